@@ -1,0 +1,149 @@
+# flowc: `make demo` trains the first example, `make check` runs the tests. `make help` lists all.
+
+CC      = gcc
+SAN     =
+CLANG   = clang-19
+LLVM    = /usr/lib/llvm-19
+PREFIX  = /usr/local
+DESTDIR =
+OPTIMISE = -O2 -g
+
+comma := ,
+BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+ifneq ($(SAN),)
+CC       = $(CLANG)
+OPTIMISE = -O1 -g -fno-omit-frame-pointer -fsanitize=$(SAN) $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined)
+endif
+
+WARNINGS = -Wall -Wextra -Werror=format-nonliteral
+CFLAGS   = -std=gnu11 $(OPTIMISE) $(WARNINGS) -I. -I$(BUILD)
+VERSION  := 0.1
+say = $(if $(V),,@echo "  $(1) $@";)
+
+HOME_DIR  := $(BUILD)/share/flowc
+SOURCES   := $(wildcard lang/*.c lang/base/*.c compiler/*/*.c)
+OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lang/lexer.o $(BUILD)/lang/parser.tab.o
+LIBRARY   := $(filter-out $(BUILD)/compiler/driver/main.o,$(OBJECTS))
+RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/format/*.c)
+RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
+SHARED    := $(wildcard lang/std/*.flow compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
+
+.PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages test-programs
+.DELETE_ON_ERROR:
+
+all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(HOME_DIR)/.made ## build the compiler and its runtime
+
+# ---- what the build needs ---------------------------------------------------------------------
+
+packages: ## install what is missing, saying what and why (Debian)
+	@tests/packages
+
+# ---- the compiler -----------------------------------------------------------------------------
+
+$(BUILD)/flowc: $(OBJECTS)
+	$(call say,link)$(CC) $(OPTIMISE) -o $@ $^ -lm -ldl -lpthread
+
+$(BUILD)/lang/parser.tab.c $(BUILD)/lang/parser.tab.h &: lang/parser.y | packages
+	@mkdir -p $(@D)
+	$(call say,bison)bison -Wall -Werror -o $(BUILD)/lang/parser.tab.c --header=$(BUILD)/lang/parser.tab.h $<
+
+$(BUILD)/lang/lexer.c $(BUILD)/lang/lexer.h &: lang/lexer.l $(BUILD)/lang/parser.tab.h | packages
+	@mkdir -p $(@D)
+	$(call say,flex)flex --header-file=$(BUILD)/lang/lexer.h -o $(BUILD)/lang/lexer.c $<
+
+GENERATED := -Wno-unused-function -Wno-sign-compare -Wno-unused-but-set-variable
+$(BUILD)/lang/lexer.o $(BUILD)/lang/parser.tab.o: CFLAGS += -I$(BUILD)/lang $(GENERATED)
+$(BUILD)/lang/%.o: CFLAGS += -I$(BUILD)/lang
+$(BUILD)/compiler/driver/%.o: CFLAGS += -DFLOWC_VERSION='"$(VERSION)"' -DFLOWC_LLVM='"$(LLVM)"' -DFLOWC_SANITIZE='"$(SAN)"'
+
+$(BUILD)/%.o: $(BUILD)/%.c
+	$(call say,cc)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/%.o: %.c $(BUILD)/lang/parser.tab.h $(BUILD)/lang/lexer.h
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# ---- the runtime, linked into generated programs ----------------------------------------------
+
+$(BUILD)/runtime/%.o: runtime/%.c | packages
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -O2 -fPIC -ffunction-sections -fdata-sections $(if $(findstring team,$*),-fopenmp) -MMD -MP -c -o $@ $<
+
+$(BUILD)/lib/flowc/libflowrt.a: $(RUNTIME_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,ar)rm -f $@ && ar rcs $@ $^
+
+# What flowc reads when it works: the library in .flow, templates, the runtime's sources.
+$(HOME_DIR)/.made: $(SHARED) Makefile
+	@rm -rf $(HOME_DIR) && mkdir -p $(HOME_DIR)
+	@for f in $(SHARED); do mkdir -p $(HOME_DIR)/$$(dirname $$f) && cp $$f $(HOME_DIR)/$$f; done
+	@touch $@
+
+# ---- using it ---------------------------------------------------------------------------------
+
+demo: all ## train examples/digits.flow on MNIST
+	$(BUILD)/flowc run examples/digits.flow
+
+# Test programs: those of the runtime, those of the compiler, and the printer of golden tests.
+TESTS := $(patsubst tests/runtime/%.c,$(BUILD)/tests/check/runtime-%,$(wildcard tests/runtime/*.c)) \
+         $(patsubst tests/compiler/%.c,$(BUILD)/tests/check/%,$(wildcard tests/compiler/*.c)) \
+         $(BUILD)/tests/check/codegen $(BUILD)/tests/print
+OMP   := $(LLVM)/lib/libomp.so -Wl,-rpath,$(LLVM)/lib
+
+$(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) $(BUILD)/lib/flowc/libflowrt.a
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(BUILD)/lib/flowc/libflowrt.a $(OMP) -lz -lm -lpthread
+
+COMPILED := tests/codegen/compiled.c $(LIBRARY)
+
+$(BUILD)/tests/check/%: tests/compiler/%.c $(COMPILED)
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -DFLOWC_CODEGEN -o $@ $< $(COMPILED) -lm -ldl -lpthread
+
+$(BUILD)/tests/check/codegen: tests/codegen/codegen.c $(COMPILED)
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(COMPILED) -lm -ldl -lpthread
+
+$(BUILD)/tests/print: tests/print.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(LIBRARY) -lm
+
+test-programs: all $(TESTS)
+
+check: test-programs ## run the test suite (T=name: some of it; SAN=address,undefined or thread)
+	@BUILD=$(BUILD) SAN=$(SAN) CC=$(CC) tests/run $(T)
+
+check-long: test-programs ## the same with everything that takes long
+	@BUILD=$(BUILD) SAN=$(SAN) CC=$(CC) LONG=1 tests/run $(T)
+
+bless: test-programs ## make what golden tests print now their expectation (T=name)
+	@BUILD=$(BUILD) BLESS=1 CC=$(CC) tests/run $(or $(T),golden)
+
+fuzz: all ## fuzz each reader of foreign bytes (SECONDS_EACH=60)
+	@BUILD=$(BUILD) tests/fuzz/run
+
+bench: all ## measure beside the peers (W=digits-b64,…: some rows); writes build/bench.json
+	@BUILD=$(BUILD) tests/bench/run $(W)
+
+format: ## format all C
+	clang-format -i $(shell git ls-files '*.c' '*.h')
+
+check-format:
+	clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
+
+check-layers: ## does every #include point down?
+	@tests/layers
+
+install: all ## install under DESTDIR/PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/flowc $(DESTDIR)$(PREFIX)/share
+	install -m755 $(BUILD)/flowc $(DESTDIR)$(PREFIX)/bin/
+	install -m644 $(BUILD)/lib/flowc/libflowrt.a $(DESTDIR)$(PREFIX)/lib/flowc/
+	cp -r $(HOME_DIR) $(DESTDIR)$(PREFIX)/share/
+
+clean: ## remove what was built
+	rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

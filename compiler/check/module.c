@@ -1,0 +1,116 @@
+/* Module: loading files, imports first found first. */
+#include "compiler/check/module.h"
+
+#include "lang/parse.h"
+
+#include <string.h>
+
+typedef struct Loader {
+    Module *module;
+    Diagnostics *diagnostics;
+    Map loaded; /* path to Unit * */
+} Loader;
+
+static void declare(Loader *loader, Unit *unit, Declaration *declaration) {
+    const Name *name = &declaration->name;
+    if (!name->text) return;
+    const Declaration *first = map_get(&unit->names, name->text);
+    if (first) {
+        Diagnostic *d = diagnostic_add(loader->diagnostics, E0202, name->range,
+                                       "`%s` is declared a second time", name->text);
+        diagnostic_note(d, first->name.range, "the first time is here");
+        return;
+    }
+    map_put(&unit->names, name->text, declaration);
+}
+
+static Unit *load_unit(Loader *loader, const Source *source, bool library) {
+    Arena *arena = loader->module->arena;
+    Unit *unit = arena_new_item(arena, Unit);
+    unit->tree = parse(arena, source, loader->diagnostics);
+    unit->names = map_new(arena);
+    unit->library = library;
+    map_put(&loader->loaded, source->path, unit);
+    vector_each(Declaration *, declaration, unit->tree->declarations)
+        declare(loader, unit, *declaration);
+    return unit;
+}
+
+/* The path of an import, beside the file that imports it. */
+static const char *import_path(Arena *arena, const Source *from, const char *path) {
+    const char *slash = strrchr(from->path, '/');
+    if (path[0] == '/' || !slash) return path;
+    return arena_format(arena, "%.*s/%s", (int)(slash - from->path), from->path, path);
+}
+
+static Unit *load_import(Loader *loader, const Unit *from, const Declaration *import) {
+    Module *module = loader->module;
+    const char *path = import_path(module->arena, from->tree->source, import->value->string);
+    Unit *known = map_get(&loader->loaded, path);
+    if (known) return known;
+    const char *why = NULL;
+    Source *source = module->units.count < IMPORT_LIMIT
+                         ? source_read(module->arena, path, &why)
+                         : (why = "the program has too many files", NULL);
+    if (!source) {
+        diagnostic_add(loader->diagnostics, E0001, import->value->range, "%s: %s", path, why);
+        return NULL;
+    }
+    Unit *unit = load_unit(loader, source, false);
+    vector_push(module->arena, &module->units, unit);
+    return unit;
+}
+
+static void load_imports(Loader *loader, Unit *unit) {
+    vector_each(Declaration *, declaration, unit->tree->declarations) {
+        const Declaration *import = *declaration;
+        if (import->kind != DECLARATION_import || import->value->kind != EXPRESSION_string) continue;
+        Unit *imported = load_import(loader, unit, import);
+        if (imported) vector_push(loader->module->arena, &unit->imports, imported);
+    }
+}
+
+Module *module_load(Arena *arena, const Source *source, Source *const *library,
+                    size_t library_count, Diagnostics *diagnostics) {
+    Module *module = arena_new_item(arena, Module);
+    module->arena = arena;
+    Loader loader = {module, diagnostics, map_new(arena)};
+    for (size_t i = 0; i < library_count; i++)
+        vector_push(arena, &module->library, load_unit(&loader, library[i], true));
+    module->program = load_unit(&loader, source, false);
+    vector_push(arena, &module->units, module->program);
+    for (size_t i = 0; i < module->units.count && !diagnostics->list.count; i++) /* it grows */
+        load_imports(&loader, module->units.items[i]);
+    return module;
+}
+
+static const Declaration *find_in(const Unit *unit, const char *name, const Unit **declared_in) {
+    const Declaration *found = map_get(&unit->names, name);
+    if (found) *declared_in = unit;
+    return found;
+}
+
+const Declaration *module_find(const Module *module, const Unit *from, const char *name,
+                               const Unit **declared_in) {
+    const Declaration *found = find_in(from, name, declared_in);
+    for (size_t i = 0; !found && i < from->imports.count; i++)
+        found = find_in(from->imports.items[i], name, declared_in);
+    for (size_t i = 0; !found && i < module->library.count; i++)
+        found = find_in(module->library.items[i], name, declared_in);
+    return found;
+}
+
+typedef Vector(const char *) Names;
+
+static void add_names(Arena *arena, Names *names, const Unit *unit) {
+    vector_each(Declaration *, declaration, unit->tree->declarations)
+        if ((*declaration)->name.text) vector_push(arena, names, (*declaration)->name.text);
+}
+
+const char *module_nearest(const Module *module, const Unit *from, const char *name) {
+    Names names = {0};
+    add_names(module->arena, &names, from);
+    vector_each(Unit *, import, from->imports) add_names(module->arena, &names, *import);
+    vector_each(Unit *, unit, module->library) add_names(module->arena, &names, *unit);
+    return nearest_name(name, names.items, names.count);
+}

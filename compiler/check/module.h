@@ -1,0 +1,41 @@
+/* Module: a program's files and what each of them declares.
+ *
+ * A name is looked up from the file that uses it: its own declarations, then those of its imports
+ * in order, then the standard library. So a program may give a library name a new meaning for
+ * itself without changing what the library's own code means by it. */
+#ifndef FLOW_CHECK_MODULE_H
+#define FLOW_CHECK_MODULE_H
+
+#include "lang/base/map.h"
+#include "lang/diagnostic.h"
+#include "lang/tree.h"
+
+enum { IMPORT_LIMIT = 256 }; /* files of one program */
+
+/* One file. */
+typedef struct Unit {
+    Tree *tree;
+    Map names; /* to Declaration * */
+    Vector(struct Unit *) imports;
+    bool library; /* part of the standard library */
+} Unit;
+
+typedef struct Module {
+    Arena *arena;
+    Unit *program;         /* the file that was asked for */
+    Vector(Unit *) units;  /* all but the library's, the program first */
+    Vector(Unit *) library;
+} Module;
+
+/* Parses the source, what it imports and the library. Never NULL; errors stand in diagnostics. */
+Module *module_load(Arena *arena, const Source *source, Source *const *library,
+                    size_t library_count, Diagnostics *diagnostics);
+
+/* The declaration that name means in the unit, and the unit that declares it; or NULL. */
+const Declaration *module_find(const Module *module, const Unit *from, const char *name,
+                               const Unit **declared_in);
+
+/* The declared name nearest to a misspelt one, or NULL. */
+const char *module_nearest(const Module *module, const Unit *from, const char *name);
+
+#endif

@@ -1,0 +1,131 @@
+/* Library text: a C header with the program's exports, and the functions behind it. */
+#include "compiler/codegen/program_text.h"
+
+#include "compiler/codegen/names.h"
+
+/* Names for the parameters of an export, no two alike. */
+typedef Vector(const char *) Names;
+
+static const char *distinct(Arena *arena, Names *used, const char *text) {
+    const char *name = public_name(arena, text), *candidate = name;
+    for (int i = 2;; i++) {
+        bool taken = false;
+        vector_each(const char *, other, *used) taken = taken || !strcmp(*other, candidate);
+        if (!taken) break;
+        candidate = arena_format(arena, "%s_%d", name, i);
+    }
+    vector_push(arena, used, candidate);
+    return candidate;
+}
+
+static int64_t element_count(const Type *type) {
+    return type_size_bound(type) / element_info[type->element].size;
+}
+
+/* "Digits" */
+static const char *handle_name(Arena *arena, const Program *program) {
+    char *name = arena_format(arena, "%s", public_name(arena, program->name));
+    if (*name >= 'a') *name = (char)(*name - 'a' + 'A');
+    return name;
+}
+
+static void write_parameters(Text *text, const Export *export, Names *names) {
+    vector_each(Field, field, export->arguments) {
+        const char *name = distinct(text->arena, names, field->name);
+        const char *type = element_info[field->type.element].c;
+        if (!field->type.rank) text_format(text, ", %s %s", type, name);
+        else text_format(text, ", const %s %s[%lld]", type, name,
+                         (long long)element_count(&field->type));
+    }
+    size_t index = 0;
+    vector_each(Output, output, export->function.graph->outputs) {
+        if (output->kind != OUTPUT_result) continue;
+        const Type *result = &export->function.results.items[index++];
+        const char *name = distinct(text->arena, names, output->name ? output->name : "y");
+        const char *type = element_info[result->element].c;
+        if (!result->rank) text_format(text, ", %s *%s", type, name);
+        else text_format(text, ", %s %s[%lld]", type, name, (long long)element_count(result));
+    }
+}
+
+/* The exports' names, which must differ from create and destroy too. */
+static const char *export_name(Arena *arena, const Program *program, size_t index) {
+    Names names = {0};
+    distinct(arena, &names, "create");
+    distinct(arena, &names, "destroy");
+    const char *name = NULL;
+    for (size_t i = 0; i <= index; i++)
+        name = distinct(arena, &names, program->exports.items[i].function.name);
+    return arena_format(arena, "%s_%s", public_name(arena, program->name), name);
+}
+
+static Names write_signature(Text *text, const Program *program, size_t index) {
+    Names names = {0};
+    text_format(text, "int %s(%s *instance", export_name(text->arena, program, index),
+                handle_name(text->arena, program));
+    distinct(text->arena, &names, "instance");
+    write_parameters(text, &program->exports.items[index], &names);
+    text_add(text, ")");
+    return names;
+}
+
+static void describe(Text *text, const char *what, const char *name, const Type *type) {
+    text_format(text, " *   %s %s: %s\n", what, comment_text(text->arena, name),
+                comment_text(text->arena, type_text(text->arena, type)));
+}
+
+static void write_export(Text *text, const Program *program, size_t index) {
+    const Export *export = &program->exports.items[index];
+    Names names = write_signature(text, program, index);
+    text_add(text, " {\n    const void *const arguments[] = {");
+    size_t parameter = 1;
+    vector_each(Field, field, export->arguments)
+        text_format(text, "%s%s, ", field->type.rank ? "" : "&", names.items[parameter++]);
+    text_add(text, "NULL};\n    void *const results[] = {");
+    for (; parameter < names.count; parameter++) text_format(text, "%s, ", names.items[parameter]);
+    text_format(text,
+                "NULL};\n    flow_library_run((FlowLibrary *)instance, %zu, arguments, results);\n"
+                "    return 0;\n}\n\n",
+                index);
+}
+
+void write_library(Text *text, const Program *program) {
+    const char *name = public_name(text->arena, program->name);
+    const char *handle = handle_name(text->arena, program);
+    text_format(text, "#define LIBRARY_HANDLE %s\n#define LIBRARY_CREATE %s_create\n", handle, name);
+    text_format(text, "#define LIBRARY_DESTROY %s_destroy\n#include \"library.c\"\n\n", name);
+    for (size_t i = 0; i < program->exports.count; i++) write_export(text, program, i);
+}
+
+void write_header(Text *text, const Program *program) {
+    Arena *arena = text->arena;
+    const char *name = public_name(arena, program->name), *handle = handle_name(arena, program);
+    text_format(text,
+                "/* %s.h: written by flowc.\n *\n"
+                " * Different instances may be used by different threads at the same time, one\n"
+                " * instance by one thread at a time. Arrays are dense, rows first. */\n"
+                "#ifndef %s_LIBRARY_H\n#define %s_LIBRARY_H\n\n"
+                "#include <stddef.h>\n#include <stdint.h>\n\n"
+                "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+                "typedef struct %s %s;\n\n"
+                "/* Loads the weights. NULL on failure; message, if not NULL, then says why. */\n"
+                "%s *%s_create(const char *weights, char *message, size_t size);\n"
+                "void %s_destroy(%s *instance);\n\n",
+                name, handle, handle, handle, handle, handle, name, name, handle);
+    for (size_t i = 0; i < program->exports.count; i++) {
+        const Export *export = &program->exports.items[i];
+        text_format(text, "/* %s. Returns 0.\n *\n",
+                    comment_text(arena, export->function.name));
+        vector_each(Field, field, export->arguments)
+            describe(text, "in ", field->name, &field->type);
+        size_t result = 0;
+        vector_each(Output, output, export->function.graph->outputs)
+            if (output->kind == OUTPUT_result)
+                describe(text, "out", output->name ? output->name : "y",
+                         &export->function.results.items[result++]);
+        text_add(text, " */\n");
+        write_signature(text, program, i);
+        text_add(text, ";\n\n");
+    }
+    text_add(text, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+}

@@ -1,0 +1,99 @@
+/* Names: nothing passes here but letters, digits, underscores and octal escapes. */
+#include "compiler/codegen/names.h"
+
+#include <math.h>
+
+enum { HINT_LIMIT = 24 };
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+
+const char *safe_name(Arena *arena, char prefix, NodeId number, const char *hint) {
+    char *name = arena_format(arena, "%c%u%s%.*s", prefix, (unsigned)number, hint ? "_" : "",
+                              HINT_LIMIT, hint ? hint : "");
+    for (char *c = name; *c; c++)
+        if (!is_word(*c)) *c = '_';
+    return name;
+}
+
+static bool is_keyword(const char *name) {
+    static const char *const keywords[] = {
+        "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
+        "case", "catch", "char", "class", "compl", "concept", "const", "const_cast", "consteval",
+        "constexpr", "constinit", "continue", "co_await", "co_return", "co_yield", "decltype",
+        "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export",
+        "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long",
+        "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
+        "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires",
+        "restrict", "return", "short", "signed", "sizeof", "static", "static_assert",
+        "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true",
+        "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned", "using", "virtual",
+        "void", "volatile", "wchar_t", "while", "xor", "xor_eq", "linux", "unix", "main",
+        "errno", "assert", "stdin", "stdout", "stderr", "library", "result", "message", "size",
+    };
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (!strcmp(name, keywords[i])) return true;
+    return false;
+}
+
+const char *public_name(Arena *arena, const char *text) {
+    char *name = arena_format(arena, "%s%s", is_letter(*text) ? "" : "x", text);
+    for (char *c = name; *c; c++) {
+        if (!is_word(*c)) *c = '_';
+        if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
+    }
+    return is_keyword(name) ? arena_format(arena, "%s_", name) : name;
+}
+
+const char *string_literal(Arena *arena, const char *text) {
+    if (!text) return "NULL";
+    Text literal = text_new(arena);
+    text_add(&literal, "\"");
+    for (const char *c = text; *c; c++) {
+        bool plain = is_word(*c) || *c == '.' || *c == '/' || *c == ' ' || *c == '-';
+        if (plain) text_add_bytes(&literal, c, 1);
+        else text_format(&literal, "\\%03o", (unsigned)(unsigned char)*c);
+    }
+    text_add(&literal, "\"");
+    return text_string(&literal);
+}
+
+const char *comment_text(Arena *arena, const char *text) {
+    char *safe = arena_copy(arena, text, strlen(text));
+    for (char *c = safe; *c; c++)
+        if (!is_word(*c) && !strchr(".: -,[]", *c) && !(*c == '/' && is_word(c[1]) && c > safe &&
+                                                     is_word(c[-1])))
+            *c = '?';
+    return safe;
+}
+
+static const char *floating_literal(Arena *arena, Element element, double number) {
+    const char *suffix = element == TYPE_f32 ? "f" : "";
+    if (isnan(number)) return arena_format(arena, "__builtin_nan%s(\"\")", suffix);
+    if (isinf(number))
+        return arena_format(arena, "%s__builtin_inf%s()", number < 0 ? "-" : "", suffix);
+    char *text = element == TYPE_f32 ? arena_format(arena, "%.9g", (double)(float)number)
+                                     : arena_format(arena, "%.17g", number);
+    bool whole = !strpbrk(text, ".e");
+    return arena_format(arena, number < 0 || signbit(number) ? "(%s%s%s)" : "%s%s%s", text,
+                        whole ? ".0" : "", suffix);
+}
+
+const char *number_literal(Arena *arena, Element element, double number) {
+    if (element_info[element].class == CLASS_floating)
+        return floating_literal(arena, element, number);
+    if (number <= -9223372036854775808.0) return "INT64_MIN";
+    if (number >= 9223372036854775807.0) return "INT64_MAX";
+    long long whole = (long long)number;
+    const char *suffix = element == TYPE_i64 ? "LL" : "";
+    if (element == TYPE_i32 && whole == INT32_MIN) return "INT32_MIN";
+    return arena_format(arena, whole < 0 ? "(%lld%s)" : "%lld%s", whole, suffix);
+}
+
+const char *place_text(Arena *arena, Range range) {
+    if (!range.source) return "";
+    const char *name = strrchr(range.source->path, '/');
+    return arena_format(arena, "%s:%u", name ? name + 1 : range.source->path,
+                        source_position(range.source, range.begin).line);
+}

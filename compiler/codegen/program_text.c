@@ -1,0 +1,351 @@
+/* Program text: constant tables, in the order in which they need each other. */
+#include "compiler/codegen/program_text.h"
+
+#include "compiler/codegen/kernel_text.h"
+#include "compiler/codegen/names.h"
+
+#include <assert.h>
+
+typedef struct Printer {
+    Arena *arena;
+    Text *text;
+    const Plan *plan;
+    const Program *program;
+    bool trains;
+    const char **records; /* of each pipeline: the name of its record function */
+} Printer;
+
+static const char *literal(Printer *printer, const char *string) {
+    return string_literal(printer->arena, string);
+}
+
+static const char *line_literal(Printer *printer, Range range) {
+    return literal(printer, place_text(printer->arena, range));
+}
+
+static const char *number(Printer *printer, double value) {
+    return number_literal(printer->arena, TYPE_f64, value);
+}
+
+/* "{FLOW_f32, 2, {28, 28}}" */
+static const char *type_initialiser(Printer *printer, const Type *type) {
+    Text text = text_new(printer->arena);
+    text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
+    for (int i = 0; i < type->rank; i++)
+        text_format(&text, "%s%lld", i ? ", " : "", (long long)dim_bound(type->dims[i]));
+    text_add(&text, type->rank ? "}}" : "0}}");
+    return text_string(&text);
+}
+
+/* ---- Functions ----------------------------------------------------------------------------- */
+
+static void print_inputs(Printer *printer, const Function *function, int index) {
+    static const char *const kinds[] = {"FLOW_INPUT_field", "FLOW_INPUT_option", "FLOW_INPUT_step",
+                                        "FLOW_INPUT_seed", "FLOW_INPUT_batch"};
+    if (!function->inputs.count) return;
+    text_format(printer->text, "static const FlowInput f%d_inputs[] = {\n", index);
+    vector_each(Input, input, function->inputs)
+        text_format(printer->text, "    {%s, %s, %d, %s},\n", literal(printer, input->name),
+                    kinds[input->kind], input->index, type_initialiser(printer, &input->type));
+    text_add(printer->text, "};\n");
+}
+
+static void print_results(Printer *printer, const FunctionPlan *plan, int index) {
+    if (!plan->function->results.count) return;
+    text_format(printer->text, "static const FlowResult f%d_results[] = {\n", index);
+    size_t result = 0;
+    vector_each(Output, output, plan->graph->outputs) {
+        if (output->kind != OUTPUT_result) continue;
+        Place place = plan->places[strip_reshapes(plan->graph, output->value)];
+        assert(place.kind == PLACE_memory);
+        text_format(printer->text, "    {%s, %zu, %s},\n", literal(printer, output->name),
+                    place.offset,
+                    type_initialiser(printer, &plan->function->results.items[result++]));
+    }
+    text_add(printer->text, "};\n");
+}
+
+/* The number in the names of a function's text, or -1: it is not in the program. */
+static int function_number(Printer *printer, const Function *function) {
+    int index = 0;
+    vector_each(FunctionPlan *, plan, printer->plan->functions) {
+        if ((*plan)->function == function) return index;
+        index++;
+    }
+    return -1;
+}
+
+static void print_function(Printer *printer, const Function *function) {
+    int index = function_number(printer, function);
+    const char *name = arena_format(printer->arena, "f%d", index);
+    const FunctionPlan *plan = plan_of(printer->plan, function);
+    text_format(printer->text, "/* ---- %s ---- */\n\n",
+                comment_text(printer->arena, function->name));
+    write_function(printer->text, plan, name);
+    print_inputs(printer, function, index);
+    print_results(printer, plan, index);
+}
+
+/* "{name, run, inputs, their count, results, their count}" */
+static const char *function_initialiser(Printer *printer, const Function *function) {
+    int index = function_number(printer, function);
+    int inputs = (int)function->inputs.count, results = (int)function->results.count;
+    return arena_format(printer->arena, "{%s, f%d, %s, %d, %s, %d}",
+                        literal(printer, function->name), index,
+                        inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
+                        results ? arena_format(printer->arena, "f%d_results", index) : "NULL",
+                        results);
+}
+
+static void print_train_function(Printer *printer, const Function *function) {
+    print_function(printer, function);
+    text_format(printer->text, "static const FlowFunction f%d_function = %s;\n\n",
+                function_number(printer, function), function_initialiser(printer, function));
+}
+
+static void print_functions(Printer *printer) {
+    vector_each(Train, train, printer->program->trains) {
+        if (!printer->trains) break;
+        print_train_function(printer, &train->initialise);
+        print_train_function(printer, &train->step);
+        vector_each(Action, action, train->actions)
+            if (action->kind == ACTION_evaluate)
+                print_train_function(printer, action->function);
+    }
+    vector_each(Export, export, printer->program->exports)
+        print_function(printer, &export->function);
+}
+
+/* ---- Pipelines ----------------------------------------------------------------------------- */
+
+static bool is_source(const char *name) {
+    static const char *const names[] = {
+#define SOURCE(name) #name,
+#include "runtime/source/sources.def"
+#undef SOURCE
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
+/* The text of a record function under the name of pipeline `index`. */
+static const char *record_text(Printer *printer, size_t index) {
+    const Pipeline *pipeline = printer->program->pipelines.items[index];
+    Text text = text_new(printer->arena);
+    write_record_function(&text, plan_of(printer->plan, &pipeline->record),
+                          arena_format(printer->arena, "r%zu", index));
+    return text_string(&text);
+}
+
+/* Pipelines that differ only in their files share a record function. */
+static void print_record(Printer *printer, Map *known, size_t index) {
+    const Pipeline *pipeline = printer->program->pipelines.items[index];
+    Text key = text_new(printer->arena);
+    write_record_function(&key, plan_of(printer->plan, &pipeline->record), "r");
+    const char *name = map_get(known, text_string(&key));
+    if (!name) {
+        char *added = arena_format(printer->arena, "r%zu", index);
+        map_put(known, text_string(&key), added);
+        text_format(printer->text, "/* ---- %s, one record ---- */\n\n",
+                    comment_text(printer->arena, pipeline->name));
+        text_add(printer->text, record_text(printer, index));
+        name = added;
+    }
+    printer->records[index] = name;
+}
+
+static void print_fields(Printer *printer, const char *name, const Field *fields, size_t count) {
+    if (!count) return;
+    text_format(printer->text, "static const FlowField %s[] = {\n", name);
+    for (size_t i = 0; i < count; i++)
+        text_format(printer->text, "    {%s, %s, %s},\n", literal(printer, fields[i].name),
+                    literal(printer, fields[i].path), type_initialiser(printer, &fields[i].type));
+    text_add(printer->text, "};\n");
+}
+
+static int field_index(const Pipeline *pipeline, const char *name) {
+    for (size_t i = 0; name && i < pipeline->fields.count; i++)
+        if (!strcmp(pipeline->fields.items[i].name, name)) return (int)i;
+    return -1;
+}
+
+static const char *check_text(Printer *printer, const Node *check) {
+    return arena_format(printer->arena, "`%s` must lie in %lld..%lld",
+                        check->name ? check->name : "value", (long long)check->low,
+                        (long long)check->high);
+}
+
+static bool print_checks(Printer *printer, const Pipeline *pipeline, size_t index) {
+    bool any = false;
+    vector_each(Node, node, pipeline->record.graph->nodes) {
+        if (node->op != OP_check) continue;
+        if (!any) text_format(printer->text, "static const FlowCheck p%zu_checks[] = {\n", index);
+        any = true;
+        text_format(printer->text, "    {%s, %s, %d},\n",
+                    literal(printer, check_text(printer, node)),
+                    line_literal(printer, node->range), field_index(pipeline, node->name));
+    }
+    if (any) text_add(printer->text, "};\n");
+    return any;
+}
+
+static void print_pipeline(Printer *printer, size_t index) {
+    const Pipeline *pipeline = printer->program->pipelines.items[index];
+    assert(is_source(pipeline->source));
+    print_fields(printer, arena_format(printer->arena, "p%zu_fields", index),
+                 pipeline->fields.items, pipeline->fields.count);
+    print_fields(printer, arena_format(printer->arena, "p%zu_outputs", index),
+                 pipeline->outputs.items, pipeline->outputs.count);
+    bool checks = print_checks(printer, pipeline, index);
+    text_format(printer->text,
+                "static const FlowPipeline p%zu = {\n"
+                "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
+                "    .fields = p%zu_fields,\n    .field_count = %zu,\n"
+                "    .shuffled = %s,\n    .shuffle_seed = %lluu,\n    .record = %s,\n",
+                index, literal(printer, pipeline->name), line_literal(printer, pipeline->range),
+                pipeline->source, index, pipeline->fields.count,
+                pipeline->shuffled ? "true" : "false", (unsigned long long)pipeline->shuffle_seed,
+                printer->records[index]);
+    if (checks) text_format(printer->text, "    .checks = p%zu_checks,\n", index);
+    text_format(printer->text,
+                "    .outputs = p%zu_outputs,\n    .output_count = %zu,\n    .batch = %lld,\n};\n\n",
+                index, pipeline->outputs.count, (long long)pipeline->batch);
+}
+
+static void print_pipelines(Printer *printer) {
+    size_t count = printer->program->pipelines.count;
+    Map known = map_new(printer->arena);
+    printer->records = arena_new_array(printer->arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) print_record(printer, &known, i);
+    for (size_t i = 0; i < count; i++) print_pipeline(printer, i);
+}
+
+static size_t pipeline_number(const Program *program, const Pipeline *pipeline) {
+    size_t index = 0;
+    while (program->pipelines.items[index] != pipeline) index++;
+    return index;
+}
+
+/* ---- Options, storage, trains --------------------------------------------------------------- */
+
+static void print_options(Printer *printer) {
+    static const char *const kinds[] = {"FLOW_OPTION_integer", "FLOW_OPTION_real",
+                                        "FLOW_OPTION_string"};
+    if (!printer->program->options.count) return;
+    text_add(printer->text, "static const FlowOption options[] = {\n");
+    vector_each(Option, option, printer->program->options)
+        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s},\n",
+                    literal(printer, option->name), literal(printer, option->help),
+                    kinds[option->kind], number(printer, option->number),
+                    literal(printer, option->string), option->fixed ? "true" : "false");
+    text_add(printer->text, "};\n\n");
+}
+
+static void print_storage(Printer *printer) {
+    if (!printer->program->storage.count) return;
+    text_add(printer->text, "static const FlowStorage storage[] = {\n");
+    for (size_t i = 0; i < printer->program->storage.count; i++) {
+        const Storage *storage = &printer->program->storage.items[i];
+        text_format(printer->text, "    {%s, %s, %zu},\n", literal(printer, storage->name),
+                    type_initialiser(printer, &storage->type), printer->plan->storage[i]);
+    }
+    text_add(printer->text, "};\n\n");
+}
+
+static const char *setting(Printer *printer, Setting setting) {
+    return arena_format(printer->arena, "{%d, %s}", setting.option,
+                        number(printer, setting.value));
+}
+
+static void print_actions(Printer *printer, const Train *train, size_t index) {
+    static const char *const units[] = {"FLOW_UNIT_step", "FLOW_UNIT_epoch", "FLOW_UNIT_second"};
+    if (!train->actions.count) return;
+    text_format(printer->text, "static const FlowAction t%zu_actions[] = {\n", index);
+    vector_each(Action, action, train->actions) {
+        text_format(printer->text, "    {.every = %s, .unit = %s, ", setting(printer, action->every),
+                    units[action->unit]);
+        if (action->kind == ACTION_save)
+            text_format(printer->text, ".kind = FLOW_ACTION_save, .path = %s},\n",
+                        literal(printer, action->path));
+        else
+            text_format(printer->text,
+                        ".kind = FLOW_ACTION_evaluate, .function = &f%d_function, "
+                        ".pipeline = &p%zu},\n",
+                        function_number(printer, action->function),
+                        pipeline_number(printer->program, action->pipeline));
+    }
+    text_add(printer->text, "};\n");
+}
+
+static void print_trains(Printer *printer) {
+    size_t count = printer->program->trains.count;
+    if (!printer->trains || !count) return;
+    for (size_t i = 0; i < count; i++)
+        print_actions(printer, &printer->program->trains.items[i], i);
+    text_add(printer->text, "static const FlowTrain trains[] = {\n");
+    for (size_t i = 0; i < count; i++) {
+        const Train *train = &printer->program->trains.items[i];
+        text_format(printer->text,
+                    "    {\n        .name = %s,\n        .initialise = &f%d_function,\n"
+                    "        .step = &f%d_function,\n        .data = &p%zu,\n"
+                    "        .epochs = %s,\n        .seed = %s,\n",
+                    literal(printer, train->name), function_number(printer, &train->initialise),
+                    function_number(printer, &train->step),
+                    pipeline_number(printer->program, train->data),
+                    setting(printer, train->epochs), setting(printer, train->seed));
+        if (train->actions.count)
+            text_format(printer->text,
+                        "        .actions = t%zu_actions,\n        .action_count = %zu,\n", i,
+                        train->actions.count);
+        text_add(printer->text, "    },\n");
+    }
+    text_add(printer->text, "};\n\n");
+}
+
+/* An array of copies would not be constant in C, so the exports' functions are written out. */
+static void print_exports(Printer *printer) {
+    if (!printer->program->exports.count) return;
+    text_add(printer->text, "static const FlowFunction exports[] = {\n");
+    vector_each(Export, export, printer->program->exports)
+        text_format(printer->text, "    %s,\n",
+                    function_initialiser(printer, &export->function));
+    text_add(printer->text, "};\n\n");
+}
+
+static const char *table(Printer *printer, const char *name, size_t count) {
+    return arena_format(printer->arena, "    .%s = %s,\n    .%.*s_count = %zu,\n", name,
+                        count ? name : "NULL",
+                        (int)strlen(name) - (strcmp(name, "storage") != 0), name, count);
+}
+
+static void print_program(Printer *printer) {
+    const Program *program = printer->program;
+    text_format(printer->text,
+                "extern const FlowProgram FLOW_PROGRAM_NAME;\n"
+                "const FlowProgram FLOW_PROGRAM_NAME = {\n"
+                "    .name = %s,\n    .folder = FLOW_FOLDER,\n"
+                "    .fingerprint = FLOW_FINGERPRINT,\n",
+                literal(printer, program->name));
+    text_add(printer->text, table(printer, "options", program->options.count));
+    text_add(printer->text, table(printer, "storage", program->storage.count));
+    text_format(printer->text, "    .memory_size = %zu,\n", printer->plan->memory_size);
+    text_add(printer->text,
+             table(printer, "trains", printer->trains ? program->trains.count : 0));
+    text_add(printer->text, table(printer, "exports", program->exports.count));
+    text_add(printer->text, "};\n\n");
+}
+
+void write_program(Text *text, const Plan *plan, bool trains) {
+    Printer printer = {.arena = text->arena, .text = text, .plan = plan, .program = plan->program,
+                       .trains = trains};
+    text_format(text, "/* %s: written by flowc. */\n#include \"program.h\"\n\n",
+                comment_text(text->arena, plan->program->name));
+    if (trains) print_pipelines(&printer);
+    print_functions(&printer);
+    print_options(&printer);
+    print_storage(&printer);
+    print_trains(&printer);
+    print_exports(&printer);
+    print_program(&printer);
+}

@@ -1,0 +1,14 @@
+/* Program text: the tables of a program, and the functions they point at. */
+#ifndef FLOW_CODEGEN_PROGRAM_TEXT_H
+#define FLOW_CODEGEN_PROGRAM_TEXT_H
+
+#include "compiler/codegen/codegen.h"
+
+/* All of program.c but its last line. trains: with pipelines and training. */
+void write_program(Text *text, const Plan *plan, bool trains);
+
+/* The public functions of a library, and its header. */
+void write_library(Text *text, const Program *program);
+void write_header(Text *text, const Program *program);
+
+#endif

@@ -1,0 +1,101 @@
+/* loops.h: what generated loops share: how threads split rows, and reductions in a fixed order.
+ *
+ * A sum is 16 partial sums, of the elements whose number is 0, 1, … 15 modulo 16, added in pairs
+ * at the end: the same on every machine and for every number of threads. */
+#ifndef FLOW_LOOPS_H
+#define FLOW_LOOPS_H
+
+#include <stdint.h>
+
+enum { FLOW_SHARE_BLOCK = 8, FLOW_COLUMN_BLOCK = 32, FLOW_LANES = 16 };
+
+/* The rows [*first, *last) of this thread, in whole blocks. */
+static inline void flow_share(int64_t rows, int thread, int threads, int64_t *first,
+                              int64_t *last) {
+    int64_t blocks = (rows + FLOW_SHARE_BLOCK - 1) / FLOW_SHARE_BLOCK;
+    *first = blocks * thread / threads * FLOW_SHARE_BLOCK;
+    *last = blocks * (thread + 1) / threads * FLOW_SHARE_BLOCK;
+    if (*first > rows) *first = rows;
+    if (*last > rows) *last = rows;
+}
+
+/* The columns of this thread, in blocks that are tiles of a product. */
+static inline void flow_share_columns(int64_t columns, int thread, int threads, int64_t *first,
+                                      int64_t *last) {
+    int64_t blocks = (columns + FLOW_COLUMN_BLOCK - 1) / FLOW_COLUMN_BLOCK;
+    *first = blocks * thread / threads * FLOW_COLUMN_BLOCK;
+    *last = blocks * (thread + 1) / threads * FLOW_COLUMN_BLOCK;
+    if (*first > columns) *first = columns;
+    if (*last > columns) *last = columns;
+}
+
+static inline int64_t flow_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+#define FLOW_ADD(y, a) ((y) + (a))
+#define FLOW_MAX(y, a) ((y) < (a) ? (a) : (y))
+#define FLOW_MIN(y, a) ((a) < (y) ? (a) : (y))
+
+/* start, add and end of a reduction over the parts of a row, each part but the last a multiple of
+ * 16 long. */
+#define FLOW_REDUCTION(name, suffix, type, combine, initial) \
+    typedef struct flow_row_##name##_##suffix { \
+        type lanes[FLOW_LANES]; \
+    } flow_row_##name##_##suffix; \
+    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) { \
+        flow_row_##name##_##suffix state; \
+        for (int lane = 0; lane < FLOW_LANES; lane++) state.lanes[lane] = initial; \
+        return state; \
+    } \
+    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state, \
+                                                  const type *part, int64_t count) { \
+        int64_t i = 0; \
+        for (; i + FLOW_LANES <= count; i += FLOW_LANES) \
+            for (int lane = 0; lane < FLOW_LANES; lane++) \
+                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]); \
+        for (int lane = 0; i + lane < count; lane++) \
+            state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]); \
+    } \
+    static inline type flow_row_##name##_end_##suffix(flow_row_##name##_##suffix *state) { \
+        for (int half = FLOW_LANES / 2; half > 0; half /= 2) \
+            for (int lane = 0; lane < half; lane++) \
+                state->lanes[lane] = \
+                    (type)combine(state->lanes[lane], state->lanes[lane + half]); \
+        return state->lanes[0]; \
+    }
+
+/* The index of the first largest element. */
+#define FLOW_ARGMAX(suffix, type) \
+    typedef struct flow_row_argmax_##suffix { \
+        type best; \
+        int64_t seen, at; \
+    } flow_row_argmax_##suffix; \
+    static inline flow_row_argmax_##suffix flow_row_argmax_start_##suffix(void) { \
+        return (flow_row_argmax_##suffix){0, 0, 0}; \
+    } \
+    static inline void flow_row_argmax_add_##suffix(flow_row_argmax_##suffix *state, const type *part, \
+                                                int64_t count) { \
+        for (int64_t i = 0; i < count; i++) { \
+            int better = (state->seen + i == 0) | (state->best < part[i]); \
+            state->at = better ? state->seen + i : state->at; \
+            state->best = better ? part[i] : state->best; \
+        } \
+        state->seen += count; \
+    } \
+    static inline int32_t flow_row_argmax_end_##suffix(flow_row_argmax_##suffix *state) { \
+        return (int32_t)state->at; \
+    }
+
+#define FLOW_REDUCTIONS(suffix, type, lowest, highest) \
+    FLOW_REDUCTION(sum, suffix, type, FLOW_ADD, 0) \
+    FLOW_REDUCTION(max, suffix, type, FLOW_MAX, lowest) \
+    FLOW_REDUCTION(min, suffix, type, FLOW_MIN, highest) \
+    FLOW_ARGMAX(suffix, type)
+
+FLOW_REDUCTIONS(f32, float, -__builtin_inff(), __builtin_inff())
+FLOW_REDUCTIONS(f64, double, -__builtin_inf(), __builtin_inf())
+FLOW_REDUCTIONS(i64, int64_t, INT64_MIN, INT64_MAX)
+FLOW_REDUCTIONS(i32, int32_t, INT32_MIN, INT32_MAX)
+FLOW_REDUCTIONS(i8, int8_t, INT8_MIN, INT8_MAX)
+FLOW_REDUCTIONS(u8, uint8_t, 0, UINT8_MAX)
+
+#endif

@@ -1,0 +1,20 @@
+# Builds the generated trainer from the sources beside it. Needs a C compiler, zlib and LLVM's
+# libomp (Debian: gcc zlib1g-dev libomp-19-dev).
+CC   = gcc
+OMP  = $(dir $(lastword $(sort $(wildcard /usr/lib/llvm-*/lib/libomp.so))))
+ARCH = -march=native
+
+FLAGS   = -std=gnu11 -I. -Iruntime
+RUNTIME = $(patsubst %.c,%.o,$(wildcard runtime/*.c runtime/*/*.c))
+
+trainer: program.o $(RUNTIME)
+	$(CC) -o $@ $^ $(OMP)libomp.so -Wl,-rpath,$(OMP) -lz -lm -lpthread
+
+program.o: program.c
+	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -c -o $@ $<
+
+runtime/%.o: runtime/%.c
+	$(CC) $(FLAGS) -O2 -fopenmp -c -o $@ $<
+
+clean:
+	rm -f trainer program.o $(RUNTIME)

@@ -1,0 +1,131 @@
+/* Arguments: one table of flags for all commands. */
+#include "compiler/driver/arguments.h"
+
+#include "lang/diagnostic.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum FlagKind { FLAG_switch, FLAG_value, FLAG_optional } FlagKind;
+
+typedef struct Flag {
+    const char *name;
+    char letter;
+    FlagKind kind;
+    size_t offset;
+    const char *value, *help;
+} Flag;
+
+#define FIELD(name) offsetof(Arguments, name)
+static const Flag flags[] = {
+    {"output", 'o', FLAG_value, FIELD(output), "PATH", "where to put what is made"},
+    {"target", 0, FLAG_value, FIELD(target), "LEVEL",
+     "processor: native, x86-64, x86-64-v3, x86-64-v4 or all (chosen when it starts)"},
+    {"emit", 0, FLAG_value, FIELD(emit), "KIND", "exe, or c: a folder of C and a Makefile"},
+    {"format", 0, FLAG_value, FIELD(format), "KIND", "html or dot"},
+    {"weights", 0, FLAG_value, FIELD(weights), "FILE", "trained weights to put beside the library"},
+    {"cc", 0, FLAG_value, FIELD(compiler), "PROGRAM", "the C compiler (default: FLOWC_CC, gcc, clang)"},
+    {"bundle", 0, FLAG_switch, FIELD(bundle), NULL, "put LLVM's libomp beside the program"},
+    {"dump-ir", 0, FLAG_optional, FIELD(dump_ir), "PASS", "print the graphs: lower, a pass, plan; or all"},
+    {"time-passes", 0, FLAG_switch, FIELD(time_passes), NULL, "print how long each step took"},
+    {"explain", 0, FLAG_switch, FIELD(explain), NULL, "print kernels, memory and what is fused"},
+    {"keep", 0, FLAG_switch, FIELD(keep), NULL, "keep the generated files and say where they are"},
+    {"no-cache", 0, FLAG_switch, FIELD(no_cache), NULL, "build anew"},
+    {"verbose", 'v', FLAG_switch, FIELD(verbose), NULL, "print the commands that are run"},
+    {"help", 'h', FLAG_switch, FIELD(help), NULL, "this text"},
+};
+enum { FLAG_COUNT = sizeof flags / sizeof *flags };
+
+static bool takes(const Command *command, const Flag *flag) {
+    size_t length = strlen(flag->name);
+    for (const char *at = command->flags; (at = strstr(at, flag->name)); at += length)
+        if ((at == command->flags || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
+    return !strcmp(flag->name, "help");
+}
+
+/* The flag that argument spells ("--name", "--name=value", "-n"), and its value if it has one. */
+static const Flag *find_flag(const Command *command, const char *argument, const char **value) {
+    *value = NULL;
+    for (int i = 0; i < FLAG_COUNT; i++) {
+        const Flag *flag = &flags[i];
+        size_t length = strlen(flag->name);
+        if (!takes(command, flag)) continue;
+        if (flag->letter && argument[1] == flag->letter && !argument[2]) return flag;
+        if (strncmp(argument, "--", 2) || strncmp(argument + 2, flag->name, length)) continue;
+        if (argument[2 + length] == '=') *value = argument + 3 + length;
+        if (*value || !argument[2 + length]) return flag;
+    }
+    return NULL;
+}
+
+static void set(Arguments *arguments, const Flag *flag, const char *value) {
+    char *field = (char *)arguments + flag->offset;
+    if (flag->kind == FLAG_switch) *(bool *)field = true;
+    else *(const char **)field = value;
+}
+
+static bool usage_error(const Command *command, const char *what, const char *argument) {
+    fprintf(stderr, "flowc %s: %s `%s`\n", command->name, what, argument);
+    fprintf(stderr, "try `flowc %s --help`\n", command->name);
+    return false;
+}
+
+/* One flag at argv[*at]; its value may be the next argument. */
+static bool parse_flag(const Command *command, int argc, char **argv, int *at,
+                       Arguments *arguments, const Flag *flag, const char *value) {
+    if (value && flag->kind == FLAG_switch)
+        return usage_error(command, "no value belongs to", argv[*at]);
+    if (!value && flag->kind == FLAG_optional) value = "";
+    if (!value && flag->kind == FLAG_value) {
+        if (*at + 1 >= argc) return usage_error(command, "a value is missing after", argv[*at]);
+        value = argv[++*at];
+    }
+    set(arguments, flag, value);
+    return true;
+}
+
+bool arguments_parse(const Command *command, int argc, char **argv, Arena *arena,
+                     Arguments *arguments) {
+    bool own = true; /* until `--` */
+    for (int at = 0; at < argc; at++) {
+        const char *value, *argument = argv[at];
+        if (own && !strcmp(argument, "--")) {
+            own = false;
+            continue;
+        }
+        bool is_flag = own && argument[0] == '-' && argument[1];
+        const Flag *flag = is_flag ? find_flag(command, argument, &value) : NULL;
+        if (flag && arguments->file && !strcmp(flag->name, "help") && !strcmp(command->name, "run"))
+            flag = NULL; /* the program's own */
+        if (flag) {
+            if (!parse_flag(command, argc, argv, &at, arguments, flag, value)) return false;
+        } else if (!arguments->file && is_flag) {
+            return usage_error(command, "there is no flag", argument);
+        } else if (!arguments->file) {
+            arguments->file = argument;
+        } else {
+            vector_push(arena, &arguments->program, argument);
+        }
+    }
+    if (arguments->file || arguments->help) return true;
+    fprintf(stderr, "flowc %s: which .flow file?\n", command->name);
+    fprintf(stderr, "try `flowc %s --help`\n", command->name);
+    return false;
+}
+
+void arguments_help(const Command *command) {
+    printf("flowc %s [flags] FILE.flow%s\n%s\n\n", command->name,
+           !strcmp(command->name, "run") ? " [flags of the program]" : "", command->help);
+    for (int i = 0; i < FLAG_COUNT; i++) {
+        const Flag *flag = &flags[i];
+        if (!takes(command, flag)) continue;
+        char left[64];
+        snprintf(left, sizeof left, "%s%c%s--%s%s%s%s", flag->letter ? "-" : "  ",
+                 flag->letter ? flag->letter : ' ', flag->letter ? ", " : " ", flag->name,
+                 flag->kind == FLAG_optional ? "[" : "", flag->value ? "=" : "",
+                 flag->value ? flag->value : "");
+        printf("  %s%s%*s %s\n", left, flag->kind == FLAG_optional ? "]" : "",
+               (int)(26 - strlen(left) - (flag->kind == FLAG_optional)), "", flag->help);
+    }
+}

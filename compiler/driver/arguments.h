@@ -1,0 +1,38 @@
+/* Arguments: flowc's command line. */
+#ifndef FLOW_DRIVER_ARGUMENTS_H
+#define FLOW_DRIVER_ARGUMENTS_H
+
+#include "lang/base/vector.h"
+
+#include <stdbool.h>
+
+typedef Vector(const char *) Strings;
+
+typedef struct Arguments {
+    const char *file;      /* the .flow file */
+    const char *output;    /* -o */
+    const char *target;    /* --target, or NULL: what this machine has (run), all (build, export) */
+    const char *emit;      /* --emit: "exe" or "c" */
+    const char *format;    /* --format of a picture: "html" or "dot" */
+    const char *weights;   /* --weights of an export */
+    const char *compiler;  /* --cc */
+    const char *dump_ir;   /* --dump-ir: a pass, "" for all, NULL for none */
+    bool time_passes, explain, keep, no_cache, bundle, verbose, help;
+    Strings program;       /* what the program itself is given: run and fixed options */
+} Arguments;
+
+/* What the arguments are for. */
+typedef struct Command {
+    const char *name, *help;
+    const char *flags; /* names of the flags it takes, blank-separated */
+    int (*run)(Arguments *arguments);
+} Command;
+
+/* Fills *arguments from argv after the command's name. False after printing why to stderr. */
+bool arguments_parse(const Command *command, int argc, char **argv, Arena *arena,
+                     Arguments *arguments);
+
+/* The command's own help, on standard output. */
+void arguments_help(const Command *command);
+
+#endif

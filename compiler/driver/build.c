@@ -1,0 +1,95 @@
+/* flowc build: a trainer, or the C that makes one. */
+#define _GNU_SOURCE
+#include "compiler/driver/cache.h"
+#include "compiler/driver/commands.h"
+#include "compiler/driver/files.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failed(const char *path) {
+    fprintf(stderr, "flowc: %s: %s\n", path, strerror(errno));
+    return EXIT_resource;
+}
+
+/* Copies what the pattern matches below the share folder, to the same place below `to`. */
+static bool copy_matching(const Compilation *compilation, const char *pattern, const char *to,
+                          bool flat) {
+    Arena *arena = compilation->arena;
+    const char *share = compilation->home->share;
+    glob_t found;
+    bool good = !glob(arena_format(arena, "%s/%s", share, pattern), 0, NULL, &found);
+    for (size_t i = 0; good && i < found.gl_pathc; i++) {
+        const char *below = found.gl_pathv[i] + strlen(share) + 1, *slash = strrchr(below, '/');
+        const char *target = arena_format(arena, "%s/%s", to, flat && slash ? slash + 1 : below);
+        good = folder_make(path_folder(arena, target), 0777) &&
+               file_copy(arena, found.gl_pathv[i], target, 0644);
+    }
+    globfree(&found);
+    return good;
+}
+
+/* The generated C, the templates it includes, the runtime and a Makefile. */
+static int emit_c(const Compilation *compilation, const Generated *generated, const char *folder) {
+    static const char *const runtime[] = {"runtime/*.[ch]", "runtime/*/*.c", "runtime/*/*.h",
+                                          "runtime/*/*.def"};
+    bool good = folder_make(folder, 0777);
+    for (size_t i = 0; good && i < sizeof runtime / sizeof *runtime; i++) {
+        bool copied = copy_matching(compilation, runtime[i], folder, false);
+        good = copied || i; /* a pattern of the last three may match nothing */
+    }
+    good = good && copy_matching(compilation, "compiler/codegen/templates/*.[ch]", folder, true) &&
+           copy_matching(compilation, "compiler/ops/kernel.h", folder, true) &&
+           file_copy(compilation->arena,
+                     arena_format(compilation->arena, "%s/compiler/codegen/templates/standalone.mk",
+                                  compilation->home->share),
+                     arena_format(compilation->arena, "%s/Makefile", folder), 0644);
+    if (!good) return failed(folder);
+    return write_generated(compilation->arena, generated, folder) ? EXIT_ok : EXIT_resource;
+}
+
+static int bundle_omp(const Toolchain *toolchain, const char *output) {
+    Arena *arena = toolchain->arena;
+    const char *beside = arena_format(arena, "%s/libomp.so.5", path_folder(arena, output));
+    const char *library = arena_format(arena, "%s/libomp.so", toolchain->omp);
+    return file_copy(arena, library, beside, 0755) ? EXIT_ok : failed(beside);
+}
+
+static int build_program(const Toolchain *toolchain, const Arguments *arguments,
+                         const Generated *generated, const char *output) {
+    Arena *arena = toolchain->arena;
+    const char *folder = scratch_folder(arena);
+    if (!folder) return EXIT_resource;
+    int status = EXIT_resource;
+    if (write_generated(arena, generated, folder) &&
+        toolchain_program(toolchain, folder, "program", "\"\"", arguments->bundle))
+        status = file_copy(arena, arena_format(arena, "%s/program", folder), output, 0755)
+                     ? EXIT_ok
+                     : failed(output);
+    if (arguments->keep) fprintf(stderr, "flowc: the generated files are in %s\n", folder);
+    else folder_remove(folder);
+    return status == EXIT_ok && arguments->bundle ? bundle_omp(toolchain, output) : status;
+}
+
+int command_build(Arguments *arguments) {
+    Compilation compilation;
+    int status = command_compile(&compilation, arguments, true, STOP_plan);
+    if (status != EXIT_ok) return status;
+    if (!compilation.program->trains.count) {
+        fprintf(stderr, "flowc: %s has no train block to build\n", arguments->file);
+        return EXIT_program;
+    }
+    bool c = arguments->emit && !strcmp(arguments->emit, "c");
+    if (arguments->emit && !c && strcmp(arguments->emit, "exe")) {
+        fprintf(stderr, "flowc build: --emit is exe or c, not `%s`\n", arguments->emit);
+        return EXIT_usage;
+    }
+    const char *output = arguments->output ? arguments->output : compilation.program->name;
+    Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
+    if (c) return emit_c(&compilation, &generated, output);
+    Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
+    if (!toolchain_find(&toolchain, arguments, "all")) return EXIT_resource;
+    return build_program(&toolchain, arguments, &generated, output);
+}

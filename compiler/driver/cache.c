@@ -1,0 +1,178 @@
+/* Cache. */
+#define _GNU_SOURCE
+#include "compiler/driver/cache.h"
+
+#include "compiler/driver/files.h"
+#include "compiler/driver/sha256.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ENTRY_LIMIT = 200 }; /* programs kept; the oldest go first */
+
+static const char *cache_folder(Arena *arena) {
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (base && base[0] == '/') return arena_format(arena, "%s/flowc", base);
+    return home && home[0] == '/' ? arena_format(arena, "%s/.cache/flowc", home) : NULL;
+}
+
+/* Only a folder that nobody else can write is trusted. */
+static bool is_private(const char *folder) {
+    struct stat status;
+    if (lstat(folder, &status)) return false;
+    return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 022);
+}
+
+const char *scratch_folder(Arena *arena) {
+    const char *base = getenv("TMPDIR");
+    char *folder = arena_format(arena, "%s/flowc.XXXXXX", base && *base ? base : "/tmp");
+    if (mkdtemp(folder)) return folder;
+    fprintf(stderr, "flowc: no folder for building in %s: %s\n", folder, strerror(errno));
+    return NULL;
+}
+
+bool write_generated(Arena *arena, const Generated *generated, const char *folder) {
+    vector_each(GeneratedFile, file, generated->files) {
+        const char *path = arena_format(arena, "%s/%s", folder, file->name);
+        if (file_write(path, file->text, strlen(file->text))) continue;
+        fprintf(stderr, "flowc: %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static void hash_string(Sha256 *hash, const char *string) {
+    sha256_add(hash, string, strlen(string) + 1);
+}
+
+/* The size and time of a file stand for its contents where reading it each time would be slow. */
+static void hash_stamp(Sha256 *hash, const char *path) {
+    struct stat status;
+    if (stat(path, &status)) return;
+    int64_t stamp[4] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                        (int64_t)status.st_ino};
+    sha256_add(hash, stamp, sizeof stamp);
+}
+
+static const char *entry_key(const Toolchain *toolchain, const Generated *generated,
+                             const char *folder_define) {
+    Sha256 hash = sha256_new();
+    char *hex = arena_allocate(toolchain->arena, 65);
+    hash_string(&hash, toolchain_key(toolchain));
+    hash_string(&hash, folder_define);
+    hash_stamp(&hash, toolchain->home->runtime);
+    hash_stamp(&hash, arena_format(toolchain->arena, "%s/.made", toolchain->home->share));
+    vector_each(GeneratedFile, file, generated->files) hash_string(&hash, file->text);
+    sha256_hex(&hash, hex);
+    return hex;
+}
+
+static const char *file_checksum(Arena *arena, const char *path) {
+    size_t size;
+    char *bytes = file_read(arena, path, &size), *hex = arena_allocate(arena, 65);
+    if (!bytes) return NULL;
+    Sha256 hash = sha256_new();
+    sha256_add(&hash, bytes, size);
+    sha256_hex(&hash, hex);
+    return hex;
+}
+
+/* The entry's program is there and is what was put there. */
+static bool is_whole(Arena *arena, const CacheEntry *entry) {
+    size_t size;
+    const char *stated = file_read(arena, arena_format(arena, "%s/checksum", entry->folder), &size);
+    const char *found = stated ? file_checksum(arena, entry->program) : NULL;
+    return found && !strcmp(stated, found);
+}
+
+static bool build_entry(const Toolchain *toolchain, const Generated *generated,
+                        const char *folder_define, const char *folder) {
+    Arena *arena = toolchain->arena;
+    if (!write_generated(arena, generated, folder)) return false;
+    if (!toolchain_program(toolchain, folder, "program", folder_define, false)) {
+        fprintf(stderr, "flowc: the C compiler failed on generated code in %s; please report it\n", folder);
+        return false;
+    }
+    const char *sum = file_checksum(arena, arena_format(arena, "%s/program", folder));
+    const char *path = arena_format(arena, "%s/checksum", folder);
+    return sum && file_write(path, sum, strlen(sum));
+}
+
+typedef struct Aged {
+    char name[256];
+    time_t used;
+} Aged;
+
+static int by_age(const void *a, const void *b) {
+    time_t x = ((const Aged *)a)->used, y = ((const Aged *)b)->used;
+    return (x > y) - (x < y);
+}
+
+static void drop_oldest(Arena *arena, const char *cache) {
+    typedef Vector(Aged) Entries;
+    Entries entries = {0};
+    DIR *folder = opendir(cache);
+    if (!folder) return;
+    for (struct dirent *item; (item = readdir(folder));) {
+        struct stat status;
+        const char *path = arena_format(arena, "%s/%s/program", cache, item->d_name);
+        if (item->d_name[0] == '.' || stat(path, &status)) continue;
+        Aged aged = {.used = status.st_atim.tv_sec};
+        snprintf(aged.name, sizeof aged.name, "%s", item->d_name);
+        vector_push(arena, &entries, aged);
+    }
+    closedir(folder);
+    if (entries.count <= ENTRY_LIMIT) return;
+    qsort(entries.items, entries.count, sizeof(Aged), by_age);
+    for (size_t i = 0; i < entries.count - ENTRY_LIMIT; i++)
+        folder_remove(arena_format(arena, "%s/%s", cache, entries.items[i].name));
+}
+
+/* A folder that will become the entry. NULL: the cache can't be used, *why says why. */
+static char *entry_folder(Arena *arena, const char *cache, const char **why) {
+    *why = "HOME is not set";
+    if (!cache) return NULL;
+    *why = "others can write into it";
+    if (folder_make(cache, 0700) && !is_private(cache)) return NULL;
+    char *folder = arena_format(arena, "%s/.building.XXXXXX", cache);
+    if (mkdtemp(folder)) return folder;
+    *why = strerror(errno);
+    return NULL;
+}
+
+static bool publish(const char *building, const char *folder) {
+    if (!rename(building, folder)) return true;
+    bool lost = errno == EEXIST || errno == ENOTEMPTY;
+    folder_remove(building);
+    return lost; /* another process was faster */
+}
+
+static CacheEntry entry_in(Arena *arena, const char *folder) {
+    return (CacheEntry){arena_format(arena, "%s/program", folder), folder};
+}
+
+bool cache_program(const Toolchain *toolchain, const Generated *generated,
+                   const char *folder_define, bool fresh, CacheEntry *entry) {
+    Arena *arena = toolchain->arena;
+    const char *why, *cache = cache_folder(arena);
+    const char *key = entry_key(toolchain, generated, folder_define);
+    if (cache) *entry = entry_in(arena, arena_format(arena, "%s/%s", cache, key));
+    if (cache && !fresh && is_private(cache) && is_whole(arena, entry)) return true;
+    if (cache && is_private(cache)) folder_remove(entry->folder); /* broken or unwanted */
+    char *building = entry_folder(arena, cache, &why);
+    if (!building) {
+        fprintf(stderr, "flowc: warning: not cached: %s: %s\n", cache ? cache : "~/.cache", why);
+        const char *scratch = scratch_folder(arena);
+        if (!scratch) return false;
+        *entry = entry_in(arena, scratch);
+        return build_entry(toolchain, generated, folder_define, scratch);
+    }
+    if (!build_entry(toolchain, generated, folder_define, building)) return false;
+    drop_oldest(arena, cache);
+    return publish(building, entry->folder);
+}

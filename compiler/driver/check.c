@@ -1,0 +1,22 @@
+/* flowc check, and what all commands begin with. */
+#include "compiler/driver/commands.h"
+
+#include <stdio.h>
+
+int command_compile(Compilation *compilation, Arguments *arguments, bool bake, Stop stop) {
+    Arena *arena = arena_new(); /* lives as long as the process */
+    *compilation = (Compilation){.arena = arena, .arguments = arguments, .home = home_find(arena),
+                                 .bake = bake};
+    if (!compilation->home) return EXIT_resource;
+    int status = compile(compilation, stop);
+    if (status != EXIT_ok || !compilation->remaining.count || !bake) return status;
+    fprintf(stderr, "flowc: `%s` is no flag and no option of %s\n", compilation->remaining.items[0],
+            arguments->file);
+    return EXIT_usage;
+}
+
+int command_check(Arguments *arguments) {
+    Compilation compilation;
+    Stop stop = arguments->explain || arguments->dump_ir ? STOP_plan : STOP_fuse;
+    return command_compile(&compilation, arguments, true, stop);
+}

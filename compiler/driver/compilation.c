@@ -1,0 +1,167 @@
+/* Compilation. */
+#define _GNU_SOURCE
+#include "compiler/driver/compilation.h"
+
+#include "compiler/driver/files.h"
+#include "compiler/lower/lower.h"
+#include "compiler/passes/passes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef Vector(Override) Overrides;
+
+static bool wants_color(void) {
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && !getenv("NO_COLOR") && !(term && !strcmp(term, "dumb"));
+}
+
+static bool failed(const Compilation *compilation) {
+    if (!compilation->diagnostics->list.count) return false;
+    diagnostics_print(compilation->diagnostics, stderr, wants_color());
+    return true;
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void report_time(const Compilation *compilation, const char *name, double *since) {
+    double now = seconds();
+    if (compilation->arguments->time_passes)
+        fprintf(stderr, "%-14s %8.3f ms\n", name, 1e3 * (now - *since));
+    *since = seconds();
+}
+
+static bool wants_dump(const Compilation *compilation, const char *name) {
+    const char *wanted = compilation->arguments->dump_ir;
+    return wanted && (!*wanted || !strcmp(wanted, name));
+}
+
+static void dump_graphs(const Compilation *compilation, const char *name) {
+    if (!wants_dump(compilation, name)) return;
+    Text text = text_new(compilation->arena);
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    text_format(&text, "# after %s\n", name);
+    vector_each(Function *, function, functions) {
+        graph_print((*function)->graph, &text);
+        text_add(&text, "\n");
+    }
+    fputs(text_string(&text), stdout);
+}
+
+static bool known_dump(const Compilation *compilation) {
+    const char *wanted = compilation->arguments->dump_ir;
+    if (!wanted || !*wanted || !strcmp(wanted, "lower") || !strcmp(wanted, "plan")) return true;
+    for (int i = 0; i < pass_count; i++)
+        if (!strcmp(passes[i].name, wanted)) return true;
+    fprintf(stderr, "flowc: there is no pass `%s`; there are lower", wanted);
+    for (int i = 0; i < pass_count; i++) fprintf(stderr, ", %s", passes[i].name);
+    fprintf(stderr, ", plan\n");
+    return false;
+}
+
+/* ---- options given on the command line ------------------------------------------------------- */
+
+static const Option *find_option(const Program *program, const char *argument) {
+    if (strncmp(argument, "--", 2)) return NULL;
+    vector_each(Option, option, program->options) {
+        size_t length = strlen(option->name);
+        bool same = !strncmp(argument + 2, option->name, length);
+        if (same && (argument[2 + length] == '=' || !argument[2 + length])) return option;
+    }
+    return NULL;
+}
+
+/* Takes fixed options (all of them: also those that are not fixed) out of the arguments. */
+static bool take_options(Compilation *compilation, bool all, Overrides *overrides) {
+    const Strings *given = &compilation->arguments->program;
+    compilation->remaining = (Strings){0};
+    for (size_t i = 0; i < given->count; i++) {
+        const Option *option = find_option(compilation->program, given->items[i]);
+        if (!option || !(all || option->fixed)) {
+            vector_push(compilation->arena, &compilation->remaining, given->items[i]);
+            continue;
+        }
+        const char *value = strchr(given->items[i], '=');
+        if (!value && i + 1 == given->count) {
+            fprintf(stderr, "flowc: a value is missing after `%s`\n", given->items[i]);
+            return false;
+        }
+        Override override = {option->name, value ? value + 1 : given->items[++i]};
+        vector_push(compilation->arena, overrides, override);
+    }
+    return true;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static Program *lower(Compilation *compilation, const Module *module, const Overrides *overrides) {
+    const char *name = path_stem(compilation->arena, compilation->arguments->file);
+    return lower_program(compilation->arena, module, name, overrides->items, overrides->count,
+                         compilation->diagnostics);
+}
+
+/* Lowers; and again where the command line gives an option that shapes something. */
+static int lower_with_options(Compilation *compilation, const Module *module) {
+    Overrides overrides = {0};
+    compilation->program = lower(compilation, module, &overrides);
+    if (failed(compilation)) return EXIT_program;
+    if (!take_options(compilation, compilation->bake, &overrides)) return EXIT_usage;
+    if (!overrides.count) return EXIT_ok;
+    compilation->program = lower(compilation, module, &overrides);
+    return failed(compilation) ? EXIT_program : EXIT_ok;
+}
+
+static int run_passes(Compilation *compilation, double *since) {
+    for (int i = 0; i < pass_count; i++) {
+        const char *broken = NULL;
+        bool done = pass_run(&passes[i], compilation->program, compilation->diagnostics, &broken);
+        if (failed(compilation)) return EXIT_program;
+        if (!done) {
+            fprintf(stderr, "flowc: internal error in pass %s; please report it with the program\n",
+                    broken);
+            return EXIT_internal;
+        }
+        report_time(compilation, passes[i].name, since);
+        dump_graphs(compilation, passes[i].name);
+    }
+    return EXIT_ok;
+}
+
+static void make_plan(Compilation *compilation, double *since) {
+    compilation->plan = plan_program(compilation->arena, compilation->program);
+    report_time(compilation, "plan", since);
+    if (!wants_dump(compilation, "plan") && !compilation->arguments->explain) return;
+    Text text = text_new(compilation->arena);
+    plan_print(compilation->plan, &text);
+    fputs(text_string(&text), stdout);
+}
+
+int compile(Compilation *compilation, Stop stop) {
+    const char *why, *path = compilation->arguments->file;
+    double since = seconds();
+    if (!known_dump(compilation)) return EXIT_usage;
+    const Source *source = source_read(compilation->arena, path, &why);
+    if (!source) {
+        fprintf(stderr, "flowc: %s: %s\n", path, why);
+        return EXIT_program;
+    }
+    compilation->diagnostics = diagnostics_new(compilation->arena);
+    const Module *module = module_load(compilation->arena, source, compilation->home->library.items,
+                                       compilation->home->library.count, compilation->diagnostics);
+    if (failed(compilation)) return EXIT_program;
+    report_time(compilation, "parse", &since);
+    int status = lower_with_options(compilation, module);
+    if (status != EXIT_ok) return status;
+    report_time(compilation, "lower", &since);
+    dump_graphs(compilation, "lower");
+    status = run_passes(compilation, &since);
+    if (status == EXIT_ok && stop == STOP_plan) make_plan(compilation, &since);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* Compilation: from a file's name to a plan, with the reports asked for on the way. */
+#ifndef FLOW_DRIVER_COMPILATION_H
+#define FLOW_DRIVER_COMPILATION_H
+
+#include "compiler/driver/arguments.h"
+#include "compiler/driver/home.h"
+#include "compiler/plan/plan.h"
+
+/* Exit codes, the same as those of built programs. */
+enum { EXIT_ok = 0, EXIT_program = 1, EXIT_usage = 2, EXIT_resource = 3, EXIT_internal = 70 };
+
+typedef enum Stop { STOP_check, STOP_fuse, STOP_plan } Stop;
+
+typedef struct Compilation {
+    Arena *arena;
+    const Arguments *arguments;
+    const Home *home;
+    bool bake; /* every option given becomes the program's default, not only fixed ones */
+    Diagnostics *diagnostics;
+    Program *program;
+    Plan *plan;        /* STOP_plan */
+    Strings remaining; /* program arguments that were not taken as fixed options */
+} Compilation;
+
+/* Compiles as far as asked; diagnostics go to standard error. EXIT_ok, or what to exit with. */
+int compile(Compilation *compilation, Stop stop);
+
+#endif

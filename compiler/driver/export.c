@@ -1,0 +1,117 @@
+/* flowc export: a C library with its header, its weights and what pkg-config wants to know. */
+#define _GNU_SOURCE
+#include "compiler/codegen/names.h"
+#include "compiler/driver/cache.h"
+#include "compiler/driver/commands.h"
+#include "compiler/driver/files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool uses(const Program *program, const char *storage) {
+    vector_each(Export, export, program->exports)
+        vector_each(Node, node, export->function.graph->nodes)
+            if (node->op == OP_weight && !strcmp(node->name, storage)) return true;
+    return false;
+}
+
+/* What is deployed: the exports and the weights they read; no training. */
+static Program exports_only(const Program *program) {
+    Program deployed = *program;
+    deployed.storage.items = NULL;
+    deployed.storage.count = deployed.storage.capacity = 0;
+    deployed.trains.count = deployed.pipelines.count = 0;
+    vector_each(Storage, storage, program->storage)
+        if (uses(program, storage->name)) vector_push(program->arena, &deployed.storage, *storage);
+    return deployed;
+}
+
+/* Where training saves: the first `save` of the program. */
+static const char *saved_path(const Program *program) {
+    vector_each(Train, train, program->trains)
+        vector_each(Action, action, train->actions)
+            if (action->kind == ACTION_save) return action->path;
+    return NULL;
+}
+
+static bool same_file(const char *a, const char *b) {
+    struct stat first, second;
+    return !stat(a, &first) && !stat(b, &second) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+static int failed(const char *path) {
+    fprintf(stderr, "flowc: %s: %s\n", path, strerror(errno));
+    return EXIT_resource;
+}
+
+static int put_weights(const Compilation *compilation, const char *folder, const char *name) {
+    Arena *arena = compilation->arena;
+    const char *given = compilation->arguments->weights;
+    const char *from = given ? given : saved_path(compilation->program);
+    const char *to = arena_format(arena, "%s/%s.safetensors", folder, name);
+    if (!from || (!given && !file_exists(from))) {
+        if (file_exists(to)) return EXIT_ok;
+        fprintf(stderr, "flowc: no weights yet: train first (`flowc run %s`), or say --weights=FILE\n",
+                compilation->arguments->file);
+        return EXIT_ok;
+    }
+    if (same_file(from, to)) return EXIT_ok;
+    return file_copy(arena, from, to, 0644) ? EXIT_ok : failed(given ? given : to);
+}
+
+static int put_description(Arena *arena, const char *folder, const char *name) {
+    char *full = realpath(folder, NULL);
+    const char *path = arena_format(arena, "%s/%s.pc", folder, name);
+    const char *text = arena_format(arena,
+                                    "libdir=%s\n\nName: %s\nDescription: made by flowc\nVersion: 1\n"
+                                    "Libs: -L${libdir} -l%s\nLibs.private: -lz -lm\nCflags: -I${libdir}\n",
+                                    full ? full : folder, name, name);
+    free(full);
+    return file_write(path, text, strlen(text)) ? EXIT_ok : failed(path);
+}
+
+static int put_library(const Toolchain *toolchain, const Generated *generated, const char *folder,
+                       const char *name, bool keep) {
+    Arena *arena = toolchain->arena;
+    const char *scratch = scratch_folder(arena);
+    if (!scratch) return EXIT_resource;
+    int status = EXIT_resource;
+    if (write_generated(arena, generated, scratch) && toolchain_library(toolchain, scratch, name)) {
+        status = EXIT_ok;
+        const char *files[] = {arena_format(arena, "lib%s.a", name),
+                               arena_format(arena, "lib%s.so", name), arena_format(arena, "%s.h", name)};
+        for (size_t i = 0; i < 3 && status == EXIT_ok; i++) {
+            const char *to = arena_format(arena, "%s/%s", folder, files[i]);
+            if (!file_copy(arena, arena_format(arena, "%s/%s", scratch, files[i]), to, i == 1 ? 0755 : 0644))
+                status = failed(to);
+        }
+    }
+    if (keep) fprintf(stderr, "flowc: the generated files are in %s\n", scratch);
+    else folder_remove(scratch);
+    return status;
+}
+
+int command_export(Arguments *arguments) {
+    Compilation compilation;
+    int status = command_compile(&compilation, arguments, true, STOP_plan);
+    if (status != EXIT_ok) return status;
+    Arena *arena = compilation.arena;
+    if (!compilation.program->exports.count) {
+        fprintf(stderr, "flowc: %s has no export\n", arguments->file);
+        return EXIT_program;
+    }
+    const char *folder = arguments->output ? arguments->output : ".";
+    Toolchain toolchain = {.arena = arena, .home = compilation.home};
+    if (!toolchain_find(&toolchain, arguments, "all")) return EXIT_resource;
+    if (!folder_make(folder, 0777)) return failed(folder);
+    Program deployed = exports_only(compilation.program);
+    const char *name = public_name(arena, deployed.name);
+    Generated generated = codegen_library(arena, &deployed, plan_program(arena, &deployed));
+    status = put_library(&toolchain, &generated, folder, name, arguments->keep);
+    if (status == EXIT_ok) status = put_description(arena, folder, name);
+    return status == EXIT_ok ? put_weights(&compilation, folder, name) : status;
+}

@@ -1,0 +1,109 @@
+/* Files. */
+#define _GNU_SOURCE
+#include "compiler/driver/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *file_read(Arena *arena, const char *path, size_t *size) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (descriptor < 0) return NULL;
+    if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {
+        close(descriptor);
+        errno = EINVAL;
+        return NULL;
+    }
+    char *bytes = arena_allocate(arena, (size_t)status.st_size + 1);
+    size_t done = 0;
+    while (done < (size_t)status.st_size) {
+        ssize_t got = read(descriptor, bytes + done, (size_t)status.st_size - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += (size_t)got;
+    }
+    close(descriptor);
+    bytes[done] = 0;
+    *size = done;
+    return done == (size_t)status.st_size ? bytes : NULL;
+}
+
+static bool write_all(int descriptor, const char *bytes, size_t size) {
+    while (size) {
+        ssize_t done = write(descriptor, bytes, size);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+static bool write_mode(const char *path, const void *bytes, size_t size, int mode) {
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    if (descriptor < 0) return false;
+    bool written = write_all(descriptor, bytes, size);
+    return close(descriptor) == 0 && written;
+}
+
+bool file_write(const char *path, const void *bytes, size_t size) {
+    return write_mode(path, bytes, size, 0644);
+}
+
+bool file_copy(Arena *arena, const char *from, const char *to, int mode) {
+    size_t size;
+    char *bytes = file_read(arena, from, &size);
+    if (!bytes) return false;
+    char *temporary = arena_format(arena, "%s.%d.tmp", to, (int)getpid());
+    if (write_mode(temporary, bytes, size, mode) && !rename(temporary, to)) return true;
+    int why = errno;
+    unlink(temporary);
+    errno = why;
+    return false;
+}
+
+bool file_exists(const char *path) {
+    return !access(path, F_OK);
+}
+
+bool folder_make(const char *path, int mode) {
+    char copy[4096];
+    if ((size_t)snprintf(copy, sizeof copy, "%s", path) >= sizeof copy) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    for (char *at = copy + 1; *at; at++) {
+        if (*at != '/') continue;
+        *at = 0;
+        if (mkdir(copy, (mode_t)mode) && errno != EEXIST) return false;
+        *at = '/';
+    }
+    return !mkdir(copy, (mode_t)mode) || errno == EEXIST;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
+    (void)status, (void)kind, (void)walk;
+    remove(path); /* what can't be removed stays: nothing depends on its absence */
+    return 0;
+}
+
+void folder_remove(const char *path) {
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *path_folder(Arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return ".";
+    return slash == path ? "/" : arena_copy(arena, path, (size_t)(slash - path));
+}
+
+const char *path_stem(Arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return arena_copy(arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}

@@ -1,0 +1,18 @@
+/* Home: where flowc's own files are: the library in .flow, the templates, the runtime. Found from
+ * the place of the executable, so that an installation can be moved. */
+#ifndef FLOW_DRIVER_HOME_H
+#define FLOW_DRIVER_HOME_H
+
+#include "lang/base/vector.h"
+#include "lang/source.h"
+
+typedef struct Home {
+    const char *share;   /* holds lang/std, compiler/codegen/templates, runtime */
+    const char *runtime; /* libflowrt.a */
+    Vector(Source *) library;
+} Home;
+
+/* NULL after printing what is missing. */
+const Home *home_find(Arena *arena);
+
+#endif

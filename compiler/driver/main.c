@@ -1,0 +1,55 @@
+/* flowc: the command line. */
+#include "compiler/driver/commands.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static const Command commands[] = {
+#define COMMAND(name, help, flags) {#name, help, flags, command_##name},
+#include "compiler/driver/commands.def"
+#undef COMMAND
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static int usage(FILE *file, int status) {
+    fprintf(file, "flowc: dataflow programs, compiled\n\n");
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(file, "  flowc %-7s FILE.flow  %s\n", commands[i].name, commands[i].help);
+    fprintf(file, "\n  flowc COMMAND --help     the flags of a command\n"
+                  "  flowc --version\n");
+    return status;
+}
+
+static const Command *find_command(const char *name) {
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(commands[i].name, name)) return &commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name) {
+    const char *names[COMMAND_COUNT];
+    for (int i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
+    const char *nearest = nearest_name(name, names, COMMAND_COUNT);
+    fprintf(stderr, "flowc: there is no command `%s`", name);
+    if (nearest) fprintf(stderr, "; did you mean `%s`?", nearest);
+    fprintf(stderr, "\n");
+    return EXIT_usage;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) return usage(stderr, EXIT_usage);
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) return usage(stdout, EXIT_ok);
+    if (!strcmp(argv[1], "--version")) return printf("flowc %s\n", FLOWC_VERSION) < 0;
+    const Command *command = find_command(argv[1]);
+    if (!command) return unknown_command(argv[1]);
+    Arena *arena = arena_new();
+    Arguments arguments = {0};
+    int status = EXIT_usage;
+    if (arguments_parse(command, argc - 2, argv + 2, arena, &arguments)) {
+        if (arguments.help) arguments_help(command);
+        status = arguments.help ? EXIT_ok : command->run(&arguments);
+    }
+    arena_free(arena);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* Process: running other programs, without a shell and with a clean environment. */
+#ifndef FLOW_DRIVER_PROCESS_H
+#define FLOW_DRIVER_PROCESS_H
+
+#include "compiler/driver/arguments.h"
+
+typedef struct Process {
+    int id; /* of the process; < 0: it could not be started */
+    const char *name;
+} Process;
+
+/* Starts words[0] (looked for in PATH). It sees PATH, HOME and TMPDIR, and nothing that would
+ * change what a compiler does. */
+Process process_start(Arena *arena, const Strings *words, bool show);
+
+/* 0 when it ended well, else its exit code; 127 when it could not be started. */
+int process_wait(Process process);
+
+/* Replaces this process, with the whole environment. Returns only on failure. */
+void process_become(Arena *arena, const char *path, const Strings *words);
+
+#endif

@@ -1,0 +1,45 @@
+/* flowc run. */
+#define _GNU_SOURCE
+#include "compiler/codegen/names.h"
+#include "compiler/driver/cache.h"
+#include "compiler/driver/commands.h"
+#include "compiler/driver/files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The folder of the .flow file as a C string literal, absolute. */
+static const char *folder_literal(Arena *arena, const char *file) {
+    const char *folder = path_folder(arena, file);
+    char *full = realpath(folder, NULL);
+    const char *literal = string_literal(arena, full ? full : folder);
+    free(full);
+    return literal;
+}
+
+static int start(const Compilation *compilation, const CacheEntry *entry) {
+    Strings words = {0};
+    vector_push(compilation->arena, &words, compilation->program->name);
+    for (size_t i = 0; i < compilation->remaining.count; i++)
+        vector_push(compilation->arena, &words, compilation->remaining.items[i]);
+    process_become(compilation->arena, entry->program, &words);
+    return EXIT_resource;
+}
+
+int command_run(Arguments *arguments) {
+    Compilation compilation;
+    int status = command_compile(&compilation, arguments, false, STOP_plan);
+    if (status != EXIT_ok) return status;
+    if (!compilation.program->trains.count) {
+        fprintf(stderr, "flowc: %s has no train block to run\n", arguments->file);
+        return EXIT_program;
+    }
+    Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
+    if (!toolchain_find(&toolchain, arguments, "native")) return EXIT_resource;
+    Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
+    CacheEntry entry;
+    const char *folder = folder_literal(compilation.arena, arguments->file);
+    if (!cache_program(&toolchain, &generated, folder, arguments->no_cache, &entry)) return EXIT_resource;
+    if (arguments->keep) fprintf(stderr, "flowc: the generated files are in %s\n", entry.folder);
+    return start(&compilation, &entry);
+}

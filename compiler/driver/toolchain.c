@@ -1,0 +1,255 @@
+/* Toolchain. */
+#define _GNU_SOURCE
+#include "compiler/driver/toolchain.h"
+
+#include "compiler/driver/files.h"
+#include "lang/base/text.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Sums keep the order they are written in: -ffast-math is not among these. */
+const char *const compile_flags[] = {"-std=gnu11", "-O3", "-ffp-contract=fast", "-fno-math-errno",
+                                     "-fno-trapping-math", "-fPIC", NULL};
+
+#if defined __x86_64__
+static const Level all_levels[] = {{"x86-64-v4", "-march=x86-64-v4", "flow_program_v4"},
+                                   {"x86-64-v3", "-march=x86-64-v3", "flow_program_v3"},
+                                   {"x86-64", "-march=x86-64", "flow_program_v1"}};
+
+static const char *native_level(void) {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return "x86-64-v4";
+    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+              __builtin_cpu_supports("bmi2");
+    return v3 ? "x86-64-v3" : "x86-64";
+}
+#else
+static const Level all_levels[] = {{"aarch64", "-march=armv8-a", "flow_program"}};
+
+static const char *native_level(void) {
+    return "aarch64";
+}
+#endif
+enum { ALL_LEVELS = sizeof all_levels / sizeof *all_levels };
+
+static bool choose_levels(Toolchain *toolchain, const char *target) {
+    bool all = !strcmp(target, "all");
+    if (!strcmp(target, "native")) target = native_level();
+    for (int i = 0; i < ALL_LEVELS; i++)
+        if (all || !strcmp(all_levels[i].name, target))
+            toolchain->levels[toolchain->level_count++] = all_levels[i];
+    if (toolchain->level_count) return true;
+    fprintf(stderr, "flowc: there is no target `%s`; there are native, all", target);
+    for (int i = 0; i < ALL_LEVELS; i++) fprintf(stderr, ", %s", all_levels[i].name);
+    fprintf(stderr, "\n");
+    return false;
+}
+
+static bool in_path(const char *name) {
+    const char *path = getenv("PATH");
+    if (strchr(name, '/')) return !access(name, X_OK);
+    char full[4096];
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        snprintf(full, sizeof full, "%.*s/%s", (int)length, path, name);
+        if (!access(full, X_OK)) return true;
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
+static bool find_compiler(Toolchain *toolchain, const char *asked) {
+    static const char *const usual[] = {"gcc", "clang", "clang-19", "cc"};
+    if (!asked) asked = getenv("FLOWC_CC");
+    toolchain->compiler = asked;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual && !toolchain->compiler; i++)
+        if (in_path(usual[i])) toolchain->compiler = usual[i];
+    if (toolchain->compiler && in_path(toolchain->compiler)) return true;
+    fprintf(stderr, "flowc: there is no C compiler%s%s; install gcc (Debian: apt-get install gcc)\n",
+            asked ? " " : "", asked ? asked : "");
+    return false;
+}
+
+/* The newest libomp of those in the places where Debian and others put it. */
+static bool find_omp(Toolchain *toolchain) {
+    static const char *const places[] = {FLOWC_LLVM "/lib/libomp.so", "/usr/lib/llvm-*/lib/libomp.so",
+                                         "/usr/lib/*/libomp.so", "/usr/local/lib/libomp.so",
+                                         "/usr/lib/libomp.so", "/usr/lib64/libomp.so"};
+    for (size_t i = 0; i < sizeof places / sizeof *places && !toolchain->omp; i++) {
+        glob_t found;
+        if (!glob(places[i], 0, NULL, &found) && found.gl_pathc)
+            toolchain->omp = path_folder(toolchain->arena, arena_copy(toolchain->arena, found.gl_pathv[found.gl_pathc - 1],
+                                         strlen(found.gl_pathv[found.gl_pathc - 1])));
+        globfree(&found);
+    }
+    if (toolchain->omp) return true;
+    fprintf(stderr, "flowc: LLVM's OpenMP runtime is missing (Debian: apt-get install libomp-19-dev)\n");
+    return false;
+}
+
+bool toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise) {
+    toolchain->verbose = arguments->verbose;
+    return choose_levels(toolchain, arguments->target ? arguments->target : otherwise) &&
+           find_compiler(toolchain, arguments->compiler) && find_omp(toolchain);
+}
+
+const char *toolchain_key(const Toolchain *toolchain) {
+    Text key = text_new(toolchain->arena);
+    text_format(&key, "%s %s %s", FLOWC_VERSION, toolchain->compiler, toolchain->omp);
+    for (int i = 0; i < toolchain->level_count; i++) text_format(&key, " %s", toolchain->levels[i].name);
+    for (int i = 0; compile_flags[i]; i++) text_format(&key, " %s", compile_flags[i]);
+    return text_string(&key);
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+typedef Vector(Process) Processes;
+
+static void add_words(Arena *arena, Strings *words, const char *const *more) {
+    for (; *more; more++) vector_push(arena, words, *more);
+}
+
+static void add_sanitizer(Arena *arena, Strings *words) {
+    if (*FLOWC_SANITIZE) vector_push(arena, words, "-fsanitize=" FLOWC_SANITIZE);
+}
+
+static void add_include_folders(const Toolchain *toolchain, const char *folder, Strings *words) {
+    static const char *const folders[] = {"/compiler/codegen/templates", "/compiler/ops", "/runtime",
+                                          ""};
+    Arena *arena = toolchain->arena;
+    vector_push(arena, words, arena_format(arena, "-I%s", folder));
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        vector_push(arena, words, arena_format(arena, "-I%s%s", toolchain->home->share, folders[i]));
+}
+
+/* Starts compiling one file to an object; more: words of its own. */
+static Process compile_file(const Toolchain *toolchain, const char *folder, const char *source,
+                            const char *object, const Strings *more) {
+    Arena *arena = toolchain->arena;
+    Strings words = {0};
+    vector_push(arena, &words, toolchain->compiler);
+    add_words(arena, &words, compile_flags);
+    add_sanitizer(arena, &words);
+    add_include_folders(toolchain, folder, &words);
+    for (size_t i = 0; i < more->count; i++) vector_push(arena, &words, more->items[i]);
+    vector_push(arena, &words, "-c");
+    vector_push(arena, &words, source);
+    vector_push(arena, &words, "-o");
+    vector_push(arena, &words, object);
+    return process_start(arena, &words, toolchain->verbose);
+}
+
+static bool wait_all(const Processes *processes) {
+    bool good = true;
+    for (size_t i = 0; i < processes->count; i++) good &= !process_wait(processes->items[i]);
+    return good;
+}
+
+/* program.c for each level, and what picks one of several. Objects are added to *objects. */
+static bool compile_levels(const Toolchain *toolchain, const char *folder, const char *define,
+                           bool has_main, Strings *objects) {
+    Arena *arena = toolchain->arena;
+    Processes running = {0};
+    const char *templates = arena_format(arena, "%s/compiler/codegen/templates", toolchain->home->share);
+    bool single = toolchain->level_count == 1 && has_main;
+    for (int i = 0; i < toolchain->level_count; i++) {
+        const Level *level = &toolchain->levels[i];
+        Strings more = {0};
+        const char *object = arena_format(arena, "%s/program-%s.o", folder, level->name);
+        vector_push(arena, &more, level->march);
+        vector_push(arena, &more, arena_format(arena, "-DFLOW_FOLDER=%s", define));
+        vector_push(arena, &more, arena_format(arena, "-DFLOW_PROGRAM_NAME=%s", level->symbol));
+        if (!single) vector_push(arena, &more, "-DFLOW_NO_MAIN");
+        vector_push(arena, &running, compile_file(toolchain, folder, arena_format(arena, "%s/program.c", folder), object, &more));
+        vector_push(arena, objects, object);
+    }
+    if (!single) {
+        Strings more = {0};
+        const char *object = arena_format(arena, "%s/dispatch.o", folder);
+        for (int i = 0; i < toolchain->level_count; i++)
+            vector_push(arena, &more, arena_format(arena, "-DHAVE_%s", toolchain->levels[i].symbol));
+        if (!has_main) vector_push(arena, &more, "-DFLOW_NO_MAIN");
+        vector_push(arena, &running, compile_file(toolchain, folder, arena_format(arena, "%s/dispatch.c", templates), object, &more));
+        vector_push(arena, objects, object);
+    }
+    return wait_all(&running);
+}
+
+static Strings link_words(const Toolchain *toolchain, const Strings *objects, const char *output) {
+    Arena *arena = toolchain->arena;
+    Strings words = {0};
+    vector_push(arena, &words, toolchain->compiler);
+    add_sanitizer(arena, &words);
+    vector_push(arena, &words, "-Wl,--gc-sections");
+    if (!*FLOWC_SANITIZE) vector_push(arena, &words, "-s");
+    vector_push(arena, &words, "-o");
+    vector_push(arena, &words, output);
+    for (size_t i = 0; i < objects->count; i++) vector_push(arena, &words, objects->items[i]);
+    vector_push(arena, &words, toolchain->home->runtime);
+    return words;
+}
+
+bool toolchain_program(const Toolchain *toolchain, const char *folder, const char *name,
+                       const char *define, bool bundle) {
+    Arena *arena = toolchain->arena;
+    Strings objects = {0};
+    if (!compile_levels(toolchain, folder, define, true, &objects)) return false;
+    Strings words = link_words(toolchain, &objects, arena_format(arena, "%s/%s", folder, name));
+    static const char *const libraries[] = {"-l:libz.a", "-lm", "-lpthread", NULL};
+    vector_push(arena, &words, arena_format(arena, "%s/libomp.so", toolchain->omp));
+    vector_push(arena, &words, bundle ? "-Wl,-rpath,$ORIGIN" : arena_format(arena, "-Wl,-rpath,%s", toolchain->omp));
+    add_words(arena, &words, libraries);
+    return !process_wait(process_start(arena, &words, toolchain->verbose));
+}
+
+/* ---- libraries ------------------------------------------------------------------------------- */
+
+static bool run_words(const Toolchain *toolchain, const char *const *words) {
+    Strings list = {0};
+    add_words(toolchain->arena, &list, words);
+    return !process_wait(process_start(toolchain->arena, &list, toolchain->verbose));
+}
+
+/* One object of all objects and what they need of the runtime, with only the names of the public
+ * interface left visible: two such libraries can be linked into one program. */
+static bool join_objects(const Toolchain *toolchain, const Strings *objects, const char *joined,
+                         const char *name) {
+    Arena *arena = toolchain->arena;
+    Strings words = {0};
+    static const char *const start[] = {"ld", "-r", "-o", NULL};
+    add_words(arena, &words, start);
+    vector_push(arena, &words, joined);
+    for (size_t i = 0; i < objects->count; i++) vector_push(arena, &words, objects->items[i]);
+    vector_push(arena, &words, toolchain->home->runtime);
+    if (process_wait(process_start(arena, &words, toolchain->verbose))) return false;
+    const char *visible = arena_format(arena, "--keep-global-symbol=%s_*", name);
+    return run_words(toolchain, (const char *const[]){"objcopy", "--wildcard", visible,
+                                                      "--strip-unneeded", joined, NULL});
+}
+
+bool toolchain_library(const Toolchain *toolchain, const char *folder, const char *name) {
+    Arena *arena = toolchain->arena;
+    Strings objects = {0}, none = {0};
+    if (!compile_levels(toolchain, folder, "\"\"", false, &objects)) return false;
+    const char *wrapper = arena_format(arena, "%s/interface.o", folder);
+    if (process_wait(compile_file(toolchain, folder, arena_format(arena, "%s/interface.c", folder), wrapper, &none)))
+        return false;
+    vector_push(arena, &objects, wrapper);
+    const char *joined = arena_format(arena, "%s/%s.o", folder, name);
+    const char *archive = arena_format(arena, "%s/lib%s.a", folder, name);
+    const char *shared = arena_format(arena, "%s/lib%s.so", folder, name);
+    const char *soname = arena_format(arena, "-Wl,-soname,lib%s.so", name);
+    const char *sanitizer = *FLOWC_SANITIZE ? "-fsanitize=" FLOWC_SANITIZE : "-Wl,-z,defs";
+    return join_objects(toolchain, &objects, joined, name) &&
+           run_words(toolchain, (const char *const[]){"ar", "rcs", archive, joined, NULL}) &&
+           run_words(toolchain, (const char *const[]){toolchain->compiler, "-shared", soname,
+                                                      sanitizer, "-o", shared, joined,
+                                                      "-l:libz.a", "-lm", "-lpthread", NULL});
+}

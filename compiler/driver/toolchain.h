@@ -1,0 +1,46 @@
+/* Toolchain: from generated C to programs and libraries, by the system's compiler. */
+#ifndef FLOW_DRIVER_TOOLCHAIN_H
+#define FLOW_DRIVER_TOOLCHAIN_H
+
+#include "compiler/driver/home.h"
+#include "compiler/driver/process.h"
+
+enum { LEVEL_LIMIT = 3 };
+
+/* A kind of processor that code is compiled for. */
+typedef struct Level {
+    const char *name;   /* "x86-64-v4" */
+    const char *march;  /* "-march=x86-64-v4" */
+    const char *symbol; /* "flow_program_v4" */
+} Level;
+
+typedef struct Toolchain {
+    Arena *arena;
+    const Home *home;
+    const char *compiler; /* a name or path */
+    const char *omp;      /* the folder of LLVM's libomp.so */
+    bool verbose;
+    Level levels[LEVEL_LIMIT];
+    int level_count; /* several: chosen when the program starts */
+} Toolchain;
+
+/* target: a level's name, "native", "all" or NULL (then `otherwise`). False after printing what
+ * is missing or wrong, and the fix. */
+bool toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise);
+
+/* Everything but the sources that decides what comes out: for the name of a cache entry. */
+const char *toolchain_key(const Toolchain *toolchain);
+
+/* The flags that generated code is compiled with, without level and folders. */
+extern const char *const compile_flags[];
+
+/* Compiles FOLDER/program.c for all levels and links FOLDER/NAME. define: of FLOW_FOLDER, a C
+ * string literal. bundle: libomp is looked for beside the program. False after the compiler
+ * printed why. */
+bool toolchain_program(const Toolchain *toolchain, const char *folder, const char *name,
+                       const char *define, bool bundle);
+
+/* libNAME.a and libNAME.so from FOLDER/program.c and FOLDER/interface.c. */
+bool toolchain_library(const Toolchain *toolchain, const char *folder, const char *name);
+
+#endif

@@ -1,0 +1,134 @@
+/* Build: adding nodes. Type, simplification, hash-consing, in this order. */
+#include "compiler/graph/build.h"
+
+#include <assert.h>
+#include <string.h>
+
+Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name) {
+    Graph *graph = arena_new_item(arena, Graph);
+    graph->arena = arena;
+    graph->dimensions = dimensions;
+    graph->name = name;
+    graph->interned = map_new(arena);
+    graph->names = map_new(arena);
+    return graph;
+}
+
+/* The same pointer for equal strings, so that nodes can be compared as bytes. */
+static const char *intern_name(Graph *graph, const char *name) {
+    if (!name) return NULL;
+    char *known = map_get(&graph->names, name);
+    if (known) return known;
+    known = arena_copy(graph->arena, name, strlen(name));
+    map_put(&graph->names, name, known);
+    return known;
+}
+
+/* What two equal nodes have in common, without padding. */
+typedef struct Key {
+    int64_t op, element, rank, axes, low, high, stream;
+    double number;
+    const char *name;
+    int64_t inputs[ARITY_LIMIT];
+    Dim dims[RANK_LIMIT];
+} Key;
+
+static Key node_key(const Node *node) {
+    Key key = {node->op,  node->type.element, node->type.rank, node->axes, node->low,
+               node->high, node->stream,      node->number,    node->name, {0}, {0}};
+    for (int i = 0; i < ARITY_LIMIT; i++) key.inputs[i] = node->inputs[i];
+    memcpy(key.dims, node->type.dims, sizeof key.dims);
+    return key;
+}
+
+static NodeId known_node(const Graph *graph, const Key *key) {
+    void *known = map_get_bytes(&graph->interned, key, sizeof *key);
+    return known ? (NodeId)((uintptr_t)known - 1) : NODE_NONE;
+}
+
+static NodeId append(Graph *graph, const Node *node, const Key *key, Problem *problem) {
+    if (graph->nodes.count >= NODE_LIMIT) {
+        *problem = (Problem){E0217, "the program needs more than 2^20 operations"};
+        return NODE_NONE;
+    }
+    vector_push(graph->arena, &graph->nodes, *node);
+    map_put_bytes(&graph->interned, key, sizeof *key, (void *)(uintptr_t)graph->nodes.count);
+    return (NodeId)(graph->nodes.count - 1);
+}
+
+/* Sets what follows from the rest of the node. */
+static Problem complete(Graph *graph, Node *node) {
+    Operands operands = {.count = op_info[node->op].arity, .axes = node->axes};
+    node->input_count = operands.count;
+    node->name = intern_name(graph, node->name);
+    for (int i = 0; i < ARITY_LIMIT; i++) {
+        if (i >= operands.count) node->inputs[i] = NODE_NONE;
+        else operands.types[i] = &graph->nodes.items[node->inputs[i]].type;
+    }
+    return op_infer(graph->dimensions, node->op, &operands, &node->type);
+}
+
+NodeId graph_append(Graph *graph, Node node, Problem *problem) {
+    *problem = complete(graph, &node);
+    Key key = node_key(&node);
+    return problem->text ? NODE_NONE : append(graph, &node, &key, problem);
+}
+
+NodeId graph_add(Graph *graph, Node node, Problem *problem) {
+    node.kernel = NO_KERNEL;
+    *problem = complete(graph, &node);
+    if (problem->text) return NODE_NONE;
+    NodeId simpler = graph_simplify(graph, &node);
+    if (simpler != NODE_NONE) return simpler;
+    Key key = node_key(&node);
+    NodeId known = known_node(graph, &key);
+    return known != NODE_NONE ? known : append(graph, &node, &key, problem);
+}
+
+static NodeId must_add(Graph *graph, Node node) {
+    Problem problem;
+    NodeId id = graph_add(graph, node, &problem);
+    assert(id != NODE_NONE && "a pass built a node that can't be");
+    return id;
+}
+
+NodeId graph_make(Graph *graph, Op op, NodeId a, NodeId b, NodeId c, Range range) {
+    return must_add(graph, (Node){.op = op, .inputs = {a, b, c}, .range = range});
+}
+
+NodeId graph_constant(Graph *graph, Element element, double value, Range range) {
+    return must_add(graph, (Node){.op = OP_constant, .number = value, .range = range,
+                                  .type = type_scalar(element)});
+}
+
+NodeId graph_reduce(Graph *graph, Op op, NodeId a, uint32_t axes, Range range) {
+    return must_add(graph, (Node){.op = op, .inputs = {a}, .axes = axes, .range = range});
+}
+
+NodeId graph_declared(Graph *graph, Op op, NodeId a, Type type, Range range) {
+    return must_add(graph, (Node){.op = op, .inputs = {a}, .type = type, .range = range});
+}
+
+void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value, NodeId target) {
+    vector_push(graph->arena, &graph->outputs,
+                (Output){kind, intern_name(graph, name), value, target});
+}
+
+NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
+    Node node = *graph_node(from, id);
+    for (int i = 0; i < node.input_count; i++) node.inputs[i] = map[node.inputs[i]];
+    return must_add(to, node);
+}
+
+const bool *graph_needed(Arena *arena, const Graph *graph) {
+    bool *needed = arena_new_array(arena, bool, graph->nodes.count + 1);
+    vector_each(Output, output, graph->outputs) {
+        needed[output->value] = true;
+        if (output->kind == OUTPUT_update) needed[output->target] = true;
+    }
+    for (size_t id = graph->nodes.count; id-- > 0;) {
+        const Node *node = &graph->nodes.items[id];
+        for (int i = 0; needed[id] && i < node->input_count; i++) needed[node->inputs[i]] = true;
+    }
+    return needed;
+}

@@ -1,0 +1,226 @@
+/* Evaluate: what a graph means, one element at a time. Nothing here is fast; everything is plain. */
+#include "compiler/graph/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A node's sizes for one batch. */
+typedef struct Shape {
+    int rank;
+    int64_t sizes[RANK_LIMIT];
+    int64_t count;
+} Shape;
+
+typedef struct Evaluator {
+    Arena *arena;
+    const Graph *graph;
+    int64_t batch;
+    bool exact;
+    Shape *shapes; /* one a node */
+    Evaluation result;
+} Evaluator;
+
+/* Symbols other than the batch are as large as they can be. */
+static int64_t symbol_value(Dim symbol, const void *context) {
+    const Evaluator *evaluator = context;
+    if (dim_is_batch(symbol) || dim_bound(symbol) == SIZE_UNKNOWN) return evaluator->batch;
+    return dim_bound(symbol);
+}
+
+static Shape shape_of(const Evaluator *evaluator, const Type *type) {
+    Shape shape = {.rank = type->rank, .count = 1};
+    for (int i = 0; i < type->rank; i++) {
+        shape.sizes[i] = dim_evaluate(type->dims[i], symbol_value, evaluator);
+        shape.count *= shape.sizes[i];
+    }
+    return shape;
+}
+
+/* Where the element at `index` of `large` lies in `small`, whose dimensions are those of large or
+ * 1, aligned at the end. */
+static int64_t place_in(const Shape *small, const Shape *large, int64_t index) {
+    int64_t place = 0, stride = 1;
+    for (int i = 1; i <= small->rank; i++) {
+        int64_t size = small->sizes[small->rank - i], whole = large->sizes[large->rank - i];
+        if (size != 1) place += index % whole * stride;
+        stride *= size;
+        index /= whole;
+    }
+    return place;
+}
+
+/* The index among the reduced axes, rows first. */
+static int64_t place_along(const Shape *shape, uint32_t axes, int64_t index) {
+    int64_t place = 0, stride = 1;
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        if (axes >> i & 1) {
+            place += index % shape->sizes[i] * stride;
+            stride *= shape->sizes[i];
+        }
+        index /= shape->sizes[i];
+    }
+    return place;
+}
+
+static double rounded(const Evaluator *evaluator, const Node *node, double value) {
+    Element element = node->type.element;
+    bool floating = element_info[element].class == CLASS_floating;
+    return evaluator->exact && floating ? value : element_round(element, value);
+}
+
+static const double *operand(const Evaluator *evaluator, const Node *node, int i) {
+    return evaluator->result.values[node->inputs[i]];
+}
+
+static void evaluate_elementwise(const Evaluator *evaluator, const Node *node,
+                                 const Shape *shape, double *y) {
+    for (int64_t index = 0; index < shape->count; index++) {
+        double values[ARITY_LIMIT] = {0};
+        for (int i = 0; i < node->input_count; i++)
+            values[i] = operand(evaluator, node, i)[place_in(
+                &evaluator->shapes[node->inputs[i]], shape, index)];
+        y[index] = op_evaluate(node, values, evaluator->exact);
+    }
+}
+
+static void evaluate_generate(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                              double *y) {
+    Scalars scalars = {.stream = node->stream};
+    if (node->input_count) scalars.a = operand(evaluator, node, 0)[0];
+    for (int64_t i = 0; i < shape->count; i++) {
+        scalars.index = i;
+        y[i] = rounded(evaluator, node, formula_evaluate(node->op, &scalars));
+    }
+}
+
+static double initial_value(const Node *node) {
+    const char *initial = op_info[node->op].initial;
+    if (!strcmp(initial, "lowest")) return -INFINITY;
+    if (!strcmp(initial, "highest")) return INFINITY;
+    return strtod(initial, NULL);
+}
+
+static void evaluate_reduce(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                            double *y) {
+    const Shape *from = &evaluator->shapes[node->inputs[0]];
+    for (int64_t i = 0; i < shape->count; i++) y[i] = initial_value(node);
+    for (int64_t i = 0; i < from->count; i++) {
+        double *at = &y[place_in(shape, from, i)];
+        Scalars scalars = {.a = operand(evaluator, node, 0)[i], .y = *at};
+        *at = formula_evaluate(node->op, &scalars);
+    }
+    for (int64_t i = 0; i < shape->count; i++) y[i] = rounded(evaluator, node, y[i]);
+}
+
+static void evaluate_argmax(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                            double *y) {
+    const Shape *from = &evaluator->shapes[node->inputs[0]];
+    double *best = arena_new_array(evaluator->arena, double, shape->count);
+    for (int64_t i = 0; i < from->count; i++) {
+        double value = operand(evaluator, node, 0)[i];
+        int64_t at = place_in(shape, from, i), along = place_along(from, node->axes, i);
+        if (along && !(best[at] < value)) continue;
+        best[at] = value;
+        y[at] = (double)along;
+    }
+}
+
+/* One matrix product; a is m × k, b is k × n. */
+static void multiply_matrices(const double *a, const double *b, double *y, int64_t m, int64_t n,
+                              int64_t k) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double total = 0;
+            for (int64_t l = 0; l < k; l++) total += a[i * k + l] * b[l * n + j];
+            y[i * n + j] = total;
+        }
+}
+
+static void evaluate_matmul(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                            double *y) {
+    const Shape *from_a = &evaluator->shapes[node->inputs[0]];
+    const Shape *from_b = &evaluator->shapes[node->inputs[1]];
+    const double *a = operand(evaluator, node, 0), *b = operand(evaluator, node, 1);
+    int64_t m = shape->sizes[shape->rank - 2], n = shape->sizes[shape->rank - 1];
+    int64_t k = from_a->sizes[from_a->rank - 1];
+    int64_t step_b = from_b->rank > 2 ? k * n : 0;
+    for (int64_t i = 0; i * m * n < shape->count; i++)
+        multiply_matrices(a + i * m * k, b + i * step_b, y + i * m * n, m, n, k);
+    for (int64_t i = 0; i < shape->count; i++) y[i] = rounded(evaluator, node, y[i]);
+}
+
+static void evaluate_transpose(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                               double *y) {
+    const double *a = operand(evaluator, node, 0);
+    int64_t rows = shape->sizes[shape->rank - 2], columns = shape->sizes[shape->rank - 1];
+    for (int64_t i = 0; i < shape->count; i++) {
+        int64_t row = i / columns % rows, column = i % columns;
+        y[i] = a[i - row * columns - column + column * rows + row];
+    }
+}
+
+static void evaluate_broadcast(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                               double *y) {
+    const Shape *from = &evaluator->shapes[node->inputs[0]];
+    for (int64_t i = 0; i < shape->count; i++)
+        y[i] = operand(evaluator, node, 0)[place_in(from, shape, i)];
+}
+
+static bool passes_check(const Node *node, const double *values, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        if (!(values[i] >= (double)node->low && values[i] < (double)node->high)) return false;
+    return true;
+}
+
+static void evaluate_constant(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                              double *y) {
+    for (int64_t i = 0; i < shape->count; i++) y[i] = rounded(evaluator, node, node->number);
+}
+
+static void evaluate_node(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                          double *y) {
+    switch (node->op) {
+    case OP_constant: evaluate_constant(evaluator, node, shape, y); return;
+    case OP_argmax: evaluate_argmax(evaluator, node, shape, y); return;
+    case OP_matmul: evaluate_matmul(evaluator, node, shape, y); return;
+    case OP_transpose: evaluate_transpose(evaluator, node, shape, y); return;
+    case OP_broadcast: evaluate_broadcast(evaluator, node, shape, y); return;
+    case OP_reshape:
+        memcpy(y, operand(evaluator, node, 0), sizeof *y * (size_t)shape->count);
+        return;
+    default: break;
+    }
+    switch (op_info[node->op].class) {
+    case LOOP_elementwise: evaluate_elementwise(evaluator, node, shape, y); return;
+    case LOOP_generate: evaluate_generate(evaluator, node, shape, y); return;
+    case LOOP_reduce: evaluate_reduce(evaluator, node, shape, y); return;
+    default: abort(); /* gradient: differentiate has not run */
+    }
+}
+
+Evaluation graph_evaluate(Arena *arena, const Graph *graph, const double *const *given,
+                          int64_t batch, bool exact) {
+    size_t count = graph->nodes.count;
+    Evaluator evaluator = {arena, graph, batch, exact, arena_new_array(arena, Shape, count + 1),
+                           {.values = arena_new_array(arena, double *, count + 1),
+                            .counts = arena_new_array(arena, int64_t, count + 1)}};
+    Evaluation *result = &evaluator.result;
+    const bool *needed = graph_needed(arena, graph);
+    for (NodeId id = 0; id < count; id++) {
+        const Node *node = graph_node(graph, id);
+        if (!needed[id]) continue;
+        Shape *shape = &evaluator.shapes[id];
+        *shape = shape_of(&evaluator, &node->type);
+        double *y = arena_new_array(arena, double, shape->count);
+        result->values[id] = y;
+        result->counts[id] = shape->count;
+        if (node->op == OP_input || node->op == OP_weight)
+            memcpy(y, given[id], sizeof *y * (size_t)shape->count);
+        else
+            evaluate_node(&evaluator, node, shape, y);
+        if (node->op == OP_check && !result->failed_check && !passes_check(node, y, shape->count))
+            result->failed_check = 1 + (int)id;
+    }
+    return *result;
+}

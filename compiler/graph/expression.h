@@ -1,0 +1,28 @@
+/* Expression: nodes from a .flow expression over nodes, as the gradients of ops.def are written.
+ *
+ * Numbers have the element type of what they meet. Reductions take the axes of the environment;
+ * reshape(x, a), broadcast(x, a) and cast(x, a) take shape and type from a; rows(x, a) is x as
+ * a matrix if a is one, its leading dimensions in one. All other calls are ops by name. */
+#ifndef FLOW_GRAPH_EXPRESSION_H
+#define FLOW_GRAPH_EXPRESSION_H
+
+#include "compiler/graph/graph.h"
+#include "lang/tree.h"
+
+typedef struct Binding {
+    const char *name;
+    NodeId node;
+} Binding;
+
+typedef struct Environment {
+    Vector(Binding) bindings;
+    uint32_t axes;   /* of reductions */
+    Element element; /* of numbers that meet only numbers */
+    Range range;     /* of all new nodes */
+} Environment;
+
+/* The expression must be right: rules are a part of the compiler. */
+NodeId expression_build(Graph *graph, const Expression *expression,
+                        const Environment *environment);
+
+#endif

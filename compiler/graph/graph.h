@@ -1,0 +1,98 @@
+/* Graph: what is computed, as an append-only array of nodes whose inputs come before them.
+ *
+ * Adding a node infers its type, simplifies, folds constants and returns an equal node that is
+ * already there. Nodes never change (but for `kernel`, which fuse sets in a graph of its own); a
+ * pass reads one graph and builds another. Nodes that no output needs do no harm: passes copy
+ * what is needed. One graph is built by one thread. */
+#ifndef FLOW_GRAPH_H
+#define FLOW_GRAPH_H
+
+#include "compiler/ops/ops.h"
+
+typedef uint32_t NodeId;
+#define NODE_NONE UINT32_MAX
+enum { NODE_LIMIT = 1 << 20, NO_KERNEL = -1 };
+
+typedef struct Node {
+    Op op;
+    int input_count; /* set by graph_add */
+    NodeId inputs[ARITY_LIMIT];
+    Type type;         /* given for ops with GIVES_declared, inferred for all others */
+    double number;     /* constant: the value */
+    uint32_t axes;     /* reductions: bit i is dimension i */
+    int64_t low, high; /* check: low <= a < high */
+    int64_t stream;    /* random: which sequence, unique to the call site */
+    const char *name;  /* input, weight; check: the field it speaks of */
+    Range range;       /* where in the program; not part of equality */
+    int kernel;        /* the kernel that stores it, or NO_KERNEL: computed wherever it is used */
+} Node;
+
+typedef enum OutputKind {
+    OUTPUT_result, /* what a call leaves behind: loss, metric, an export's result */
+    OUTPUT_update, /* the new value of a weight node */
+} OutputKind;
+
+typedef struct Output {
+    OutputKind kind;
+    const char *name; /* of the result, or of the weight */
+    NodeId value;
+    NodeId target; /* update: the weight node */
+} Output;
+
+typedef struct Graph {
+    Arena *arena;
+    Dimensions *dimensions;
+    const char *name; /* "fit.step" */
+    Dim batch;        /* the symbol that counts the records of a call, or NULL */
+    Vector(Node) nodes;
+    Vector(Output) outputs;
+    Map interned, names;
+    int kernel_count; /* after fuse */
+} Graph;
+
+Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name);
+
+/* NODE_NONE when the node can't be; *problem then says why. Past NODE_LIMIT the problem is E0217. */
+NodeId graph_add(Graph *graph, Node node, Problem *problem);
+
+/* The same for nodes that are right by construction; asserts that they are. */
+NodeId graph_make(Graph *graph, Op op, NodeId a, NodeId b, NodeId c, Range range);
+NodeId graph_constant(Graph *graph, Element element, double value, Range range);
+NodeId graph_reduce(Graph *graph, Op op, NodeId a, uint32_t axes, Range range);
+NodeId graph_declared(Graph *graph, Op op, NodeId a, Type type, Range range); /* reshape, cast… */
+
+void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value, NodeId target);
+
+/* Copies node with its inputs renamed by map[old] into another graph; map must cover the inputs. */
+NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map);
+
+/* One bit a node: is it needed by an output? Allocated in arena, nodes.count bytes. */
+const bool *graph_needed(Arena *arena, const Graph *graph);
+
+static inline const Node *graph_node(const Graph *graph, NodeId id) {
+    return &graph->nodes.items[id];
+}
+
+/* ---- text, checks, meaning ---------------------------------------------------------------- */
+
+/* Readable text, which graph_parse reads back. */
+void graph_print(const Graph *graph, Text *text);
+
+/* NULL on errors, which stand in diagnostics. */
+Graph *graph_parse(Arena *arena, const Source *source, Diagnostics *diagnostics);
+
+/* NULL, or what is broken in a graph that a pass built: a defect of the compiler. */
+const char *graph_verify(Arena *arena, const Graph *graph);
+
+/* The oracle: every node's value, computed one element at a time in double precision (then
+ * rounded to the element type unless exact). values[id] has room from `arena`; inputs and weights
+ * are taken from `given[id]`, which must be set for them. batch: the value of graph->batch. */
+typedef struct Evaluation {
+    double **values; /* nodes.count; NULL for nodes no output needs */
+    int64_t *counts; /* elements of each */
+    int failed_check; /* 0, or 1 + the node of the first check that failed */
+} Evaluation;
+Evaluation graph_evaluate(Arena *arena, const Graph *graph, const double *const *given,
+                          int64_t batch, bool exact);
+
+#endif

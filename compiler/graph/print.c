@@ -1,0 +1,157 @@
+/* Print: a graph as text, one node a line. parse.c describes the form. */
+#include "compiler/graph/build.h"
+#include "compiler/graph/print.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMMENT_COLUMN = 64 };
+
+void quoted_print(const char *string, Text *text) {
+    text_add(text, "\"");
+    for (const unsigned char *at = (const unsigned char *)string; *at; at++) {
+        if (*at == '"' || *at == '\\') text_format(text, "\\%c", *at);
+        else if (*at < ' ' || *at == 0x7f) text_format(text, "\\x%02x", *at);
+        else text_add_bytes(text, (const char *)at, 1);
+    }
+    text_add(text, "\"");
+}
+
+/* With as few digits as read back to the same number of that type. */
+void number_print(double number, Element element, Text *text) {
+    char digits[40];
+    if (isnan(number)) {
+        text_add(text, "nan");
+        return;
+    }
+    if (element_info[element].class == CLASS_integer) {
+        text_format(text, "%.0f", number);
+        return;
+    }
+    for (int precision = 6; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, number);
+        if (element_round(element, strtod(digits, NULL)) == number) break;
+    }
+    text_add(text, digits);
+}
+
+bool range_is_of_program(Range range) {
+    if (!range.source) return false;
+    const char *suffix = strrchr(range.source->path, '.');
+    return !suffix || strcmp(suffix, ".graph") != 0;
+}
+
+void place_print(Range range, Text *text) {
+    const char *path = range.source->path, *slash = strrchr(path, '/');
+    text_format(text, "%s:%u", slash ? slash + 1 : path,
+                source_position(range.source, range.begin).line);
+}
+
+/* ---- Symbols ------------------------------------------------------------------------------ */
+
+typedef struct Symbols {
+    Text *text;
+    Map printed;
+} Symbols;
+
+static void print_bound(Dim symbol, Text *text) {
+    text_add(text, dim_symbol_name(symbol));
+    if (dim_bound(symbol) != SIZE_UNKNOWN)
+        text_format(text, " <= %lld", (long long)dim_bound(symbol));
+}
+
+/* A symbol of bound 1 is printed as 1 wherever it is used. */
+static void declare_symbol(Dim symbol, void *context) {
+    Symbols *symbols = context;
+    const char *name = dim_symbol_name(symbol);
+    if (dim_bound(symbol) == 1 || map_get(&symbols->printed, name)) return;
+    map_put(&symbols->printed, name, symbols);
+    text_add(symbols->text, "  dim ");
+    print_bound(symbol, symbols->text);
+    text_add(symbols->text, "\n");
+}
+
+static void print_header(const Graph *graph, Text *text) {
+    Symbols symbols = {text, map_new(text->arena)};
+    text_add(text, "graph ");
+    quoted_print(graph->name ? graph->name : "", text);
+    if (graph->batch) {
+        text_add(text, " batch ");
+        print_bound(graph->batch, text);
+        map_put(&symbols.printed, dim_symbol_name(graph->batch), text);
+    }
+    text_add(text, "\n");
+    vector_each(Node, node, graph->nodes)
+        for (int i = 0; i < node->type.rank; i++)
+            dim_each_symbol(node->type.dims[i], declare_symbol, &symbols);
+}
+
+/* ---- Nodes -------------------------------------------------------------------------------- */
+
+static void print_axes(uint32_t axes, Text *text) {
+    const char *before = " axes=[";
+    for (int i = 0; i < RANK_LIMIT; i++) {
+        if (!(axes >> i & 1)) continue;
+        text_format(text, "%s%d", before, i);
+        before = ", ";
+    }
+    text_add(text, axes ? "]" : " axes=[]");
+}
+
+static void print_attributes(const Node *node, Text *text) {
+    switch (node->op) {
+    case OP_constant:
+        text_add(text, " ");
+        number_print(node->number, node->type.element, text);
+        return;
+    case OP_input:
+    case OP_weight:
+        text_add(text, " ");
+        quoted_print(node->name, text);
+        return;
+    case OP_check:
+        text_format(text, " %lld..%lld name=", (long long)node->low, (long long)node->high);
+        quoted_print(node->name ? node->name : "", text);
+        return;
+    case OP_random_uniform:
+    case OP_random_normal: text_format(text, " stream=%lld", (long long)node->stream); return;
+    default:
+        if (op_info[node->op].class == LOOP_reduce) print_axes(node->axes, text);
+    }
+}
+
+static void print_place(Range range, size_t line, Text *text) {
+    if (!range_is_of_program(range)) return;
+    do text_add(text, " ");
+    while (text->size - line < COMMENT_COLUMN);
+    text_add(text, "# ");
+    place_print(range, text);
+}
+
+static void print_node(const Graph *graph, NodeId id, Text *text) {
+    const Node *node = graph_node(graph, id);
+    size_t line = text->size;
+    text_format(text, "  %%%u = %s", id, op_info[node->op].name);
+    for (int i = 0; i < node->input_count; i++) text_format(text, " %%%u", node->inputs[i]);
+    print_attributes(node, text);
+    text_add(text, " : ");
+    type_print(&node->type, text);
+    if (node->kernel != NO_KERNEL) text_format(text, " kernel=%d", node->kernel);
+    print_place(node->range, line, text);
+    text_add(text, "\n");
+}
+
+static void print_output(const Output *output, Text *text) {
+    text_add(text, output->kind == OUTPUT_update ? "  update " : "  result ");
+    quoted_print(output->name ? output->name : "", text);
+    text_format(text, " %%%u", output->value);
+    if (output->kind == OUTPUT_update) text_format(text, " of %%%u", output->target);
+    text_add(text, "\n");
+}
+
+void graph_print(const Graph *graph, Text *text) {
+    print_header(graph, text);
+    for (NodeId id = 0; id < graph->nodes.count; id++) print_node(graph, id, text);
+    vector_each(Output, output, graph->outputs) print_output(output, text);
+}

@@ -1,0 +1,197 @@
+/* Simplify: an equal value that is cheaper, while a node is built.
+ *
+ * A rule looks at a node that is not appended yet and returns the id of an equal one, or NODE_NONE
+ * when it does not apply. To add a rule, write a function of a few lines and name it under its op
+ * in `rules`; the first that applies wins. A rule must
+ *   - keep the type: `x + 0` is x only where the 0 does not stretch x (see `instead`);
+ *   - keep infinities and NaN: there is no `x * 0 = 0`; only the sign of a zero may change;
+ *   - make something smaller, so that rules end;
+ *   - copy what it needs from other nodes before it adds one: adding moves them. */
+#include "compiler/graph/build.h"
+
+typedef NodeId Rule(Graph *graph, const Node *node);
+
+enum { RULE_LIMIT = 6 };
+
+/* ---- Helpers ------------------------------------------------------------------------------ */
+
+static const Node *operand(const Graph *graph, const Node *node, int i) {
+    return graph_node(graph, node->inputs[i]);
+}
+
+static bool is_number(const Graph *graph, const Node *node, int i, double value) {
+    const Node *from = operand(graph, node, i);
+    return from->op == OP_constant && from->number == value;
+}
+
+/* The value where its type is the node's; otherwise none. */
+static NodeId instead(const Graph *graph, const Node *node, NodeId value) {
+    return type_equal(&graph_node(graph, value)->type, &node->type) ? value : NODE_NONE;
+}
+
+/* The value, stretched to the node's shape if need be. */
+static NodeId stretched(Graph *graph, const Node *node, NodeId value) {
+    if (instead(graph, node, value) != NODE_NONE) return value;
+    return graph_declared(graph, OP_broadcast, value, node->type, node->range);
+}
+
+static NodeId constant_like(Graph *graph, const Node *node, double value) {
+    Node constant = {.op = OP_constant, .type = node->type, .number = value, .range = node->range};
+    Problem problem;
+    return graph_add(graph, constant, &problem);
+}
+
+static bool is_one(const Graph *graph, Dim dim) {
+    return dim == dim_constant(graph->dimensions, 1);
+}
+
+/* ---- Rules -------------------------------------------------------------------------------- */
+
+/* A constant is what its type can hold. */
+static NodeId round_constant(Graph *graph, const Node *node) {
+    double held = element_round(node->type.element, node->number);
+    bool same = held == node->number || (held != held && node->number != node->number);
+    return same ? NODE_NONE : constant_like(graph, node, held);
+}
+
+static NodeId fold(Graph *graph, const Node *node) {
+    double values[ARITY_LIMIT] = {0};
+    for (int i = 0; i < node->input_count; i++) {
+        const Node *from = operand(graph, node, i);
+        if (from->op != OP_constant) return NODE_NONE;
+        values[i] = from->number;
+    }
+    if (node->op == OP_check &&
+        !(values[0] >= (double)node->low && values[0] < (double)node->high))
+        return NODE_NONE;
+    return constant_like(graph, node, op_evaluate(node, values, false));
+}
+
+/* op(broadcast(x), y) where y has the result's shape anyway. */
+static NodeId drop_broadcast(Graph *graph, const Node *node) {
+    for (int i = 0; i < node->input_count && node->input_count > 1; i++) {
+        if (operand(graph, node, i)->op != OP_broadcast) continue;
+        Node without = *node;
+        without.inputs[i] = operand(graph, node, i)->inputs[0];
+        Operands operands = {.count = node->input_count};
+        for (int j = 0; j < node->input_count; j++)
+            operands.types[j] = &operand(graph, &without, j)->type;
+        Problem problem = op_infer(graph->dimensions, node->op, &operands, &without.type);
+        if (problem.text || !shape_equal(&without.type, &node->type)) continue;
+        return graph_add(graph, without, &problem);
+    }
+    return NODE_NONE;
+}
+
+static NodeId zero_plus(Graph *graph, const Node *node) {
+    return is_number(graph, node, 0, 0) ? instead(graph, node, node->inputs[1]) : NODE_NONE;
+}
+
+static NodeId plus_zero(Graph *graph, const Node *node) {
+    return is_number(graph, node, 1, 0) ? instead(graph, node, node->inputs[0]) : NODE_NONE;
+}
+
+static NodeId one_times(Graph *graph, const Node *node) {
+    return is_number(graph, node, 0, 1) ? instead(graph, node, node->inputs[1]) : NODE_NONE;
+}
+
+/* Also x / 1 and x ^ 1. */
+static NodeId times_one(Graph *graph, const Node *node) {
+    return is_number(graph, node, 1, 1) ? instead(graph, node, node->inputs[0]) : NODE_NONE;
+}
+
+static NodeId negated(Graph *graph, const Node *node, NodeId value) {
+    if (instead(graph, node, value) == NODE_NONE) return NODE_NONE;
+    return graph_make(graph, OP_negate, value, 0, 0, node->range);
+}
+
+static NodeId minus_one_times(Graph *graph, const Node *node) {
+    return is_number(graph, node, 0, -1) ? negated(graph, node, node->inputs[1]) : NODE_NONE;
+}
+
+static NodeId times_minus_one(Graph *graph, const Node *node) {
+    return is_number(graph, node, 1, -1) ? negated(graph, node, node->inputs[0]) : NODE_NONE;
+}
+
+static NodeId square(Graph *graph, const Node *node) {
+    NodeId a = node->inputs[0];
+    if (!is_number(graph, node, 1, 2) || instead(graph, node, a) == NODE_NONE) return NODE_NONE;
+    return graph_make(graph, OP_multiply, a, a, 0, node->range);
+}
+
+/* --x, !!x and the transpose of a transpose. */
+static NodeId undo_twin(Graph *graph, const Node *node) {
+    const Node *from = operand(graph, node, 0);
+    return from->op == node->op ? from->inputs[0] : NODE_NONE;
+}
+
+static NodeId select_known(Graph *graph, const Node *node) {
+    const Node *condition = operand(graph, node, 0);
+    if (condition->op != OP_constant) return NODE_NONE;
+    return stretched(graph, node, node->inputs[condition->number ? 1 : 2]);
+}
+
+static NodeId select_same(Graph *graph, const Node *node) {
+    bool same = node->inputs[1] == node->inputs[2];
+    return same ? instead(graph, node, node->inputs[1]) : NODE_NONE;
+}
+
+/* A cast, reshape or broadcast to the type that is there already. */
+static NodeId nothing_changes(Graph *graph, const Node *node) {
+    return instead(graph, node, node->inputs[0]);
+}
+
+/* A reshape of a reshape, a broadcast of a broadcast. */
+static NodeId skip_twin(Graph *graph, const Node *node) {
+    const Node *from = operand(graph, node, 0);
+    if (from->op != node->op) return NODE_NONE;
+    return graph_declared(graph, node->op, from->inputs[0], node->type, node->range);
+}
+
+/* A reshape of one number, or of one number stretched. */
+static NodeId reshape_number(Graph *graph, const Node *node) {
+    NodeId number = node->inputs[0];
+    if (graph_node(graph, number)->op == OP_broadcast) number = graph_node(graph, number)->inputs[0];
+    const Node *from = graph_node(graph, number);
+    return from->op == OP_constant && !from->type.rank ? stretched(graph, node, number)
+                                                       : NODE_NONE;
+}
+
+/* A sum, max or min over axes of size 1. */
+static NodeId reduce_nothing(Graph *graph, const Node *node) {
+    const Type *from = &operand(graph, node, 0)->type;
+    for (int i = 0; i < from->rank; i++)
+        if (node->axes >> i & 1 && !is_one(graph, from->dims[i])) return NODE_NONE;
+    return node->inputs[0];
+}
+
+static Rule *const rules[OP_COUNT][RULE_LIMIT] = {
+    [OP_constant] = {round_constant},
+    [OP_add] = {zero_plus, plus_zero},
+    [OP_subtract] = {plus_zero},
+    [OP_multiply] = {one_times, times_one, minus_one_times, times_minus_one},
+    [OP_divide] = {times_one},
+    [OP_power] = {times_one, square},
+    [OP_negate] = {undo_twin},
+    [OP_not] = {undo_twin},
+    [OP_select] = {select_known, select_same},
+    [OP_cast] = {nothing_changes},
+    [OP_stop_gradient] = {skip_twin},
+    [OP_sum] = {reduce_nothing},
+    [OP_max] = {reduce_nothing},
+    [OP_min] = {reduce_nothing},
+    [OP_reshape] = {nothing_changes, skip_twin, reshape_number},
+    [OP_transpose] = {undo_twin},
+    [OP_broadcast] = {nothing_changes, skip_twin},
+};
+
+NodeId graph_simplify(Graph *graph, const Node *node) {
+    NodeId found = NODE_NONE;
+    if (op_info[node->op].class == LOOP_elementwise) {
+        found = fold(graph, node);
+        if (found == NODE_NONE) found = drop_broadcast(graph, node);
+    }
+    for (int i = 0; i < RULE_LIMIT && found == NODE_NONE && rules[node->op][i]; i++)
+        found = rules[node->op][i](graph, node);
+    return found;
+}

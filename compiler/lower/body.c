@@ -1,0 +1,261 @@
+/* Body: the statements of a fn, model, pipeline or export. */
+#include "compiler/lower/lowering.h"
+
+#include <string.h>
+
+static void bind(const Context *context, const Name *name, Value value) {
+    const Scope *scope = context->scope;
+    for (size_t i = 0; i < scope->bindings.count; i++)
+        if (!strcmp(scope->bindings.items[i].name, name->text)) {
+            Diagnostic *d = report(context, E0202, name->range, "`%s` has a value already", name->text);
+            diagnostic_help(d, "`%s = …` gives it a new one", name->text);
+            return;
+        }
+    scope_put(context->lowering->arena, context->scope, name->text, value);
+}
+
+static void bind_each(const Context *context, const Statement *statement, const Value *value) {
+    size_t count = statement->names.count;
+    bool fits = value->kind == VALUE_items && value->items.count == count;
+    if (!fits && value->kind != VALUE_error)
+        report(context, E0203, statement->value->range, "%zu names take %zu values, not %s", count,
+               count, value_text(context->lowering->arena, value));
+    for (size_t i = 0; i < count; i++)
+        bind(context, &statement->names.items[i], fits ? value->items.values[i] : value_error);
+}
+
+void lower_let(const Context *context, const Statement *statement) {
+    Value value = lower_expression(context, statement->value);
+    const Name *name = &statement->names.items[0];
+    if (statement->type)
+        value = match_type(context, statement->type, value, statement->value->range,
+                           arena_format(context->lowering->arena, "`%s`", name->text), NULL);
+    if (statement->names.count == 1) bind(context, name, value);
+    else bind_each(context, statement, &value);
+}
+
+/* A name keeps its type when it gets a new value. */
+static bool keeps_type(const Context *context, const Statement *statement, const Value *old,
+                       const Value *new) {
+    if (old->kind != VALUE_tensor || new->kind != VALUE_tensor) return true;
+    if (type_equal(value_type(old), value_type(new))) return true;
+    Arena *arena = context->lowering->arena;
+    Diagnostic *d = report(context, E0203, statement->value->range, "`%s` is %s and stays so, this is %s",
+                           statement->names.items[0].text, value_text(arena, old),
+                           value_text(arena, new));
+    diagnostic_note(d, old->range, "its value comes from here");
+    return false;
+}
+
+static void lower_assign(const Context *context, const Statement *statement) {
+    const Name *name = &statement->names.items[0];
+    Value value = lower_expression(context, statement->value);
+    Binding *binding = scope_find(context->scope, name->text);
+    if (!binding) {
+        Diagnostic *d = report(context, E0201, name->range, "`%s` is not declared", name->text);
+        diagnostic_help(d, "`let %s = …` introduces a name", name->text);
+        return;
+    }
+    if (value.kind == VALUE_error || binding->value.kind == VALUE_error) {
+        binding->value = value_error;
+        return;
+    }
+    if (binding->state && value.kind != VALUE_tensor) {
+        Element element = value_type(&binding->value)->element;
+        NodeId node = to_node(context, &value, element, statement->value->range);
+        if (node == NODE_NONE) return;
+        Type type = *value_type(&binding->value);
+        value = value_tensor(context->graph, graph_declared(context->graph, OP_broadcast, node, type,
+                                                            statement->value->range),
+                             statement->value->range);
+    }
+    if (keeps_type(context, statement, &binding->value, &value)) binding->value = value;
+}
+
+/* Weights and states that are known by path; a new one is added. False after reporting. */
+static bool store(const Context *context, const char *path, const Type *type, bool trained,
+                  Range range, bool *is_new) {
+    Lowering *lowering = context->lowering;
+    uintptr_t index = (uintptr_t)map_get(&lowering->stored, path);
+    *is_new = !index;
+    if (!index) {
+        vector_push(lowering->arena, &lowering->program->storage,
+                    (Storage){path, *type, trained, range});
+        map_put(&lowering->stored, path, (void *)(uintptr_t)lowering->program->storage.count);
+        return true;
+    }
+    const Storage *known = &lowering->program->storage.items[index - 1];
+    if (type_equal(&known->type, type)) return true;
+    Diagnostic *d = report(context, E0207, range, "`%s` is %s here and %s elsewhere", path,
+                           type_text(lowering->arena, type), type_text(lowering->arena, &known->type));
+    diagnostic_note(d, known->range, "it is declared here");
+    return false;
+}
+
+/* The first value, in the graph that runs before training. */
+static void initialise(const Context *context, const Statement *statement, const char *path,
+                       const Type *type) {
+    Context inner = *context;
+    Function *function = context->initialise;
+    Arena *arena = context->lowering->arena;
+    Frame frame = {.caller = context->frame, .declaration = NULL, .path = path,
+                   .callees = map_new(arena), .depth = context->frame->depth};
+    inner.frame = &frame;
+    inner.graph = function->graph;
+    inner.function = function;
+    inner.initialise = NULL;
+    inner.updates = false;
+    inner.expected = type;
+    Range range = statement->value->range;
+    Value value = lower_expression(&inner, statement->value);
+    if (value.kind == VALUE_error) return;
+    NodeId node = to_node(&inner, &value, type->element, range);
+    if (node == NODE_NONE) return;
+    Problem problem;
+    node = graph_add(inner.graph, (Node){.op = OP_broadcast, .inputs = {node}, .type = *type, .range = range},
+                     &problem);
+    if (node == NODE_NONE) {
+        report(context, problem.code, range, "%s", problem.text);
+        return;
+    }
+    NodeId target = graph_add(
+        inner.graph, (Node){.op = OP_weight, .name = path, .type = *type, .range = range}, &problem);
+    graph_output(inner.graph, OUTPUT_update, path, node, target);
+}
+
+static bool may_store(const Context *context, const Statement *statement) {
+    const Frame *frame = context->frame;
+    if (context->graph && frame && frame->declaration &&
+        frame->declaration->kind == DECLARATION_model)
+        return true;
+    report(context, E0214, statement->range, "only a model can own a %s",
+           statement->kind == STATEMENT_state ? "state" : "weight");
+    return false;
+}
+
+static void lower_storage(const Context *context, const Statement *statement) {
+    const Name *name = &statement->names.items[0];
+    Arena *arena = context->lowering->arena;
+    bool trained = statement->kind == STATEMENT_weight, is_new = false;
+    Type type;
+    int64_t size;
+    const char *path = arena_format(arena, "%s/%s", context->frame->path, name->text);
+    bool sound = may_store(context, statement) && resolve_type(context, statement->type, &type);
+    for (int i = 0; sound && i < type.rank && !context->checking; i++)
+        if (!dim_is_constant(type.dims[i], &size)) {
+            report(context, E0206, statement->type->range, "the size %s of `%s` is not known",
+                   dim_text(arena, type.dims[i]), name->text);
+            sound = false;
+        }
+    if (sound && !context->checking) sound = store(context, path, &type, trained, name->range, &is_new);
+    if (!sound) {
+        bind(context, name, value_error);
+        return;
+    }
+    Problem problem;
+    NodeId node = graph_add(context->graph, (Node){.op = OP_weight, .name = path, .type = type,
+                                                   .range = name->range}, &problem);
+    bind(context, name, value_tensor(context->graph, node, name->range));
+    Binding *binding = scope_find(context->scope, name->text);
+    binding->target = node;
+    if (!trained) binding->state = path;
+    if (!statement->value)
+        report(context, E0302, name->range, "`%s` has no first value", name->text);
+    else if (context->initialise && (context->checking || is_new))
+        initialise(context, statement, path, &type);
+}
+
+static void lower_statements(const Context *context, const StatementList *body, Value *result);
+
+static void lower_repeat(const Context *context, const Statement *statement, Value *result) {
+    double turns;
+    Context fixing = *context;
+    fixing.fixing = true;
+    Range range = statement->value->range;
+    Value count = lower_expression(&fixing, statement->value);
+    if (!to_number(&fixing, &count, range, &turns)) return;
+    if (turns < 0 || turns > REPEAT_LIMIT || turns != (double)(int)turns) {
+        report(context, E0211, range, "repeat takes a whole number up to %d", REPEAT_LIMIT);
+        return;
+    }
+    for (int turn = 0; turn < (int)turns && !context->lowering->exhausted; turn++) {
+        Context inner = *context;
+        inner.scope = scope_new(context->lowering->arena, context->scope);
+        scope_put(context->lowering->arena, inner.scope, statement->names.items[0].text,
+                  value_number(turn, statement->names.items[0].range));
+        lower_statements(&inner, &statement->body, result);
+    }
+}
+
+static void lower_if(const Context *context, const Statement *statement, Value *result) {
+    Value condition = lower_expression(context, statement->value);
+    if (condition.kind == VALUE_error) return;
+    if (condition.kind != VALUE_truth) {
+        Diagnostic *d = report(context, E0206, statement->value->range,
+                               "the condition has to be known at compile time");
+        diagnostic_help(d, "select(condition, a, b) chooses between tensors");
+        return;
+    }
+    lower_statements(context, condition.number ? &statement->body : &statement->otherwise, result);
+}
+
+static void lower_return(const Context *context, const Statement *statement, Value *result) {
+    Context inner = *context;
+    *result = lower_expression(&inner, statement->value);
+    if (result->kind != VALUE_field) result->range = statement->value->range;
+}
+
+static void misplaced(const Context *context, const Statement *statement, const char *what) {
+    report(context, E0214, statement->range, "%s", what);
+}
+
+static void lower_statement(const Context *context, const Statement *statement, Value *result) {
+    Context inner = *context; /* the declared result is expected of `return` alone */
+    inner.expected = NULL;
+    switch (statement->kind) {
+    case STATEMENT_let: lower_let(&inner, statement); break;
+    case STATEMENT_assign: lower_assign(&inner, statement); break;
+    case STATEMENT_weight:
+    case STATEMENT_state: lower_storage(&inner, statement); break;
+    case STATEMENT_return: lower_return(context, statement, result); break;
+    case STATEMENT_repeat: lower_repeat(&inner, statement, result); break;
+    case STATEMENT_if: lower_if(context, statement, result); break;
+    case STATEMENT_on: misplaced(context, statement, "`on` can't be used yet"); break;
+    case STATEMENT_every:
+    case STATEMENT_action: misplaced(context, statement, "this belongs into a train block"); break;
+    }
+}
+
+static void lower_statements(const Context *context, const StatementList *body, Value *result) {
+    for (size_t i = 0; i < body->count; i++) {
+        const Statement *statement = body->items[i];
+        if (i && body->items[i - 1]->kind == STATEMENT_return) {
+            report(context, E0214, statement->range, "nothing after `return` is run");
+            return;
+        }
+        lower_statement(context, statement, result);
+    }
+}
+
+/* States that were assigned get their last value at the end of the step. */
+static void update_states(const Context *context) {
+    if (!context->updates || context->checking) return;
+    for (size_t i = 0; i < context->scope->bindings.count; i++) {
+        const Binding *binding = &context->scope->bindings.items[i];
+        bool changed = binding->state && binding->value.kind == VALUE_tensor &&
+                       binding->value.node != binding->target;
+        if (changed)
+            graph_output(context->graph, OUTPUT_update, binding->state, binding->value.node,
+                         binding->target);
+    }
+}
+
+Value lower_body(const Context *context, const StatementList *body) {
+    Value result = {.kind = VALUE_error, .number = 1}; /* number: no return was run */
+    lower_statements(context, body, &result);
+    update_states(context);
+    if (result.kind != VALUE_error || !result.number) return result;
+    const Declaration *declaration = context->frame->declaration;
+    report(context, E0215, declaration->name.range, "`%s` returns nothing", declaration->name.text);
+    return value_error;
+}

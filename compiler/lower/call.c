@@ -1,0 +1,268 @@
+/* Call: running the body of what is called, in the scope of its signature. */
+#include "compiler/lower/lowering.h"
+
+#include <string.h>
+
+/* A call whose arguments are being matched. */
+typedef struct Call {
+    const Context *caller;
+    const Expression *expression;
+    const Declaration *declaration;
+    Context inside;  /* of the body */
+    Frame frame;
+    bool *filled;    /* of each parameter */
+    bool lifted;     /* an argument was a record where a batch is asked for */
+    bool broken;
+} Call;
+
+static bool check_annotation(const Context *context, const Annotation *annotation) {
+    const char *name = annotation->name.text;
+    if (!strcmp(name, "cpu")) return true;
+    if (!strcmp(name, "gpu")) {
+        Diagnostic *d = report(context, E0304, annotation->range,
+                               "this version of flowc places everything on the CPU");
+        diagnostic_help(d, "write `@cpu`, or leave the annotation out");
+        return false;
+    }
+    Diagnostic *d = report(context, E0201, annotation->range, "`@%s` is no annotation", name);
+    diagnostic_help(d, "a stage or call can be placed by `@cpu`");
+    return false;
+}
+
+static bool is_recursive(const Context *context, const Declaration *declaration, Range range) {
+    for (const Frame *frame = context->frame; frame; frame = frame->caller)
+        if (frame->declaration == declaration) {
+            Diagnostic *d = report(context, E0210, range, "`%s` calls itself", declaration->name.text);
+            diagnostic_note(d, declaration->name.range, "declared here");
+            diagnostic_help(d, "a program is laid out before it runs; `repeat` does a thing n times");
+            return true;
+        }
+    return false;
+}
+
+static bool may_call(const Context *context, const Declaration *declaration, Range range) {
+    Lowering *lowering = context->lowering;
+    int depth = context->frame ? context->frame->depth : 0;
+    if (lowering->exhausted || is_recursive(context, declaration, range)) return false;
+    if (++lowering->calls > CALL_LIMIT || depth >= CALL_DEPTH_LIMIT) {
+        report(context, E0217, range, "the program makes too many calls, or calls too deeply");
+        return !(lowering->exhausted = true);
+    }
+    bool from_model = context->frame && context->frame->declaration &&
+                      context->frame->declaration->kind == DECLARATION_fn;
+    if (declaration->kind == DECLARATION_model && (from_model || context->entering)) {
+        Diagnostic *d = report(context, E0214, range, "a model can't be called from a fn or a pipeline");
+        diagnostic_help(d, "only models, train blocks and exports own weights");
+        return false;
+    }
+    return true;
+}
+
+/* "classifier" for the first of a name at the top, "classifier/dense.1" inside. */
+static const char *callee_path(const Context *context, const char *name) {
+    Arena *arena = context->lowering->arena;
+    Frame *frame = context->frame;
+    uintptr_t count = (uintptr_t)map_get(&frame->callees, name) + 1;
+    map_put(&frame->callees, name, (void *)count);
+    if (*frame->path)
+        return arena_format(arena, "%s/%s.%lu", frame->path, name, (unsigned long)count);
+    if (count == 1) return name;
+    return arena_format(arena, "%s.%lu", name, (unsigned long)count);
+}
+
+static int find_parameter(const Declaration *declaration, const char *name) {
+    for (size_t i = 0; i < declaration->parameters.count; i++)
+        if (!strcmp(declaration->parameters.items[i].name.text, name)) return (int)i;
+    return -1;
+}
+
+static void bind_parameter(Call *call, size_t index, Value value, Range range) {
+    const Parameter *parameter = &call->declaration->parameters.items[index];
+    Arena *arena = call->inside.lowering->arena;
+    if (value.kind == VALUE_error) call->broken = true;
+    else if (parameter->type)
+        value = match_type(&call->inside, parameter->type, value, range,
+                           arena_format(arena, "`%s`", parameter->name.text), &call->lifted);
+    if (value.kind == VALUE_error) call->broken = true;
+    scope_put(arena, call->inside.scope, parameter->name.text, value);
+    call->filled[index] = true;
+}
+
+static void note_declared(Diagnostic *d, const Declaration *declaration) {
+    diagnostic_note(d, declaration->name.range, "`%s` is declared here", declaration->name.text);
+}
+
+static void bind_position(Call *call, size_t index, Value value, Range range) {
+    const Declaration *declaration = call->declaration;
+    if (index < declaration->parameters.count) {
+        bind_parameter(call, index, value, range);
+        return;
+    }
+    Diagnostic *d = report(call->caller, E0204, range, "`%s` takes %zu argument%s, this is one more",
+                           declaration->name.text, declaration->parameters.count,
+                           declaration->parameters.count == 1 ? "" : "s");
+    note_declared(d, declaration);
+    call->broken = true;
+}
+
+static void bind_name(Call *call, const Argument *argument, Value value) {
+    const Declaration *declaration = call->declaration;
+    int index = find_parameter(declaration, argument->name.text);
+    if (index >= 0 && !call->filled[index]) {
+        bind_parameter(call, (size_t)index, value, argument->value->range);
+        return;
+    }
+    Arena *arena = call->inside.lowering->arena;
+    Diagnostic *d = report(call->caller, E0204, argument->name.range,
+                           index < 0 ? "`%s` has no parameter `%s`" : "`%s` is given `%s` twice",
+                           declaration->name.text, argument->name.text);
+    const char **names = arena_new_array(arena, const char *, declaration->parameters.count + 1);
+    for (size_t i = 0; i < declaration->parameters.count; i++)
+        names[i] = declaration->parameters.items[i].name.text;
+    const char *nearest =
+        index < 0 ? nearest_name(argument->name.text, names, declaration->parameters.count) : NULL;
+    if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+    note_declared(d, declaration);
+    call->broken = true;
+}
+
+static void bind_defaults(Call *call) {
+    const Declaration *declaration = call->declaration;
+    for (size_t i = 0; i < declaration->parameters.count; i++) {
+        const Parameter *parameter = &declaration->parameters.items[i];
+        if (call->filled[i]) continue;
+        if (parameter->value) {
+            bind_parameter(call, i, lower_expression(&call->inside, parameter->value),
+                           parameter->value->range);
+            continue;
+        }
+        if (call->broken) continue;
+        Diagnostic *d = report(call->caller, E0204, call->expression->range, "`%s` needs `%s`",
+                               declaration->name.text, parameter->name.text);
+        diagnostic_note(d, parameter->name.range, "declared here");
+        call->broken = true;
+    }
+}
+
+/* Values first, then what the call writes. The caller's names mean nothing inside. */
+static void bind_arguments(Call *call, const Value *first, size_t count) {
+    Context outside = *call->caller;
+    outside.expected = NULL;
+    size_t position = 0;
+    for (; position < count; position++)
+        bind_position(call, position, first[position],
+                      first[position].range.source ? first[position].range : call->expression->range);
+    vector_each(Argument, argument, call->expression->arguments) {
+        Value value = lower_expression(&outside, argument->value);
+        if (argument->name.text) bind_name(call, argument, value);
+        else bind_position(call, position++, value, argument->value->range);
+    }
+    bind_defaults(call);
+}
+
+/* Takes the batch of one record off again. */
+static Value unlift(const Context *context, Value value) {
+    if (value.kind == VALUE_items)
+        for (size_t i = 0; i < value.items.count; i++)
+            value.items.values[i] = unlift(context, value.items.values[i]);
+    if (value.kind != VALUE_tensor) return value;
+    Type type = *value_type(&value);
+    if (!type.rank || type.dims[0] != context->lowering->single) return value;
+    memmove(type.dims, type.dims + 1, sizeof(Dim) * (size_t)--type.rank);
+    type.dims[type.rank] = NULL;
+    value.node = graph_declared(value.graph, OP_reshape, value.node, type, value.range);
+    return value;
+}
+
+static Value run(Call *call) {
+    const Declaration *declaration = call->declaration;
+    const Context *caller = call->caller;
+    if (caller->expected) bind_expected(&call->inside, declaration->result, caller->expected);
+    Type expected;
+    bool known = declaration->result && declaration->result->element.text && caller->expected &&
+                 resolve_type(&call->inside, declaration->result, &expected);
+    call->inside.expected = known ? &expected : NULL;
+    Value result = lower_body(&call->inside, &declaration->body);
+    if (declaration->result && result.kind != VALUE_error)
+        result = match_type(&call->inside, declaration->result, result, result.range, "the result",
+                            NULL);
+    return call->lifted ? unlift(caller, result) : result;
+}
+
+static Value call_declaration(const Context *context, const Expression *expression,
+                              const Declaration *declaration, const Unit *unit, const Value *first,
+                              size_t count, const char *path) {
+    Lowering *lowering = context->lowering;
+    if (!may_call(context, declaration, expression->range)) return value_error;
+    map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
+    Call call = {.caller = context, .expression = expression, .declaration = declaration,
+                 .inside = *context};
+    call.frame = (Frame){.caller = context->frame, .declaration = declaration,
+                         .call = expression->range, .callees = map_new(lowering->arena),
+                         .depth = context->frame ? context->frame->depth + 1 : 1};
+    call.frame.path = path ? path : callee_path(context, declaration->name.text);
+    call.inside.unit = unit;
+    call.inside.frame = &call.frame;
+    call.inside.scope = scope_new(lowering->arena, NULL);
+    call.inside.fixing = false;
+    call.inside.expected = NULL;
+    call.filled = arena_new_array(lowering->arena, bool, declaration->parameters.count + 1);
+    bind_arguments(&call, first, count);
+    if (call.broken) return value_error;
+    Value result = run(&call);
+    if (result.kind != VALUE_field) result.range = expression->range;
+    return result;
+}
+
+static bool is_callable(const Declaration *declaration) {
+    return declaration->kind == DECLARATION_fn || declaration->kind == DECLARATION_model ||
+           declaration->kind == DECLARATION_pipeline;
+}
+
+static Value not_callable(const Context *context, const Expression *call, Range declared) {
+    Diagnostic *d = report(context, E0213, call->name.range, "`%s` can't be called", call->name.text);
+    diagnostic_note(d, declared, "it is declared here");
+    return value_error;
+}
+
+static Value unknown_function(const Context *context, const Expression *call) {
+    Diagnostic *d = report(context, E0201, call->name.range, "there is no function `%s`",
+                           call->name.text);
+    static const char *const stages[] = {"idx", "map", "shuffle", "batch"};
+    const char *nearest = module_nearest(context->lowering->module, context->unit, call->name.text);
+    for (int op = 0; op < OP_COUNT && !nearest; op++)
+        if (!op_info[op].hidden) nearest = nearest_name(call->name.text, &op_info[op].name, 1);
+    if (!nearest) nearest = nearest_name(call->name.text, stages, 4);
+    if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+    return value_error;
+}
+
+Value call_with(const Context *context, const Expression *call, const Value *first, size_t count,
+                const char *path) {
+    const Unit *unit;
+    const Declaration *declaration =
+        module_find(context->lowering->module, context->unit, call->name.text, &unit);
+    if (!declaration) return unknown_function(context, call);
+    if (!is_callable(declaration)) return not_callable(context, call, declaration->name.range);
+    return call_declaration(context, call, declaration, unit, first, count, path);
+}
+
+Value lower_call(const Context *context, const Expression *call, const Value *piped) {
+    const Unit *unit;
+    Value result;
+    if (call->kind != EXPRESSION_call) return value_error;
+    bool placed = true;
+    vector_each(Annotation, annotation, call->annotations)
+        placed &= check_annotation(context, annotation);
+    if (!placed || (piped && piped->kind == VALUE_error)) return value_error;
+    const Binding *local = scope_find(context->scope, call->name.text);
+    const Declaration *declaration =
+        module_find(context->lowering->module, context->unit, call->name.text, &unit);
+    if (declaration && is_callable(declaration))
+        return call_declaration(context, call, declaration, unit, piped, piped != NULL, NULL);
+    if (lower_stage(context, call, piped, &result)) return result;
+    if (lower_operation(context, call, piped, &result)) return result;
+    if (local) return not_callable(context, call, local->value.range);
+    if (declaration) return not_callable(context, call, declaration->name.range);
+    return unknown_function(context, call);
+}

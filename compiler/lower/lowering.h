@@ -1,0 +1,133 @@
+/* Lowering: inside lower/. A program is lowered by running it on Values: each call runs the body
+ * of what it calls with the actual types, so types and dimensions are checked where they meet,
+ * and what is left at the end are graphs. */
+#ifndef FLOW_LOWER_LOWERING_H
+#define FLOW_LOWER_LOWERING_H
+
+#include "compiler/check/module.h"
+#include "compiler/lower/value.h"
+
+enum {
+    CALL_DEPTH_LIMIT = 200,
+    CALL_LIMIT = 1 << 18,   /* calls run in one compilation */
+    REPEAT_LIMIT = 1 << 16, /* turns of one repeat */
+};
+
+typedef struct Lowering {
+    Arena *arena;
+    Dimensions *dimensions;
+    Diagnostics *diagnostics;
+    const Module *module;
+    Program *program;
+    Map used;       /* declarations that were run at least once, by address */
+    Map stored;     /* names of storages to 1 + their index */
+    Dim single;     /* the batch of one record */
+    int calls;
+    bool exhausted; /* CALL_LIMIT was passed and reported */
+} Lowering;
+
+/* The call that is being run. */
+typedef struct Frame {
+    struct Frame *caller;
+    const Declaration *declaration;
+    Range call;
+    const char *path; /* names the weights: "classifier/dense.1" */
+    Map callees;      /* name to how many models of that name were called here */
+    int depth;
+} Frame;
+
+/* Where an expression stands. Copied, changed and passed down. */
+typedef struct Context {
+    Lowering *lowering;
+    const Unit *unit;
+    Scope *scope;
+    Frame *frame;
+    Graph *graph;          /* NULL: only compile-time values exist here */
+    Function *function;    /* whose graph it is */
+    Function *initialise;  /* where weights get their first value; NULL: nowhere */
+    bool updates;          /* states that are assigned are updated (training) */
+    bool entering;         /* in a pipeline: facts are checked on each record */
+    bool checking;         /* a declaration is checked by itself: the graph is thrown away */
+    bool fixing;           /* an option that is used becomes fixed: its value shapes something */
+    const Type *expected;  /* the type the result must have, for calls that take it; or NULL */
+} Context;
+
+/* ---- report.c: messages -------------------------------------------------------------------- */
+
+/* A diagnostic at range; when that lies in the library, at the user's call that led there, with
+ * a note of the place. */
+Diagnostic *report(const Context *context, ErrorCode code, Range range, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* ---- expression.c -------------------------------------------------------------------------- */
+
+Value lower_expression(const Context *context, const Expression *expression);
+Value lower_name(const Context *context, const Name *name);
+
+/* ---- convert.c: from one kind of value to another ------------------------------------------ */
+
+/* A node of the element type for a number, size, option or tensor; NODE_NONE after reporting. */
+NodeId to_node(const Context *context, const Value *value, Element element, Range range);
+
+/* A whole compile-time size; NULL after reporting. */
+Dim to_size(const Context *context, const Value *value, Range range);
+bool to_number(const Context *context, const Value *value, Range range, double *number);
+Setting to_setting(const Context *context, const Value *value, Range range, double least);
+
+/* The input node of that meaning in the context's function, made when first asked for. */
+NodeId input_node(const Context *context, const char *name, InputKind kind, int index, Type type,
+                  Type record_type, Range range);
+
+/* ---- signature.c: declared types ----------------------------------------------------------- */
+
+/* Binds the dimensions of a declared type from a value, and gives the value as that type: numbers
+ * become tensors, fields get their type, facts are checked. *lifted: the value had no batch and
+ * got one of one record. value_error after reporting. */
+Value match_type(const Context *context, const TypeTree *declared, Value value, Range range,
+                 const char *what, bool *lifted);
+
+/* The type with every dimension known; false after reporting. */
+bool resolve_type(const Context *context, const TypeTree *declared, Type *type);
+
+/* Binds the dimensions of a declared result from the type that is expected of it. */
+void bind_expected(const Context *context, const TypeTree *declared, const Type *expected);
+
+/* The names of dimensions that a signature binds, made symbols: for checking it by itself. */
+void bind_symbols(const Context *context, const TypeTree *declared);
+
+/* ---- operation.c: primitive ops and compile-time functions --------------------------------- */
+
+Value lower_binary(const Context *context, Operator operator, const Value *a, const Value *b,
+                   Range range);
+Value lower_unary(const Context *context, Operator operator, const Value *a, Range range);
+
+/* True when name is one; *result is then set. */
+bool lower_operation(const Context *context, const Expression *call, const Value *piped,
+                     Value *result);
+
+/* ---- call.c -------------------------------------------------------------------------------- */
+
+/* piped: the value on the left of `|>`, or NULL. */
+Value lower_call(const Context *context, const Expression *call, const Value *piped);
+
+/* Calls with the first arguments given as values (an optimizer's weight and gradient). */
+Value call_with(const Context *context, const Expression *call, const Value *first, size_t count,
+                const char *path);
+
+/* ---- body.c: statements -------------------------------------------------------------------- */
+
+/* Runs the statements; the value of `return`, or value_error when there is none. */
+Value lower_body(const Context *context, const StatementList *body);
+void lower_let(const Context *context, const Statement *statement);
+
+/* ---- stage.c: streams ---------------------------------------------------------------------- */
+
+bool lower_stage(const Context *context, const Expression *call, const Value *piped, Value *result);
+Value batch_field(const Context *context, const Value *batch, const Name *name);
+
+/* ---- train.c, export.c --------------------------------------------------------------------- */
+
+void lower_train(const Context *context, const Declaration *declaration);
+void lower_export(const Context *context, const Declaration *declaration);
+
+#endif

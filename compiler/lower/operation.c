@@ -1,0 +1,470 @@
+/* Operation: operators, primitive ops called by name, and arithmetic at compile time. */
+#include "compiler/lower/lowering.h"
+
+#include "compiler/graph/build.h"
+
+#include <math.h>
+#include <string.h>
+
+static const Op operator_ops[] = {
+    [OPERATOR_add] = OP_add,           [OPERATOR_subtract] = OP_subtract,
+    [OPERATOR_multiply] = OP_multiply, [OPERATOR_divide] = OP_divide,
+    [OPERATOR_power] = OP_power,       [OPERATOR_equal] = OP_equal,
+    [OPERATOR_not_equal] = OP_not_equal, [OPERATOR_less] = OP_less,
+    [OPERATOR_less_equal] = OP_less_equal, [OPERATOR_greater] = OP_less,
+    [OPERATOR_greater_equal] = OP_less_equal, [OPERATOR_and] = OP_and,
+    [OPERATOR_or] = OP_or,             [OPERATOR_not] = OP_not,
+    [OPERATOR_negate] = OP_negate,
+};
+
+static bool is_swapped(Operator operator) {
+    return operator == OPERATOR_greater || operator == OPERATOR_greater_equal;
+}
+
+/* ---- at compile time ------------------------------------------------------------------------ */
+
+static bool is_known(const Value *value, double *number) {
+    int64_t constant;
+    if (value->kind == VALUE_size) {
+        if (!dim_is_constant(value->size, &constant)) return false;
+        *number = (double)constant;
+        return true;
+    }
+    *number = value->number;
+    return value->kind == VALUE_number || value->kind == VALUE_truth;
+}
+
+static Value fold(Op op, double a, double b, Range range) {
+    Node node = {.op = op, .type = type_scalar(TYPE_f64)};
+    Value value = value_number(op_evaluate(&node, (double[]){a, b, 0}, true), range);
+    if (op_info[op].gives == GIVES_boolean || op == OP_not) value.kind = VALUE_truth;
+    return value;
+}
+
+/* The dimension a value is, without a report; NULL when it is none. */
+static Dim as_size(const Context *context, const Value *value) {
+    double number;
+    if (value->kind == VALUE_size) return value->size;
+    if (value->kind != VALUE_number) return NULL;
+    number = value->number;
+    bool whole = number == floor(number) && fabs(number) <= (double)DIMENSION_LIMIT;
+    return whole ? dim_constant(context->lowering->dimensions, (int64_t)number) : NULL;
+}
+
+/* Arithmetic of sizes with symbols in them. NULL: it is none that stays a size. */
+static Dim fold_sizes(const Context *context, Operator operator, Dim a, Dim b) {
+    Dimensions *table = context->lowering->dimensions;
+    int64_t divisor;
+    switch (operator) {
+    case OPERATOR_add: return dim_add(table, a, b);
+    case OPERATOR_subtract: return dim_subtract(table, a, b);
+    case OPERATOR_multiply: return dim_multiply(table, a, b);
+    case OPERATOR_divide: return dim_is_constant(b, &divisor) ? dim_divide(table, a, b) : NULL;
+    default: return NULL;
+    }
+}
+
+static bool fold_binary(const Context *context, Operator operator, const Value *a, const Value *b,
+                        Range range, Value *result) {
+    double x, y;
+    if (is_known(a, &x) && is_known(b, &y)) {
+        bool swapped = is_swapped(operator);
+        *result = fold(operator_ops[operator], swapped ? y : x, swapped ? x : y, range);
+        return true;
+    }
+    Dim p = as_size(context, a), q = as_size(context, b);
+    if (!p || !q) return false;
+    if (p == q && (operator == OPERATOR_equal || operator == OPERATOR_not_equal)) {
+        *result = (Value){.kind = VALUE_truth, .range = range, .number = operator == OPERATOR_equal};
+        return true;
+    }
+    Dim size = fold_sizes(context, operator, p, q);
+    if (!size) return false;
+    *result = value_size(size, range);
+    return true;
+}
+
+/* ---- in a graph ------------------------------------------------------------------------------ */
+
+static Value add_node(const Context *context, Node node, Range range) {
+    Problem problem;
+    node.range = range;
+    NodeId id = graph_add(context->graph, node, &problem);
+    if (id != NODE_NONE) return value_tensor(context->graph, id, range);
+    report(context, problem.code, range, "%s", problem.text);
+    return value_error;
+}
+
+/* The type that numbers take beside these operands: the first tensor's. */
+static Element common_element(const Value *const *values, int count) {
+    for (int i = 0; i < count; i++)
+        if (values[i]->kind == VALUE_tensor) return value_type(values[i])->element;
+    return TYPE_f32;
+}
+
+/* An elementwise node over values; the first `conditions` of them are bool. */
+static Value apply(const Context *context, Op op, const Value *const *values, int count,
+                   int conditions, Range range) {
+    Node node = {.op = op};
+    bool logical = op_info[op].takes == TAKES_boolean;
+    Element element = logical ? TYPE_bool : common_element(values + conditions, count - conditions);
+    for (int i = 0; i < count; i++) {
+        if (values[i]->kind == VALUE_error) return value_error;
+        Element wanted = i < conditions ? TYPE_bool : element;
+        if (values[i]->kind == VALUE_tensor) wanted = value_type(values[i])->element;
+        node.inputs[i] = to_node(context, values[i], wanted,
+                                 values[i]->range.source ? values[i]->range : range);
+        if (node.inputs[i] == NODE_NONE) return value_error;
+        if (values[i]->kind == VALUE_tensor && values[i]->graph != context->graph) return value_error;
+    }
+    return add_node(context, node, range);
+}
+
+/* A mismatch of shapes names both ends. */
+static bool report_shapes(const Context *context, const Value *a, const Value *b, Range range) {
+    if (a->kind != VALUE_tensor || b->kind != VALUE_tensor) return false;
+    Type result = {0};
+    int at;
+    Arena *arena = context->lowering->arena;
+    if (broadcast_shapes(context->lowering->dimensions, value_type(a), value_type(b), &result, &at))
+        return false;
+    Diagnostic *d = report(context, E0207, range, "%s and %s don't fit together",
+                           value_text(arena, a), value_text(arena, b));
+    diagnostic_note(d, a->range, "this is %s", value_text(arena, a));
+    diagnostic_note(d, b->range, "this is %s", value_text(arena, b));
+    return true;
+}
+
+Value lower_binary(const Context *context, Operator operator, const Value *a, const Value *b,
+                   Range range) {
+    Value result;
+    if (a->kind == VALUE_error || b->kind == VALUE_error) return value_error;
+    if (fold_binary(context, operator, a, b, range, &result)) return result;
+    if (a->kind == VALUE_string || b->kind == VALUE_string || a->kind == VALUE_items ||
+        b->kind == VALUE_items) {
+        report(context, E0203, range, "`%s` takes numbers or tensors, not %s and %s",
+               operator_text(operator), value_text(context->lowering->arena, a),
+               value_text(context->lowering->arena, b));
+        return value_error;
+    }
+    if (report_shapes(context, a, b, range)) return value_error;
+    const Value *values[] = {a, b};
+    if (is_swapped(operator)) {
+        values[0] = b;
+        values[1] = a;
+    }
+    return apply(context, operator_ops[operator], values, 2, 0, range);
+}
+
+Value lower_unary(const Context *context, Operator operator, const Value *a, Range range) {
+    double number;
+    if (a->kind == VALUE_error) return value_error;
+    if (is_known(a, &number)) return fold(operator_ops[operator], number, 0, range);
+    return apply(context, operator_ops[operator], &a, 1, 0, range);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* What a call was given: positions, then names. */
+typedef struct Given {
+    const Context *context;
+    const Expression *call;
+    Vector(Value) positions;
+    bool broken; /* something was reported */
+} Given;
+
+static Given gather(const Context *context, const Expression *call, const Value *piped) {
+    Arena *arena = context->lowering->arena;
+    Given given = {.context = context, .call = call};
+    if (piped) vector_push(arena, &given.positions, *piped);
+    vector_each(Argument, argument, call->arguments) {
+        if (argument->name.text) continue;
+        Value value = argument->value->kind == EXPRESSION_ellipsis
+                          ? (Value){.kind = VALUE_items, .range = argument->value->range}
+                          : lower_expression(context, argument->value);
+        given.broken |= value.kind == VALUE_error;
+        vector_push(arena, &given.positions, value);
+    }
+    vector_each(Value, value, given.positions) given.broken |= value->kind == VALUE_error;
+    return given;
+}
+
+static bool expect_count(Given *given, size_t least, size_t most) {
+    if (given->broken) return false;
+    size_t count = given->positions.count;
+    if (count >= least && count <= most) return true;
+    Diagnostic *d = report(given->context, E0204, given->call->range,
+                           "`%s` takes %zu argument%s, receives %zu", given->call->name.text, most,
+                           most == 1 ? "" : "s", count);
+    if (count == 2 && (!strcmp(given->call->name.text, "max") || !strcmp(given->call->name.text, "min")))
+        diagnostic_help(d, "the larger of two values is maximum(a, b), the smaller minimum(a, b)");
+    return false;
+}
+
+/* A named argument among those that are allowed; NULL when it was not given. */
+static const Expression *named(const Given *given, const char *name) {
+    vector_each(Argument, argument, given->call->arguments)
+        if (argument->name.text && !strcmp(argument->name.text, name)) return argument->value;
+    return NULL;
+}
+
+static bool only_names(Given *given, const char *const *names, size_t count) {
+    vector_each(Argument, argument, given->call->arguments) {
+        bool known = !argument->name.text;
+        for (size_t i = 0; i < count && !known; i++) known = !strcmp(argument->name.text, names[i]);
+        if (known) continue;
+        Diagnostic *d = report(given->context, E0204, argument->name.range,
+                               "`%s` has no argument `%s`", given->call->name.text,
+                               argument->name.text);
+        const char *nearest = nearest_name(argument->name.text, names, count);
+        if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+        given->broken = true;
+    }
+    return !given->broken;
+}
+
+static bool tensor_argument(Given *given, size_t index) {
+    const Value *value = &given->positions.items[index];
+    if (value->kind == VALUE_tensor && value->graph == given->context->graph) return true;
+    Diagnostic *d = report(given->context, E0203,
+                           value->range.source ? value->range : given->call->range,
+                           "`%s` takes a tensor, not %s", given->call->name.text,
+                           value_text(given->context->lowering->arena, value));
+    if (value->kind == VALUE_field)
+        diagnostic_help(d, "say its type first: `|> : u8[28, 28]`");
+    return false;
+}
+
+static bool add_axis(Given *given, const Value *value, int rank, uint32_t *axes, Range range) {
+    double axis;
+    if (!to_number(given->context, value, range, &axis)) return false;
+    if (axis != floor(axis) || axis < -rank || axis >= rank) {
+        report(given->context, E0211, range, "axis %.15g is not one of the %d dimensions", axis, rank);
+        return false;
+    }
+    *axes |= 1u << (int)(axis < 0 ? axis + rank : axis);
+    return true;
+}
+
+static bool find_axes(Given *given, int rank, uint32_t *axes) {
+    const Expression *expression = named(given, "axis");
+    *axes = rank ? (uint32_t)((1ull << rank) - 1) : 0;
+    if (!expression) return true;
+    Value value = lower_expression(given->context, expression);
+    *axes = 0;
+    if (value.kind != VALUE_items) return add_axis(given, &value, rank, axes, expression->range);
+    for (size_t i = 0; i < value.items.count; i++)
+        if (!add_axis(given, &value.items.values[i], rank, axes, expression->range)) return false;
+    return true;
+}
+
+static Value drop_axes(const Context *context, Value value, uint32_t axes, Range range) {
+    const Type *type = value_type(&value);
+    Type kept = type_scalar(type->element);
+    for (int i = 0; i < type->rank; i++)
+        if (!(axes >> i & 1)) kept.dims[kept.rank++] = type->dims[i];
+    return add_node(context, (Node){.op = OP_reshape, .inputs = {value.node}, .type = kept}, range);
+}
+
+static Value lower_reduction(Given *given, Op op, Range range) {
+    static const char *const names[] = {"axis", "keep"};
+    const Context *context = given->context;
+    if (!expect_count(given, 1, 1) || !only_names(given, names, 2) || !tensor_argument(given, 0))
+        return value_error;
+    const Value *a = &given->positions.items[0];
+    Type type = *value_type(a);
+    uint32_t axes;
+    if (!find_axes(given, type.rank, &axes)) return value_error;
+    double keep = 0;
+    const Expression *expression = named(given, "keep");
+    if (expression) {
+        Value value = lower_expression(context, expression);
+        if (!to_number(context, &value, expression->range, &keep)) return value_error;
+    }
+    Value result = add_node(context, (Node){.op = op, .inputs = {a->node}, .axes = axes}, range);
+    if (result.kind != VALUE_error && !keep) result = drop_axes(context, result, axes, range);
+    if (op == OP_argmax && result.kind != VALUE_error) {
+        result.low = dim_constant(context->lowering->dimensions, 0);
+        result.high = dim_constant(context->lowering->dimensions, 1);
+        for (int i = 0; i < type.rank; i++)
+            if (axes >> i & 1)
+                result.high = dim_multiply(context->lowering->dimensions, result.high, type.dims[i]);
+    }
+    return result;
+}
+
+static Value lower_cast(Given *given, Range range) {
+    const Context *context = given->context;
+    if (!expect_count(given, 2, 2) || !only_names(given, NULL, 0)) return value_error;
+    const Value *a = &given->positions.items[0], *to = &given->positions.items[1];
+    if (to->kind != VALUE_element) {
+        report(context, E0203, to->range, "cast takes an element type, such as f32, not %s",
+               value_text(context->lowering->arena, to));
+        return value_error;
+    }
+    Value result;
+    if (a->kind != VALUE_tensor) {
+        NodeId node = to_node(context, a, to->element, a->range);
+        return node == NODE_NONE ? value_error : value_tensor(context->graph, node, range);
+    }
+    if (!tensor_argument(given, 0)) return value_error;
+    result = add_node(context, (Node){.op = OP_cast, .inputs = {a->node}, .type.element = to->element},
+                      range);
+    result.low = a->low;
+    result.high = a->high;
+    return result;
+}
+
+/* The shape a list of sizes, or one size, says. */
+static bool to_shape(const Context *context, const Value *value, Range range, Type *type) {
+    Context fixing = *context;
+    fixing.fixing = true;
+    size_t count = value->kind == VALUE_items ? value->items.count : 1;
+    if (count > RANK_LIMIT) {
+        report(context, E0208, range, "a tensor has at most %d dimensions", RANK_LIMIT);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const Value *item = value->kind == VALUE_items ? &value->items.values[i] : value;
+        Dim size = to_size(&fixing, item, item->range.source ? item->range : range);
+        if (!size) return false;
+        type->dims[type->rank++] = size;
+    }
+    return true;
+}
+
+/* reshape, broadcast: a tensor and a shape. */
+static Value lower_shaped(Given *given, Op op, Range range) {
+    const Context *context = given->context;
+    if (!expect_count(given, 2, 2) || !only_names(given, NULL, 0)) return value_error;
+    const Value *a = &given->positions.items[0], *shape = &given->positions.items[1];
+    Element element = a->kind == VALUE_tensor       ? value_type(a)->element
+                      : context->expected ? context->expected->element
+                                          : TYPE_f32;
+    Node node = {.op = op, .inputs = {to_node(context, a, element, range)}};
+    if (node.inputs[0] == NODE_NONE || !to_shape(context, shape, shape->range, &node.type))
+        return value_error;
+    Value result = add_node(context, node, range);
+    result.low = a->low;
+    result.high = a->high;
+    return result;
+}
+
+static int64_t stream_key(const Context *context) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    const char *path = context->frame ? context->frame->path : "";
+    for (; *path; path++) hash = (hash ^ (unsigned char)*path) * 0x100000001b3u;
+    uintptr_t count = 0;
+    if (context->frame) {
+        count = (uintptr_t)map_get(&context->frame->callees, "random numbers") + 1;
+        map_put(&context->frame->callees, "random numbers", (void *)count);
+    }
+    return (int64_t)((hash ^ count * 0x9e3779b97f4a7c15u) >> 1);
+}
+
+/* random_uniform, random_normal, iota: a shape and nothing else. */
+static Value lower_generator(Given *given, Op op, Range range) {
+    const Context *context = given->context;
+    if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
+    if (!context->graph || !context->function) {
+        report(context, E0206, range, "tensors don't exist here");
+        return value_error;
+    }
+    const Value *shape = &given->positions.items[0];
+    Node node = {.op = op, .type.element = op == OP_iota ? TYPE_i32 : TYPE_f32};
+    if (!to_shape(context, shape, shape->range, &node.type)) return value_error;
+    if (op == OP_iota) {
+        Value result = add_node(context, node, range);
+        result.low = dim_constant(context->lowering->dimensions, 0);
+        if (node.type.rank == 1) result.high = node.type.dims[0];
+        else result.low = NULL;
+        return result;
+    }
+    Type seed = type_scalar(TYPE_i64);
+    node.inputs[0] = input_node(context, "seed", INPUT_seed, 0, seed, seed, range);
+    node.stream = stream_key(context);
+    return add_node(context, node, range);
+}
+
+static Value lower_tensors(Given *given, Op op, Range range) {
+    const Context *context = given->context;
+    if (!expect_count(given, (size_t)op_info[op].arity, (size_t)op_info[op].arity) ||
+        !only_names(given, NULL, 0))
+        return value_error;
+    for (size_t i = 0; i < given->positions.count; i++)
+        if (!tensor_argument(given, i)) return value_error;
+    Node node = {.op = op};
+    for (size_t i = 0; i < given->positions.count; i++) node.inputs[i] = given->positions.items[i].node;
+    return add_node(context, node, range);
+}
+
+static Value lower_elementwise(Given *given, Op op, Range range) {
+    const Context *context = given->context;
+    size_t arity = (size_t)op_info[op].arity;
+    double numbers[ARITY_LIMIT] = {0};
+    bool known = true;
+    const Value *values[ARITY_LIMIT];
+    if (!expect_count(given, arity, arity) || !only_names(given, NULL, 0)) return value_error;
+    for (size_t i = 0; i < arity; i++) {
+        values[i] = &given->positions.items[i];
+        known &= is_known(values[i], &numbers[i]);
+    }
+    if (known && arity < 3) return fold(op, numbers[0], numbers[1], range);
+    if (arity >= 2 && report_shapes(context, values[arity - 2], values[arity - 1], range))
+        return value_error;
+    return apply(context, op, values, (int)arity, op == OP_select, range);
+}
+
+/* size(x), size(...): how many values. */
+static Value lower_size(Given *given, Range range) {
+    const Context *context = given->context;
+    Dimensions *table = context->lowering->dimensions;
+    if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
+    const Value *value = &given->positions.items[0];
+    Dim count = dim_constant(table, 1);
+    if (value->kind == VALUE_tensor) {
+        count = type_count(table, value_type(value), 0, value_type(value)->rank);
+    } else {
+        const Binding *rest = value->kind == VALUE_items ? scope_find(context->scope, "...") : NULL;
+        if (!rest) {
+            report(context, E0203, range, "size takes a tensor or `...`, not %s",
+                   value_text(context->lowering->arena, value));
+            return value_error;
+        }
+        for (size_t i = 0; i < rest->value.items.count && count; i++)
+            count = dim_multiply(table, count, rest->value.items.values[i].size);
+    }
+    if (count) return value_size(count, range);
+    report(context, E0216, range, "the number of values passes 2^40");
+    return value_error;
+}
+
+static Value lower_op(Given *given, Op op) {
+    Range range = given->call->range;
+    if (given->broken) return value_error;
+    switch (op) {
+    case OP_cast: return lower_cast(given, range);
+    case OP_reshape:
+    case OP_broadcast: return lower_shaped(given, op, range);
+    default: break;
+    }
+    switch (op_info[op].class) {
+    case LOOP_reduce: return lower_reduction(given, op, range);
+    case LOOP_generate: return lower_generator(given, op, range);
+    case LOOP_elementwise: return lower_elementwise(given, op, range);
+    default: return lower_tensors(given, op, range);
+    }
+}
+
+bool lower_operation(const Context *context, const Expression *call, const Value *piped,
+                     Value *result) {
+    Op op;
+    bool size = !strcmp(call->name.text, "size");
+    if (!size && (!op_by_name(call->name.text, &op) || op_info[op].hidden)) return false;
+    Context inner = *context;
+    inner.expected = NULL;
+    Given given = gather(&inner, call, piped);
+    given.context = context;
+    *result = given.broken ? value_error : size ? lower_size(&given, call->range) : lower_op(&given, op);
+    return true;
+}

@@ -1,0 +1,72 @@
+/* Value: constructors, scopes, and how values are called in messages. */
+#include "compiler/lower/value.h"
+
+#include <string.h>
+
+const Value value_error = {.kind = VALUE_error};
+
+Value value_number(double number, Range range) {
+    return (Value){.kind = VALUE_number, .range = range, .number = number};
+}
+
+Value value_size(Dim size, Range range) {
+    return (Value){.kind = VALUE_size, .range = range, .size = size};
+}
+
+Value value_string(const char *string, Range range) {
+    return (Value){.kind = VALUE_string, .range = range, .string = string};
+}
+
+Value value_tensor(Graph *graph, NodeId node, Range range) {
+    return (Value){.kind = VALUE_tensor, .range = range, .graph = graph, .node = node};
+}
+
+const Type *value_type(const Value *value) {
+    return &graph_node(value->graph, value->node)->type;
+}
+
+Scope *scope_new(Arena *arena, Scope *parent) {
+    Scope *scope = arena_new_item(arena, Scope);
+    scope->parent = parent;
+    return scope;
+}
+
+Binding *scope_find(const Scope *scope, const char *name) {
+    for (; scope; scope = scope->parent)
+        for (size_t i = scope->bindings.count; i-- > 0;)
+            if (!strcmp(scope->bindings.items[i].name, name)) return &scope->bindings.items[i];
+    return NULL;
+}
+
+void scope_put(Arena *arena, Scope *scope, const char *name, Value value) {
+    vector_push(arena, &scope->bindings, (Binding){.name = name, .value = value});
+}
+
+const Value *items_find(const Items *items, const char *name) {
+    for (size_t i = 0; items->names && i < items->count; i++)
+        if (items->names[i] && !strcmp(items->names[i], name)) return &items->values[i];
+    return NULL;
+}
+
+Items items_new(Arena *arena, size_t count) {
+    return (Items){count, arena_new_array(arena, const char *, count + 1),
+                   arena_new_array(arena, Value, count + 1)};
+}
+
+const char *value_text(Arena *arena, const Value *value) {
+    switch (value->kind) {
+    case VALUE_error: return "an error";
+    case VALUE_number: return arena_format(arena, "the number %.15g", value->number);
+    case VALUE_size: return arena_format(arena, "the size %s", dim_text(arena, value->size));
+    case VALUE_truth: return value->number ? "true" : "false";
+    case VALUE_string: return "a string";
+    case VALUE_element: return element_info[value->element].name;
+    case VALUE_option: return "an option";
+    case VALUE_tensor: return type_text(arena, value_type(value));
+    case VALUE_field: return "a field of a type not known yet";
+    case VALUE_items: return "several values";
+    case VALUE_stream: return "a stream of records";
+    case VALUE_batch: return "a batch of records";
+    }
+    return "";
+}

@@ -1,0 +1,91 @@
+/* Value: what an expression means while a program is lowered, and the names in scope.
+ *
+ * Some values exist only then (numbers, sizes, strings); tensors are nodes of a graph. */
+#ifndef FLOW_LOWER_VALUE_H
+#define FLOW_LOWER_VALUE_H
+
+#include "compiler/graph/program.h"
+#include "lang/tree.h"
+
+typedef struct Value Value;
+typedef struct Stream Stream;
+
+/* Names and values: a record, a tuple (names NULL) or a list. */
+typedef struct Items {
+    size_t count;
+    const char **names;
+    Value *values;
+} Items;
+
+typedef enum ValueKind {
+    VALUE_error,   /* its cause was reported; whatever uses it stays silent */
+    VALUE_number,  /* known now; takes the element type of what it meets */
+    VALUE_size,    /* a dimension, known now but for its symbols */
+    VALUE_truth,   /* number is 0 or 1 */
+    VALUE_string,
+    VALUE_element, /* an element type: the argument of cast */
+    VALUE_option,  /* a number known when the program runs, or now by fixing it */
+    VALUE_tensor,  /* a node */
+    VALUE_field,   /* a source's field whose type no use has told yet */
+    VALUE_items,   /* record, tuple or list */
+    VALUE_stream,  /* records */
+    VALUE_batch,   /* the batches of a stream: a record whose tensors appear when asked for */
+} ValueKind;
+
+/* The option-like value that is the number of updates made so far. */
+enum { STEP_INDEX = -1 };
+
+struct Value {
+    ValueKind kind;
+    Range range; /* where it came from */
+    double number;
+    Dim size;
+    const char *string;
+    Element element;
+    int index;       /* option: of the program, or STEP_INDEX; field: of the stream */
+    Graph *graph;    /* tensor: where its node is */
+    NodeId node;
+    Dim low, high;   /* tensor: every value v has low <= v < high; or both NULL */
+    Items items;
+    Stream *stream;  /* field, stream, batch */
+};
+
+/* A pipeline being put together. */
+struct Stream {
+    Pipeline *pipeline;
+    Items record;  /* the fields of each record, in pipeline->record.graph */
+    bool batched;
+};
+
+/* Names, innermost first. Bindings are found by a linear search: bodies are short. */
+typedef struct Binding {
+    const char *name;
+    Value value;
+    const char *state; /* of a state: the name of its storage; else NULL */
+    NodeId target;     /* of a state: its weight node */
+} Binding;
+
+typedef struct Scope {
+    struct Scope *parent;
+    Vector(Binding) bindings;
+} Scope;
+
+Scope *scope_new(Arena *arena, Scope *parent);
+Binding *scope_find(const Scope *scope, const char *name); /* NULL: not there */
+void scope_put(Arena *arena, Scope *scope, const char *name, Value value);
+
+extern const Value value_error;
+Value value_number(double number, Range range);
+Value value_size(Dim size, Range range);
+Value value_string(const char *string, Range range);
+Value value_tensor(Graph *graph, NodeId node, Range range);
+const Type *value_type(const Value *value); /* of a tensor */
+
+/* The item of that name, or NULL. */
+const Value *items_find(const Items *items, const char *name);
+Items items_new(Arena *arena, size_t count);
+
+/* "f32[B, 784]", "the number 3", "a string": for messages. */
+const char *value_text(Arena *arena, const Value *value);
+
+#endif

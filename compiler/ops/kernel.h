@@ -1,0 +1,258 @@
+/* kernel.h: the functions that the formulas of ops.def call, for generated C.
+ *
+ * The f32 functions are branch-free polynomials, so that loops over them become vector code
+ * with -O3 -fno-math-errno -fno-trapping-math; the f64 ones are the C library's. Errors are the
+ * largest over all floats against a correctly rounded result, with and without fused
+ * multiply-add. The generic names (exp, max, …) clash with math.h: don't include both. */
+#ifndef FLOW_KERNEL_H
+#define FLOW_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+static inline uint32_t flow_bits_f32(float value) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline float flow_float_of_bits(uint32_t bits) {
+    float value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint64_t flow_bits_f64(double value) {
+    uint64_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double flow_double_of_bits(uint64_t bits) {
+    double value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ---- Maxima and minima --------------------------------------------------------------------
+ * As the comparison is written: when either operand is NaN, the result is a. */
+
+#define FLOW_EXTREMES(type, suffix) \
+    static inline type flow_max_##suffix(type a, type b) { return a < b ? b : a; } \
+    static inline type flow_min_##suffix(type a, type b) { return b < a ? b : a; }
+FLOW_EXTREMES(float, f32)
+FLOW_EXTREMES(double, f64)
+FLOW_EXTREMES(int32_t, i32)
+FLOW_EXTREMES(int64_t, i64)
+#undef FLOW_EXTREMES
+
+/* ---- exp, log, tanh ----------------------------------------------------------------------- */
+
+/* e^r · 2^n, where x = n ln 2 + r. The sum with 1.5 · 2^23 rounds to a whole n, in its low bits.
+ * Two factors make 2^n, so that denormal results come out right. At most 1.1 ulp. */
+static inline float flow_exp_f32(float x) {
+    const float rounder = 12582912.0f;
+    float bounded = x < -104.0f ? -104.0f : x;
+    bounded = bounded > 89.0f ? 89.0f : bounded;
+    float shifted = bounded * 1.44269504f + rounder;
+    float n = shifted - rounder;
+    int32_t power = (int32_t)(flow_bits_f32(shifted) - flow_bits_f32(rounder));
+    float r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    float y = p * (r * r) + r + 1.0f;
+    int32_t half = power >> 1;
+    float low = flow_float_of_bits((uint32_t)(half + 127) << 23);
+    float high = flow_float_of_bits((uint32_t)(power - half + 127) << 23);
+    return y * low * high;
+}
+
+/* k ln 2 + log(1 + f) with 1 + f in [sqrt 1/2, sqrt 2), by the series in s = f / (2 + f) of Sun's
+ * FDLIBM. At most 0.9 ulp. */
+static inline float flow_log_f32(float x) {
+    const float infinity = __builtin_inff();
+    int denormal = x < 1.17549435e-38f;
+    uint32_t bits = flow_bits_f32(denormal ? x * 33554432.0f : x) + (0x3f800000 - 0x3f3504f3);
+    float k = (float)((int32_t)(bits >> 23) - (denormal ? 127 + 25 : 127));
+    float f = flow_float_of_bits((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
+    float s = f / (2.0f + f), z = s * s;
+    float p = 0.24279078841f;
+    p = p * z + 0.28498786688f;
+    p = p * z + 0.40000972152f;
+    p = p * z + 0.66666662693f;
+    float half = 0.5f * f * f;
+    float tail = s * (half + p * z) + k * 9.0580006145e-6f;
+    float y = k * 6.9313812256e-1f - ((half - tail) - f);
+    float other = x == 0.0f ? -infinity : __builtin_nanf("");
+    y = x == infinity ? x : y;
+    return x > 0.0f ? y : other;
+}
+
+/* An odd polynomial near 0, 1 - 2 / (e^2|x| + 1) elsewhere. At most 1.5 ulp. */
+static inline float flow_tanh_f32(float x) {
+    float size = __builtin_fabsf(x), z = x * x;
+    float p = -5.70498872745e-3f;
+    p = p * z + 2.06390887954e-2f;
+    p = p * z - 5.37397155531e-2f;
+    p = p * z + 1.33314422036e-1f;
+    p = p * z - 3.33332819422e-1f;
+    float near = p * z * size + size;
+    float far = 1.0f - 2.0f / (flow_exp_f32(2.0f * size) + 1.0f);
+    return __builtin_copysignf(size < 0.625f ? near : far, x);
+}
+
+/* ---- pow ---------------------------------------------------------------------------------- */
+
+/* log2 of a normal a > 0. 2^52 + exponent turns the exponent's bits into a number without a
+ * conversion that AVX2 lacks. */
+static inline double flow_log2_normal(double a) {
+    uint64_t bits = flow_bits_f64(a) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+    double k = flow_double_of_bits(bits >> 52 | 0x4330000000000000) - (4503599627370496.0 + 1023);
+    double m = flow_double_of_bits((bits & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
+    double s = (m - 1) / (m + 1), z = s * s;
+    double p = 1.0 / 11;
+    p = p * z + 1.0 / 9;
+    p = p * z + 1.0 / 7;
+    p = p * z + 1.0 / 5;
+    p = p * z + 1.0 / 3;
+    p = p * z + 1.0;
+    return k + p * s * 2.8853900817779268;
+}
+
+/* 2^x, past 2^±200 no further. */
+static inline double flow_exp2_bounded(double x) {
+    const double rounder = 6755399441055744.0;
+    double bounded = x < -200 ? -200 : x;
+    bounded = bounded > 200 ? 200 : bounded;
+    double shifted = bounded + rounder;
+    double r = (bounded - (shifted - rounder)) * 0.69314718055994531;
+    double p = 1.0 / 40320;
+    p = p * r + 1.0 / 5040;
+    p = p * r + 1.0 / 720;
+    p = p * r + 1.0 / 120;
+    p = p * r + 1.0 / 24;
+    p = p * r + 1.0 / 6;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    return flow_double_of_bits(flow_bits_f64(p) + (flow_bits_f64(shifted) << 52));
+}
+
+/* 2^(b log2 |a|) in double, where every float is normal; then the sign and the special cases of
+ * C's pow, written without `&&` because gcc makes branches of it. At most 0.6 ulp. */
+static inline float flow_pow_f32(float a, float b) {
+    const double infinity = __builtin_inf(), rounder = 6755399441055744.0;
+    double base = a, power = b, size = __builtin_fabs(base);
+    int large = __builtin_fabs(power) >= 16777216.0; /* every such float is even */
+    double shifted = power + rounder;
+    int whole = (shifted - rounder == power) | large;
+    uint64_t odd = large ? 0 : flow_bits_f64(shifted) & (uint64_t)whole;
+    double y = flow_exp2_bounded(power * flow_log2_normal(size));
+    double at_edge = power > 0 ? size : 1 / size;
+    y = ((size == 0) | (size == infinity)) ? at_edge : y;
+    y = size == 1 ? 1 : y;
+    y = flow_double_of_bits(flow_bits_f64(y) | (flow_bits_f64(base) >> 63 & odd) << 63);
+    y = ((base < 0) & (base != -infinity) & !whole) ? __builtin_nan("") : y;
+    y = ((base != base) | (power != power)) ? base + power : y;
+    y = ((base == 1) | (power == 0)) ? 1 : y;
+    return (float)y;
+}
+
+/* ---- Random numbers -----------------------------------------------------------------------
+ * Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
+ * (2011). The seed is the key; stream and index are the counter, so each number is known from
+ * its place alone, whoever computes it. */
+
+typedef struct FlowBlock {
+    uint32_t words[4];
+} FlowBlock;
+
+static inline FlowBlock flow_philox(FlowBlock counter, uint32_t key0, uint32_t key1) {
+    uint32_t c0 = counter.words[0], c1 = counter.words[1];
+    uint32_t c2 = counter.words[2], c3 = counter.words[3];
+    for (int turn = 0; turn < 10; turn++) {
+        uint64_t first = (uint64_t)0xd2511f53 * c0, second = (uint64_t)0xcd9e8d57 * c2;
+        c0 = (uint32_t)(second >> 32) ^ c1 ^ key0;
+        c1 = (uint32_t)second;
+        c2 = (uint32_t)(first >> 32) ^ c3 ^ key1;
+        c3 = (uint32_t)first;
+        key0 += 0x9e3779b9;
+        key1 += 0xbb67ae85;
+    }
+    return (FlowBlock){{c0, c1, c2, c3}};
+}
+
+static inline FlowBlock flow_random_block(int64_t seed, int64_t stream, int64_t index) {
+    uint64_t key = (uint64_t)seed, high = (uint64_t)stream, low = (uint64_t)index;
+    FlowBlock counter = {
+        {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)}};
+    return flow_philox(counter, (uint32_t)key, (uint32_t)(key >> 32));
+}
+
+/* One of the 2^24 multiples of 2^-24 in [0, 1). */
+static inline float flow_unit_f32(uint32_t word) {
+    return (float)(int32_t)(word >> 8) * 0x1p-24f;
+}
+
+static inline float flow_random_uniform(int64_t seed, int64_t stream, int64_t index) {
+    return flow_unit_f32(flow_random_block(seed, stream, index).words[0]);
+}
+
+/* cos 2πu for u in [0, 1], as the sine of the distance from the nearest zero (the polynomial is
+ * Abramowitz and Stegun's 4.3.97). */
+static inline float flow_cos_turn_f32(float u) {
+    float x = (__builtin_fabsf(u - 0.5f) - 0.25f) * 6.28318531f, z = x * x;
+    float p = -0.0000000239f;
+    p = p * z + 0.0000027526f;
+    p = p * z - 0.0001984090f;
+    p = p * z + 0.0083333315f;
+    p = p * z - 0.1666666664f;
+    return p * z * x + x;
+}
+
+/* Box and Muller (1958): mean 0, deviation 1, of at most sqrt(48 ln 2) = 5.77. */
+static inline float flow_random_normal(int64_t seed, int64_t stream, int64_t index) {
+    FlowBlock block = flow_random_block(seed, stream, index);
+    float u = flow_unit_f32(block.words[0]) + 0x1p-24f;
+    float radius = __builtin_sqrtf(-2.0f * flow_log_f32(u));
+    return radius * flow_cos_turn_f32(flow_unit_f32(block.words[1]));
+}
+
+/* ---- The names used in ops.def ------------------------------------------------------------ */
+
+static inline float flow_sqrt_f32(float a) { return __builtin_sqrtf(a); }
+static inline float flow_fabs_f32(float a) { return __builtin_fabsf(a); }
+static inline float flow_floor_f32(float a) { return __builtin_floorf(a); }
+static inline double flow_exp_f64(double a) { return __builtin_exp(a); }
+static inline double flow_log_f64(double a) { return __builtin_log(a); }
+static inline double flow_tanh_f64(double a) { return __builtin_tanh(a); }
+static inline double flow_sqrt_f64(double a) { return __builtin_sqrt(a); }
+static inline double flow_fabs_f64(double a) { return __builtin_fabs(a); }
+static inline double flow_floor_f64(double a) { return __builtin_floor(a); }
+static inline double flow_pow_f64(double a, double b) { return __builtin_pow(a, b); }
+
+#define FLOW_FLOATING(function, a) \
+    _Generic((a), float: flow_##function##_f32, default: flow_##function##_f64)
+#define exp(a) FLOW_FLOATING(exp, a)(a)
+#define log(a) FLOW_FLOATING(log, a)(a)
+#define tanh(a) FLOW_FLOATING(tanh, a)(a)
+#define sqrt(a) FLOW_FLOATING(sqrt, a)(a)
+#define fabs(a) FLOW_FLOATING(fabs, a)(a)
+#define floor(a) FLOW_FLOATING(floor, a)(a)
+#define pow(a, b) FLOW_FLOATING(pow, (a) + (b))((a), (b))
+
+/* Small integers compare as int32_t, as C promotes them. */
+#define FLOW_NUMBER(function, a) \
+    _Generic((a), float: flow_##function##_f32, double: flow_##function##_f64, \
+             int32_t: flow_##function##_i32, default: flow_##function##_i64)
+#define max(a, b) FLOW_NUMBER(max, (a) + (b))((a), (b))
+#define min(a, b) FLOW_NUMBER(min, (a) + (b))((a), (b))
+
+#define random_uniform(a, stream, index) flow_random_uniform((int64_t)(a), (stream), (index))
+#define random_normal(a, stream, index) flow_random_normal((int64_t)(a), (stream), (index))
+
+#endif

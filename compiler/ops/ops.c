@@ -1,0 +1,199 @@
+/* Ops: the table and its type rules. */
+#include "compiler/ops/ops.h"
+
+#include <string.h>
+
+const OpInfo op_info[OP_COUNT] = {
+#define OP(name, formula, ...) [OP_##name] = {#name, #formula, __VA_ARGS__},
+#include "compiler/ops/ops.def"
+#undef OP
+};
+
+bool op_by_name(const char *name, Op *op) {
+    for (int i = 0; i < OP_COUNT; i++)
+        if (!strcmp(op_info[i].name, name)) {
+            *op = (Op)i;
+            return true;
+        }
+    return false;
+}
+
+static const Problem no_problem = {0};
+
+static Problem problem(Dimensions *table, ErrorCode code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static Problem problem(Dimensions *table, ErrorCode code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    Problem result = {code, arena_format_list(table->arena, format, arguments)};
+    va_end(arguments);
+    return result;
+}
+
+static bool takes(Takes rule, Element element) {
+    ElementClass class = element_info[element].class;
+    switch (rule) {
+    case TAKES_any: return true;
+    case TAKES_number: return class != CLASS_boolean;
+    case TAKES_floating: return class == CLASS_floating;
+    case TAKES_boolean: return class == CLASS_boolean;
+    }
+    return false;
+}
+
+static const char *takes_text(Takes rule) {
+    static const char *const texts[] = {"values", "numbers", "floating-point numbers", "bool"};
+    return texts[rule];
+}
+
+bool broadcast_shapes(Dimensions *table, const Type *a, const Type *b, Type *result, int *at) {
+    int rank = a->rank > b->rank ? a->rank : b->rank;
+    Dim one = dim_constant(table, 1);
+    result->rank = rank;
+    for (int i = 0; i < rank; i++) {
+        int in_a = i - (rank - a->rank), in_b = i - (rank - b->rank);
+        Dim from_a = in_a < 0 ? one : a->dims[in_a], from_b = in_b < 0 ? one : b->dims[in_b];
+        *at = i;
+        if (from_a != from_b && from_a != one && from_b != one) return false;
+        result->dims[i] = from_a == one ? from_b : from_a;
+    }
+    return true;
+}
+
+static Problem infer_elementwise(Dimensions *table, Op op, const Operands *operands, Type *y) {
+    int first = op == OP_select;
+    if (first && operands->types[0]->element != TYPE_bool)
+        return problem(table, E0402, "the condition of select is bool, not %s",
+                       element_info[operands->types[0]->element].name);
+    Type shape = *operands->types[0];
+    for (int i = 1; i < operands->count; i++) {
+        const Type *other = operands->types[i];
+        if (i > first && other->element != operands->types[first]->element)
+            return problem(table, E0203, "%s and %s don't mix; use cast(…)",
+                           element_info[operands->types[first]->element].name,
+                           element_info[other->element].name);
+        Type wider = {0};
+        int at;
+        if (!broadcast_shapes(table, &shape, other, &wider, &at))
+            return problem(table, E0207, "%s and %s don't fit together",
+                           type_text(table->arena, &shape), type_text(table->arena, other));
+        shape = wider;
+    }
+    Element declared = y->element;
+    *y = shape;
+    y->element = op_info[op].gives == GIVES_declared  ? declared
+                 : op_info[op].gives == GIVES_boolean ? TYPE_bool
+                                                      : operands->types[first]->element;
+    return no_problem;
+}
+
+static Problem infer_reduce(Dimensions *table, Op op, const Operands *operands, Type *y) {
+    const Type *a = operands->types[0];
+    if (operands->axes >> a->rank)
+        return problem(table, E0208, "%s has no such axis", type_text(table->arena, a));
+    *y = *a;
+    for (int i = 0; i < a->rank; i++)
+        if (operands->axes >> i & 1) y->dims[i] = dim_constant(table, 1);
+    if (op_info[op].gives == GIVES_index) y->element = TYPE_i32;
+    return no_problem;
+}
+
+static Problem infer_matmul(Dimensions *table, const Operands *operands, Type *y) {
+    const Type *a = operands->types[0], *b = operands->types[1];
+    const char *a_text = type_text(table->arena, a), *b_text = type_text(table->arena, b);
+    if (a->rank < 2 || b->rank < 2)
+        return problem(table, E0208, "matmul takes matrices, not %s and %s", a_text, b_text);
+    if (a->element != b->element)
+        return problem(table, E0203, "%s and %s don't mix; use cast(…)", a_text, b_text);
+    if (a->dims[a->rank - 1] != b->dims[b->rank - 2])
+        return problem(table, E0207, "the rows of %s and the columns of %s differ", a_text, b_text);
+    bool same = a->rank == b->rank;
+    for (int i = 0; same && i < a->rank - 2; i++) same = a->dims[i] == b->dims[i];
+    if (!same && b->rank != 2)
+        return problem(table, E0207, "the leading dimensions of %s and %s differ", a_text, b_text);
+    *y = *a;
+    y->dims[a->rank - 1] = b->dims[b->rank - 1];
+    return no_problem;
+}
+
+static Problem infer_reshape(Dimensions *table, const Type *a, Type *y) {
+    Dim before = type_count(table, a, 0, a->rank), after = type_count(table, y, 0, y->rank);
+    y->element = a->element;
+    if (before && before == after) return no_problem;
+    return problem(table, E0207, "%s can't become %s: the number of values differs",
+                   type_text(table->arena, a), type_text(table->arena, y));
+}
+
+static Problem infer_transpose(Dimensions *table, const Type *a, Type *y) {
+    if (a->rank < 2)
+        return problem(table, E0208, "transpose takes a matrix, not %s", type_text(table->arena, a));
+    *y = *a;
+    y->dims[a->rank - 1] = a->dims[a->rank - 2];
+    y->dims[a->rank - 2] = a->dims[a->rank - 1];
+    return no_problem;
+}
+
+static Problem infer_broadcast(Dimensions *table, const Type *a, Type *y) {
+    Type result = {0};
+    int at;
+    y->element = a->element;
+    if (broadcast_shapes(table, a, y, &result, &at) && shape_equal(&result, y)) return no_problem;
+    return problem(table, E0207, "%s can't be stretched to %s", type_text(table->arena, a),
+                   type_text(table->arena, y));
+}
+
+static Problem infer_gradient(Dimensions *table, const Operands *operands, Type *y) {
+    *y = *operands->types[1];
+    if (operands->types[0]->rank == 0) return no_problem;
+    return problem(table, E0208, "a gradient is taken of a single number, not of %s",
+                   type_text(table->arena, operands->types[0]));
+}
+
+/* The generator makes 24 random bits, the digits of an f32. */
+static Problem infer_generate(Dimensions *table, Op op, const Type *y) {
+    if (op == OP_iota || y->element == TYPE_f32) return no_problem;
+    return problem(table, E0402, "%s makes f32, not %s; use cast(…)", op_info[op].name,
+                   element_info[y->element].name);
+}
+
+static Problem infer_by_class(Dimensions *table, Op op, const Operands *operands, Type *y) {
+    switch (op) {
+    case OP_matmul: return infer_matmul(table, operands, y);
+    case OP_reshape: return infer_reshape(table, operands->types[0], y);
+    case OP_transpose: return infer_transpose(table, operands->types[0], y);
+    case OP_broadcast: return infer_broadcast(table, operands->types[0], y);
+    case OP_gradient: return infer_gradient(table, operands, y);
+    default: break;
+    }
+    switch (op_info[op].class) {
+    case LOOP_elementwise: return infer_elementwise(table, op, operands, y);
+    case LOOP_reduce: return infer_reduce(table, op, operands, y);
+    case LOOP_generate: return infer_generate(table, op, y);
+    default: return no_problem; /* declared */
+    }
+}
+
+static Problem check_operands(Dimensions *table, Op op, const Operands *operands) {
+    const OpInfo *info = &op_info[op];
+    if (operands->count != info->arity)
+        return problem(table, E0204, "%s takes %d operands, not %d", info->name, info->arity,
+                       operands->count);
+    for (int i = 0; i < operands->count; i++)
+        if (!takes(info->takes, operands->types[i]->element))
+            return problem(table, E0402, "%s takes %s, not %s", info->name,
+                           takes_text(info->takes), type_text(table->arena, operands->types[i]));
+    return no_problem;
+}
+
+Problem op_infer(Dimensions *table, Op op, const Operands *operands, Type *result) {
+    Problem found = check_operands(table, op, operands);
+    if (!found.text) found = infer_by_class(table, op, operands, result);
+    if (!found.text && type_size_bound(result) < 0)
+        for (int i = 0; i < result->rank; i++) {
+            if (dim_bound(result->dims[i]) == SIZE_UNKNOWN) return found;
+            if (i == result->rank - 1)
+                return problem(table, E0216, "%s is larger than 2^47 bytes",
+                               type_text(table->arena, result));
+        }
+    return found;
+}

@@ -1,0 +1,565 @@
+/* Fuse: groups nodes into kernels, each computed by one set of loops.
+ *
+ * A node is *stored* (an output, or wanted by another kernel), *local* (wanted only by its own
+ * kernel) or *inline* (without kernel: leaves, movements, generators, scalars, and what is cheaper
+ * to compute again than to load). Nodes are visited in order. One may join the latest kernel of
+ * its operands, or a later one, when it finds each operand that this kernel computes at the same
+ * point of the loops; otherwise it starts a kernel. Kernel numbers therefore respect the data
+ * flow: a kernel reads only what smaller ones store. */
+#include "compiler/passes/fuse.h"
+
+#include <assert.h>
+
+enum {
+    INLINE_SIZE_LIMIT = 24, /* nodes computed again at each use */
+    INLINE_COST_LIMIT = 4,  /* of one elementwise node that is computed again instead of loaded */
+    ROW_LIMIT = 4096,       /* columns of a row that is kept between two loops over it */
+    NODES_LIMIT = 256,      /* of one kernel */
+};
+
+/* ---- The loops of a node ------------------------------------------------------------------ */
+
+static Dim one(Dimensions *table) { return dim_constant(table, 1); }
+
+static bool is_one(Dim dim) {
+    int64_t value;
+    return dim_is_constant(dim, &value) && value == 1;
+}
+
+static Dim whole_count(Dimensions *table, const Type *type) {
+    return type_count(table, type, 0, type->rank);
+}
+
+/* First and past-the-last axis that is reduced and longer than 1. */
+static void reduced_range(const Node *node, const Type *operand, int *first, int *last) {
+    *first = *last = 0;
+    for (int i = 0; i < operand->rank; i++) {
+        if (!(node->axes >> i & 1) || is_one(operand->dims[i])) continue;
+        if (*last == 0) *first = i;
+        *last = i + 1;
+    }
+}
+
+static Loops reduction_loops(const Graph *graph, const Node *node) {
+    Dimensions *table = graph->dimensions;
+    const Type *operand = &graph_node(graph, node->inputs[0])->type;
+    int first, last;
+    reduced_range(node, operand, &first, &last);
+    Dim before = type_count(table, operand, 0, first);
+    Dim reduced = type_count(table, operand, first, last);
+    Dim after = type_count(table, operand, last, operand->rank);
+    if (is_one(after))
+        return (Loops){KERNEL_rows, one(table), before, one(table), reduced};
+    return (Loops){KERNEL_columns, before, one(table), reduced, after};
+}
+
+static Loops contraction_loops(const Graph *graph, const Node *node) {
+    Dimensions *table = graph->dimensions;
+    const Type *a = &graph_node(graph, node->inputs[0])->type;
+    const Type *b = &graph_node(graph, node->inputs[1])->type;
+    bool transposed;
+    contraction_operand(graph, node->inputs[0], &transposed);
+    bool collapses = b->rank == 2 && !transposed;
+    return (Loops){KERNEL_contraction,
+                   collapses ? one(table) : type_count(table, a, 0, a->rank - 2),
+                   collapses ? type_count(table, a, 0, a->rank - 1) : a->dims[a->rank - 2],
+                   a->dims[a->rank - 1], b->dims[b->rank - 1]};
+}
+
+static Loops elementwise_loops(const Graph *graph, const Node *node) {
+    Dimensions *table = graph->dimensions;
+    int rank = node->type.rank;
+    if (rank < 2)
+        return (Loops){KERNEL_rows, one(table), whole_count(table, &node->type),
+                       one(table), one(table)};
+    return (Loops){KERNEL_rows, one(table), type_count(table, &node->type, 0, rank - 1),
+                   one(table), node->type.dims[rank - 1]};
+}
+
+Loops node_loops(const Graph *graph, const Node *node) {
+    switch (op_info[node->op].class) {
+    case LOOP_reduce: return reduction_loops(graph, node);
+    case LOOP_contract: return contraction_loops(graph, node);
+    default: return elementwise_loops(graph, node);
+    }
+}
+
+Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
+    NodeId largest = nodes[0];
+    int64_t largest_size = 0;
+    for (size_t i = 0; i < count; i++) {
+        const Node *node = graph_node(graph, nodes[i]);
+        LoopClass class = op_info[node->op].class;
+        if (class == LOOP_reduce || class == LOOP_contract) return node_loops(graph, node);
+        int64_t size = dim_bound(whole_count(graph->dimensions, &node->type));
+        if (size > largest_size) largest = nodes[i], largest_size = size;
+    }
+    return node_loops(graph, graph_node(graph, largest));
+}
+
+/* ---- Indices ------------------------------------------------------------------------------ */
+
+IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type) {
+    Dim count = whole_count(table, type);
+    if (loops->kind == KERNEL_columns) {
+        Dim outputs = dim_multiply(table, loops->outer, loops->columns);
+        return count == outputs ? INDEX_output : INDEX_other;
+    }
+    Dim rows = dim_multiply(table, loops->outer, loops->rows);
+    Dim full = rows ? dim_multiply(table, rows, loops->columns) : NULL;
+    if (count == full) return INDEX_full;
+    return loops->kind == KERNEL_rows && count == rows ? INDEX_row : INDEX_other;
+}
+
+/* Rank without leading ones; *dims points at the first other. */
+static int significant(const Type *type, const Dim **dims) {
+    int skip = 0;
+    while (skip < type->rank && is_one(type->dims[skip])) skip++;
+    *dims = type->dims + skip;
+    return type->rank - skip;
+}
+
+static bool same_elements(const Type *a, const Type *b) {
+    const Dim *a_dims, *b_dims;
+    int a_rank = significant(a, &a_dims), b_rank = significant(b, &b_dims);
+    return a_rank == b_rank && !memcmp(a_dims, b_dims, sizeof *a_dims * (size_t)a_rank);
+}
+
+/* The operand repeats along the node's last axes only: returns how many, or -1. */
+static int repeated_last(const Type *node, const Type *operand) {
+    if (node->rank != operand->rank) return -1;
+    int last = operand->rank;
+    while (last > 0 && is_one(operand->dims[last - 1])) last--;
+    for (int i = 0; i < last; i++)
+        if (node->dims[i] != operand->dims[i]) return -1;
+    return operand->rank - last;
+}
+
+/* The operand is the node's last axes: returns true when their elements are `columns`. */
+static bool is_last(Dimensions *table, Dim columns, const Type *node, const Type *operand) {
+    const Dim *dims;
+    int rank = significant(operand, &dims);
+    for (int i = 0; i < rank; i++)
+        if (dims[i] != node->dims[node->rank - rank + i]) return false;
+    return type_count(table, node, node->rank - rank, node->rank) == columns;
+}
+
+IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index,
+                        const Type *node, const Type *operand) {
+    if (is_one(whole_count(table, operand))) {
+        IndexKind native = native_index(table, loops, operand);
+        return native == INDEX_other ? INDEX_zero : native;
+    }
+    if (same_elements(node, operand)) return index;
+    if (index != INDEX_full) return INDEX_other;
+    int repeated = repeated_last(node, operand);
+    if (repeated > 0 &&
+        type_count(table, node, node->rank - repeated, node->rank) == loops->columns)
+        return INDEX_row;
+    return is_last(table, loops->columns, node, operand) ? INDEX_column : INDEX_other;
+}
+
+/* ---- Views -------------------------------------------------------------------------------- */
+
+NodeId strip_reshapes(const Graph *graph, NodeId id) {
+    while (graph_node(graph, id)->op == OP_reshape && graph_node(graph, id)->kernel == NO_KERNEL)
+        id = graph_node(graph, id)->inputs[0];
+    return id;
+}
+
+NodeId contraction_operand(const Graph *graph, NodeId id, bool *transposed) {
+    *transposed = false;
+    while (graph_node(graph, id)->op == OP_transpose && graph_node(graph, id)->kernel == NO_KERNEL) {
+        *transposed = !*transposed;
+        id = graph_node(graph, id)->inputs[0];
+    }
+    return strip_reshapes(graph, id);
+}
+
+bool is_uniform_sum(const Graph *graph, const Node *node) {
+    if (node->op != OP_sum) return false;
+    const Node *a = graph_node(graph, strip_reshapes(graph, node->inputs[0]));
+    if (a->op == OP_constant) return true;
+    if (a->op != OP_broadcast || a->kernel != NO_KERNEL) return false;
+    return is_one(whole_count(graph->dimensions, &graph_node(graph, a->inputs[0])->type));
+}
+
+/* ---- Copying into a form with fewer cases --------------------------------------------------- */
+
+/* Splits a reduction over axes with others between them; drops one over axes of size 1. */
+static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
+    Type type = graph_node(to, operand)->type;
+    uint32_t left = 0;
+    for (int i = 0; i < type.rank; i++)
+        if (node->axes >> i & 1 && !is_one(type.dims[i])) left |= 1u << i;
+    if (!left && node->op != OP_argmax) return operand;
+    if (!left) {
+        NodeId zero = graph_constant(to, node->type.element, 0, node->range);
+        return node->type.rank ? graph_declared(to, OP_broadcast, zero, node->type, node->range)
+                               : zero;
+    }
+    while (left) {
+        int last = 31 - __builtin_clz(left), first = last;
+        while (first > 0 && (left >> (first - 1) & 1 || is_one(type.dims[first - 1]))) first--;
+        uint32_t run = left & ~((1u << first) - 1);
+        operand = graph_reduce(to, node->op, operand, run, node->range);
+        left &= ~run;
+    }
+    return operand;
+}
+
+/* Division by one number for all elements becomes multiplication by its reciprocal. */
+static NodeId copy_division(Graph *to, const Node *node, NodeId a, NodeId b) {
+    Element element = graph_node(to, b)->type.element;
+    NodeId unit = graph_constant(to, element, 1, node->range);
+    NodeId reciprocal = graph_make(to, OP_divide, unit, b, NODE_NONE, node->range);
+    return graph_make(to, OP_multiply, a, reciprocal, NODE_NONE, node->range);
+}
+
+static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
+    const Node *node = graph_node(from, id);
+    if (op_info[node->op].class == LOOP_reduce)
+        return copy_reduction(to, node, map[node->inputs[0]]);
+    if (node->op == OP_divide && graph_node(from, node->inputs[1])->type.rank == 0 &&
+        node->type.rank > 0)
+        return copy_division(to, node, map[node->inputs[0]], map[node->inputs[1]]);
+    return graph_copy_node(to, from, id, map);
+}
+
+/* ---- Fusing ------------------------------------------------------------------------------- */
+
+/* A kernel that still takes nodes. */
+typedef struct Open {
+    Loops loops;
+    bool elementwise; /* has only elementwise nodes at the full index: any loops will do */
+    int node_count;
+} Open;
+
+typedef struct Fuser {
+    Arena *arena;
+    Graph *graph;
+    Vector(Open) kernels;
+    bool *in_memory; /* must be stored, whatever it costs */
+    int *latest;     /* the last kernel that the value depends on, or NO_KERNEL */
+    int *size;       /* of inline nodes: how many are computed for one element */
+    int *depth;      /* rows kernels: loops over a row that come before the value is known */
+    Map by_loops;    /* Loops → 1 + the last kernel with them */
+} Fuser;
+
+static Node *node_of(Fuser *fuser, NodeId id) { return &fuser->graph->nodes.items[id]; }
+
+static bool is_leaf(Op op) { return op == OP_constant || op == OP_input || op == OP_weight; }
+
+static bool is_elementwise(Op op) { return op_info[op].class == LOOP_elementwise; }
+
+static void want_in_memory(Fuser *fuser, NodeId id) {
+    fuser->in_memory[strip_reshapes(fuser->graph, id)] = true;
+}
+
+/* A node of its own with the value of id, for a second place that holds it. */
+static NodeId raw_copy(Fuser *fuser, NodeId id) {
+    Graph *graph = fuser->graph;
+    Node node = {.op = OP_stop_gradient, .input_count = 1, .inputs = {id, NODE_NONE, NODE_NONE},
+                 .type = graph_node(graph, id)->type, .range = graph_node(graph, id)->range,
+                 .kernel = NO_KERNEL};
+    vector_push(graph->arena, &graph->nodes, node);
+    return (NodeId)(graph->nodes.count - 1);
+}
+
+/* Every output gets a node that a kernel stores, every update one of its own. */
+static void separate_outputs(Fuser *fuser) {
+    Graph *graph = fuser->graph;
+    bool *taken = arena_new_array(fuser->arena, bool, graph->nodes.count + 1);
+    size_t known = graph->nodes.count;
+    for (int pass = 0; pass < 2; pass++) {
+        OutputKind kind = pass ? OUTPUT_result : OUTPUT_update;
+        vector_each(Output, output, graph->outputs) {
+            if (output->kind != kind) continue;
+            NodeId source = strip_reshapes(graph, output->value);
+            bool shared = source < known && taken[source];
+            if (is_leaf(graph_node(graph, source)->op) || (shared && kind == OUTPUT_update))
+                output->value = raw_copy(fuser, output->value);
+            else taken[source] = true;
+        }
+    }
+}
+
+static void mark_in_memory(Fuser *fuser) {
+    Graph *graph = fuser->graph;
+    vector_each(Output, output, graph->outputs) want_in_memory(fuser, output->value);
+    vector_each(Node, node, graph->nodes) {
+        bool transposed;
+        if (node->op == OP_matmul)
+            for (int i = 0; i < 2; i++)
+                fuser->in_memory[contraction_operand(graph, node->inputs[i], &transposed)] = true;
+        if (node->op == OP_check) want_in_memory(fuser, node->inputs[0]);
+    }
+}
+
+/* Would the kernel find what it computes itself at the right point of its loops? */
+static bool agrees(Fuser *fuser, int kernel, const Loops *loops, NodeId id, IndexKind index) {
+    Node *node = node_of(fuser, id);
+    Dimensions *table = fuser->graph->dimensions;
+    if (fuser->latest[id] < kernel) return true;
+    if (node->kernel == kernel)
+        return index != INDEX_other && native_index(table, loops, &node->type) == index;
+    if (node->kernel != NO_KERNEL) return true;
+    for (int i = 0; i < node->input_count; i++) {
+        const Type *operand = &node_of(fuser, node->inputs[i])->type;
+        IndexKind inner = index;
+        if (node->op == OP_transpose) inner = INDEX_other;
+        else if (node->op != OP_reshape)
+            inner = operand_index(table, loops, index, &node->type, operand);
+        if (!agrees(fuser, kernel, loops, node->inputs[i], inner)) return false;
+    }
+    return true;
+}
+
+static int operands_latest(Fuser *fuser, const Node *node) {
+    int latest = NO_KERNEL;
+    for (int i = 0; i < node->input_count; i++)
+        if (fuser->latest[node->inputs[i]] > latest) latest = fuser->latest[node->inputs[i]];
+    return latest;
+}
+
+static int operands_depth(Fuser *fuser, const Node *node, int kernel) {
+    int depth = 0;
+    for (int i = 0; i < node->input_count; i++) {
+        NodeId id = node->inputs[i];
+        if (fuser->latest[id] == kernel && fuser->depth[id] > depth) depth = fuser->depth[id];
+    }
+    return depth;
+}
+
+static bool keeps_rows(const Loops *loops) {
+    int64_t columns;
+    return dim_is_constant(loops->columns, &columns) && columns <= ROW_LIMIT;
+}
+
+static bool operands_agree(Fuser *fuser, int kernel, const Loops *loops, const Node *node,
+                           IndexKind index) {
+    for (int i = 0; i < node->input_count; i++) {
+        const Type *operand = &node_of(fuser, node->inputs[i])->type;
+        IndexKind inner = op_info[node->op].class == LOOP_reduce
+                              ? INDEX_full
+                              : operand_index(fuser->graph->dimensions, loops, index, &node->type,
+                                              operand);
+        if (node->op == OP_transpose) inner = INDEX_other;
+        if (node->op == OP_reshape) inner = index;
+        if (!agrees(fuser, kernel, loops, node->inputs[i], inner)) return false;
+    }
+    return true;
+}
+
+static bool elementwise_fits(Fuser *fuser, int kernel, const Node *node) {
+    Loops *loops = &fuser->kernels.items[kernel].loops;
+    IndexKind index = native_index(fuser->graph->dimensions, loops, &node->type);
+    if (index == INDEX_other) return false;
+    if (loops->kind == KERNEL_rows && index == INDEX_full && !keeps_rows(loops) &&
+        operands_depth(fuser, node, kernel) > 0)
+        return false;
+    return operands_agree(fuser, kernel, loops, node, index);
+}
+
+static bool same_loops(const Loops *a, const Loops *b) {
+    return a->kind == b->kind && a->outer == b->outer && a->rows == b->rows &&
+           a->depth == b->depth && a->columns == b->columns;
+}
+
+static bool reduction_fits(Fuser *fuser, int kernel, const Node *node) {
+    Open *open = &fuser->kernels.items[kernel];
+    Loops wanted = node_loops(fuser->graph, node);
+    bool same = same_loops(&open->loops, &wanted);
+    if (!same && !(open->elementwise && wanted.kind == KERNEL_rows)) return false;
+    Dimensions *table = fuser->graph->dimensions;
+    const Type *operand = &node_of(fuser, node->inputs[0])->type;
+    if (!same && native_index(table, &open->loops, operand) != INDEX_full) return false;
+    if (!keeps_rows(&wanted) && operands_depth(fuser, node, kernel) > 0) return false;
+    return operands_agree(fuser, kernel, &wanted, node, INDEX_row);
+}
+
+static bool fits(Fuser *fuser, int kernel, const Node *node) {
+    if (fuser->kernels.items[kernel].node_count >= NODES_LIMIT) return false;
+    switch (op_info[node->op].class) {
+    case LOOP_contract: return false;
+    case LOOP_reduce: return reduction_fits(fuser, kernel, node);
+    default: return elementwise_fits(fuser, kernel, node);
+    }
+}
+
+/* Loops without padding. */
+typedef struct LoopsKey {
+    uintptr_t parts[5];
+} LoopsKey;
+
+static LoopsKey loops_key(const Loops *loops) {
+    return (LoopsKey){{loops->kind, (uintptr_t)loops->outer, (uintptr_t)loops->rows,
+                       (uintptr_t)loops->depth, (uintptr_t)loops->columns}};
+}
+
+static void join(Fuser *fuser, int kernel, NodeId id) {
+    Node *node = node_of(fuser, id);
+    Open *open = &fuser->kernels.items[kernel];
+    bool reduction = op_info[node->op].class == LOOP_reduce;
+    fuser->depth[id] = operands_depth(fuser, node, kernel) + reduction;
+    if (reduction && open->elementwise) open->loops = node_loops(fuser->graph, node);
+    if (reduction ||
+        native_index(fuser->graph->dimensions, &open->loops, &node->type) != INDEX_full)
+        open->elementwise = false;
+    node->kernel = fuser->latest[id] = kernel;
+    open->node_count++;
+    LoopsKey key = loops_key(&open->loops);
+    map_put_bytes(&fuser->by_loops, &key, sizeof key, (void *)(uintptr_t)(kernel + 1));
+}
+
+static void start(Fuser *fuser, NodeId id) {
+    Loops loops = node_loops(fuser->graph, node_of(fuser, id));
+    bool elementwise = op_info[node_of(fuser, id)->op].class != LOOP_reduce &&
+                       op_info[node_of(fuser, id)->op].class != LOOP_contract;
+    vector_push(fuser->arena, &fuser->kernels, (Open){loops, elementwise, 0});
+    join(fuser, (int)fuser->kernels.count - 1, id);
+}
+
+/* An independent kernel with the same loops takes the node when nothing newer is needed. */
+static int independent_kernel(Fuser *fuser, const Node *node) {
+    Loops loops = node_loops(fuser->graph, node);
+    LoopsKey key = loops_key(&loops);
+    uintptr_t found = (uintptr_t)map_get_bytes(&fuser->by_loops, &key, sizeof key);
+    return (int)found - 1;
+}
+
+static void place(Fuser *fuser, NodeId id) {
+    Node *node = node_of(fuser, id);
+    int latest = operands_latest(fuser, node);
+    if (latest != NO_KERNEL && fits(fuser, latest, node)) {
+        join(fuser, latest, id);
+        return;
+    }
+    int other = independent_kernel(fuser, node);
+    if (other > latest && fits(fuser, other, node)) join(fuser, other, id);
+    else start(fuser, id);
+}
+
+static int inline_size(Fuser *fuser, const Node *node) {
+    int size = 1;
+    for (int i = 0; i < node->input_count; i++)
+        if (node_of(fuser, node->inputs[i])->kernel == NO_KERNEL)
+            size += fuser->size[node->inputs[i]];
+    return size;
+}
+
+/* Waits for the kernel that wants it: 0.9 * m of an optimizer belongs to the gradient's tile. */
+static bool is_cheap_of_leaves(Fuser *fuser, const Node *node) {
+    return is_elementwise(node->op) && op_info[node->op].cost <= INLINE_COST_LIMIT &&
+           operands_latest(fuser, node) == NO_KERNEL;
+}
+
+static bool stays_inline(Fuser *fuser, NodeId id) {
+    const Node *node = node_of(fuser, id);
+    if (node->op == OP_input || node->op == OP_weight || node->op == OP_reshape) return true;
+    if (node->op == OP_constant) return !fuser->in_memory[id];
+    if (fuser->in_memory[id] || fuser->size[id] > INLINE_SIZE_LIMIT) return false;
+    if (is_uniform_sum(fuser->graph, node)) return true;
+    LoopClass class = op_info[node->op].class;
+    if (class == LOOP_generate || class == LOOP_move) return true;
+    if (is_cheap_of_leaves(fuser, node)) return true;
+    return class == LOOP_elementwise && is_one(whole_count(fuser->graph->dimensions, &node->type));
+}
+
+static void visit(Fuser *fuser, NodeId id) {
+    Node *node = node_of(fuser, id);
+    fuser->size[id] = inline_size(fuser, node);
+    if (!stays_inline(fuser, id)) {
+        place(fuser, id);
+        return;
+    }
+    fuser->latest[id] = operands_latest(fuser, node);
+    fuser->depth[id] = operands_depth(fuser, node, fuser->latest[id]);
+}
+
+/* ---- Computing again instead of storing ---------------------------------------------------- */
+
+/* Marks what a kernel other than its own wants. */
+static void mark_uses(Fuser *fuser, bool *stored, NodeId id, int kernel) {
+    const Node *node = node_of(fuser, id);
+    if (node->kernel != NO_KERNEL && node->kernel != kernel) stored[id] = true;
+    if (node->kernel != NO_KERNEL) return;
+    for (int i = 0; i < node->input_count; i++) mark_uses(fuser, stored, node->inputs[i], kernel);
+}
+
+static bool *find_stored(Fuser *fuser) {
+    bool *stored = arena_new_array(fuser->arena, bool, fuser->graph->nodes.count + 1);
+    memcpy(stored, fuser->in_memory, fuser->graph->nodes.count);
+    vector_each(Node, node, fuser->graph->nodes)
+        for (int i = 0; i < node->input_count && node->kernel != NO_KERNEL; i++)
+            mark_uses(fuser, stored, node->inputs[i], node->kernel);
+    return stored;
+}
+
+/* Everything it is made of lies in memory or is a number. */
+static bool is_light(Fuser *fuser, const bool *stored, NodeId id) {
+    const Node *node = node_of(fuser, id);
+    if (is_leaf(node->op)) return true;
+    if (node->kernel != NO_KERNEL) return stored[id];
+    if (node->op != OP_reshape && node->op != OP_broadcast) return false;
+    return is_light(fuser, stored, node->inputs[0]);
+}
+
+static void compute_again(Fuser *fuser) {
+    bool *stored = find_stored(fuser);
+    for (NodeId id = 0; id < fuser->graph->nodes.count; id++) {
+        Node *node = node_of(fuser, id);
+        if (!stored[id] || fuser->in_memory[id] || node->kernel == NO_KERNEL ||
+            !is_elementwise(node->op) || op_info[node->op].cost > INLINE_COST_LIMIT)
+            continue;
+        bool light = true;
+        for (int i = 0; i < node->input_count; i++)
+            light = light && is_light(fuser, stored, node->inputs[i]);
+        if (light) node->kernel = NO_KERNEL;
+    }
+}
+
+/* Numbers the kernels that still have nodes, in the same order. */
+static void renumber(Fuser *fuser) {
+    int *numbers = arena_new_array(fuser->arena, int, fuser->kernels.count + 1);
+    vector_each(Node, node, fuser->graph->nodes)
+        if (node->kernel != NO_KERNEL) numbers[node->kernel] = 1;
+    int count = 0;
+    for (size_t i = 0; i < fuser->kernels.count; i++)
+        if (numbers[i]) numbers[i] = count++;
+    vector_each(Node, node, fuser->graph->nodes)
+        if (node->kernel != NO_KERNEL) node->kernel = numbers[node->kernel];
+    fuser->graph->kernel_count = count;
+}
+
+static Graph *copy_needed(Arena *arena, const Graph *graph) {
+    Graph *to = graph_new(arena, graph->dimensions, graph->name);
+    to->batch = graph->batch;
+    const bool *needed = graph_needed(arena, graph);
+    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
+    for (NodeId id = 0; id < graph->nodes.count; id++)
+        if (needed[id] || graph_node(graph, id)->op == OP_weight)
+            map[id] = copy_node(to, graph, id, map);
+    vector_each(Output, output, graph->outputs)
+        graph_output(to, output->kind, output->name, map[output->value],
+                     output->kind == OUTPUT_update ? map[output->target] : NODE_NONE);
+    return to;
+}
+
+Graph *fuse(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
+    (void)diagnostics;
+    Graph *fused = copy_needed(arena, graph);
+    Fuser fuser = {.arena = arena, .graph = fused, .by_loops = map_new(arena)};
+    separate_outputs(&fuser);
+    size_t count = fused->nodes.count + 1;
+    fuser.in_memory = arena_new_array(arena, bool, count);
+    fuser.latest = arena_new_array(arena, int, count);
+    fuser.size = arena_new_array(arena, int, count);
+    fuser.depth = arena_new_array(arena, int, count);
+    for (size_t i = 0; i < count; i++) fuser.latest[i] = NO_KERNEL;
+    mark_in_memory(&fuser);
+    for (NodeId id = 0; id < fused->nodes.count; id++) visit(&fuser, id);
+    compute_again(&fuser);
+    renumber(&fuser);
+    return fused;
+}

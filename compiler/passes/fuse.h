@@ -1,0 +1,54 @@
+/* Fuse: which nodes are computed together; and the loops that compute them. */
+#ifndef FLOW_PASSES_FUSE_H
+#define FLOW_PASSES_FUSE_H
+
+#include "compiler/graph/graph.h"
+#include "lang/diagnostic.h"
+
+typedef enum KernelKind {
+    KERNEL_rows,        /* each of `rows` rows by itself: elementwise values, reductions of a row */
+    KERNEL_columns,     /* y[outer, columns] = the reduction of a[outer, depth, columns] */
+    KERNEL_contraction, /* y[outer, rows, columns] = sum(depth) of products */
+} KernelKind;
+
+/* The loops of a kernel. Dims that a kind has no use for are the constant 1. */
+typedef struct Loops {
+    KernelKind kind;
+    Dim outer, rows, depth, columns;
+} Loops;
+
+/* Which element of a value belongs to a point of the loops. */
+typedef enum IndexKind {
+    INDEX_zero,   /* the only one */
+    INDEX_full,   /* row * columns + column */
+    INDEX_row,    /* the row's; in columns kernels a row is an (outer, depth) pair */
+    INDEX_column, /* the column's */
+    INDEX_output, /* columns kernels: outer * columns + column, after the reduction */
+    INDEX_other,
+} IndexKind;
+
+/* The loops that node, a reduction, contraction or elementwise node, asks for by itself. */
+Loops node_loops(const Graph *graph, const Node *node);
+
+/* The loops of a kernel with these nodes: those of its reduction or contraction, if any. */
+Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count);
+
+/* Where a node computed by the kernel lies in its loops; INDEX_other: it does not fit. */
+IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type);
+
+/* The element of an operand that the element `index` of a node needs, by the rules of broadcast. */
+IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index,
+                        const Type *node, const Type *operand);
+
+/* A matmul operand without its transposes and reshapes: the node in memory. */
+NodeId contraction_operand(const Graph *graph, NodeId id, bool *transposed);
+
+/* A node without the reshapes above it: the node that has the same elements in the same order. */
+NodeId strip_reshapes(const Graph *graph, NodeId id);
+
+/* True for a sum whose operand is one number broadcast: computed as a product. */
+bool is_uniform_sum(const Graph *graph, const Node *node);
+
+Graph *fuse(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
+#endif

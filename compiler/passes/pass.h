@@ -1,0 +1,11 @@
+/* Pass: from a graph to a better one. A pass reads its graph and builds another in `arena`. */
+#ifndef FLOW_PASSES_PASS_H
+#define FLOW_PASSES_PASS_H
+
+#include "compiler/graph/graph.h"
+
+/* Replaces every gradient(loss, weight) by the nodes that compute it; stop_gradient vanishes.
+ * NULL when something on the way from a loss to a weight has no gradient. */
+Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
+#endif

@@ -1,0 +1,24 @@
+/* Passes: running all of passes.def over a program. */
+#ifndef FLOW_PASSES_H
+#define FLOW_PASSES_H
+
+#include "compiler/graph/program.h"
+
+/* A pass reads its graph and builds another in `arena`; NULL after reporting an error. */
+typedef struct Pass {
+    const char *name, *help;
+    Graph *(*run)(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+} Pass;
+
+extern const Pass passes[];
+extern const int pass_count;
+
+/* Every graph of the program. */
+typedef Vector(Function *) FunctionList;
+FunctionList program_functions(Arena *arena, Program *program);
+
+/* Runs one pass over all graphs and verifies each. False after reporting; *broken is then set when
+ * the pass itself is at fault: a defect of the compiler. */
+bool pass_run(const Pass *pass, Program *program, Diagnostics *diagnostics, const char **broken);
+
+#endif

@@ -1,0 +1,94 @@
+/* Plan: in which order kernels run, where threads wait for each other, where values lie.
+ *
+ * Weights and states lie first in the program's one allocation, at fixed offsets; behind them all
+ * functions share one region of scratch. Kernels split their rows over threads by one formula, so
+ * that a thread may go on without waiting to a kernel that reads only what the thread itself has
+ * written. Between two barriers lies a phase; values with disjoint phases may share memory. */
+#ifndef FLOW_PLAN_H
+#define FLOW_PLAN_H
+
+#include "compiler/graph/program.h"
+#include "compiler/passes/fuse.h"
+
+enum { ALIGNMENT = 64 };
+
+typedef enum PlaceKind {
+    PLACE_none,   /* never in memory */
+    PLACE_memory, /* of the program, at offset */
+    PLACE_input,  /* input `index` of the function */
+    PLACE_output, /* output `index` of a record function */
+} PlaceKind;
+
+/* Where the elements of a node lie. */
+typedef struct Place {
+    PlaceKind kind;
+    size_t offset;
+    int index;
+} Place;
+
+typedef struct KernelPlan {
+    Loops loops;
+    Dim share; /* what is split over threads; kernels with the same share split it the same way */
+    bool by_columns; /* contractions: share is the columns, so that each thread keeps its part of
+                        a weight near itself */
+    const NodeId *nodes;
+    size_t node_count;
+    bool barrier; /* before it */
+    int phase;
+    double operations, bytes;
+} KernelPlan;
+
+/* A stored value of a function, in scratch. */
+typedef struct Buffer {
+    NodeId node;
+    size_t size, offset;
+    int first_phase, last_phase;
+} Buffer;
+
+/* A weight that is read after its new value is known: copied when all is done. */
+typedef struct LateCopy {
+    size_t from, to, size;
+} LateCopy;
+
+typedef struct FunctionPlan {
+    const Function *function;
+    const Graph *graph;
+    bool record; /* of a pipeline: results go to pointers, memory is on the stack */
+    int64_t batch; /* the most records of a call */
+    KernelPlan *kernels; /* by number */
+    int *order;          /* kernel_count numbers of kernels */
+    int kernel_count, phase_count;
+    Place *places; /* of each node */
+    Vector(Buffer) buffers;
+    Vector(LateCopy) late;
+    size_t scratch_size;
+} FunctionPlan;
+
+typedef struct Plan {
+    Arena *arena;
+    const Program *program;
+    Vector(FunctionPlan *) functions;
+    size_t *storage; /* offset of each of Program.storage */
+    size_t storage_size, memory_size;
+} Plan;
+
+Plan *plan_program(Arena *arena, const Program *program);
+
+/* The plan of a function of the program. */
+const FunctionPlan *plan_of(const Plan *plan, const Function *function);
+
+void plan_print(const Plan *plan, Text *text);
+
+/* Calls visit for each node that a kernel reads to compute node: those in memory and its own. */
+typedef void VisitRead(void *context, NodeId read, IndexKind index);
+void each_read(const Graph *graph, int kernel, const Loops *loops, NodeId id, VisitRead *visit,
+               void *context);
+
+/* memory.c: gives each buffer its offset from `base` on; returns the end. */
+size_t place_buffers(Arena *arena, FunctionPlan *plan, size_t base);
+
+static inline size_t align_size(size_t size) {
+    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+#endif

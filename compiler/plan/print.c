@@ -1,0 +1,89 @@
+/* Print: a plan as text, for `--explain` and `--dump-ir=plan`. */
+#include "compiler/plan/plan.h"
+
+static const char *size_text(Arena *arena, double bytes) {
+    if (bytes < 10240) return arena_format(arena, "%.0f B", bytes);
+    if (bytes < 10 * 1048576.0) return arena_format(arena, "%.1f KiB", bytes / 1024);
+    return arena_format(arena, "%.1f MiB", bytes / 1048576);
+}
+
+static void print_loops(const Loops *loops, Text *text) {
+    static const char *const kinds[] = {"rows", "columns", "contraction"};
+    text_format(text, "%s [", kinds[loops->kind]);
+    const Dim dims[] = {loops->outer, loops->rows, loops->depth, loops->columns};
+    bool first = true;
+    for (int i = 0; i < 4; i++) {
+        int64_t value;
+        if (dim_is_constant(dims[i], &value) && value == 1) continue;
+        text_add(text, first ? "" : ", ");
+        dim_print(dims[i], text);
+        first = false;
+    }
+    text_add(text, first ? "1]" : "]");
+}
+
+/* "digits.flow:31 matmul, add" */
+static void print_nodes(const Graph *graph, const KernelPlan *kernel, Text *text) {
+    const Source *last_source = NULL;
+    uint32_t last_line = 0;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const Node *node = graph_node(graph, kernel->nodes[i]);
+        if (node->range.source) {
+            uint32_t line = source_position(node->range.source, node->range.begin).line;
+            const char *name = strrchr(node->range.source->path, '/');
+            if (line != last_line || node->range.source != last_source)
+                text_format(text, " %s:%u", name ? name + 1 : node->range.source->path, line);
+            last_source = node->range.source;
+            last_line = line;
+        }
+        text_format(text, " %s%s", op_info[node->op].name,
+                    i + 1 < kernel->node_count ? "," : "");
+    }
+}
+
+static void print_kernel(const FunctionPlan *plan, int k, Text *text) {
+    const KernelPlan *kernel = &plan->kernels[k];
+    if (kernel->barrier) text_add(text, "  ---- barrier ----\n");
+    text_format(text, "  kernel %d: ", k);
+    print_loops(&kernel->loops, text);
+    text_add(text, kernel->by_columns ? ", threads split columns " : ", threads split ");
+    dim_print(kernel->share, text);
+    text_format(text, ", %.3g operations, %s\n   ", kernel->operations,
+                size_text(text->arena, kernel->bytes));
+    print_nodes(plan->graph, kernel, text);
+    text_add(text, "\n");
+}
+
+static void print_buffer(const FunctionPlan *plan, const Buffer *buffer, Text *text) {
+    const Node *node = graph_node(plan->graph, buffer->node);
+    text_format(text, "  at %zu: %s, phases %d to ", buffer->offset,
+                size_text(text->arena, (double)buffer->size), buffer->first_phase);
+    if (buffer->last_phase == plan->phase_count) text_add(text, "the end");
+    else text_format(text, "%d", buffer->last_phase);
+    text_format(text, ", %s of kernel %d\n", op_info[node->op].name, node->kernel);
+}
+
+static void print_function(const FunctionPlan *plan, Text *text) {
+    double operations = 0;
+    for (int k = 0; k < plan->kernel_count; k++) operations += plan->kernels[k].operations;
+    text_format(text, "%s: %d kernels, %d phases, %.3g operations, %s of scratch\n",
+                plan->function->name, plan->kernel_count, plan->phase_count, operations,
+                size_text(text->arena, (double)plan->scratch_size));
+    for (int i = 0; i < plan->kernel_count; i++) print_kernel(plan, plan->order[i], text);
+    vector_each(Buffer, buffer, plan->buffers) print_buffer(plan, buffer, text);
+    vector_each(LateCopy, copy, plan->late)
+        text_format(text, "  at the end: copies %s from %zu to %zu\n",
+                    size_text(text->arena, (double)copy->size), copy->from, copy->to);
+    text_add(text, "\n");
+}
+
+void plan_print(const Plan *plan, Text *text) {
+    vector_each(FunctionPlan *, function, plan->functions) print_function(*function, text);
+    text_format(text, "storage: %s\n", size_text(text->arena, (double)plan->storage_size));
+    for (size_t i = 0; i < plan->program->storage.count; i++)
+        text_format(text, "  at %zu: %s %s\n", plan->storage[i],
+                    plan->program->storage.items[i].name,
+                    type_text(text->arena, &plan->program->storage.items[i].type));
+    text_format(text, "memory: %s in all, storage and the largest scratch\n",
+                size_text(text->arena, (double)plan->memory_size));
+}

@@ -1,0 +1,51 @@
+/* Reads: which values a kernel needs for a node, and where in its loops. */
+#include "compiler/plan/plan.h"
+
+typedef struct Reader {
+    const Graph *graph;
+    int kernel;
+    const Loops *loops;
+    VisitRead *visit;
+    void *context;
+} Reader;
+
+static void read_operands(const Reader *reader, const Node *node, IndexKind index);
+
+static void read_value(const Reader *reader, NodeId id, IndexKind index) {
+    const Node *node = graph_node(reader->graph, id);
+    bool in_memory = node->op == OP_input || node->op == OP_weight || node->kernel != NO_KERNEL;
+    if (in_memory) reader->visit(reader->context, id, index);
+    else read_operands(reader, node, index);
+}
+
+static void read_operands(const Reader *reader, const Node *node, IndexKind index) {
+    for (int i = 0; i < node->input_count; i++) {
+        const Type *operand = &graph_node(reader->graph, node->inputs[i])->type;
+        IndexKind inner = index;
+        if (node->op == OP_transpose) inner = INDEX_other;
+        else if (node->op != OP_reshape)
+            inner = operand_index(reader->graph->dimensions, reader->loops, index, &node->type,
+                                  operand);
+        read_value(reader, node->inputs[i], inner);
+    }
+}
+
+/* Rows of a that is not transposed belong to the same rows of the result. */
+static void read_contraction(const Reader *reader, const Node *node) {
+    bool transposed;
+    NodeId a = contraction_operand(reader->graph, node->inputs[0], &transposed);
+    reader->visit(reader->context, a, transposed ? INDEX_other : INDEX_row);
+    NodeId b = contraction_operand(reader->graph, node->inputs[1], &transposed);
+    reader->visit(reader->context, b, INDEX_other);
+}
+
+void each_read(const Graph *graph, int kernel, const Loops *loops, NodeId id, VisitRead *visit,
+               void *context) {
+    const Node *node = graph_node(graph, id);
+    Reader reader = {graph, kernel, loops, visit, context};
+    if (node->op == OP_matmul) read_contraction(&reader, node);
+    else if (op_info[node->op].class == LOOP_reduce)
+        read_value(&reader, node->inputs[0],
+                   loops->kind == KERNEL_columns ? INDEX_other : INDEX_full);
+    else read_operands(&reader, node, native_index(graph->dimensions, loops, &node->type));
+}

@@ -1,0 +1,66 @@
+/* Type: element types and shapes. */
+#include "compiler/types/type.h"
+
+#include <string.h>
+
+const ElementInfo element_info[ELEMENT_COUNT] = {
+#define ELEMENT(name, bytes, c, class, rank) {#name, bytes, #c, class, rank},
+#include "compiler/types/elements.def"
+#undef ELEMENT
+};
+
+bool element_by_name(const char *name, Element *element) {
+    for (int i = 0; i < ELEMENT_COUNT; i++)
+        if (!strcmp(element_info[i].name, name)) {
+            *element = (Element)i;
+            return true;
+        }
+    return false;
+}
+
+Type type_scalar(Element element) {
+    return (Type){.element = element};
+}
+
+bool shape_equal(const Type *a, const Type *b) {
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i]) return false;
+    return true;
+}
+
+bool type_equal(const Type *a, const Type *b) {
+    return a->element == b->element && shape_equal(a, b);
+}
+
+Dim type_count(Dimensions *table, const Type *type, int first, int last) {
+    Dim count = dim_constant(table, 1);
+    for (int i = first; i < last && count; i++)
+        count = dim_multiply(table, count, type->dims[i]);
+    return count;
+}
+
+int64_t type_size_bound(const Type *type) {
+    int64_t size = element_info[type->element].size;
+    for (int i = 0; i < type->rank; i++) {
+        int64_t bound = dim_bound(type->dims[i]);
+        if (bound < 0 || __builtin_mul_overflow(size, bound, &size) || size > TENSOR_SIZE_LIMIT)
+            return -1;
+    }
+    return size;
+}
+
+void type_print(const Type *type, Text *text) {
+    text_add(text, element_info[type->element].name);
+    for (int i = 0; i < type->rank; i++) {
+        text_add(text, i ? ", " : "[");
+        dim_print(type->dims[i], text);
+    }
+    if (type->rank) text_add(text, "]");
+}
+
+const char *type_text(Arena *arena, const Type *type) {
+    Text text = text_new(arena);
+    type_print(type, &text);
+    return text_string(&text);
+}

@@ -1,0 +1,50 @@
+/* Type: an element type, a shape, and what is known of the values. */
+#ifndef FLOW_TYPES_TYPE_H
+#define FLOW_TYPES_TYPE_H
+
+#include "compiler/types/dimension.h"
+
+enum { RANK_LIMIT = 8 };
+#define TENSOR_SIZE_LIMIT ((int64_t)1 << 47) /* bytes of one tensor */
+
+typedef enum Element {
+#define ELEMENT(name, bytes, c, class, rank) TYPE_##name,
+#include "compiler/types/elements.def"
+#undef ELEMENT
+    ELEMENT_COUNT
+} Element;
+
+typedef enum ElementClass { CLASS_boolean, CLASS_integer, CLASS_floating } ElementClass;
+
+typedef struct ElementInfo {
+    const char *name;
+    int size; /* bytes */
+    const char *c;
+    ElementClass class;
+    int rank;
+} ElementInfo;
+
+extern const ElementInfo element_info[ELEMENT_COUNT];
+
+typedef struct Type {
+    Element element;
+    int rank;
+    Dim dims[RANK_LIMIT];
+} Type;
+
+bool element_by_name(const char *name, Element *element);
+
+Type type_scalar(Element element);
+bool type_equal(const Type *a, const Type *b);
+bool shape_equal(const Type *a, const Type *b);
+
+/* The product of the dims [first, last); NULL past a limit. */
+Dim type_count(Dimensions *table, const Type *type, int first, int last);
+
+/* Bytes at the largest size of every dimension; -1 past TENSOR_SIZE_LIMIT or when unbounded. */
+int64_t type_size_bound(const Type *type);
+
+void type_print(const Type *type, Text *text); /* "f32[B, 784]", "i32" */
+const char *type_text(Arena *arena, const Type *type);
+
+#endif

@@ -1,0 +1,41 @@
+/* Vector: a growing array in an arena, as a typed struct of its own.
+ *
+ *     typedef Vector(int) Integers;
+ *     Integers list = {0};
+ *     vector_push(arena, &list, 42);
+ *     vector_each(int, value, list) total += *value;
+ *
+ * Items move when the vector grows: keep indexes, not pointers, into one that still grows. */
+#ifndef FLOW_BASE_VECTOR_H
+#define FLOW_BASE_VECTOR_H
+
+#include "lang/base/arena.h"
+
+#include <string.h>
+
+#define Vector(type) \
+    struct { \
+        type *items; \
+        size_t count, capacity; \
+    }
+
+#define vector_push(arena, vector, ...) \
+    do { \
+        if ((vector)->count == (vector)->capacity) \
+            (vector)->items = vector_grow((arena), (vector)->items, sizeof *(vector)->items, \
+                                          (vector)->count, &(vector)->capacity); \
+        (vector)->items[(vector)->count++] = __VA_ARGS__; \
+    } while (0)
+
+#define vector_each(type, item, vector) \
+    for (type *item = (vector).items; item && item < (vector).items + (vector).count; item++)
+
+static inline void *vector_grow(Arena *arena, const void *items, size_t item_size, size_t count,
+                                size_t *capacity) {
+    *capacity = *capacity ? 2 * *capacity : 8;
+    void *grown = arena_allocate(arena, *capacity * item_size);
+    if (count) memcpy(grown, items, count * item_size);
+    return grown;
+}
+
+#endif

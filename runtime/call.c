@@ -1,0 +1,59 @@
+/* Call: binding happens before each step, so everything but the fields is settled once. */
+#include "runtime/call.h"
+
+#include "runtime/type.h"
+
+#include <stdlib.h>
+
+static FlowStatus bind_option(const FlowInput *input, const FlowOption *option,
+                              double number, int64_t *cell) {
+    if (number_write(input->type.element, number, cell)) return flow_ok;
+    return flow_failure(FLOW_EXIT_usage, "--%s: %.17g is outside of %s", option->name,
+                        number,
+                        type_text(&(FlowType){.element = input->type.element}).text);
+}
+
+static FlowStatus bind_constants(Call *call, const FlowOption *options,
+                                 const double *numbers, const int64_t *step,
+                                 const int64_t *seed) {
+    FlowStatus status = flow_ok;
+    for (int i = 0; i < call->function->input_count && !status.exit; i++) {
+        const FlowInput *input = &call->function->inputs[i];
+        call->inputs[i] = input->kind == FLOW_INPUT_step   ? (const void *)step
+                          : input->kind == FLOW_INPUT_seed ? (const void *)seed
+                                                           : &call->cells[i];
+        if (input->kind == FLOW_INPUT_option)
+            status = bind_option(input, &options[input->index], numbers[input->index],
+                                 &call->cells[i]);
+    }
+    return status;
+}
+
+FlowStatus call_new(const FlowFunction *function, const FlowOption *options,
+                    const double *numbers, const int64_t *step, const int64_t *seed,
+                    Call *call) {
+    size_t count = (size_t)function->input_count + 1;
+    *call = (Call){.function = function,
+                   .inputs = calloc(count, sizeof *call->inputs),
+                   .cells = calloc(count, sizeof *call->cells)};
+    FlowStatus status =
+        call->inputs && call->cells
+            ? bind_constants(call, options, numbers, step, seed)
+            : flow_failure(FLOW_EXIT_resource, "no memory for `%s`", function->name);
+    if (status.exit) call_free(call);
+    return status;
+}
+
+void call_free(Call *call) {
+    free(call->inputs);
+    free(call->cells);
+    *call = (Call){0};
+}
+
+void call_bind(Call *call, const void *const *fields, int64_t batch) {
+    for (int i = 0; i < call->function->input_count; i++) {
+        const FlowInput *input = &call->function->inputs[i];
+        if (input->kind == FLOW_INPUT_field) call->inputs[i] = fields[input->index];
+        if (input->kind == FLOW_INPUT_batch) call->cells[i] = batch;
+    }
+}

@@ -1,0 +1,23 @@
+/* Call: a compiled function with its inputs bound. */
+#ifndef FLOW_CALL_H
+#define FLOW_CALL_H
+
+#include "runtime/flow.h"
+
+typedef struct Call {
+    const FlowFunction *function;
+    const void **inputs; /* as FlowFrame.inputs */
+    int64_t *cells;      /* one an input: the converted value of an option */
+} Call;
+
+/* `options` are the options' values; `step` and `seed` are read at each run. Fails when an
+ * option does not fit its element type. */
+FlowStatus call_new(const FlowFunction *function, const FlowOption *options,
+                    const double *numbers, const int64_t *step, const int64_t *seed,
+                    Call *call);
+void call_free(Call *call);
+
+/* Binds the fields and the number of records; the other inputs stay. */
+void call_bind(Call *call, const void *const *fields, int64_t batch);
+
+#endif

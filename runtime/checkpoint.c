@@ -1,0 +1,272 @@
+/* Checkpoint: metadata as text, sums as hexadecimal floating point so that no bit is lost.
+ * A CRC-32 covers the tensors and the position. */
+#define _GNU_SOURCE
+#include "runtime/checkpoint.h"
+
+#include "runtime/format/safetensors.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+static const char format_name[] = "flowc 1";
+
+enum { VALUE_SIZE = 32 * RESULT_LIMIT, NAME_SIZE = 128 };
+
+typedef struct Item {
+    char name[NAME_SIZE], value[VALUE_SIZE];
+} Item;
+
+/* Metadata while it is made. */
+typedef struct Items {
+    Item *items;
+    int count;
+} Items;
+
+static void add(Items *items, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add(Items *items, const char *name, const char *format, ...) {
+    Item *item = &items->items[items->count++];
+    va_list arguments;
+    va_start(arguments, format);
+    snprintf(item->name, sizeof item->name, "%s", name);
+    vsnprintf(item->value, sizeof item->value, format, arguments);
+    va_end(arguments);
+}
+
+static void sums_text(const Averages *averages, char *text, size_t size) {
+    size_t used = 0;
+    for (int i = 0; i < RESULT_LIMIT && used < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, i ? " %a" : "%a", averages->sums[i]);
+}
+
+static bool parse_sums(const char *text, Averages *averages) {
+    char *end = (char *)text;
+    for (int i = 0; i < RESULT_LIMIT; i++) {
+        const char *start = end;
+        averages->sums[i] = strtod(start, &end);
+        if (end == start) return false;
+    }
+    return !*end;
+}
+
+/* ---- Checksum ---- */
+
+static const char *const covered[] = {"seed", "step", "action", "sums", "sum_records"};
+
+enum { COVERED_COUNT = sizeof covered / sizeof *covered };
+
+static uLong checksum(const FlowProgram *program, const char *memory,
+                      const char *const *values) {
+    uLong sum = crc32(0, NULL, 0);
+    for (int i = 0; i < program->storage_count; i++) {
+        const FlowStorage *storage = &program->storage[i];
+        sum = crc32_z(sum, (const Bytef *)memory + storage->offset,
+                      flow_type_size(&storage->type));
+    }
+    for (int i = 0; i < COVERED_COUNT; i++)
+        sum = crc32_z(sum, (const Bytef *)values[i], strlen(values[i]) + 1);
+    return sum;
+}
+
+static const char *item_value(const Items *items, const char *name) {
+    for (int i = 0; i < items->count; i++)
+        if (!strcmp(items->items[i].name, name)) return items->items[i].value;
+    return "";
+}
+
+static uLong checksum_items(const FlowProgram *program, const char *memory,
+                            const Items *items) {
+    const char *values[COVERED_COUNT];
+    for (int i = 0; i < COVERED_COUNT; i++) values[i] = item_value(items, covered[i]);
+    return checksum(program, memory, values);
+}
+
+/* ---- Saving ---- */
+
+static void add_options(Items *items, const Settings *settings) {
+    char name[NAME_SIZE];
+    for (int i = 0; i < settings->program->option_count; i++) {
+        snprintf(name, sizeof name, "option.%s", settings->program->options[i].name);
+        if (settings->program->options[i].kind != FLOW_OPTION_string)
+            add(items, name, "%.17g", settings->numbers[i]);
+    }
+}
+
+static void add_identity(Items *items, const Identity *identity) {
+    const Settings *settings = identity->settings;
+    add(items, "format", "%s", format_name);
+    add(items, "program", "%s", settings->program->name);
+    add(items, "fingerprint", "%s", settings->program->fingerprint);
+    add(items, "train", "%s", settings->train->name);
+    add(items, "seed", "%lld", (long long)identity->seed);
+    add(items, "records", "%lld", (long long)identity->records);
+    add(items, "batch_size", "%lld", (long long)settings->train->data->batch);
+    add_options(items, settings);
+}
+
+static void add_position(Items *items, const Position *position, int64_t batches) {
+    char sums[VALUE_SIZE];
+    sums_text(&position->averages, sums, sizeof sums);
+    add(items, "step", "%lld", (long long)position->step);
+    add(items, "epoch", "%lld", (long long)(position->step / batches));
+    add(items, "batch", "%lld", (long long)(position->step % batches));
+    add(items, "action", "%d", position->action);
+    add(items, "sums", "%s", sums);
+    add(items, "sum_records", "%lld", (long long)position->averages.records);
+}
+
+static FlowStatus write_items(const char *path, const FlowProgram *program,
+                              const char *memory, const Items *items) {
+    Metadata *metadata = calloc((size_t)items->count, sizeof *metadata);
+    if (!metadata)
+        return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
+    for (int i = 0; i < items->count; i++)
+        metadata[i] = (Metadata){items->items[i].name, items->items[i].value};
+    FlowStatus status = safetensors_write(path, program->storage, program->storage_count,
+                                          memory, metadata, items->count);
+    free(metadata);
+    return status;
+}
+
+FlowStatus checkpoint_save(const char *path, const Identity *identity,
+                           const Position *position, const char *memory) {
+    enum { FIXED_ITEMS = 20 };
+    const FlowProgram *program = identity->settings->program;
+    Items items = {.items =
+                       calloc((size_t)program->option_count + FIXED_ITEMS, sizeof(Item))};
+    if (!items.items)
+        return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
+    add_identity(&items, identity);
+    add_position(&items, position, identity->batches);
+    add(&items, "crc32", "%08lx", checksum_items(program, memory, &items));
+    FlowStatus status = write_items(path, program, memory, &items);
+    free(items.items);
+    return status;
+}
+
+/* ---- Loading ---- */
+
+static FlowStatus expect(const Safetensors *file, const char *path, const char *name,
+                         const char *wanted) {
+    const char *found = safetensors_metadata(file, name);
+    if (found && !strcmp(found, wanted)) return flow_ok;
+    return flow_failure(FLOW_EXIT_data,
+                        "%s: cannot be resumed: its %s is %s, this run's is %s", path, name,
+                        found ? found : "missing", wanted);
+}
+
+static FlowStatus expect_number(const Safetensors *file, const char *path, const char *name,
+                                int64_t wanted) {
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)wanted);
+    return expect(file, path, name, text);
+}
+
+static FlowStatus expect_identity(const Safetensors *file, const char *path,
+                                  const Identity *identity) {
+    const Settings *settings = identity->settings;
+    if (!safetensors_metadata(file, "format"))
+        return flow_failure(FLOW_EXIT_data,
+                            "%s: cannot be resumed: it has weights only, no run", path);
+    FlowStatus status = expect(file, path, "format", format_name);
+    if (!status.exit) status = expect(file, path, "program", settings->program->name);
+    if (!status.exit) status = expect(file, path, "train", settings->train->name);
+    if (!status.exit) status = expect_number(file, path, "seed", identity->seed);
+    if (!status.exit) status = expect_number(file, path, "records", identity->records);
+    if (!status.exit)
+        status = expect_number(file, path, "batch_size", settings->train->data->batch);
+    return status;
+}
+
+/* Fixed options have to agree; others may be changed on purpose, which is worth a note. */
+static FlowStatus expect_options(const Safetensors *file, const char *path,
+                                 const Settings *settings) {
+    char name[NAME_SIZE], wanted[32];
+    for (int i = 0; i < settings->program->option_count; i++) {
+        const FlowOption *option = &settings->program->options[i];
+        snprintf(name, sizeof name, "option.%s", option->name);
+        snprintf(wanted, sizeof wanted, "%.17g", settings->numbers[i]);
+        const char *found = safetensors_metadata(file, name);
+        if (option->kind == FLOW_OPTION_string || !found || !strcmp(found, wanted))
+            continue;
+        if (option->fixed) return expect(file, path, name, wanted);
+        fprintf(stderr, "%s: note: %s was saved with --%s=%s, this run has %s\n",
+                settings->program->name, path, option->name, found, wanted);
+    }
+    return flow_ok;
+}
+
+static bool parse_natural(const char *text, int64_t most, int64_t *number) {
+    char *end;
+    errno = 0;
+    *number = text ? strtoll(text, &end, 10) : -1;
+    return *number >= 0 && *number <= most && !errno && *text && !*end;
+}
+
+static FlowStatus read_position(const Safetensors *file, const char *path,
+                                const Identity *identity, Position *position) {
+    const char *sums = safetensors_metadata(file, "sums");
+    int64_t action;
+    bool read =
+        parse_natural(safetensors_metadata(file, "step"), INT64_MAX, &position->step) &&
+        parse_natural(safetensors_metadata(file, "action"),
+                      identity->settings->train->action_count, &action) &&
+        parse_natural(safetensors_metadata(file, "sum_records"), identity->records,
+                      &position->averages.records) &&
+        sums && parse_sums(sums, &position->averages);
+    if (!read)
+        return flow_failure(FLOW_EXIT_data,
+                            "%s: cannot be resumed: its position is damaged", path);
+    position->action = (int)action;
+    return flow_ok;
+}
+
+static FlowStatus read_tensors(const Safetensors *file, const FlowProgram *program,
+                               char *memory) {
+    FlowStatus status = flow_ok;
+    for (int i = 0; i < program->storage_count && !status.exit; i++)
+        status = safetensors_read(file, &program->storage[i],
+                                  memory + program->storage[i].offset);
+    return status;
+}
+
+static FlowStatus check_sum(const Safetensors *file, const char *path,
+                            const FlowProgram *program, const char *memory) {
+    const char *values[COVERED_COUNT], *found = safetensors_metadata(file, "crc32");
+    char wanted[32];
+    for (int i = 0; i < COVERED_COUNT; i++) {
+        const char *value = safetensors_metadata(file, covered[i]);
+        values[i] = value ? value : "";
+    }
+    snprintf(wanted, sizeof wanted, "%08lx", checksum(program, memory, values));
+    if (found && !strcmp(found, wanted)) return flow_ok;
+    return flow_failure(FLOW_EXIT_data,
+                        "%s: cannot be resumed: its checksum is wrong, it is damaged",
+                        path);
+}
+
+static FlowStatus load(const Safetensors *file, const char *path, const Identity *identity,
+                       Position *position, char *memory) {
+    const Settings *settings = identity->settings;
+    FlowStatus status = expect_identity(file, path, identity);
+    if (!status.exit) status = expect_options(file, path, settings);
+    if (!status.exit) status = read_position(file, path, identity, position);
+    if (!status.exit) status = read_tensors(file, settings->program, memory);
+    return status.exit ? status : check_sum(file, path, settings->program, memory);
+}
+
+FlowStatus checkpoint_load(const char *path, const Identity *identity, Position *position,
+                           char *memory) {
+    Safetensors *file;
+    FlowStatus status = safetensors_open(path, &file);
+    if (status.exit) return status;
+    status = load(file, path, identity, position, memory);
+    safetensors_close(file);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* Checkpoint: the record of a run. All state is in it, so a resumed run goes on bit for
+ * bit. It is a safetensors file: weights and optimizer state as tensors, the rest as
+ * metadata; a library loads its weights from the same file. */
+#ifndef FLOW_CHECKPOINT_H
+#define FLOW_CHECKPOINT_H
+
+#include "runtime/averages.h"
+#include "runtime/settings.h"
+
+/* Which run it is: saved and resumed have to agree. */
+typedef struct Identity {
+    const Settings *settings;
+    int64_t seed, records, batches; /* of an epoch */
+} Identity;
+
+/* How far it is. */
+typedef struct Position {
+    int64_t step;      /* updates made */
+    int action;        /* actions of the train block done after that step */
+    Averages averages; /* of the epoch so far */
+} Position;
+
+FlowStatus checkpoint_save(const char *path, const Identity *identity,
+                           const Position *position, const char *memory);
+
+/* Fails, and leaves memory undefined, when the file is damaged or of another run. */
+FlowStatus checkpoint_load(const char *path, const Identity *identity, Position *position,
+                           char *memory);
+
+#endif

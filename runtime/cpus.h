@@ -1,0 +1,8 @@
+/* Cpus: how many processors this process may use. */
+#ifndef FLOW_CPUS_H
+#define FLOW_CPUS_H
+
+/* What affinity and control groups leave, at least 1. */
+int cpus_available(void);
+
+#endif

@@ -1,0 +1,27 @@
+/* File: replacing a file as a whole or not at all, and keeping others from doing so
+ * meanwhile. */
+#ifndef FLOW_FILE_H
+#define FLOW_FILE_H
+
+#include "runtime/flow.h"
+
+typedef struct FilePart {
+    const void *bytes;
+    size_t size;
+} FilePart;
+
+/* Writes the parts one after the other to `path`. Whatever happens, even a loss of power,
+ * the path names either the complete old file or the complete new one. */
+FlowStatus file_replace(const char *path, const FilePart *parts, int count);
+
+/* Held from file_lock to file_unlock: "<path>.lock". */
+typedef struct FileLock {
+    char *path;
+    int descriptor;
+} FileLock;
+
+/* Fails when another process holds the lock, or the folder cannot be written to. */
+FlowStatus file_lock(const char *path, FileLock *lock);
+void file_unlock(FileLock *lock);
+
+#endif

@@ -1,0 +1,235 @@
+/* flow.h: what a generated program is made of, and what it calls.
+ *
+ * The compiler writes one FlowProgram full of constant tables and functions; `flow_main` (a
+ * trainer) or `flow_library_*` (a deployed library) does the rest. Sizes are in bytes, counts in
+ * records unless a name says otherwise. All floating-point data is in the machine's byte order,
+ * rows first (C order). Nothing here is thread-safe unless it says so.
+ *
+ * Ownership: tables are constant and never freed; whoever creates a thing destroys it. */
+#ifndef FLOW_H
+#define FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FLOW_RANK_LIMIT = 8, FLOW_ALIGNMENT = 64 };
+
+/* What a process ends with. */
+typedef enum FlowExit {
+    FLOW_EXIT_ok = 0,
+    FLOW_EXIT_data = 1,        /* wrong program, data or checkpoint */
+    FLOW_EXIT_usage = 2,       /* wrong command line */
+    FLOW_EXIT_resource = 3,    /* no memory, disk full, a device lost */
+    FLOW_EXIT_interrupted = 4, /* stopped by a signal, state saved */
+    FLOW_EXIT_internal = 70,
+} FlowExit;
+
+/* Success, or what went wrong: `exit` is FLOW_EXIT_ok or says which kind of failure, `text` is one
+ * line for the user, naming file and record where there are any. */
+typedef struct FlowStatus {
+    FlowExit exit;
+    char text[512];
+} FlowStatus;
+
+extern const FlowStatus flow_ok;
+FlowStatus flow_failure(FlowExit exit, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- Types -------------------------------------------------------------------------------- */
+
+typedef enum FlowElement {
+    FLOW_bool, FLOW_u8, FLOW_i8, FLOW_i32, FLOW_i64, FLOW_f16, FLOW_bf16, FLOW_f32, FLOW_f64,
+} FlowElement;
+
+typedef struct FlowType {
+    FlowElement element;
+    int rank;
+    int64_t sizes[FLOW_RANK_LIMIT];
+} FlowType;
+
+size_t flow_element_size(FlowElement element);
+size_t flow_type_size(const FlowType *type);
+
+/* ---- Compiled functions ------------------------------------------------------------------- */
+
+typedef struct FlowBarrier FlowBarrier;
+
+/* One call of a compiled function. */
+typedef struct FlowFrame {
+    char *memory;              /* the program's one allocation: weights, state, scratch */
+    const void *const *inputs; /* one pointer for each FlowFunction.inputs */
+    int64_t batch;             /* records in this batch, at most the planned number */
+    FlowBarrier *barrier;      /* of the team that runs it */
+} FlowFrame;
+
+/* Where a function's input comes from. */
+typedef enum FlowInputKind {
+    FLOW_INPUT_field,  /* field `index` of the batch; of an export: argument `index` */
+    FLOW_INPUT_option, /* option `index`, converted to `type.element` */
+    FLOW_INPUT_step,   /* updates made so far, i64 */
+    FLOW_INPUT_seed,   /* the run's seed, i64 */
+    FLOW_INPUT_batch,  /* records in this batch, i64 */
+} FlowInputKind;
+
+typedef struct FlowInput {
+    const char *name;
+    FlowInputKind kind;
+    int index;
+    FlowType type; /* of one record, when a field */
+} FlowInput;
+
+/* A value that a call leaves in memory: a metric (scalar), or an export's result. */
+typedef struct FlowResult {
+    const char *name;
+    size_t offset;
+    FlowType type; /* of one record */
+} FlowResult;
+
+/* All threads of a team call `run` with the same frame. Weights are updated in place. */
+typedef struct FlowFunction {
+    const char *name;
+    void (*run)(const FlowFrame *frame, int thread, int threads);
+    const FlowInput *inputs;
+    int input_count;
+    const FlowResult *results;
+    int result_count;
+} FlowFunction;
+
+/* Waits until all threads of the frame's team are here. Spins, then yields the processor. */
+void flow_barrier(const FlowFrame *frame, int thread, int threads);
+
+/* ---- Pipelines ---------------------------------------------------------------------------- */
+
+/* A named value of each record. `path` is where a source's field is read from; else NULL. */
+typedef struct FlowField {
+    const char *name;
+    const char *path;
+    FlowType type;
+} FlowField;
+
+/* A condition that every record has to meet; `text` says it: "`y` must lie in 0..10". */
+typedef struct FlowCheck {
+    const char *text;
+    const char *line; /* of the program: "digits.flow:19" */
+    int field;        /* the source field it speaks of, or -1 */
+} FlowCheck;
+
+/* A reader of one data format. Readers are opened once, read by many threads at the same time. */
+typedef struct FlowReader FlowReader;
+typedef struct FlowSource {
+    const char *name;
+    /* Opens what the fields' paths name and checks it against the fields' types; element types
+     * are widened where no value can change. Fails with a message that names the file. */
+    FlowStatus (*open)(const FlowField *fields, int count, FlowReader **reader);
+    int64_t (*records)(const FlowReader *reader);
+    /* Points values[i] at field i of the record, valid until close. Thread-safe. */
+    void (*read)(const FlowReader *reader, int64_t record, const void **values);
+    void (*close)(FlowReader *reader);
+} FlowSource;
+
+#define SOURCE(name) extern const FlowSource flow_source_##name;
+#include "runtime/source/sources.def"
+#undef SOURCE
+
+/* The compiled per-record function: from a source's fields to the pipeline's outputs. Returns 0,
+ * or 1 + the index of the check that failed. */
+typedef int (*FlowRecordFunction)(const void *const *fields, void *const *outputs);
+
+typedef struct FlowPipeline {
+    const char *name;
+    const char *line;
+    const FlowSource *source;
+    const FlowField *fields; /* what the source delivers */
+    int field_count;
+    bool shuffled; /* a new order each epoch, a function of shuffle_seed and epoch alone */
+    uint64_t shuffle_seed;
+    FlowRecordFunction record;
+    const FlowCheck *checks;
+    const FlowField *outputs; /* what a batch holds */
+    int output_count;
+    int64_t batch; /* records in a batch; the last of an epoch may hold fewer */
+} FlowPipeline;
+
+/* ---- Programs ----------------------------------------------------------------------------- */
+
+typedef enum FlowOptionKind { FLOW_OPTION_integer, FLOW_OPTION_real, FLOW_OPTION_string } FlowOptionKind;
+
+typedef struct FlowOption {
+    const char *name, *help;
+    FlowOptionKind kind;
+    double number;      /* the default */
+    const char *string; /* the default of a string */
+    bool fixed;         /* shapes a tensor: set when the program was built */
+} FlowOption;
+
+/* A number of a train block: option `option`, or `value` when that is -1. */
+typedef struct FlowNumber {
+    int option;
+    double value;
+} FlowNumber;
+
+/* A weight or a state. Names are paths: "classifier/dense.1/w". */
+typedef struct FlowStorage {
+    const char *name;
+    FlowType type;
+    size_t offset;
+} FlowStorage;
+
+typedef enum FlowActionKind { FLOW_ACTION_evaluate, FLOW_ACTION_save } FlowActionKind;
+typedef enum FlowUnit { FLOW_UNIT_step, FLOW_UNIT_epoch, FLOW_UNIT_second } FlowUnit;
+
+/* `every N unit { … }`: one action of it. */
+typedef struct FlowAction {
+    FlowNumber every;
+    FlowUnit unit;
+    FlowActionKind kind;
+    const FlowFunction *function; /* evaluate */
+    const FlowPipeline *pipeline; /* evaluate */
+    const char *path;             /* save */
+} FlowAction;
+
+typedef struct FlowTrain {
+    const char *name;
+    const FlowFunction *initialise, *step; /* results of step: loss first, then the metrics */
+    const FlowPipeline *data;
+    FlowNumber epochs, seed;
+    const FlowAction *actions; /* in the order written */
+    int action_count;
+} FlowTrain;
+
+typedef struct FlowProgram {
+    const char *name;        /* "digits" */
+    const char *folder;      /* where data is looked for after the current folder: that of the .flow
+                                file; "" stands for the executable's */
+    const char *fingerprint; /* of the compiled program: hexadecimal */
+    const FlowOption *options;
+    int option_count;
+    const FlowStorage *storage;
+    int storage_count;
+    size_t memory_size;
+    const FlowTrain *trains;
+    int train_count;
+    const FlowFunction *exports;
+    int export_count;
+} FlowProgram;
+
+/* A trainer's main. Returns the exit code. */
+int flow_main(int argc, char **argv, const FlowProgram *program);
+
+/* ---- Deployed libraries ------------------------------------------------------------------- */
+
+/* An instance of a program's exports with its weights. Different instances may be used by different
+ * threads at the same time; one instance by one thread at a time. */
+typedef struct FlowLibrary FlowLibrary;
+
+/* Loads the weights of every storage from a safetensors file. All memory is allocated here.
+ * On failure *library is NULL. */
+FlowStatus flow_library_create(const FlowProgram *program, const char *weights, FlowLibrary **library);
+void flow_library_destroy(FlowLibrary *library);
+
+/* Runs export `index`: arguments as in its inputs, results copied out as in its results. */
+void flow_library_run(FlowLibrary *library, int index, const void *const *arguments,
+                      void *const *results);
+
+#endif

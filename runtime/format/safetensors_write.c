@@ -1,0 +1,108 @@
+/* Safetensors, writing: the header as text in memory, then everything by file_replace. Wide
+ * elements come first and the header is padded to 8 bytes, so every tensor is aligned in a
+ * mapped file. */
+#define _GNU_SOURCE
+#include "runtime/file.h"
+#include "runtime/format/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ALIGNMENT = 8, WIDEST = 8 };
+
+static const char *const dtypes[] = {
+    [FLOW_bool] = "BOOL", [FLOW_u8] = "U8",   [FLOW_i8] = "I8",
+    [FLOW_i32] = "I32",   [FLOW_i64] = "I64", [FLOW_f16] = "F16",
+    [FLOW_bf16] = "BF16", [FLOW_f32] = "F32", [FLOW_f64] = "F64",
+};
+
+static void write_string(FILE *out, const char *string) {
+    fputc('"', out);
+    for (const char *c = string; *c; c++)
+        if (*c == '"' || *c == '\\')
+            fprintf(out, "\\%c", *c);
+        else if ((unsigned char)*c < ' ')
+            fprintf(out, "\\u%04x", (unsigned)*c);
+        else
+            fputc(*c, out);
+    fputc('"', out);
+}
+
+static void write_metadata(FILE *out, const Metadata *metadata, int count) {
+    fputs("\"__metadata__\":{", out);
+    for (int i = 0; i < count; i++) {
+        if (i) fputc(',', out);
+        write_string(out, metadata[i].name);
+        fputc(':', out);
+        write_string(out, metadata[i].value);
+    }
+    fputc('}', out);
+}
+
+static void write_entry(FILE *out, const FlowStorage *storage, size_t begin) {
+    const FlowType *type = &storage->type;
+    fputc(',', out);
+    write_string(out, storage->name);
+    fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[type->element]);
+    for (int i = 0; i < type->rank; i++)
+        fprintf(out, i ? ",%lld" : "%lld", (long long)type->sizes[i]);
+    fprintf(out, "],\"data_offsets\":[%zu,%zu]}", begin, begin + flow_type_size(type));
+}
+
+/* The storages' bytes as they follow the header in the file. */
+static int order_parts(const FlowStorage **ordered, const FlowStorage *storages,
+                       int count) {
+    int used = 0;
+    for (size_t size = WIDEST; size; size /= 2)
+        for (int i = 0; i < count; i++)
+            if (flow_element_size(storages[i].type.element) == size)
+                ordered[used++] = &storages[i];
+    return used;
+}
+
+static void write_header(FILE *out, const FlowStorage **storages, int count,
+                         const Metadata *metadata, int metadata_count) {
+    size_t begin = 0;
+    fputc('{', out);
+    write_metadata(out, metadata, metadata_count);
+    for (int i = 0; i < count; i++) {
+        write_entry(out, storages[i], begin);
+        begin += flow_type_size(&storages[i]->type);
+    }
+    fputc('}', out);
+    while (ftell(out) % ALIGNMENT) fputc(' ', out);
+}
+
+static FlowStatus write_parts(const char *path, const FlowStorage **storages, int count,
+                              const char *memory, FilePart header, FilePart *parts) {
+    unsigned char length[8];
+    for (int i = 0; i < 8; i++) length[i] = (unsigned char)(header.size >> 8 * i);
+    parts[0] = (FilePart){length, sizeof length};
+    parts[1] = header;
+    for (int i = 0; i < count; i++)
+        parts[2 + i] =
+            (FilePart){memory + storages[i]->offset, flow_type_size(&storages[i]->type)};
+    return file_replace(path, parts, count + 2);
+}
+
+FlowStatus safetensors_write(const char *path, const FlowStorage *storages, int count,
+                             const char *memory, const Metadata *metadata,
+                             int metadata_count) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const FlowStorage **ordered = calloc((size_t)count + 1, sizeof *ordered);
+    FilePart *parts = calloc((size_t)count + 2, sizeof *parts);
+    FlowStatus status = flow_failure(FLOW_EXIT_resource, "%s: no memory to write it", path);
+    if (out && ordered)
+        write_header(out, ordered, order_parts(ordered, storages, count), metadata,
+                     metadata_count);
+    bool written = out && !ferror(out);
+    if (out && fclose(out)) written = false;
+    if (written && ordered && parts)
+        status = write_parts(path, ordered, count, memory, (FilePart){text, size}, parts);
+    free(parts);
+    free(ordered);
+    free(text);
+    return status;
+}

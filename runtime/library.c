@@ -1,0 +1,92 @@
+/* Library: a program's exports with their weights, in one thread and one allocation made at
+ * the start. It shares the compiled functions and the arithmetic mode of training, so
+ * results agree. */
+#include "runtime/call.h"
+#include "runtime/denormal.h"
+#include "runtime/format/safetensors.h"
+#include "runtime/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct FlowLibrary {
+    const FlowProgram *program;
+    char *memory;
+    double *numbers;    /* the options' defaults */
+    int64_t step, seed; /* of a library: 0 */
+    Call *calls;        /* one an export */
+};
+
+static FlowStatus load_weights(FlowLibrary *library, const char *path) {
+    const FlowProgram *program = library->program;
+    Safetensors *file;
+    FlowStatus status = safetensors_open(path, &file);
+    for (int i = 0; i < program->storage_count && !status.exit; i++)
+        status = safetensors_read(file, &program->storage[i],
+                                  library->memory + program->storage[i].offset);
+    safetensors_close(file);
+    return status;
+}
+
+static FlowStatus bind_exports(FlowLibrary *library) {
+    const FlowProgram *program = library->program;
+    FlowStatus status = flow_ok;
+    for (int i = 0; i < program->export_count && !status.exit; i++)
+        status = call_new(&program->exports[i], program->options, library->numbers,
+                          &library->step, &library->seed, &library->calls[i]);
+    return status;
+}
+
+static FlowStatus prepare(FlowLibrary *library, const char *weights) {
+    const FlowProgram *program = library->program;
+    library->memory = memory_zeroed(program->memory_size);
+    library->numbers = calloc((size_t)program->option_count + 1, sizeof *library->numbers);
+    library->calls = calloc((size_t)program->export_count + 1, sizeof *library->calls);
+    if (!library->memory || !library->numbers || !library->calls)
+        return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
+    for (int i = 0; i < program->option_count; i++)
+        library->numbers[i] = program->options[i].number;
+    FlowStatus status = bind_exports(library);
+    return status.exit ? status : load_weights(library, weights);
+}
+
+FlowStatus flow_library_create(const FlowProgram *program, const char *weights,
+                               FlowLibrary **out) {
+    FlowLibrary *library = *out = calloc(1, sizeof *library);
+    if (!library)
+        return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
+    library->program = program;
+    FlowStatus status = prepare(library, weights);
+    if (!status.exit) return status;
+    flow_library_destroy(library);
+    *out = NULL;
+    return status;
+}
+
+void flow_library_destroy(FlowLibrary *library) {
+    if (!library) return;
+    for (int i = 0; library->calls && i < library->program->export_count; i++)
+        call_free(&library->calls[i]);
+    free(library->calls);
+    free(library->numbers);
+    free(library->memory);
+    free(library);
+}
+
+static void copy_results(const FlowLibrary *library, const FlowFunction *function,
+                         void *const *results) {
+    for (int i = 0; i < function->result_count; i++)
+        memcpy(results[i], library->memory + function->results[i].offset,
+               flow_type_size(&function->results[i].type));
+}
+
+void flow_library_run(FlowLibrary *library, int index, const void *const *arguments,
+                      void *const *results) {
+    Call *call = &library->calls[index];
+    call_bind(call, arguments, 1);
+    FlowFrame frame = {.memory = library->memory, .inputs = call->inputs, .batch = 1};
+    unsigned mode = denormals_to_zero();
+    call->function->run(&frame, 0, 1);
+    denormals_restore(mode);
+    copy_results(library, call->function, results);
+}

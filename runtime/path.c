@@ -1,0 +1,31 @@
+/* Path: the current folder comes first, so that a built program can be given other data;
+ * then the folder of the .flow file, so that an example runs from anywhere. */
+#define _GNU_SOURCE
+#include "runtime/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static FlowStatus no_memory(const char *path) {
+    return flow_failure(FLOW_EXIT_resource, "%s: no memory to open it", path);
+}
+
+FlowStatus path_find(const char *path, const char *folder, char **found) {
+    *found = strdup(path);
+    if (!*found) return no_memory(path);
+    bool one_place = path[0] == '/' || !folder || !*folder;
+    if (one_place || access(path, F_OK) == 0) return flow_ok;
+    char *second;
+    if (asprintf(&second, "%s/%s", folder, path) < 0) second = NULL;
+    free(*found);
+    *found = second;
+    if (!second) return no_memory(path);
+    if (access(second, F_OK) == 0) return flow_ok;
+    FlowStatus status =
+        flow_failure(FLOW_EXIT_data, "%s: no such file, nor is there %s", path, second);
+    free(second);
+    *found = NULL;
+    return status;
+}

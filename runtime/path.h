@@ -1,0 +1,11 @@
+/* Path: where a program's data is looked for. */
+#ifndef FLOW_PATH_H
+#define FLOW_PATH_H
+
+#include "runtime/flow.h"
+
+/* Finds the file as given, relative to the current folder, or else in the program's folder.
+ * The caller frees *found, which is NULL on failure. */
+FlowStatus path_find(const char *path, const char *folder, char **found);
+
+#endif

@@ -1,0 +1,66 @@
+/* Permutation: a generalised Feistel cipher with cycle walking, after Black & Rogaway,
+ * "Ciphers with arbitrary finite domains", CT-RSA 2002, methods 2 and 3. A position is
+ * written as (l, r) with l < left, r < right; each round adds a hash of one half to the
+ * other, which can be undone, so the whole is a bijection of left * right numbers. Results
+ * beyond `size` are enciphered again until they fall inside; there are fewer than
+ * sqrt(size) + 1 of them, so that is rare.
+ *
+ * The hash is the finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), its variant
+ * 13 by Stafford, shortened to one multiplication a round: six rounds mix enough for a
+ * shuffle, which has no enemy. */
+#include "runtime/permutation.h"
+
+#include <math.h>
+
+enum { ROUNDS = 3 }; /* double rounds */
+
+static const uint64_t golden = 0x9e3779b97f4a7c15;
+
+static uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+/* A number below `limit` (< 2^32), from a key of the round. */
+static uint64_t hash_below(uint64_t half, uint64_t key, uint64_t limit) {
+    uint64_t x = (half + key) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 29) * 0x94d049bb133111eb;
+    return (x >> 32) * limit >> 32;
+}
+
+static uint64_t add_modulo(uint64_t a, uint64_t b, uint64_t limit) {
+    uint64_t sum = a + b;
+    return sum >= limit ? sum - limit : sum;
+}
+
+static uint64_t square_root_up(uint64_t n) {
+    uint64_t root = (uint64_t)sqrt((double)n);
+    return root * root < n ? root + 1 : root;
+}
+
+Permutation permutation_new(int64_t size, uint64_t seed, int64_t epoch) {
+    uint64_t left = square_root_up((uint64_t)size);
+    return (Permutation){
+        .size = (uint64_t)size,
+        .left = left,
+        .right = ((uint64_t)size + left - 1) / left,
+        .key = mix(mix(seed + golden) + (uint64_t)epoch * golden),
+    };
+}
+
+static uint64_t encipher(const Permutation *p, uint64_t x) {
+    uint64_t l = x % p->left, r = x / p->left, key = p->key;
+    for (int i = 0; i < ROUNDS; i++) {
+        l = add_modulo(l, hash_below(r, key += golden, p->left), p->left);
+        r = add_modulo(r, hash_below(l, key += golden, p->right), p->right);
+    }
+    return r * p->left + l;
+}
+
+int64_t permutation_at(const Permutation *permutation, int64_t position) {
+    uint64_t x = (uint64_t)position;
+    do x = encipher(permutation, x);
+    while (x >= permutation->size);
+    return (int64_t)x;
+}

@@ -1,0 +1,19 @@
+/* Permutation: a shuffled order of n records that takes no memory and no time to set up. */
+#ifndef FLOW_PERMUTATION_H
+#define FLOW_PERMUTATION_H
+
+#include <stdint.h>
+
+typedef struct Permutation {
+    uint64_t size;
+    uint64_t left, right; /* left * right >= size, barely */
+    uint64_t key;
+} Permutation;
+
+/* Of 0..size, size >= 1: another one for each seed and epoch. */
+Permutation permutation_new(int64_t size, uint64_t seed, int64_t epoch);
+
+/* The record that comes at `position`. */
+int64_t permutation_at(const Permutation *permutation, int64_t position);
+
+#endif

@@ -1,0 +1,40 @@
+/* Progress: what a run tells the user on standard error while it goes on. */
+#ifndef FLOW_PROGRESS_H
+#define FLOW_PROGRESS_H
+
+#include "runtime/averages.h"
+
+typedef enum ProgressMode { PROGRESS_auto, PROGRESS_plain, PROGRESS_off } ProgressMode;
+
+typedef struct Progress {
+    const FlowTrain *train;
+    bool line, quiet, colour; /* line: one line drawn again and again */
+    bool drawn;
+    int64_t epochs, batches;          /* of the run; of an epoch */
+    int64_t records;                  /* of the run so far */
+    int64_t start, epoch_start, last; /* times, in nanoseconds */
+    int64_t epoch_first;              /* batch in the epoch at which this run began */
+    int64_t last_records;
+    double rate; /* records a second, smoothed */
+} Progress;
+
+/* Where a run stands: `batch` batches of epoch `epoch` (counted from 0) are done. */
+typedef struct Standing {
+    int64_t epoch, batch;
+    const Averages *averages; /* of the epoch so far */
+} Standing;
+
+/* FLOWC_PROGRESS overrides a mode of auto. */
+Progress progress_new(ProgressMode mode, const FlowTrain *train, int64_t epochs,
+                      int64_t batches);
+void progress_start_epoch(Progress *progress, int64_t batch);
+void progress_step(Progress *progress, int64_t records, Standing standing);
+void progress_end_epoch(Progress *progress, Standing standing);
+
+/* Before anything else is written to the terminal. */
+void progress_clear(Progress *progress);
+
+/* The last line: totals, and what the run waited for. */
+void progress_finish(Progress *progress, int64_t input_time);
+
+#endif

@@ -1,0 +1,348 @@
+/* Settings: `--name=value` and `--name value`, for the program's own options and the
+ * runtime's. Where both have one of the same name, the program's is meant. */
+#define _GNU_SOURCE
+#include "runtime/settings.h"
+
+#include "runtime/cpus.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    THREAD_LIMIT = 1024,
+    DEFAULT_THREADS_LIMIT = 16,
+    WORKERS_LIMIT = 256,
+    NAME_SIZE = 64
+};
+
+static const double largest_whole = 0x1p53; /* that a double counts to */
+
+typedef struct Flag {
+    const char *name; /* as given, without dashes */
+    size_t length;
+    const char *value; /* NULL: none was given with it */
+} Flag;
+
+typedef FlowStatus SetFlag(Settings *settings, const char *value);
+
+/* ---- Values ---- */
+
+static bool parse_number(const char *text, double *number) {
+    char *end;
+    errno = 0;
+    *number = strtod(text, &end);
+    return *text && !*end && isfinite(*number);
+}
+
+static bool parse_whole(const char *text, double least, double most, double *number) {
+    return parse_number(text, number) && *number == floor(*number) && *number >= least &&
+           *number <= most;
+}
+
+static FlowStatus set_count(const char *name, const char *value, int least, int most,
+                            int *count) {
+    double number;
+    if (!parse_whole(value, least, most, &number))
+        return flow_failure(FLOW_EXIT_usage,
+                            "--%s: `%s` is not a whole number from %d to %d", name, value,
+                            least, most);
+    *count = (int)number;
+    return flow_ok;
+}
+
+/* ---- The runtime's flags ---- */
+
+static FlowStatus set_threads(Settings *settings, const char *value) {
+    return set_count("threads", value, 1, THREAD_LIMIT, &settings->threads);
+}
+
+static FlowStatus set_workers(Settings *settings, const char *value) {
+    return set_count("workers", value, 0, WORKERS_LIMIT, &settings->workers);
+}
+
+static FlowStatus set_seed(Settings *settings, const char *value) {
+    double number;
+    if (!parse_whole(value, 0, largest_whole, &number))
+        return flow_failure(FLOW_EXIT_usage, "--seed: `%s` is not a whole number", value);
+    settings->has_seed = true;
+    settings->seed = (int64_t)number;
+    return flow_ok;
+}
+
+static FlowStatus set_resume(Settings *settings, const char *value) {
+    settings->resume = true;
+    settings->resume_path = value;
+    return flow_ok;
+}
+
+static FlowStatus set_save(Settings *settings, const char *value) {
+    settings->save_path = value;
+    return flow_ok;
+}
+
+static FlowStatus set_progress(Settings *settings, const char *value) {
+    static const char *const names[] = {"auto", "plain", "off"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(names[i], value)) continue;
+        settings->progress = (ProgressMode)i;
+        return flow_ok;
+    }
+    return flow_failure(FLOW_EXIT_usage, "--progress: `%s` is not one of auto, plain, off",
+                        value);
+}
+
+static FlowStatus show_version(Settings *settings, const char *value) {
+    (void)value;
+    printf("%s %s\n", settings->program->name, settings->program->fingerprint);
+    settings->answered = true;
+    return flow_ok;
+}
+
+static SetFlag show_help;
+
+typedef enum FlagValue { VALUE_none, VALUE_optional, VALUE_needed } FlagValue;
+
+static const struct {
+    const char *name, *value_text, *help;
+    FlagValue value;
+    SetFlag *set;
+} flags[] = {
+    {"resume", "[=FILE]", "go on where the saved run stopped", VALUE_optional, set_resume},
+    {"save", "=FILE", "save here instead of where the program says", VALUE_needed,
+     set_save},
+    {"seed", "=N", "for initial weights and randomness", VALUE_needed, set_seed},
+    {"threads", "=N", "threads of a step (default: one a processor)", VALUE_needed,
+     set_threads},
+    {"workers", "=N",
+     "threads that prepare batches (default: processors left; 0: the step's do)",
+     VALUE_needed, set_workers},
+    {"progress", "=MODE", "auto, plain or off", VALUE_needed, set_progress},
+    {"help", "", "show this", VALUE_none, show_help},
+    {"version", "", "show name and fingerprint", VALUE_none, show_version},
+};
+
+enum { FLAG_COUNT = sizeof flags / sizeof *flags };
+
+/* ---- Help ---- */
+
+static void print_row(const char *name, const char *value, const char *help,
+                      const char *remark) {
+    char left[NAME_SIZE];
+    snprintf(left, sizeof left, "--%s%s", name, value);
+    printf("  %-22s %s%s\n", left, help, remark);
+}
+
+static void print_option(const FlowOption *option) {
+    char remark[128], number[32];
+    snprintf(number, sizeof number, "%.10g", option->number);
+    const char *value = option->kind == FLOW_OPTION_string ? option->string : number;
+    snprintf(remark, sizeof remark,
+             option->fixed ? " (%s, fixed when built)" : " (default: %s)",
+             value ? value : "");
+    print_row(option->name, option->kind == FLOW_OPTION_integer ? "=N" : "=X",
+              option->help ? option->help : "", remark);
+}
+
+static FlowStatus show_help(Settings *settings, const char *value) {
+    const FlowProgram *program = settings->program;
+    (void)value;
+    printf("usage: %s [--flag=value …]%s\n", program->name,
+           program->train_count > 1 ? " <train>" : "");
+    if (program->train_count > 1) printf("\ntrain blocks:\n");
+    for (int i = 0; i < program->train_count && program->train_count > 1; i++)
+        printf("  %s\n", program->trains[i].name);
+    if (program->option_count) printf("\noptions of the program:\n");
+    for (int i = 0; i < program->option_count; i++) print_option(&program->options[i]);
+    printf("\noptions of the run:\n");
+    for (int i = 0; i < FLAG_COUNT; i++)
+        print_row(flags[i].name, flags[i].value_text, flags[i].help, "");
+    settings->answered = true;
+    return flow_ok;
+}
+
+/* ---- Finding a flag by name ---- */
+
+/* `-` and `_` are the same in a name. */
+static bool names_equal(const char *a, const Flag *flag) {
+    if (strlen(a) != flag->length) return false;
+    for (size_t i = 0; i < flag->length; i++)
+        if ((a[i] == '_' ? '-' : a[i]) != (flag->name[i] == '_' ? '-' : flag->name[i]))
+            return false;
+    return true;
+}
+
+static int smallest(int a, int b, int c) {
+    int least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* The edits between two names (Levenshtein), row by row. */
+static int distance(const char *a, const char *b, size_t b_length) {
+    int row[NAME_SIZE];
+    if (b_length >= NAME_SIZE) return NAME_SIZE;
+    for (size_t j = 0; j <= b_length; j++) row[j] = (int)j;
+    for (size_t i = 0; a[i]; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i + 1;
+        for (size_t j = 1; j <= b_length; j++) {
+            int above = row[j];
+            row[j] = smallest(row[j] + 1, row[j - 1] + 1, diagonal + (a[i] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[b_length];
+}
+
+static void consider(const char *name, const Flag *flag, const char **best, int *least) {
+    int edits = distance(name, flag->name, flag->length);
+    if (edits >= *least) return;
+    *least = edits;
+    *best = name;
+}
+
+static FlowStatus unknown_flag(const Settings *settings, const Flag *flag) {
+    const char *best = NULL;
+    int least = (int)flag->length / 2 < 3 ? (int)flag->length / 2 + 1 : 4;
+    for (int i = 0; i < settings->program->option_count; i++)
+        consider(settings->program->options[i].name, flag, &best, &least);
+    for (int i = 0; i < FLAG_COUNT; i++) consider(flags[i].name, flag, &best, &least);
+    if (best)
+        return flow_failure(FLOW_EXIT_usage, "unknown option --%.*s; did you mean --%s?",
+                            (int)flag->length, flag->name, best);
+    return flow_failure(FLOW_EXIT_usage, "unknown option --%.*s; --help lists them",
+                        (int)flag->length, flag->name);
+}
+
+/* ---- Setting ---- */
+
+static FlowStatus set_option(Settings *settings, int index, const char *value) {
+    const FlowOption *option = &settings->program->options[index];
+    double *number = &settings->numbers[index], most = largest_whole;
+    if (option->fixed)
+        return flow_failure(FLOW_EXIT_usage,
+                            "--%s was fixed at %.10g when this program was built",
+                            option->name, option->number);
+    if (option->kind == FLOW_OPTION_string)
+        return flow_failure(FLOW_EXIT_usage,
+                            "--%s is text and cannot be changed in a built program",
+                            option->name);
+    if (option->kind == FLOW_OPTION_integer && !parse_whole(value, -most, most, number))
+        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a whole number",
+                            option->name, value);
+    if (!parse_number(value, number))
+        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a number", option->name,
+                            value);
+    return flow_ok;
+}
+
+static FlowStatus needs_value(const char *name) {
+    return flow_failure(FLOW_EXIT_usage, "--%s needs a value", name);
+}
+
+static FlowStatus set_runtime_flag(Settings *settings, int index, const char *value) {
+    if (flags[index].value == VALUE_needed && !value) return needs_value(flags[index].name);
+    if (flags[index].value == VALUE_none && value)
+        return flow_failure(FLOW_EXIT_usage, "--%s takes no value", flags[index].name);
+    return flags[index].set(settings, value);
+}
+
+/* `next` is the following argument; *used says whether it was the value. */
+static FlowStatus set_flag(Settings *settings, Flag flag, const char *next, bool *used) {
+    for (int i = 0; i < settings->program->option_count; i++) {
+        if (!names_equal(settings->program->options[i].name, &flag)) continue;
+        *used = !flag.value;
+        const char *value = flag.value ? flag.value : next;
+        return value ? set_option(settings, i, value)
+                     : needs_value(settings->program->options[i].name);
+    }
+    for (int i = 0; i < FLAG_COUNT; i++) {
+        if (!names_equal(flags[i].name, &flag)) continue;
+        *used = !flag.value && flags[i].value == VALUE_needed;
+        return set_runtime_flag(settings, i, *used ? next : flag.value);
+    }
+    return unknown_flag(settings, &flag);
+}
+
+static FlowStatus choose_train(Settings *settings, const char *name) {
+    const FlowProgram *program = settings->program;
+    char names[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < program->train_count; i++) {
+        if (name && !strcmp(program->trains[i].name, name)) {
+            settings->train = &program->trains[i];
+            return flow_ok;
+        }
+        if (used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                     i ? ", " : "", program->trains[i].name);
+    }
+    if (!name)
+        return flow_failure(FLOW_EXIT_usage, "which train block is to run? There are: %s",
+                            names);
+    return flow_failure(FLOW_EXIT_usage, "there is no train block `%s`; there are: %s",
+                        name, names);
+}
+
+static FlowStatus parse_argument(Settings *settings, char **argv, int *index) {
+    const char *argument = argv[*index];
+    bool used = false;
+    if (!strcmp(argument, "-h")) return show_help(settings, NULL);
+    if (argument[0] != '-' && !settings->train) return choose_train(settings, argument);
+    if (strncmp(argument, "--", 2) || !argument[2])
+        return flow_failure(FLOW_EXIT_usage,
+                            "unexpected argument `%s`; --help lists the options", argument);
+    const char *equals = strchr(argument, '=');
+    Flag flag = {.name = argument + 2, .value = equals ? equals + 1 : NULL};
+    flag.length = equals ? (size_t)(equals - flag.name) : strlen(flag.name);
+    FlowStatus status = set_flag(settings, flag, argv[*index + 1], &used);
+    *index += used;
+    return status;
+}
+
+static FlowStatus settle_train(Settings *settings) {
+    const FlowProgram *program = settings->program;
+    if (settings->train || settings->answered) return flow_ok;
+    if (program->train_count == 0)
+        return flow_failure(FLOW_EXIT_data, "%s has no train block: nothing can be run",
+                            program->name);
+    if (program->train_count > 1) return choose_train(settings, NULL);
+    settings->train = &program->trains[0];
+    return flow_ok;
+}
+
+static void settle_threads(Settings *settings) {
+    int cpus = cpus_available();
+    if (!settings->threads)
+        settings->threads = cpus < DEFAULT_THREADS_LIMIT ? cpus : DEFAULT_THREADS_LIMIT;
+    if (settings->workers < 0)
+        settings->workers = cpus > settings->threads ? cpus - settings->threads : 0;
+    if (settings->workers > DEFAULT_THREADS_LIMIT)
+        settings->workers = DEFAULT_THREADS_LIMIT;
+}
+
+FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program,
+                          Settings *settings) {
+    *settings = (Settings){.program = program, .workers = -1};
+    settings->numbers =
+        calloc((size_t)program->option_count + 1, sizeof *settings->numbers);
+    if (!settings->numbers) return flow_failure(FLOW_EXIT_resource, "no memory");
+    for (int i = 0; i < program->option_count; i++)
+        settings->numbers[i] = program->options[i].number;
+    FlowStatus status = flow_ok;
+    for (int i = 1; i < argc && !status.exit && !settings->answered; i++)
+        status = parse_argument(settings, argv, &i);
+    if (!status.exit) status = settle_train(settings);
+    settle_threads(settings);
+    return status;
+}
+
+void settings_free(Settings *settings) {
+    free(settings->numbers);
+}
+
+double settings_number(const Settings *settings, FlowNumber number) {
+    return number.option < 0 ? number.value : settings->numbers[number.option];
+}

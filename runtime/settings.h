@@ -1,0 +1,28 @@
+/* Settings: what a program's command line says. */
+#ifndef FLOW_SETTINGS_H
+#define FLOW_SETTINGS_H
+
+#include "runtime/progress.h"
+
+typedef struct Settings {
+    const FlowProgram *program;
+    const FlowTrain *train;
+    double *numbers; /* one an option */
+    bool resume;
+    const char *resume_path, *save_path; /* NULL: the program's own */
+    int threads, workers;                /* workers < 0: as many as processors are left */
+    bool has_seed;                       /* else the train block's */
+    int64_t seed;
+    ProgressMode progress;
+    bool answered; /* --help or --version: nothing is left to do */
+} Settings;
+
+/* Settings are to be freed whether it fails or not. */
+FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program,
+                          Settings *settings);
+void settings_free(Settings *settings);
+
+/* The value of a number in the train block. */
+double settings_number(const Settings *settings, FlowNumber number);
+
+#endif

@@ -1,0 +1,254 @@
+/* idx: the format of MNIST: a big-endian header with an element code and sizes, then the
+ * elements. Each field is a file; all are read into memory when opened, each by a thread of
+ * its own, because decompression is what a start-up waits for. */
+#include "runtime/gzip.h"
+#include "runtime/memory.h"
+#include "runtime/type.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIMENSION_LIMIT = FLOW_RANK_LIMIT + 1 };
+
+/* An element code, and what its numbers may become without changing. */
+typedef struct Code {
+    int code;
+    const char *name;
+    size_t size;
+    unsigned widens_to; /* a bit for each FlowElement */
+    bool is_real, is_signed;
+} Code;
+
+#define BIT(element) (1u << FLOW_##element)
+
+static const Code codes[] = {
+    {0x08, "u8", 1, BIT(u8) | BIT(i32) | BIT(i64) | BIT(f32) | BIT(f64), false, false},
+    {0x09, "i8", 1, BIT(i8) | BIT(i32) | BIT(i64) | BIT(f32) | BIT(f64), false, true},
+    {0x0b, "i16", 2, BIT(i32) | BIT(i64) | BIT(f32) | BIT(f64), false, true},
+    {0x0c, "i32", 4, BIT(i32) | BIT(i64) | BIT(f64), false, true},
+    {0x0d, "f32", 4, BIT(f32) | BIT(f64), true, true},
+    {0x0e, "f64", 8, BIT(f64), true, true},
+};
+
+/* What a file's header says. */
+typedef struct Header {
+    const Code *code;
+    int dimensions; /* the first counts the records */
+    int64_t sizes[DIMENSION_LIMIT];
+    size_t elements; /* of all records */
+} Header;
+
+typedef struct Column {
+    const FlowField *field;
+    FlowStatus status;
+    int64_t records;
+    size_t record_size;
+    char *values;
+    pthread_t thread;
+    bool threaded;
+} Column;
+
+struct FlowReader {
+    int64_t records;
+    int count;
+    Column columns[];
+};
+
+static uint64_t big_endian(const unsigned char *bytes, size_t size) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++) value = value << 8 | bytes[i];
+    return value;
+}
+
+static const Code *find_code(int number) {
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].code == number) return &codes[i];
+    return NULL;
+}
+
+static FlowStatus read_magic(Gzip *file, const char *path, Header *header) {
+    unsigned char magic[4];
+    FlowStatus status = gzip_read(file, magic, sizeof magic);
+    if (status.exit) return status;
+    header->code = magic[0] || magic[1] ? NULL : find_code(magic[2]);
+    header->dimensions = magic[3];
+    if (!header->code)
+        return flow_failure(FLOW_EXIT_data,
+                            "%s: not an IDX file: it begins with %02x %02x %02x %02x", path,
+                            magic[0], magic[1], magic[2], magic[3]);
+    if (header->dimensions < 1 || header->dimensions > DIMENSION_LIMIT)
+        return flow_failure(FLOW_EXIT_data, "%s: has %d dimensions; 1 to %d are possible",
+                            path, header->dimensions, DIMENSION_LIMIT);
+    return flow_ok;
+}
+
+static FlowStatus read_sizes(Gzip *file, const char *path, Header *header) {
+    uint64_t bytes = header->code->size;
+    bool overflow = false;
+    for (int i = 0; i < header->dimensions; i++) {
+        unsigned char size[4];
+        FlowStatus status = gzip_read(file, size, sizeof size);
+        if (status.exit) return status;
+        header->sizes[i] = (int64_t)big_endian(size, sizeof size);
+        overflow |= __builtin_mul_overflow(bytes, (uint64_t)header->sizes[i], &bytes);
+    }
+    if (overflow || bytes > gzip_capacity(file))
+        return flow_failure(
+            FLOW_EXIT_data,
+            "%s: declares more data than the file can hold: it is truncated or damaged",
+            path);
+    header->elements = bytes / header->code->size;
+    return flow_ok;
+}
+
+/* "u8[28, 28]", of one record of the file. */
+static TypeText record_text(const Header *header) {
+    FlowType shape = {.element = FLOW_u8, .rank = header->dimensions - 1};
+    memcpy(shape.sizes, header->sizes + 1, sizeof shape.sizes[0] * (size_t)shape.rank);
+    TypeText whole = type_text(&shape), text;
+    snprintf(text.text, sizeof text.text, "%s%.200s", header->code->name,
+             whole.text + strlen("u8"));
+    return text;
+}
+
+static bool has_shape(const Header *header, const FlowType *type) {
+    return header->dimensions == type->rank + 1 &&
+           !memcmp(header->sizes + 1, type->sizes,
+                   sizeof type->sizes[0] * (size_t)type->rank);
+}
+
+static FlowStatus check_type(const Header *header, const FlowField *field) {
+    bool widens = header->code->widens_to >> field->type.element & 1;
+    if (!widens || !has_shape(header, &field->type))
+        return flow_failure(FLOW_EXIT_data, "%s: records are %s, the program expects %s",
+                            field->path, record_text(header).text,
+                            type_text(&field->type).text);
+    if (header->sizes[0] == 0)
+        return flow_failure(FLOW_EXIT_data, "%s: has no records", field->path);
+    return flow_ok;
+}
+
+/* Any number of the format is a double without loss. */
+static double read_number(const Code *code, const unsigned char *bytes) {
+    uint64_t bits = big_endian(bytes, code->size);
+    if (code->is_real && code->size == 8) return number_read(FLOW_f64, &bits);
+    if (code->is_real) return number_read(FLOW_f32, &(uint32_t){(uint32_t)bits});
+    int unused = 64 - 8 * (int)code->size;
+    return code->is_signed ? (double)((int64_t)(bits << unused) >> unused) : (double)bits;
+}
+
+static void widen(const Header *header, const unsigned char *from, FlowElement element,
+                  char *to) {
+    size_t step = flow_element_size(element);
+    for (size_t i = 0; i < header->elements; i++)
+        number_write(element, read_number(header->code, from + i * header->code->size),
+                     to + i * step);
+}
+
+/* Reads the elements into `raw`, converts them when they are not the field's already. */
+static FlowStatus read_elements(Gzip *file, const Header *header, Column *column) {
+    bool as_it_is =
+        header->code->size == 1 && flow_element_size(column->field->type.element) == 1;
+    size_t raw_size = header->elements * header->code->size;
+    char *raw = memory_new(raw_size);
+    column->values =
+        as_it_is ? raw : memory_new(column->record_size * (size_t)column->records);
+    FlowStatus status =
+        flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", column->field->path);
+    if (raw && column->values) status = gzip_read(file, raw, raw_size);
+    if (!status.exit) status = gzip_finish(file);
+    if (!status.exit && !as_it_is)
+        widen(header, (unsigned char *)raw, column->field->type.element, column->values);
+    if (!as_it_is) free(raw);
+    return status;
+}
+
+static FlowStatus load_file(Gzip *file, Column *column) {
+    Header header = {0};
+    const char *path = column->field->path;
+    FlowStatus status = read_magic(file, path, &header);
+    if (!status.exit) status = read_sizes(file, path, &header);
+    if (!status.exit) status = check_type(&header, column->field);
+    if (status.exit) return status;
+    column->records = header.sizes[0];
+    column->record_size = flow_type_size(&column->field->type);
+    return read_elements(file, &header, column);
+}
+
+static void *load(void *argument) {
+    Column *column = argument;
+    Gzip *file;
+    column->status = gzip_open(column->field->path, &file);
+    if (!column->status.exit) column->status = load_file(file, column);
+    gzip_close(file);
+    return NULL;
+}
+
+/* The first column is loaded by the calling thread. */
+static void load_all(FlowReader *reader) {
+    for (int i = 1; i < reader->count; i++) {
+        Column *column = &reader->columns[i];
+        column->threaded = !pthread_create(&column->thread, NULL, load, column);
+    }
+    for (int i = 0; i < reader->count; i++)
+        if (!reader->columns[i].threaded) load(&reader->columns[i]);
+    for (int i = 0; i < reader->count; i++)
+        if (reader->columns[i].threaded) pthread_join(reader->columns[i].thread, NULL);
+}
+
+static FlowStatus check_all(const FlowReader *reader) {
+    const Column *first = &reader->columns[0];
+    for (int i = 0; i < reader->count; i++)
+        if (reader->columns[i].status.exit) return reader->columns[i].status;
+    for (int i = 1; i < reader->count; i++) {
+        const Column *column = &reader->columns[i];
+        if (column->records != first->records)
+            return flow_failure(FLOW_EXIT_data, "%s has %lld records, but %s has %lld",
+                                first->field->path, (long long)first->records,
+                                column->field->path, (long long)column->records);
+    }
+    return flow_ok;
+}
+
+static void idx_close(FlowReader *reader) {
+    for (int i = 0; reader && i < reader->count; i++) free(reader->columns[i].values);
+    free(reader);
+}
+
+static FlowStatus idx_open(const FlowField *fields, int count, FlowReader **out) {
+    FlowReader *reader =
+        calloc(1, sizeof *reader + sizeof *reader->columns * (size_t)count);
+    *out = NULL;
+    if (!reader)
+        return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", fields[0].path);
+    reader->count = count;
+    for (int i = 0; i < count; i++) reader->columns[i].field = &fields[i];
+    load_all(reader);
+    FlowStatus status = check_all(reader);
+    reader->records = reader->columns[0].records;
+    if (status.exit)
+        idx_close(reader);
+    else
+        *out = reader;
+    return status;
+}
+
+static int64_t idx_records(const FlowReader *reader) {
+    return reader->records;
+}
+
+static void idx_read(const FlowReader *reader, int64_t record, const void **values) {
+    for (int i = 0; i < reader->count; i++)
+        values[i] =
+            reader->columns[i].values + (size_t)record * reader->columns[i].record_size;
+}
+
+const FlowSource flow_source_idx = {
+    .name = "idx",
+    .open = idx_open,
+    .records = idx_records,
+    .read = idx_read,
+    .close = idx_close,
+};

@@ -1,0 +1,51 @@
+/* Stage: a pipeline at work: a source, an order, the compiled record function and the
+ * batches that it fills. A batch is a pure function of its number, whoever makes it and
+ * when; so training is the same, bit for bit, for any number of threads and workers.
+ *
+ * Batches are numbered through all epochs: number = epoch * stage_batches + position. They
+ * are made either by worker threads, ahead of time; or, with no workers, by the team that
+ * runs the steps: each thread makes its share of the next batch before it leaves the step.
+ */
+#ifndef FLOW_STAGE_H
+#define FLOW_STAGE_H
+
+#include "runtime/team.h"
+
+#include <stdatomic.h>
+
+enum { FIELD_LIMIT = 32 }; /* fields of a source, outputs of a pipeline */
+
+typedef struct Batch {
+    int64_t number;
+    int64_t records;
+    void *arrays[FIELD_LIMIT]; /* one an output */
+    atomic_llong failure;      /* of its first record that failed a check; see stage.c */
+} Batch;
+
+typedef struct Stage Stage;
+
+/* Opens the source. On failure *stage is NULL. */
+FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Stage **stage);
+void stage_close(Stage *stage);
+
+int64_t stage_records(const Stage *stage); /* in an epoch */
+int64_t stage_batches(const Stage *stage); /* in an epoch */
+
+/* Begins to make the batches first..end. A stage can be started again after stage_stop. */
+FlowStatus stage_start(Stage *stage, int64_t first, int64_t end, int workers, Team *team);
+void stage_stop(Stage *stage);
+
+/* Waits for the next batch. Fails when one of its records did not meet a check. */
+FlowStatus stage_take(Stage *stage, const Batch **batch);
+
+/* Called by all threads of the team while they hold a batch: makes the next one, when there
+ * are no workers to do so. */
+void stage_fill_next(Stage *stage, int thread, int threads);
+
+/* Gives the batch back. */
+void stage_release(Stage *stage);
+
+/* How long the step's first thread has waited for batches or made them, in nanoseconds. */
+int64_t stage_input_time(const Stage *stage);
+
+#endif

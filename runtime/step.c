@@ -1,0 +1,37 @@
+/* Step: one parallel region, in which every thread runs the whole function for its shares.
+ */
+#include "runtime/step.h"
+
+typedef struct Step {
+    const FlowFunction *function;
+    FlowFrame frame;
+    Stage *stage;
+} Step;
+
+static void run_step(void *argument, int thread, int threads) {
+    const Step *step = argument;
+    step->function->run(&step->frame, thread, threads);
+    if (step->stage) stage_fill_next(step->stage, thread, threads);
+}
+
+static void run(const Call *call, char *memory, int64_t batch, Stage *stage, Team *team) {
+    FlowBarrier barrier = {0};
+    Step step = {
+        .function = call->function,
+        .frame = {.memory = memory,
+                  .inputs = call->inputs,
+                  .batch = batch,
+                  .barrier = &barrier},
+        .stage = stage,
+    };
+    team_run(team, run_step, &step);
+}
+
+void step_run_alone(const Call *call, char *memory, int64_t batch, Team *team) {
+    run(call, memory, batch, NULL, team);
+}
+
+void step_run(Call *call, char *memory, const Batch *batch, Stage *stage, Team *team) {
+    call_bind(call, (const void *const *)batch->arrays, batch->records);
+    run(call, memory, batch->records, stage, team);
+}

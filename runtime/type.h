@@ -1,0 +1,21 @@
+/* Types: element names and single numbers of any element type. */
+#ifndef FLOW_TYPE_H
+#define FLOW_TYPE_H
+
+#include "runtime/flow.h"
+
+typedef struct TypeText {
+    char text[256];
+} TypeText;
+
+/* "f32[28, 28]"; of a scalar "f32". */
+TypeText type_text(const FlowType *type);
+bool types_equal(const FlowType *a, const FlowType *b);
+
+double number_read(FlowElement element, const void *bytes);
+
+/* Stores the number, rounded to a floating-point element. False when an integer element
+ * cannot hold it. */
+bool number_write(FlowElement element, double number, void *bytes);
+
+#endif

@@ -1,0 +1,263 @@
+"""Measures rows.py's rows in interleaved rounds; prints a table and writes BUILD/bench.json."""
+
+import datetime
+import json
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+import flowc_program
+import torch_peer
+from rows import ROWS
+
+ROUNDS = 5
+LOSS_TOLERANCE = 0.10
+ACCURACY_NEEDED = 0.97
+
+
+class Session:
+    """What the rows need while they measure: where to build, and the peers' processes."""
+
+    def __init__(self, build):
+        self.repository = pathlib.Path(__file__).resolve().parents[2]
+        self.build = self.repository / build
+        self.scratch = self.build / "bench"
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        self.round = 0
+        self.workers = torch_peer.Workers(self.scratch)
+        self.tuning = torch_peer.Tuning(self.scratch / "tuning.json", self.workers)
+
+    def next_round(self, number):
+        """Every round has fresh processes."""
+        self.workers.stop()
+        self.round = number
+
+
+# ---- Calibration ----
+
+
+def build_calibration(session):
+    program = session.scratch / "calibrate"
+    source = pathlib.Path(__file__).with_name("calibrate.c")
+    flags = ["-O3", "-march=native", "-std=gnu11", "-pthread"]
+    subprocess.run(["gcc", *flags, source, "-o", program], check=True)
+    return program
+
+
+def calibrate(program, when):
+    rates = json.loads(subprocess.run([program], check=True, capture_output=True).stdout)
+    print(
+        f"calibration {when}: {rates['fma_gflops_one']:.0f} GFLOP/s fp32 on one core, "
+        f"{rates['fma_gflops_all']:.0f} on {rates['cores']}; GB/s copy "
+        f"{rates['copy_gbs_one']:.0f} and {rates['copy_gbs_all']:.0f}, triad "
+        f"{rates['triad_gbs_one']:.0f} and {rates['triad_gbs_all']:.0f}",
+        flush=True,
+    )
+    return rates
+
+
+def highest(before, after):
+    """The machine's peak is the better of two tries: what it lost to neighbours is no limit."""
+    return {name: max(before[name], after[name]) for name in before}
+
+
+# ---- Selecting rows ----
+
+
+def is_wanted(row, pattern):
+    """`digits-b64` means digits-step-b64-sgd too: the pattern's words, in that order."""
+    words = iter(row.name.split("-"))
+    return all(word in words for word in pattern.split("-"))
+
+
+def select(patterns):
+    if not patterns:
+        return ROWS
+    unknown = [p for p in patterns if not any(is_wanted(row, p) for row in ROWS)]
+    if unknown:
+        names = "\n  ".join(row.name for row in ROWS)
+        sys.exit(f"no row is called {', '.join(unknown)}; there are:\n  {names}")
+    return [row for row in ROWS if any(is_wanted(row, p) for p in patterns)]
+
+
+# ---- Measuring ----
+
+
+def measure_round(session, row, samples):
+    for name, contender in row.contenders().items():
+        if session.round >= contender.rounds:
+            continue
+        measurement = contender.measure(session)
+        samples.setdefault(name, []).append(measurement)
+        print(f"  {row.name:24} {name:30} {measurement.value:12.0f} {row.unit}", flush=True)
+
+
+def measure(session, rows):
+    samples = {row.name: {} for row in rows}
+    for row in rows:
+        for contender in row.contenders().values():
+            contender.prepare(session)
+    for number in range(ROUNDS):
+        session.next_round(number)
+        print(f"round {number + 1} of {ROUNDS}", flush=True)
+        for row in rows:
+            measure_round(session, row, samples[row.name])
+    session.workers.stop()
+    return samples
+
+
+# ---- Judging ----
+
+
+def median_of(measurements, name):
+    values = [m.checks[name] for m in measurements if name in m.checks]
+    return statistics.median(values) if values else None
+
+
+def disagreements(samples):
+    """Whether all learned the same: losses beside flowc's, accuracy by itself."""
+    found = []
+    flowc_loss = median_of(samples["flowc"], "loss")
+    for name, measurements in samples.items():
+        loss = median_of(measurements, "loss")
+        accuracy = median_of(measurements, "accuracy")
+        if loss is not None and abs(loss - flowc_loss) > LOSS_TOLERANCE * loss:
+            found.append(f"{name}: loss {loss:.4f}, flowc's {flowc_loss:.4f}")
+        if accuracy is not None and accuracy < ACCURACY_NEEDED:
+            found.append(f"{name}: accuracy {accuracy:.4f}")
+    return found
+
+
+def summary(measurements):
+    """Where the single measurements have notes (other figures), their medians."""
+    values = [m.value for m in measurements]
+    names = sorted({name for m in measurements for name in m.checks})
+    return {
+        "median": statistics.median(values),
+        "range": [min(values), max(values)],
+        "measurements": len(values),
+        "checks": {name: median_of(measurements, name) for name in names},
+    }
+
+
+def best_of(values, higher_is_better):
+    return (max if higher_is_better else min)(values, key=values.get)
+
+
+def result(row, samples, calibration):
+    summaries = {name: summary(measurements) for name, measurements in samples.items()}
+    flowc = summaries["flowc"]["median"]
+    peers = {name: s["median"] for name, s in summaries.items() if name != "flowc"}
+    best = best_of(peers, row.higher_is_better)
+    limit = row.limit(calibration)
+    gain = lambda mine, other: mine / other if row.higher_is_better else other / mine
+    return {
+        "row": row.name,
+        "unit": row.unit,
+        "higher_is_better": row.higher_is_better,
+        "flowc": flowc,
+        "peers": peers,
+        "best_peer": best,
+        "ratio": gain(flowc, peers[best]),
+        "limit": limit,
+        "percent_of_limit": 100 * gain(flowc, limit),
+        "what": row.what,
+        "limit_is": row.limit_is,
+        "range": {name: s["range"] for name, s in summaries.items()},
+        "measurements": {name: s["measurements"] for name, s in summaries.items()},
+        "checks": {name: s["checks"] for name, s in summaries.items()},
+        "disagreements": disagreements(samples),
+        "settings": {name: c.settings() for name, c in row.contenders().items()},
+    }
+
+
+# ---- Reporting ----
+
+
+def cpu_name():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def versions(session):
+    return {
+        "flowc": flowc_program.version(session),
+        **torch_peer.versions(),
+        "gcc": subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True).stdout.strip(),
+        "kernel": platform.release(),
+    }
+
+
+def merge(path, results):
+    """Rows that were not measured this time stay as they were."""
+    kept = json.loads(path.read_text()) if path.exists() else []
+    measured = {r["row"] for r in results}
+    order = {row.name: i for i, row in enumerate(ROWS)}
+    merged = [r for r in kept if r["row"] not in measured] + results
+    merged.sort(key=lambda r: order.get(r["row"], len(order)))
+    whole = json.dumps(merged, indent=2, ensure_ascii=False) + "\n"
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text(whole)
+    unfinished.replace(path)
+
+
+TABLE = "{:22} {:10} {:>9} {:>21}  {:27} {:>9} {:>7} {:>10} {:>6}"
+
+
+def print_table(results):
+    print()
+    print(TABLE.format("row", "unit", "flowc", "[min-max]", "best peer", "value", "ratio", "limit", "%"))
+    for r in results:
+        low, high = r["range"]["flowc"]
+        print(
+            TABLE.format(
+                r["row"], r["unit"], f"{r['flowc']:.0f}", f"[{low:.0f}-{high:.0f}]", r["best_peer"],
+                f"{r['peers'][r['best_peer']]:.0f}", f"{r['ratio']:.2f}x", f"{r['limit']:.0f}",
+                f"{r['percent_of_limit']:.1f}",
+            )
+        )
+    for r in results:
+        print_details(r)
+
+
+def print_details(r):
+    print(f"\n{r['row']}: {r['what']}; the limit: {r['limit_is']}")
+    for name, value in {"flowc": r["flowc"], **r["peers"]}.items():
+        low, high = r["range"][name]
+        checks = ", ".join(f"{key} {number:.4g}" for key, number in r["checks"][name].items())
+        times = r["measurements"][name]
+        print(f"  {name:27} {value:9.0f} [{low:.0f}-{high:.0f}] of {times}; {checks}; {r['settings'][name]}")
+    for text in r["disagreements"]:
+        print(f"  DISAGREES: {text}")
+
+
+def main(build, patterns):
+    session = Session(build)
+    rows = select([p for p in patterns.split(",") if p])
+    program = build_calibration(session)
+    try:
+        before = calibrate(program, "before")
+        samples = measure(session, rows)
+        after = calibrate(program, "after")
+    finally:
+        session.workers.stop()
+    calibration = highest(before, after)
+    common = {
+        "versions": versions(session),
+        "calibration": {"before": before, "after": after},
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "cpu": cpu_name(),
+    }
+    results = [result(row, samples[row.name], calibration) | common for row in rows]
+    merge(session.build / "bench.json", results)
+    print_table(results)
+    print(f"\nwritten: {session.build / 'bench.json'}")
+    return 1 if any(r["disagreements"] for r in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,161 @@
+/* Calibrate: what this machine reaches now, as one line of JSON: fp32 multiply-adds per second
+ * from registers with the widest vectors, and memory bandwidth, on one core and on all. Each
+ * figure is the best of several repeats. Bytes count as read + written by the program. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#if defined __AVX512F__
+enum { VECTOR_BYTES = 64 };
+#elif defined __AVX__
+enum { VECTOR_BYTES = 32 };
+#else
+enum { VECTOR_BYTES = 16 };
+#endif
+typedef float Vector __attribute__((vector_size(VECTOR_BYTES)));
+
+/* Enough chains to hide the latency of two units; with two constants they fit 16 registers. */
+#define EACH_CHAIN(DO) DO(a) DO(b) DO(c) DO(d) DO(e) DO(f) DO(g) DO(h) DO(i) DO(j) DO(k) DO(l)
+enum { CHAINS = 12, LANES = VECTOR_BYTES / sizeof(float) };
+enum { TURNS = 10000000, REPEATS = 7, CORE_LIMIT = 1024 };
+enum { ARRAY_FLOATS = 32 << 20 };
+
+typedef struct Worker {
+    pthread_t thread;
+    int cpu;
+    pthread_barrier_t *start;
+    double (*work)(struct Worker *worker); /* returns flops or bytes */
+    float *a, *b, *c;                      /* this worker's part of the arrays */
+    size_t count;
+    double done, begin, end;
+} Worker;
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double multiply_add(Worker *worker) {
+#define BEGIN(chain) Vector chain = factor * (++first);
+#define STEP(chain) chain = chain * factor + term;
+#define ADD(chain) sum += chain;
+    Vector factor = worker->a[0] * (Vector){0} + 0.999f, term = factor * 0.001f, sum = {0};
+    float first = 0;
+    EACH_CHAIN(BEGIN)
+    for (int turn = 0; turn < TURNS; turn++) {
+        EACH_CHAIN(STEP)
+    }
+    EACH_CHAIN(ADD)
+    worker->a[0] = sum[0];
+    return 2.0 * TURNS * CHAINS * LANES;
+}
+
+static double copy(Worker *worker) {
+    float *restrict a = worker->a;
+    const float *restrict b = worker->b;
+    for (size_t i = 0; i < worker->count; i++) a[i] = b[i];
+    return 2.0 * sizeof(float) * (double)worker->count;
+}
+
+static double triad(Worker *worker) {
+    float *restrict a = worker->a;
+    const float *restrict b = worker->b, *restrict c = worker->c;
+    for (size_t i = 0; i < worker->count; i++) a[i] = b[i] + 3 * c[i];
+    return 3.0 * sizeof(float) * (double)worker->count;
+}
+
+static void *run(void *argument) {
+    Worker *worker = argument;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(worker->cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    pthread_barrier_wait(worker->start);
+    worker->begin = seconds();
+    worker->done = worker->work(worker);
+    worker->end = seconds();
+    return NULL;
+}
+
+/* Work per second of all workers together, from the first that began to the last that ended. */
+static double rate_once(Worker *workers, int count) {
+    pthread_barrier_t start;
+    pthread_barrier_init(&start, NULL, (unsigned)count);
+    for (int i = 0; i < count; i++) {
+        workers[i].start = &start;
+        if (pthread_create(&workers[i].thread, NULL, run, &workers[i])) exit(3);
+    }
+    double done = 0, begin = 1e300, end = 0;
+    for (int i = 0; i < count; i++) {
+        pthread_join(workers[i].thread, NULL);
+        done += workers[i].done;
+        if (workers[i].begin < begin) begin = workers[i].begin;
+        if (workers[i].end > end) end = workers[i].end;
+    }
+    pthread_barrier_destroy(&start);
+    return done / (end - begin);
+}
+
+static double best_rate(Worker *workers, int count, double (*work)(Worker *)) {
+    double best = 0;
+    for (int i = 0; i < count; i++) workers[i].work = work;
+    for (int repeat = 0; repeat < REPEATS; repeat++) {
+        double rate = rate_once(workers, count);
+        if (rate > best) best = rate;
+    }
+    return best / 1e9;
+}
+
+static int usable_cpus(Worker *workers) {
+    cpu_set_t set;
+    int count = 0;
+    if (sched_getaffinity(0, sizeof set, &set)) return 0;
+    for (int cpu = 0; cpu < CORE_LIMIT && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &set)) workers[count++].cpu = cpu;
+    return count;
+}
+
+static float *filled_array(void) {
+    float *array = aligned_alloc(64, ARRAY_FLOATS * sizeof(float));
+    if (!array) exit(3);
+    for (size_t i = 0; i < ARRAY_FLOATS; i++) array[i] = (float)i;
+    return array;
+}
+
+static void share(Worker *workers, int count, float *a, float *b, float *c) {
+    size_t part = ARRAY_FLOATS / (size_t)count / LANES * LANES;
+    for (int i = 0; i < count; i++) {
+        size_t first = part * (size_t)i;
+        workers[i].a = a + first;
+        workers[i].b = b + first;
+        workers[i].c = c + first;
+        workers[i].count = part;
+    }
+}
+
+static void print_rates(Worker *workers, int count, const char *cores) {
+    printf("\"fma_gflops_%s\": %.1f, ", cores, best_rate(workers, count, multiply_add));
+    printf("\"copy_gbs_%s\": %.1f, ", cores, best_rate(workers, count, copy));
+    printf("\"triad_gbs_%s\": %.1f, ", cores, best_rate(workers, count, triad));
+}
+
+int main(void) {
+    static Worker workers[CORE_LIMIT];
+    int count = usable_cpus(workers);
+    if (!count) return 3;
+    float *a = filled_array(), *b = filled_array(), *c = filled_array();
+    printf("{");
+    share(workers, 1, a, b, c);
+    print_rates(workers, 1, "one");
+    share(workers, count, a, b, c);
+    print_rates(workers, count, "all");
+    printf("\"cores\": %d, \"vector_bits\": %d}\n", count, VECTOR_BYTES * 8);
+    free(a);
+    free(b);
+    free(c);
+    return 0;
+}

@@ -1,0 +1,25 @@
+"""What a contender (flowc or a peer) of a row is, and what one measurement of it gives."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    value: float  # in the row's unit
+    checks: dict  # `loss` and `accuracy` are judged; the rest is reported
+
+
+class Contender:
+    """Measured once in each of the first `rounds` rounds."""
+
+    rounds = 1000
+
+    def prepare(self, session):
+        """Builds, tunes; before the first round."""
+
+    def measure(self, session):
+        raise NotImplementedError
+
+    def settings(self):
+        """What was chosen, for the report."""
+        return {}

@@ -1,0 +1,61 @@
+/* Codegen: every *.graph named on the command line, compiled and run with random numbers, for a
+ * whole batch, one record less, and one record. Gradients are taken first. */
+#include "compiler/graph/graph.h"
+#include "compiler/passes/pass.h"
+#include "tests/codegen/compiled.h"
+
+#include <stdlib.h>
+
+static uint32_t random_bits(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+static double random_value(Element element, uint64_t *state) {
+    uint32_t bits = random_bits(state);
+    switch (element_info[element].class) {
+    case CLASS_boolean: return bits >> 8 & 1;
+    case CLASS_integer: return bits >> 8 & 7;
+    default: return (double)bits / 2147483648.0 * 2 - 1 + 1.0 / 1024;
+    }
+}
+
+static const double *const *random_values(Arena *arena, const Graph *graph) {
+    const double **values = arena_new_array(arena, const double *, graph->nodes.count + 1);
+    uint64_t state = 1;
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        const Node *node = graph_node(graph, id);
+        if (node->op != OP_input && node->op != OP_weight) continue;
+        int64_t count = type_size_bound(&node->type) / element_info[node->type.element].size;
+        double *numbers = arena_new_array(arena, double, count);
+        for (int64_t i = 0; i < count; i++) numbers[i] = random_value(node->type.element, &state);
+        values[id] = numbers;
+    }
+    return values;
+}
+
+static bool check_file(const char *path) {
+    Arena *arena = arena_new();
+    const char *problem;
+    Source *source = source_read(arena, path, &problem);
+    Diagnostics *diagnostics = diagnostics_new(arena);
+    Graph *graph = source ? graph_parse(arena, source, diagnostics) : NULL;
+    if (graph) graph = differentiate(arena, graph, diagnostics);
+    diagnostics_print(diagnostics, stdout, false);
+    bool passed = graph != NULL;
+    int64_t batch = graph && graph->batch ? dim_bound(graph->batch) : 1;
+    const double *const *values = graph ? random_values(arena, graph) : NULL;
+    if (passed) passed = compiled_agrees(graph, values, batch);
+    if (passed && batch > 1) passed = compiled_agrees(graph, values, batch - 1);
+    if (passed && batch > 2) passed = compiled_agrees(graph, values, 1);
+    if (!passed) printf("FAILED %s\n", path);
+    arena_free(arena);
+    return passed;
+}
+
+int main(int argc, char **argv) {
+    int failed = 0;
+    for (int i = 1; i < argc; i++) failed += !check_file(argv[i]);
+    printf("codegen: %d passed, %d failed\n", argc - 1 - failed, failed);
+    return failed != 0;
+}

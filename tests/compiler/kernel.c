@@ -1,0 +1,98 @@
+/* kernel.h: the random generator against its published vectors, the f32 functions against the
+ * C library in double at every 1009th float and at the special values. */
+#include "compiler/ops/kernel.h"
+
+#include <stdio.h>
+
+static int passed, failed;
+
+static void expect(int holds, const char *what, double a, double b, double y, double wanted) {
+    if (holds) passed++;
+    else if (failed++ < 10) printf("%s(%a, %a) = %a, not %a\n", what, a, b, y, wanted);
+}
+
+/* Random123's kat_vectors, philox4x32 with 10 rounds: counter, key, result. */
+static const uint32_t vectors[][10] = {
+    {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+    {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+    {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+     0x94fdcceb, 0x5001e420, 0x24126ea1},
+};
+
+static void check_generator(void) {
+    for (int i = 0; i < 3; i++) {
+        const uint32_t *v = vectors[i];
+        FlowBlock y = flow_philox((FlowBlock){{v[0], v[1], v[2], v[3]}}, v[4], v[5]);
+        for (int j = 0; j < 4; j++)
+            expect(y.words[j] == v[6 + j], "philox", i, j, y.words[j], v[6 + j]);
+    }
+}
+
+/* The moments of 2^20 numbers, each within 5 deviations. */
+static void check_moments(void) {
+    double uniform = 0, normal = 0, square = 0, n = 1 << 20;
+    for (int64_t i = 0; i < 1 << 20; i++) {
+        double z = random_normal(42, 7, i);
+        uniform += random_uniform(42, 7, i) / n;
+        normal += z / n;
+        square += z * z / n;
+    }
+    expect(fabs(uniform - 0.5) < 0.0015, "mean of uniform", 0, 0, uniform, 0.5);
+    expect(fabs(normal) < 0.005, "mean of normal", 0, 0, normal, 0);
+    expect(fabs(square - 1) < 0.007, "variance of normal", 0, 0, square, 1);
+}
+
+/* Units in the last place of a float near the wanted value. */
+static double ulps(float y, double wanted) {
+    float nearest = (float)wanted;
+    int exponent;
+    if (nearest != nearest || y != y) return (nearest != nearest) == (y != y) ? 0 : 1e9;
+    if (y == nearest) return (flow_bits_f32(y) ^ flow_bits_f32(nearest)) >> 31 ? 1e9 : 0;
+    if (__builtin_isinf(y) || __builtin_isinf(nearest)) return fabs(wanted) > 0x1.fffffdp127 ? 1 : 1e9;
+    __builtin_frexp(wanted, &exponent);
+    return fabs(y - wanted) / __builtin_ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
+}
+
+static void check_functions(float x) {
+    double a = x;
+    expect(ulps(exp(x), exp(a)) <= 1.1, "exp", a, 0, exp(x), exp(a));
+    expect(ulps(log(x), log(a)) <= 0.9, "log", a, 0, log(x), log(a));
+    expect(ulps(tanh(x), tanh(a)) <= 1.5, "tanh", a, 0, tanh(x), tanh(a));
+}
+
+static void check_pow(float a, float b) {
+    float y = pow(a, b);
+    double wanted = pow((double)a, (double)b);
+    expect(ulps(y, wanted) <= 0.6, "pow", a, b, y, wanted);
+}
+
+static void check_special(void) {
+    const float inf = __builtin_inff(), nan = __builtin_nanf("");
+    const float values[] = {0,    -0.0f, 1,      -1,     2,         -2,         0.5f, -0.5f,
+                            3,    -3,    1e38f,  -1e38f, 16777216,  -16777215,  inf,  -inf,
+                            nan,  1e-40f, -1e-40f, 1.5f, 88.72284f, -103.97208f, 1e-45f};
+    const int count = sizeof values / sizeof *values;
+    for (int i = 0; i < count; i++) {
+        check_functions(values[i]);
+        for (int j = 0; j < count; j++) check_pow(values[i], values[j]);
+    }
+    expect(max(nan, 1.0f) != max(nan, 1.0f), "max", nan, 1, max(nan, 1.0f), nan);
+    expect(max(1.0f, nan) == 1, "max", 1, nan, max(1.0f, nan), 1);
+    expect(min((uint8_t)200, (uint8_t)100) == 100, "min", 200, 100, 0, 100);
+    expect(max((int64_t)1 << 40, 3) == (int64_t)1 << 40, "max", 0, 3, 0, 0);
+}
+
+int main(void) {
+    check_generator();
+    check_moments();
+    check_special();
+    for (uint64_t bits = 0; bits < 1ull << 32; bits += 1009)
+        check_functions(flow_float_of_bits((uint32_t)bits));
+    for (int64_t i = 0; i < 1 << 20; i++)
+        check_pow(random_uniform(1, 2, i) * 8 - 4 * (float)(i % 2),
+                  i % 2 ? (float)(i % 41 - 20) : random_uniform(1, 3, i) * 20 - 10);
+    printf("kernel: %d passed", passed);
+    if (failed) printf(", %d FAILED", failed);
+    printf("\n");
+    return failed != 0;
+}

@@ -1,0 +1,461 @@
+/* Every op of ops.def, over many shapes, without naming one: the evaluator against the formula, the
+ * gradient against finite differences, the text against itself, and generated code against the
+ * evaluator. Then the gradients of whole graphs, those of tests/passes/.
+ *
+ * A new elementwise op or reduction is tested as soon as it has its entry; its `domain` says
+ * where its operands lie. */
+#include "compiler/graph/build.h"
+#include "compiler/passes/pass.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef FLOWC_CODEGEN
+/* Compiles the graph, runs it and compares every result with the evaluator's. values: one array a
+ * node, set for inputs and weights. */
+bool compiled_agrees(const Graph *graph, const double *const *values, int64_t batch);
+#endif
+
+enum { BATCH = 4, SIZE_BATCH = -1, CASE_RANK = 3 };
+
+/* Sizes of one operand; SIZE_BATCH stands for the batch. */
+typedef struct Sizes {
+    int rank;
+    int sizes[CASE_RANK];
+} Sizes;
+
+/* One node to test. */
+typedef struct Case {
+    Op op;
+    Element element;
+    Sizes operands[ARITY_LIMIT];
+    uint32_t axes;
+    Sizes declared; /* of the result, for ops that declare it */
+} Case;
+
+typedef struct Tally {
+    const char *name;
+    int passed, failed;
+} Tally;
+
+static Tally tally;
+
+static void expect(bool holds, const char *what, const Graph *graph) {
+    if (holds) {
+        tally.passed++;
+        return;
+    }
+    tally.failed++;
+    Text text = text_new(graph->arena);
+    graph_print(graph, &text);
+    printf("%s: %s\n%s", tally.name, what, text_string(&text));
+}
+
+/* ---- Operands ----------------------------------------------------------------------------- */
+
+static uint64_t random_state;
+
+/* Uniform in [0, 1): Marsaglia's xorshift64. */
+static double random_unit(void) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (double)(random_state >> 11) * 0x1p-53;
+}
+
+static double random_in(const char *domain, int which, int64_t index, int64_t count) {
+    double unit = random_unit();
+    if (!strcmp(domain, "positive")) return 0.5 + 2 * unit;
+    if (!strcmp(domain, "nonzero")) return (unit < 0.5 ? -1 : 1) * (0.5 + 2 * random_unit());
+    if (strcmp(domain, "apart")) return 4 * unit - 2;
+    /* No two of one operand are equal, nor one of this and one of another. */
+    int64_t place = (index * 7919 + 5) % count;
+    return (double)place * 0.25 - (double)count / 8 + 0.0625 * which;
+}
+
+static double fit_element(Element element, double value) {
+    if (element == TYPE_bool) return value > 0;
+    return element_round(element, element_info[element].class == CLASS_integer ? 3 * value : value);
+}
+
+static int64_t symbol_value(Dim symbol, const void *context) {
+    return dim_is_batch(symbol) ? *(const int64_t *)context : dim_bound(symbol);
+}
+
+static int64_t element_count(const Type *type) {
+    int64_t count = 1, batch = BATCH;
+    for (int i = 0; i < type->rank; i++) count *= dim_evaluate(type->dims[i], symbol_value, &batch);
+    return count;
+}
+
+/* Random values for the inputs and weights of a graph. */
+static double **random_values(const Graph *graph, const char *domain) {
+    double **values = arena_new_array(graph->arena, double *, graph->nodes.count);
+    int which = 0;
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        const Node *node = graph_node(graph, id);
+        if (node->op != OP_input && node->op != OP_weight) continue;
+        int64_t count = element_count(&node->type);
+        values[id] = arena_new_array(graph->arena, double, count);
+        for (int64_t i = 0; i < count; i++)
+            values[id][i] =
+                fit_element(node->type.element, random_in(domain, which, i, count));
+        which++;
+    }
+    return values;
+}
+
+/* The given values by name, for another graph with the same leaves. */
+static const double *const *values_for(const Graph *graph, const Graph *from,
+                                       double *const *values) {
+    const double **found = arena_new_array(graph->arena, const double *, graph->nodes.count);
+    for (NodeId id = 0; id < graph->nodes.count; id++)
+        for (NodeId old = 0; old < from->nodes.count; old++) {
+            const Node *a = graph_node(graph, id), *b = graph_node(from, old);
+            if (values[old] && a->op == b->op && !strcmp(a->name, b->name))
+                found[id] = values[old];
+        }
+    return found;
+}
+
+/* ---- Graphs ------------------------------------------------------------------------------- */
+
+static Type sizes_type(Graph *graph, Element element, const Sizes *sizes) {
+    Type type = {.element = element, .rank = sizes->rank};
+    for (int i = 0; i < sizes->rank; i++)
+        type.dims[i] = sizes->sizes[i] == SIZE_BATCH
+                           ? graph->batch
+                           : dim_constant(graph->dimensions, sizes->sizes[i]);
+    return type;
+}
+
+static NodeId add_leaf(Graph *graph, Op op, const char *name, Type type) {
+    Problem problem;
+    return graph_add(graph, (Node){.op = op, .name = name, .type = type}, &problem);
+}
+
+/* The operand types an op takes at a case's element type. */
+static Element operand_element(const Case *given, int i) {
+    if (op_info[given->op].takes == TAKES_boolean) return TYPE_bool;
+    return given->op == OP_select && i == 0 ? TYPE_bool : given->element;
+}
+
+/* The case's node over weights a, b and c. NODE_NONE when the op does not take such operands. */
+static NodeId add_case(Graph *graph, const Case *given) {
+    static const char *const names[] = {"a", "b", "c"};
+    Node node = {.op = given->op, .axes = given->axes, .stream = 3, .name = "field",
+                 .low = INT32_MIN, .high = INT32_MAX};
+    Problem problem;
+    for (int i = 0; i < op_info[given->op].arity; i++)
+        node.inputs[i] =
+            add_leaf(graph, OP_weight, names[i],
+                     sizes_type(graph, operand_element(given, i), &given->operands[i]));
+    node.type = sizes_type(graph, given->element, &given->declared);
+    if (given->op == OP_cast) node.type = sizes_type(graph, TYPE_f64, &given->operands[0]);
+    return graph_add(graph, node, &problem);
+}
+
+static Graph *case_graph(Arena *arena, const Case *given) {
+    Graph *graph = graph_new(arena, dimensions_new(arena), "case");
+    graph->batch = dim_symbol(graph->dimensions, "B", 64, true);
+    NodeId y = add_case(graph, given);
+    if (y == NODE_NONE) return NULL;
+    graph_output(graph, OUTPUT_result, "y", y, NODE_NONE);
+    return graph;
+}
+
+/* loss = sum(y * weights of its own), and the gradient by every operand. */
+static Graph *gradient_graph(Arena *arena, const Case *given) {
+    Graph *graph = graph_new(arena, dimensions_new(arena), "gradient");
+    graph->batch = dim_symbol(graph->dimensions, "B", 64, true);
+    NodeId y = add_case(graph, given);
+    if (y == NODE_NONE) return NULL;
+    Type type = graph_node(graph, y)->type;
+    if (element_info[type.element].class != CLASS_floating) return NULL;
+    NodeId scales = add_leaf(graph, OP_input, "scales", type);
+    NodeId scaled = graph_make(graph, OP_multiply, y, scales, 0, (Range){0});
+    NodeId sum = graph_reduce(graph, OP_sum, scaled, (1u << type.rank) - 1, (Range){0});
+    NodeId loss = graph_declared(graph, OP_reshape, sum, type_scalar(type.element), (Range){0});
+    graph_output(graph, OUTPUT_result, "loss", loss, NODE_NONE);
+    for (NodeId id = 0; id < loss; id++)
+        if (graph_node(graph, id)->op == OP_weight &&
+            graph_node(graph, id)->type.element == TYPE_f64)
+            graph_output(graph, OUTPUT_result, "gradient",
+                         graph_make(graph, OP_gradient, loss, id, 0, (Range){0}), NODE_NONE);
+    return graph;
+}
+
+/* ---- Checks ------------------------------------------------------------------------------- */
+
+static void check_text(const Graph *graph) {
+    Text first = text_new(graph->arena), second = text_new(graph->arena);
+    Diagnostics *problems = diagnostics_new(graph->arena);
+    graph_print(graph, &first);
+    const Source *source =
+        source_from_text(graph->arena, "case.graph", text_string(&first), first.size);
+    Graph *read = graph_parse(graph->arena, source, problems);
+    diagnostics_print(problems, stdout, false);
+    if (read) graph_print(read, &second);
+    expect(read && !strcmp(text_string(&first), text_string(&second)),
+           "the text reads back differently", graph);
+}
+
+/* The element of an operand that the result's element uses, found by walking all coordinates. */
+static int64_t operand_place(const Sizes *operand, const Sizes *result, int64_t index) {
+    int64_t coordinates[CASE_RANK], place = 0;
+    for (int i = result->rank - 1; i >= 0; i--) {
+        int64_t size = result->sizes[i] == SIZE_BATCH ? BATCH : result->sizes[i];
+        coordinates[i] = index % size;
+        index /= size;
+    }
+    for (int i = 0; i < operand->rank; i++) {
+        int64_t size = operand->sizes[i] == SIZE_BATCH ? BATCH : operand->sizes[i];
+        int64_t coordinate = coordinates[i + result->rank - operand->rank];
+        place = place * size + (size == 1 ? 0 : coordinate);
+    }
+    return place;
+}
+
+static Sizes widest(const Case *given) {
+    Sizes result = given->operands[0];
+    for (int i = 1; i < op_info[given->op].arity; i++) {
+        const Sizes *other = &given->operands[i];
+        Sizes longer = result.rank > other->rank ? result : *other;
+        const Sizes *shorter = result.rank > other->rank ? other : &result;
+        int missing = longer.rank - shorter->rank;
+        for (int j = 0; j < shorter->rank; j++)
+            if (longer.sizes[j + missing] == 1) longer.sizes[j + missing] = shorter->sizes[j];
+        result = longer;
+    }
+    return result;
+}
+
+static bool equal_values(double a, double b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* The evaluator against the formula. */
+static void check_forward(const Case *given, const Graph *graph, double *const *values) {
+    Evaluation evaluation =
+        graph_evaluate(graph->arena, graph, (const double *const *)values, BATCH, false);
+    const Output *output = &graph->outputs.items[0];
+    Element element = graph_node(graph, output->value)->type.element;
+    Sizes result = widest(given);
+    bool equal = true;
+    for (int64_t i = 0; i < evaluation.counts[output->value]; i++) {
+        double operands[ARITY_LIMIT] = {0};
+        for (int j = 0; j < op_info[given->op].arity; j++)
+            operands[j] = values[j][operand_place(&given->operands[j], &result, i)];
+        Scalars scalars = {.a = operands[0], .b = operands[1], .c = operands[2]};
+        double direct = element_round(element, formula_evaluate(given->op, &scalars));
+        equal &= equal_values(direct, evaluation.values[output->value][i]);
+    }
+    expect(equal, "the evaluator and the formula differ", graph);
+}
+
+static double loss_of(const Graph *graph, const double *const *values) {
+    Arena *arena = arena_new();
+    Evaluation evaluation = graph_evaluate(arena, graph, values, BATCH, true);
+    double loss = evaluation.values[graph->outputs.items[0].value][0];
+    arena_free(arena);
+    return loss;
+}
+
+static bool is_close(double a, double b) {
+    return fabs(a - b) <= 1e-5 + 1e-3 * fabs(b) || (isnan(a) && isnan(b));
+}
+
+/* The gradients in output order against the change of output 0 when one value changes. */
+static void check_gradients(const Graph *before, double **values) {
+    Diagnostics *problems = diagnostics_new(before->arena);
+    Graph *after = differentiate(before->arena, before, problems);
+    diagnostics_print(problems, stdout, false);
+    expect(after != NULL, "there is no gradient", before);
+    if (!after) return;
+    expect(!graph_verify(before->arena, after), "the gradient's graph is broken", after);
+    check_text(after);
+    const double *const *given = values_for(after, before, values);
+    Evaluation evaluation = graph_evaluate(before->arena, after, given, BATCH, true);
+    for (size_t i = 1; i < before->outputs.count; i++) {
+        const Node *gradient = graph_node(before, before->outputs.items[i].value);
+        if (gradient->op != OP_gradient) continue;
+        const double *found = evaluation.values[after->outputs.items[i].value];
+        double *at = values[gradient->inputs[1]];
+        bool close = true;
+        for (int64_t j = 0; j < element_count(&gradient->type); j++) {
+            double middle = at[j], step = 1e-6;
+            at[j] = middle + step;
+            double high = loss_of(after, given);
+            at[j] = middle - step;
+            double low = loss_of(after, given);
+            at[j] = middle;
+            close &= is_close(found[j], (high - low) / (2 * step));
+        }
+        expect(close, "the gradient and finite differences differ", before);
+    }
+}
+
+static void check_compiled(const Graph *graph, double *const *values) {
+#ifdef FLOWC_CODEGEN
+    expect(compiled_agrees(graph, (const double *const *)values, BATCH),
+           "generated code and the evaluator differ", graph);
+#else
+    (void)graph, (void)values;
+#endif
+}
+
+static void run_case(const Case *given) {
+    Arena *arena = arena_new();
+    const OpInfo *info = &op_info[given->op];
+    const char *domain = info->domain ? info->domain : "any";
+    Graph *graph = case_graph(arena, given);
+    if (graph) {
+        double **values = random_values(graph, domain);
+        check_text(graph);
+        if (info->class == LOOP_elementwise) check_forward(given, graph, values);
+        check_compiled(graph, values);
+    }
+    Case exact = *given;
+    exact.element = TYPE_f64;
+    Graph *gradient = given->element == TYPE_f64 ? gradient_graph(arena, &exact) : NULL;
+    bool smooth = info->gradient && strspn(info->gradient, "; ") < strlen(info->gradient);
+    if (gradient && smooth) check_gradients(gradient, random_values(gradient, domain));
+    arena_free(arena);
+}
+
+/* ---- Cases -------------------------------------------------------------------------------- */
+
+/* Operand shapes of elementwise ops; ops with fewer operands use the first ones. */
+static const Sizes elementwise_shapes[][ARITY_LIMIT] = {
+    {{0, {0}}, {0, {0}}, {0, {0}}},
+    {{1, {1}}, {1, {1}}, {1, {1}}},
+    {{1, {13}}, {1, {13}}, {1, {13}}},
+    {{1, {17}}, {0, {0}}, {1, {1}}},
+    {{0, {0}}, {1, {7}}, {0, {0}}},
+    {{2, {5, 3}}, {2, {5, 3}}, {2, {5, 3}}},
+    {{2, {5, 3}}, {1, {3}}, {2, {5, 1}}},
+    {{1, {3}}, {2, {5, 3}}, {0, {0}}},
+    {{2, {1, 3}}, {2, {5, 1}}, {2, {5, 3}}},
+    {{3, {2, 1, 7}}, {2, {3, 1}}, {1, {7}}},
+    {{2, {SIZE_BATCH, 3}}, {1, {3}}, {2, {SIZE_BATCH, 1}}},
+    {{1, {1}}, {2, {SIZE_BATCH, 1}}, {3, {2, 1, 3}}},
+};
+
+static const Sizes reduced_shapes[] = {
+    {0, {0}},    {1, {1}},       {1, {11}},          {2, {5, 3}},
+    {2, {1, 7}}, {3, {2, 3, 5}}, {3, {2, 1, SIZE_BATCH}}, {2, {SIZE_BATCH, 1}},
+};
+
+static const Sizes contracted_shapes[][2] = {
+    {{2, {1, 1}}, {2, {1, 1}}},
+    {{2, {3, 5}}, {2, {5, 7}}},
+    {{2, {1, 5}}, {2, {5, 1}}},
+    {{2, {SIZE_BATCH, 3}}, {2, {3, 2}}},
+    {{3, {2, 3, 5}}, {3, {2, 5, 4}}},
+    {{3, {2, 3, 5}}, {2, {5, 4}}},
+    {{3, {SIZE_BATCH, 3, 2}}, {2, {2, 5}}},
+};
+
+/* From and to, for reshape, broadcast and generators; what does not fit is left out. */
+static const Sizes moved_shapes[][2] = {
+    {{0, {0}}, {1, {1}}},
+    {{0, {0}}, {2, {2, 3}}},
+    {{1, {6}}, {2, {2, 3}}},
+    {{2, {2, 3}}, {1, {6}}},
+    {{2, {SIZE_BATCH, 6}}, {3, {SIZE_BATCH, 2, 3}}},
+    {{1, {3}}, {3, {2, 5, 3}}},
+    {{2, {5, 1}}, {3, {2, 5, 3}}},
+    {{2, {2, 1}}, {2, {2, SIZE_BATCH}}},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void run_elementwise(Case given) {
+    for (size_t i = 0; i < COUNT(elementwise_shapes); i++) {
+        memcpy(given.operands, elementwise_shapes[i], sizeof given.operands);
+        run_case(&given);
+    }
+}
+
+static void run_reductions(Case given) {
+    for (size_t i = 0; i < COUNT(reduced_shapes); i++)
+        for (uint32_t axes = 0; axes < 1u << reduced_shapes[i].rank; axes++) {
+            given.operands[0] = reduced_shapes[i];
+            given.axes = axes;
+            run_case(&given);
+        }
+}
+
+static void run_contractions(Case given) {
+    for (size_t i = 0; i < COUNT(contracted_shapes); i++) {
+        memcpy(given.operands, contracted_shapes[i], sizeof contracted_shapes[i]);
+        run_case(&given);
+    }
+}
+
+static void run_moves(Case given) {
+    for (size_t i = 0; i < COUNT(moved_shapes); i++) {
+        given.operands[0] = moved_shapes[i][0];
+        given.declared = moved_shapes[i][1];
+        if (op_info[given.op].class == LOOP_generate) given.operands[0].rank = 0;
+        run_case(&given);
+    }
+}
+
+static void run_class(Case given) {
+    switch (op_info[given.op].class) {
+    case LOOP_elementwise: run_elementwise(given); return;
+    case LOOP_reduce: run_reductions(given); return;
+    case LOOP_contract: run_contractions(given); return;
+    case LOOP_move:
+    case LOOP_generate: run_moves(given); return;
+    case LOOP_none: return;
+    }
+}
+
+static int finish(void) {
+    if (tally.failed) printf("%s: %d passed, %d FAILED\n", tally.name, tally.passed, tally.failed);
+    else if (tally.passed) printf("%s: %d passed\n", tally.name, tally.passed);
+    return tally.failed;
+}
+
+static int run_op(Op op) {
+    static const Element elements[] = {TYPE_f64, TYPE_f32, TYPE_i32};
+    tally = (Tally){.name = op_info[op].name};
+    random_state = 0x9e3779b97f4a7c15;
+    for (size_t i = 0; i < COUNT(elements); i++) run_class((Case){.op = op, .element = elements[i]});
+    return finish();
+}
+
+/* ---- Whole graphs ------------------------------------------------------------------------- */
+
+static int run_file(const char *path) {
+    Arena *arena = arena_new();
+    Diagnostics *problems = diagnostics_new(arena);
+    const char *problem = NULL;
+    const Source *source = source_read(arena, path, &problem);
+    Graph *graph = source ? graph_parse(arena, source, problems) : NULL;
+    diagnostics_print(problems, stdout, false);
+    tally = (Tally){.name = path, .failed = !graph};
+    random_state = 0x9e3779b97f4a7c15;
+    if (problem) printf("%s: %s\n", path, problem);
+    if (graph) check_gradients(graph, random_values(graph, "any"));
+    int failed = finish();
+    arena_free(arena);
+    return failed;
+}
+
+static const char *const whole_graphs[] = {
+    "tests/passes/product.graph",     "tests/passes/shared_loss.graph",
+    "tests/passes/independent.graph", "tests/passes/integers.graph",
+    "tests/passes/twice.graph",       "tests/passes/contraction.graph",
+    "tests/passes/mlp.graph",
+};
+
+int main(void) {
+    int failed = 0;
+    for (int op = 0; op < OP_COUNT; op++) failed += run_op((Op)op);
+    for (size_t i = 0; i < COUNT(whole_graphs); i++) failed += run_file(whole_graphs[i]);
+    return failed != 0;
+}

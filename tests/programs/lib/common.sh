@@ -1,0 +1,32 @@
+# Common: what the program tests share. Sourced; each test works in an empty folder of its own.
+set -euo pipefail
+root=$PWD
+data=$root/examples/data
+digits=$root/examples/digits.flow
+export FLOWC_PROGRESS=off
+
+folder=$TEST_DIR/$(basename "$0" .sh)
+rm -rf "$folder" && mkdir -p "$folder" && cd "$folder"
+
+fail() { echo "$*"; exit 1; }
+same() { cmp "$1" "$2" || fail "$1 and $2 differ"; }
+
+# expect CODE TEXT command…: it ends with that code and its standard error has that text.
+expect() {
+    local code=$1 text=$2 actual=0
+    shift 2
+    timeout 120 "$@" >stdout 2>stderr || actual=$?
+    [ "$actual" = "$code" ] || fail "exit $actual, not $code: $* ($(cat stderr))"
+    grep -qF -- "$text" stderr || fail "'$text' is not in: $(cat stderr)"
+}
+
+# A set of 2,000 images, so that a run takes a moment only.
+small_data() {
+    mkdir -p data
+    for name in train t10k; do
+        images=data/$name-images-idx3-ubyte labels=data/$name-labels-idx1-ubyte
+        { printf '\0\0\10\3\0\0\7\320\0\0\0\34\0\0\0\34'; gzip -dc "$root/examples/$images.gz" | tail -c +17 | head -c $((2000 * 784)) || true; } >$images
+        { printf '\0\0\10\1\0\0\7\320'; gzip -dc "$root/examples/$labels.gz" | tail -c +9 | head -c 2000 || true; } >$labels
+        gzip -nf $images $labels
+    done
+}

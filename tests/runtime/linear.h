@@ -1,0 +1,285 @@
+/* Linear: a program as the compiler would write it, small enough to write by hand. It
+ * learns four linear functions of 16 pixels by gradient descent with momentum; each thread
+ * owns some of the outputs, so the results are the same for any number of threads. */
+#ifndef FLOW_TEST_LINEAR_H
+#define FLOW_TEST_LINEAR_H
+
+#include "runtime/flow.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { INPUTS = 16, OUTPUTS = 4, BATCH = 32, TEST_BATCH = 50 };
+
+/* The plan: where everything lies in memory. */
+enum {
+    W = 0,           /* f32[4, 16] */
+    MOMENTUM = 256,  /* f32[4, 16] */
+    LOSSES = 512,    /* f32[4], of each output */
+    LOSS = 576,      /* f32 */
+    ACCURACY = 640,  /* f32 */
+    GUESSES = 704,   /* f32[50, 4] */
+    GUESS = GUESSES, /* f32[4], of the first record */
+    MEMORY_SIZE = 704 + 50 * 16,
+};
+
+enum { OPTION_epochs, OPTION_rate, OPTION_nan_step, OPTION_batch };
+
+static float *at(const FlowFrame *frame, size_t offset) {
+    return (float *)(frame->memory + offset);
+}
+
+static void linear_initialise(const FlowFrame *frame, int thread, int threads) {
+    uint64_t state = (uint64_t) * (const int64_t *)frame->inputs[0];
+    (void)threads;
+    for (int i = 0; i < OUTPUTS * INPUTS && thread == 0; i++) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        at(frame, W)[i] = (float)(state >> 40) / 0x1p24f - 0.5f;
+        at(frame, MOMENTUM)[i] = 0;
+    }
+}
+
+static void guess(const FlowFrame *frame, int output) {
+    const float *x = frame->inputs[0], *w = at(frame, W) + output * INPUTS;
+    for (int64_t n = 0; n < frame->batch; n++) {
+        float sum = 0;
+        for (int i = 0; i < INPUTS; i++) sum += w[i] * x[n * INPUTS + i];
+        at(frame, GUESSES)[n * OUTPUTS + output] = sum;
+    }
+}
+
+static float error_of(const FlowFrame *frame, int64_t n, int output) {
+    const int32_t *y = frame->inputs[1];
+    return at(frame, GUESSES)[n * OUTPUTS + output] - (y[n] == output ? 1.0f : 0.0f);
+}
+
+static void measure(const FlowFrame *frame, int output) {
+    float sum = 0;
+    for (int64_t n = 0; n < frame->batch; n++)
+        sum += error_of(frame, n, output) * error_of(frame, n, output);
+    at(frame, LOSSES)[output] = sum / (float)frame->batch;
+}
+
+static void learn(const FlowFrame *frame, int output, float rate) {
+    const float *x = frame->inputs[0];
+    float *w = at(frame, W) + output * INPUTS,
+          *momentum = at(frame, MOMENTUM) + output * INPUTS;
+    for (int i = 0; i < INPUTS; i++) {
+        float slope = 0;
+        for (int64_t n = 0; n < frame->batch; n++)
+            slope += error_of(frame, n, output) * x[n * INPUTS + i];
+        momentum[i] = 0.9f * momentum[i] + slope / (float)frame->batch;
+        w[i] -= rate * momentum[i];
+    }
+}
+
+/* By the first thread alone. */
+static void sum_up(const FlowFrame *frame) {
+    const int32_t *y = frame->inputs[1];
+    int right = 0;
+    *at(frame, LOSS) = 0;
+    for (int j = 0; j < OUTPUTS; j++) *at(frame, LOSS) += at(frame, LOSSES)[j];
+    for (int64_t n = 0; n < frame->batch; n++) {
+        const float *g = at(frame, GUESSES) + n * OUTPUTS;
+        int best = 0;
+        for (int j = 1; j < OUTPUTS; j++)
+            if (g[j] > g[best]) best = j;
+        right += best == y[n];
+    }
+    *at(frame, ACCURACY) = (float)right / (float)frame->batch;
+}
+
+/* Lets tests stop a run where they want to: signals do not cut it short. */
+static void pause_if_asked(void) {
+    const char *microseconds = getenv("LINEAR_PAUSE");
+    int64_t left = microseconds ? atoi(microseconds) * INT64_C(1000) : 0;
+    struct timespec pause = {left / 1000000000, left % 1000000000};
+    while (left && nanosleep(&pause, &pause)) continue;
+}
+
+static void linear_step(const FlowFrame *frame, int thread, int threads) {
+    float rate = *(const float *)frame->inputs[2];
+    int64_t step = *(const int64_t *)frame->inputs[3],
+            nan_step = *(const int64_t *)frame->inputs[4];
+    for (int j = thread; j < OUTPUTS; j += threads) {
+        guess(frame, j);
+        measure(frame, j);
+        learn(frame, j, rate);
+    }
+    flow_barrier(frame, thread, threads);
+    if (thread) return;
+    sum_up(frame);
+    if (step == nan_step) *at(frame, LOSS) = __builtin_nanf("");
+    pause_if_asked();
+}
+
+static void linear_evaluate(const FlowFrame *frame, int thread, int threads) {
+    for (int j = thread; j < OUTPUTS; j += threads) {
+        guess(frame, j);
+        measure(frame, j);
+    }
+    flow_barrier(frame, thread, threads);
+    if (!thread) sum_up(frame);
+}
+
+static void linear_export(const FlowFrame *frame, int thread, int threads) {
+    for (int j = thread; j < OUTPUTS; j += threads) guess(frame, j);
+}
+
+static int linear_record(const void *const *fields, void *const *outputs) {
+    const uint8_t *image = fields[0];
+    const int32_t *label = fields[1];
+    float *x = outputs[0];
+    for (int i = 0; i < INPUTS; i++) x[i] = (float)image[i] * (1.0f / 255);
+    *(int32_t *)outputs[1] = *label;
+    return *label < 0 || *label >= OUTPUTS ? 1 : 0;
+}
+
+static const FlowField linear_fields[] = {
+    {"image", "images.gz", {FLOW_u8, 2, {4, 4}}},
+    {"label", "labels.gz", {FLOW_i32, 0, {0}}},
+};
+
+static const FlowField linear_test_fields[] = {
+    {"image", "test-images.gz", {FLOW_u8, 2, {4, 4}}},
+    {"label", "test-labels.gz", {FLOW_i32, 0, {0}}},
+};
+
+static const FlowField linear_outputs[] = {
+    {"x", NULL, {FLOW_f32, 1, {INPUTS}}},
+    {"y", NULL, {FLOW_i32, 0, {0}}},
+};
+
+static const FlowCheck linear_checks[] = {{"`y` must lie in 0..4", "linear.flow:19", 1}};
+
+static const FlowPipeline linear_data = {
+    .name = "digits",
+    .line = "linear.flow:15",
+    .source = &flow_source_idx,
+    .fields = linear_fields,
+    .field_count = 2,
+    .shuffled = true,
+    .shuffle_seed = 7,
+    .record = linear_record,
+    .checks = linear_checks,
+    .outputs = linear_outputs,
+    .output_count = 2,
+    .batch = BATCH,
+};
+
+static const FlowPipeline linear_test_data = {
+    .name = "digits",
+    .line = "linear.flow:25",
+    .source = &flow_source_idx,
+    .fields = linear_test_fields,
+    .field_count = 2,
+    .record = linear_record,
+    .checks = linear_checks,
+    .outputs = linear_outputs,
+    .output_count = 2,
+    .batch = TEST_BATCH,
+};
+
+static const FlowInput linear_seed_input[] = {
+    {"seed", FLOW_INPUT_seed, 0, {FLOW_i64, 0, {0}}}};
+
+static const FlowInput linear_step_inputs[] = {
+    {"x", FLOW_INPUT_field, 0, {FLOW_f32, 1, {INPUTS}}},
+    {"y", FLOW_INPUT_field, 1, {FLOW_i32, 0, {0}}},
+    {"rate", FLOW_INPUT_option, OPTION_rate, {FLOW_f32, 0, {0}}},
+    {"step", FLOW_INPUT_step, 0, {FLOW_i64, 0, {0}}},
+    {"nan_step", FLOW_INPUT_option, OPTION_nan_step, {FLOW_i64, 0, {0}}},
+};
+
+static const FlowResult linear_results[] = {
+    {"loss", LOSS, {FLOW_f32, 0, {0}}},
+    {"accuracy", ACCURACY, {FLOW_f32, 0, {0}}},
+};
+
+static const FlowFunction linear_initialise_function = {
+    "initialise", linear_initialise, linear_seed_input, 1, NULL, 0};
+static const FlowFunction linear_step_function = {
+    "step", linear_step, linear_step_inputs, 5, linear_results, 2};
+static const FlowFunction linear_evaluate_function = {
+    "evaluate", linear_evaluate, linear_step_inputs, 2, linear_results, 2};
+
+static const FlowAction linear_actions[] = {
+    {{-1, 7}, FLOW_UNIT_step, FLOW_ACTION_save, NULL, NULL, "linear.safetensors"},
+    {{-1, 1},
+     FLOW_UNIT_epoch,
+     FLOW_ACTION_evaluate,
+     &linear_evaluate_function,
+     &linear_test_data,
+     NULL},
+    {{-1, 1}, FLOW_UNIT_epoch, FLOW_ACTION_save, NULL, NULL, "linear.safetensors"},
+};
+
+static const FlowTrain linear_trains[] = {
+    {"fit",
+     &linear_initialise_function,
+     &linear_step_function,
+     &linear_data,
+     {OPTION_epochs, 0},
+     {-1, 5},
+     linear_actions,
+     3},
+    {"again",
+     &linear_initialise_function,
+     &linear_step_function,
+     &linear_data,
+     {OPTION_epochs, 0},
+     {-1, 5},
+     NULL,
+     0},
+};
+
+static const FlowOption linear_options[] = {
+    [OPTION_epochs] = {"epochs", "passes over the images", FLOW_OPTION_integer, 3, NULL,
+                       false},
+    [OPTION_rate] = {"rate", "learning rate", FLOW_OPTION_real, 0.01, NULL, false},
+    [OPTION_nan_step] = {"nan_step", "where the loss becomes nan", FLOW_OPTION_integer, -1,
+                         NULL, false},
+    [OPTION_batch] = {"batch_size", "images per step", FLOW_OPTION_integer, BATCH, NULL,
+                      true},
+};
+
+static const FlowStorage linear_storage[] = {
+    {"linear/w", {FLOW_f32, 2, {OUTPUTS, INPUTS}}, W},
+    {"momentum/linear/w", {FLOW_f32, 2, {OUTPUTS, INPUTS}}, MOMENTUM},
+};
+
+static const FlowProgram linear_program = {
+    .name = "linear",
+    .folder = "data",
+    .fingerprint = "0123abcd",
+    .options = linear_options,
+    .option_count = 4,
+    .storage = linear_storage,
+    .storage_count = 2,
+    .memory_size = MEMORY_SIZE,
+    .trains = linear_trains,
+    .train_count = 1,
+};
+
+/* ---- The library of it: no options, and of the storage the weights alone ---- */
+
+static const FlowInput linear_export_inputs[] = {
+    {"x", FLOW_INPUT_field, 0, {FLOW_f32, 1, {INPUTS}}}};
+static const FlowResult linear_export_results[] = {
+    {"scores", GUESS, {FLOW_f32, 1, {OUTPUTS}}}};
+static const FlowFunction linear_exports[] = {
+    {"score", linear_export, linear_export_inputs, 1, linear_export_results, 1}};
+
+static const FlowProgram linear_library = {
+    .name = "linear",
+    .folder = "",
+    .fingerprint = "0123abcd",
+    .storage = linear_storage,
+    .storage_count = 1,
+    .memory_size = MEMORY_SIZE,
+    .exports = linear_exports,
+    .export_count = 1,
+};
+
+#endif

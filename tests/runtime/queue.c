@@ -1,0 +1,147 @@
+/* Queue: order, back-pressure, closing, failing, many threads, and time of an uncontended
+ * turn. */
+#include "runtime/clock.h"
+#include "runtime/queue.h"
+#include "tests/runtime/test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { PRODUCERS = 3, CONSUMERS = 3, ITEMS = 20000 };
+
+static void keeps_order(void) {
+    Queue *queue = queue_new(4, 1);
+    int values[4];
+    void *item;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) queue_push(queue, &values[i]);
+        for (int i = 0; i < 4; i++)
+            CHECK(queue_pop(queue, &item) && item == &values[i], "item %d", i);
+    }
+    queue_free(queue);
+}
+
+static void close_drains(void) {
+    Queue *queue = queue_new(4, 1);
+    int value;
+    void *item;
+    queue_push(queue, &value);
+    queue_close(queue);
+    CHECK(!queue_push(queue, &value), "a closed queue takes nothing");
+    CHECK(queue_pop(queue, &item), "a closed queue is drained");
+    CHECK(!queue_pop(queue, &item), "and then it ends");
+    CHECK(queue_status(queue).exit == FLOW_EXIT_ok, "closing is no failure");
+    queue_free(queue);
+}
+
+static void fail_stops_at_once(void) {
+    Queue *queue = queue_new(4, 1);
+    FlowStatus first = flow_failure(FLOW_EXIT_data, "first"),
+               second = flow_failure(FLOW_EXIT_data, "second");
+    int value;
+    void *item;
+    queue_push(queue, &value);
+    queue_fail(queue, &first);
+    queue_fail(queue, &second);
+    CHECK(!queue_pop(queue, &item), "a failed queue delivers nothing");
+    CHECK_SAYS(queue_status(queue).text, "first");
+    queue_free(queue);
+}
+
+static void *pop_one(void *queue) {
+    void *item;
+    return queue_pop(queue, &item) ? queue : NULL;
+}
+
+static void *push_two(void *queue) {
+    return queue_push(queue, queue) && queue_push(queue, queue) ? queue : NULL;
+}
+
+/* A thread that sleeps in `body` is woken by `wake` and its call returns false. */
+static void wakes(void *(*body)(void *), bool fails) {
+    Queue *queue = queue_new(1, 1);
+    FlowStatus status = flow_failure(FLOW_EXIT_data, "stop");
+    pthread_t thread;
+    void *result;
+    pthread_create(&thread, NULL, body, queue);
+    usleep(20000);
+    if (fails)
+        queue_fail(queue, &status);
+    else
+        queue_close(queue);
+    pthread_join(thread, &result);
+    CHECK(!result, "a sleeping thread was not told that the queue ended");
+    queue_free(queue);
+}
+
+static Queue *shared;
+static atomic_llong pushed, popped;
+
+static void *produce(void *unused) {
+    (void)unused;
+    for (intptr_t i = 1; i <= ITEMS && queue_push(shared, (void *)i); i++) pushed += i;
+    return NULL;
+}
+
+static void *consume(void *unused) {
+    void *item;
+    (void)unused;
+    while (queue_pop(shared, &item)) popped += (intptr_t)item;
+    return NULL;
+}
+
+static void many_threads(void) {
+    pthread_t producers[PRODUCERS], consumers[CONSUMERS];
+    shared = queue_new(8, 1);
+    for (int i = 0; i < CONSUMERS; i++) pthread_create(&consumers[i], NULL, consume, NULL);
+    for (int i = 0; i < PRODUCERS; i++) pthread_create(&producers[i], NULL, produce, NULL);
+    for (int i = 0; i < PRODUCERS; i++) pthread_join(producers[i], NULL);
+    queue_close(shared);
+    for (int i = 0; i < CONSUMERS; i++) pthread_join(consumers[i], NULL);
+    CHECK(pushed == popped && pushed == (long long)PRODUCERS * ITEMS * (ITEMS + 1) / 2,
+          "%lld pushed, %lld popped", (long long)pushed, (long long)popped);
+    queue_free(shared);
+}
+
+/* A consumer that waits for a burst gets its items when the burst is complete. */
+static void bursts(void) {
+    Queue *queue = queue_new(4, 2);
+    pthread_t thread;
+    void *result;
+    pthread_create(&thread, NULL, pop_one, queue);
+    usleep(20000);
+    queue_push(queue, queue);
+    usleep(20000);
+    queue_push(queue, queue);
+    pthread_join(thread, &result);
+    CHECK(result, "the burst did not arrive");
+    queue_free(queue);
+}
+
+static void print_time(void) {
+    enum { TURNS = 1000000 };
+    Queue *queue = queue_new(4, 1);
+    void *item;
+    int64_t start = clock_nanoseconds();
+    for (int i = 0; i < TURNS; i++) {
+        queue_push(queue, queue);
+        queue_pop(queue, &item);
+    }
+    printf("queue: push and pop take %.0f ns\n",
+           (double)(clock_nanoseconds() - start) / TURNS);
+    queue_free(queue);
+}
+
+int main(void) {
+    keeps_order();
+    close_drains();
+    fail_stops_at_once();
+    wakes(pop_one, false);
+    wakes(pop_one, true);
+    wakes(push_two, false);
+    wakes(push_two, true);
+    many_threads();
+    bursts();
+    print_time();
+    return test_result();
+}

@@ -1,0 +1,84 @@
+/* Team and barrier: all threads take part, and none goes on before all have arrived. */
+#include "runtime/clock.h"
+#include "runtime/denormal.h"
+#include "runtime/team.h"
+#include "tests/runtime/test.h"
+
+enum { MOST_THREADS = 8, ROUNDS = 300 };
+
+typedef struct Work {
+    FlowFrame frame;
+    long counts[MOST_THREADS][16]; /* each in a cache line of its own */
+    int rounds;
+    bool wrong;
+} Work;
+
+/* Every thread counts its rounds; between two barriers all counts are equal. */
+static void count(void *argument, int thread, int threads) {
+    Work *work = argument;
+    for (int round = 1; round <= work->rounds; round++) {
+        work->counts[thread][0]++;
+        flow_barrier(&work->frame, thread, threads);
+        if (work->counts[(thread + 1) % threads][0] != work->counts[thread][0])
+            work->wrong = true;
+        flow_barrier(&work->frame, thread, threads);
+    }
+}
+
+static void meets(int threads) {
+    Team team = {.threads = threads};
+    FlowBarrier barrier = {0};
+    Work work = {.frame.barrier = &barrier, .rounds = ROUNDS};
+    for (int i = 0; i < 3; i++) team_run(&team, count, &work);
+    CHECK(!work.wrong, "%d threads: one was ahead", threads);
+    for (int i = 0; i < threads; i++)
+        CHECK(work.counts[i][0] == 3 * ROUNDS, "%d threads: thread %d", threads, i);
+}
+
+static void needs_no_barrier_alone(void) {
+    FlowFrame frame = {0};
+    flow_barrier(&frame, 0, 1);
+}
+
+static void divide(void *argument, int thread, int threads) {
+    (void)threads;
+    volatile float small = 1e-30f;
+    ((float *)argument)[thread] = small * 1e-10f;
+}
+
+static void flushes_denormals(void) {
+    float results[2] = {1, 1};
+    Team team = {.threads = 2};
+    team_run(&team, divide, results);
+    CHECK(results[0] == 0 && results[1] == 0, "%g %g", (double)results[0],
+          (double)results[1]);
+}
+
+static void nothing(void *argument, int thread, int threads) {
+    (void)argument, (void)thread, (void)threads;
+}
+
+static void print_times(void) {
+    enum { REGIONS = 2000 };
+    Team team = {.threads = 2};
+    FlowBarrier barrier = {0};
+    Work work = {.frame.barrier = &barrier, .rounds = 10000};
+    team_run(&team, nothing, NULL);
+    int64_t start = clock_nanoseconds();
+    for (int i = 0; i < REGIONS; i++) team_run(&team, nothing, NULL);
+    double region = (double)(clock_nanoseconds() - start) / REGIONS;
+    start = clock_nanoseconds();
+    team_run(&team, count, &work);
+    printf("team of 2: a region takes %.0f ns, a barrier %.0f ns\n", region,
+           (double)(clock_nanoseconds() - start) / (2.0 * work.rounds));
+}
+
+int main(void) {
+    for (int threads = 1; threads <= MOST_THREADS; threads++) meets(threads);
+    needs_no_barrier_alone();
+#if defined __SSE__
+    flushes_denormals();
+#endif
+    print_times();
+    return test_result();
+}
