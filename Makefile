@@ -23,7 +23,7 @@ say = $(if $(V),,@echo "  $(1) $@";)
 HOME_DIR  := $(BUILD)/share/flowc
 SOURCES   := $(wildcard lang/*.c lang/base/*.c compiler/*/*.c)
 OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lang/lexer.o $(BUILD)/lang/parser.tab.o
-LIBRARY   := $(filter-out $(BUILD)/compiler/driver/main.o,$(OBJECTS))
+LIBRARY   := $(filter-out $(BUILD)/compiler/driver/%,$(OBJECTS))
 RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/format/*.c)
 RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
 SHARED    := $(wildcard lang/std/*.flow compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
@@ -40,7 +40,7 @@ packages: ## install what is missing, saying what and why (Debian)
 
 # ---- the compiler -----------------------------------------------------------------------------
 
-$(BUILD)/flowc: $(OBJECTS)
+$(BUILD)/flowc: $(OBJECTS) $(BUILD)/lib/flowc/libflowrt.a
 	$(call say,link)$(CC) $(OPTIMISE) -o $@ $^ -lm -ldl -lpthread
 
 $(BUILD)/lang/parser.tab.c $(BUILD)/lang/parser.tab.h &: lang/parser.y | packages

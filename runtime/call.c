@@ -10,7 +10,7 @@ static FlowStatus bind_option(const FlowInput *input, const FlowOption *option,
     if (number_write(input->type.element, number, cell)) return flow_ok;
     return flow_failure(FLOW_EXIT_usage, "--%s: %.17g is outside of %s", option->name,
                         number,
-                        type_text(&(FlowType){.element = input->type.element}).text);
+                        type_name(&(FlowType){.element = input->type.element}).text);
 }
 
 static FlowStatus bind_constants(Call *call, const FlowOption *options,

@@ -31,7 +31,7 @@ size_t flow_type_size(const FlowType *type) {
     return size;
 }
 
-TypeText type_text(const FlowType *type) {
+TypeText type_name(const FlowType *type) {
     TypeText out;
     size_t room = sizeof out.text;
     size_t used = (size_t)snprintf(out.text, room, "%s", elements[type->element].name);

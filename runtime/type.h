@@ -9,7 +9,7 @@ typedef struct TypeText {
 } TypeText;
 
 /* "f32[28, 28]"; of a scalar "f32". */
-TypeText type_text(const FlowType *type);
+TypeText type_name(const FlowType *type);
 bool types_equal(const FlowType *a, const FlowType *b);
 
 double number_read(FlowElement element, const void *bytes);

@@ -4,12 +4,12 @@
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
+#include "runtime/format/safetensors.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool uses(const Program *program, const char *storage) {
     vector_each(Export, export, program->exports)
@@ -37,30 +37,64 @@ static const char *saved_path(const Program *program) {
     return NULL;
 }
 
-static bool same_file(const char *a, const char *b) {
-    struct stat first, second;
-    return !stat(a, &first) && !stat(b, &second) && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 static int failed(const char *path) {
     fprintf(stderr, "flowc: %s: %s\n", path, strerror(errno));
     return EXIT_resource;
 }
 
-static int put_weights(const Compilation *compilation, const char *folder, const char *name) {
+/* ---- weights --------------------------------------------------------------------------------- */
+
+static FlowType runtime_type(const Type *type) {
+    static const FlowElement elements[] = {
+#define ELEMENT(name, bytes, c, class, rank) FLOW_##name,
+#include "compiler/types/elements.def"
+#undef ELEMENT
+    };
+    FlowType result = {.element = elements[type->element], .rank = type->rank};
+    for (int i = 0; i < type->rank; i++) result.sizes[i] = dim_bound(type->dims[i]);
+    return result;
+}
+
+/* The deployed weights alone: a checkpoint also holds what only training needs. */
+static FlowStatus copy_weights(const Program *deployed, const char *from, const char *to) {
+    Arena *arena = deployed->arena;
+    int count = (int)deployed->storage.count;
+    FlowStorage *storages = arena_new_array(arena, FlowStorage, count + 1);
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        const Storage *storage = &deployed->storage.items[i];
+        storages[i] = (FlowStorage){storage->name, runtime_type(&storage->type), size};
+        size += (size_t)type_size_bound(&storage->type);
+    }
+    char *memory = arena_allocate(arena, size + 1);
+    Safetensors *file;
+    FlowStatus status = safetensors_open(from, &file);
+    for (int i = 0; i < count && !status.exit; i++)
+        status = safetensors_read(file, &storages[i], memory + storages[i].offset);
+    safetensors_close(file);
+    return status.exit ? status : safetensors_write(to, storages, count, memory, NULL, 0);
+}
+
+static int put_weights(const Compilation *compilation, const Program *deployed, const char *folder,
+                       const char *name) {
     Arena *arena = compilation->arena;
     const char *given = compilation->arguments->weights;
     const char *from = given ? given : saved_path(compilation->program);
     const char *to = arena_format(arena, "%s/%s.safetensors", folder, name);
+    if (!deployed->storage.count) return EXIT_ok;
     if (!from || (!given && !file_exists(from))) {
-        if (file_exists(to)) return EXIT_ok;
         fprintf(stderr, "flowc: no weights yet: train first (`flowc run %s`), or say --weights=FILE\n",
                 compilation->arguments->file);
         return EXIT_ok;
     }
-    if (same_file(from, to)) return EXIT_ok;
-    return file_copy(arena, from, to, 0644) ? EXIT_ok : failed(given ? given : to);
+    char *source = realpath(from, NULL), *target = realpath(to, NULL);
+    bool same = source && target && !strcmp(source, target); /* a checkpoint is not cut down */
+    free(source);
+    free(target);
+    if (same) return EXIT_ok;
+    FlowStatus status = copy_weights(deployed, from, to);
+    if (status.exit) fprintf(stderr, "flowc: %s\n", status.text);
+    return status.exit;
 }
 
 static int put_description(Arena *arena, const char *folder, const char *name) {
@@ -113,5 +147,5 @@ int command_export(Arguments *arguments) {
     Generated generated = codegen_library(arena, &deployed, plan_program(arena, &deployed));
     status = put_library(&toolchain, &generated, folder, name, arguments->keep);
     if (status == EXIT_ok) status = put_description(arena, folder, name);
-    return status == EXIT_ok ? put_weights(&compilation, folder, name) : status;
+    return status == EXIT_ok ? put_weights(&compilation, &deployed, folder, name) : status;
 }

@@ -29,8 +29,7 @@ typedef struct Place {
 typedef struct KernelPlan {
     Loops loops;
     Dim share; /* what is split over threads; kernels with the same share split it the same way */
-    bool by_columns; /* contractions: share is the columns, so that each thread keeps its part of
-                        a weight near itself */
+    bool by_columns; /* contractions of few rows: share is the columns */
     const NodeId *nodes;
     size_t node_count;
     bool barrier; /* before it */

@@ -342,8 +342,8 @@ FlowStatus safetensors_read(const Safetensors *file, const FlowStorage *storage,
     if (foreign || !types_equal(&tensor->type, &storage->type))
         return flow_failure(FLOW_EXIT_data, "%s: `%s` is %s, the program expects %s",
                             file->path, storage->name,
-                            foreign ? "of another type" : type_text(&tensor->type).text,
-                            type_text(&storage->type).text);
+                            foreign ? "of another type" : type_name(&tensor->type).text,
+                            type_name(&storage->type).text);
     return read_at(file, bytes, tensor->end - tensor->begin,
                    8 + file->header_size + tensor->begin);
 }

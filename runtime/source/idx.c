@@ -107,7 +107,7 @@ static FlowStatus read_sizes(Gzip *file, const char *path, Header *header) {
 static TypeText record_text(const Header *header) {
     FlowType shape = {.element = FLOW_u8, .rank = header->dimensions - 1};
     memcpy(shape.sizes, header->sizes + 1, sizeof shape.sizes[0] * (size_t)shape.rank);
-    TypeText whole = type_text(&shape), text;
+    TypeText whole = type_name(&shape), text;
     snprintf(text.text, sizeof text.text, "%s%.200s", header->code->name,
              whole.text + strlen("u8"));
     return text;
@@ -124,7 +124,7 @@ static FlowStatus check_type(const Header *header, const FlowField *field) {
     if (!widens || !has_shape(header, &field->type))
         return flow_failure(FLOW_EXIT_data, "%s: records are %s, the program expects %s",
                             field->path, record_text(header).text,
-                            type_text(&field->type).text);
+                            type_name(&field->type).text);
     if (header->sizes[0] == 0)
         return flow_failure(FLOW_EXIT_data, "%s: has no records", field->path);
     return flow_ok;

@@ -11,14 +11,11 @@ void LIBRARY_DESTROY(LIBRARY_HANDLE *instance);
 
 #include "flow.h"
 
-#ifndef FLOW_PROGRAM_NAME
-#define FLOW_PROGRAM_NAME flow_program
-#endif
-extern const FlowProgram FLOW_PROGRAM_NAME;
+const FlowProgram *flow_dispatch(void); /* dispatch.c */
 
 LIBRARY_HANDLE *LIBRARY_CREATE(const char *weights, char *message, size_t size) {
     FlowLibrary *library;
-    FlowStatus status = flow_library_create(&FLOW_PROGRAM_NAME, weights, &library);
+    FlowStatus status = flow_library_create(flow_dispatch(), weights, &library);
     if (status.exit == FLOW_EXIT_ok) return (LIBRARY_HANDLE *)library;
     if (message && size) {
         size_t length = __builtin_strlen(status.text);
