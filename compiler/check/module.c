@@ -24,6 +24,34 @@ static void declare(Loader *loader, Unit *unit, Declaration *declaration) {
     map_put(&unit->names, name->text, declaration);
 }
 
+/* The parameters of one declaration and the fields of one record have different names. */
+static void check_name(Loader *loader, Map *seen, const Name *name, const char *what) {
+    const Name *first = name->text ? map_get(seen, name->text) : NULL;
+    if (name->text && !first) map_put(seen, name->text, (void *)name);
+    if (!first) return;
+    Diagnostic *d = diagnostic_add(loader->diagnostics, E0202, name->range,
+                                   "%s `%s` is declared a second time", what, name->text);
+    diagnostic_note(d, first->range, "the first time is here");
+}
+
+static void check_fields(Loader *loader, const TypeTree *type) {
+    if (!type || !type->fields.count) return;
+    Map seen = map_new(loader->module->arena);
+    for (size_t i = 0; i < type->fields.count; i++) {
+        check_name(loader, &seen, &type->fields.items[i].name, "the field");
+        check_fields(loader, type->fields.items[i].type);
+    }
+}
+
+static void check_parameters(Loader *loader, const Declaration *declaration) {
+    Map seen = map_new(loader->module->arena);
+    for (size_t i = 0; i < declaration->parameters.count; i++) {
+        check_name(loader, &seen, &declaration->parameters.items[i].name, "the parameter");
+        check_fields(loader, declaration->parameters.items[i].type);
+    }
+    check_fields(loader, declaration->result);
+}
+
 static Unit *load_unit(Loader *loader, const Source *source, bool library) {
     Arena *arena = loader->module->arena;
     Unit *unit = arena_new_item(arena, Unit);
@@ -33,6 +61,8 @@ static Unit *load_unit(Loader *loader, const Source *source, bool library) {
     map_put(&loader->loaded, source->path, unit);
     vector_each(Declaration *, declaration, unit->tree->declarations)
         declare(loader, unit, *declaration);
+    vector_each(Declaration *, declaration, unit->tree->declarations)
+        check_parameters(loader, *declaration);
     return unit;
 }
 

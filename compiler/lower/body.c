@@ -112,6 +112,7 @@ static void initialise(const Context *context, const Statement *statement, const
     NodeId node = to_node(&inner, &value, type->element, range);
     if (node == NODE_NONE) return;
     Problem problem;
+    range = users_place(context, range);
     node = graph_add(inner.graph, (Node){.op = OP_broadcast, .inputs = {node}, .type = *type, .range = range},
                      &problem);
     if (node == NODE_NONE) {
@@ -154,7 +155,8 @@ static void lower_storage(const Context *context, const Statement *statement) {
     }
     Problem problem;
     NodeId node = graph_add(context->graph, (Node){.op = OP_weight, .name = path, .type = type,
-                                                   .range = name->range}, &problem);
+                                                   .range = users_place(context, name->range)},
+                            &problem);
     bind(context, name, value_tensor(context->graph, node, name->range));
     Binding *binding = scope_find(context->scope, name->text);
     binding->target = node;

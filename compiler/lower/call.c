@@ -11,6 +11,7 @@ typedef struct Call {
     Context inside;  /* of the body */
     Frame frame;
     bool *filled;    /* of each parameter */
+    size_t implied;  /* arguments that are not between the parentheses: piped, or the trainer's */
     bool lifted;     /* an argument was a record where a batch is asked for */
     bool broken;
 } Call;
@@ -32,7 +33,8 @@ static bool check_annotation(const Context *context, const Annotation *annotatio
 static bool is_recursive(const Context *context, const Declaration *declaration, Range range) {
     for (const Frame *frame = context->frame; frame; frame = frame->caller)
         if (frame->declaration == declaration) {
-            Diagnostic *d = report(context, E0210, range, "`%s` calls itself", declaration->name.text);
+            Diagnostic *d = report(context, E0210, range, "`%s` calls itself%s", declaration->name.text,
+                                   frame == context->frame ? "" : " by way of others");
             diagnostic_note(d, declaration->name.range, "declared here");
             diagnostic_help(d, "a program is laid out before it runs; `repeat` does a thing n times");
             return true;
@@ -45,7 +47,9 @@ static bool may_call(const Context *context, const Declaration *declaration, Ran
     int depth = context->frame ? context->frame->depth : 0;
     if (lowering->exhausted || is_recursive(context, declaration, range)) return false;
     if (++lowering->calls > CALL_LIMIT || depth >= CALL_DEPTH_LIMIT) {
-        report(context, E0217, range, "the program makes too many calls, or calls too deeply");
+        report(context, E0217, range,
+               depth >= CALL_DEPTH_LIMIT ? "more than 200 calls are open here, each inside the other"
+                                         : "the program makes more than 2^17 calls and turns of `repeat`");
         return !(lowering->exhausted = true);
     }
     bool from_model = context->frame && context->frame->declaration &&
@@ -88,6 +92,26 @@ static void bind_parameter(Call *call, size_t index, Value value, Range range) {
     call->filled[index] = true;
 }
 
+static void help_parameters(Call *call, Diagnostic *d, const char *name) {
+    const Declaration *declaration = call->declaration;
+    size_t count = 0;
+    const char **names = arena_new_array(call->inside.lowering->arena, const char *,
+                                         declaration->parameters.count + 1);
+    for (size_t i = call->implied; i < declaration->parameters.count; i++)
+        names[count++] = declaration->parameters.items[i].name.text;
+    const char *nearest = nearest_name(name, names, count);
+    help_nearest(d, nearest);
+    if (!nearest && count)
+        diagnostic_help(d, "its parameters are %s", names_text(call->inside.lowering->arena, names, count));
+}
+
+static void help_implied(const Call *call, Diagnostic *d) {
+    if (call->implied == 1) diagnostic_help(d, "what stands left of `|>` is the first argument");
+    if (call->implied == 2)
+        diagnostic_help(d, "the weight and its gradient are the first two; an optimizer is written "
+                           "without them");
+}
+
 static void note_declared(Diagnostic *d, const Declaration *declaration) {
     diagnostic_note(d, declaration->name.range, "`%s` is declared here", declaration->name.text);
 }
@@ -102,6 +126,7 @@ static void bind_position(Call *call, size_t index, Value value, Range range) {
                            declaration->name.text, declaration->parameters.count,
                            declaration->parameters.count == 1 ? "" : "s");
     note_declared(d, declaration);
+    help_implied(call, d);
     call->broken = true;
 }
 
@@ -112,17 +137,11 @@ static void bind_name(Call *call, const Argument *argument, Value value) {
         bind_parameter(call, (size_t)index, value, argument->value->range);
         return;
     }
-    Arena *arena = call->inside.lowering->arena;
     Diagnostic *d = report(call->caller, E0204, argument->name.range,
                            index < 0 ? "`%s` has no parameter `%s`" : "`%s` is given `%s` twice",
                            declaration->name.text, argument->name.text);
-    const char **names = arena_new_array(arena, const char *, declaration->parameters.count + 1);
-    for (size_t i = 0; i < declaration->parameters.count; i++)
-        names[i] = declaration->parameters.items[i].name.text;
-    const char *nearest =
-        index < 0 ? nearest_name(argument->name.text, names, declaration->parameters.count) : NULL;
-    if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
     note_declared(d, declaration);
+    if (index < 0) help_parameters(call, d, argument->name.text);
     call->broken = true;
 }
 
@@ -149,6 +168,7 @@ static void bind_arguments(Call *call, const Value *first, size_t count) {
     Context outside = *call->caller;
     outside.expected = NULL;
     size_t position = 0;
+    call->implied = count;
     for (; position < count; position++)
         bind_position(call, position, first[position],
                       first[position].range.source ? first[position].range : call->expression->range);
@@ -177,7 +197,13 @@ static Value unlift(const Context *context, Value value) {
 static Value run(Call *call) {
     const Declaration *declaration = call->declaration;
     const Context *caller = call->caller;
-    if (caller->expected) bind_expected(&call->inside, declaration->result, caller->expected);
+    if (caller->expected && !bind_expected(&call->inside, declaration->result, caller->expected)) {
+        Diagnostic *d = report(caller, E0208, call->expression->range, "`%s` makes %s, %s is expected here",
+                               declaration->name.text, range_text(caller, declaration->result->range),
+                               type_text(caller->lowering->arena, caller->expected));
+        note_declared(d, declaration);
+        return value_error;
+    }
     Type expected;
     bool known = declaration->result && declaration->result->element.text && caller->expected &&
                  resolve_type(&call->inside, declaration->result, &expected);
@@ -210,7 +236,7 @@ static Value call_declaration(const Context *context, const Expression *expressi
     bind_arguments(&call, first, count);
     if (call.broken) return value_error;
     Value result = run(&call);
-    if (result.kind != VALUE_field) result.range = expression->range;
+    result.range = expression->range;
     return result;
 }
 
@@ -219,21 +245,38 @@ static bool is_callable(const Declaration *declaration) {
            declaration->kind == DECLARATION_pipeline;
 }
 
-static Value not_callable(const Context *context, const Expression *call, Range declared) {
-    Diagnostic *d = report(context, E0213, call->name.range, "`%s` can't be called", call->name.text);
-    diagnostic_note(d, declared, "it is declared here");
+static Value not_callable(const Context *context, const Expression *call,
+                          const Declaration *declaration) {
+    static const char *const kinds[] = {
+        [DECLARATION_option] = "an option", [DECLARATION_dim] = "a dimension",
+        [DECLARATION_const] = "a constant", [DECLARATION_train] = "a train block",
+        [DECLARATION_export] = "an export"};
+    Diagnostic *d = report(context, E0213, call->name.range, "`%s` is %s and can't be called",
+                           call->name.text, kinds[declaration->kind]);
+    diagnostic_note(d, declaration->name.range, "declared here");
+    if (declaration->kind == DECLARATION_export)
+        diagnostic_help(d, "move what both need into a fn or model");
+    return value_error;
+}
+
+static Value call_of_value(const Context *context, const Expression *call, const Value *value) {
+    if (value->kind == VALUE_error) return value_error;
+    Diagnostic *d = report(context, E0213, call->name.range, "`%s` is %s and can't be called",
+                           call->name.text, value_text(context->lowering->arena, value));
+    diagnostic_note(d, value->range, "its value comes from here");
     return value_error;
 }
 
 static Value unknown_function(const Context *context, const Expression *call) {
     Diagnostic *d = report(context, E0201, call->name.range, "there is no function `%s`",
                            call->name.text);
+    if (context->lowering->diagnostics->list.count > DIAGNOSTIC_LIMIT) return value_error;
     static const char *const stages[] = {"idx", "map", "shuffle", "batch"};
     const char *nearest = module_nearest(context->lowering->module, context->unit, call->name.text);
     for (int op = 0; op < OP_COUNT && !nearest; op++)
         if (!op_info[op].hidden) nearest = nearest_name(call->name.text, &op_info[op].name, 1);
     if (!nearest) nearest = nearest_name(call->name.text, stages, 4);
-    if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+    help_nearest(d, nearest);
     return value_error;
 }
 
@@ -243,7 +286,7 @@ Value call_with(const Context *context, const Expression *call, const Value *fir
     const Declaration *declaration =
         module_find(context->lowering->module, context->unit, call->name.text, &unit);
     if (!declaration) return unknown_function(context, call);
-    if (!is_callable(declaration)) return not_callable(context, call, declaration->name.range);
+    if (!is_callable(declaration)) return not_callable(context, call, declaration);
     return call_declaration(context, call, declaration, unit, first, count, path);
 }
 
@@ -262,7 +305,7 @@ Value lower_call(const Context *context, const Expression *call, const Value *pi
         return call_declaration(context, call, declaration, unit, piped, piped != NULL, NULL);
     if (lower_stage(context, call, piped, &result)) return result;
     if (lower_operation(context, call, piped, &result)) return result;
-    if (local) return not_callable(context, call, local->value.range);
-    if (declaration) return not_callable(context, call, declaration->name.range);
+    if (local) return call_of_value(context, call, &local->value);
+    if (declaration) return not_callable(context, call, declaration);
     return unknown_function(context, call);
 }

@@ -11,6 +11,7 @@ NodeId input_node(const Context *context, const char *name, InputKind kind, int 
                   Type record_type, Range range) {
     Problem problem;
     Function *function = context->function;
+    range = users_place(context, range);
     Node node = {.op = OP_input, .name = name, .type = type, .range = range};
     NodeId id = graph_add(context->graph, node, &problem);
     vector_each(Input, input, function->inputs)
@@ -59,7 +60,7 @@ static NodeId number_node(const Context *context, double number, Element element
         report(context, E0203, range, "%.15g is no %s", number, element_info[element].name);
         return NODE_NONE;
     }
-    return graph_constant(context->graph, element, number, range);
+    return graph_constant(context->graph, element, number, users_place(context, range));
 }
 
 static NodeId tensor_node(const Context *context, const Value *value, Element element, Range range) {

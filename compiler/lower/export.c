@@ -1,6 +1,12 @@
 /* Export: a function of the deployed library, over one record. */
 #include "compiler/lower/lowering.h"
 
+static void report_open_size(const Context *context, const TypeTree *declared, const Type *type) {
+    Diagnostic *d = report(context, E0206, declared->range, "an export has fixed sizes, not %s",
+                           type_text(context->lowering->arena, type));
+    diagnostic_help(d, "write the number, or declare it: `dim N = 10`");
+}
+
 static void bind_argument(const Context *context, Export *export, const Parameter *parameter) {
     Arena *arena = context->lowering->arena;
     Type type;
@@ -9,13 +15,16 @@ static void bind_argument(const Context *context, Export *export, const Paramete
     Value value = value_error;
     if (!parameter->type) {
         report(context, E0205, name->range, "an argument of an export needs a type");
-    } else if (resolve_type(context, parameter->type, &type)) {
+    } else {
+        bind_symbols(context, parameter->type);
+    }
+    if (parameter->type && resolve_type(context, parameter->type, &type)) {
         bool sized = true;
         for (int i = 0; i < type.rank; i++) sized &= dim_is_constant(type.dims[i], &size);
         NodeId node = input_node(context, name->text, INPUT_field, (int)export->arguments.count, type,
                                  type, name->range);
-        value = value_tensor(context->graph, node, name->range);
-        if (!sized) report(context, E0206, parameter->type->range, "an export has fixed sizes");
+        if (node != NODE_NONE) value = value_tensor(context->graph, node, name->range);
+        if (!sized) report_open_size(context, parameter->type, &type);
     }
     vector_push(arena, &export->arguments, (Field){.name = name->text, .type = type});
     scope_put(arena, context->scope, name->text, value);

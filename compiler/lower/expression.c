@@ -3,29 +3,65 @@
 
 #include <string.h>
 
-static Value lower_declared(const Context *context, const Declaration *declaration,
-                            const Unit *unit, Range range) {
+static bool may_define(const Context *context, const Declaration *declaration, Range range) {
+    Lowering *lowering = context->lowering;
     for (const Frame *frame = context->frame; frame; frame = frame->caller)
         if (frame->declaration == declaration) {
-            report(context, E0210, range, "`%s` is defined by itself", declaration->name.text);
-            return value_error;
+            Diagnostic *d = report(context, E0210, range, "`%s` is defined by itself",
+                                   declaration->name.text);
+            diagnostic_note(d, declaration->name.range, "declared here");
+            return false;
         }
-    Frame frame = {.caller = context->frame, .declaration = declaration, .call = range,
-                   .path = "", .callees = map_new(context->lowering->arena)};
-    Context inner = *context;
-    inner.unit = unit;
-    inner.frame = &frame;
-    inner.scope = NULL;
-    inner.expected = NULL;
-    inner.fixing = declaration->kind == DECLARATION_dim;
-    Value value = lower_expression(&inner, declaration->value);
-    if (declaration->kind == DECLARATION_dim && value.kind != VALUE_error) {
-        Dim size = to_size(&inner, &value, declaration->value->range);
-        if (size && declaration->bounded) {
-            report(context, E0214, range, "bounded dimensions can't be used yet");
-            size = NULL;
+    if (lowering->exhausted) return false;
+    bool deep = context->frame && context->frame->depth >= CALL_DEPTH_LIMIT;
+    if (++lowering->calls <= CALL_LIMIT && !deep) return true;
+    report(context, E0217, range, deep ? "constants are defined by others too deeply here"
+                                       : "the program looks up constants more than 2^17 times");
+    return !(lowering->exhausted = true);
+}
+
+static Value define(const Context *context, const Declaration *declaration) {
+    Range range = declaration->value->range;
+    Value value = lower_expression(context, declaration->value);
+    if (declaration->kind != DECLARATION_dim || value.kind == VALUE_error) return value;
+    if (declaration->bounded) {
+        report(context, E0214, declaration->name.range, "bounded dimensions can't be used yet");
+        return value_error;
+    }
+    Dim size = to_size(context, &value, range);
+    return size ? value_size(size, range) : value_error;
+}
+
+/* What a dim or const means: the same in every place, but for options that a place fixes. */
+typedef struct ConstantKey {
+    const Declaration *declaration;
+    uintptr_t fixing;
+} ConstantKey;
+
+static Value lower_declared(const Context *context, const Declaration *declaration,
+                            const Unit *unit, Range range) {
+    Lowering *lowering = context->lowering;
+    ConstantKey key = {declaration, context->fixing || declaration->kind == DECLARATION_dim};
+    const Value *known = map_get_bytes(&lowering->constants, &key, sizeof key);
+    Value value = known ? *known : value_error;
+    if (!known) {
+        if (!may_define(context, declaration, range)) return value_error;
+        map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
+        Frame frame = {.caller = context->frame, .declaration = declaration, .call = range,
+                       .path = "", .callees = map_new(lowering->arena),
+                       .depth = context->frame ? context->frame->depth + 1 : 1};
+        Context inner = *context;
+        inner.unit = unit;
+        inner.frame = &frame;
+        inner.scope = NULL;
+        inner.expected = NULL;
+        inner.fixing = key.fixing;
+        value = define(&inner, declaration);
+        if (value.kind != VALUE_tensor && value.kind != VALUE_items) {
+            Value *kept = arena_new_item(lowering->arena, Value);
+            *kept = value;
+            map_put_bytes(&lowering->constants, &key, sizeof key, kept);
         }
-        return size ? value_size(size, range) : value_error;
     }
     value.range = range;
     return value;
@@ -41,7 +77,28 @@ static Value lower_option(const Context *context, const Declaration *declaration
         option->fixed = true;
         return value_number(option->number, range);
     }
-    return value_error; /* its declaration was reported */
+    if (map_get_bytes(&context->lowering->used, &declaration, sizeof declaration))
+        return value_error; /* its declaration was reported */
+    Diagnostic *d = report(context, E0206, range, "`%s` has no value yet", declaration->name.text);
+    diagnostic_note(d, declaration->name.range, "declared here");
+    diagnostic_help(d, "an option's default may use the options above it");
+    return value_error;
+}
+
+/* `step` counts where a step runs: not on the records of a pipeline, not in an export. */
+static bool has_step(const Context *context) {
+    const Frame *frame = context->frame;
+    while (frame && frame->caller) frame = frame->caller;
+    bool exported = frame && frame->declaration && frame->declaration->kind == DECLARATION_export;
+    return context->function && !context->entering && !exported;
+}
+
+static Value lower_step(const Context *context, Range range) {
+    if (!has_step(context)) {
+        report(context, E0214, range, "`step` is known only in training");
+        return value_error;
+    }
+    return (Value){.kind = VALUE_option, .range = range, .index = STEP_INDEX};
 }
 
 /* Names that are neither bound nor declared: element types, true, false, step. */
@@ -56,19 +113,32 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
     if (!strcmp(name->text, "false")) return true;
     value->number = 1;
     if (!strcmp(name->text, "true")) return true;
-    if (strcmp(name->text, "step") || !context->function) return false;
-    *value = (Value){.kind = VALUE_option, .range = name->range, .index = STEP_INDEX};
+    if (strcmp(name->text, "step")) return false;
+    *value = lower_step(context, name->range);
     return true;
 }
 
+const char *nearest_value(const Context *context, const char *name) {
+    if (context->lowering->diagnostics->list.count > DIAGNOSTIC_LIMIT) return NULL;
+    for (const Scope *scope = context->scope; scope; scope = scope->parent)
+        for (size_t i = 0; i < scope->bindings.count; i++) {
+            const char *nearest = nearest_name(name, &scope->bindings.items[i].name, 1);
+            if (nearest) return nearest;
+        }
+    return module_nearest(context->lowering->module, context->unit, name);
+}
+
+static Value function_as_value(const Context *context, const Name *name) {
+    Diagnostic *d = report(context, E0214, name->range, "`%s` is a function, not a value", name->text);
+    diagnostic_help(d, "call it: `%s(…)`", name->text);
+    return value_error;
+}
+
 static Value unknown_name(const Context *context, const Name *name) {
+    if (is_operation_name(name->text) || is_stage_name(name->text))
+        return function_as_value(context, name);
     Diagnostic *d = report(context, E0201, name->range, "`%s` is not declared", name->text);
-    const char *nearest = NULL;
-    for (const Scope *scope = context->scope; scope && !nearest; scope = scope->parent)
-        for (size_t i = 0; i < scope->bindings.count && !nearest; i++)
-            nearest = nearest_name(name->text, &scope->bindings.items[i].name, 1);
-    if (!nearest) nearest = module_nearest(context->lowering->module, context->unit, name->text);
-    if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+    help_nearest(d, nearest_value(context, name->text));
     return value_error;
 }
 
@@ -76,7 +146,7 @@ Value lower_name(const Context *context, const Name *name) {
     const Binding *binding = scope_find(context->scope, name->text);
     if (binding) {
         Value value = binding->value;
-        if (value.kind != VALUE_field) value.range = name->range;
+        value.range = name->range;
         return value;
     }
     Value value;
@@ -88,11 +158,11 @@ Value lower_name(const Context *context, const Name *name) {
     case DECLARATION_option: return lower_option(context, found, name->range);
     case DECLARATION_dim:
     case DECLARATION_const: return lower_declared(context, found, unit, name->range);
-    default: break;
+    case DECLARATION_train:
+        report(context, E0214, name->range, "`%s` is a train block, not a value", name->text);
+        return value_error;
+    default: return function_as_value(context, name);
     }
-    Diagnostic *d = report(context, E0214, name->range, "`%s` is a function, not a value", name->text);
-    diagnostic_help(d, "call it: `%s(…)`", name->text);
-    return value_error;
 }
 
 static Value lower_list(const Context *context, const Expression *expression) {
@@ -140,10 +210,8 @@ static Value lower_field(const Context *context, const Expression *expression) {
     Diagnostic *d = report(context, E0212, name->range, "there is no field `%s` here", name->text);
     diagnostic_note(d, expression->left->range, "this is %s",
                     value_text(context->lowering->arena, &left));
-    if (left.kind == VALUE_items && left.items.names) {
-        const char *nearest = nearest_name(name->text, left.items.names, left.items.count);
-        if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
-    }
+    if (left.kind == VALUE_items && left.items.count && left.items.names && left.items.names[0])
+        help_nearest(d, nearest_name(name->text, left.items.names, left.items.count));
     return value_error;
 }
 
@@ -152,10 +220,24 @@ static Value not_yet(const Context *context, const Expression *expression, const
     return value_error;
 }
 
+/* The limits of one compilation; where one is passed, it ends. */
+static bool is_too_much(const Context *context, Range range) {
+    const Graph *graph = context->graph;
+    bool large = graph && graph->nodes.count > OPERATION_LIMIT;
+    if (context->lowering->exhausted) return true;
+    if (!large && context->nesting < EXPRESSION_DEPTH_LIMIT) return false;
+    report(context, E0217, range,
+           large ? "the program needs more than 2^18 operations"
+                 : "calls and expressions are nested too deeply here");
+    return context->lowering->exhausted = true;
+}
+
 Value lower_expression(const Context *context, const Expression *expression) {
     Range range = expression->range;
     Context inner = *context; /* what is expected of the whole is not expected of its parts */
     inner.expected = NULL;
+    inner.nesting++;
+    if (is_too_much(context, range)) return value_error;
     switch (expression->kind) {
     case EXPRESSION_error: return value_error;
     case EXPRESSION_number: return value_number(expression->number, range);
@@ -163,11 +245,15 @@ Value lower_expression(const Context *context, const Expression *expression) {
     case EXPRESSION_name: return lower_name(&inner, &expression->name);
     case EXPRESSION_list: return lower_list(&inner, expression);
     case EXPRESSION_record: return lower_record(&inner, expression);
-    case EXPRESSION_call: return lower_call(context, expression, NULL);
+    case EXPRESSION_call: {
+        inner.expected = context->expected;
+        return lower_call(&inner, expression, NULL);
+    }
     case EXPRESSION_field: return lower_field(&inner, expression);
     case EXPRESSION_pipe: {
         Value left = lower_expression(&inner, expression->left);
-        return lower_call(context, expression->right, &left);
+        inner.expected = context->expected;
+        return lower_call(&inner, expression->right, &left);
     }
     case EXPRESSION_assert: {
         Value left = lower_expression(&inner, expression->left);

@@ -31,7 +31,10 @@ static void lower_option_declaration(const Context *context, const Declaration *
     Lowering *lowering = context->lowering;
     Option option = {.name = declaration->name.text, .help = declaration->help,
                      .range = declaration->name.range};
-    Value value = lower_expression(context, declaration->value);
+    Context fixing = *context;
+    fixing.fixing = true;
+    Value value = lower_expression(&fixing, declaration->value);
+    map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
     if (value.kind == VALUE_error) return;
     if (value.kind == VALUE_string) {
         option.kind = OPTION_string;
@@ -39,6 +42,8 @@ static void lower_option_declaration(const Context *context, const Declaration *
     } else if (to_number(context, &value, declaration->value->range, &option.number)) {
         bool whole = option.number == floor(option.number) && !is_real_literal(declaration->value);
         option.kind = whole ? OPTION_integer : OPTION_real;
+    } else {
+        return;
     }
     for (size_t i = 0; i < override_count; i++)
         if (!strcmp(overrides[i].name, option.name)) override_option(context, &option, &overrides[i]);
@@ -128,7 +133,9 @@ static void lower_kind(const Context *context, const Unit *unit, DeclarationKind
         case DECLARATION_train: lower_train(&inner, declaration); break;
         case DECLARATION_export: lower_export(&inner, declaration); break;
         case DECLARATION_dim:
-        case DECLARATION_const: lower_name(&inner, &declaration->name); break;
+        case DECLARATION_const:
+            if (!was_used(context->lowering, declaration)) lower_name(&inner, &declaration->name);
+            break;
         default:
             if (!was_used(context->lowering, declaration)) check_alone(&inner, declaration);
         }
@@ -153,7 +160,8 @@ Program *lower_program(Arena *arena, const Module *module, const char *name,
     program->source = module->program->tree->source;
     Lowering lowering = {.arena = arena, .dimensions = program->dimensions,
                          .diagnostics = diagnostics, .module = module, .program = program,
-                         .used = map_new(arena), .stored = map_new(arena)};
+                         .used = map_new(arena), .stored = map_new(arena),
+                         .constants = map_new(arena)};
     Context context = {.lowering = &lowering, .unit = module->program};
     vector_each(Unit *, unit, module->units) lower_options(&context, *unit, overrides, override_count);
     lower_kind(&context, module->program, DECLARATION_train);

@@ -54,6 +54,9 @@ typedef struct Context {
 
 /* ---- report.c: messages -------------------------------------------------------------------- */
 
+/* The innermost place in the user's own files that led to range: what nodes and messages name. */
+Range users_place(const Context *context, Range range);
+
 /* A diagnostic at range; when that lies in the library, at the user's call that led there, with
  * a note of the place. */
 Diagnostic *report(const Context *context, ErrorCode code, Range range, const char *format, ...)

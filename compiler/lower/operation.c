@@ -88,7 +88,7 @@ static bool fold_binary(const Context *context, Operator operator, const Value *
 
 static Value add_node(const Context *context, Node node, Range range) {
     Problem problem;
-    node.range = range;
+    node.range = users_place(context, range);
     NodeId id = graph_add(context->graph, node, &problem);
     if (id != NODE_NONE) return value_tensor(context->graph, id, range);
     report(context, problem.code, range, "%s", problem.text);

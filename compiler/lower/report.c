@@ -7,8 +7,7 @@ static bool in_library(const Module *module, Range range) {
     return false;
 }
 
-/* The innermost place in the user's own files. */
-static Range users_place(const Context *context, Range range) {
+Range users_place(const Context *context, Range range) {
     const Module *module = context->lowering->module;
     for (const Frame *frame = context->frame; frame && in_library(module, range);
          frame = frame->caller)

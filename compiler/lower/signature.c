@@ -6,6 +6,7 @@
 #include "compiler/lower/lowering.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 /* One match: what is declared against what came. */
@@ -42,9 +43,22 @@ static bool is_batch_first(const Context *context, const TypeTree *declared) {
 }
 
 static const char *declared_text(const Context *context, const TypeTree *declared) {
-    const Source *source = declared->range.source;
-    return arena_copy(context->lowering->arena, source->text + declared->range.begin,
-                      declared->range.end - declared->range.begin);
+    return range_text(context, declared->range);
+}
+
+/* Where a matrix of records is asked for, a tensor of more dimensions may only need flatten. */
+static void help_flatten(const Match *match, Diagnostic *d, const Value *value) {
+    const ExpressionList *dimensions = &match->declared->dimensions;
+    if (value->kind != VALUE_tensor || dimensions->count != 2) return;
+    Dimensions *table = match->context->lowering->dimensions;
+    const Type *type = value_type(value);
+    bool batched = type->rank && dim_is_batch(type->dims[0]);
+    Dim count = type_count(table, type, batched, type->rank);
+    const Expression *features = dimensions->items[1];
+    int64_t size;
+    if (type->rank - batched < 2 || !count || !dim_is_constant(count, &size)) return;
+    if (features->kind != EXPRESSION_name && features->number != (double)size) return;
+    diagnostic_help(d, "`|> flatten()` makes one row of %lld values of each record", (long long)size);
 }
 
 /* "`x` expects f32[B, 784], receives f32[10]" */
@@ -54,6 +68,7 @@ static Diagnostic *mismatch(const Match *match, ErrorCode code, const Value *val
                            declared_text(context, match->declared),
                            value_text(context->lowering->arena, value));
     diagnostic_note(d, match->declared->range, "declared here");
+    help_flatten(match, d, value);
     return d;
 }
 
@@ -64,9 +79,11 @@ static void note_bindings(const Match *match, Diagnostic *d, const Expression *d
     if (dimension->right) note_bindings(match, d, dimension->right);
     if (dimension->kind != EXPRESSION_name) return;
     const Binding *binding = scope_find(context->scope, dimension->name.text);
-    if (binding && binding->value.kind == VALUE_size)
+    if (!binding || binding->value.kind != VALUE_size) return;
+    const char *size = dim_text(context->lowering->arena, binding->value.size);
+    if (strcmp(size, dimension->name.text))
         diagnostic_note(d, binding->value.range, "%s = %s comes from here", dimension->name.text,
-                        dim_text(context->lowering->arena, binding->value.size));
+                        size);
 }
 
 static Dim dimension_size(const Context *context, const Expression *dimension) {
@@ -76,23 +93,30 @@ static Dim dimension_size(const Context *context, const Expression *dimension) {
     return to_size(&fixing, &value, dimension->range);
 }
 
+/* Checked by itself, 2*(E/2) is not seen to be E: a call will tell. */
+static bool is_undecided(const Context *context, Dim a, Dim b) {
+    Arena *arena = context->lowering->arena;
+    return context->checking && (strchr(dim_text(arena, a), '/') || strchr(dim_text(arena, b), '/'));
+}
+
 static bool match_dimension(const Match *match, const Expression *dimension, Dim actual,
                             const Value *value) {
     Dim expected = dimension_size(match->context, dimension);
     if (!expected) return false;
-    if (expected == actual) return true;
+    if (expected == actual || is_undecided(match->context, expected, actual)) return true;
     Arena *arena = match->context->lowering->arena;
     Diagnostic *d = report(match->context, E0207, match->range,
                            "%s expects %s with %s = %s, receives %s", match->what,
                            declared_text(match->context, match->declared),
                            dimension->kind == EXPRESSION_name ? dimension->name.text : "a size",
                            dim_text(arena, expected), value_text(arena, value));
-    if (dimension->kind == EXPRESSION_number)
+    if (!strcmp(dim_text(arena, expected), range_text(match->context, dimension->range)))
         d->text = arena_format(arena, "%s expects %s, receives %s", match->what,
                                declared_text(match->context, match->declared),
                                value_text(arena, value));
     diagnostic_note(d, match->declared->range, "declared here");
     note_bindings(match, d, dimension);
+    help_flatten(match, d, value);
     return false;
 }
 
@@ -159,6 +183,38 @@ static bool wants_lift(const Match *match, const Type *type) {
     return find_ellipsis(match->declared) >= 0 || type->rank == count - 1;
 }
 
+/* What other languages call the types. */
+static const char *nearest_type(const char *name) {
+    static const char *const known[][2] = {
+        {"float", "f32"},  {"float32", "f32"}, {"double", "f64"}, {"float64", "f64"},
+        {"byte", "u8"},    {"uint8", "u8"},    {"int8", "i8"},    {"int32", "i32"},
+        {"int64", "i64"},  {"long", "i64"},    {"boolean", "bool"}, {"str", "string"}};
+    static const char *const names[] = {"bool", "u8",  "i8",     "i32",  "i64", "f32",
+                                        "f64",  "int", "number", "path", "string"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i][0], name)) return known[i][1];
+    return nearest_name(name, names, sizeof names / sizeof *names);
+}
+
+static bool is_compile_time(const char *name) {
+    static const char *const names[] = {"int", "number", "path", "string"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
+static void report_type(const Context *context, const Name *name) {
+    if (is_compile_time(name->text)) {
+        report(context, E0205, name->range, "`%s` exists only while the program is compiled; "
+               "a tensor has to stand here", name->text);
+        return;
+    }
+    Diagnostic *d = report(context, E0205, name->range, "`%s` is no type", name->text);
+    const char *nearest = nearest_type(name->text);
+    help_nearest(d, nearest);
+    if (!nearest) diagnostic_help(d, "the element types are bool u8 i8 i32 i64 f32 f64");
+}
+
 static bool match_element(const Match *match, Element element, const Value *value) {
     const Context *context = match->context;
     const Name *name = &match->declared->element;
@@ -166,7 +222,7 @@ static bool match_element(const Match *match, Element element, const Value *valu
     if (element_by_name(name->text, &declared)) {
         if (declared == element) return true;
         Diagnostic *d = mismatch(match, E0203, value);
-        diagnostic_help(d, "cast(…, %s)", name->text);
+        diagnostic_help(d, "`cast(…, %s)`", name->text);
         return false;
     }
     const Binding *bound = scope_find(context->scope, name->text);
@@ -176,8 +232,7 @@ static bool match_element(const Match *match, Element element, const Value *valu
         return false;
     }
     if (!isupper((unsigned char)name->text[0])) {
-        Diagnostic *d = report(context, E0205, name->range, "`%s` is no type", name->text);
-        diagnostic_help(d, "the element types are bool u8 i8 i32 i64 f32 f64");
+        report_type(context, name);
         return false;
     }
     Value value_of = {.kind = VALUE_element, .range = match->range, .element = element};
@@ -200,6 +255,15 @@ static bool within(const Value *value, Dim low, Dim high) {
                                                 dim_is_constant(high, &b) && a <= b));
 }
 
+static void help_fact(const Match *match, Diagnostic *d, const Value *value, Dim low, Dim high) {
+    Arena *arena = match->context->lowering->arena;
+    const char *field = source_field(value->graph, value->node);
+    const char *dot = field ? strrchr(field, '.') : NULL;
+    diagnostic_help(d, "declare the range where the data enters: `-> (%s: %s in %s..%s)`",
+                    dot ? dot + 1 : "y", element_info[value_type(value)->element].name,
+                    dim_text(arena, low), dim_text(arena, high));
+}
+
 /* A check of each record where data enters; elsewhere the fact has to be known. */
 static Value check_fact(const Match *match, const Value *value, Dim low, Dim high) {
     const Context *context = match->context;
@@ -208,14 +272,14 @@ static Value check_fact(const Match *match, const Value *value, Dim low, Dim hig
     if (context->checking) return *value;
     bool entering = context->entering && source_field(value->graph, value->node);
     if (!entering || !dim_is_constant(low, &from) || !dim_is_constant(high, &to)) {
-        Diagnostic *d = report(context, E0211, match->range, "%s expects values in %s..%s",
-                               match->what, dim_text(arena, low), dim_text(arena, high));
+        const char *known = value->low ? arena_format(arena, "these lie in %s..%s",
+                                                      dim_text(arena, value->low),
+                                                      dim_text(arena, value->high))
+                                       : "nothing is known of these";
+        Diagnostic *d = report(context, E0211, match->range, "%s expects values in %s..%s, %s",
+                               match->what, dim_text(arena, low), dim_text(arena, high), known);
         diagnostic_note(d, match->declared->range, "declared here");
-        if (value->low)
-            diagnostic_note(d, value->range, "these lie in %s..%s", dim_text(arena, value->low),
-                            dim_text(arena, value->high));
-        diagnostic_help(d, "declare the range where the data enters: `-> (y: i32 in %s..%s)`",
-                        dim_text(arena, low), dim_text(arena, high));
+        help_fact(match, d, value, low, high);
         return value_error;
     }
     Problem problem;
@@ -275,7 +339,7 @@ static Value match_field(const Match *match, const Value *field) {
     if (!known || !resolve_type(context, match->declared, &type)) {
         Diagnostic *d = report(context, E0203, match->range, "the type of `%s` is not known here",
                                declared->name);
-        diagnostic_help(d, "say it first: `%s |> : u8[28, 28]`", declared->name);
+        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", declared->name);
         return value_error;
     }
     Context inner = *context;
@@ -292,6 +356,43 @@ static Value match_field(const Match *match, const Value *field) {
     return match_fact(match, value_tensor(inner.graph, node, field->range));
 }
 
+/* A field that is there, is not declared and looks alike. */
+static void help_field(Diagnostic *d, const Items *items, const TypeTree *declared, const char *name) {
+    for (size_t i = 0; items->names && i < items->count; i++) {
+        bool wanted = !items->names[i];
+        for (size_t j = 0; j < declared->fields.count && !wanted; j++) {
+            const char *other = declared->fields.items[j].name.text;
+            wanted = other && !strcmp(other, items->names[i]);
+        }
+        if (!wanted && nearest_name(name, &items->names[i], 1))
+            diagnostic_help(d, "it has `%s`; is one of the two misspelt?", items->names[i]);
+    }
+}
+
+static bool is_declared_field(const TypeTree *declared, const char *name) {
+    for (size_t i = 0; i < declared->fields.count; i++) {
+        const char *field = declared->fields.items[i].name.text;
+        if (!field || !name || !strcmp(field, name)) return true;
+    }
+    return false;
+}
+
+/* Fields that are too many; those that are too few are found when they are matched. */
+static bool has_extra_field(const Match *match, const Items *items) {
+    const TypeTree *declared = match->declared;
+    if (items->count <= declared->fields.count) return false;
+    for (size_t i = 0; i < items->count; i++) {
+        const char *name = items->names ? items->names[i] : NULL;
+        if (is_declared_field(declared, name) && i + 1 < items->count) continue;
+        Diagnostic *d = report(match->context, E0212, match->range,
+                               "%s has a field `%s` that is not declared", match->what,
+                               name ? name : "?");
+        diagnostic_note(d, declared->range, "declared here");
+        return true;
+    }
+    return false;
+}
+
 static Items match_items(const Match *match, Items *items) {
     const TypeTree *declared = match->declared;
     Arena *arena = match->context->lowering->arena;
@@ -304,8 +405,10 @@ static Items match_items(const Match *match, Items *items) {
                                                   : NULL;
         const char *name = field->name.text ? field->name.text : "?";
         if (!found) {
-            Diagnostic *d = report(match->context, E0212, match->range, "there is no field `%s`", name);
+            Diagnostic *d = report(match->context, E0212, match->range, "%s has no field `%s`",
+                                   match->what, name);
             diagnostic_note(d, declared->range, "declared here");
+            help_field(d, items, declared, name);
             return (Items){0};
         }
         result.names[i] = field->name.text;
@@ -321,13 +424,7 @@ static Value match_record(const Match *match, Value value) {
         return value_error;
     }
     Items *items = value.kind == VALUE_stream ? &value.stream->record : &value.items;
-    if (items->count != match->declared->fields.count) {
-        Diagnostic *d = report(match->context, E0203, match->range,
-                               "%s has %zu fields, %zu are declared", match->what, items->count,
-                               match->declared->fields.count);
-        diagnostic_note(d, match->declared->range, "declared here");
-        return value_error;
-    }
+    if (has_extra_field(match, items)) return value_error;
     Match inner = *match;
     Context record = *match->context;
     if (value.kind == VALUE_stream) {
@@ -350,7 +447,7 @@ static Value match_number(const Match *match, Value value) {
     if (!element_by_name(match->declared->element.text, &element)) element = TYPE_f32;
     if (!match->declared->dimensions.count && !match->declared->low) {
         bool whole = element_info[element].class != CLASS_floating;
-        if (whole && value.kind == VALUE_number && value.number != (double)(int64_t)value.number) {
+        if (whole && value.kind == VALUE_number && value.number != floor(value.number)) {
             mismatch(match, E0203, &value);
             return value_error;
         }
@@ -361,6 +458,29 @@ static Value match_number(const Match *match, Value value) {
                              : match_tensor(match, value_tensor(context->graph, node, match->range));
 }
 
+/* The number a value is at compile time. */
+static bool match_known(const Match *match, const Value *value, double *number) {
+    bool numeric = value->kind == VALUE_number || value->kind == VALUE_truth ||
+                   value->kind == VALUE_size || value->kind == VALUE_tensor;
+    if (numeric) return to_number(match->context, value, match->range, number);
+    mismatch(match, E0203, value);
+    return false;
+}
+
+/* A size, or a whole number, which may be negative. */
+static void match_int(const Match *match, Value *value) {
+    double number;
+    if (value->kind == VALUE_size) return;
+    if (!match_known(match, value, &number)) {
+        *value = value_error;
+    } else if (number != floor(number)) {
+        Diagnostic *d = report(match->context, E0203, match->range, "%s expects a whole number, this is "
+                               "%.15g", match->what, number);
+        diagnostic_note(d, match->declared->range, "declared here");
+        *value = value_error;
+    }
+}
+
 /* `int`, `number`, `string`, `path`: what exists only at compile time. False: another type. */
 static bool match_compile_time(const Match *match, Value *value) {
     const char *name = match->declared->element.text;
@@ -368,13 +488,14 @@ static bool match_compile_time(const Match *match, Value *value) {
     fixing.fixing = true;
     if (!strcmp(name, "int") || !strcmp(name, "number")) {
         double number;
-        if (value->kind == VALUE_option && value->index != STEP_INDEX)
-            *value = value_number(fixing.lowering->program->options.items[value->index].number,
-                                  value->range);
+        if (value->kind == VALUE_option && value->index != STEP_INDEX) {
+            Option *option = &fixing.lowering->program->options.items[value->index];
+            option->fixed = true;
+            *value = value_number(option->number, value->range);
+        }
         if (!strcmp(name, "int")) {
-            Dim size = to_size(&fixing, value, match->range);
-            *value = size ? value_size(size, match->range) : value_error;
-        } else if (!to_number(&fixing, value, match->range, &number)) {
+            match_int(match, value);
+        } else if (!match_known(match, value, &number)) {
             *value = value_error;
         }
         return true;
@@ -417,17 +538,19 @@ static bool resolve_element(const Context *context, const Name *name, Element *e
         *element = TYPE_f32;
         return true;
     }
-    static const char *const names[] = {"bool", "u8",  "i8",     "i32",  "i64", "f32",
-                                        "f64",  "int", "number", "path", "string"};
-    Diagnostic *d = report(context, E0205, name->range, "`%s` is no type", name->text);
-    const char *nearest = nearest_name(name->text, names, sizeof names / sizeof *names);
-    if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
-    else diagnostic_help(d, "the element types are bool u8 i8 i32 i64 f32 f64");
+    report_type(context, name);
+    return false;
+}
+
+bool is_dimension(const Context *context, Dim size, Range range) {
+    int64_t constant;
+    if (!dim_is_constant(size, &constant) || constant >= 1) return true;
+    report(context, E0211, range, "a dimension has at least size 1, not %lld", (long long)constant);
     return false;
 }
 
 static bool push_dimension(const Context *context, const TypeTree *declared, Type *type, Dim size) {
-    if (!size) return false;
+    if (!size || !is_dimension(context, size, declared->range)) return false;
     if (type->rank == RANK_LIMIT) {
         report(context, E0208, declared->range, "a tensor has at most %d dimensions", RANK_LIMIT);
         return false;
@@ -467,10 +590,10 @@ bool resolve_type(const Context *context, const TypeTree *declared, Type *type) 
     return false;
 }
 
-void bind_expected(const Context *context, const TypeTree *declared, const Type *expected) {
-    if (!declared || !declared->element.text || !declared->dimensions.count) return;
+bool bind_expected(const Context *context, const TypeTree *declared, const Type *expected) {
+    if (!declared || !declared->element.text || !declared->dimensions.count) return true;
     int rest = find_ellipsis(declared), count = (int)declared->dimensions.count;
-    if (rest < 0 ? expected->rank != count : expected->rank < count - 1) return;
+    if (rest < 0 ? expected->rank != count : expected->rank < count - 1) return false;
     int stretch = expected->rank - count;
     for (int i = 0; i < count; i++) {
         const Expression *dimension = declared->dimensions.items[i];
@@ -479,12 +602,13 @@ void bind_expected(const Context *context, const TypeTree *declared, const Type 
             scope_put(context->lowering->arena, context->scope, dimension->name.text,
                       value_size(expected->dims[at], dimension->range));
     }
-    if (rest < 0 || scope_find(context->scope, "...")) return;
+    if (rest < 0 || scope_find(context->scope, "...")) return true;
     Items items = items_new(context->lowering->arena, (size_t)(stretch + 1));
     for (int i = 0; i <= stretch; i++)
         items.values[i] = value_size(expected->dims[rest + i], declared->range);
     scope_put(context->lowering->arena, context->scope, "...",
               (Value){.kind = VALUE_items, .range = declared->range, .items = items});
+    return true;
 }
 
 static void bind_symbols_in(const Context *context, const Expression *expression) {
@@ -499,7 +623,7 @@ static void bind_symbols_in(const Context *context, const Expression *expression
                   (Value){.kind = VALUE_items, .range = expression->range, .items = items});
     }
     if (!is_free(context, expression)) return;
-    bool batch = !strcmp(expression->name.text, "B");
+    bool batch = context->graph->batch && !strcmp(expression->name.text, "B");
     Dim symbol = batch ? context->graph->batch
                        : dim_symbol(lowering->dimensions, expression->name.text, SIZE_UNKNOWN, false);
     scope_put(lowering->arena, context->scope, expression->name.text,

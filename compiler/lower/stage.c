@@ -80,9 +80,9 @@ static const Expression *only_argument(const Context *context, const Expression 
         const Name *given = &call->arguments.items[0].name;
         if (!given->text || !strcmp(given->text, name)) return call->arguments.items[0].value;
     }
-    Diagnostic *d = report(context, E0204, call->range, "`%s` takes `%s` and nothing else",
+    Diagnostic *d = report(context, E0204, call->range, "`%s` takes one argument, `%s`",
                            call->name.text, name);
-    diagnostic_help(d, "`%s(%s = 1)`", call->name.text, name);
+    diagnostic_help(d, "`%s(%s = %d)`", call->name.text, name, strcmp(name, "size") ? 1 : 64);
     return NULL;
 }
 
@@ -95,8 +95,8 @@ static bool whole_argument(const Context *context, const Expression *call, const
     Value value = lower_expression(&fixing, argument);
     if (!to_number(&fixing, &value, argument->range, number)) return false;
     if (*number == floor(*number) && *number >= least && *number <= most) return true;
-    report(context, E0211, argument->range, "`%s` lies between %.15g and %.15g, not at %.15g", name,
-           least, most, *number);
+    report(context, E0211, argument->range, "`%s` is a whole number from %.15g to %.15g, not %.15g",
+           name, least, most, *number);
     return false;
 }
 
@@ -126,12 +126,14 @@ static Value map(const Context *context, const Expression *call, const Value *st
     for (size_t i = 0; i < call->arguments.count; i++) {
         const Argument *argument = &call->arguments.items[i];
         const Expression *value = argument->value;
-        mapped.names[i] = argument->name.text ? argument->name.text : value->name.text;
+        bool named = value->kind == EXPRESSION_name || value->kind == EXPRESSION_field;
+        mapped.names[i] = argument->name.text ? argument->name.text : named ? value->name.text : NULL;
         mapped.values[i] = lower_expression(&inner, value);
         broken |= mapped.values[i].kind == VALUE_error;
         for (size_t j = 0; j < i && mapped.names[i]; j++)
             if (mapped.names[j] && !strcmp(mapped.names[j], mapped.names[i])) {
-                report(context, E0202, value->range, "field `%s` is given twice", mapped.names[i]);
+                report(context, E0202, argument->name.text ? argument->name.range : value->range,
+                       "field `%s` is given twice", mapped.names[i]);
                 broken = true;
             }
         if (mapped.names[i]) continue;
@@ -165,8 +167,9 @@ static bool finish_record(const Context *context, Stream *stream) {
         vector_each(Input, input, pipeline->record.inputs)
             used |= input->kind == INPUT_field && input->index == (int)i;
         if (used) continue;
-        Diagnostic *d = report(context, E0203, pipeline->range, "the field `%s` is never used", field->name);
-        diagnostic_help(d, "leave it out, or give it a type and use it");
+        Diagnostic *d = report(context, E0205, pipeline->range, "nothing uses the field `%s`, so its "
+                               "type is not known", field->name);
+        diagnostic_help(d, "leave it out, or use it in a `map`");
         return false;
     }
     return true;
@@ -189,6 +192,27 @@ static const struct {
     Stage run;
 } stages[] = {{"shuffle", shuffle}, {"map", map}, {"batch", batch}};
 
+/* A stream flows on once: what it was before a stage is gone. */
+static Value run_stage(const Context *context, const Expression *call, const Value *piped, Stage run) {
+    Stream *stream = piped->stream;
+    if (piped->index != stream->stages) {
+        Diagnostic *d = report(context, E0214, call->range, "this stream has gone on elsewhere already");
+        diagnostic_note(d, stream->reader, "it went on here");
+        diagnostic_help(d, "a stream has one reader; open its files a second time for another");
+        return value_error;
+    }
+    Value result = run(context, call, piped);
+    result.index = ++stream->stages;
+    stream->reader = call->range;
+    return result;
+}
+
+bool is_stage_name(const char *name) {
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (!strcmp(stages[i].name, name)) return true;
+    return find_source(name) != NULL;
+}
+
 bool lower_stage(const Context *context, const Expression *call, const Value *piped, Value *result) {
     const char *source = find_source(call->name.text);
     if (source) {
@@ -199,7 +223,7 @@ bool lower_stage(const Context *context, const Expression *call, const Value *pi
         if (strcmp(stages[i].name, call->name.text)) continue;
         *result = value_error;
         if (piped && piped->kind == VALUE_stream) {
-            *result = stages[i].run(context, call, piped);
+            *result = run_stage(context, call, piped, stages[i].run);
         } else if (piped && piped->kind == VALUE_batch) {
             report(context, E0214, call->range, "nothing can follow `batch` yet");
         } else {
@@ -237,7 +261,9 @@ Value batch_field(const Context *context, const Value *batch, const Name *name) 
     }
     Diagnostic *d = report(context, E0212, name->range, "the records have no field `%s`", name->text);
     const char *nearest = nearest_name(name->text, names, pipeline->outputs.count);
-    if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+    help_nearest(d, nearest);
+    if (!nearest)
+        diagnostic_help(d, "their fields are %s", names_text(arena, names, pipeline->outputs.count));
     diagnostic_note(d, pipeline->range, "they come from here");
     return value_error;
 }

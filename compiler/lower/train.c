@@ -7,6 +7,12 @@
 static const char *const entries[] = {"data", "loss", "metric", "optimizer", "epochs", "seed"};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
+static bool is_entry(const char *name) {
+    for (int i = 0; i < ENTRY_COUNT; i++)
+        if (!strcmp(entries[i], name)) return true;
+    return false;
+}
+
 static const Statement *find_entry(const Declaration *declaration, const char *name) {
     vector_each(Statement *, statement, declaration->body)
         if ((*statement)->kind == STATEMENT_assign &&
@@ -18,19 +24,28 @@ static const Statement *find_entry(const Declaration *declaration, const char *n
 static void check_entry(const Context *context, const Declaration *declaration,
                         const Statement *statement) {
     const Name *name = &statement->names.items[0];
-    bool known = false;
-    for (int i = 0; i < ENTRY_COUNT; i++) known |= !strcmp(entries[i], name->text);
-    if (!known) {
+    if (!is_entry(name->text)) {
         Diagnostic *d = report(context, E0301, name->range, "a train block has no entry `%s`", name->text);
         const char *nearest = nearest_name(name->text, entries, ENTRY_COUNT);
-        if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
-        else diagnostic_help(d, "its entries are data, loss, metric, optimizer, epochs, seed; "
+        help_nearest(d, nearest);
+        if (!nearest) diagnostic_help(d, "its entries are data, loss, metric, optimizer, epochs, seed; "
                                 "`let %s = …` introduces a name", name->text);
     }
     const Statement *first = find_entry(declaration, name->text);
     if (first == statement) return;
     Diagnostic *d = report(context, E0303, name->range, "`%s` is given a second time", name->text);
     diagnostic_note(d, first->names.items[0].range, "the first time is here");
+}
+
+/* Is there an unknown entry that was meant to be this one? It was reported then. */
+static bool is_misspelt(const Declaration *declaration, const char *entry) {
+    vector_each(Statement *, statement, declaration->body) {
+        if ((*statement)->kind != STATEMENT_assign) continue;
+        const char *name = (*statement)->names.items[0].text;
+        const char *nearest = is_entry(name) ? NULL : nearest_name(name, entries, ENTRY_COUNT);
+        if (nearest && !strcmp(nearest, entry)) return true;
+    }
+    return false;
 }
 
 static bool check_entries(const Context *context, const Declaration *declaration) {
@@ -42,12 +57,17 @@ static bool check_entries(const Context *context, const Declaration *declaration
             report(context, E0214, (*statement)->range, "a train block holds entries, `let` and `every`");
     }
     static const char *const required[] = {"data", "loss", "optimizer"};
+    const char *missing[sizeof required / sizeof *required];
+    size_t count = 0;
     for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
         if (find_entry(declaration, required[i])) continue;
-        report(context, E0302, declaration->name.range, "`%s` needs an entry `%s`",
-               declaration->name.text, required[i]);
         whole = false;
+        if (!is_misspelt(declaration, required[i])) missing[count++] = required[i];
     }
+    if (count)
+        report(context, E0302, declaration->name.range, "`%s` lacks %s %s", declaration->name.text,
+               count == 1 ? "the entry" : "the entries",
+               names_text(context->lowering->arena, missing, count));
     return whole;
 }
 
@@ -103,6 +123,8 @@ static void lower_measures(const Context *context, const Declaration *declaratio
     vector_each(Statement *, item, declaration->body) {
         const Statement *statement = *item;
         if (statement->kind == STATEMENT_let) lower_let(&inner, statement);
+        if (statement->kind == STATEMENT_assign && !is_entry(statement->names.items[0].text))
+            scope_put(context->lowering->arena, inner.scope, statement->names.items[0].text, value_error);
         if (statement->kind != STATEMENT_assign || has_loss) continue;
         if (strcmp(statement->names.items[0].text, "loss")) continue;
         Value loss = lower_expression(&inner, statement->value);
@@ -149,15 +171,41 @@ static void update_weight(const Context *context, const Expression *optimizer, N
         graph_output(graph, OUTPUT_update, name, node, weight);
         return;
     }
-    report(context, E0207, range, "the optimizer makes %s of a weight that is %s",
-           type_text(context->lowering->arena, &graph_node(graph, node)->type),
-           type_text(context->lowering->arena, &type));
+    Diagnostic *d = report(context, E0207, range, "the optimizer makes %s of a weight that is %s",
+                           type_text(context->lowering->arena, &graph_node(graph, node)->type),
+                           type_text(context->lowering->arena, &type));
+    diagnostic_note(d, graph_node(graph, weight)->range, "the weight");
 }
 
-static void lower_optimizer(const Context *context, const Expression *optimizer) {
+/* Does a gradient of the node reach that operand? Where ops.def has none, differentiate says so. */
+static bool passes_gradient(const Node *node, int operand) {
+    const char *gradient = op_info[node->op].gradient;
+    if (element_info[node->type.element].class != CLASS_floating) return false;
+    if (!gradient) return true;
+    for (int i = 0; i < operand && gradient; i++) {
+        gradient = strchr(gradient, ';');
+        if (gradient) gradient++;
+    }
+    return gradient && gradient[strspn(gradient, " ")] && gradient[strspn(gradient, " ")] != ';';
+}
+
+/* The nodes that a gradient of the loss reaches. */
+static const bool *reached_nodes(Arena *arena, const Graph *graph, NodeId loss) {
+    bool *reached = arena_new_array(arena, bool, graph->nodes.count + 1);
+    reached[loss] = true;
+    for (size_t id = (size_t)loss + 1; id-- > 0;) {
+        const Node *node = graph_node(graph, (NodeId)id);
+        for (int i = 0; reached[id] && i < node->input_count; i++)
+            reached[node->inputs[i]] |= passes_gradient(node, i);
+    }
+    return reached;
+}
+
+static void lower_optimizer(const Context *context, const Declaration *declaration) {
+    const Expression *optimizer = find_entry(declaration, "optimizer")->value;
     Graph *graph = context->graph;
     size_t count = graph->nodes.count;
-    bool any = false;
+    bool any = false, learns = false;
     if (!graph->outputs.count) return; /* the loss is broken, and that was reported */
     if (optimizer->kind != EXPRESSION_call) {
         Diagnostic *d = report(context, E0203, optimizer->range, "expects an optimizer");
@@ -167,13 +215,20 @@ static void lower_optimizer(const Context *context, const Expression *optimizer)
     NodeId loss = NODE_NONE;
     vector_each(Output, output, graph->outputs)
         if (output->kind == OUTPUT_result && loss == NODE_NONE) loss = output->value;
-    for (NodeId id = 0; id < count && loss != NODE_NONE; id++) {
+    if (loss == NODE_NONE) return;
+    const bool *reached = reached_nodes(context->lowering->arena, graph, loss);
+    for (NodeId id = 0; id < count; id++) {
         const char *name = trained_weight(context, graph_node(graph, id));
         if (!name) continue;
         any = true;
+        learns |= reached[id];
         update_weight(context, optimizer, loss, id, name);
     }
-    if (!any) report(context, E0302, optimizer->range, "there are no weights to train");
+    if (learns) return;
+    Diagnostic *d = report(context, E0401, find_entry(declaration, "loss")->value->range,
+                           any ? "no gradient gets from this loss to a weight"
+                               : "the loss depends on no weight: there is nothing to train");
+    if (any) diagnostic_help(d, "comparisons, argmax and integers have no gradient");
 }
 
 static ActionUnit action_unit(const Context *context, const Name *name) {
@@ -183,8 +238,7 @@ static ActionUnit action_unit(const Context *context, const Name *name) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name->text)) return units[i];
     Diagnostic *d = report(context, E0301, name->range, "`every` counts steps, epochs or seconds, not `%s`", name->text);
-    const char *nearest = nearest_name(name->text, names, sizeof names / sizeof *names);
-    if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+    help_nearest(d, nearest_name(name->text, names, sizeof names / sizeof *names));
     return UNIT_epoch;
 }
 
@@ -236,9 +290,14 @@ static void lower_action(const Context *context, const Declaration *declaration,
         lower_save(context, train, statement, &action);
         return;
     }
-    Diagnostic *d = report(context, E0301, statement->range, "`every` holds `evaluate` and `save`");
-    const char *nearest = statement->names.count ? nearest_name(name->text, names, 2) : NULL;
-    if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+    if (statement->kind != STATEMENT_action) {
+        report(context, E0214, statement->range, "`every` holds `evaluate` and `save`");
+        return;
+    }
+    Diagnostic *d = report(context, E0301, name->range, "there is no action `%s`", name->text);
+    const char *nearest = nearest_name(name->text, names, 2);
+    help_nearest(d, nearest);
+    if (!nearest) diagnostic_help(d, "the actions are `evaluate` and `save`");
 }
 
 static void lower_every(const Context *context, const Declaration *declaration, Train *train,
@@ -274,7 +333,7 @@ static void lower_step(const Context *context, const Declaration *declaration, T
     inner.initialise = &train->initialise;
     inner.updates = true;
     lower_measures(&inner, declaration, data);
-    lower_optimizer(&inner, find_entry(declaration, "optimizer")->value);
+    lower_optimizer(&inner, declaration);
 }
 
 void lower_train(const Context *context, const Declaration *declaration) {

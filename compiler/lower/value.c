@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { FEW_BINDINGS = 16 }; /* in one scope; these are searched one by one */
+
 const Value value_error = {.kind = VALUE_error};
 
 Value value_number(double number, Range range) {
@@ -31,15 +33,35 @@ Scope *scope_new(Arena *arena, Scope *parent) {
     return scope;
 }
 
-Binding *scope_find(const Scope *scope, const char *name) {
-    for (; scope; scope = scope->parent)
-        for (size_t i = scope->bindings.count; i-- > 0;)
-            if (!strcmp(scope->bindings.items[i].name, name)) return &scope->bindings.items[i];
+Binding *scope_find_here(const Scope *scope, const char *name) {
+    if (scope->bindings.count > FEW_BINDINGS) {
+        uintptr_t place = (uintptr_t)map_get(&scope->places, name);
+        return place ? &scope->bindings.items[place - 1] : NULL;
+    }
+    for (size_t i = scope->bindings.count; i-- > 0;)
+        if (!strcmp(scope->bindings.items[i].name, name)) return &scope->bindings.items[i];
     return NULL;
+}
+
+Binding *scope_find(const Scope *scope, const char *name) {
+    for (; scope; scope = scope->parent) {
+        Binding *found = scope_find_here(scope, name);
+        if (found) return found;
+    }
+    return NULL;
+}
+
+static void index_binding(Scope *scope, size_t place) {
+    map_put(&scope->places, scope->bindings.items[place].name, (void *)(uintptr_t)(place + 1));
 }
 
 void scope_put(Arena *arena, Scope *scope, const char *name, Value value) {
     vector_push(arena, &scope->bindings, (Binding){.name = name, .value = value});
+    size_t count = scope->bindings.count;
+    if (count > FEW_BINDINGS + 1) index_binding(scope, count - 1);
+    if (count != FEW_BINDINGS + 1) return;
+    scope->places = map_new(arena);
+    for (size_t i = 0; i < count; i++) index_binding(scope, i);
 }
 
 const Value *items_find(const Items *items, const char *name) {
@@ -53,6 +75,17 @@ Items items_new(Arena *arena, size_t count) {
                    arena_new_array(arena, Value, count + 1)};
 }
 
+static const char *items_text(Arena *arena, const Items *items) {
+    enum { SHOWN = 8 };
+    if (!items->count || !items->names || !items->names[0])
+        return arena_format(arena, "%zu value%s", items->count, items->count == 1 ? "" : "s");
+    Text text = text_new(arena);
+    for (size_t i = 0; i < items->count && i < SHOWN; i++)
+        text_format(&text, "%s%s", i ? ", " : "a record (", items->names[i] ? items->names[i] : "?");
+    text_add(&text, items->count > SHOWN ? ", …)" : ")");
+    return text_string(&text);
+}
+
 const char *value_text(Arena *arena, const Value *value) {
     switch (value->kind) {
     case VALUE_error: return "an error";
@@ -61,10 +94,10 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_truth: return value->number ? "true" : "false";
     case VALUE_string: return "a string";
     case VALUE_element: return element_info[value->element].name;
-    case VALUE_option: return "an option";
+    case VALUE_option: return value->index == STEP_INDEX ? "the step" : "an option";
     case VALUE_tensor: return type_text(arena, value_type(value));
     case VALUE_field: return "a field of a type not known yet";
-    case VALUE_items: return "several values";
+    case VALUE_items: return items_text(arena, &value->items);
     case VALUE_stream: return "a stream of records";
     case VALUE_batch: return "a batch of records";
     }

@@ -42,7 +42,8 @@ struct Value {
     Dim size;
     const char *string;
     Element element;
-    int index;       /* option: of the program, or STEP_INDEX; field: of the stream */
+    int index;       /* option: of the program, or STEP_INDEX; field: of the stream; stream: the
+                        stages it has gone through */
     Graph *graph;    /* tensor: where its node is */
     NodeId node;
     Dim low, high;   /* tensor: every value v has low <= v < high; or both NULL */
@@ -54,23 +55,27 @@ struct Value {
 struct Stream {
     Pipeline *pipeline;
     Items record;  /* the fields of each record, in pipeline->record.graph */
-    bool batched;
+    int stages;    /* that it has gone through: a value made before the last is used up */
+    Range reader;  /* the last of them */
 };
 
-/* Names, innermost first. Bindings are found by a linear search: bodies are short. */
+/* Names, innermost first. */
 typedef struct Binding {
     const char *name;
     Value value;
     const char *state; /* of a state: the name of its storage; else NULL */
-    NodeId target;     /* of a state: its weight node */
+    bool weight;       /* of a weight or a state */
+    NodeId target;     /* of a weight or a state: its node */
 } Binding;
 
 typedef struct Scope {
     struct Scope *parent;
     Vector(Binding) bindings;
+    Map places; /* name to 1 + its last place in bindings, where they are many */
 } Scope;
 
 Scope *scope_new(Arena *arena, Scope *parent);
+Binding *scope_find_here(const Scope *scope, const char *name); /* not in its parents */
 Binding *scope_find(const Scope *scope, const char *name); /* NULL: not there */
 void scope_put(Arena *arena, Scope *scope, const char *name, Value value);
 

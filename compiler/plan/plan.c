@@ -167,9 +167,9 @@ static bool wide_product(const Planner *planner, const KernelPlan *kernel) {
     return dim_is_constant(kernel->loops.outer, &outer) && outer == 1;
 }
 
-/* A product is split by rows, which keeps a thread's rows with it from kernel to kernel. Columns
- * would be neighbours in memory: threads that read theirs prefetch the others', which costs more
- * than it saves (measured: 784x128 weights, 2 cores, 30 % of a training step). */
+/* A product is split by rows, which keeps a thread's rows with it from kernel to kernel. Splitting
+ * wide ones by columns, so that each thread keeps its part of the weights, was slower on the one
+ * machine it was tried on (784x128 weights in rows, 2 threads). */
 static void choose_shares(Planner *planner) {
     for (int k = 0; k < planner->plan->kernel_count; k++) {
         KernelPlan *kernel = &planner->plan->kernels[k];
