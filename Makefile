@@ -28,7 +28,7 @@ RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/format/*.c)
 RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
 SHARED    := $(wildcard lang/std/*.flow compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 
-.PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages test-programs
+.PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-programs
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(HOME_DIR)/.made ## build the compiler and its runtime
@@ -107,6 +107,11 @@ $(BUILD)/tests/check/codegen: tests/codegen/codegen.c $(COMPILED)
 $(BUILD)/tests/print: tests/print.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(LIBRARY) -lm
+
+libraries: $(BUILD)/libcompiler.a $(BUILD)/lib/flowc/libflowrt.a
+
+$(BUILD)/libcompiler.a: $(LIBRARY)
+	$(call say,ar)rm -f $@ && ar rcs $@ $^
 
 test-programs: all $(TESTS)
 

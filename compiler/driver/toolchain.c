@@ -13,7 +13,8 @@
 
 /* Sums keep the order they are written in: -ffast-math is not among these. */
 const char *const compile_flags[] = {"-std=gnu11", "-O3", "-ffp-contract=fast", "-fno-math-errno",
-                                     "-fno-trapping-math", "-fPIC", NULL};
+                                     "-fno-trapping-math", "-fwrapv",
+                                     "-fPIC", NULL};
 
 #if defined __x86_64__
 static const Level all_levels[] = {{"x86-64-v4", "-march=x86-64-v4", "flow_program_v4"},

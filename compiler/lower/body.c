@@ -1,16 +1,19 @@
 /* Body: the statements of a fn, model, pipeline or export. */
 #include "compiler/lower/lowering.h"
 
+#include <math.h>
 #include <string.h>
 
-static void bind(const Context *context, const Name *name, Value value) {
-    const Scope *scope = context->scope;
-    for (size_t i = 0; i < scope->bindings.count; i++)
-        if (!strcmp(scope->bindings.items[i].name, name->text)) {
-            Diagnostic *d = report(context, E0202, name->range, "`%s` has a value already", name->text);
-            diagnostic_help(d, "`%s = …` gives it a new one", name->text);
-            return;
-        }
+/* renews: the statement could be meant to give a new value. */
+static void bind(const Context *context, const Name *name, Value value, bool renews) {
+    const Binding *first = scope_find_here(context->scope, name->text);
+    if (first) {
+        Diagnostic *d = report(context, E0202, name->range, "`%s` is declared already", name->text);
+        if (first->value.range.source) diagnostic_note(d, first->value.range, "it comes from here");
+        if (!first->weight && renews)
+            diagnostic_help(d, "`%s = …` without `let` gives it a new value", name->text);
+        return;
+    }
     scope_put(context->lowering->arena, context->scope, name->text, value);
 }
 
@@ -18,10 +21,10 @@ static void bind_each(const Context *context, const Statement *statement, const 
     size_t count = statement->names.count;
     bool fits = value->kind == VALUE_items && value->items.count == count;
     if (!fits && value->kind != VALUE_error)
-        report(context, E0203, statement->value->range, "%zu names take %zu values, not %s", count,
-               count, value_text(context->lowering->arena, value));
+        report(context, E0203, statement->value->range, "%zu names can't share %s", count,
+               value_text(context->lowering->arena, value));
     for (size_t i = 0; i < count; i++)
-        bind(context, &statement->names.items[i], fits ? value->items.values[i] : value_error);
+        bind(context, &statement->names.items[i], fits ? value->items.values[i] : value_error, false);
 }
 
 void lower_let(const Context *context, const Statement *statement) {
@@ -30,7 +33,7 @@ void lower_let(const Context *context, const Statement *statement) {
     if (statement->type)
         value = match_type(context, statement->type, value, statement->value->range,
                            arena_format(context->lowering->arena, "`%s`", name->text), NULL);
-    if (statement->names.count == 1) bind(context, name, value);
+    if (statement->names.count == 1) bind(context, name, value, true);
     else bind_each(context, statement, &value);
 }
 
@@ -53,7 +56,17 @@ static void lower_assign(const Context *context, const Statement *statement) {
     Binding *binding = scope_find(context->scope, name->text);
     if (!binding) {
         Diagnostic *d = report(context, E0201, name->range, "`%s` is not declared", name->text);
-        diagnostic_help(d, "`let %s = …` introduces a name", name->text);
+        const char *nearest = nearest_value(context, name->text);
+        help_nearest(d, nearest);
+        if (!nearest) diagnostic_help(d, "`let %s = …` introduces a name", name->text);
+        bind(context, name, value_error, false);
+        return;
+    }
+    if (binding->weight && !binding->state) {
+        Diagnostic *d = report(context, E0214, name->range, "`%s` is a weight, which only the optimizer "
+                               "changes", name->text);
+        diagnostic_note(d, binding->value.range, "declared here");
+        diagnostic_help(d, "`let` another name for the value; a `state` can be changed here");
         return;
     }
     if (value.kind == VALUE_error || binding->value.kind == VALUE_error) {
@@ -150,24 +163,39 @@ static void lower_storage(const Context *context, const Statement *statement) {
         }
     if (sound && !context->checking) sound = store(context, path, &type, trained, name->range, &is_new);
     if (!sound) {
-        bind(context, name, value_error);
+        bind(context, name, value_error, false);
         return;
     }
     Problem problem;
     NodeId node = graph_add(context->graph, (Node){.op = OP_weight, .name = path, .type = type,
                                                    .range = users_place(context, name->range)},
                             &problem);
-    bind(context, name, value_tensor(context->graph, node, name->range));
+    if (node == NODE_NONE) {
+        report(context, problem.code, name->range, "%s", problem.text);
+        return;
+    }
+    bind(context, name, value_tensor(context->graph, node, name->range), false);
     Binding *binding = scope_find(context->scope, name->text);
+    binding->weight = true;
     binding->target = node;
     if (!trained) binding->state = path;
-    if (!statement->value)
-        report(context, E0302, name->range, "`%s` has no first value", name->text);
-    else if (context->initialise && (context->checking || is_new))
+    if (!statement->value) {
+        Diagnostic *d = report(context, E0302, name->range, "`%s` has no first value", name->text);
+        diagnostic_help(d, "`%s %s: … = zeros()`", trained ? "weight" : "state", name->text);
+    }
+    if (statement->value && context->initialise && (context->checking || is_new))
         initialise(context, statement, path, &type);
 }
 
 static void lower_statements(const Context *context, const StatementList *body, Value *result);
+
+static bool may_go_on(const Context *context, Range range) {
+    Lowering *lowering = context->lowering;
+    if (lowering->exhausted) return false;
+    if (++lowering->calls <= CALL_LIMIT) return true;
+    report(context, E0217, range, "the program makes more than 2^17 calls and turns of `repeat`");
+    return !(lowering->exhausted = true);
+}
 
 static void lower_repeat(const Context *context, const Statement *statement, Value *result) {
     double turns;
@@ -176,11 +204,12 @@ static void lower_repeat(const Context *context, const Statement *statement, Val
     Range range = statement->value->range;
     Value count = lower_expression(&fixing, statement->value);
     if (!to_number(&fixing, &count, range, &turns)) return;
-    if (turns < 0 || turns > REPEAT_LIMIT || turns != (double)(int)turns) {
-        report(context, E0211, range, "repeat takes a whole number up to %d", REPEAT_LIMIT);
+    if (turns < 0 || turns > REPEAT_LIMIT || turns != floor(turns)) {
+        report(context, E0211, range, "repeat takes a whole number up to %d, not %.15g", REPEAT_LIMIT,
+               turns);
         return;
     }
-    for (int turn = 0; turn < (int)turns && !context->lowering->exhausted; turn++) {
+    for (int turn = 0; turn < (int)turns && may_go_on(context, range); turn++) {
         Context inner = *context;
         inner.scope = scope_new(context->lowering->arena, context->scope);
         scope_put(context->lowering->arena, inner.scope, statement->names.items[0].text,
@@ -190,12 +219,19 @@ static void lower_repeat(const Context *context, const Statement *statement, Val
 }
 
 static void lower_if(const Context *context, const Statement *statement, Value *result) {
-    Value condition = lower_expression(context, statement->value);
+    Context fixing = *context;
+    fixing.fixing = true;
+    Value condition = lower_expression(&fixing, statement->value);
+    bool symbolic = condition.kind == VALUE_tensor || condition.kind == VALUE_size;
+    if (condition.kind == VALUE_error) context->frame->undecided = true;
     if (condition.kind == VALUE_error) return;
     if (condition.kind != VALUE_truth) {
-        Diagnostic *d = report(context, E0206, statement->value->range,
-                               "the condition has to be known at compile time");
-        diagnostic_help(d, "select(condition, a, b) chooses between tensors");
+        Diagnostic *d = report(context, symbolic ? E0206 : E0203, statement->value->range,
+                               symbolic ? "`if` has to know its condition at compile time, this is %s"
+                                        : "`if` takes true or false, not %s",
+                               value_text(context->lowering->arena, &condition));
+        if (symbolic) diagnostic_help(d, "`select(condition, a, b)` chooses between tensors");
+        else diagnostic_help(d, "compare it: `if … == 1`");
         return;
     }
     lower_statements(context, condition.number ? &statement->body : &statement->otherwise, result);
@@ -204,7 +240,7 @@ static void lower_if(const Context *context, const Statement *statement, Value *
 static void lower_return(const Context *context, const Statement *statement, Value *result) {
     Context inner = *context;
     *result = lower_expression(&inner, statement->value);
-    if (result->kind != VALUE_field) result->range = statement->value->range;
+    result->range = statement->value->range;
 }
 
 static void misplaced(const Context *context, const Statement *statement, const char *what) {
@@ -224,7 +260,7 @@ static void lower_statement(const Context *context, const Statement *statement, 
     case STATEMENT_if: lower_if(context, statement, result); break;
     case STATEMENT_on: misplaced(context, statement, "`on` can't be used yet"); break;
     case STATEMENT_every:
-    case STATEMENT_action: misplaced(context, statement, "this belongs into a train block"); break;
+    case STATEMENT_action: misplaced(context, statement, "this belongs in a train block"); break;
     }
 }
 
@@ -236,6 +272,7 @@ static void lower_statements(const Context *context, const StatementList *body, 
             return;
         }
         lower_statement(context, statement, result);
+        if (context->frame->undecided) return;
     }
 }
 
@@ -255,9 +292,12 @@ static void update_states(const Context *context) {
 Value lower_body(const Context *context, const StatementList *body) {
     Value result = {.kind = VALUE_error, .number = 1}; /* number: no return was run */
     lower_statements(context, body, &result);
+    if (context->frame->undecided) return value_error;
     update_states(context);
     if (result.kind != VALUE_error || !result.number) return result;
     const Declaration *declaration = context->frame->declaration;
-    report(context, E0215, declaration->name.range, "`%s` returns nothing", declaration->name.text);
+    Diagnostic *d = report(context, E0215, declaration->name.range, "`%s` ends without `return`",
+                           declaration->name.text);
+    diagnostic_help(d, "`return …` gives its value");
     return value_error;
 }

@@ -167,6 +167,7 @@ static void bind_defaults(Call *call) {
 static void bind_arguments(Call *call, const Value *first, size_t count) {
     Context outside = *call->caller;
     outside.expected = NULL;
+    outside.nesting += CALL_NESTING;
     size_t position = 0;
     call->implied = count;
     for (; position < count; position++)
@@ -231,6 +232,7 @@ static Value call_declaration(const Context *context, const Expression *expressi
     call.inside.frame = &call.frame;
     call.inside.scope = scope_new(lowering->arena, NULL);
     call.inside.fixing = false;
+    call.inside.nesting += CALL_NESTING;
     call.inside.expected = NULL;
     call.filled = arena_new_array(lowering->arena, bool, declaration->parameters.count + 1);
     bind_arguments(&call, first, count);

@@ -2,6 +2,7 @@
 #include "compiler/lower/lowering.h"
 
 #include <math.h>
+#include <string.h>
 
 static bool is_whole(double number) {
     return number == floor(number) && fabs(number) <= 9007199254740992.0;
@@ -14,6 +15,10 @@ NodeId input_node(const Context *context, const char *name, InputKind kind, int 
     range = users_place(context, range);
     Node node = {.op = OP_input, .name = name, .type = type, .range = range};
     NodeId id = graph_add(context->graph, node, &problem);
+    if (id == NODE_NONE) {
+        report(context, problem.code, range, "%s", problem.text);
+        return id;
+    }
     vector_each(Input, input, function->inputs)
         if (input->kind == kind && input->index == index && input->type.element == type.element)
             return id;
@@ -55,24 +60,52 @@ static NodeId size_node(const Context *context, Dim size, Element element, Range
     return graph_declared(graph, OP_cast, all, type_scalar(element), range);
 }
 
+/* Does the element type hold the number? Floating-point types hold every one, rounded. */
+static bool holds(Element element, double number) {
+    const ElementInfo *info = &element_info[element];
+    if (info->class == CLASS_floating) return true;
+    if (!is_whole(number)) return false;
+    if (info->class == CLASS_boolean) return number == 0 || number == 1;
+    int bits = 8 * info->size - (element != TYPE_u8);
+    double end = ldexp(1, bits);
+    return number < end && number >= (element == TYPE_u8 ? 0 : -end);
+}
+
 static NodeId number_node(const Context *context, double number, Element element, Range range) {
-    if (element_info[element].class != CLASS_floating && !is_whole(number)) {
-        report(context, E0203, range, "%.15g is no %s", number, element_info[element].name);
+    Problem problem;
+    if (!holds(element, number)) {
+        const char *name = element_info[element].name;
+        Diagnostic *d = report(context, E0203, range, "%.15g does not fit into %s, which is what is "
+                               "needed here", number, name);
+        if (!is_whole(number)) diagnostic_help(d, "cast the %s to f32: `cast(…, f32)`", name);
         return NODE_NONE;
     }
-    return graph_constant(context->graph, element, number, users_place(context, range));
+    Node node = {.op = OP_constant, .number = number, .type = type_scalar(element),
+                 .range = users_place(context, range)};
+    NodeId id = graph_add(context->graph, node, &problem);
+    if (id == NODE_NONE) report(context, problem.code, range, "%s", problem.text);
+    return id;
+}
+
+void report_foreign(const Context *context, Range range) {
+    const Frame *frame = context->frame;
+    while (frame && frame->declaration) frame = frame->caller;
+    if (frame)
+        report(context, E0214, range, "a first value can't depend on what flows through the model");
+    else
+        report(context, E0214, range, "this is computed elsewhere and can't be used here");
 }
 
 static NodeId tensor_node(const Context *context, const Value *value, Element element, Range range) {
     const char *have = element_info[value_type(value)->element].name;
     if (value->graph != context->graph) {
-        report(context, E0214, range, "a value of the step can't be used here");
+        report_foreign(context, range);
         return NODE_NONE;
     }
     if (value_type(value)->element == element) return value->node;
     Diagnostic *d = report(context, E0203, range, "expects %s, receives %s",
                            element_info[element].name, have);
-    diagnostic_help(d, "cast(…, %s)", element_info[element].name);
+    diagnostic_help(d, "`cast(…, %s)`", element_info[element].name);
     return NODE_NONE;
 }
 
@@ -97,7 +130,8 @@ NodeId to_node(const Context *context, const Value *value, Element element, Rang
     Diagnostic *d = report(context, E0203, range, "expects a tensor, receives %s",
                            value_text(context->lowering->arena, value));
     if (value->kind == VALUE_field)
-        diagnostic_help(d, "say its type first: `|> : u8[28, 28]`, or give it to a function that does");
+        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`, or give it to a function that "
+                           "does", value->stream->pipeline->fields.items[value->index].name);
     return NODE_NONE;
 }
 
@@ -110,24 +144,35 @@ bool to_number(const Context *context, const Value *value, Range range, double *
         *number = (double)constant;
         return true;
     }
-    report(context, E0206, range, "expects a number known at compile time, receives %s",
-           value_text(context->lowering->arena, value));
+    if (context->checking && value->kind == VALUE_size) return false; /* a call will tell */
+    bool late = value->kind == VALUE_tensor || value->kind == VALUE_size || value->kind == VALUE_option;
+    report(context, late ? E0206 : E0203, range, "expects a number%s, receives %s",
+           late ? " known at compile time" : "", value_text(context->lowering->arena, value));
     return false;
+}
+
+/* "E/2 is 3.5": how the fraction came about, if it is short. */
+static void report_fraction(const Context *context, double number, Range range) {
+    enum { SHOWN = 40 };
+    const char *text = range_text(context, range);
+    bool written = range.end - range.begin <= SHOWN && strchr(text, '/') && !strchr(text, '\n');
+    if (written) report(context, E0209, range, "`%s` is %.15g, and a size is whole", text, number);
+    else report(context, E0211, range, "%.15g is no whole size", number);
 }
 
 Dim to_size(const Context *context, const Value *value, Range range) {
     double number;
     if (value->kind == VALUE_size) return value->size;
     if (!to_number(context, value, range, &number)) return NULL;
-    if (!is_whole(number)) {
-        report(context, E0209, range, "%.15g is no whole size", number);
-        return NULL;
-    }
-    if (number < 0 || number > (double)DIMENSION_LIMIT) {
-        report(context, E0216, range, "a size lies between 0 and 2^40, not at %.15g", number);
-        return NULL;
-    }
-    return dim_constant(context->lowering->dimensions, (int64_t)number);
+    if (number > (double)DIMENSION_LIMIT)
+        report(context, E0216, range, "a size is at most 2^40, not %.15g", number);
+    else if (!is_whole(number))
+        report_fraction(context, number, range);
+    else if (number < 0)
+        report(context, E0211, range, "a size can't be %.15g", number);
+    else
+        return dim_constant(context->lowering->dimensions, (int64_t)number);
+    return NULL;
 }
 
 Setting to_setting(const Context *context, const Value *value, Range range, double least) {

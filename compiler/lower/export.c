@@ -9,7 +9,7 @@ static void report_open_size(const Context *context, const TypeTree *declared, c
 
 static void bind_argument(const Context *context, Export *export, const Parameter *parameter) {
     Arena *arena = context->lowering->arena;
-    Type type;
+    Type type = {0};
     int64_t size;
     const Name *name = &parameter->name;
     Value value = value_error;

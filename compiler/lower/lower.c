@@ -17,11 +17,12 @@ static void override_option(const Context *context, Option *option, const Overri
     char *end;
     option->string = override->value;
     if (option->kind == OPTION_string) return;
-    option->number = strtod(override->value, &end);
-    bool whole = option->number == floor(option->number);
-    if (*override->value && !*end && isfinite(option->number) &&
-        (whole || option->kind == OPTION_real))
+    double number = strtod(override->value, &end);
+    bool whole = number == floor(number);
+    if (*override->value && !*end && isfinite(number) && (whole || option->kind == OPTION_real)) {
+        option->number = number;
         return;
+    }
     report(context, E0211, option->range, "`--%s` takes a %snumber, not `%s`", option->name,
            option->kind == OPTION_integer ? "whole " : "", override->value);
 }
@@ -57,7 +58,7 @@ static Value symbolic_argument(const Context *context, const Parameter *paramete
     const TypeTree *declared = parameter->type;
     Range range = parameter->name.range;
     Type type;
-    if (!declared) return lower_expression(context, parameter->value);
+    if (!declared) return parameter->value ? lower_expression(context, parameter->value) : value_error;
     if (!declared->element.text) return value_error;
     const char *element = declared->element.text;
     if (!strcmp(element, "string") || !strcmp(element, "path")) return value_string("", range);
@@ -65,6 +66,12 @@ static Value symbolic_argument(const Context *context, const Parameter *paramete
     if (!strcmp(element, "int"))
         return value_size(dim_symbol(lowering->dimensions, parameter->name.text, SIZE_UNKNOWN, false), range);
     if (!resolve_type(context, declared, &type)) return value_error;
+    if (!context->graph && !type.rank) return value_number(1, range);
+    if (!context->graph) {
+        report(context, E0214, declared->range, "a pipeline takes files and numbers; its tensors come "
+               "from the files");
+        return value_error;
+    }
     NodeId node = input_node(context, parameter->name.text, INPUT_field, index, type, type, range);
     Value value = value_tensor(context->graph, node, range);
     return match_type(context, declared, value, range, parameter->name.text, NULL);

@@ -9,7 +9,10 @@
 
 enum {
     CALL_DEPTH_LIMIT = 200,
-    CALL_LIMIT = 1 << 18,   /* calls run in one compilation */
+    EXPRESSION_DEPTH_LIMIT = 4000, /* through all calls */
+    CALL_NESTING = 6,              /* levels that a call counts for: it takes more of the stack */
+    OPERATION_LIMIT = 1 << 18,     /* of one graph; gradients and updates come on top */
+    CALL_LIMIT = 1 << 17,   /* calls and turns run in one compilation */
     REPEAT_LIMIT = 1 << 16, /* turns of one repeat */
 };
 
@@ -21,6 +24,7 @@ typedef struct Lowering {
     Program *program;
     Map used;       /* declarations that were run at least once, by address */
     Map stored;     /* names of storages to 1 + their index */
+    Map constants;  /* values of dims and consts that are in no graph, by ConstantKey */
     Dim single;     /* the batch of one record */
     int calls;
     bool exhausted; /* CALL_LIMIT was passed and reported */
@@ -34,6 +38,7 @@ typedef struct Frame {
     const char *path; /* names the weights: "classifier/dense.1" */
     Map callees;      /* name to how many models of that name were called here */
     int depth;
+    bool undecided;   /* an `if` on a size that only a call tells: the rest is not checked alone */
 } Frame;
 
 /* Where an expression stands. Copied, changed and passed down. */
@@ -48,6 +53,7 @@ typedef struct Context {
     bool updates;          /* states that are assigned are updated (training) */
     bool entering;         /* in a pipeline: facts are checked on each record */
     bool checking;         /* a declaration is checked by itself: the graph is thrown away */
+    int nesting;           /* of expressions, through all calls */
     bool fixing;           /* an option that is used becomes fixed: its value shapes something */
     const Type *expected;  /* the type the result must have, for calls that take it; or NULL */
 } Context;
@@ -62,15 +68,26 @@ Range users_place(const Context *context, Range range);
 Diagnostic *report(const Context *context, ErrorCode code, Range range, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* What is written there. */
+const char *range_text(const Context *context, Range range);
+void help_nearest(Diagnostic *d, const char *nearest); /* nearest: or NULL */
+const char *names_text(Arena *arena, const char *const *names, size_t count); /* "x, y" */
+
 /* ---- expression.c -------------------------------------------------------------------------- */
 
 Value lower_expression(const Context *context, const Expression *expression);
 Value lower_name(const Context *context, const Name *name);
 
+/* The name in scope or declared that is nearest, or NULL. */
+const char *nearest_value(const Context *context, const char *name);
+
 /* ---- convert.c: from one kind of value to another ------------------------------------------ */
 
 /* A node of the element type for a number, size, option or tensor; NODE_NONE after reporting. */
 NodeId to_node(const Context *context, const Value *value, Element element, Range range);
+
+/* Says why a tensor that is in another graph can't be used. */
+void report_foreign(const Context *context, Range range);
 
 /* A whole compile-time size; NULL after reporting. */
 Dim to_size(const Context *context, const Value *value, Range range);
@@ -89,11 +106,15 @@ NodeId input_node(const Context *context, const char *name, InputKind kind, int 
 Value match_type(const Context *context, const TypeTree *declared, Value value, Range range,
                  const char *what, bool *lifted);
 
+/* Is the size at least 1, as far as it is known? False after reporting. */
+bool is_dimension(const Context *context, Dim size, Range range);
+
 /* The type with every dimension known; false after reporting. */
 bool resolve_type(const Context *context, const TypeTree *declared, Type *type);
 
-/* Binds the dimensions of a declared result from the type that is expected of it. */
-void bind_expected(const Context *context, const TypeTree *declared, const Type *expected);
+/* Binds the dimensions of a declared result from the type that is expected of it. False: their
+ * ranks differ. */
+bool bind_expected(const Context *context, const TypeTree *declared, const Type *expected);
 
 /* The names of dimensions that a signature binds, made symbols: for checking it by itself. */
 void bind_symbols(const Context *context, const TypeTree *declared);
@@ -103,6 +124,8 @@ void bind_symbols(const Context *context, const TypeTree *declared);
 Value lower_binary(const Context *context, Operator operator, const Value *a, const Value *b,
                    Range range);
 Value lower_unary(const Context *context, Operator operator, const Value *a, Range range);
+
+bool is_operation_name(const char *name);
 
 /* True when name is one; *result is then set. */
 bool lower_operation(const Context *context, const Expression *call, const Value *piped,
@@ -125,6 +148,7 @@ void lower_let(const Context *context, const Statement *statement);
 
 /* ---- stage.c: streams ---------------------------------------------------------------------- */
 
+bool is_stage_name(const char *name);
 bool lower_stage(const Context *context, const Expression *call, const Value *piped, Value *result);
 Value batch_field(const Context *context, const Value *batch, const Name *name);
 

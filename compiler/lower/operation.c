@@ -59,7 +59,8 @@ static Dim fold_sizes(const Context *context, Operator operator, Dim a, Dim b) {
     case OPERATOR_add: return dim_add(table, a, b);
     case OPERATOR_subtract: return dim_subtract(table, a, b);
     case OPERATOR_multiply: return dim_multiply(table, a, b);
-    case OPERATOR_divide: return dim_is_constant(b, &divisor) ? dim_divide(table, a, b) : NULL;
+    case OPERATOR_divide:
+        return context->checking || dim_is_constant(b, &divisor) ? dim_divide(table, a, b) : NULL;
     default: return NULL;
     }
 }
@@ -79,20 +80,39 @@ static bool fold_binary(const Context *context, Operator operator, const Value *
         return true;
     }
     Dim size = fold_sizes(context, operator, p, q);
-    if (!size) return false;
-    *result = value_size(size, range);
+    bool undecided = context->checking && op_info[operator_ops[operator]].gives == GIVES_boolean;
+    if (!size && !undecided) return false;
+    *result = undecided ? value_error : value_size(size, range);
     return true;
 }
 
 /* ---- in a graph ------------------------------------------------------------------------------ */
+
+/* What an op says about its operands: a cast often helps. */
+static Diagnostic *report_problem(const Context *context, const Node *node, const Problem *problem,
+                                  Range range) {
+    Diagnostic *d = report(context, problem->code, range, "%s", problem->text);
+    if (problem->code == E0402 && op_info[node->op].takes == TAKES_floating)
+        diagnostic_help(d, "`cast(…, f32)` makes floating-point numbers of others");
+    if (problem->code == E0402 && op_info[node->op].takes == TAKES_boolean)
+        diagnostic_help(d, "a comparison makes bool: `x != 0`");
+    return d;
+}
 
 static Value add_node(const Context *context, Node node, Range range) {
     Problem problem;
     node.range = users_place(context, range);
     NodeId id = graph_add(context->graph, node, &problem);
     if (id != NODE_NONE) return value_tensor(context->graph, id, range);
-    report(context, problem.code, range, "%s", problem.text);
+    report_problem(context, &node, &problem, range);
     return value_error;
+}
+
+static void note_operands(const Context *context, Diagnostic *d, const Value *const *values, int count) {
+    for (int i = 0; i < count; i++)
+        if (values[i]->kind == VALUE_tensor && values[i]->range.source)
+            diagnostic_note(d, values[i]->range, "this is %s",
+                            value_text(context->lowering->arena, values[i]));
 }
 
 /* The type that numbers take beside these operands: the first tensor's. */
@@ -117,7 +137,13 @@ static Value apply(const Context *context, Op op, const Value *const *values, in
         if (node.inputs[i] == NODE_NONE) return value_error;
         if (values[i]->kind == VALUE_tensor && values[i]->graph != context->graph) return value_error;
     }
-    return add_node(context, node, range);
+    Problem problem;
+    node.range = users_place(context, range);
+    NodeId id = graph_add(context->graph, node, &problem);
+    if (id != NODE_NONE) return value_tensor(context->graph, id, range);
+    Diagnostic *d = report_problem(context, &node, &problem, range);
+    if (problem.code == E0203) note_operands(context, d, values + conditions, count - conditions);
+    return value_error;
 }
 
 /* A mismatch of shapes names both ends. */
@@ -130,9 +156,27 @@ static bool report_shapes(const Context *context, const Value *a, const Value *b
         return false;
     Diagnostic *d = report(context, E0207, range, "%s and %s don't fit together",
                            value_text(arena, a), value_text(arena, b));
-    diagnostic_note(d, a->range, "this is %s", value_text(arena, a));
-    diagnostic_note(d, b->range, "this is %s", value_text(arena, b));
+    note_operands(context, d, (const Value *const[]){a, b}, 2);
     return true;
+}
+
+/* matmul: the rows of the left one meet the columns of the right one. */
+static bool report_product(const Context *context, const Value *a, const Value *b, Range range) {
+    const Type *left = value_type(a), *right = value_type(b);
+    if (left->rank < 2 || right->rank < 2) return false;
+    Dim row = left->dims[left->rank - 1], column = right->dims[right->rank - 2];
+    if (row == column) return false;
+    Arena *arena = context->lowering->arena;
+    Diagnostic *d = report(context, E0207, range,
+                           "a row on the left has %s values, a column on the right %s",
+                           dim_text(arena, row), dim_text(arena, column));
+    note_operands(context, d, (const Value *const[]){a, b}, 2);
+    return true;
+}
+
+static bool is_numeric(const Value *value) {
+    return value->kind == VALUE_number || value->kind == VALUE_size || value->kind == VALUE_truth ||
+           value->kind == VALUE_option || value->kind == VALUE_tensor;
 }
 
 Value lower_binary(const Context *context, Operator operator, const Value *a, const Value *b,
@@ -140,8 +184,8 @@ Value lower_binary(const Context *context, Operator operator, const Value *a, co
     Value result;
     if (a->kind == VALUE_error || b->kind == VALUE_error) return value_error;
     if (fold_binary(context, operator, a, b, range, &result)) return result;
-    if (a->kind == VALUE_string || b->kind == VALUE_string || a->kind == VALUE_items ||
-        b->kind == VALUE_items) {
+    bool known = is_numeric(a) || a->kind == VALUE_field;
+    if (!known || !(is_numeric(b) || b->kind == VALUE_field)) {
         report(context, E0203, range, "`%s` takes numbers or tensors, not %s and %s",
                operator_text(operator), value_text(context->lowering->arena, a),
                value_text(context->lowering->arena, b));
@@ -160,6 +204,11 @@ Value lower_unary(const Context *context, Operator operator, const Value *a, Ran
     double number;
     if (a->kind == VALUE_error) return value_error;
     if (is_known(a, &number)) return fold(operator_ops[operator], number, 0, range);
+    if (!is_numeric(a) && a->kind != VALUE_field) {
+        report(context, E0203, range, "`%s` takes a number or tensor, not %s", operator_text(operator),
+               value_text(context->lowering->arena, a));
+        return value_error;
+    }
     return apply(context, operator_ops[operator], &a, 1, 0, range);
 }
 
@@ -216,8 +265,7 @@ static bool only_names(Given *given, const char *const *names, size_t count) {
         Diagnostic *d = report(given->context, E0204, argument->name.range,
                                "`%s` has no argument `%s`", given->call->name.text,
                                argument->name.text);
-        const char *nearest = nearest_name(argument->name.text, names, count);
-        if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+        help_nearest(d, nearest_name(argument->name.text, names, count));
         given->broken = true;
     }
     return !given->broken;
@@ -226,12 +274,17 @@ static bool only_names(Given *given, const char *const *names, size_t count) {
 static bool tensor_argument(Given *given, size_t index) {
     const Value *value = &given->positions.items[index];
     if (value->kind == VALUE_tensor && value->graph == given->context->graph) return true;
+    if (value->kind == VALUE_tensor) {
+        report_foreign(given->context, value->range);
+        return false;
+    }
     Diagnostic *d = report(given->context, E0203,
                            value->range.source ? value->range : given->call->range,
                            "`%s` takes a tensor, not %s", given->call->name.text,
                            value_text(given->context->lowering->arena, value));
     if (value->kind == VALUE_field)
-        diagnostic_help(d, "say its type first: `|> : u8[28, 28]`");
+        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`",
+                        value->stream->pipeline->fields.items[value->index].name);
     return false;
 }
 
@@ -239,7 +292,9 @@ static bool add_axis(Given *given, const Value *value, int rank, uint32_t *axes,
     double axis;
     if (!to_number(given->context, value, range, &axis)) return false;
     if (axis != floor(axis) || axis < -rank || axis >= rank) {
-        report(given->context, E0211, range, "axis %.15g is not one of the %d dimensions", axis, rank);
+        Diagnostic *d = report(given->context, E0211, range, "there is no axis %.15g: the tensor has %d "
+                               "dimension%s", axis, rank, rank == 1 ? "" : "s");
+        if (rank) diagnostic_help(d, "axes count from 0, or from the last, which is -1");
         return false;
     }
     *axes |= 1u << (int)(axis < 0 ? axis + rank : axis);
@@ -326,11 +381,20 @@ static bool to_shape(const Context *context, const Value *value, Range range, Ty
     }
     for (size_t i = 0; i < count; i++) {
         const Value *item = value->kind == VALUE_items ? &value->items.values[i] : value;
-        Dim size = to_size(&fixing, item, item->range.source ? item->range : range);
-        if (!size) return false;
+        Range place = item->range.source ? item->range : range;
+        Dim size = to_size(&fixing, item, place);
+        if (!size || !is_dimension(context, size, place)) return false;
         type->dims[type->rank++] = size;
     }
     return true;
+}
+
+/* Checked by itself, 2*(E/2) is not seen to be E: a call will tell. */
+static bool is_undecided(const Context *context, const Node *node) {
+    const Type *from = &graph_node(context->graph, node->inputs[0])->type;
+    Arena *arena = context->lowering->arena;
+    return context->checking &&
+           (strchr(type_text(arena, from), '/') || strchr(type_text(arena, &node->type), '/'));
 }
 
 /* reshape, broadcast: a tensor and a shape. */
@@ -344,6 +408,7 @@ static Value lower_shaped(Given *given, Op op, Range range) {
     Node node = {.op = op, .inputs = {to_node(context, a, element, range)}};
     if (node.inputs[0] == NODE_NONE || !to_shape(context, shape, shape->range, &node.type))
         return value_error;
+    if (op == OP_reshape && is_undecided(context, &node)) return value_error;
     Value result = add_node(context, node, range);
     result.low = a->low;
     result.high = a->high;
@@ -393,6 +458,8 @@ static Value lower_tensors(Given *given, Op op, Range range) {
         return value_error;
     for (size_t i = 0; i < given->positions.count; i++)
         if (!tensor_argument(given, i)) return value_error;
+    const Value *first = given->positions.items;
+    if (op == OP_matmul && report_product(context, &first[0], &first[1], range)) return value_error;
     Node node = {.op = op};
     for (size_t i = 0; i < given->positions.count; i++) node.inputs[i] = given->positions.items[i].node;
     return add_node(context, node, range);
@@ -456,11 +523,17 @@ static Value lower_op(Given *given, Op op) {
     }
 }
 
+bool is_operation_name(const char *name) {
+    Op op;
+    return !strcmp(name, "size") || (op_by_name(name, &op) && !op_info[op].hidden);
+}
+
 bool lower_operation(const Context *context, const Expression *call, const Value *piped,
                      Value *result) {
     Op op;
     bool size = !strcmp(call->name.text, "size");
-    if (!size && (!op_by_name(call->name.text, &op) || op_info[op].hidden)) return false;
+    if (!is_operation_name(call->name.text)) return false;
+    op_by_name(call->name.text, &op);
     Context inner = *context;
     inner.expected = NULL;
     Given given = gather(&inner, call, piped);

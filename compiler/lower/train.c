@@ -62,7 +62,8 @@ static bool check_entries(const Context *context, const Declaration *declaration
     for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
         if (find_entry(declaration, required[i])) continue;
         whole = false;
-        if (!is_misspelt(declaration, required[i])) missing[count++] = required[i];
+        if (!is_misspelt(declaration, required[i]))
+            missing[count++] = arena_format(context->lowering->arena, "`%s`", required[i]);
     }
     if (count)
         report(context, E0302, declaration->name.range, "`%s` lacks %s %s", declaration->name.text,
@@ -226,7 +227,7 @@ static void lower_optimizer(const Context *context, const Declaration *declarati
     }
     if (learns) return;
     Diagnostic *d = report(context, E0401, find_entry(declaration, "loss")->value->range,
-                           any ? "no gradient gets from this loss to a weight"
+                           any ? "no gradient flows from this loss to a weight"
                                : "the loss depends on no weight: there is nothing to train");
     if (any) diagnostic_help(d, "comparisons, argmax and integers have no gradient");
 }

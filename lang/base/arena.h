@@ -22,7 +22,8 @@ char *arena_copy(Arena *arena, const char *bytes, size_t size);
 /* A formatted string. */
 char *arena_format(Arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-char *arena_format_list(Arena *arena, const char *format, va_list arguments);
+char *arena_format_list(Arena *arena, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 #define arena_new_item(arena, type) ((type *)arena_allocate((arena), sizeof(type)))
 #define arena_new_array(arena, type, count) \

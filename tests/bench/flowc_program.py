@@ -1,14 +1,16 @@
 """flowc's side: executables made by `flowc build`, and two ways to time them."""
 
+import pathlib
 import re
 import subprocess
 import time
 
 from measurement import Contender, Measurement
 
+HERE = pathlib.Path(__file__).parent
 WARM_EPOCHS = 3
 TIMED_SECONDS = 1.5
-TIMED_EPOCHS_LEAST = 2
+TIMED_EPOCHS_LEAST = 6
 
 EPOCH_LINE = re.compile(r"epoch (\d+)/\d+: loss=(\S+)")
 EVALUATION = re.compile(r"evaluate \w+: loss=(\S+) accuracy=(\S+)")
@@ -24,9 +26,14 @@ def version(session):
 
 def build(session, source, options, name):
     program = session.scratch / name
-    command = [session.build / "flowc", "build", session.repository / source, *options, "-o", program]
-    subprocess.run(command, check=True, cwd=session.scratch)
+    subprocess.run([session.build / "flowc", "build", HERE / source, *options, "-o", program], check=True)
     return program
+
+
+def command(session, program, *flags):
+    """Saves go to the scratch folder, not to where the .flow files and their data are."""
+    save = session.scratch / f"{program.name}.safetensors"
+    return [program, f"--save={save}", f"--seed={session.round}", "--progress=plain", *flags]
 
 
 def last_evaluation(text):
@@ -36,13 +43,10 @@ def last_evaluation(text):
 
 def run_epochs(session, program, epochs):
     """When each epoch ended and its loss, as the progress lines arrive; and what was printed."""
-    command = [
-        program, f"--epochs={epochs}", f"--evaluate_every={epochs}", f"--seed={session.round}",
-        "--progress=plain",
-    ]
+    started = command(session, program, f"--epochs={epochs}", f"--evaluate_every={epochs}")
     times, losses = [], []
     with subprocess.Popen(
-        command, cwd=session.scratch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        started, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         for line in process.stderr:
             now = time.perf_counter()
@@ -66,7 +70,7 @@ class StepRate(Contender):
 
     def prepare(self, session):
         options = [f"--batch_size={self.batch}"]
-        name = f"{self.source.rsplit('/', 1)[1].removesuffix('.flow')}-b{self.batch}"
+        name = f"{self.source.removesuffix('.flow')}-b{self.batch}"
         self.program = build(session, self.source, options, name)
         times, _, _ = run_epochs(session, self.program, WARM_EPOCHS)
         seconds = (times[-1] - times[0]) / (WARM_EPOCHS - 1)
@@ -89,17 +93,17 @@ class WholeRun(Contender):
         self.source, self.trained, self.program = source, trained, None
 
     def prepare(self, session):
-        self.program = build(session, self.source, [], self.source.rsplit("/", 1)[1].removesuffix(".flow"))
+        self.program = build(session, self.source, [], self.source.removesuffix(".flow"))
 
     def measure(self, session):
         begin = time.perf_counter()
         done = subprocess.run(
-            [self.program, f"--seed={session.round}"], cwd=session.scratch, check=True,
-            capture_output=True, text=True,
+            command(session, self.program), cwd=HERE, check=True, capture_output=True, text=True
         )
         seconds = time.perf_counter() - begin
         loss, accuracy = last_evaluation(done.stdout)
-        return Measurement(self.trained / seconds, {"loss": loss, "accuracy": accuracy, "seconds": seconds})
+        checks = {"test loss": loss, "accuracy": accuracy, "seconds": seconds}
+        return Measurement(self.trained / seconds, checks)
 
     def settings(self):
         return {"threads": "default"}

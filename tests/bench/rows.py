@@ -49,7 +49,7 @@ def digits_step(batch, optimizer, rate):
         name=f"digits-step-b{batch}-{optimizer}",
         unit="samples/s",
         what=f"training step of 784-128-10 from u8 images in memory, batch {batch}, {optimizer}",
-        flowc=flowc_program.StepRate(f"tests/bench/digits-{optimizer}.flow", batch, IMAGES),
+        flowc=flowc_program.StepRate(f"digits-{optimizer}.flow", batch, IMAGES),
         peers=torch_peer.step_peers(task),
         limit=step_limit,
         limit_is="calibrated fp32 peak of all cores / (3·2·(784·128 + 128·10) - 2·784·128) flops",
@@ -60,9 +60,9 @@ def digits_run(batch):
     return Row(
         name=f"digits-run-b{batch}",
         unit="samples/s",
-        what=f"examples/digits.flow from the gzip files: {EPOCHS} epochs, Adam, evaluated and saved "
+        what=f"784-128-10 from the gzip files, batch {batch}: {EPOCHS} epochs, Adam, evaluated and saved "
         "after each; training samples over the whole process's time",
-        flowc=flowc_program.WholeRun("examples/digits.flow", EPOCHS * IMAGES),
+        flowc=flowc_program.WholeRun("digits-run.flow", EPOCHS * IMAGES),
         peers=torch_peer.run_peers({"batch": batch, "optimizer": "adam", "rate": 1e-3}, EPOCHS),
         limit=run_limit,
         limit_is="the arithmetic of steps and evaluations alone; decompression and start-up come on top",

@@ -11,7 +11,7 @@ trainer: program.o $(RUNTIME)
 	$(CC) -o $@ $^ $(OMP)libomp.so -Wl,-rpath,$(OMP) -lz -lm -lpthread
 
 program.o: program.c
-	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -c -o $@ $<
+	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
 
 runtime/%.o: runtime/%.c
 	$(CC) $(FLAGS) -O2 -fopenmp -c -o $@ $<
