@@ -131,10 +131,10 @@ bench: all ## measure beside the peers (W=digits-b64,…: some rows); writes bui
 	@BUILD=$(BUILD) tests/bench/run $(W)
 
 format: ## format all C
-	clang-format -i $(shell git ls-files '*.c' '*.h')
+	@clang-format -i $(shell git ls-files '*.c' '*.h')
 
 check-format:
-	clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
+	@clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
 
 check-layers: ## does every #include point down?
 	@tests/layers

@@ -77,8 +77,7 @@ Expression *build_string(Parser *parser, Token token) {
     return expression;
 }
 
-Expression *build_binary(Parser *parser, Operator operator, Expression * left,
-                         Expression *right) {
+Expression *build_binary(Parser *parser, Operator operator, Expression * left, Expression *right) {
     Range range = range_join(left->range, right->range);
     Expression *expression = build_expression(parser, EXPRESSION_binary, range);
     expression->operator= operator;
@@ -87,8 +86,7 @@ Expression *build_binary(Parser *parser, Operator operator, Expression * left,
     return finish(parser, expression);
 }
 
-Expression *build_unary(Parser *parser, Operator operator, Expression * operand,
-                        Range range) {
+Expression *build_unary(Parser *parser, Operator operator, Expression * operand, Range range) {
     Expression *expression = build_expression(parser, EXPRESSION_unary, range);
     expression->operator= operator;
     expression->left = operand;
@@ -127,8 +125,7 @@ Expression *build_pipe(Parser *parser, Expression *left, Expression *right) {
 Expression *build_pipe_into_name(Parser *parser, Expression *left, Token name) {
     report_syntax(parser, name.range, "a stage is a call",
                   arena_format(parser->arena, "write `%s()`", name.text));
-    return build_pipe(parser, left,
-                      build_call(parser, name, (ArgumentList){0}, name.range));
+    return build_pipe(parser, left, build_call(parser, name, (ArgumentList){0}, name.range));
 }
 
 Expression *build_assert(Parser *parser, Expression *left, TypeTree *type, Range range) {
@@ -151,16 +148,15 @@ Expression *build_field(Parser *parser, Expression *left, Token name, Range rang
     return finish(parser, expression);
 }
 
-Expression *build_method(Parser *parser, Expression *left, Token name,
-                         ArgumentList arguments, Range range) {
+Expression *build_method(Parser *parser, Expression *left, Token name, ArgumentList arguments,
+                         Range range) {
     report_syntax(parser, name.range, "a value has no functions of its own",
                   arena_format(parser->arena, "write `|> %s(…)`", name.text));
     Expression *call = build_call(parser, name, arguments, range_join(name.range, range));
     return build_pipe(parser, left, call);
 }
 
-Expression *build_index(Parser *parser, Expression *left, ExpressionList items,
-                        Range range) {
+Expression *build_index(Parser *parser, Expression *left, ExpressionList items, Range range) {
     Expression *expression = build_expression(parser, EXPRESSION_index, range);
     expression->left = left;
     expression->items = items;
@@ -183,8 +179,7 @@ Expression *build_new(Parser *parser, Expression *model, Range range) {
 /* `(a)` is a itself, anything else in parentheses a record. */
 Expression *build_group(Parser *parser, ArgumentList arguments, Range range) {
     bool single = arguments.count == 1 && !arguments.items[0].name.text;
-    if (!arguments.count ||
-        (single && arguments.items[0].value->kind == EXPRESSION_ellipsis)) {
+    if (!arguments.count || (single && arguments.items[0].value->kind == EXPRESSION_ellipsis)) {
         report_syntax(parser, range, "no value stands between the parentheses", NULL);
         return build_hole(parser, range);
     }
@@ -216,8 +211,7 @@ TypeTree *build_bad_type(Parser *parser, Range range) {
     return type;
 }
 
-TypeTree *build_shaped_type(Parser *parser, Token name, ExpressionList dimensions,
-                            Range range) {
+TypeTree *build_shaped_type(Parser *parser, Token name, ExpressionList dimensions, Range range) {
     TypeTree *type = build_type(parser, range);
     type->element = token_name(name);
     type->has_shape = true;
@@ -226,8 +220,7 @@ TypeTree *build_shaped_type(Parser *parser, Token name, ExpressionList dimension
     return type;
 }
 
-TypeTree *build_bounded_type(TypeTree *type, Expression *low, Expression *high,
-                             Range range) {
+TypeTree *build_bounded_type(TypeTree *type, Expression *low, Expression *high, Range range) {
     type->low = low;
     type->high = high;
     type->range = range;
@@ -243,8 +236,7 @@ TypeTree *build_record_type(Parser *parser, FieldTypeList fields, Range range) {
     return type;
 }
 
-Statement *build_statement(Parser *parser, StatementKind kind, Range range,
-                           Expression *value) {
+Statement *build_statement(Parser *parser, StatementKind kind, Range range, Expression *value) {
     Statement *statement = arena_new_item(parser->arena, Statement);
     statement->kind = kind;
     statement->range = range;
@@ -253,8 +245,8 @@ Statement *build_statement(Parser *parser, StatementKind kind, Range range,
     return statement;
 }
 
-Statement *build_named_statement(Parser *parser, StatementKind kind, Range range,
-                                 Token name, TypeTree *type, Expression *value) {
+Statement *build_named_statement(Parser *parser, StatementKind kind, Range range, Token name,
+                                 TypeTree *type, Expression *value) {
     Statement *statement = build_statement(parser, kind, range, value);
     vector_push(parser->arena, &statement->names, token_name(name));
     statement->type = type;
@@ -279,17 +271,15 @@ Statement *build_blocks(Statement *statement, StatementList body, StatementList 
 Statement *build_else_if(Parser *parser, Statement *statement, StatementList body,
                          Statement *next) {
     StatementList otherwise = {0};
-    if (next->depth < NESTING_LIMIT)
-        vector_push(parser->arena, &otherwise, next);
-    else
-        diagnostic_add(parser->diagnostics, E0105, next->range, "too many `else if`");
+    if (next->depth < NESTING_LIMIT) vector_push(parser->arena, &otherwise, next);
+    else diagnostic_add(parser->diagnostics, E0105, next->range, "too many `else if`");
     return build_blocks(statement, body, otherwise);
 }
 
 /* `relu(x)` alone reads as the action `relu` of `(x)`. */
 Statement *build_action(Parser *parser, Token name, Expression *value, Range range) {
-    bool known = !strcmp(name.text, "evaluate") || !strcmp(name.text, "save") ||
-                 !strcmp(name.text, "print");
+    bool known =
+        !strcmp(name.text, "evaluate") || !strcmp(name.text, "save") || !strcmp(name.text, "print");
     bool is_call = name.range.source->text[name.range.end] == '(';
     if (is_call && !known)
         report_syntax(parser, range, "a call alone has no effect",
@@ -307,14 +297,14 @@ void check_apart(Parser *parser, const Statement *statement) {
     uint32_t at = statement->range.begin;
     while (at && strchr(" \t\r", text[at - 1]) && text[at - 1]) at--;
     if (!at || strchr("\n;{}", text[at - 1])) return;
-    report_syntax(parser,
-                  (Range){statement->range.source, statement->range.begin,
-                          statement->range.begin + 1},
-                  "a statement begins on a new line, or behind `;`", NULL);
+    report_syntax(
+        parser,
+        (Range){statement->range.source, statement->range.begin, statement->range.begin + 1},
+        "a statement begins on a new line, or behind `;`", NULL);
 }
 
-Declaration *build_declaration(Parser *parser, DeclarationKind kind, Range range,
-                               Token name, Expression *value) {
+Declaration *build_declaration(Parser *parser, DeclarationKind kind, Range range, Token name,
+                               Expression *value) {
     Declaration *declaration = arena_new_item(parser->arena, Declaration);
     declaration->kind = kind;
     declaration->range = range;

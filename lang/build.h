@@ -24,10 +24,8 @@ Name token_name(Token token);
 Expression *build_name(Parser *parser, Token token, const char *text);
 Expression *build_number(Parser *parser, Token token);
 Expression *build_string(Parser *parser, Token token);
-Expression *build_binary(Parser *parser, Operator operator, Expression * left,
-                         Expression *right);
-Expression *build_unary(Parser *parser, Operator operator, Expression * operand,
-                        Range range);
+Expression *build_binary(Parser *parser, Operator operator, Expression * left, Expression *right);
+Expression *build_unary(Parser *parser, Operator operator, Expression * operand, Range range);
 Expression *build_call(Parser *parser, Token name, ArgumentList arguments, Range range);
 Expression *build_annotated(Parser *parser, Expression *stage, AnnotationList annotations,
                             Range range);
@@ -36,34 +34,29 @@ Expression *build_pipe_into_name(Parser *parser, Expression *left, Token name);
 Expression *build_assert(Parser *parser, Expression *left, TypeTree *type, Range range);
 Expression *build_list(Parser *parser, ExpressionList items, Range range);
 Expression *build_field(Parser *parser, Expression *left, Token name, Range range);
-Expression *build_method(Parser *parser, Expression *left, Token name,
-                         ArgumentList arguments, Range range);
-Expression *build_index(Parser *parser, Expression *left, ExpressionList items,
-                        Range range);
+Expression *build_method(Parser *parser, Expression *left, Token name, ArgumentList arguments,
+                         Range range);
+Expression *build_index(Parser *parser, Expression *left, ExpressionList items, Range range);
 Expression *build_slice(Parser *parser, Expression *from, Expression *to, Range range);
 Expression *build_new(Parser *parser, Expression *model, Range range);
 Expression *build_group(Parser *parser, ArgumentList arguments, Range range);
 Expression *build_bad_call(Parser *parser, Token name, Expression *bad, Range range);
 TypeTree *build_type(Parser *parser, Range range);
 TypeTree *build_bad_type(Parser *parser, Range range);
-TypeTree *build_shaped_type(Parser *parser, Token name, ExpressionList dimensions,
-                            Range range);
-TypeTree *build_bounded_type(TypeTree *type, Expression *low, Expression *high,
-                             Range range);
+TypeTree *build_shaped_type(Parser *parser, Token name, ExpressionList dimensions, Range range);
+TypeTree *build_bounded_type(TypeTree *type, Expression *low, Expression *high, Range range);
 TypeTree *build_record_type(Parser *parser, FieldTypeList fields, Range range);
-Statement *build_statement(Parser *parser, StatementKind kind, Range range,
-                           Expression *value);
-Statement *build_named_statement(Parser *parser, StatementKind kind, Range range,
-                                 Token name, TypeTree *type, Expression *value);
+Statement *build_statement(Parser *parser, StatementKind kind, Range range, Expression *value);
+Statement *build_named_statement(Parser *parser, StatementKind kind, Range range, Token name,
+                                 TypeTree *type, Expression *value);
 Statement *build_let(Parser *parser, Range range, NameList names, Expression *value);
 Statement *build_blocks(Statement *statement, StatementList body, StatementList otherwise);
-Statement *build_else_if(Parser *parser, Statement *statement, StatementList body,
-                         Statement *next);
+Statement *build_else_if(Parser *parser, Statement *statement, StatementList body, Statement *next);
 Statement *build_action(Parser *parser, Token name, Expression *value, Range range);
 /* Reports a statement that begins on the line of another. */
 void check_apart(Parser *parser, const Statement *statement);
-Declaration *build_declaration(Parser *parser, DeclarationKind kind, Range range,
-                               Token name, Expression *value);
+Declaration *build_declaration(Parser *parser, DeclarationKind kind, Range range, Token name,
+                               Expression *value);
 /* Only its name is sure. */
 Declaration *build_broken(Parser *parser, DeclarationKind kind, Range range, Token name,
                           Expression *value);

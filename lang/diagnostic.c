@@ -120,8 +120,13 @@ static Line find_line(Range range) {
     uint32_t end = position.line < source->line_count ? source->lines[index + 1] - 1 : source->size;
     if (end > begin && source->text[end - 1] == '\r') end--;
     uint32_t marked = range.end < end ? range.end : end;
-    Line line = {source->text, begin, end, source_position(source, end).column - 1,
-                 position.line, position.column - 1, source_position(source, marked).column - 1};
+    Line line = {source->text,
+                 begin,
+                 end,
+                 source_position(source, end).column - 1,
+                 position.line,
+                 position.column - 1,
+                 source_position(source, marked).column - 1};
     if (line.end_mark <= line.first_mark) line.end_mark = line.first_mark + 1;
     return line;
 }
@@ -134,7 +139,8 @@ static void print_columns(FILE *file, const Line *line, uint32_t first, uint32_t
         const unsigned char *bytes = (const unsigned char *)line->text + at;
         uint32_t length = 1;
         if (column >= first) length = print_column(file, line->text + at, line->end - at);
-        else while (at + length < line->end && (bytes[length] & 0xC0) == 0x80) length++;
+        else
+            while (at + length < line->end && (bytes[length] & 0xC0) == 0x80) length++;
         at += length;
     }
     fputs(last < line->columns ? "…\n" : "\n", file);
@@ -166,9 +172,8 @@ static void print_place(const Printer *printer, Range range, const char *label) 
 }
 
 static void print_diagnostic(const Printer *printer, const Diagnostic *diagnostic) {
-    fprintf(printer->file, "%serror[%s]%s%s: %s%s\n", printer->error,
-            error_name(diagnostic->code), printer->plain, printer->bold,
-            error_title(diagnostic->code), printer->plain);
+    fprintf(printer->file, "%serror[%s]%s%s: %s%s\n", printer->error, error_name(diagnostic->code),
+            printer->plain, printer->bold, error_title(diagnostic->code), printer->plain);
     if (diagnostic->range.source) print_place(printer, diagnostic->range, diagnostic->text);
     else if (*diagnostic->text) fprintf(printer->file, "  %s\n", diagnostic->text);
     vector_each(const Note, note, diagnostic->notes) {
@@ -176,8 +181,7 @@ static void print_diagnostic(const Printer *printer, const Diagnostic *diagnosti
         if (note->range.source) print_place(printer, note->range, "");
     }
     if (diagnostic->help)
-        fprintf(printer->file, "  %shelp:%s %s\n", printer->bold, printer->plain,
-                diagnostic->help);
+        fprintf(printer->file, "  %shelp:%s %s\n", printer->bold, printer->plain, diagnostic->help);
     fputc('\n', printer->file);
 }
 

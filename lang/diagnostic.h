@@ -26,7 +26,7 @@ enum {
 };
 
 typedef struct Note {
-    Range range;      /* source NULL: the note has no place */
+    Range range; /* source NULL: the note has no place */
     const char *text;
 } Note;
 

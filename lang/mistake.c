@@ -16,7 +16,11 @@ static const char *found_text(Arena *arena, const Token *token) {
 
 static bool ends_operand(const Token *token) {
     switch (token->kind) {
-    case TOKEN_NAME: case TOKEN_NUMBER: case TOKEN_STRING: case ')': case ']': return true;
+    case TOKEN_NAME:
+    case TOKEN_NUMBER:
+    case TOKEN_STRING:
+    case ')':
+    case ']': return true;
     default: return false;
     }
 }

@@ -6,8 +6,11 @@
 
 Tokens *tokens_new(Arena *arena, const Source *source, Diagnostics *diagnostics) {
     Tokens *tokens = arena_new_item(arena, Tokens);
-    *tokens = (Tokens){.arena = arena, .source = source, .diagnostics = diagnostics,
-                       .at_line_start = true, .whole_program = true,
+    *tokens = (Tokens){.arena = arena,
+                       .source = source,
+                       .diagnostics = diagnostics,
+                       .at_line_start = true,
+                       .whole_program = true,
                        .recovered_at = UINT32_MAX};
     lexer_open(tokens);
     return tokens;
@@ -27,16 +30,29 @@ static bool is_closer(int kind) {
 
 static bool is_declaration_word(int kind) {
     switch (kind) {
-    case TOKEN_IMPORT: case TOKEN_OPTION: case TOKEN_DIM: case TOKEN_CONST: case TOKEN_FN:
-    case TOKEN_MODEL: case TOKEN_PIPELINE: case TOKEN_TRAIN: case TOKEN_EXPORT: return true;
+    case TOKEN_IMPORT:
+    case TOKEN_OPTION:
+    case TOKEN_DIM:
+    case TOKEN_CONST:
+    case TOKEN_FN:
+    case TOKEN_MODEL:
+    case TOKEN_PIPELINE:
+    case TOKEN_TRAIN:
+    case TOKEN_EXPORT: return true;
     default: return false;
     }
 }
 
 static bool is_statement_word(int kind) {
     switch (kind) {
-    case TOKEN_LET: case TOKEN_WEIGHT: case TOKEN_STATE: case TOKEN_RETURN: case TOKEN_REPEAT:
-    case TOKEN_ON: case TOKEN_IF: case TOKEN_EVERY: return true;
+    case TOKEN_LET:
+    case TOKEN_WEIGHT:
+    case TOKEN_STATE:
+    case TOKEN_RETURN:
+    case TOKEN_REPEAT:
+    case TOKEN_ON:
+    case TOKEN_IF:
+    case TOKEN_EVERY: return true;
     default: return false;
     }
 }
@@ -95,8 +111,8 @@ static char opener_text(int closer) {
 static void report_missing(Tokens *tokens, const Bracket *bracket) {
     uint32_t end = tokens->current.range.end;
     Range range = {tokens->source, end, end};
-    Diagnostic *diagnostic = diagnostic_add(tokens->diagnostics, E0101, range,
-                                            "`%c` is missing", bracket->closer);
+    Diagnostic *diagnostic =
+        diagnostic_add(tokens->diagnostics, E0101, range, "`%c` is missing", bracket->closer);
     diagnostic_note(diagnostic, bracket->range, "this `%c` is not closed",
                     opener_text(bracket->closer));
 }
@@ -114,9 +130,9 @@ static Token inject_closer(Tokens *tokens, Token token) {
 static bool correct_closer(Tokens *tokens, Token *token) {
     const Bracket *top = tokens->depth ? &tokens->brackets[tokens->depth - 1] : NULL;
     bool swapped = top && top->closer != '}' && token->kind != '}';
-    Diagnostic *diagnostic = diagnostic_add(tokens->diagnostics, E0101, token->range,
-                                            swapped ? "`%c` does not close what is open"
-                                                    : "`%c` closes nothing", token->kind);
+    Diagnostic *diagnostic = diagnostic_add(
+        tokens->diagnostics, E0101, token->range,
+        swapped ? "`%c` does not close what is open" : "`%c` closes nothing", token->kind);
     tokens->spoiled = !swapped;
     if (!swapped) return false;
     diagnostic_note(diagnostic, top->range, "this `%c` wants `%c`", opener_text(top->closer),
@@ -127,8 +143,8 @@ static bool correct_closer(Tokens *tokens, Token *token) {
 
 static Token next_matched(Tokens *tokens) {
     for (;;) {
-        Token token = tokens->pending_count ? tokens->pending[--tokens->pending_count]
-                                            : scan(tokens);
+        Token token =
+            tokens->pending_count ? tokens->pending[--tokens->pending_count] : scan(tokens);
         if (closer_of(token.kind)) token = open_bracket(tokens, token);
         if (ends_bracket(tokens, &token)) return inject_closer(tokens, token);
         tokens->closing = tokens->stopped;

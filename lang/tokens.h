@@ -7,13 +7,13 @@
 #include "lang/parse.h"
 
 typedef struct Token {
-    int kind;           /* of parser.tab.h; 0 at the end of the text */
+    int kind; /* of parser.tab.h; 0 at the end of the text */
     Range range;
-    const char *text;   /* of a name; of a string, escapes resolved; unit of a number, or NULL */
-    double number;      /* with the unit multiplied in */
+    const char *text; /* of a name; of a string, escapes resolved; unit of a number, or NULL */
+    double number;    /* with the unit multiplied in */
     bool first_on_line;
-    bool injected;      /* not written: it closes a bracket that was left open */
-    bool spoiled;       /* it, or what stands before it, was reported: an error here is no news */
+    bool injected; /* not written: it closes a bracket that was left open */
+    bool spoiled;  /* it, or what stands before it, was reported: an error here is no news */
 } Token;
 
 typedef struct Bracket {
@@ -36,7 +36,7 @@ typedef struct Tokens {
     Bracket brackets[NESTING_LIMIT];
     size_t depth, depth_before; /* open brackets after and before the current token */
     Token current, previous, before_previous;
-    Token pending[2];   /* come next, the last first */
+    Token pending[2]; /* come next, the last first */
     size_t pending_count;
     uint32_t recovered_at; /* where the last recovery stopped; past the end: none yet */
 } Tokens;

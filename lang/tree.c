@@ -6,8 +6,16 @@
 
 /* From loose to tight; as in parser.y. */
 typedef enum Binding {
-    BINDING_pipe, BINDING_or, BINDING_and, BINDING_not, BINDING_compare, BINDING_add,
-    BINDING_multiply, BINDING_negate, BINDING_power, BINDING_primary,
+    BINDING_pipe,
+    BINDING_or,
+    BINDING_and,
+    BINDING_not,
+    BINDING_compare,
+    BINDING_add,
+    BINDING_multiply,
+    BINDING_negate,
+    BINDING_power,
+    BINDING_primary,
 } Binding;
 
 static const struct {
@@ -40,8 +48,8 @@ double unit_scale(const char *unit) {
         const char *unit;
         double scale;
     } units[] = {
-        {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
-        {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600},
+        {"k", 1e3},      {"M", 1e6},   {"G", 1e9}, {"KiB", 0x1p10}, {"MiB", 0x1p20},
+        {"GiB", 0x1p30}, {"ms", 1e-3}, {"s", 1},   {"min", 60},     {"h", 3600},
     };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (!strcmp(units[i].unit, unit)) return units[i].scale;
@@ -120,7 +128,7 @@ static void print_binary(const Expression *binary, Text *text) {
 }
 
 static void print_unary(const Expression *unary, Text *text) {
-    text_add(text, unary->operator == OPERATOR_not ? "not " : "-");
+    text_add(text, unary->operator== OPERATOR_not ? "not " : "-");
     print(unary->left, operators[unary->operator].binding, text);
 }
 
@@ -141,9 +149,11 @@ static void print_field(const Expression *field, Text *text) {
 
 static Binding binding_of(const Expression *expression) {
     switch (expression->kind) {
-    case EXPRESSION_pipe: case EXPRESSION_assert: return BINDING_pipe;
+    case EXPRESSION_pipe:
+    case EXPRESSION_assert: return BINDING_pipe;
     case EXPRESSION_call: return expression->annotations.count ? BINDING_pipe : BINDING_primary;
-    case EXPRESSION_binary: case EXPRESSION_unary: return operators[expression->operator].binding;
+    case EXPRESSION_binary:
+    case EXPRESSION_unary: return operators[expression->operator].binding;
     default: return BINDING_primary;
     }
 }
@@ -158,7 +168,8 @@ static void print_kind(const Expression *expression, Text *text) {
     case EXPRESSION_list: print_items(&expression->items, "[", "]", text); break;
     case EXPRESSION_record: print_arguments(&expression->arguments, ": ", text); break;
     case EXPRESSION_call: print_call(expression, text); break;
-    case EXPRESSION_pipe: case EXPRESSION_assert: print_pipe(expression, text); break;
+    case EXPRESSION_pipe:
+    case EXPRESSION_assert: print_pipe(expression, text); break;
     case EXPRESSION_binary: print_binary(expression, text); break;
     case EXPRESSION_unary: print_unary(expression, text); break;
     case EXPRESSION_field: print_field(expression, text); break;
@@ -235,7 +246,10 @@ static const char *const statement_words[] = {
 static void print_head(const Statement *statement, Text *text) {
     text_add(text, statement_words[statement->kind]);
     switch (statement->kind) {
-    case STATEMENT_let: case STATEMENT_assign: case STATEMENT_weight: case STATEMENT_state:
+    case STATEMENT_let:
+    case STATEMENT_assign:
+    case STATEMENT_weight:
+    case STATEMENT_state:
         print_names(&statement->names, text);
         if (statement->type) text_add(text, ": "), print_type(statement->type, text);
         if (statement->value) text_add(text, " = ");
@@ -268,10 +282,14 @@ static void print_statements(const StatementList *statements, size_t depth, Text
 }
 
 static const char *const declaration_words[] = {
-    [DECLARATION_import] = "import ",     [DECLARATION_option] = "option ",
-    [DECLARATION_dim] = "dim ",           [DECLARATION_const] = "const ",
-    [DECLARATION_fn] = "fn ",             [DECLARATION_model] = "model ",
-    [DECLARATION_pipeline] = "pipeline ", [DECLARATION_train] = "train ",
+    [DECLARATION_import] = "import ",
+    [DECLARATION_option] = "option ",
+    [DECLARATION_dim] = "dim ",
+    [DECLARATION_const] = "const ",
+    [DECLARATION_fn] = "fn ",
+    [DECLARATION_model] = "model ",
+    [DECLARATION_pipeline] = "pipeline ",
+    [DECLARATION_train] = "train ",
     [DECLARATION_export] = "export ",
 };
 

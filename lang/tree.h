@@ -43,11 +43,21 @@ typedef struct Annotation {
 typedef Vector(Annotation) AnnotationList;
 
 typedef enum Operator {
-    OPERATOR_add, OPERATOR_subtract, OPERATOR_multiply, OPERATOR_divide, OPERATOR_power,
-    OPERATOR_equal, OPERATOR_not_equal, OPERATOR_less, OPERATOR_less_equal,
-    OPERATOR_greater, OPERATOR_greater_equal,
-    OPERATOR_and, OPERATOR_or,
-    OPERATOR_not, OPERATOR_negate, /* unary */
+    OPERATOR_add,
+    OPERATOR_subtract,
+    OPERATOR_multiply,
+    OPERATOR_divide,
+    OPERATOR_power,
+    OPERATOR_equal,
+    OPERATOR_not_equal,
+    OPERATOR_less,
+    OPERATOR_less_equal,
+    OPERATOR_greater,
+    OPERATOR_greater_equal,
+    OPERATOR_and,
+    OPERATOR_or,
+    OPERATOR_not,
+    OPERATOR_negate, /* unary */
 } Operator;
 
 enum { DEPTH_LIMIT = 2000 }; /* of an expression: walkers recurse */
@@ -74,8 +84,8 @@ typedef enum ExpressionKind {
 struct Expression {
     ExpressionKind kind;
     Operator operator;
-    uint32_t depth; /* of the tree below, itself included; at most DEPTH_LIMIT */
-    Range range;    /* with the parentheses around it */
+    uint32_t depth;     /* of the tree below, itself included; at most DEPTH_LIMIT */
+    Range range;        /* with the parentheses around it */
     double number;      /* with the unit multiplied in: 20k is 20000, 5ms is 0.005 */
     const char *unit;   /* as written ("k", "GiB", "ms"), or NULL */
     const char *string; /* escapes resolved; may hold any byte but NUL */
@@ -137,28 +147,28 @@ typedef struct Parameter {
 typedef Vector(Parameter) ParameterList;
 
 typedef enum DeclarationKind {
-    DECLARATION_import,   /* value: the path, a string */
-    DECLARATION_option,   /* name = value "help" */
-    DECLARATION_dim,      /* name = value, or name <= value (bounded) */
-    DECLARATION_const,    /* name = value */
-    DECLARATION_fn,       /* name(parameters) -> result { body } */
+    DECLARATION_import, /* value: the path, a string */
+    DECLARATION_option, /* name = value "help" */
+    DECLARATION_dim,    /* name = value, or name <= value (bounded) */
+    DECLARATION_const,  /* name = value */
+    DECLARATION_fn,     /* name(parameters) -> result { body } */
     DECLARATION_model,
     DECLARATION_pipeline,
-    DECLARATION_train,    /* name { body } */
+    DECLARATION_train, /* name { body } */
     DECLARATION_export,
 } DeclarationKind;
 
 typedef struct Declaration {
     DeclarationKind kind;
-    Range range;       /* the whole declaration */
-    Name name;         /* text NULL for imports */
+    Range range; /* the whole declaration */
+    Name name;   /* text NULL for imports */
     Expression *value;
-    const char *help;  /* of an option, or NULL */
-    bool bounded;      /* dim T <= 1024 */
+    const char *help; /* of an option, or NULL */
+    bool bounded;     /* dim T <= 1024 */
     ParameterList parameters;
-    TypeTree *result;  /* or NULL */
+    TypeTree *result; /* or NULL */
     StatementList body;
-    bool broken;       /* a syntax error hides some of its head; only the name is sure */
+    bool broken; /* a syntax error hides some of its head; only the name is sure */
 } Declaration;
 
 typedef struct Tree {
@@ -169,7 +179,7 @@ typedef struct Tree {
 /* The tree as indented text, one node a line, for people and tests. */
 void tree_print(const Tree *tree, Text *text);
 void expression_print(const Expression *expression, Text *text); /* as .flow source, one line */
-const char *operator_text(Operator operator); /* "+" */
+const char *operator_text(Operator operator);                    /* "+" */
 
 /* What a number with this unit is multiplied by; 0 when there is no such unit. */
 double unit_scale(const char *unit);

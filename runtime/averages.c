@@ -17,8 +17,7 @@ void averages_add(Averages *averages, const FlowFunction *function, const char *
         const FlowResult *result = &function->results[i];
         if (is_metric(function, i))
             averages->sums[i] +=
-                number_read(result->type.element, memory + result->offset) *
-                (double)records;
+                number_read(result->type.element, memory + result->offset) * (double)records;
     }
 }
 
@@ -28,7 +27,7 @@ void averages_text(const Averages *averages, const FlowFunction *function, char 
     *text = 0;
     for (int i = 0; i < function->result_count && used < size; i++)
         if (is_metric(function, i) && averages->records)
-            used += (size_t)snprintf(text + used, size - used, " %s=%.4f",
-                                     function->results[i].name,
-                                     averages->sums[i] / (double)averages->records);
+            used +=
+                (size_t)snprintf(text + used, size - used, " %s=%.4f", function->results[i].name,
+                                 averages->sums[i] / (double)averages->records);
 }

@@ -17,7 +17,6 @@ void averages_add(Averages *averages, const FlowFunction *function, const char *
                   int64_t records);
 
 /* " loss=0.0712 accuracy=0.9781". */
-void averages_text(const Averages *averages, const FlowFunction *function, char *text,
-                   size_t size);
+void averages_text(const Averages *averages, const FlowFunction *function, char *text, size_t size);
 
 #endif

@@ -9,12 +9,9 @@
 enum { SPINS = 4000 }; /* some tens of microseconds */
 
 static void wait_for_turn(FlowBarrier *barrier, unsigned old) {
-    for (int spins = 0; atomic_load_explicit(&barrier->turn, memory_order_acquire) == old;
-         spins++)
-        if (spins < SPINS)
-            spin_pause();
-        else
-            sched_yield();
+    for (int spins = 0; atomic_load_explicit(&barrier->turn, memory_order_acquire) == old; spins++)
+        if (spins < SPINS) spin_pause();
+        else sched_yield();
 }
 
 void barrier_wait(FlowBarrier *barrier, int threads) {

@@ -5,17 +5,15 @@
 
 #include <stdlib.h>
 
-static FlowStatus bind_option(const FlowInput *input, const FlowOption *option,
-                              double number, int64_t *cell) {
+static FlowStatus bind_option(const FlowInput *input, const FlowOption *option, double number,
+                              int64_t *cell) {
     if (number_write(input->type.element, number, cell)) return flow_ok;
-    return flow_failure(FLOW_EXIT_usage, "--%s: %.17g is outside of %s", option->name,
-                        number,
+    return flow_failure(FLOW_EXIT_usage, "--%s: %.17g is outside of %s", option->name, number,
                         type_name(&(FlowType){.element = input->type.element}).text);
 }
 
-static FlowStatus bind_constants(Call *call, const FlowOption *options,
-                                 const double *numbers, const int64_t *step,
-                                 const int64_t *seed) {
+static FlowStatus bind_constants(Call *call, const FlowOption *options, const double *numbers,
+                                 const int64_t *step, const int64_t *seed) {
     FlowStatus status = flow_ok;
     for (int i = 0; i < call->function->input_count && !status.exit; i++) {
         const FlowInput *input = &call->function->inputs[i];
@@ -23,15 +21,14 @@ static FlowStatus bind_constants(Call *call, const FlowOption *options,
                           : input->kind == FLOW_INPUT_seed ? (const void *)seed
                                                            : &call->cells[i];
         if (input->kind == FLOW_INPUT_option)
-            status = bind_option(input, &options[input->index], numbers[input->index],
-                                 &call->cells[i]);
+            status =
+                bind_option(input, &options[input->index], numbers[input->index], &call->cells[i]);
     }
     return status;
 }
 
-FlowStatus call_new(const FlowFunction *function, const FlowOption *options,
-                    const double *numbers, const int64_t *step, const int64_t *seed,
-                    Call *call) {
+FlowStatus call_new(const FlowFunction *function, const FlowOption *options, const double *numbers,
+                    const int64_t *step, const int64_t *seed, Call *call) {
     size_t count = (size_t)function->input_count + 1;
     *call = (Call){.function = function,
                    .inputs = calloc(count, sizeof *call->inputs),

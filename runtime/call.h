@@ -12,9 +12,8 @@ typedef struct Call {
 
 /* `options` are the options' values; `step` and `seed` are read at each run. Fails when an
  * option does not fit its element type. */
-FlowStatus call_new(const FlowFunction *function, const FlowOption *options,
-                    const double *numbers, const int64_t *step, const int64_t *seed,
-                    Call *call);
+FlowStatus call_new(const FlowFunction *function, const FlowOption *options, const double *numbers,
+                    const int64_t *step, const int64_t *seed, Call *call);
 void call_free(Call *call);
 
 /* Binds the fields and the number of records; the other inputs stay. */

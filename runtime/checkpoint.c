@@ -41,8 +41,7 @@ static void add(Items *items, const char *name, const char *format, ...) {
 static void sums_text(const Averages *averages, char *text, size_t size) {
     size_t used = 0;
     for (int i = 0; i < RESULT_LIMIT && used < size; i++)
-        used +=
-            (size_t)snprintf(text + used, size - used, i ? " %a" : "%a", averages->sums[i]);
+        used += (size_t)snprintf(text + used, size - used, i ? " %a" : "%a", averages->sums[i]);
 }
 
 static bool parse_sums(const char *text, Averages *averages) {
@@ -55,19 +54,17 @@ static bool parse_sums(const char *text, Averages *averages) {
     return !*end;
 }
 
-/* ---- Checksum ---- */
+/* Checksum. */
 
 static const char *const covered[] = {"seed", "step", "action", "sums", "sum_records"};
 
 enum { COVERED_COUNT = sizeof covered / sizeof *covered };
 
-static uLong checksum(const FlowProgram *program, const char *memory,
-                      const char *const *values) {
+static uLong checksum(const FlowProgram *program, const char *memory, const char *const *values) {
     uLong sum = crc32(0, NULL, 0);
     for (int i = 0; i < program->storage_count; i++) {
         const FlowStorage *storage = &program->storage[i];
-        sum = crc32_z(sum, (const Bytef *)memory + storage->offset,
-                      flow_type_size(&storage->type));
+        sum = crc32_z(sum, (const Bytef *)memory + storage->offset, flow_type_size(&storage->type));
     }
     for (int i = 0; i < COVERED_COUNT; i++)
         sum = crc32_z(sum, (const Bytef *)values[i], strlen(values[i]) + 1);
@@ -80,14 +77,13 @@ static const char *item_value(const Items *items, const char *name) {
     return "";
 }
 
-static uLong checksum_items(const FlowProgram *program, const char *memory,
-                            const Items *items) {
+static uLong checksum_items(const FlowProgram *program, const char *memory, const Items *items) {
     const char *values[COVERED_COUNT];
     for (int i = 0; i < COVERED_COUNT; i++) values[i] = item_value(items, covered[i]);
     return checksum(program, memory, values);
 }
 
-/* ---- Saving ---- */
+/* Saving. */
 
 static void add_options(Items *items, const Settings *settings) {
     char name[NAME_SIZE];
@@ -121,27 +117,24 @@ static void add_position(Items *items, const Position *position, int64_t batches
     add(items, "sum_records", "%lld", (long long)position->averages.records);
 }
 
-static FlowStatus write_items(const char *path, const FlowProgram *program,
-                              const char *memory, const Items *items) {
+static FlowStatus write_items(const char *path, const FlowProgram *program, const char *memory,
+                              const Items *items) {
     Metadata *metadata = calloc((size_t)items->count, sizeof *metadata);
-    if (!metadata)
-        return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
+    if (!metadata) return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
     for (int i = 0; i < items->count; i++)
         metadata[i] = (Metadata){items->items[i].name, items->items[i].value};
-    FlowStatus status = safetensors_write(path, program->storage, program->storage_count,
-                                          memory, metadata, items->count);
+    FlowStatus status = safetensors_write(path, program->storage, program->storage_count, memory,
+                                          metadata, items->count);
     free(metadata);
     return status;
 }
 
-FlowStatus checkpoint_save(const char *path, const Identity *identity,
-                           const Position *position, const char *memory) {
+FlowStatus checkpoint_save(const char *path, const Identity *identity, const Position *position,
+                           const char *memory) {
     enum { FIXED_ITEMS = 20 };
     const FlowProgram *program = identity->settings->program;
-    Items items = {.items =
-                       calloc((size_t)program->option_count + FIXED_ITEMS, sizeof(Item))};
-    if (!items.items)
-        return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
+    Items items = {.items = calloc((size_t)program->option_count + FIXED_ITEMS, sizeof(Item))};
+    if (!items.items) return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
     add_identity(&items, identity);
     add_position(&items, position, identity->batches);
     add(&items, "crc32", "%08lx", checksum_items(program, memory, &items));
@@ -150,15 +143,14 @@ FlowStatus checkpoint_save(const char *path, const Identity *identity,
     return status;
 }
 
-/* ---- Loading ---- */
+/* Loading. */
 
 static FlowStatus expect(const Safetensors *file, const char *path, const char *name,
                          const char *wanted) {
     const char *found = safetensors_metadata(file, name);
     if (found && !strcmp(found, wanted)) return flow_ok;
-    return flow_failure(FLOW_EXIT_data,
-                        "%s: cannot be resumed: its %s is %s, this run's is %s", path, name,
-                        found ? found : "missing", wanted);
+    return flow_failure(FLOW_EXIT_data, "%s: cannot be resumed: its %s is %s, this run's is %s",
+                        path, name, found ? found : "missing", wanted);
 }
 
 static FlowStatus expect_number(const Safetensors *file, const char *path, const char *name,
@@ -172,8 +164,8 @@ static FlowStatus expect_identity(const Safetensors *file, const char *path,
                                   const Identity *identity) {
     const Settings *settings = identity->settings;
     if (!safetensors_metadata(file, "format"))
-        return flow_failure(FLOW_EXIT_data,
-                            "%s: cannot be resumed: it has weights only, no run", path);
+        return flow_failure(FLOW_EXIT_data, "%s: cannot be resumed: it has weights only, no run",
+                            path);
     FlowStatus status = expect(file, path, "format", format_name);
     if (!status.exit) status = expect(file, path, "program", settings->program->name);
     if (!status.exit) status = expect(file, path, "train", settings->train->name);
@@ -193,8 +185,7 @@ static FlowStatus expect_options(const Safetensors *file, const char *path,
         snprintf(name, sizeof name, "option.%s", option->name);
         snprintf(wanted, sizeof wanted, "%.17g", settings->numbers[i]);
         const char *found = safetensors_metadata(file, name);
-        if (option->kind == FLOW_OPTION_string || !found || !strcmp(found, wanted))
-            continue;
+        if (option->kind == FLOW_OPTION_string || !found || !strcmp(found, wanted)) continue;
         if (option->fixed) return expect(file, path, name, wanted);
         fprintf(stderr, "%s: note: %s was saved with --%s=%s, this run has %s\n",
                 settings->program->name, path, option->name, found, wanted);
@@ -209,35 +200,31 @@ static bool parse_natural(const char *text, int64_t most, int64_t *number) {
     return *number >= 0 && *number <= most && !errno && *text && !*end;
 }
 
-static FlowStatus read_position(const Safetensors *file, const char *path,
-                                const Identity *identity, Position *position) {
+static FlowStatus read_position(const Safetensors *file, const char *path, const Identity *identity,
+                                Position *position) {
     const char *sums = safetensors_metadata(file, "sums");
     int64_t action;
-    bool read =
-        parse_natural(safetensors_metadata(file, "step"), INT64_MAX, &position->step) &&
-        parse_natural(safetensors_metadata(file, "action"),
-                      identity->settings->train->action_count, &action) &&
-        parse_natural(safetensors_metadata(file, "sum_records"), identity->records,
-                      &position->averages.records) &&
-        sums && parse_sums(sums, &position->averages);
+    bool read = parse_natural(safetensors_metadata(file, "step"), INT64_MAX, &position->step) &&
+                parse_natural(safetensors_metadata(file, "action"),
+                              identity->settings->train->action_count, &action) &&
+                parse_natural(safetensors_metadata(file, "sum_records"), identity->records,
+                              &position->averages.records) &&
+                sums && parse_sums(sums, &position->averages);
     if (!read)
-        return flow_failure(FLOW_EXIT_data,
-                            "%s: cannot be resumed: its position is damaged", path);
+        return flow_failure(FLOW_EXIT_data, "%s: cannot be resumed: its position is damaged", path);
     position->action = (int)action;
     return flow_ok;
 }
 
-static FlowStatus read_tensors(const Safetensors *file, const FlowProgram *program,
-                               char *memory) {
+static FlowStatus read_tensors(const Safetensors *file, const FlowProgram *program, char *memory) {
     FlowStatus status = flow_ok;
     for (int i = 0; i < program->storage_count && !status.exit; i++)
-        status = safetensors_read(file, &program->storage[i],
-                                  memory + program->storage[i].offset);
+        status = safetensors_read(file, &program->storage[i], memory + program->storage[i].offset);
     return status;
 }
 
-static FlowStatus check_sum(const Safetensors *file, const char *path,
-                            const FlowProgram *program, const char *memory) {
+static FlowStatus check_sum(const Safetensors *file, const char *path, const FlowProgram *program,
+                            const char *memory) {
     const char *values[COVERED_COUNT], *found = safetensors_metadata(file, "crc32");
     char wanted[32];
     for (int i = 0; i < COVERED_COUNT; i++) {
@@ -247,8 +234,7 @@ static FlowStatus check_sum(const Safetensors *file, const char *path,
     snprintf(wanted, sizeof wanted, "%08lx", checksum(program, memory, values));
     if (found && !strcmp(found, wanted)) return flow_ok;
     return flow_failure(FLOW_EXIT_data,
-                        "%s: cannot be resumed: its checksum is wrong, it is damaged",
-                        path);
+                        "%s: cannot be resumed: its checksum is wrong, it is damaged", path);
 }
 
 static FlowStatus load(const Safetensors *file, const char *path, const Identity *identity,

@@ -20,8 +20,8 @@ typedef struct Position {
     Averages averages; /* of the epoch so far */
 } Position;
 
-FlowStatus checkpoint_save(const char *path, const Identity *identity,
-                           const Position *position, const char *memory);
+FlowStatus checkpoint_save(const char *path, const Identity *identity, const Position *position,
+                           const char *memory);
 
 /* Fails, and leaves memory undefined, when the file is damaged or of another run. */
 FlowStatus checkpoint_load(const char *path, const Identity *identity, Position *position,

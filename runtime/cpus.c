@@ -65,8 +65,7 @@ static double limit_by_line(char *line, double limit) {
     if (!group || !name) return limit;
     group[strcspn(group, "\n")] = 0;
     if (!strncmp(name, "::", 2)) return limit_of(group, quota_2, limit);
-    return strstr(name, "cpu:") || strstr(name, "cpu,") ? limit_of(group, quota_1, limit)
-                                                        : limit;
+    return strstr(name, "cpu:") || strstr(name, "cpu,") ? limit_of(group, quota_1, limit) : limit;
 }
 
 int cpus_available(void) {

@@ -6,8 +6,7 @@
 
 static void *open_stage(void *argument) {
     Evaluation *evaluation = argument;
-    evaluation->status =
-        stage_open(evaluation->pipeline, evaluation->folder, &evaluation->stage);
+    evaluation->status = stage_open(evaluation->pipeline, evaluation->folder, &evaluation->stage);
     evaluation->opened = true;
     return NULL;
 }
@@ -15,11 +14,9 @@ static void *open_stage(void *argument) {
 FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline,
                             const char *folder, Call call) {
     *evaluation = (Evaluation){.pipeline = pipeline, .folder = folder, .call = call};
-    evaluation->opening =
-        !pthread_create(&evaluation->thread, NULL, open_stage, evaluation);
+    evaluation->opening = !pthread_create(&evaluation->thread, NULL, open_stage, evaluation);
     if (evaluation->opening) return flow_ok;
-    return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no thread to open it",
-                        pipeline->name);
+    return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no thread to open it", pipeline->name);
 }
 
 bool evaluation_has_failed(const Evaluation *evaluation) {
@@ -31,8 +28,7 @@ static void wait_until_open(Evaluation *evaluation) {
     evaluation->opening = false;
 }
 
-static FlowStatus run_batch(Evaluation *evaluation, char *memory, Team *team,
-                            Averages *averages) {
+static FlowStatus run_batch(Evaluation *evaluation, char *memory, Team *team, Averages *averages) {
     const Batch *batch;
     FlowStatus status = stage_take(evaluation->stage, &batch);
     if (status.exit) return status;
@@ -42,8 +38,7 @@ static FlowStatus run_batch(Evaluation *evaluation, char *memory, Team *team,
     return flow_ok;
 }
 
-FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team,
-                          Averages *averages) {
+FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team, Averages *averages) {
     wait_until_open(evaluation);
     if (evaluation->status.exit) return evaluation->status;
     int64_t batches = stage_batches(evaluation->stage);

@@ -27,8 +27,7 @@ FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline
 bool evaluation_has_failed(const Evaluation *evaluation);
 
 /* Waits until the pipeline is open, then runs over it; stops early when interrupted. */
-FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team,
-                          Averages *averages);
+FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team, Averages *averages);
 void evaluation_free(Evaluation *evaluation);
 
 #endif

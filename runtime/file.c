@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 static FlowStatus cannot_write(const char *path, int error) {
-    return flow_failure(FLOW_EXIT_resource, "%s: cannot be written: %s", path,
-                        strerror(error));
+    return flow_failure(FLOW_EXIT_resource, "%s: cannot be written: %s", path, strerror(error));
 }
 
 /* Returns 0 or an error number, as do the next ones. */
@@ -40,8 +39,7 @@ static int write_parts(int descriptor, const FilePart *parts, int count) {
 }
 
 static int write_file(const char *path, const FilePart *parts, int count) {
-    int descriptor =
-        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor < 0) return errno;
     int error = write_parts(descriptor, parts, count);
     if (close(descriptor) && !error) error = errno;
@@ -64,8 +62,7 @@ static int sync_folder(const char *path) {
     return error;
 }
 
-static int replace(const char *path, const char *temporary, const FilePart *parts,
-                   int count) {
+static int replace(const char *path, const char *temporary, const FilePart *parts, int count) {
     int error = write_file(temporary, parts, count);
     if (error) return error;
     if (rename(temporary, path)) {
@@ -88,14 +85,13 @@ FlowStatus file_replace(const char *path, const FilePart *parts, int count) {
  */
 static bool is_named(int descriptor, const char *path) {
     struct stat opened, named;
-    return !fstat(descriptor, &opened) && !stat(path, &named) &&
-           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+    return !fstat(descriptor, &opened) && !stat(path, &named) && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
 }
 
 static int take_lock(FileLock *lock) {
     for (;;) {
-        lock->descriptor =
-            open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        lock->descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (lock->descriptor < 0) return errno;
         if (flock(lock->descriptor, LOCK_EX | LOCK_NB)) break;
         if (is_named(lock->descriptor, lock->path)) return 0;
@@ -113,8 +109,7 @@ FlowStatus file_lock(const char *path, FileLock *lock) {
     free(lock->path);
     *lock = (FileLock){.descriptor = -1};
     if (error != EWOULDBLOCK) return cannot_write(path, error);
-    return flow_failure(FLOW_EXIT_resource, "%s: another process is writing this file",
-                        path);
+    return flow_failure(FLOW_EXIT_resource, "%s: another process is writing this file", path);
 }
 
 void file_unlock(FileLock *lock) {

@@ -36,10 +36,18 @@ extern const FlowStatus flow_ok;
 FlowStatus flow_failure(FlowExit exit, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- Types -------------------------------------------------------------------------------- */
+/* Types. */
 
 typedef enum FlowElement {
-    FLOW_bool, FLOW_u8, FLOW_i8, FLOW_i32, FLOW_i64, FLOW_f16, FLOW_bf16, FLOW_f32, FLOW_f64,
+    FLOW_bool,
+    FLOW_u8,
+    FLOW_i8,
+    FLOW_i32,
+    FLOW_i64,
+    FLOW_f16,
+    FLOW_bf16,
+    FLOW_f32,
+    FLOW_f64,
 } FlowElement;
 
 typedef struct FlowType {
@@ -51,7 +59,7 @@ typedef struct FlowType {
 size_t flow_element_size(FlowElement element);
 size_t flow_type_size(const FlowType *type);
 
-/* ---- Compiled functions ------------------------------------------------------------------- */
+/* Compiled functions. */
 
 typedef struct FlowBarrier FlowBarrier;
 
@@ -99,7 +107,7 @@ typedef struct FlowFunction {
 /* Waits until all threads of the frame's team are here. Spins, then yields the processor. */
 void flow_barrier(const FlowFrame *frame, int thread, int threads);
 
-/* ---- Pipelines ---------------------------------------------------------------------------- */
+/* Pipelines. */
 
 /* A named value of each record. `path` is where a source's field is read from; else NULL. */
 typedef struct FlowField {
@@ -151,9 +159,13 @@ typedef struct FlowPipeline {
     int64_t batch; /* records in a batch; the last of an epoch may hold fewer */
 } FlowPipeline;
 
-/* ---- Programs ----------------------------------------------------------------------------- */
+/* Programs. */
 
-typedef enum FlowOptionKind { FLOW_OPTION_integer, FLOW_OPTION_real, FLOW_OPTION_string } FlowOptionKind;
+typedef enum FlowOptionKind {
+    FLOW_OPTION_integer,
+    FLOW_OPTION_real,
+    FLOW_OPTION_string
+} FlowOptionKind;
 
 typedef struct FlowOption {
     const char *name, *help;
@@ -217,7 +229,7 @@ typedef struct FlowProgram {
 /* A trainer's main. Returns the exit code. */
 int flow_main(int argc, char **argv, const FlowProgram *program);
 
-/* ---- Deployed libraries ------------------------------------------------------------------- */
+/* Deployed libraries. */
 
 /* An instance of a program's exports with its weights. Different instances may be used by different
  * threads at the same time; one instance by one thread at a time. */
@@ -225,7 +237,8 @@ typedef struct FlowLibrary FlowLibrary;
 
 /* Loads the weights of every storage from a safetensors file. All memory is allocated here.
  * On failure *library is NULL. */
-FlowStatus flow_library_create(const FlowProgram *program, const char *weights, FlowLibrary **library);
+FlowStatus flow_library_create(const FlowProgram *program, const char *weights,
+                               FlowLibrary **library);
 void flow_library_destroy(FlowLibrary *library);
 
 /* Runs export `index`: arguments as in its inputs, results copied out as in its results. */

@@ -33,9 +33,8 @@ static FlowStatus failure(const Gzip *file, const char *why) {
 }
 
 static FlowStatus ends_early(const Gzip *file) {
-    return failure(file, file->compressed
-                             ? "the compressed data ends early: the file is truncated"
-                             : "it ends early: the file is truncated");
+    return failure(file, file->compressed ? "the compressed data ends early: the file is truncated"
+                                          : "it ends early: the file is truncated");
 }
 
 /* Makes input available; none is left when stream.avail_in stays 0. */
@@ -45,8 +44,7 @@ static FlowStatus refill(Gzip *file) {
     do count = read(file->descriptor, file->input, sizeof file->input);
     while (count < 0 && errno == EINTR);
     if (count < 0)
-        return flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", file->path,
-                            strerror(errno));
+        return flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", file->path, strerror(errno));
     file->stream.next_in = file->input;
     file->stream.avail_in = (unsigned)count;
     return flow_ok;
@@ -71,14 +69,13 @@ static FlowStatus inflate_some(Gzip *file) {
     if (code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR) return flow_ok;
     if (code == Z_MEM_ERROR)
         return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", file->path);
-    return flow_failure(FLOW_EXIT_data, "%s: the compressed data is damaged: %s",
-                        file->path, file->stream.msg ? file->stream.msg : "unknown error");
+    return flow_failure(FLOW_EXIT_data, "%s: the compressed data is damaged: %s", file->path,
+                        file->stream.msg ? file->stream.msg : "unknown error");
 }
 
 static FlowStatus copy_some(Gzip *file) {
     z_stream *stream = &file->stream;
-    unsigned count =
-        stream->avail_in < stream->avail_out ? stream->avail_in : stream->avail_out;
+    unsigned count = stream->avail_in < stream->avail_out ? stream->avail_in : stream->avail_out;
     memcpy(stream->next_out, stream->next_in, count);
     stream->next_in += count;
     stream->avail_in -= count;
@@ -127,8 +124,7 @@ FlowStatus gzip_finish(Gzip *file) {
 uint64_t gzip_capacity(const Gzip *file) {
     uint64_t capacity;
     if (!file->compressed) return file->size;
-    return __builtin_mul_overflow(file->size, BEST_RATIO, &capacity) ? UINT64_MAX
-                                                                     : capacity;
+    return __builtin_mul_overflow(file->size, BEST_RATIO, &capacity) ? UINT64_MAX : capacity;
 }
 
 /* O_NONBLOCK keeps a named pipe from stopping us here; it is refused by start. */
@@ -136,8 +132,7 @@ static FlowStatus start(Gzip *file) {
     struct stat stat;
     file->descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file->descriptor < 0)
-        return flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", file->path,
-                            strerror(errno));
+        return flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", file->path, strerror(errno));
     if (fstat(file->descriptor, &stat) || !S_ISREG(stat.st_mode))
         return failure(file, "is not a regular file");
     file->size = (uint64_t)stat.st_size;

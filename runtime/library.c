@@ -32,8 +32,8 @@ static FlowStatus bind_exports(FlowLibrary *library) {
     const FlowProgram *program = library->program;
     FlowStatus status = flow_ok;
     for (int i = 0; i < program->export_count && !status.exit; i++)
-        status = call_new(&program->exports[i], program->options, library->numbers,
-                          &library->step, &library->seed, &library->calls[i]);
+        status = call_new(&program->exports[i], program->options, library->numbers, &library->step,
+                          &library->seed, &library->calls[i]);
     return status;
 }
 
@@ -50,11 +50,9 @@ static FlowStatus prepare(FlowLibrary *library, const char *weights) {
     return status.exit ? status : load_weights(library, weights);
 }
 
-FlowStatus flow_library_create(const FlowProgram *program, const char *weights,
-                               FlowLibrary **out) {
+FlowStatus flow_library_create(const FlowProgram *program, const char *weights, FlowLibrary **out) {
     FlowLibrary *library = *out = calloc(1, sizeof *library);
-    if (!library)
-        return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
+    if (!library) return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
     library->program = program;
     FlowStatus status = prepare(library, weights);
     if (!status.exit) return status;

@@ -32,8 +32,7 @@ static bool is_terminal(void) {
     return isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb");
 }
 
-Progress progress_new(ProgressMode mode, const FlowTrain *train, int64_t epochs,
-                      int64_t batches) {
+Progress progress_new(ProgressMode mode, const FlowTrain *train, int64_t epochs, int64_t batches) {
     if (mode == PROGRESS_auto) mode = mode_from_environment();
     bool line = mode == PROGRESS_auto && is_terminal();
     int64_t now = clock_nanoseconds();
@@ -58,13 +57,11 @@ void progress_start_epoch(Progress *progress, int64_t batch) {
 /* "0.4s", "3:07", "2:03:07" */
 static void time_text(double seconds, char *text, size_t size) {
     int64_t whole = (int64_t)seconds;
-    if (seconds < 60)
-        snprintf(text, size, "%.1fs", seconds);
-    else if (whole < 3600)
-        snprintf(text, size, "%d:%02d", (int)(whole / 60), (int)(whole % 60));
+    if (seconds < 60) snprintf(text, size, "%.1fs", seconds);
+    else if (whole < 3600) snprintf(text, size, "%d:%02d", (int)(whole / 60), (int)(whole % 60));
     else
-        snprintf(text, size, "%lld:%02d:%02d", (long long)(whole / 3600),
-                 (int)(whole / 60 % 60), (int)(whole % 60));
+        snprintf(text, size, "%lld:%02d:%02d", (long long)(whole / 3600), (int)(whole / 60 % 60),
+                 (int)(whole % 60));
 }
 
 /* "1.1M records/s" */
@@ -72,8 +69,7 @@ static void rate_text(double rate, char *text, size_t size) {
     static const char *const units[] = {"", "k", "M", "G"};
     int unit = 0;
     for (; rate >= 999.5 && unit < 3; unit++) rate /= 1000;
-    snprintf(text, size, rate < 9.95 ? "%.1f%s records/s" : "%.0f%s records/s", rate,
-             units[unit]);
+    snprintf(text, size, rate < 9.95 ? "%.1f%s records/s" : "%.0f%s records/s", rate, units[unit]);
 }
 
 static void bar_text(const Progress *progress, double done, char *text, size_t size) {
@@ -104,8 +100,7 @@ static void cut(char *text, int columns) {
 
 static int terminal_columns(void) {
     struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col
-                                                                           : 80;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
 }
 
 static double epoch_seconds(const Progress *progress, int64_t now) {
@@ -114,8 +109,7 @@ static double epoch_seconds(const Progress *progress, int64_t now) {
 
 static double seconds_left(const Progress *progress, Standing standing, double elapsed) {
     int64_t done = standing.batch - progress->epoch_first;
-    return done > 0 ? elapsed / (double)done * (double)(progress->batches - standing.batch)
-                    : 0;
+    return done > 0 ? elapsed / (double)done * (double)(progress->batches - standing.batch) : 0;
 }
 
 static void draw(Progress *progress, Standing standing, int64_t now) {
@@ -128,8 +122,7 @@ static void draw(Progress *progress, Standing standing, int64_t now) {
     rate_text(progress->rate, rate, sizeof rate);
     snprintf(text, sizeof text, "epoch %lld/%lld %s %lld/%lld %s<%s%s %s",
              (long long)standing.epoch + 1, (long long)progress->epochs, bar,
-             (long long)standing.batch, (long long)progress->batches, elapsed, left,
-             metrics, rate);
+             (long long)standing.batch, (long long)progress->batches, elapsed, left, metrics, rate);
     cut(text, terminal_columns() - 1);
     fprintf(stderr, "\r\033[K%s%s", text, progress->colour ? "\033[0m" : "");
     fflush(stderr);
@@ -167,10 +160,8 @@ void progress_step(Progress *progress, int64_t records, Standing standing) {
     int64_t now = clock_nanoseconds();
     if (now - progress->last < (progress->line ? redraw_time : plain_time)) return;
     measure_rate(progress, now);
-    if (progress->line)
-        draw(progress, standing, now);
-    else
-        print_plain(progress, standing, now);
+    if (progress->line) draw(progress, standing, now);
+    else print_plain(progress, standing, now);
 }
 
 void progress_end_epoch(Progress *progress, Standing standing) {
@@ -206,7 +197,7 @@ void progress_finish(Progress *progress, int64_t input_time) {
     double share = elapsed > 0 ? (double)input_time / elapsed : 0;
     time_text(elapsed / second, total, sizeof total);
     rate_text((double)progress->records / (elapsed / second), rate, sizeof rate);
-    fprintf(stderr, "%s: %s in all, %s; input took %.0f%% of the time: %s\n",
-            progress->train->name, total, rate, share * 100,
+    fprintf(stderr, "%s: %s in all, %s; input took %.0f%% of the time: %s\n", progress->train->name,
+            total, rate, share * 100,
             share > 0.5 ? "the pipeline is the limit" : "the step is the limit");
 }

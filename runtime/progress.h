@@ -25,8 +25,7 @@ typedef struct Standing {
 } Standing;
 
 /* FLOWC_PROGRESS overrides a mode of auto. */
-Progress progress_new(ProgressMode mode, const FlowTrain *train, int64_t epochs,
-                      int64_t batches);
+Progress progress_new(ProgressMode mode, const FlowTrain *train, int64_t epochs, int64_t batches);
 void progress_start_epoch(Progress *progress, int64_t batch);
 void progress_step(Progress *progress, int64_t records, Standing standing);
 void progress_end_epoch(Progress *progress, Standing standing);

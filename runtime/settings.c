@@ -11,12 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    THREAD_LIMIT = 1024,
-    DEFAULT_THREADS_LIMIT = 16,
-    WORKERS_LIMIT = 256,
-    NAME_SIZE = 64
-};
+enum { THREAD_LIMIT = 1024, DEFAULT_THREADS_LIMIT = 16, WORKERS_LIMIT = 256, NAME_SIZE = 64 };
 
 static const double largest_whole = 0x1p53; /* that a double counts to */
 
@@ -28,7 +23,7 @@ typedef struct Flag {
 
 typedef FlowStatus SetFlag(Settings *settings, const char *value);
 
-/* ---- Values ---- */
+/* Values. */
 
 static bool parse_number(const char *text, double *number) {
     char *end;
@@ -42,18 +37,16 @@ static bool parse_whole(const char *text, double least, double most, double *num
            *number <= most;
 }
 
-static FlowStatus set_count(const char *name, const char *value, int least, int most,
-                            int *count) {
+static FlowStatus set_count(const char *name, const char *value, int least, int most, int *count) {
     double number;
     if (!parse_whole(value, least, most, &number))
-        return flow_failure(FLOW_EXIT_usage,
-                            "--%s: `%s` is not a whole number from %d to %d", name, value,
-                            least, most);
+        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a whole number from %d to %d", name,
+                            value, least, most);
     *count = (int)number;
     return flow_ok;
 }
 
-/* ---- The runtime's flags ---- */
+/* The runtime's flags. */
 
 static FlowStatus set_threads(Settings *settings, const char *value) {
     return set_count("threads", value, 1, THREAD_LIMIT, &settings->threads);
@@ -90,8 +83,7 @@ static FlowStatus set_progress(Settings *settings, const char *value) {
         settings->progress = (ProgressMode)i;
         return flow_ok;
     }
-    return flow_failure(FLOW_EXIT_usage, "--progress: `%s` is not one of auto, plain, off",
-                        value);
+    return flow_failure(FLOW_EXIT_usage, "--progress: `%s` is not one of auto, plain, off", value);
 }
 
 static FlowStatus show_version(Settings *settings, const char *value) {
@@ -111,13 +103,10 @@ static const struct {
     SetFlag *set;
 } flags[] = {
     {"resume", "[=FILE]", "go on where the saved run stopped", VALUE_optional, set_resume},
-    {"save", "=FILE", "save here instead of where the program says", VALUE_needed,
-     set_save},
+    {"save", "=FILE", "save here instead of where the program says", VALUE_needed, set_save},
     {"seed", "=N", "for initial weights and randomness", VALUE_needed, set_seed},
-    {"threads", "=N", "threads of a step (default: one a processor)", VALUE_needed,
-     set_threads},
-    {"workers", "=N",
-     "threads that prepare batches (default: processors left; 0: the step's do)",
+    {"threads", "=N", "threads of a step (default: one a processor)", VALUE_needed, set_threads},
+    {"workers", "=N", "threads that prepare batches (default: processors left; 0: the step's do)",
      VALUE_needed, set_workers},
     {"progress", "=MODE", "auto, plain or off", VALUE_needed, set_progress},
     {"help", "", "show this", VALUE_none, show_help},
@@ -126,10 +115,9 @@ static const struct {
 
 enum { FLAG_COUNT = sizeof flags / sizeof *flags };
 
-/* ---- Help ---- */
+/* Help. */
 
-static void print_row(const char *name, const char *value, const char *help,
-                      const char *remark) {
+static void print_row(const char *name, const char *value, const char *help, const char *remark) {
     char left[NAME_SIZE];
     snprintf(left, sizeof left, "--%s%s", name, value);
     printf("  %-22s %s%s\n", left, help, remark);
@@ -139,8 +127,7 @@ static void print_option(const FlowOption *option) {
     char remark[128], number[32];
     snprintf(number, sizeof number, "%.10g", option->number);
     const char *value = option->kind == FLOW_OPTION_string ? option->string : number;
-    snprintf(remark, sizeof remark,
-             option->fixed ? " (%s, fixed when built)" : " (default: %s)",
+    snprintf(remark, sizeof remark, option->fixed ? " (%s, fixed when built)" : " (default: %s)",
              value ? value : "");
     print_row(option->name, option->kind == FLOW_OPTION_integer ? "=N" : "=X",
               option->help ? option->help : "", remark);
@@ -163,7 +150,7 @@ static FlowStatus show_help(Settings *settings, const char *value) {
     return flow_ok;
 }
 
-/* ---- Finding a flag by name ---- */
+/* Finding a flag by name. */
 
 /* `-` and `_` are the same in a name. */
 static bool names_equal(const char *a, const Flag *flag) {
@@ -216,25 +203,22 @@ static FlowStatus unknown_flag(const Settings *settings, const Flag *flag) {
                         (int)flag->length, flag->name);
 }
 
-/* ---- Setting ---- */
+/* Setting. */
 
 static FlowStatus set_option(Settings *settings, int index, const char *value) {
     const FlowOption *option = &settings->program->options[index];
     double *number = &settings->numbers[index], most = largest_whole;
     if (option->fixed)
-        return flow_failure(FLOW_EXIT_usage,
-                            "--%s was fixed at %.10g when this program was built",
+        return flow_failure(FLOW_EXIT_usage, "--%s was fixed at %.10g when this program was built",
                             option->name, option->number);
     if (option->kind == FLOW_OPTION_string)
         return flow_failure(FLOW_EXIT_usage,
-                            "--%s is text and cannot be changed in a built program",
-                            option->name);
+                            "--%s is text and cannot be changed in a built program", option->name);
     if (option->kind == FLOW_OPTION_integer && !parse_whole(value, -most, most, number))
-        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a whole number",
-                            option->name, value);
-    if (!parse_number(value, number))
-        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a number", option->name,
+        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a whole number", option->name,
                             value);
+    if (!parse_number(value, number))
+        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a number", option->name, value);
     return flow_ok;
 }
 
@@ -276,14 +260,13 @@ static FlowStatus choose_train(Settings *settings, const char *name) {
             return flow_ok;
         }
         if (used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                                     i ? ", " : "", program->trains[i].name);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                     program->trains[i].name);
     }
     if (!name)
-        return flow_failure(FLOW_EXIT_usage, "which train block is to run? There are: %s",
-                            names);
-    return flow_failure(FLOW_EXIT_usage, "there is no train block `%s`; there are: %s",
-                        name, names);
+        return flow_failure(FLOW_EXIT_usage, "which train block is to run? There are: %s", names);
+    return flow_failure(FLOW_EXIT_usage, "there is no train block `%s`; there are: %s", name,
+                        names);
 }
 
 static FlowStatus parse_argument(Settings *settings, char **argv, int *index) {
@@ -292,8 +275,8 @@ static FlowStatus parse_argument(Settings *settings, char **argv, int *index) {
     if (!strcmp(argument, "-h")) return show_help(settings, NULL);
     if (argument[0] != '-' && !settings->train) return choose_train(settings, argument);
     if (strncmp(argument, "--", 2) || !argument[2])
-        return flow_failure(FLOW_EXIT_usage,
-                            "unexpected argument `%s`; --help lists the options", argument);
+        return flow_failure(FLOW_EXIT_usage, "unexpected argument `%s`; --help lists the options",
+                            argument);
     const char *equals = strchr(argument, '=');
     Flag flag = {.name = argument + 2, .value = equals ? equals + 1 : NULL};
     flag.length = equals ? (size_t)(equals - flag.name) : strlen(flag.name);
@@ -319,15 +302,12 @@ static void settle_threads(Settings *settings) {
         settings->threads = cpus < DEFAULT_THREADS_LIMIT ? cpus : DEFAULT_THREADS_LIMIT;
     if (settings->workers < 0)
         settings->workers = cpus > settings->threads ? cpus - settings->threads : 0;
-    if (settings->workers > DEFAULT_THREADS_LIMIT)
-        settings->workers = DEFAULT_THREADS_LIMIT;
+    if (settings->workers > DEFAULT_THREADS_LIMIT) settings->workers = DEFAULT_THREADS_LIMIT;
 }
 
-FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program,
-                          Settings *settings) {
+FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Settings *settings) {
     *settings = (Settings){.program = program, .workers = -1};
-    settings->numbers =
-        calloc((size_t)program->option_count + 1, sizeof *settings->numbers);
+    settings->numbers = calloc((size_t)program->option_count + 1, sizeof *settings->numbers);
     if (!settings->numbers) return flow_failure(FLOW_EXIT_resource, "no memory");
     for (int i = 0; i < program->option_count; i++)
         settings->numbers[i] = program->options[i].number;

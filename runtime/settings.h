@@ -18,8 +18,7 @@ typedef struct Settings {
 } Settings;
 
 /* Settings are to be freed whether it fails or not. */
-FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program,
-                          Settings *settings);
+FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Settings *settings);
 void settings_free(Settings *settings);
 
 /* The value of a number in the train block. */

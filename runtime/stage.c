@@ -47,7 +47,7 @@ struct Stage {
     Batch *taken; /* by the step */
 };
 
-/* ---- Making batches ---- */
+/* Making batches. */
 
 /* Where a batch's records stand in the order of its epoch. */
 typedef struct Order {
@@ -59,8 +59,8 @@ typedef struct Order {
 static Order order_of(const Stage *stage, int64_t number) {
     const FlowPipeline *pipeline = stage->pipeline;
     return (Order){
-        .permutation = permutation_new(stage->records, pipeline->shuffle_seed,
-                                       number / stage->batches),
+        .permutation =
+            permutation_new(stage->records, pipeline->shuffle_seed, number / stage->batches),
         .shuffled = pipeline->shuffled,
         .first = number % stage->batches * pipeline->batch,
     };
@@ -73,8 +73,7 @@ static int64_t record_at(const Order *order, int64_t row) {
 
 static void prefetch(const void *bytes, size_t size) {
     size_t length = size < PREFETCH_LIMIT ? size : PREFETCH_LIMIT;
-    for (size_t at = 0; at < length; at += LINE)
-        __builtin_prefetch((const char *)bytes + at);
+    for (size_t at = 0; at < length; at += LINE) __builtin_prefetch((const char *)bytes + at);
 }
 
 /* Finds the row's record and asks for its bytes. */
@@ -87,22 +86,20 @@ static int64_t fetch(const Stage *stage, const Order *order, int64_t row) {
     return record;
 }
 
-static int make_record(const Stage *stage, int64_t record, const Batch *batch,
-                       int64_t row) {
+static int make_record(const Stage *stage, int64_t record, const Batch *batch, int64_t row) {
     const FlowPipeline *pipeline = stage->pipeline;
     const void *values[FIELD_LIMIT];
     void *outputs[FIELD_LIMIT];
     pipeline->source->read(stage->reader, record, values);
     for (int i = 0; i < pipeline->output_count; i++)
-        outputs[i] = (char *)batch->arrays[i] +
-                     (size_t)row * flow_type_size(&pipeline->outputs[i].type);
+        outputs[i] =
+            (char *)batch->arrays[i] + (size_t)row * flow_type_size(&pipeline->outputs[i].type);
     return pipeline->record(values, outputs);
 }
 
 static void note_failure(Batch *batch, int64_t row, int failed) {
     long long failure = row * CHECK_LIMIT + failed, before = batch->failure;
-    while (failure < before &&
-           !atomic_compare_exchange_weak(&batch->failure, &before, failure))
+    while (failure < before && !atomic_compare_exchange_weak(&batch->failure, &before, failure))
         continue;
 }
 
@@ -139,20 +136,18 @@ static FlowStatus failure_of(const Stage *stage, const Batch *batch) {
     Order order = order_of(stage, batch->number);
     const FlowCheck *check = &stage->pipeline->checks[batch->failure % CHECK_LIMIT - 1];
     const FlowField *field = &stage->fields[check->field < 0 ? 0 : check->field];
-    return flow_failure(FLOW_EXIT_data, "%s: record %lld: %s (%s)",
-                        field->path ? field->path : field->name,
-                        (long long)record_at(&order, batch->failure / CHECK_LIMIT),
-                        check->text, check->line);
+    return flow_failure(
+        FLOW_EXIT_data, "%s: record %lld: %s (%s)", field->path ? field->path : field->name,
+        (long long)record_at(&order, batch->failure / CHECK_LIMIT), check->text, check->line);
 }
 
-/* ---- Workers ---- */
+/* Workers. */
 
 static void *work(void *argument) {
     Worker *worker = argument;
     Stage *stage = worker->stage;
     void *item;
-    for (int64_t number = worker->first; number < stage->end;
-         number += stage->worker_count) {
+    for (int64_t number = worker->first; number < stage->end; number += stage->worker_count) {
         if (!queue_pop(worker->vacant, &item)) break;
         number_batch(stage, item, number);
         fill_share(stage, item, 0, 1);
@@ -169,8 +164,7 @@ static bool start_worker(Stage *stage, int index) {
     worker->vacant = queue_new(SLOTS, SLOTS / 2);
     worker->ready = queue_new(SLOTS, 1);
     if (!worker->vacant || !worker->ready) return false;
-    for (int i = 0; i < SLOTS; i++)
-        queue_push(worker->vacant, &stage->slots[index * SLOTS + i]);
+    for (int i = 0; i < SLOTS; i++) queue_push(worker->vacant, &stage->slots[index * SLOTS + i]);
     return worker->running = !pthread_create(&worker->thread, NULL, work, worker);
 }
 
@@ -187,7 +181,7 @@ static Worker *worker_of(Stage *stage, int64_t number) {
     return &stage->workers[(number - stage->first) % stage->worker_count];
 }
 
-/* ---- Slots ---- */
+/* Slots. */
 
 static bool make_slot(const Stage *stage, Batch *slot) {
     const FlowPipeline *pipeline = stage->pipeline;
@@ -223,11 +217,10 @@ static Batch *team_slot(Stage *stage, int64_t number) {
     return &stage->slots[number % TEAM_SLOTS];
 }
 
-/* ---- Start and stop ---- */
+/* Start and stop. */
 
 static FlowStatus no_memory(const Stage *stage) {
-    return flow_failure(FLOW_EXIT_resource,
-                        "pipeline `%s`: no memory or threads for its batches",
+    return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory or threads for its batches",
                         stage->pipeline->name);
 }
 
@@ -246,8 +239,7 @@ static FlowStatus start_team(Stage *stage, Team *team) {
 
 static FlowStatus start_workers(Stage *stage) {
     stage->workers = calloc((size_t)stage->worker_count, sizeof *stage->workers);
-    if (!stage->workers || !make_slots(stage, stage->worker_count * SLOTS))
-        return no_memory(stage);
+    if (!stage->workers || !make_slots(stage, stage->worker_count * SLOTS)) return no_memory(stage);
     for (int i = 0; i < stage->worker_count; i++)
         if (!start_worker(stage, i)) return no_memory(stage);
     return flow_ok;
@@ -261,8 +253,7 @@ FlowStatus stage_start(Stage *stage, int64_t first, int64_t end, int workers, Te
 }
 
 void stage_stop(Stage *stage) {
-    for (int i = 0; stage->workers && i < stage->worker_count; i++)
-        stop_worker(&stage->workers[i]);
+    for (int i = 0; stage->workers && i < stage->worker_count; i++) stop_worker(&stage->workers[i]);
     free(stage->workers);
     stage->workers = NULL;
     stage->taken = NULL;
@@ -291,21 +282,19 @@ void stage_fill_next(Stage *stage, int thread, int threads) {
 }
 
 void stage_release(Stage *stage) {
-    if (stage->worker_count)
-        queue_push(worker_of(stage, stage->next)->vacant, stage->taken);
+    if (stage->worker_count) queue_push(worker_of(stage, stage->next)->vacant, stage->taken);
     stage->taken = NULL;
     stage->next++;
 }
 
-/* ---- Open and close ---- */
+/* Open and close. */
 
 static FlowStatus find_fields(Stage *stage, const char *folder) {
     const FlowPipeline *pipeline = stage->pipeline;
     FlowStatus status = flow_ok;
     for (int i = 0; i < pipeline->field_count && !status.exit; i++) {
         char *found = NULL;
-        if (pipeline->fields[i].path)
-            status = path_find(pipeline->fields[i].path, folder, &found);
+        if (pipeline->fields[i].path) status = path_find(pipeline->fields[i].path, folder, &found);
         stage->fields[i] = pipeline->fields[i];
         stage->fields[i].path = found;
     }
@@ -316,8 +305,7 @@ static FlowStatus open_source(Stage *stage, const char *folder) {
     const FlowPipeline *pipeline = stage->pipeline;
     FlowStatus status = find_fields(stage, folder);
     if (!status.exit)
-        status =
-            pipeline->source->open(stage->fields, pipeline->field_count, &stage->reader);
+        status = pipeline->source->open(stage->fields, pipeline->field_count, &stage->reader);
     if (status.exit) return status;
     stage->records = pipeline->source->records(stage->reader);
     stage->batches = (stage->records + pipeline->batch - 1) / pipeline->batch;
@@ -329,8 +317,8 @@ FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Stage **
     if (pipeline->field_count > FIELD_LIMIT || pipeline->output_count > FIELD_LIMIT ||
         pipeline->batch < 1)
         return flow_failure(FLOW_EXIT_internal,
-                            "pipeline `%s` (%s): more than %d fields, or no batch",
-                            pipeline->name, pipeline->line, FIELD_LIMIT);
+                            "pipeline `%s` (%s): more than %d fields, or no batch", pipeline->name,
+                            pipeline->line, FIELD_LIMIT);
     Stage *stage = calloc(1, sizeof *stage);
     FlowField *fields = calloc((size_t)pipeline->field_count + 1, sizeof *fields);
     if (!stage || !fields) {
@@ -340,10 +328,8 @@ FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Stage **
     }
     *stage = (Stage){.pipeline = pipeline, .fields = fields};
     FlowStatus status = open_source(stage, folder);
-    if (status.exit)
-        stage_close(stage);
-    else
-        *out = stage;
+    if (status.exit) stage_close(stage);
+    else *out = stage;
     return status;
 }
 
@@ -352,8 +338,7 @@ void stage_close(Stage *stage) {
     stage_stop(stage);
     drop_slots(stage);
     if (stage->reader) stage->pipeline->source->close(stage->reader);
-    for (int i = 0; i < stage->pipeline->field_count; i++)
-        free((char *)stage->fields[i].path);
+    for (int i = 0; i < stage->pipeline->field_count; i++) free((char *)stage->fields[i].path);
     free(stage->fields);
     free(stage);
 }

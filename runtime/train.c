@@ -38,10 +38,10 @@ typedef struct Run {
     bool quiet; /* standard output is gone */
 } Run;
 
-/* ---- Numbers of the train block ---- */
+/* Numbers of the train block. */
 
-static FlowStatus whole_number(const Run *run, FlowNumber number, const char *what,
-                               double least, int64_t *value) {
+static FlowStatus whole_number(const Run *run, FlowNumber number, const char *what, double least,
+                               int64_t *value) {
     double wanted = settings_number(run->settings, number);
     if (wanted == floor(wanted) && wanted >= least && wanted <= 0x1p53) {
         *value = (int64_t)wanted;
@@ -57,10 +57,10 @@ static FlowStatus check_action(const Run *run, const FlowAction *action) {
     int64_t whole;
     if (action->unit != FLOW_UNIT_second)
         return whole_number(run, action->every, "every", 1, &whole);
-    return every > 0 ? flow_ok
-                     : flow_failure(FLOW_EXIT_usage,
-                                    "train `%s`: every %.10g seconds is no interval",
-                                    run->train->name, every);
+    return every > 0
+               ? flow_ok
+               : flow_failure(FLOW_EXIT_usage, "train `%s`: every %.10g seconds is no interval",
+                              run->train->name, every);
 }
 
 static FlowStatus check_numbers(Run *run) {
@@ -74,7 +74,7 @@ static FlowStatus check_numbers(Run *run) {
     return status;
 }
 
-/* ---- Opening ---- */
+/* Opening. */
 
 static const char *path_of(const Run *run, const FlowAction *action) {
     return run->settings->save_path ? run->settings->save_path : action->path;
@@ -125,18 +125,16 @@ static FlowStatus allocate(Run *run) {
     run->last_times = calloc(actions, sizeof *run->last_times);
     run->memory = memory_zeroed(run->settings->program->memory_size);
     if (run->evaluations && run->last_times && run->memory) return flow_ok;
-    return flow_failure(FLOW_EXIT_resource,
-                        "no memory: the program needs %zu MB beside its data",
+    return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB beside its data",
                         run->settings->program->memory_size >> 20);
 }
 
 static FlowStatus open_data(Run *run) {
-    FlowStatus status =
-        stage_open(run->train->data, run->settings->program->folder, &run->data);
+    FlowStatus status = stage_open(run->train->data, run->settings->program->folder, &run->data);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
-    run->identity = (Identity){run->settings, run->seed, stage_records(run->data),
-                               stage_batches(run->data)};
+    run->identity =
+        (Identity){run->settings, run->seed, stage_records(run->data), stage_batches(run->data)};
     double epochs = settings_number(run->settings, run->train->epochs);
     double last = epochs * (double)run->identity.batches;
     run->last_step = last < 0x1p62 ? (int64_t)last : INT64_C(1) << 62;
@@ -154,7 +152,7 @@ static FlowStatus open_run(Run *run) {
     return status.exit ? status : open_data(run);
 }
 
-/* ---- Beginning ---- */
+/* Beginning. */
 
 static FlowStatus initialise(Run *run) {
     run->position = (Position){.action = run->train->action_count};
@@ -163,8 +161,7 @@ static FlowStatus initialise(Run *run) {
 }
 
 static FlowStatus initialise_or_resume(Run *run) {
-    const char *path =
-        run->settings->resume_path ? run->settings->resume_path : run->save_path;
+    const char *path = run->settings->resume_path ? run->settings->resume_path : run->save_path;
     if (!run->settings->resume) return initialise(run);
     if (access(path, F_OK) && errno == ENOENT) {
         fprintf(stderr, "%s: %s does not exist yet: starting from the beginning\n",
@@ -174,7 +171,7 @@ static FlowStatus initialise_or_resume(Run *run) {
     return checkpoint_load(path, &run->identity, &run->position, run->memory);
 }
 
-/* ---- Actions ---- */
+/* Actions. */
 
 static FlowStatus write_failure(Run *run) {
     if (errno != EPIPE)
@@ -213,9 +210,8 @@ static bool is_due(const Run *run, int index) {
 
 static FlowStatus act(Run *run, int index) {
     const FlowAction *action = &run->train->actions[index];
-    return action->kind == FLOW_ACTION_evaluate
-               ? evaluate(run, index)
-               : save(run, path_of(run, action), index + 1);
+    return action->kind == FLOW_ACTION_evaluate ? evaluate(run, index)
+                                                : save(run, path_of(run, action), index + 1);
 }
 
 /* Does the actions that are due and not yet done. One that is interrupted stays to be done.
@@ -226,15 +222,15 @@ static FlowStatus run_actions(Run *run) {
         if (!is_due(run, index)) continue;
         FlowStatus status = act(run, index);
         if (status.exit) return status;
-        bool undone = interrupted() && !run->quiet &&
-                      run->train->actions[index].kind == FLOW_ACTION_evaluate;
+        bool undone =
+            interrupted() && !run->quiet && run->train->actions[index].kind == FLOW_ACTION_evaluate;
         if (undone) break;
         run->last_times[index] = clock_nanoseconds();
     }
     return flow_ok;
 }
 
-/* ---- Steps ---- */
+/* Steps. */
 
 static Standing standing(const Run *run) {
     int64_t done = run->position.step - 1;
@@ -293,7 +289,7 @@ static FlowStatus run_steps(Run *run) {
     return status;
 }
 
-/* ---- The end ---- */
+/* The end. */
 
 static FlowStatus save_interrupted(Run *run) {
     if (run->position.step == run->first_step)
@@ -307,8 +303,7 @@ static FlowStatus save_interrupted(Run *run) {
 }
 
 static bool is_complete(const Run *run) {
-    return run->position.step >= run->last_step &&
-           run->position.action == run->train->action_count;
+    return run->position.step >= run->last_step && run->position.action == run->train->action_count;
 }
 
 static FlowStatus train(Run *run) {
@@ -317,13 +312,10 @@ static FlowStatus train(Run *run) {
     run->progress =
         progress_new(run->settings->progress, run->train, epochs, run->identity.batches);
     progress_start_epoch(&run->progress, run->position.step % run->identity.batches);
-    for (int i = 0; i < run->train->action_count; i++)
-        run->last_times[i] = clock_nanoseconds();
+    for (int i = 0; i < run->train->action_count; i++) run->last_times[i] = clock_nanoseconds();
     FlowStatus status = run_steps(run);
-    if (status.exit)
-        progress_clear(&run->progress);
-    else
-        progress_finish(&run->progress, stage_input_time(run->data));
+    if (status.exit) progress_clear(&run->progress);
+    else progress_finish(&run->progress, stage_input_time(run->data));
     if (!status.exit && !is_complete(run)) status = save_interrupted(run);
     if (run->quiet) status.text[0] = 0;
     return status;
@@ -333,8 +325,7 @@ static FlowStatus begin_and_train(Run *run) {
     FlowStatus status = initialise_or_resume(run);
     if (status.exit) return status;
     if (run->settings->resume && is_complete(run)) {
-        fprintf(stderr,
-                "%s: training is complete after %lld steps; nothing is left to do\n",
+        fprintf(stderr, "%s: training is complete after %lld steps; nothing is left to do\n",
                 run->settings->program->name, (long long)run->position.step);
         return flow_ok;
     }
@@ -355,8 +346,7 @@ static void close_run(Run *run) {
 }
 
 FlowStatus train_run(const Settings *settings) {
-    Run run = {
-        .settings = settings, .train = settings->train, .team.threads = settings->threads};
+    Run run = {.settings = settings, .train = settings->train, .team.threads = settings->threads};
     FlowStatus status = open_run(&run);
     if (!status.exit) status = begin_and_train(&run);
     close_run(&run);

@@ -64,8 +64,7 @@ static uint16_t write_f16(double number) {
     if (size < 0x1p-14) return sign | (uint16_t)rint(ldexp(size, 24));
     int exponent;
     double fraction = frexp(size, &exponent);
-    return sign |
-           (uint16_t)((uint32_t)(exponent + 13) * 1024 + (uint32_t)rint(fraction * 2048));
+    return sign | (uint16_t)((uint32_t)(exponent + 13) * 1024 + (uint32_t)rint(fraction * 2048));
 }
 
 static float read_bf16(uint16_t bits) {

@@ -94,7 +94,8 @@ static Unit *load_import(Loader *loader, const Unit *from, const Declaration *im
 static void load_imports(Loader *loader, Unit *unit) {
     vector_each(Declaration *, declaration, unit->tree->declarations) {
         const Declaration *import = *declaration;
-        if (import->kind != DECLARATION_import || import->value->kind != EXPRESSION_string) continue;
+        if (import->kind != DECLARATION_import || import->value->kind != EXPRESSION_string)
+            continue;
         Unit *imported = load_import(loader, unit, import);
         if (imported) vector_push(loader->module->arena, &unit->imports, imported);
     }

@@ -22,8 +22,8 @@ typedef struct Unit {
 
 typedef struct Module {
     Arena *arena;
-    Unit *program;         /* the file that was asked for */
-    Vector(Unit *) units;  /* all but the library's, the program first */
+    Unit *program;        /* the file that was asked for */
+    Vector(Unit *) units; /* all but the library's, the program first */
     Vector(Unit *) library;
 } Module;
 

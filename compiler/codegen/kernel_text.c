@@ -50,11 +50,11 @@ typedef struct Writer {
     int scopes[LEVEL_count];
     Vector(Variable) variables;
     Vector(Pointer) pointers;
-    bool uses_rows;  /* the row or the column by itself is wanted, not only the element */
-    int *depths;     /* of kernel->nodes: loops over the row that come before the value is known */
-    bool *buffered;  /* of kernel->nodes: kept for a later loop over the row */
-    int stage;       /* the loop over the row that is being written */
-    int visiting;    /* place in kernel->nodes */
+    bool uses_rows; /* the row or the column by itself is wanted, not only the element */
+    int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
+    bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
+    int stage;      /* the loop over the row that is being written */
+    int visiting;   /* place in kernel->nodes */
     int variable_count;
 } Writer;
 
@@ -62,7 +62,7 @@ static const Node *node_of(const Writer *writer, NodeId id) {
     return graph_node(writer->graph, id);
 }
 
-/* ---- Dimensions ---------------------------------------------------------------------------- */
+/* Dimensions. */
 
 static int64_t symbol_as(Dim symbol, const void *context) {
     if (!dim_is_batch(symbol) && dim_bound(symbol) != SIZE_UNKNOWN) return dim_bound(symbol);
@@ -87,7 +87,7 @@ static const char *count_expression(Writer *writer, const Type *type, int first,
     return dim_expression(writer->arena, type_count(writer->table, type, first, last));
 }
 
-/* ---- Variables ----------------------------------------------------------------------------- */
+/* Variables. */
 
 static const char *find_variable(const Writer *writer, NodeId node, const char *index) {
     for (size_t i = writer->variables.count; i-- > 0;) {
@@ -115,11 +115,9 @@ static const char *new_name(Writer *writer, NodeId node) {
                              : safe_name(writer->arena, 'v', node, hint);
 }
 
-static void remember(Writer *writer, NodeId node, Index index, const char *name,
-                     const char *type) {
+static void remember(Writer *writer, NodeId node, Index index, const char *name, const char *type) {
     vector_push(writer->arena, &writer->variables,
-                (Variable){node, index.text, name, index.level, writer->scopes[index.level],
-                           type});
+                (Variable){node, index.text, name, index.level, writer->scopes[index.level], type});
 }
 
 /* A new variable with that value at the level of its index. */
@@ -146,7 +144,7 @@ static const char *pointer_to(Writer *writer, NodeId id, bool written) {
     return name;
 }
 
-/* ---- Indices ------------------------------------------------------------------------------- */
+/* Indices. */
 
 static Index plain_index(Writer *writer, IndexKind kind) {
     if (kind == INDEX_row || kind == INDEX_column) writer->uses_rows = true;
@@ -215,14 +213,14 @@ static Index transposed_index(Writer *writer, const Type *node, Index index) {
     const char *q = dim_expression(writer->arena, node->dims[node->rank - 1]);
     const char *x = index.text;
     if (!splits(writer, node, index))
-        return computed_index(writer, index.level,
-                              arena_format(writer->arena,
-                                           "%s / (%s * %s) * (%s * %s) + %s %% %s * %s + %s / %s %% %s",
-                                           x, p, q, p, q, x, q, p, x, q, p));
+        return computed_index(
+            writer, index.level,
+            arena_format(writer->arena,
+                         "%s / (%s * %s) * (%s * %s) + %s %% %s * %s + %s / %s %% %s", x, p, q, p,
+                         q, x, q, p, x, q, p));
     writer->uses_rows = true;
-    Index row = computed_index(writer, LEVEL_row,
-                               arena_format(writer->arena, "r / %s * (%s * %s) + r %% %s", p, p, q,
-                                            p));
+    Index row = computed_index(
+        writer, LEVEL_row, arena_format(writer->arena, "r / %s * (%s * %s) + r %% %s", p, p, q, p));
     return computed_index(writer, LEVEL_column,
                           arena_format(writer->arena, "%s + c * %s", row.text, p));
 }
@@ -231,21 +229,18 @@ static Index index_for(Writer *writer, const Node *node, int i, Index index) {
     const Type *operand = &node_of(writer, node->inputs[i])->type;
     if (node->op == OP_reshape) return index;
     if (node->op == OP_transpose) return transposed_index(writer, &node->type, index);
-    IndexKind kind =
-        operand_index(writer->table, writer->loops, index.kind, &node->type, operand);
+    IndexKind kind = operand_index(writer->table, writer->loops, index.kind, &node->type, operand);
     if (kind == INDEX_other && index.kind == INDEX_other) {
         int64_t count;
         Dim elements = type_count(writer->table, operand, 0, operand->rank);
-        if (dim_is_constant(elements, &count) && count == 1)
-            return plain_index(writer, INDEX_zero);
+        if (dim_is_constant(elements, &count) && count == 1) return plain_index(writer, INDEX_zero);
         if (elements == type_count(writer->table, &node->type, 0, node->type.rank)) return index;
     }
-    if (kind == INDEX_other)
-        return broadcast_index(writer, &node->type, operand, index);
+    if (kind == INDEX_other) return broadcast_index(writer, &node->type, operand, index);
     return kind == index.kind ? index : plain_index(writer, kind);
 }
 
-/* ---- Values -------------------------------------------------------------------------------- */
+/* Values. */
 
 static const char *value_of(Writer *writer, NodeId id, Index index);
 
@@ -289,17 +284,16 @@ static const char *uniform_sum(Writer *writer, NodeId id) {
     const Node *node = node_of(writer, id);
     Index zero = plain_index(writer, INDEX_zero);
     NodeId summand = strip_reshapes(writer->graph, node->inputs[0]);
-    if (node_of(writer, summand)->op == OP_broadcast)
-        summand = node_of(writer, summand)->inputs[0];
+    if (node_of(writer, summand)->op == OP_broadcast) summand = node_of(writer, summand)->inputs[0];
     const Type *summed = &node_of(writer, node->inputs[0])->type;
     const char *type = element_info[node->type.element].c;
     const char *a = value_of(writer, summand, zero);
     Dim total = type_count(writer->table, summed, 0, summed->rank);
     Dim kept = type_count(writer->table, &node->type, 0, node->type.rank);
     Dim count = dim_divide(writer->table, total, kept);
-    return define(writer, id, zero, type,
-                  arena_format(writer->arena, "%s * (%s)%s", a, type,
-                               dim_expression(writer->arena, count)));
+    return define(
+        writer, id, zero, type,
+        arena_format(writer->arena, "%s * (%s)%s", a, type, dim_expression(writer->arena, count)));
 }
 
 static int place_in_kernel(const Writer *writer, NodeId id) {
@@ -334,9 +328,9 @@ static const char *value_of(Writer *writer, NodeId id, Index index) {
     if (node->kernel != NO_KERNEL && node->kernel == writer->number)
         return own_value(writer, id, index);
     if (writer->plan->places[id].kind != PLACE_none)
-        return define(writer, id, index, element_info[node->type.element].c,
-                      arena_format(writer->arena, "%s[%s]", pointer_to(writer, id, false),
-                                   index.text));
+        return define(
+            writer, id, index, element_info[node->type.element].c,
+            arena_format(writer->arena, "%s[%s]", pointer_to(writer, id, false), index.text));
     return is_uniform_sum(writer->graph, node) ? uniform_sum(writer, id)
                                                : computed(writer, id, index);
 }
@@ -350,7 +344,7 @@ static bool is_stored(const Writer *writer, NodeId id) {
     return writer->plan->places[id].kind != PLACE_none;
 }
 
-/* ---- Text ---------------------------------------------------------------------------------- */
+/* Text. */
 
 /* Adds lines, each after `depth` steps of indentation. */
 static void add_lines(Text *text, const char *lines, int depth) {
@@ -407,7 +401,7 @@ static void write_head(Writer *writer, Text *text, const char *name) {
                 dim_expression(writer->arena, writer->kernel->share));
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------- */
+/* Rows. */
 
 static void visit_depth(void *context, NodeId read, IndexKind index) {
     Writer *writer = context;
@@ -420,8 +414,8 @@ static void visit_depth(void *context, NodeId read, IndexKind index) {
 /* The loop over the row in which a node's operands are wanted. */
 static int stage_of(Writer *writer, size_t at) {
     writer->stage = 0;
-    each_read(writer->graph, writer->number, writer->loops, writer->kernel->nodes[at],
-              visit_depth, writer);
+    each_read(writer->graph, writer->number, writer->loops, writer->kernel->nodes[at], visit_depth,
+              writer);
     return writer->stage;
 }
 
@@ -486,11 +480,11 @@ static void call_reductions(Writer *writer, Text *text, const char *part, int de
         const char *suffix = element == TYPE_bool ? "u8" : element_info[element].name;
         const char *op = op_info[node->op].name;
         if (!strcmp(part, "start"))
-            text_format(text, "%*sflow_row_%s_%s s%u = flow_row_%s_start_%s();\n", 4 * depth, "", op,
-                        suffix, id, op, suffix);
+            text_format(text, "%*sflow_row_%s_%s s%u = flow_row_%s_start_%s();\n", 4 * depth, "",
+                        op, suffix, id, op, suffix);
         else if (!strcmp(part, "add"))
-            text_format(text, "%*sflow_row_%s_add_%s(&s%u, t%u, %s);\n", 4 * depth, "", op, suffix, id,
-                        id, count);
+            text_format(text, "%*sflow_row_%s_add_%s(&s%u, t%u, %s);\n", 4 * depth, "", op, suffix,
+                        id, id, count);
         else
             define(writer, id, plain_index(writer, INDEX_row), element_info[node->type.element].c,
                    arena_format(writer->arena, "flow_row_%s_end_%s(&s%u)", op, suffix, id));
@@ -586,8 +580,12 @@ static void write_rows(Writer *writer, Text *text, const char *name) {
 
 static Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel, const char *prefix) {
     const KernelPlan *kernel_plan = kernel == NO_KERNEL ? NULL : &plan->kernels[kernel];
-    Writer writer = {.arena = arena, .table = plan->graph->dimensions, .plan = plan,
-                     .graph = plan->graph, .kernel = kernel_plan, .number = kernel,
+    Writer writer = {.arena = arena,
+                     .table = plan->graph->dimensions,
+                     .plan = plan,
+                     .graph = plan->graph,
+                     .kernel = kernel_plan,
+                     .number = kernel,
                      .prefix = prefix};
     if (kernel_plan) {
         writer.loops = &kernel_plan->loops;
@@ -620,17 +618,16 @@ static void write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel, 
     write_rows(&writer, text, name);
 }
 
-/* ---- Columns ------------------------------------------------------------------------------- */
+/* Columns. */
 
 static const char *initial_value(Writer *writer, const Node *node) {
     Element element = node->type.element;
     const char *initial = op_info[node->op].initial;
-    static const char *const lowest[ELEMENT_COUNT] = {"0", "0", "INT8_MIN", "INT32_MIN",
-                                                      "INT64_MIN", "-__builtin_inff()",
-                                                      "-__builtin_inf()"};
-    static const char *const highest[ELEMENT_COUNT] = {"1", "UINT8_MAX", "INT8_MAX", "INT32_MAX",
-                                                       "INT64_MAX", "__builtin_inff()",
-                                                       "__builtin_inf()"};
+    static const char *const lowest[ELEMENT_COUNT] = {
+        "0", "0", "INT8_MIN", "INT32_MIN", "INT64_MIN", "-__builtin_inff()", "-__builtin_inf()"};
+    static const char *const highest[ELEMENT_COUNT] = {
+        "1",         "UINT8_MAX",        "INT8_MAX",       "INT32_MAX",
+        "INT64_MAX", "__builtin_inff()", "__builtin_inf()"};
     (void)writer;
     if (!strcmp(initial, "lowest")) return lowest[element];
     return strcmp(initial, "highest") ? "0" : highest[element];
@@ -642,8 +639,12 @@ static void write_column_step(Writer *writer, NodeId id) {
     Text *stores = &writer->stores;
     switch (node->op) {
     case OP_sum: text_format(stores, "y%u[j] = y%u[j] + %s;\n", id, id, a); break;
-    case OP_max: text_format(stores, "y%u[j] = y%u[j] < %s ? %s : y%u[j];\n", id, id, a, a, id); break;
-    case OP_min: text_format(stores, "y%u[j] = %s < y%u[j] ? %s : y%u[j];\n", id, a, id, a, id); break;
+    case OP_max:
+        text_format(stores, "y%u[j] = y%u[j] < %s ? %s : y%u[j];\n", id, id, a, a, id);
+        break;
+    case OP_min:
+        text_format(stores, "y%u[j] = %s < y%u[j] ? %s : y%u[j];\n", id, a, id, a, id);
+        break;
     default:
         text_format(stores,
                     "y%u[j] = d == 0 || z%u[j] < %s ? (int32_t)d : y%u[j];\n"
@@ -711,7 +712,7 @@ static void write_columns_kernel(Text *text, const FunctionPlan *plan, int kerne
     text_add(text, "    }\n}\n\n");
 }
 
-/* ---- Contractions -------------------------------------------------------------------------- */
+/* Contractions. */
 
 typedef struct Strides {
     const char *outer, *first, *second;
@@ -754,7 +755,8 @@ static void write_finish(Writer *writer, Text *text, const char *name) {
                 "    const struct %s *context, const %s *restrict tile, int64_t stride,\n"
                 "    int64_t first_row, int64_t first_column, int64_t rows, int64_t columns) {\n"
                 "    const int64_t batch = context->batch;\n    (void)batch;\n",
-                name, name, element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c);
+                name, name,
+                element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c);
     vector_each(Pointer, pointer, writer->pointers)
         if (in_tile(writer, pointer->name))
             text_format(text, "    %s%s *restrict %s = context->%s;\n",
@@ -852,7 +854,7 @@ static void write_contraction_kernel(Text *text, const FunctionPlan *plan, int k
     text_add(text, "#include \"matmul.c\"\n\n");
 }
 
-/* ---- Kernels and functions ----------------------------------------------------------------- */
+/* Kernels and functions. */
 
 static void write_comment(Text *text, const FunctionPlan *plan, int number) {
     const KernelPlan *kernel = &plan->kernels[number];
@@ -947,8 +949,7 @@ static void write_repeated_outputs(Text *text, const FunctionPlan *plan) {
         int first = plan->places[source].index;
         if (first != index)
             text_format(text, "    __builtin_memcpy(outputs[%d], outputs[%d], %lld);\n", index,
-                        first,
-                        (long long)type_size_bound(&graph_node(plan->graph, source)->type));
+                        first, (long long)type_size_bound(&graph_node(plan->graph, source)->type));
         index++;
     }
 }
@@ -957,8 +958,8 @@ void write_record_function(Text *text, const FunctionPlan *plan, const char *pre
     write_kernels(text, plan, prefix);
     text_format(text, "static int %s(const void *const *fields, void *const *outputs) {\n", prefix);
     bool large = plan->scratch_size > 1 << 16;
-    text_format(text, "    %s_Alignas(64) char memory[%zu];\n", large ? "static _Thread_local " : "",
-                plan->scratch_size ? plan->scratch_size : 64);
+    text_format(text, "    %s_Alignas(64) char memory[%zu];\n",
+                large ? "static _Thread_local " : "", plan->scratch_size ? plan->scratch_size : 64);
     write_record_pointers(text, plan);
     text_add(text, "    const FlowFrame record = {memory, pointers, 1, NULL}, *frame = &record;\n"
                    "    (void)frame, (void)fields;\n");

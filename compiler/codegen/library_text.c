@@ -34,8 +34,9 @@ static void write_parameters(Text *text, const Export *export, Names *names) {
         const char *name = distinct(text->arena, names, field->name);
         const char *type = element_info[field->type.element].c;
         if (!field->type.rank) text_format(text, ", %s %s", type, name);
-        else text_format(text, ", const %s %s[%lld]", type, name,
-                         (long long)element_count(&field->type));
+        else
+            text_format(text, ", const %s %s[%lld]", type, name,
+                        (long long)element_count(&field->type));
     }
     size_t index = 0;
     vector_each(Output, output, export->function.graph->outputs) {
@@ -92,7 +93,8 @@ static void write_export(Text *text, const Program *program, size_t index) {
 void write_library(Text *text, const Program *program) {
     const char *name = public_name(text->arena, program->name);
     const char *handle = handle_name(text->arena, program);
-    text_format(text, "#define LIBRARY_HANDLE %s\n#define LIBRARY_CREATE %s_create\n", handle, name);
+    text_format(text, "#define LIBRARY_HANDLE %s\n#define LIBRARY_CREATE %s_create\n", handle,
+                name);
     text_format(text, "#define LIBRARY_DESTROY %s_destroy\n#include \"library.c\"\n\n", name);
     for (size_t i = 0; i < program->exports.count; i++) write_export(text, program, i);
 }
@@ -114,8 +116,7 @@ void write_header(Text *text, const Program *program) {
                 name, handle, handle, handle, handle, handle, name, name, handle);
     for (size_t i = 0; i < program->exports.count; i++) {
         const Export *export = &program->exports.items[i];
-        text_format(text, "/* %s. Returns 0.\n *\n",
-                    comment_text(arena, export->function.name));
+        text_format(text, "/* %s. Returns 0.\n *\n", comment_text(arena, export->function.name));
         vector_each(Field, field, export->arguments)
             describe(text, "in ", field->name, &field->type);
         size_t result = 0;

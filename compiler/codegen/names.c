@@ -5,9 +5,15 @@
 
 enum { HINT_LIMIT = 24 };
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+static bool is_word(char c) {
+    return is_letter(c) || is_digit(c) || c == '_';
+}
 
 const char *safe_name(Arena *arena, char prefix, NodeId number, const char *hint) {
     char *name = arena_format(arena, "%c%u%s%.*s", prefix, (unsigned)number, hint ? "_" : "",
@@ -19,18 +25,24 @@ const char *safe_name(Arena *arena, char prefix, NodeId number, const char *hint
 
 static bool is_keyword(const char *name) {
     static const char *const keywords[] = {
-        "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
-        "case", "catch", "char", "class", "compl", "concept", "const", "const_cast", "consteval",
-        "constexpr", "constinit", "continue", "co_await", "co_return", "co_yield", "decltype",
-        "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export",
-        "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long",
-        "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
-        "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires",
-        "restrict", "return", "short", "signed", "sizeof", "static", "static_assert",
-        "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true",
-        "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned", "using", "virtual",
-        "void", "volatile", "wchar_t", "while", "xor", "xor_eq", "linux", "unix", "main",
-        "errno", "assert", "stdin", "stdout", "stderr", "library", "result", "message", "size",
+        "alignas",      "alignof",       "and",         "and_eq",   "asm",       "auto",
+        "bitand",       "bitor",         "bool",        "break",    "case",      "catch",
+        "char",         "class",         "compl",       "concept",  "const",     "const_cast",
+        "consteval",    "constexpr",     "constinit",   "continue", "co_await",  "co_return",
+        "co_yield",     "decltype",      "default",     "delete",   "do",        "double",
+        "dynamic_cast", "else",          "enum",        "explicit", "export",    "extern",
+        "false",        "float",         "for",         "friend",   "goto",      "if",
+        "inline",       "int",           "long",        "mutable",  "namespace", "new",
+        "noexcept",     "not",           "not_eq",      "nullptr",  "operator",  "or",
+        "or_eq",        "private",       "protected",   "public",   "register",  "reinterpret_cast",
+        "requires",     "restrict",      "return",      "short",    "signed",    "sizeof",
+        "static",       "static_assert", "static_cast", "struct",   "switch",    "template",
+        "this",         "thread_local",  "throw",       "true",     "try",       "typedef",
+        "typeid",       "typename",      "typeof",      "union",    "unsigned",  "using",
+        "virtual",      "void",          "volatile",    "wchar_t",  "while",     "xor",
+        "xor_eq",       "linux",         "unix",        "main",     "errno",     "assert",
+        "stdin",        "stdout",        "stderr",      "library",  "result",    "message",
+        "size",
     };
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         if (!strcmp(name, keywords[i])) return true;
@@ -62,8 +74,8 @@ const char *string_literal(Arena *arena, const char *text) {
 const char *comment_text(Arena *arena, const char *text) {
     char *safe = arena_copy(arena, text, strlen(text));
     for (char *c = safe; *c; c++)
-        if (!is_word(*c) && !strchr(".: -,[]", *c) && !(*c == '/' && is_word(c[1]) && c > safe &&
-                                                     is_word(c[-1])))
+        if (!is_word(*c) && !strchr(".: -,[]", *c) &&
+            !(*c == '/' && is_word(c[1]) && c > safe && is_word(c[-1])))
             *c = '?';
     return safe;
 }

@@ -37,7 +37,7 @@ static const char *type_initialiser(Printer *printer, const Type *type) {
     return text_string(&text);
 }
 
-/* ---- Functions ----------------------------------------------------------------------------- */
+/* Functions. */
 
 static void print_inputs(Printer *printer, const Function *function, int index) {
     static const char *const kinds[] = {"FLOW_INPUT_field", "FLOW_INPUT_option", "FLOW_INPUT_step",
@@ -90,11 +90,10 @@ static void print_function(Printer *printer, const Function *function) {
 static const char *function_initialiser(Printer *printer, const Function *function) {
     int index = function_number(printer, function);
     int inputs = (int)function->inputs.count, results = (int)function->results.count;
-    return arena_format(printer->arena, "{%s, f%d, %s, %d, %s, %d}",
-                        literal(printer, function->name), index,
-                        inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
-                        results ? arena_format(printer->arena, "f%d_results", index) : "NULL",
-                        results);
+    return arena_format(
+        printer->arena, "{%s, f%d, %s, %d, %s, %d}", literal(printer, function->name), index,
+        inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
+        results ? arena_format(printer->arena, "f%d_results", index) : "NULL", results);
 }
 
 static void print_train_function(Printer *printer, const Function *function) {
@@ -109,14 +108,13 @@ static void print_functions(Printer *printer) {
         print_train_function(printer, &train->initialise);
         print_train_function(printer, &train->step);
         vector_each(Action, action, train->actions)
-            if (action->kind == ACTION_evaluate)
-                print_train_function(printer, action->function);
+            if (action->kind == ACTION_evaluate) print_train_function(printer, action->function);
     }
     vector_each(Export, export, printer->program->exports)
         print_function(printer, &export->function);
 }
 
-/* ---- Pipelines ----------------------------------------------------------------------------- */
+/* Pipelines. */
 
 static bool is_source(const char *name) {
     static const char *const names[] = {
@@ -183,8 +181,8 @@ static bool print_checks(Printer *printer, const Pipeline *pipeline, size_t inde
         if (!any) text_format(printer->text, "static const FlowCheck p%zu_checks[] = {\n", index);
         any = true;
         text_format(printer->text, "    {%s, %s, %d},\n",
-                    literal(printer, check_text(printer, node)),
-                    line_literal(printer, node->range), field_index(pipeline, node->name));
+                    literal(printer, check_text(printer, node)), line_literal(printer, node->range),
+                    field_index(pipeline, node->name));
     }
     if (any) text_add(printer->text, "};\n");
     return any;
@@ -208,9 +206,10 @@ static void print_pipeline(Printer *printer, size_t index) {
                 pipeline->shuffled ? "true" : "false", (unsigned long long)pipeline->shuffle_seed,
                 printer->records[index]);
     if (checks) text_format(printer->text, "    .checks = p%zu_checks,\n", index);
-    text_format(printer->text,
-                "    .outputs = p%zu_outputs,\n    .output_count = %zu,\n    .batch = %lld,\n};\n\n",
-                index, pipeline->outputs.count, (long long)pipeline->batch);
+    text_format(
+        printer->text,
+        "    .outputs = p%zu_outputs,\n    .output_count = %zu,\n    .batch = %lld,\n};\n\n", index,
+        pipeline->outputs.count, (long long)pipeline->batch);
 }
 
 static void print_pipelines(Printer *printer) {
@@ -227,7 +226,7 @@ static size_t pipeline_number(const Program *program, const Pipeline *pipeline) 
     return index;
 }
 
-/* ---- Options, storage, trains --------------------------------------------------------------- */
+/* Options, storage, trains. */
 
 static void print_options(Printer *printer) {
     static const char *const kinds[] = {"FLOW_OPTION_integer", "FLOW_OPTION_real",
@@ -254,8 +253,7 @@ static void print_storage(Printer *printer) {
 }
 
 static const char *setting(Printer *printer, Setting setting) {
-    return arena_format(printer->arena, "{%d, %s}", setting.option,
-                        number(printer, setting.value));
+    return arena_format(printer->arena, "{%d, %s}", setting.option, number(printer, setting.value));
 }
 
 static void print_actions(Printer *printer, const Train *train, size_t index) {
@@ -263,8 +261,8 @@ static void print_actions(Printer *printer, const Train *train, size_t index) {
     if (!train->actions.count) return;
     text_format(printer->text, "static const FlowAction t%zu_actions[] = {\n", index);
     vector_each(Action, action, train->actions) {
-        text_format(printer->text, "    {.every = %s, .unit = %s, ", setting(printer, action->every),
-                    units[action->unit]);
+        text_format(printer->text, "    {.every = %s, .unit = %s, ",
+                    setting(printer, action->every), units[action->unit]);
         if (action->kind == ACTION_save)
             text_format(printer->text, ".kind = FLOW_ACTION_save, .path = %s},\n",
                         literal(printer, action->path));
@@ -292,8 +290,8 @@ static void print_trains(Printer *printer) {
                     "        .epochs = %s,\n        .seed = %s,\n",
                     literal(printer, train->name), function_number(printer, &train->initialise),
                     function_number(printer, &train->step),
-                    pipeline_number(printer->program, train->data),
-                    setting(printer, train->epochs), setting(printer, train->seed));
+                    pipeline_number(printer->program, train->data), setting(printer, train->epochs),
+                    setting(printer, train->seed));
         if (train->actions.count)
             text_format(printer->text,
                         "        .actions = t%zu_actions,\n        .action_count = %zu,\n", i,
@@ -308,15 +306,14 @@ static void print_exports(Printer *printer) {
     if (!printer->program->exports.count) return;
     text_add(printer->text, "static const FlowFunction exports[] = {\n");
     vector_each(Export, export, printer->program->exports)
-        text_format(printer->text, "    %s,\n",
-                    function_initialiser(printer, &export->function));
+        text_format(printer->text, "    %s,\n", function_initialiser(printer, &export->function));
     text_add(printer->text, "};\n\n");
 }
 
 static const char *table(Printer *printer, const char *name, size_t count) {
     return arena_format(printer->arena, "    .%s = %s,\n    .%.*s_count = %zu,\n", name,
-                        count ? name : "NULL",
-                        (int)strlen(name) - (strcmp(name, "storage") != 0), name, count);
+                        count ? name : "NULL", (int)strlen(name) - (strcmp(name, "storage") != 0),
+                        name, count);
 }
 
 static void print_program(Printer *printer) {
@@ -330,14 +327,16 @@ static void print_program(Printer *printer) {
     text_add(printer->text, table(printer, "options", program->options.count));
     text_add(printer->text, table(printer, "storage", program->storage.count));
     text_format(printer->text, "    .memory_size = %zu,\n", printer->plan->memory_size);
-    text_add(printer->text,
-             table(printer, "trains", printer->trains ? program->trains.count : 0));
+    text_add(printer->text, table(printer, "trains", printer->trains ? program->trains.count : 0));
     text_add(printer->text, table(printer, "exports", program->exports.count));
     text_add(printer->text, "};\n\n");
 }
 
 void write_program(Text *text, const Plan *plan, bool trains) {
-    Printer printer = {.arena = text->arena, .text = text, .plan = plan, .program = plan->program,
+    Printer printer = {.arena = text->arena,
+                       .text = text,
+                       .plan = plan,
+                       .program = plan->program,
                        .trains = trains};
     text_format(text, "/* %s: written by flowc. */\n#include \"program.h\"\n\n",
                 comment_text(text->arena, plan->program->name));

@@ -25,9 +25,11 @@ static const Flag flags[] = {
     {"emit", 0, FLAG_value, FIELD(emit), "KIND", "exe, or c: a folder of C and a Makefile"},
     {"format", 0, FLAG_value, FIELD(format), "KIND", "html or dot"},
     {"weights", 0, FLAG_value, FIELD(weights), "FILE", "trained weights to put beside the library"},
-    {"cc", 0, FLAG_value, FIELD(compiler), "PROGRAM", "the C compiler (default: FLOWC_CC, gcc, clang)"},
+    {"cc", 0, FLAG_value, FIELD(compiler), "PROGRAM",
+     "the C compiler (default: FLOWC_CC, gcc, clang)"},
     {"bundle", 0, FLAG_switch, FIELD(bundle), NULL, "put LLVM's libomp beside the program"},
-    {"dump-ir", 0, FLAG_optional, FIELD(dump_ir), "PASS", "print the graphs: lower, a pass, plan; or all"},
+    {"dump-ir", 0, FLAG_optional, FIELD(dump_ir), "PASS",
+     "print the graphs: lower, a pass, plan; or all"},
     {"time-passes", 0, FLAG_switch, FIELD(time_passes), NULL, "print how long each step took"},
     {"explain", 0, FLAG_switch, FIELD(explain), NULL, "print kernels, memory and what is fused"},
     {"keep", 0, FLAG_switch, FIELD(keep), NULL, "keep the generated files and say where they are"},
@@ -40,7 +42,8 @@ enum { FLAG_COUNT = sizeof flags / sizeof *flags };
 static bool takes(const Command *command, const Flag *flag) {
     size_t length = strlen(flag->name);
     for (const char *at = command->flags; (at = strstr(at, flag->name)); at += length)
-        if ((at == command->flags || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
+        if ((at == command->flags || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+            return true;
     return !strcmp(flag->name, "help");
 }
 
@@ -72,8 +75,8 @@ static bool usage_error(const Command *command, const char *what, const char *ar
 }
 
 /* One flag at argv[*at]; its value may be the next argument. */
-static bool parse_flag(const Command *command, int argc, char **argv, int *at,
-                       Arguments *arguments, const Flag *flag, const char *value) {
+static bool parse_flag(const Command *command, int argc, char **argv, int *at, Arguments *arguments,
+                       const Flag *flag, const char *value) {
     if (value && flag->kind == FLAG_switch)
         return usage_error(command, "no value belongs to", argv[*at]);
     if (!value && flag->kind == FLAG_optional) value = "";

@@ -9,16 +9,16 @@
 typedef Vector(const char *) Strings;
 
 typedef struct Arguments {
-    const char *file;      /* the .flow file */
-    const char *output;    /* -o */
-    const char *target;    /* --target, or NULL: what this machine has (run), all (build, export) */
-    const char *emit;      /* --emit: "exe" or "c" */
-    const char *format;    /* --format of a picture: "html" or "dot" */
-    const char *weights;   /* --weights of an export */
-    const char *compiler;  /* --cc */
-    const char *dump_ir;   /* --dump-ir: a pass, "" for all, NULL for none */
+    const char *file;     /* the .flow file */
+    const char *output;   /* -o */
+    const char *target;   /* --target, or NULL: what this machine has (run), all (build, export) */
+    const char *emit;     /* --emit: "exe" or "c" */
+    const char *format;   /* --format of a picture: "html" or "dot" */
+    const char *weights;  /* --weights of an export */
+    const char *compiler; /* --cc */
+    const char *dump_ir;  /* --dump-ir: a pass, "" for all, NULL for none */
     bool time_passes, explain, keep, no_cache, bundle, verbose, help;
-    Strings program;       /* what the program itself is given: run and fixed options */
+    Strings program; /* what the program itself is given: run and fixed options */
 } Arguments;
 
 /* What the arguments are for. */

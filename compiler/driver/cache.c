@@ -95,7 +95,8 @@ static bool build_entry(const Toolchain *toolchain, const Generated *generated,
     Arena *arena = toolchain->arena;
     if (!write_generated(arena, generated, folder)) return false;
     if (!toolchain_program(toolchain, folder, "program", folder_define, false)) {
-        fprintf(stderr, "flowc: the C compiler failed on generated code in %s; please report it\n", folder);
+        fprintf(stderr, "flowc: the C compiler failed on generated code in %s; please report it\n",
+                folder);
         return false;
     }
     const char *sum = file_checksum(arena, arena_format(arena, "%s/program", folder));

@@ -5,8 +5,8 @@
 
 int command_compile(Compilation *compilation, Arguments *arguments, bool bake, Stop stop) {
     Arena *arena = arena_new(); /* lives as long as the process */
-    *compilation = (Compilation){.arena = arena, .arguments = arguments, .home = home_find(arena),
-                                 .bake = bake};
+    *compilation = (Compilation){
+        .arena = arena, .arguments = arguments, .home = home_find(arena), .bake = bake};
     if (!compilation->home) return EXIT_resource;
     int status = compile(compilation, stop);
     if (status != EXIT_ok || !compilation->remaining.count || !bake) return status;

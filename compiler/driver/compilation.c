@@ -66,7 +66,7 @@ static bool known_dump(const Compilation *compilation) {
     return false;
 }
 
-/* ---- options given on the command line ------------------------------------------------------- */
+/* options given on the command line. */
 
 static const Option *find_option(const Program *program, const char *argument) {
     if (strncmp(argument, "--", 2)) return NULL;
@@ -99,7 +99,7 @@ static bool take_options(Compilation *compilation, bool all, Overrides *override
     return true;
 }
 
-/* ---- the steps ------------------------------------------------------------------------------- */
+/* the steps. */
 
 static Program *lower(Compilation *compilation, const Module *module, const Overrides *overrides) {
     const char *name = path_stem(compilation->arena, compilation->arguments->file);

@@ -42,7 +42,7 @@ static int failed(const char *path) {
     return EXIT_resource;
 }
 
-/* ---- weights --------------------------------------------------------------------------------- */
+/* weights. */
 
 static FlowType runtime_type(const Type *type) {
     static const FlowElement elements[] = {
@@ -83,7 +83,8 @@ static int put_weights(const Compilation *compilation, const Program *deployed, 
     const char *to = arena_format(arena, "%s/%s.safetensors", folder, name);
     if (!deployed->storage.count) return EXIT_ok;
     if (!from || (!given && !file_exists(from))) {
-        fprintf(stderr, "flowc: no weights yet: train first (`flowc run %s`), or say --weights=FILE\n",
+        fprintf(stderr,
+                "flowc: no weights yet: train first (`flowc run %s`), or say --weights=FILE\n",
                 compilation->arguments->file);
         return EXIT_ok;
     }
@@ -100,10 +101,11 @@ static int put_weights(const Compilation *compilation, const Program *deployed, 
 static int put_description(Arena *arena, const char *folder, const char *name) {
     char *full = realpath(folder, NULL);
     const char *path = arena_format(arena, "%s/%s.pc", folder, name);
-    const char *text = arena_format(arena,
-                                    "libdir=%s\n\nName: %s\nDescription: made by flowc\nVersion: 1\n"
-                                    "Libs: -L${libdir} -l%s\nLibs.private: -lz -lm\nCflags: -I${libdir}\n",
-                                    full ? full : folder, name, name);
+    const char *text =
+        arena_format(arena,
+                     "libdir=%s\n\nName: %s\nDescription: made by flowc\nVersion: 1\n"
+                     "Libs: -L${libdir} -l%s\nLibs.private: -lz -lm\nCflags: -I${libdir}\n",
+                     full ? full : folder, name, name);
     free(full);
     return file_write(path, text, strlen(text)) ? EXIT_ok : failed(path);
 }
@@ -117,10 +119,12 @@ static int put_library(const Toolchain *toolchain, const Generated *generated, c
     if (write_generated(arena, generated, scratch) && toolchain_library(toolchain, scratch, name)) {
         status = EXIT_ok;
         const char *files[] = {arena_format(arena, "lib%s.a", name),
-                               arena_format(arena, "lib%s.so", name), arena_format(arena, "%s.h", name)};
+                               arena_format(arena, "lib%s.so", name),
+                               arena_format(arena, "%s.h", name)};
         for (size_t i = 0; i < 3 && status == EXIT_ok; i++) {
             const char *to = arena_format(arena, "%s/%s", folder, files[i]);
-            if (!file_copy(arena, arena_format(arena, "%s/%s", scratch, files[i]), to, i == 1 ? 0755 : 0644))
+            if (!file_copy(arena, arena_format(arena, "%s/%s", scratch, files[i]), to,
+                           i == 1 ? 0755 : 0644))
                 status = failed(to);
         }
     }

@@ -34,7 +34,8 @@ int command_graph(Arguments *arguments) {
     if (dot) picture_dot(graph, &text);
     else picture_html(graph, &text);
     const char *output = arguments->output;
-    if (!output || !strcmp(output, "-")) return fputs(text_string(&text), stdout) < 0 ? EXIT_resource : EXIT_ok;
+    if (!output || !strcmp(output, "-"))
+        return fputs(text_string(&text), stdout) < 0 ? EXIT_resource : EXIT_ok;
     if (file_write(output, text_string(&text), text.size)) return EXIT_ok;
     fprintf(stderr, "flowc: %s: %s\n", output, strerror(errno));
     return EXIT_resource;

@@ -31,7 +31,8 @@ static char **clean_environment(Arena *arena) {
 Process process_start(Arena *arena, const Strings *words, bool show) {
     pid_t id;
     if (show) {
-        for (size_t i = 0; i < words->count; i++) fprintf(stderr, "%s%s", i ? " " : "", words->items[i]);
+        for (size_t i = 0; i < words->count; i++)
+            fprintf(stderr, "%s%s", i ? " " : "", words->items[i]);
         fprintf(stderr, "\n");
     }
     int error = posix_spawnp(&id, words->items[0], NULL, NULL, word_list(arena, words),

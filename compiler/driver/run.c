@@ -39,7 +39,8 @@ int command_run(Arguments *arguments) {
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
     CacheEntry entry;
     const char *folder = folder_literal(compilation.arena, arguments->file);
-    if (!cache_program(&toolchain, &generated, folder, arguments->no_cache, &entry)) return EXIT_resource;
+    if (!cache_program(&toolchain, &generated, folder, arguments->no_cache, &entry))
+        return EXIT_resource;
     if (arguments->keep) fprintf(stderr, "flowc: the generated files are in %s\n", entry.folder);
     return start(&compilation, &entry);
 }

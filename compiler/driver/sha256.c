@@ -47,8 +47,8 @@ static void compress(uint32_t state[8], const unsigned char *block) {
 }
 
 Sha256 sha256_new(void) {
-    return (Sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
-                              0x1f83d9ab, 0x5be0cd19}};
+    return (Sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+                              0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
 }
 
 void sha256_add(Sha256 *hash, const void *bytes, size_t size) {
@@ -67,7 +67,8 @@ void sha256_hex(Sha256 *hash, char hex[65]) {
     unsigned char padding[128] = {0x80};
     uint64_t bits = hash->size * 8;
     size_t zeros = (119 - hash->size % 64) % 64; /* so that 8 bytes are left in the last block */
-    for (int i = 0; i < 8; i++) padding[1 + zeros + (size_t)i] = (unsigned char)(bits >> (56 - 8 * i));
+    for (int i = 0; i < 8; i++)
+        padding[1 + zeros + (size_t)i] = (unsigned char)(bits >> (56 - 8 * i));
     sha256_add(hash, padding, 9 + zeros);
     for (int i = 0; i < 8; i++) snprintf(hex + 8 * i, 9, "%08x", hash->state[i]);
 }

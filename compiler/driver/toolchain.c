@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 /* Sums keep the order they are written in: -ffast-math is not among these. */
-const char *const compile_flags[] = {"-std=gnu11", "-O3", "-ffp-contract=fast", "-fno-math-errno",
-                                     "-fno-trapping-math", "-fwrapv",
-                                     "-fPIC", NULL};
+const char *const compile_flags[] = {
+    "-std=gnu11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
+    "-fPIC",      NULL};
 
 #if defined __x86_64__
 static const Level all_levels[] = {{"x86-64-v4", "-march=x86-64-v4", "flow_program_v4"},
@@ -73,25 +73,29 @@ static bool find_compiler(Toolchain *toolchain, const char *asked) {
     for (size_t i = 0; i < sizeof usual / sizeof *usual && !toolchain->compiler; i++)
         if (in_path(usual[i])) toolchain->compiler = usual[i];
     if (toolchain->compiler && in_path(toolchain->compiler)) return true;
-    fprintf(stderr, "flowc: there is no C compiler%s%s; install gcc (Debian: apt-get install gcc)\n",
+    fprintf(stderr,
+            "flowc: there is no C compiler%s%s; install gcc (Debian: apt-get install gcc)\n",
             asked ? " " : "", asked ? asked : "");
     return false;
 }
 
 /* The newest libomp of those in the places where Debian and others put it. */
 static bool find_omp(Toolchain *toolchain) {
-    static const char *const places[] = {FLOWC_LLVM "/lib/libomp.so", "/usr/lib/llvm-*/lib/libomp.so",
-                                         "/usr/lib/*/libomp.so", "/usr/local/lib/libomp.so",
-                                         "/usr/lib/libomp.so", "/usr/lib64/libomp.so"};
+    static const char *const places[] = {
+        FLOWC_LLVM "/lib/libomp.so", "/usr/lib/llvm-*/lib/libomp.so",
+        "/usr/lib/*/libomp.so",      "/usr/local/lib/libomp.so",
+        "/usr/lib/libomp.so",        "/usr/lib64/libomp.so"};
     for (size_t i = 0; i < sizeof places / sizeof *places && !toolchain->omp; i++) {
         glob_t found;
         if (!glob(places[i], 0, NULL, &found) && found.gl_pathc)
-            toolchain->omp = path_folder(toolchain->arena, arena_copy(toolchain->arena, found.gl_pathv[found.gl_pathc - 1],
-                                         strlen(found.gl_pathv[found.gl_pathc - 1])));
+            toolchain->omp = path_folder(
+                toolchain->arena, arena_copy(toolchain->arena, found.gl_pathv[found.gl_pathc - 1],
+                                             strlen(found.gl_pathv[found.gl_pathc - 1])));
         globfree(&found);
     }
     if (toolchain->omp) return true;
-    fprintf(stderr, "flowc: LLVM's OpenMP runtime is missing (Debian: apt-get install libomp-19-dev)\n");
+    fprintf(stderr,
+            "flowc: LLVM's OpenMP runtime is missing (Debian: apt-get install libomp-19-dev)\n");
     return false;
 }
 
@@ -104,12 +108,13 @@ bool toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char
 const char *toolchain_key(const Toolchain *toolchain) {
     Text key = text_new(toolchain->arena);
     text_format(&key, "%s %s %s", FLOWC_VERSION, toolchain->compiler, toolchain->omp);
-    for (int i = 0; i < toolchain->level_count; i++) text_format(&key, " %s", toolchain->levels[i].name);
+    for (int i = 0; i < toolchain->level_count; i++)
+        text_format(&key, " %s", toolchain->levels[i].name);
     for (int i = 0; compile_flags[i]; i++) text_format(&key, " %s", compile_flags[i]);
     return text_string(&key);
 }
 
-/* ---- compiling ------------------------------------------------------------------------------- */
+/* compiling. */
 
 typedef Vector(Process) Processes;
 
@@ -122,12 +127,13 @@ static void add_sanitizer(Arena *arena, Strings *words) {
 }
 
 static void add_include_folders(const Toolchain *toolchain, const char *folder, Strings *words) {
-    static const char *const folders[] = {"/compiler/codegen/templates", "/compiler/ops", "/runtime",
-                                          ""};
+    static const char *const folders[] = {"/compiler/codegen/templates", "/compiler/ops",
+                                          "/runtime", ""};
     Arena *arena = toolchain->arena;
     vector_push(arena, words, arena_format(arena, "-I%s", folder));
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        vector_push(arena, words, arena_format(arena, "-I%s%s", toolchain->home->share, folders[i]));
+        vector_push(arena, words,
+                    arena_format(arena, "-I%s%s", toolchain->home->share, folders[i]));
 }
 
 /* Starts compiling one file to an object; more: words of its own. */
@@ -158,7 +164,8 @@ static bool compile_levels(const Toolchain *toolchain, const char *folder, const
                            bool has_main, Strings *objects) {
     Arena *arena = toolchain->arena;
     Processes running = {0};
-    const char *templates = arena_format(arena, "%s/compiler/codegen/templates", toolchain->home->share);
+    const char *templates =
+        arena_format(arena, "%s/compiler/codegen/templates", toolchain->home->share);
     bool single = toolchain->level_count == 1 && has_main;
     for (int i = 0; i < toolchain->level_count; i++) {
         const Level *level = &toolchain->levels[i];
@@ -168,16 +175,21 @@ static bool compile_levels(const Toolchain *toolchain, const char *folder, const
         vector_push(arena, &more, arena_format(arena, "-DFLOW_FOLDER=%s", define));
         vector_push(arena, &more, arena_format(arena, "-DFLOW_PROGRAM_NAME=%s", level->symbol));
         if (!single) vector_push(arena, &more, "-DFLOW_NO_MAIN");
-        vector_push(arena, &running, compile_file(toolchain, folder, arena_format(arena, "%s/program.c", folder), object, &more));
+        vector_push(arena, &running,
+                    compile_file(toolchain, folder, arena_format(arena, "%s/program.c", folder),
+                                 object, &more));
         vector_push(arena, objects, object);
     }
     if (!single) {
         Strings more = {0};
         const char *object = arena_format(arena, "%s/dispatch.o", folder);
         for (int i = 0; i < toolchain->level_count; i++)
-            vector_push(arena, &more, arena_format(arena, "-DHAVE_%s", toolchain->levels[i].symbol));
+            vector_push(arena, &more,
+                        arena_format(arena, "-DHAVE_%s", toolchain->levels[i].symbol));
         if (!has_main) vector_push(arena, &more, "-DFLOW_NO_MAIN");
-        vector_push(arena, &running, compile_file(toolchain, folder, arena_format(arena, "%s/dispatch.c", templates), object, &more));
+        vector_push(arena, &running,
+                    compile_file(toolchain, folder, arena_format(arena, "%s/dispatch.c", templates),
+                                 object, &more));
         vector_push(arena, objects, object);
     }
     return wait_all(&running);
@@ -205,12 +217,14 @@ bool toolchain_program(const Toolchain *toolchain, const char *folder, const cha
     Strings words = link_words(toolchain, &objects, arena_format(arena, "%s/%s", folder, name));
     static const char *const libraries[] = {"-l:libz.a", "-lm", "-lpthread", NULL};
     vector_push(arena, &words, arena_format(arena, "%s/libomp.so", toolchain->omp));
-    vector_push(arena, &words, bundle ? "-Wl,-rpath,$ORIGIN" : arena_format(arena, "-Wl,-rpath,%s", toolchain->omp));
+    vector_push(arena, &words,
+                bundle ? "-Wl,-rpath,$ORIGIN"
+                       : arena_format(arena, "-Wl,-rpath,%s", toolchain->omp));
     add_words(arena, &words, libraries);
     return !process_wait(process_start(arena, &words, toolchain->verbose));
 }
 
-/* ---- libraries ------------------------------------------------------------------------------- */
+/* libraries. */
 
 static bool run_words(const Toolchain *toolchain, const char *const *words) {
     Strings list = {0};
@@ -240,7 +254,8 @@ bool toolchain_library(const Toolchain *toolchain, const char *folder, const cha
     Strings objects = {0}, none = {0};
     if (!compile_levels(toolchain, folder, "\"\"", false, &objects)) return false;
     const char *wrapper = arena_format(arena, "%s/interface.o", folder);
-    if (process_wait(compile_file(toolchain, folder, arena_format(arena, "%s/interface.c", folder), wrapper, &none)))
+    if (process_wait(compile_file(toolchain, folder, arena_format(arena, "%s/interface.c", folder),
+                                  wrapper, &none)))
         return false;
     vector_push(arena, &objects, wrapper);
     const char *joined = arena_format(arena, "%s/%s.o", folder, name);
@@ -250,7 +265,7 @@ bool toolchain_library(const Toolchain *toolchain, const char *folder, const cha
     const char *sanitizer = *FLOWC_SANITIZE ? "-fsanitize=" FLOWC_SANITIZE : "-Wl,-z,defs";
     return join_objects(toolchain, &objects, joined, name) &&
            run_words(toolchain, (const char *const[]){"ar", "rcs", archive, joined, NULL}) &&
-           run_words(toolchain, (const char *const[]){toolchain->compiler, "-shared", soname,
-                                                      sanitizer, "-o", shared, joined,
-                                                      "-l:libz.a", "-lm", "-lpthread", NULL});
+           run_words(toolchain,
+                     (const char *const[]){toolchain->compiler, "-shared", soname, sanitizer, "-o",
+                                           shared, joined, "-l:libz.a", "-lm", "-lpthread", NULL});
 }

@@ -34,8 +34,8 @@ typedef struct Key {
 } Key;
 
 static Key node_key(const Node *node) {
-    Key key = {node->op,  node->type.element, node->type.rank, node->axes, node->low,
-               node->high, node->stream,      node->number,    node->name, {0}, {0}};
+    Key key = {node->op,     node->type.element, node->type.rank, node->axes, node->low, node->high,
+               node->stream, node->number,       node->name,      {0},        {0}};
     for (int i = 0; i < ARITY_LIMIT; i++) key.inputs[i] = node->inputs[i];
     memcpy(key.dims, node->type.dims, sizeof key.dims);
     return key;
@@ -97,8 +97,9 @@ NodeId graph_make(Graph *graph, Op op, NodeId a, NodeId b, NodeId c, Range range
 }
 
 NodeId graph_constant(Graph *graph, Element element, double value, Range range) {
-    return must_add(graph, (Node){.op = OP_constant, .number = value, .range = range,
-                                  .type = type_scalar(element)});
+    return must_add(
+        graph,
+        (Node){.op = OP_constant, .number = value, .range = range, .type = type_scalar(element)});
 }
 
 NodeId graph_reduce(Graph *graph, Op op, NodeId a, uint32_t axes, Range range) {

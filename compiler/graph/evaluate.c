@@ -73,13 +73,13 @@ static const double *operand(const Evaluator *evaluator, const Node *node, int i
     return evaluator->result.values[node->inputs[i]];
 }
 
-static void evaluate_elementwise(const Evaluator *evaluator, const Node *node,
-                                 const Shape *shape, double *y) {
+static void evaluate_elementwise(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                                 double *y) {
     for (int64_t index = 0; index < shape->count; index++) {
         double values[ARITY_LIMIT] = {0};
         for (int i = 0; i < node->input_count; i++)
-            values[i] = operand(evaluator, node, i)[place_in(
-                &evaluator->shapes[node->inputs[i]], shape, index)];
+            values[i] = operand(evaluator, node,
+                                i)[place_in(&evaluator->shapes[node->inputs[i]], shape, index)];
         y[index] = op_evaluate(node, values, evaluator->exact);
     }
 }
@@ -202,7 +202,11 @@ static void evaluate_node(const Evaluator *evaluator, const Node *node, const Sh
 Evaluation graph_evaluate(Arena *arena, const Graph *graph, const double *const *given,
                           int64_t batch, bool exact) {
     size_t count = graph->nodes.count;
-    Evaluator evaluator = {arena, graph, batch, exact, arena_new_array(arena, Shape, count + 1),
+    Evaluator evaluator = {arena,
+                           graph,
+                           batch,
+                           exact,
+                           arena_new_array(arena, Shape, count + 1),
                            {.values = arena_new_array(arena, double *, count + 1),
                             .counts = arena_new_array(arena, int64_t, count + 1)}};
     Evaluation *result = &evaluator.result;
@@ -217,8 +221,7 @@ Evaluation graph_evaluate(Arena *arena, const Graph *graph, const double *const 
         result->counts[id] = shape->count;
         if (node->op == OP_input || node->op == OP_weight)
             memcpy(y, given[id], sizeof *y * (size_t)shape->count);
-        else
-            evaluate_node(&evaluator, node, shape, y);
+        else evaluate_node(&evaluator, node, shape, y);
         if (node->op == OP_check && !result->failed_check && !passes_check(node, y, shape->count))
             result->failed_check = 1 + (int)id;
     }

@@ -79,8 +79,7 @@ static void build_alike(const Builder *builder, Expression *const *expressions, 
         if (is_literal(expressions[i])) nodes[i] = build(builder, expressions[i], element);
 }
 
-static NodeId build_binary(const Builder *builder, const Expression *expression,
-                           Element element) {
+static NodeId build_binary(const Builder *builder, const Expression *expression, Element element) {
     Spelling spelling = spellings[expression->operator];
     Expression *const sides[2] = {expression->left, expression->right};
     NodeId nodes[2];
@@ -116,16 +115,14 @@ static NodeId build_op(const Builder *builder, Op op, const Expression *call, El
     for (int i = 0; i < count; i++) arguments[i] = call->arguments.items[i].value;
     if (first) nodes[0] = build(builder, arguments[0], element);
     build_alike(builder, arguments + first, count - first, element, nodes + first);
-    if (op_info[op].class != LOOP_reduce)
-        return make(builder, op, nodes[0], nodes[1], nodes[2]);
+    if (op_info[op].class != LOOP_reduce) return make(builder, op, nodes[0], nodes[1], nodes[2]);
     return graph_reduce(builder->graph, op, nodes[0], builder->environment->axes,
                         builder->environment->range);
 }
 
 static NodeId build_call(const Builder *builder, const Expression *call, Element element) {
     Op op = OP_COUNT;
-    if (!strcmp(call->name.text, "rows"))
-        return build_rows(builder, call, element);
+    if (!strcmp(call->name.text, "rows")) return build_rows(builder, call, element);
     if (!op_by_name(call->name.text, &op)) wrong(call->name.text);
     bool like = op == OP_cast || op == OP_reshape || op == OP_broadcast;
     return (like ? build_like : build_op)(builder, op, call, element);

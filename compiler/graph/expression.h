@@ -22,7 +22,6 @@ typedef struct Environment {
 } Environment;
 
 /* The expression must be right: rules are a part of the compiler. */
-NodeId expression_build(Graph *graph, const Expression *expression,
-                        const Environment *environment);
+NodeId expression_build(Graph *graph, const Expression *expression, const Environment *environment);
 
 #endif

@@ -23,7 +23,8 @@ double formula_evaluate(Op op, const Scalars *scalars) {
 #define none no_formula()
     switch (op) {
 #define OP(name, formula, ...) \
-    case OP_##name: return (double)(formula);
+    case OP_##name:            \
+        return (double)(formula);
 #include "compiler/ops/ops.def"
 #undef OP
     case OP_COUNT: break;

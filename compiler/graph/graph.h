@@ -73,7 +73,7 @@ static inline const Node *graph_node(const Graph *graph, NodeId id) {
     return &graph->nodes.items[id];
 }
 
-/* ---- text, checks, meaning ---------------------------------------------------------------- */
+/* text, checks, meaning. */
 
 /* Readable text, which graph_parse reads back. */
 void graph_print(const Graph *graph, Text *text);
@@ -88,8 +88,8 @@ const char *graph_verify(Arena *arena, const Graph *graph);
  * rounded to the element type unless exact). values[id] has room from `arena`; inputs and weights
  * are taken from `given[id]`, which must be set for them. batch: the value of graph->batch. */
 typedef struct Evaluation {
-    double **values; /* nodes.count; NULL for nodes no output needs */
-    int64_t *counts; /* elements of each */
+    double **values;  /* nodes.count; NULL for nodes no output needs */
+    int64_t *counts;  /* elements of each */
     int failed_check; /* 0, or 1 + the node of the first check that failed */
 } Evaluation;
 Evaluation graph_evaluate(Arena *arena, const Graph *graph, const double *const *given,

@@ -28,7 +28,7 @@ typedef struct Reader {
     bool failed;
 } Reader;
 
-/* ---- Words -------------------------------------------------------------------------------- */
+/* Words. */
 
 static void fail(Reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void fail(Reader *reader, const char *format, ...) {
@@ -121,8 +121,8 @@ static double read_number(Reader *reader) {
     while (is_letter(peek(reader)) || is_digit(peek(reader)) ||
            (peek(reader) && strchr("+-.", peek(reader))))
         reader->at++;
-    const char *word = arena_copy(reader->arena, reader->source->text + reader->begin,
-                                  reader->at - reader->begin);
+    const char *word =
+        arena_copy(reader->arena, reader->source->text + reader->begin, reader->at - reader->begin);
     char *end;
     double value = strtod(word, &end);
     if (!*word || *end) fail(reader, "expected a number");
@@ -163,7 +163,7 @@ static const char *read_string(Reader *reader) {
     return text_string(&text);
 }
 
-/* ---- Types -------------------------------------------------------------------------------- */
+/* Types. */
 
 static Dim read_sum(Reader *reader);
 
@@ -243,7 +243,7 @@ static Type read_type(Reader *reader) {
     return type;
 }
 
-/* ---- Nodes -------------------------------------------------------------------------------- */
+/* Nodes. */
 
 static NodeId read_id(Reader *reader) {
     expect(reader, "%");
@@ -344,7 +344,7 @@ static void read_node(Reader *reader) {
     append_node(reader, &node, typed);
 }
 
-/* ---- The graph ---------------------------------------------------------------------------- */
+/* The graph. */
 
 static Dim read_symbol(Reader *reader, bool batch) {
     const char *name = read_name(reader);

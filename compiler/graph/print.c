@@ -48,7 +48,7 @@ void place_print(Range range, Text *text) {
                 source_position(range.source, range.begin).line);
 }
 
-/* ---- Symbols ------------------------------------------------------------------------------ */
+/* Symbols. */
 
 typedef struct Symbols {
     Text *text;
@@ -87,7 +87,7 @@ static void print_header(const Graph *graph, Text *text) {
             dim_each_symbol(node->type.dims[i], declare_symbol, &symbols);
 }
 
-/* ---- Nodes -------------------------------------------------------------------------------- */
+/* Nodes. */
 
 static void print_axes(uint32_t axes, Text *text) {
     const char *before = " axes=[";

@@ -19,15 +19,15 @@ typedef enum InputKind {
 typedef struct Input {
     const char *name; /* of the input node */
     InputKind kind;
-    int index;        /* field: of the batch, of a source's record or of an export's arguments;
+    int index; /* field: of the batch, of a source's record or of an export's arguments;
                          option: of Program.options */
-    Type type;        /* of one record; for other kinds, of the value */
+    Type type; /* of one record; for other kinds, of the value */
 } Input;
 
 /* One graph and the meaning of its inputs. Results are the graph's outputs, in order. */
 typedef struct Function {
-    const char *name; /* "fit.step" */
-    Graph *graph;     /* replaced by each pass */
+    const char *name;     /* "fit.step" */
+    Graph *graph;         /* replaced by each pass */
     Vector(Input) inputs; /* those that the graph has, in no order */
     Vector(Type) results; /* of one record, for each OUTPUT_result in order */
 } Function;
@@ -42,7 +42,7 @@ typedef struct Field {
 typedef struct Pipeline {
     const char *name; /* "digits" */
     Range range;
-    const char *source; /* an entry of the runtime's sources.def */
+    const char *source;   /* an entry of the runtime's sources.def */
     Vector(Field) fields; /* what the source delivers */
     bool shuffled;
     uint64_t shuffle_seed;

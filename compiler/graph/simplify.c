@@ -13,7 +13,7 @@ typedef NodeId Rule(Graph *graph, const Node *node);
 
 enum { RULE_LIMIT = 6 };
 
-/* ---- Helpers ------------------------------------------------------------------------------ */
+/* Helpers. */
 
 static const Node *operand(const Graph *graph, const Node *node, int i) {
     return graph_node(graph, node->inputs[i]);
@@ -45,7 +45,7 @@ static bool is_one(const Graph *graph, Dim dim) {
     return dim == dim_constant(graph->dimensions, 1);
 }
 
-/* ---- Rules -------------------------------------------------------------------------------- */
+/* Rules. */
 
 /* A constant is what its type can hold. */
 static NodeId round_constant(Graph *graph, const Node *node) {
@@ -61,8 +61,7 @@ static NodeId fold(Graph *graph, const Node *node) {
         if (from->op != OP_constant) return NODE_NONE;
         values[i] = from->number;
     }
-    if (node->op == OP_check &&
-        !(values[0] >= (double)node->low && values[0] < (double)node->high))
+    if (node->op == OP_check && !(values[0] >= (double)node->low && values[0] < (double)node->high))
         return NODE_NONE;
     return constant_like(graph, node, op_evaluate(node, values, false));
 }
@@ -151,10 +150,10 @@ static NodeId skip_twin(Graph *graph, const Node *node) {
 /* A reshape of one number, or of one number stretched. */
 static NodeId reshape_number(Graph *graph, const Node *node) {
     NodeId number = node->inputs[0];
-    if (graph_node(graph, number)->op == OP_broadcast) number = graph_node(graph, number)->inputs[0];
+    if (graph_node(graph, number)->op == OP_broadcast)
+        number = graph_node(graph, number)->inputs[0];
     const Node *from = graph_node(graph, number);
-    return from->op == OP_constant && !from->type.rank ? stretched(graph, node, number)
-                                                       : NODE_NONE;
+    return from->op == OP_constant && !from->type.rank ? stretched(graph, node, number) : NODE_NONE;
 }
 
 /* A sum, max or min over axes of size 1. */

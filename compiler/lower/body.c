@@ -24,7 +24,8 @@ static void bind_each(const Context *context, const Statement *statement, const 
         report(context, E0203, statement->value->range, "%zu names can't share %s", count,
                value_text(context->lowering->arena, value));
     for (size_t i = 0; i < count; i++)
-        bind(context, &statement->names.items[i], fits ? value->items.values[i] : value_error, false);
+        bind(context, &statement->names.items[i], fits ? value->items.values[i] : value_error,
+             false);
 }
 
 void lower_let(const Context *context, const Statement *statement) {
@@ -43,9 +44,9 @@ static bool keeps_type(const Context *context, const Statement *statement, const
     if (old->kind != VALUE_tensor || new->kind != VALUE_tensor) return true;
     if (type_equal(value_type(old), value_type(new))) return true;
     Arena *arena = context->lowering->arena;
-    Diagnostic *d = report(context, E0203, statement->value->range, "`%s` is %s and stays so, this is %s",
-                           statement->names.items[0].text, value_text(arena, old),
-                           value_text(arena, new));
+    Diagnostic *d =
+        report(context, E0203, statement->value->range, "`%s` is %s and stays so, this is %s",
+               statement->names.items[0].text, value_text(arena, old), value_text(arena, new));
     diagnostic_note(d, old->range, "its value comes from here");
     return false;
 }
@@ -63,8 +64,10 @@ static void lower_assign(const Context *context, const Statement *statement) {
         return;
     }
     if (binding->weight && !binding->state) {
-        Diagnostic *d = report(context, E0214, name->range, "`%s` is a weight, which only the optimizer "
-                               "changes", name->text);
+        Diagnostic *d = report(context, E0214, name->range,
+                               "`%s` is a weight, which only the optimizer "
+                               "changes",
+                               name->text);
         diagnostic_note(d, binding->value.range, "declared here");
         diagnostic_help(d, "`let` another name for the value; a `state` can be changed here");
         return;
@@ -78,9 +81,10 @@ static void lower_assign(const Context *context, const Statement *statement) {
         NodeId node = to_node(context, &value, element, statement->value->range);
         if (node == NODE_NONE) return;
         Type type = *value_type(&binding->value);
-        value = value_tensor(context->graph, graph_declared(context->graph, OP_broadcast, node, type,
-                                                            statement->value->range),
-                             statement->value->range);
+        value = value_tensor(
+            context->graph,
+            graph_declared(context->graph, OP_broadcast, node, type, statement->value->range),
+            statement->value->range);
     }
     if (keeps_type(context, statement, &binding->value, &value)) binding->value = value;
 }
@@ -99,8 +103,9 @@ static bool store(const Context *context, const char *path, const Type *type, bo
     }
     const Storage *known = &lowering->program->storage.items[index - 1];
     if (type_equal(&known->type, type)) return true;
-    Diagnostic *d = report(context, E0207, range, "`%s` is %s here and %s elsewhere", path,
-                           type_text(lowering->arena, type), type_text(lowering->arena, &known->type));
+    Diagnostic *d =
+        report(context, E0207, range, "`%s` is %s here and %s elsewhere", path,
+               type_text(lowering->arena, type), type_text(lowering->arena, &known->type));
     diagnostic_note(d, known->range, "it is declared here");
     return false;
 }
@@ -111,8 +116,11 @@ static void initialise(const Context *context, const Statement *statement, const
     Context inner = *context;
     Function *function = context->initialise;
     Arena *arena = context->lowering->arena;
-    Frame frame = {.caller = context->frame, .declaration = NULL, .path = path,
-                   .callees = map_new(arena), .depth = context->frame->depth};
+    Frame frame = {.caller = context->frame,
+                   .declaration = NULL,
+                   .path = path,
+                   .callees = map_new(arena),
+                   .depth = context->frame->depth};
     inner.frame = &frame;
     inner.graph = function->graph;
     inner.function = function;
@@ -126,14 +134,16 @@ static void initialise(const Context *context, const Statement *statement, const
     if (node == NODE_NONE) return;
     Problem problem;
     range = users_place(context, range);
-    node = graph_add(inner.graph, (Node){.op = OP_broadcast, .inputs = {node}, .type = *type, .range = range},
+    node = graph_add(inner.graph,
+                     (Node){.op = OP_broadcast, .inputs = {node}, .type = *type, .range = range},
                      &problem);
     if (node == NODE_NONE) {
         report(context, problem.code, range, "%s", problem.text);
         return;
     }
-    NodeId target = graph_add(
-        inner.graph, (Node){.op = OP_weight, .name = path, .type = *type, .range = range}, &problem);
+    NodeId target =
+        graph_add(inner.graph, (Node){.op = OP_weight, .name = path, .type = *type, .range = range},
+                  &problem);
     graph_output(inner.graph, OUTPUT_update, path, node, target);
 }
 
@@ -161,14 +171,18 @@ static void lower_storage(const Context *context, const Statement *statement) {
                    dim_text(arena, type.dims[i]), name->text);
             sound = false;
         }
-    if (sound && !context->checking) sound = store(context, path, &type, trained, name->range, &is_new);
+    if (sound && !context->checking)
+        sound = store(context, path, &type, trained, name->range, &is_new);
     if (!sound) {
         bind(context, name, value_error, false);
         return;
     }
     Problem problem;
-    NodeId node = graph_add(context->graph, (Node){.op = OP_weight, .name = path, .type = type,
-                                                   .range = users_place(context, name->range)},
+    NodeId node = graph_add(context->graph,
+                            (Node){.op = OP_weight,
+                                   .name = path,
+                                   .type = type,
+                                   .range = users_place(context, name->range)},
                             &problem);
     if (node == NODE_NONE) {
         report(context, problem.code, name->range, "%s", problem.text);
@@ -205,8 +219,8 @@ static void lower_repeat(const Context *context, const Statement *statement, Val
     Value count = lower_expression(&fixing, statement->value);
     if (!to_number(&fixing, &count, range, &turns)) return;
     if (turns < 0 || turns > REPEAT_LIMIT || turns != floor(turns)) {
-        report(context, E0211, range, "repeat takes a whole number up to %d, not %.15g", REPEAT_LIMIT,
-               turns);
+        report(context, E0211, range, "repeat takes a whole number up to %d, not %.15g",
+               REPEAT_LIMIT, turns);
         return;
     }
     for (int turn = 0; turn < (int)turns && may_go_on(context, range); turn++) {
@@ -226,10 +240,11 @@ static void lower_if(const Context *context, const Statement *statement, Value *
     if (condition.kind == VALUE_error) context->frame->undecided = true;
     if (condition.kind == VALUE_error) return;
     if (condition.kind != VALUE_truth) {
-        Diagnostic *d = report(context, symbolic ? E0206 : E0203, statement->value->range,
-                               symbolic ? "`if` has to know its condition at compile time, this is %s"
-                                        : "`if` takes true or false, not %s",
-                               value_text(context->lowering->arena, &condition));
+        Diagnostic *d =
+            report(context, symbolic ? E0206 : E0203, statement->value->range,
+                   symbolic ? "`if` has to know its condition at compile time, this is %s"
+                            : "`if` takes true or false, not %s",
+                   value_text(context->lowering->arena, &condition));
         if (symbolic) diagnostic_help(d, "`select(condition, a, b)` chooses between tensors");
         else diagnostic_help(d, "compare it: `if … == 1`");
         return;

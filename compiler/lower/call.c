@@ -8,11 +8,11 @@ typedef struct Call {
     const Context *caller;
     const Expression *expression;
     const Declaration *declaration;
-    Context inside;  /* of the body */
+    Context inside; /* of the body */
     Frame frame;
-    bool *filled;    /* of each parameter */
-    size_t implied;  /* arguments that are not between the parentheses: piped, or the trainer's */
-    bool lifted;     /* an argument was a record where a batch is asked for */
+    bool *filled;   /* of each parameter */
+    size_t implied; /* arguments that are not between the parentheses: piped, or the trainer's */
+    bool lifted;    /* an argument was a record where a batch is asked for */
     bool broken;
 } Call;
 
@@ -33,10 +33,12 @@ static bool check_annotation(const Context *context, const Annotation *annotatio
 static bool is_recursive(const Context *context, const Declaration *declaration, Range range) {
     for (const Frame *frame = context->frame; frame; frame = frame->caller)
         if (frame->declaration == declaration) {
-            Diagnostic *d = report(context, E0210, range, "`%s` calls itself%s", declaration->name.text,
-                                   frame == context->frame ? "" : " by way of others");
+            Diagnostic *d =
+                report(context, E0210, range, "`%s` calls itself%s", declaration->name.text,
+                       frame == context->frame ? "" : " by way of others");
             diagnostic_note(d, declaration->name.range, "declared here");
-            diagnostic_help(d, "a program is laid out before it runs; `repeat` does a thing n times");
+            diagnostic_help(d,
+                            "a program is laid out before it runs; `repeat` does a thing n times");
             return true;
         }
     return false;
@@ -48,14 +50,16 @@ static bool may_call(const Context *context, const Declaration *declaration, Ran
     if (lowering->exhausted || is_recursive(context, declaration, range)) return false;
     if (++lowering->calls > CALL_LIMIT || depth >= CALL_DEPTH_LIMIT) {
         report(context, E0217, range,
-               depth >= CALL_DEPTH_LIMIT ? "more than 200 calls are open here, each inside the other"
-                                         : "the program makes more than 2^17 calls and turns of `repeat`");
+               depth >= CALL_DEPTH_LIMIT
+                   ? "more than 200 calls are open here, each inside the other"
+                   : "the program makes more than 2^17 calls and turns of `repeat`");
         return !(lowering->exhausted = true);
     }
     bool from_model = context->frame && context->frame->declaration &&
                       context->frame->declaration->kind == DECLARATION_fn;
     if (declaration->kind == DECLARATION_model && (from_model || context->entering)) {
-        Diagnostic *d = report(context, E0214, range, "a model can't be called from a fn or a pipeline");
+        Diagnostic *d =
+            report(context, E0214, range, "a model can't be called from a fn or a pipeline");
         diagnostic_help(d, "only models, train blocks and exports own weights");
         return false;
     }
@@ -102,7 +106,8 @@ static void help_parameters(Call *call, Diagnostic *d, const char *name) {
     const char *nearest = nearest_name(name, names, count);
     help_nearest(d, nearest);
     if (!nearest && count)
-        diagnostic_help(d, "its parameters are %s", names_text(call->inside.lowering->arena, names, count));
+        diagnostic_help(d, "its parameters are %s",
+                        names_text(call->inside.lowering->arena, names, count));
 }
 
 static void help_implied(const Call *call, Diagnostic *d) {
@@ -122,9 +127,10 @@ static void bind_position(Call *call, size_t index, Value value, Range range) {
         bind_parameter(call, index, value, range);
         return;
     }
-    Diagnostic *d = report(call->caller, E0204, range, "`%s` takes %zu argument%s, this is one more",
-                           declaration->name.text, declaration->parameters.count,
-                           declaration->parameters.count == 1 ? "" : "s");
+    Diagnostic *d =
+        report(call->caller, E0204, range, "`%s` takes %zu argument%s, this is one more",
+               declaration->name.text, declaration->parameters.count,
+               declaration->parameters.count == 1 ? "" : "s");
     note_declared(d, declaration);
     help_implied(call, d);
     call->broken = true;
@@ -172,7 +178,8 @@ static void bind_arguments(Call *call, const Value *first, size_t count) {
     call->implied = count;
     for (; position < count; position++)
         bind_position(call, position, first[position],
-                      first[position].range.source ? first[position].range : call->expression->range);
+                      first[position].range.source ? first[position].range
+                                                   : call->expression->range);
     vector_each(Argument, argument, call->expression->arguments) {
         Value value = lower_expression(&outside, argument->value);
         if (argument->name.text) bind_name(call, argument, value);
@@ -199,9 +206,10 @@ static Value run(Call *call) {
     const Declaration *declaration = call->declaration;
     const Context *caller = call->caller;
     if (caller->expected && !bind_expected(&call->inside, declaration->result, caller->expected)) {
-        Diagnostic *d = report(caller, E0208, call->expression->range, "`%s` makes %s, %s is expected here",
-                               declaration->name.text, range_text(caller, declaration->result->range),
-                               type_text(caller->lowering->arena, caller->expected));
+        Diagnostic *d =
+            report(caller, E0208, call->expression->range, "`%s` makes %s, %s is expected here",
+                   declaration->name.text, range_text(caller, declaration->result->range),
+                   type_text(caller->lowering->arena, caller->expected));
         note_declared(d, declaration);
         return value_error;
     }
@@ -222,10 +230,14 @@ static Value call_declaration(const Context *context, const Expression *expressi
     Lowering *lowering = context->lowering;
     if (!may_call(context, declaration, expression->range)) return value_error;
     map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
-    Call call = {.caller = context, .expression = expression, .declaration = declaration,
+    Call call = {.caller = context,
+                 .expression = expression,
+                 .declaration = declaration,
                  .inside = *context};
-    call.frame = (Frame){.caller = context->frame, .declaration = declaration,
-                         .call = expression->range, .callees = map_new(lowering->arena),
+    call.frame = (Frame){.caller = context->frame,
+                         .declaration = declaration,
+                         .call = expression->range,
+                         .callees = map_new(lowering->arena),
                          .depth = context->frame ? context->frame->depth + 1 : 1};
     call.frame.path = path ? path : callee_path(context, declaration->name.text);
     call.inside.unit = unit;
@@ -249,10 +261,11 @@ static bool is_callable(const Declaration *declaration) {
 
 static Value not_callable(const Context *context, const Expression *call,
                           const Declaration *declaration) {
-    static const char *const kinds[] = {
-        [DECLARATION_option] = "an option", [DECLARATION_dim] = "a dimension",
-        [DECLARATION_const] = "a constant", [DECLARATION_train] = "a train block",
-        [DECLARATION_export] = "an export"};
+    static const char *const kinds[] = {[DECLARATION_option] = "an option",
+                                        [DECLARATION_dim] = "a dimension",
+                                        [DECLARATION_const] = "a constant",
+                                        [DECLARATION_train] = "a train block",
+                                        [DECLARATION_export] = "an export"};
     Diagnostic *d = report(context, E0213, call->name.range, "`%s` is %s and can't be called",
                            call->name.text, kinds[declaration->kind]);
     diagnostic_note(d, declaration->name.range, "declared here");
@@ -270,8 +283,8 @@ static Value call_of_value(const Context *context, const Expression *call, const
 }
 
 static Value unknown_function(const Context *context, const Expression *call) {
-    Diagnostic *d = report(context, E0201, call->name.range, "there is no function `%s`",
-                           call->name.text);
+    Diagnostic *d =
+        report(context, E0201, call->name.range, "there is no function `%s`", call->name.text);
     if (context->lowering->diagnostics->list.count > DIAGNOSTIC_LIMIT) return value_error;
     static const char *const stages[] = {"idx", "map", "shuffle", "batch"};
     const char *nearest = module_nearest(context->lowering->module, context->unit, call->name.text);

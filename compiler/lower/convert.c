@@ -37,8 +37,8 @@ static NodeId option_node(const Context *context, const Value *value, Element el
     if (value->index == STEP_INDEX) return step_node(context, element, value->range);
     const Option *option = &context->lowering->program->options.items[value->index];
     Type type = type_scalar(element);
-    const char *name = arena_format(context->lowering->arena, "%s:%s", option->name,
-                                    element_info[element].name);
+    const char *name =
+        arena_format(context->lowering->arena, "%s:%s", option->name, element_info[element].name);
     return input_node(context, name, INPUT_option, value->index, type, type, value->range);
 }
 
@@ -55,8 +55,9 @@ static NodeId size_node(const Context *context, Dim size, Element element, Range
     }
     Type type = type_scalar(TYPE_i64);
     NodeId batch = input_node(context, "batch", INPUT_batch, 0, type, type, range);
-    NodeId all = graph_make(graph, OP_multiply, batch,
-                            graph_constant(graph, TYPE_i64, (double)count, range), NODE_NONE, range);
+    NodeId all =
+        graph_make(graph, OP_multiply, batch, graph_constant(graph, TYPE_i64, (double)count, range),
+                   NODE_NONE, range);
     return graph_declared(graph, OP_cast, all, type_scalar(element), range);
 }
 
@@ -75,12 +76,16 @@ static NodeId number_node(const Context *context, double number, Element element
     Problem problem;
     if (!holds(element, number)) {
         const char *name = element_info[element].name;
-        Diagnostic *d = report(context, E0203, range, "%.15g does not fit into %s, which is what is "
-                               "needed here", number, name);
+        Diagnostic *d = report(context, E0203, range,
+                               "%.15g does not fit into %s, which is what is "
+                               "needed here",
+                               number, name);
         if (!is_whole(number)) diagnostic_help(d, "cast the %s to f32: `cast(…, f32)`", name);
         return NODE_NONE;
     }
-    Node node = {.op = OP_constant, .number = number, .type = type_scalar(element),
+    Node node = {.op = OP_constant,
+                 .number = number,
+                 .type = type_scalar(element),
                  .range = users_place(context, range)};
     NodeId id = graph_add(context->graph, node, &problem);
     if (id == NODE_NONE) report(context, problem.code, range, "%s", problem.text);
@@ -92,19 +97,19 @@ void report_foreign(const Context *context, Range range) {
     while (frame && frame->declaration) frame = frame->caller;
     if (frame)
         report(context, E0214, range, "a first value can't depend on what flows through the model");
-    else
-        report(context, E0214, range, "this is computed elsewhere and can't be used here");
+    else report(context, E0214, range, "this is computed elsewhere and can't be used here");
 }
 
-static NodeId tensor_node(const Context *context, const Value *value, Element element, Range range) {
+static NodeId tensor_node(const Context *context, const Value *value, Element element,
+                          Range range) {
     const char *have = element_info[value_type(value)->element].name;
     if (value->graph != context->graph) {
         report_foreign(context, range);
         return NODE_NONE;
     }
     if (value_type(value)->element == element) return value->node;
-    Diagnostic *d = report(context, E0203, range, "expects %s, receives %s",
-                           element_info[element].name, have);
+    Diagnostic *d =
+        report(context, E0203, range, "expects %s, receives %s", element_info[element].name, have);
     diagnostic_help(d, "`cast(…, %s)`", element_info[element].name);
     return NODE_NONE;
 }
@@ -130,8 +135,10 @@ NodeId to_node(const Context *context, const Value *value, Element element, Rang
     Diagnostic *d = report(context, E0203, range, "expects a tensor, receives %s",
                            value_text(context->lowering->arena, value));
     if (value->kind == VALUE_field)
-        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`, or give it to a function that "
-                           "does", value->stream->pipeline->fields.items[value->index].name);
+        diagnostic_help(d,
+                        "say its type first: `%s |> : u8[28, 28]`, or give it to a function that "
+                        "does",
+                        value->stream->pipeline->fields.items[value->index].name);
     return NODE_NONE;
 }
 
@@ -145,7 +152,8 @@ bool to_number(const Context *context, const Value *value, Range range, double *
         return true;
     }
     if (context->checking && value->kind == VALUE_size) return false; /* a call will tell */
-    bool late = value->kind == VALUE_tensor || value->kind == VALUE_size || value->kind == VALUE_option;
+    bool late =
+        value->kind == VALUE_tensor || value->kind == VALUE_size || value->kind == VALUE_option;
     report(context, late ? E0206 : E0203, range, "expects a number%s, receives %s",
            late ? " known at compile time" : "", value_text(context->lowering->arena, value));
     return false;
@@ -166,12 +174,9 @@ Dim to_size(const Context *context, const Value *value, Range range) {
     if (!to_number(context, value, range, &number)) return NULL;
     if (number > (double)DIMENSION_LIMIT)
         report(context, E0216, range, "a size is at most 2^40, not %.15g", number);
-    else if (!is_whole(number))
-        report_fraction(context, number, range);
-    else if (number < 0)
-        report(context, E0211, range, "a size can't be %.15g", number);
-    else
-        return dim_constant(context->lowering->dimensions, (int64_t)number);
+    else if (!is_whole(number)) report_fraction(context, number, range);
+    else if (number < 0) report(context, E0211, range, "a size can't be %.15g", number);
+    else return dim_constant(context->lowering->dimensions, (int64_t)number);
     return NULL;
 }
 

@@ -21,8 +21,8 @@ static void bind_argument(const Context *context, Export *export, const Paramete
     if (parameter->type && resolve_type(context, parameter->type, &type)) {
         bool sized = true;
         for (int i = 0; i < type.rank; i++) sized &= dim_is_constant(type.dims[i], &size);
-        NodeId node = input_node(context, name->text, INPUT_field, (int)export->arguments.count, type,
-                                 type, name->range);
+        NodeId node = input_node(context, name->text, INPUT_field, (int)export->arguments.count,
+                                 type, type, name->range);
         if (node != NODE_NONE) value = value_tensor(context->graph, node, name->range);
         if (!sized) report_open_size(context, parameter->type, &type);
     }
@@ -57,7 +57,8 @@ void lower_export(const Context *context, const Declaration *declaration) {
     Lowering *lowering = context->lowering;
     Frame frame = {.declaration = declaration, .path = "", .callees = map_new(lowering->arena)};
     Export export = {.function.name = declaration->name.text};
-    export.function.graph = graph_new(lowering->arena, lowering->dimensions, declaration->name.text);
+    export.function.graph =
+        graph_new(lowering->arena, lowering->dimensions, declaration->name.text);
     Context inner = *context;
     inner.frame = &frame;
     inner.scope = scope_new(lowering->arena, NULL);

@@ -7,16 +7,17 @@ static bool may_define(const Context *context, const Declaration *declaration, R
     Lowering *lowering = context->lowering;
     for (const Frame *frame = context->frame; frame; frame = frame->caller)
         if (frame->declaration == declaration) {
-            Diagnostic *d = report(context, E0210, range, "`%s` is defined by itself",
-                                   declaration->name.text);
+            Diagnostic *d =
+                report(context, E0210, range, "`%s` is defined by itself", declaration->name.text);
             diagnostic_note(d, declaration->name.range, "declared here");
             return false;
         }
     if (lowering->exhausted) return false;
     bool deep = context->frame && context->frame->depth >= CALL_DEPTH_LIMIT;
     if (++lowering->calls <= CALL_LIMIT && !deep) return true;
-    report(context, E0217, range, deep ? "constants are defined by others too deeply here"
-                                       : "the program looks up constants more than 2^17 times");
+    report(context, E0217, range,
+           deep ? "constants are defined by others too deeply here"
+                : "the program looks up constants more than 2^17 times");
     return !(lowering->exhausted = true);
 }
 
@@ -47,8 +48,11 @@ static Value lower_declared(const Context *context, const Declaration *declarati
     if (!known) {
         if (!may_define(context, declaration, range)) return value_error;
         map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
-        Frame frame = {.caller = context->frame, .declaration = declaration, .call = range,
-                       .path = "", .callees = map_new(lowering->arena),
+        Frame frame = {.caller = context->frame,
+                       .declaration = declaration,
+                       .call = range,
+                       .path = "",
+                       .callees = map_new(lowering->arena),
                        .depth = context->frame ? context->frame->depth + 1 : 1};
         Context inner = *context;
         inner.unit = unit;
@@ -129,7 +133,8 @@ const char *nearest_value(const Context *context, const char *name) {
 }
 
 static Value function_as_value(const Context *context, const Name *name) {
-    Diagnostic *d = report(context, E0214, name->range, "`%s` is a function, not a value", name->text);
+    Diagnostic *d =
+        report(context, E0214, name->range, "`%s` is a function, not a value", name->text);
     diagnostic_help(d, "call it: `%s(…)`", name->text);
     return value_error;
 }
@@ -153,7 +158,8 @@ Value lower_name(const Context *context, const Name *name) {
     const Unit *unit;
     const Declaration *found =
         module_find(context->lowering->module, context->unit, name->text, &unit);
-    if (!found) return lower_builtin_name(context, name, &value) ? value : unknown_name(context, name);
+    if (!found)
+        return lower_builtin_name(context, name, &value) ? value : unknown_name(context, name);
     switch (found->kind) {
     case DECLARATION_option: return lower_option(context, found, name->range);
     case DECLARATION_dim:
@@ -175,8 +181,9 @@ static Value lower_list(const Context *context, const Expression *expression) {
         }
         const Binding *rest = scope_find(context->scope, "...");
         if (!rest) {
-            report(context, E0214, (*item)->range, "`...` stands for dimensions of the signature, "
-                                                   "which has none");
+            report(context, E0214, (*item)->range,
+                   "`...` stands for dimensions of the signature, "
+                   "which has none");
             return value_error;
         }
         for (size_t i = 0; i < rest->value.items.count; i++)
@@ -261,12 +268,12 @@ Value lower_expression(const Context *context, const Expression *expression) {
     }
     case EXPRESSION_unary: {
         Value a = lower_expression(&inner, expression->left);
-        return lower_unary(&inner, expression->operator, &a, range);
+        return lower_unary(&inner, expression->operator, & a, range);
     }
     case EXPRESSION_binary: {
         Value a = lower_expression(&inner, expression->left);
         Value b = lower_expression(&inner, expression->right);
-        return lower_binary(&inner, expression->operator, &a, &b, range);
+        return lower_binary(&inner, expression->operator, & a, &b, range);
     }
     case EXPRESSION_ellipsis: return not_yet(context, expression, "`...` outside a list of sizes");
     case EXPRESSION_index:

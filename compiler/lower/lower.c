@@ -30,7 +30,8 @@ static void override_option(const Context *context, Option *option, const Overri
 static void lower_option_declaration(const Context *context, const Declaration *declaration,
                                      const Override *overrides, size_t override_count) {
     Lowering *lowering = context->lowering;
-    Option option = {.name = declaration->name.text, .help = declaration->help,
+    Option option = {.name = declaration->name.text,
+                     .help = declaration->help,
                      .range = declaration->name.range};
     Context fixing = *context;
     fixing.fixing = true;
@@ -47,28 +48,32 @@ static void lower_option_declaration(const Context *context, const Declaration *
         return;
     }
     for (size_t i = 0; i < override_count; i++)
-        if (!strcmp(overrides[i].name, option.name)) override_option(context, &option, &overrides[i]);
+        if (!strcmp(overrides[i].name, option.name))
+            override_option(context, &option, &overrides[i]);
     vector_push(lowering->arena, &lowering->program->options, option);
 }
 
-/* ---- checking a declaration that nothing uses ------------------------------------------------ */
+/* checking a declaration that nothing uses. */
 
 static Value symbolic_argument(const Context *context, const Parameter *parameter, int index) {
     Lowering *lowering = context->lowering;
     const TypeTree *declared = parameter->type;
     Range range = parameter->name.range;
     Type type;
-    if (!declared) return parameter->value ? lower_expression(context, parameter->value) : value_error;
+    if (!declared)
+        return parameter->value ? lower_expression(context, parameter->value) : value_error;
     if (!declared->element.text) return value_error;
     const char *element = declared->element.text;
     if (!strcmp(element, "string") || !strcmp(element, "path")) return value_string("", range);
     if (!strcmp(element, "number")) return value_number(1, range);
     if (!strcmp(element, "int"))
-        return value_size(dim_symbol(lowering->dimensions, parameter->name.text, SIZE_UNKNOWN, false), range);
+        return value_size(
+            dim_symbol(lowering->dimensions, parameter->name.text, SIZE_UNKNOWN, false), range);
     if (!resolve_type(context, declared, &type)) return value_error;
     if (!context->graph && !type.rank) return value_number(1, range);
     if (!context->graph) {
-        report(context, E0214, declared->range, "a pipeline takes files and numbers; its tensors come "
+        report(context, E0214, declared->range,
+               "a pipeline takes files and numbers; its tensors come "
                "from the files");
         return value_error;
     }
@@ -86,7 +91,8 @@ static bool has_tensor_parameter(const Declaration *declaration) {
 }
 
 static Function scratch_function(Lowering *lowering, const char *name, bool batched) {
-    Function function = {.name = name, .graph = graph_new(lowering->arena, lowering->dimensions, name)};
+    Function function = {.name = name,
+                         .graph = graph_new(lowering->arena, lowering->dimensions, name)};
     if (batched) function.graph->batch = dim_symbol(lowering->dimensions, "B", SIZE_UNKNOWN, true);
     return function;
 }
@@ -95,7 +101,9 @@ static void check_alone(const Context *context, const Declaration *declaration) 
     Lowering *lowering = context->lowering;
     Function function = scratch_function(lowering, declaration->name.text, true);
     Function initialise = scratch_function(lowering, declaration->name.text, false);
-    Frame frame = {.declaration = declaration, .path = declaration->name.text, .callees = map_new(lowering->arena)};
+    Frame frame = {.declaration = declaration,
+                   .path = declaration->name.text,
+                   .callees = map_new(lowering->arena)};
     Context inner = *context;
     Type expected;
     inner.checking = true;
@@ -128,7 +136,7 @@ static bool was_used(const Lowering *lowering, const Declaration *declaration) {
     return map_get_bytes(&lowering->used, &declaration, sizeof declaration) != NULL;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* the whole. */
 
 static void lower_kind(const Context *context, const Unit *unit, DeclarationKind kind) {
     Context inner = *context;
@@ -165,12 +173,17 @@ Program *lower_program(Arena *arena, const Module *module, const char *name,
     program->dimensions = dimensions_new(arena);
     program->name = name;
     program->source = module->program->tree->source;
-    Lowering lowering = {.arena = arena, .dimensions = program->dimensions,
-                         .diagnostics = diagnostics, .module = module, .program = program,
-                         .used = map_new(arena), .stored = map_new(arena),
+    Lowering lowering = {.arena = arena,
+                         .dimensions = program->dimensions,
+                         .diagnostics = diagnostics,
+                         .module = module,
+                         .program = program,
+                         .used = map_new(arena),
+                         .stored = map_new(arena),
                          .constants = map_new(arena)};
     Context context = {.lowering = &lowering, .unit = module->program};
-    vector_each(Unit *, unit, module->units) lower_options(&context, *unit, overrides, override_count);
+    vector_each(Unit *, unit, module->units)
+        lower_options(&context, *unit, overrides, override_count);
     lower_kind(&context, module->program, DECLARATION_train);
     lower_kind(&context, module->program, DECLARATION_export);
     static const DeclarationKind rest[] = {DECLARATION_dim, DECLARATION_const, DECLARATION_fn,

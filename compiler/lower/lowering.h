@@ -12,8 +12,8 @@ enum {
     EXPRESSION_DEPTH_LIMIT = 4000, /* through all calls */
     CALL_NESTING = 6,              /* levels that a call counts for: it takes more of the stack */
     OPERATION_LIMIT = 1 << 18,     /* of one graph; gradients and updates come on top */
-    CALL_LIMIT = 1 << 17,   /* calls and turns run in one compilation */
-    REPEAT_LIMIT = 1 << 16, /* turns of one repeat */
+    CALL_LIMIT = 1 << 17,          /* calls and turns run in one compilation */
+    REPEAT_LIMIT = 1 << 16,        /* turns of one repeat */
 };
 
 typedef struct Lowering {
@@ -22,10 +22,10 @@ typedef struct Lowering {
     Diagnostics *diagnostics;
     const Module *module;
     Program *program;
-    Map used;       /* declarations that were run at least once, by address */
-    Map stored;     /* names of storages to 1 + their index */
-    Map constants;  /* values of dims and consts that are in no graph, by ConstantKey */
-    Dim single;     /* the batch of one record */
+    Map used;      /* declarations that were run at least once, by address */
+    Map stored;    /* names of storages to 1 + their index */
+    Map constants; /* values of dims and consts that are in no graph, by ConstantKey */
+    Dim single;    /* the batch of one record */
     int calls;
     bool exhausted; /* CALL_LIMIT was passed and reported */
 } Lowering;
@@ -38,7 +38,7 @@ typedef struct Frame {
     const char *path; /* names the weights: "classifier/dense.1" */
     Map callees;      /* name to how many models of that name were called here */
     int depth;
-    bool undecided;   /* an `if` on a size that only a call tells: the rest is not checked alone */
+    bool undecided; /* an `if` on a size that only a call tells: the rest is not checked alone */
 } Frame;
 
 /* Where an expression stands. Copied, changed and passed down. */
@@ -47,18 +47,18 @@ typedef struct Context {
     const Unit *unit;
     Scope *scope;
     Frame *frame;
-    Graph *graph;          /* NULL: only compile-time values exist here */
-    Function *function;    /* whose graph it is */
-    Function *initialise;  /* where weights get their first value; NULL: nowhere */
-    bool updates;          /* states that are assigned are updated (training) */
-    bool entering;         /* in a pipeline: facts are checked on each record */
-    bool checking;         /* a declaration is checked by itself: the graph is thrown away */
-    int nesting;           /* of expressions, through all calls */
-    bool fixing;           /* an option that is used becomes fixed: its value shapes something */
-    const Type *expected;  /* the type the result must have, for calls that take it; or NULL */
+    Graph *graph;         /* NULL: only compile-time values exist here */
+    Function *function;   /* whose graph it is */
+    Function *initialise; /* where weights get their first value; NULL: nowhere */
+    bool updates;         /* states that are assigned are updated (training) */
+    bool entering;        /* in a pipeline: facts are checked on each record */
+    bool checking;        /* a declaration is checked by itself: the graph is thrown away */
+    int nesting;          /* of expressions, through all calls */
+    bool fixing;          /* an option that is used becomes fixed: its value shapes something */
+    const Type *expected; /* the type the result must have, for calls that take it; or NULL */
 } Context;
 
-/* ---- report.c: messages -------------------------------------------------------------------- */
+/* report.c: messages. */
 
 /* The innermost place in the user's own files that led to range: what nodes and messages name. */
 Range users_place(const Context *context, Range range);
@@ -70,10 +70,10 @@ Diagnostic *report(const Context *context, ErrorCode code, Range range, const ch
 
 /* What is written there. */
 const char *range_text(const Context *context, Range range);
-void help_nearest(Diagnostic *d, const char *nearest); /* nearest: or NULL */
+void help_nearest(Diagnostic *d, const char *nearest);                        /* nearest: or NULL */
 const char *names_text(Arena *arena, const char *const *names, size_t count); /* "x, y" */
 
-/* ---- expression.c -------------------------------------------------------------------------- */
+/* expression.c. */
 
 Value lower_expression(const Context *context, const Expression *expression);
 Value lower_name(const Context *context, const Name *name);
@@ -81,7 +81,7 @@ Value lower_name(const Context *context, const Name *name);
 /* The name in scope or declared that is nearest, or NULL. */
 const char *nearest_value(const Context *context, const char *name);
 
-/* ---- convert.c: from one kind of value to another ------------------------------------------ */
+/* convert.c: from one kind of value to another. */
 
 /* A node of the element type for a number, size, option or tensor; NODE_NONE after reporting. */
 NodeId to_node(const Context *context, const Value *value, Element element, Range range);
@@ -98,7 +98,7 @@ Setting to_setting(const Context *context, const Value *value, Range range, doub
 NodeId input_node(const Context *context, const char *name, InputKind kind, int index, Type type,
                   Type record_type, Range range);
 
-/* ---- signature.c: declared types ----------------------------------------------------------- */
+/* signature.c: declared types. */
 
 /* Binds the dimensions of a declared type from a value, and gives the value as that type: numbers
  * become tensors, fields get their type, facts are checked. *lifted: the value had no batch and
@@ -119,11 +119,11 @@ bool bind_expected(const Context *context, const TypeTree *declared, const Type 
 /* The names of dimensions that a signature binds, made symbols: for checking it by itself. */
 void bind_symbols(const Context *context, const TypeTree *declared);
 
-/* ---- operation.c: primitive ops and compile-time functions --------------------------------- */
+/* operation.c: primitive ops and compile-time functions. */
 
-Value lower_binary(const Context *context, Operator operator, const Value *a, const Value *b,
+Value lower_binary(const Context *context, Operator operator, const Value * a, const Value *b,
                    Range range);
-Value lower_unary(const Context *context, Operator operator, const Value *a, Range range);
+Value lower_unary(const Context *context, Operator operator, const Value * a, Range range);
 
 bool is_operation_name(const char *name);
 
@@ -131,7 +131,7 @@ bool is_operation_name(const char *name);
 bool lower_operation(const Context *context, const Expression *call, const Value *piped,
                      Value *result);
 
-/* ---- call.c -------------------------------------------------------------------------------- */
+/* call.c. */
 
 /* piped: the value on the left of `|>`, or NULL. */
 Value lower_call(const Context *context, const Expression *call, const Value *piped);
@@ -140,19 +140,19 @@ Value lower_call(const Context *context, const Expression *call, const Value *pi
 Value call_with(const Context *context, const Expression *call, const Value *first, size_t count,
                 const char *path);
 
-/* ---- body.c: statements -------------------------------------------------------------------- */
+/* body.c: statements. */
 
 /* Runs the statements; the value of `return`, or value_error when there is none. */
 Value lower_body(const Context *context, const StatementList *body);
 void lower_let(const Context *context, const Statement *statement);
 
-/* ---- stage.c: streams ---------------------------------------------------------------------- */
+/* stage.c: streams. */
 
 bool is_stage_name(const char *name);
 bool lower_stage(const Context *context, const Expression *call, const Value *piped, Value *result);
 Value batch_field(const Context *context, const Value *batch, const Name *name);
 
-/* ---- train.c, export.c --------------------------------------------------------------------- */
+/* train.c, export.c. */
 
 void lower_train(const Context *context, const Declaration *declaration);
 void lower_export(const Context *context, const Declaration *declaration);

@@ -7,21 +7,28 @@
 #include <string.h>
 
 static const Op operator_ops[] = {
-    [OPERATOR_add] = OP_add,           [OPERATOR_subtract] = OP_subtract,
-    [OPERATOR_multiply] = OP_multiply, [OPERATOR_divide] = OP_divide,
-    [OPERATOR_power] = OP_power,       [OPERATOR_equal] = OP_equal,
-    [OPERATOR_not_equal] = OP_not_equal, [OPERATOR_less] = OP_less,
-    [OPERATOR_less_equal] = OP_less_equal, [OPERATOR_greater] = OP_less,
-    [OPERATOR_greater_equal] = OP_less_equal, [OPERATOR_and] = OP_and,
-    [OPERATOR_or] = OP_or,             [OPERATOR_not] = OP_not,
+    [OPERATOR_add] = OP_add,
+    [OPERATOR_subtract] = OP_subtract,
+    [OPERATOR_multiply] = OP_multiply,
+    [OPERATOR_divide] = OP_divide,
+    [OPERATOR_power] = OP_power,
+    [OPERATOR_equal] = OP_equal,
+    [OPERATOR_not_equal] = OP_not_equal,
+    [OPERATOR_less] = OP_less,
+    [OPERATOR_less_equal] = OP_less_equal,
+    [OPERATOR_greater] = OP_less,
+    [OPERATOR_greater_equal] = OP_less_equal,
+    [OPERATOR_and] = OP_and,
+    [OPERATOR_or] = OP_or,
+    [OPERATOR_not] = OP_not,
     [OPERATOR_negate] = OP_negate,
 };
 
 static bool is_swapped(Operator operator) {
-    return operator == OPERATOR_greater || operator == OPERATOR_greater_equal;
+    return operator== OPERATOR_greater || operator== OPERATOR_greater_equal;
 }
 
-/* ---- at compile time ------------------------------------------------------------------------ */
+/* at compile time. */
 
 static bool is_known(const Value *value, double *number) {
     int64_t constant;
@@ -65,7 +72,7 @@ static Dim fold_sizes(const Context *context, Operator operator, Dim a, Dim b) {
     }
 }
 
-static bool fold_binary(const Context *context, Operator operator, const Value *a, const Value *b,
+static bool fold_binary(const Context *context, Operator operator, const Value * a, const Value *b,
                         Range range, Value *result) {
     double x, y;
     if (is_known(a, &x) && is_known(b, &y)) {
@@ -75,8 +82,9 @@ static bool fold_binary(const Context *context, Operator operator, const Value *
     }
     Dim p = as_size(context, a), q = as_size(context, b);
     if (!p || !q) return false;
-    if (p == q && (operator == OPERATOR_equal || operator == OPERATOR_not_equal)) {
-        *result = (Value){.kind = VALUE_truth, .range = range, .number = operator == OPERATOR_equal};
+    if (p == q && (operator== OPERATOR_equal || operator== OPERATOR_not_equal)) {
+        *result =
+            (Value){.kind = VALUE_truth, .range = range, .number = operator== OPERATOR_equal };
         return true;
     }
     Dim size = fold_sizes(context, operator, p, q);
@@ -86,7 +94,7 @@ static bool fold_binary(const Context *context, Operator operator, const Value *
     return true;
 }
 
-/* ---- in a graph ------------------------------------------------------------------------------ */
+/* in a graph. */
 
 /* What an op says about its operands: a cast often helps. */
 static Diagnostic *report_problem(const Context *context, const Node *node, const Problem *problem,
@@ -108,7 +116,8 @@ static Value add_node(const Context *context, Node node, Range range) {
     return value_error;
 }
 
-static void note_operands(const Context *context, Diagnostic *d, const Value *const *values, int count) {
+static void note_operands(const Context *context, Diagnostic *d, const Value *const *values,
+                          int count) {
     for (int i = 0; i < count; i++)
         if (values[i]->kind == VALUE_tensor && values[i]->range.source)
             diagnostic_note(d, values[i]->range, "this is %s",
@@ -132,10 +141,11 @@ static Value apply(const Context *context, Op op, const Value *const *values, in
         if (values[i]->kind == VALUE_error) return value_error;
         Element wanted = i < conditions ? TYPE_bool : element;
         if (values[i]->kind == VALUE_tensor) wanted = value_type(values[i])->element;
-        node.inputs[i] = to_node(context, values[i], wanted,
-                                 values[i]->range.source ? values[i]->range : range);
+        node.inputs[i] =
+            to_node(context, values[i], wanted, values[i]->range.source ? values[i]->range : range);
         if (node.inputs[i] == NODE_NONE) return value_error;
-        if (values[i]->kind == VALUE_tensor && values[i]->graph != context->graph) return value_error;
+        if (values[i]->kind == VALUE_tensor && values[i]->graph != context->graph)
+            return value_error;
     }
     Problem problem;
     node.range = users_place(context, range);
@@ -167,9 +177,9 @@ static bool report_product(const Context *context, const Value *a, const Value *
     Dim row = left->dims[left->rank - 1], column = right->dims[right->rank - 2];
     if (row == column) return false;
     Arena *arena = context->lowering->arena;
-    Diagnostic *d = report(context, E0207, range,
-                           "a row on the left has %s values, a column on the right %s",
-                           dim_text(arena, row), dim_text(arena, column));
+    Diagnostic *d =
+        report(context, E0207, range, "a row on the left has %s values, a column on the right %s",
+               dim_text(arena, row), dim_text(arena, column));
     note_operands(context, d, (const Value *const[]){a, b}, 2);
     return true;
 }
@@ -179,7 +189,7 @@ static bool is_numeric(const Value *value) {
            value->kind == VALUE_option || value->kind == VALUE_tensor;
 }
 
-Value lower_binary(const Context *context, Operator operator, const Value *a, const Value *b,
+Value lower_binary(const Context *context, Operator operator, const Value * a, const Value *b,
                    Range range) {
     Value result;
     if (a->kind == VALUE_error || b->kind == VALUE_error) return value_error;
@@ -200,19 +210,19 @@ Value lower_binary(const Context *context, Operator operator, const Value *a, co
     return apply(context, operator_ops[operator], values, 2, 0, range);
 }
 
-Value lower_unary(const Context *context, Operator operator, const Value *a, Range range) {
+Value lower_unary(const Context *context, Operator operator, const Value * a, Range range) {
     double number;
     if (a->kind == VALUE_error) return value_error;
     if (is_known(a, &number)) return fold(operator_ops[operator], number, 0, range);
     if (!is_numeric(a) && a->kind != VALUE_field) {
-        report(context, E0203, range, "`%s` takes a number or tensor, not %s", operator_text(operator),
-               value_text(context->lowering->arena, a));
+        report(context, E0203, range, "`%s` takes a number or tensor, not %s",
+               operator_text(operator), value_text(context->lowering->arena, a));
         return value_error;
     }
     return apply(context, operator_ops[operator], &a, 1, 0, range);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
+/* calls. */
 
 /* What a call was given: positions, then names. */
 typedef struct Given {
@@ -242,10 +252,11 @@ static bool expect_count(Given *given, size_t least, size_t most) {
     if (given->broken) return false;
     size_t count = given->positions.count;
     if (count >= least && count <= most) return true;
-    Diagnostic *d = report(given->context, E0204, given->call->range,
-                           "`%s` takes %zu argument%s, receives %zu", given->call->name.text, most,
-                           most == 1 ? "" : "s", count);
-    if (count == 2 && (!strcmp(given->call->name.text, "max") || !strcmp(given->call->name.text, "min")))
+    Diagnostic *d =
+        report(given->context, E0204, given->call->range, "`%s` takes %zu argument%s, receives %zu",
+               given->call->name.text, most, most == 1 ? "" : "s", count);
+    if (count == 2 &&
+        (!strcmp(given->call->name.text, "max") || !strcmp(given->call->name.text, "min")))
         diagnostic_help(d, "the larger of two values is maximum(a, b), the smaller minimum(a, b)");
     return false;
 }
@@ -262,9 +273,9 @@ static bool only_names(Given *given, const char *const *names, size_t count) {
         bool known = !argument->name.text;
         for (size_t i = 0; i < count && !known; i++) known = !strcmp(argument->name.text, names[i]);
         if (known) continue;
-        Diagnostic *d = report(given->context, E0204, argument->name.range,
-                               "`%s` has no argument `%s`", given->call->name.text,
-                               argument->name.text);
+        Diagnostic *d =
+            report(given->context, E0204, argument->name.range, "`%s` has no argument `%s`",
+                   given->call->name.text, argument->name.text);
         help_nearest(d, nearest_name(argument->name.text, names, count));
         given->broken = true;
     }
@@ -278,10 +289,10 @@ static bool tensor_argument(Given *given, size_t index) {
         report_foreign(given->context, value->range);
         return false;
     }
-    Diagnostic *d = report(given->context, E0203,
-                           value->range.source ? value->range : given->call->range,
-                           "`%s` takes a tensor, not %s", given->call->name.text,
-                           value_text(given->context->lowering->arena, value));
+    Diagnostic *d =
+        report(given->context, E0203, value->range.source ? value->range : given->call->range,
+               "`%s` takes a tensor, not %s", given->call->name.text,
+               value_text(given->context->lowering->arena, value));
     if (value->kind == VALUE_field)
         diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`",
                         value->stream->pipeline->fields.items[value->index].name);
@@ -292,8 +303,10 @@ static bool add_axis(Given *given, const Value *value, int rank, uint32_t *axes,
     double axis;
     if (!to_number(given->context, value, range, &axis)) return false;
     if (axis != floor(axis) || axis < -rank || axis >= rank) {
-        Diagnostic *d = report(given->context, E0211, range, "there is no axis %.15g: the tensor has %d "
-                               "dimension%s", axis, rank, rank == 1 ? "" : "s");
+        Diagnostic *d = report(given->context, E0211, range,
+                               "there is no axis %.15g: the tensor has %d "
+                               "dimension%s",
+                               axis, rank, rank == 1 ? "" : "s");
         if (rank) diagnostic_help(d, "axes count from 0, or from the last, which is -1");
         return false;
     }
@@ -343,7 +356,8 @@ static Value lower_reduction(Given *given, Op op, Range range) {
         result.high = dim_constant(context->lowering->dimensions, 1);
         for (int i = 0; i < type.rank; i++)
             if (axes >> i & 1)
-                result.high = dim_multiply(context->lowering->dimensions, result.high, type.dims[i]);
+                result.high =
+                    dim_multiply(context->lowering->dimensions, result.high, type.dims[i]);
     }
     return result;
 }
@@ -363,8 +377,8 @@ static Value lower_cast(Given *given, Range range) {
         return node == NODE_NONE ? value_error : value_tensor(context->graph, node, range);
     }
     if (!tensor_argument(given, 0)) return value_error;
-    result = add_node(context, (Node){.op = OP_cast, .inputs = {a->node}, .type.element = to->element},
-                      range);
+    result = add_node(
+        context, (Node){.op = OP_cast, .inputs = {a->node}, .type.element = to->element}, range);
     result.low = a->low;
     result.high = a->high;
     return result;
@@ -402,9 +416,9 @@ static Value lower_shaped(Given *given, Op op, Range range) {
     const Context *context = given->context;
     if (!expect_count(given, 2, 2) || !only_names(given, NULL, 0)) return value_error;
     const Value *a = &given->positions.items[0], *shape = &given->positions.items[1];
-    Element element = a->kind == VALUE_tensor       ? value_type(a)->element
-                      : context->expected ? context->expected->element
-                                          : TYPE_f32;
+    Element element = a->kind == VALUE_tensor ? value_type(a)->element
+                      : context->expected     ? context->expected->element
+                                              : TYPE_f32;
     Node node = {.op = op, .inputs = {to_node(context, a, element, range)}};
     if (node.inputs[0] == NODE_NONE || !to_shape(context, shape, shape->range, &node.type))
         return value_error;
@@ -461,7 +475,8 @@ static Value lower_tensors(Given *given, Op op, Range range) {
     const Value *first = given->positions.items;
     if (op == OP_matmul && report_product(context, &first[0], &first[1], range)) return value_error;
     Node node = {.op = op};
-    for (size_t i = 0; i < given->positions.count; i++) node.inputs[i] = given->positions.items[i].node;
+    for (size_t i = 0; i < given->positions.count; i++)
+        node.inputs[i] = given->positions.items[i].node;
     return add_node(context, node, range);
 }
 
@@ -538,6 +553,8 @@ bool lower_operation(const Context *context, const Expression *call, const Value
     inner.expected = NULL;
     Given given = gather(&inner, call, piped);
     given.context = context;
-    *result = given.broken ? value_error : size ? lower_size(&given, call->range) : lower_op(&given, op);
+    *result = given.broken ? value_error
+              : size       ? lower_size(&given, call->range)
+                           : lower_op(&given, op);
     return true;
 }

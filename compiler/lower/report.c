@@ -55,7 +55,6 @@ Diagnostic *report(const Context *context, ErrorCode code, Range range, const ch
     Diagnostic *d = diagnostic_add(context->lowering->diagnostics, code, place, "%s", text);
     if (place.source != range.source || place.begin != range.begin)
         diagnostic_note(d, range, "the library does it here");
-    else
-        note_call(context, d, range);
+    else note_call(context, d, range);
     return d;
 }

@@ -58,7 +58,8 @@ static void help_flatten(const Match *match, Diagnostic *d, const Value *value) 
     int64_t size;
     if (type->rank - batched < 2 || !count || !dim_is_constant(count, &size)) return;
     if (features->kind != EXPRESSION_name && features->number != (double)size) return;
-    diagnostic_help(d, "`|> flatten()` makes one row of %lld values of each record", (long long)size);
+    diagnostic_help(d, "`|> flatten()` makes one row of %lld values of each record",
+                    (long long)size);
 }
 
 /* "`x` expects f32[B, 784], receives f32[10]" */
@@ -96,7 +97,8 @@ static Dim dimension_size(const Context *context, const Expression *dimension) {
 /* Checked by itself, 2*(E/2) is not seen to be E: a call will tell. */
 static bool is_undecided(const Context *context, Dim a, Dim b) {
     Arena *arena = context->lowering->arena;
-    return context->checking && (strchr(dim_text(arena, a), '/') || strchr(dim_text(arena, b), '/'));
+    return context->checking &&
+           (strchr(dim_text(arena, a), '/') || strchr(dim_text(arena, b), '/'));
 }
 
 static bool match_dimension(const Match *match, const Expression *dimension, Dim actual,
@@ -105,15 +107,15 @@ static bool match_dimension(const Match *match, const Expression *dimension, Dim
     if (!expected) return false;
     if (expected == actual || is_undecided(match->context, expected, actual)) return true;
     Arena *arena = match->context->lowering->arena;
-    Diagnostic *d = report(match->context, E0207, match->range,
-                           "%s expects %s with %s = %s, receives %s", match->what,
-                           declared_text(match->context, match->declared),
-                           dimension->kind == EXPRESSION_name ? dimension->name.text : "a size",
-                           dim_text(arena, expected), value_text(arena, value));
+    Diagnostic *d =
+        report(match->context, E0207, match->range, "%s expects %s with %s = %s, receives %s",
+               match->what, declared_text(match->context, match->declared),
+               dimension->kind == EXPRESSION_name ? dimension->name.text : "a size",
+               dim_text(arena, expected), value_text(arena, value));
     if (!strcmp(dim_text(arena, expected), range_text(match->context, dimension->range)))
-        d->text = arena_format(arena, "%s expects %s, receives %s", match->what,
-                               declared_text(match->context, match->declared),
-                               value_text(arena, value));
+        d->text =
+            arena_format(arena, "%s expects %s, receives %s", match->what,
+                         declared_text(match->context, match->declared), value_text(arena, value));
     diagnostic_note(d, match->declared->range, "declared here");
     note_bindings(match, d, dimension);
     help_flatten(match, d, value);
@@ -186,10 +188,10 @@ static bool wants_lift(const Match *match, const Type *type) {
 /* What other languages call the types. */
 static const char *nearest_type(const char *name) {
     static const char *const known[][2] = {
-        {"float", "f32"},  {"float32", "f32"}, {"double", "f64"}, {"float64", "f64"},
-        {"byte", "u8"},    {"uint8", "u8"},    {"int8", "i8"},    {"int32", "i32"},
-        {"int64", "i64"},  {"long", "i64"},    {"boolean", "bool"}, {"str", "string"}};
-    static const char *const names[] = {"bool", "u8",  "i8",     "i32",  "i64", "f32",
+        {"float", "f32"}, {"float32", "f32"}, {"double", "f64"},   {"float64", "f64"},
+        {"byte", "u8"},   {"uint8", "u8"},    {"int8", "i8"},      {"int32", "i32"},
+        {"int64", "i64"}, {"long", "i64"},    {"boolean", "bool"}, {"str", "string"}};
+    static const char *const names[] = {"bool", "u8",  "i8",     "i32",  "i64",   "f32",
                                         "f64",  "int", "number", "path", "string"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i][0], name)) return known[i][1];
@@ -205,8 +207,10 @@ static bool is_compile_time(const char *name) {
 
 static void report_type(const Context *context, const Name *name) {
     if (is_compile_time(name->text)) {
-        report(context, E0205, name->range, "`%s` exists only while the program is compiled; "
-               "a tensor has to stand here", name->text);
+        report(context, E0205, name->range,
+               "`%s` exists only while the program is compiled; "
+               "a tensor has to stand here",
+               name->text);
         return;
     }
     Diagnostic *d = report(context, E0205, name->range, "`%s` is no type", name->text);
@@ -249,10 +253,10 @@ static const char *source_field(const Graph *graph, NodeId id) {
 static bool within(const Value *value, Dim low, Dim high) {
     int64_t a, b;
     if (!value->low) return false;
-    bool low_fits = value->low == low || (dim_is_constant(value->low, &a) &&
-                                          dim_is_constant(low, &b) && a >= b);
-    return low_fits && (value->high == high || (dim_is_constant(value->high, &a) &&
-                                                dim_is_constant(high, &b) && a <= b));
+    bool low_fits = value->low == low ||
+                    (dim_is_constant(value->low, &a) && dim_is_constant(low, &b) && a >= b);
+    return low_fits && (value->high == high ||
+                        (dim_is_constant(value->high, &a) && dim_is_constant(high, &b) && a <= b));
 }
 
 static void help_fact(const Match *match, Diagnostic *d, const Value *value, Dim low, Dim high) {
@@ -272,10 +276,10 @@ static Value check_fact(const Match *match, const Value *value, Dim low, Dim hig
     if (context->checking) return *value;
     bool entering = context->entering && source_field(value->graph, value->node);
     if (!entering || !dim_is_constant(low, &from) || !dim_is_constant(high, &to)) {
-        const char *known = value->low ? arena_format(arena, "these lie in %s..%s",
-                                                      dim_text(arena, value->low),
-                                                      dim_text(arena, value->high))
-                                       : "nothing is known of these";
+        const char *known =
+            value->low ? arena_format(arena, "these lie in %s..%s", dim_text(arena, value->low),
+                                      dim_text(arena, value->high))
+                       : "nothing is known of these";
         Diagnostic *d = report(context, E0211, match->range, "%s expects values in %s..%s, %s",
                                match->what, dim_text(arena, low), dim_text(arena, high), known);
         diagnostic_note(d, match->declared->range, "declared here");
@@ -283,8 +287,12 @@ static Value check_fact(const Match *match, const Value *value, Dim low, Dim hig
         return value_error;
     }
     Problem problem;
-    Node node = {.op = OP_check, .inputs = {value->node}, .low = from, .high = to,
-                 .name = source_field(value->graph, value->node), .range = match->declared->range};
+    Node node = {.op = OP_check,
+                 .inputs = {value->node},
+                 .low = from,
+                 .high = to,
+                 .name = source_field(value->graph, value->node),
+                 .range = match->declared->range};
     NodeId id = graph_add(value->graph, node, &problem);
     if (id == NODE_NONE) {
         report(context, problem.code, match->range, "%s", problem.text);
@@ -345,8 +353,8 @@ static Value match_field(const Match *match, const Value *field) {
     Context inner = *context;
     inner.graph = field->stream->pipeline->record.graph;
     inner.function = &field->stream->pipeline->record;
-    NodeId node = input_node(&inner, declared->name, INPUT_field, field->index, type, type,
-                             field->range);
+    NodeId node =
+        input_node(&inner, declared->name, INPUT_field, field->index, type, type, field->range);
     declared->type = type;
     for (size_t i = 0; i < field->stream->record.count; i++) {
         Value *same = &field->stream->record.values[i];
@@ -357,7 +365,8 @@ static Value match_field(const Match *match, const Value *field) {
 }
 
 /* A field that is there, is not declared and looks alike. */
-static void help_field(Diagnostic *d, const Items *items, const TypeTree *declared, const char *name) {
+static void help_field(Diagnostic *d, const Items *items, const TypeTree *declared,
+                       const char *name) {
     for (size_t i = 0; items->names && i < items->count; i++) {
         bool wanted = !items->names[i];
         for (size_t j = 0; j < declared->fields.count && !wanted; j++) {
@@ -384,9 +393,9 @@ static bool has_extra_field(const Match *match, const Items *items) {
     for (size_t i = 0; i < items->count; i++) {
         const char *name = items->names ? items->names[i] : NULL;
         if (is_declared_field(declared, name) && i + 1 < items->count) continue;
-        Diagnostic *d = report(match->context, E0212, match->range,
-                               "%s has a field `%s` that is not declared", match->what,
-                               name ? name : "?");
+        Diagnostic *d =
+            report(match->context, E0212, match->range, "%s has a field `%s` that is not declared",
+                   match->what, name ? name : "?");
         diagnostic_note(d, declared->range, "declared here");
         return true;
     }
@@ -400,9 +409,9 @@ static Items match_items(const Match *match, Items *items) {
     for (size_t i = 0; i < result.count; i++) {
         const FieldType *field = &declared->fields.items[i];
         bool named = field->name.text && items->names && items->count && items->names[0];
-        const Value *found = named                ? items_find(items, field->name.text)
+        const Value *found = named              ? items_find(items, field->name.text)
                              : i < items->count ? &items->values[i]
-                                                  : NULL;
+                                                : NULL;
         const char *name = field->name.text ? field->name.text : "?";
         if (!found) {
             Diagnostic *d = report(match->context, E0212, match->range, "%s has no field `%s`",
@@ -454,8 +463,9 @@ static Value match_number(const Match *match, Value value) {
         return value;
     }
     NodeId node = to_node(context, &value, element, match->range);
-    return node == NODE_NONE ? value_error
-                             : match_tensor(match, value_tensor(context->graph, node, match->range));
+    return node == NODE_NONE
+               ? value_error
+               : match_tensor(match, value_tensor(context->graph, node, match->range));
 }
 
 /* The number a value is at compile time. */
@@ -474,8 +484,10 @@ static void match_int(const Match *match, Value *value) {
     if (!match_known(match, value, &number)) {
         *value = value_error;
     } else if (number != floor(number)) {
-        Diagnostic *d = report(match->context, E0203, match->range, "%s expects a whole number, this is "
-                               "%.15g", match->what, number);
+        Diagnostic *d = report(match->context, E0203, match->range,
+                               "%s expects a whole number, this is "
+                               "%.15g",
+                               match->what, number);
         diagnostic_note(d, match->declared->range, "declared here");
         *value = value_error;
     }
@@ -562,7 +574,8 @@ static bool push_dimension(const Context *context, const TypeTree *declared, Typ
 bool resolve_type(const Context *context, const TypeTree *declared, Type *type) {
     *type = (Type){0};
     if (!declared->element.text) {
-        report(context, E0214, declared->range, "a record has no place here; one tensor is asked for");
+        report(context, E0214, declared->range,
+               "a record has no place here; one tensor is asked for");
         return false;
     }
     if (!resolve_element(context, &declared->element, &type->element)) return false;
@@ -617,15 +630,16 @@ static void bind_symbols_in(const Context *context, const Expression *expression
     if (expression->right) bind_symbols_in(context, expression->right);
     if (expression->kind == EXPRESSION_ellipsis && !scope_find(context->scope, "...")) {
         Items items = items_new(lowering->arena, 1);
-        items.values[0] = value_size(
-            dim_symbol(lowering->dimensions, "...", SIZE_UNKNOWN, false), expression->range);
+        items.values[0] = value_size(dim_symbol(lowering->dimensions, "...", SIZE_UNKNOWN, false),
+                                     expression->range);
         scope_put(lowering->arena, context->scope, "...",
                   (Value){.kind = VALUE_items, .range = expression->range, .items = items});
     }
     if (!is_free(context, expression)) return;
     bool batch = context->graph->batch && !strcmp(expression->name.text, "B");
-    Dim symbol = batch ? context->graph->batch
-                       : dim_symbol(lowering->dimensions, expression->name.text, SIZE_UNKNOWN, false);
+    Dim symbol = batch
+                     ? context->graph->batch
+                     : dim_symbol(lowering->dimensions, expression->name.text, SIZE_UNKNOWN, false);
     scope_put(lowering->arena, context->scope, expression->name.text,
               value_size(symbol, expression->range));
 }

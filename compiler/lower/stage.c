@@ -47,7 +47,8 @@ static Value open_source(const Context *context, const Expression *call, const c
     pipeline->record.name = arena_format(arena, "%s.record", pipeline->name);
     pipeline->record.graph = graph_new(arena, lowering->dimensions, pipeline->record.name);
     if (piped || !call->arguments.count) {
-        Diagnostic *d = report(context, E0204, call->range, "`%s` starts a pipeline from named files", source);
+        Diagnostic *d =
+            report(context, E0204, call->range, "`%s` starts a pipeline from named files", source);
         diagnostic_help(d, "`%s(image: images, label: labels)`", source);
         return value_error;
     }
@@ -63,13 +64,15 @@ static Value open_source(const Context *context, const Expression *call, const c
         }
         for (size_t j = 0; j < i; j++)
             if (!strcmp(call->arguments.items[j].name.text, argument->name.text)) {
-                report(context, E0202, argument->name.range, "field `%s` is given twice", argument->name.text);
+                report(context, E0202, argument->name.range, "field `%s` is given twice",
+                       argument->name.text);
                 return value_error;
             }
-        vector_push(arena, &pipeline->fields, (Field){.name = argument->name.text, .path = path.string});
+        vector_push(arena, &pipeline->fields,
+                    (Field){.name = argument->name.text, .path = path.string});
         stream->record.names[i] = argument->name.text;
-        stream->record.values[i] = (Value){.kind = VALUE_field, .range = argument->name.range,
-                                           .index = (int)i, .stream = stream};
+        stream->record.values[i] = (Value){
+            .kind = VALUE_field, .range = argument->name.range, .index = (int)i, .stream = stream};
     }
     return (Value){.kind = VALUE_stream, .range = call->range, .stream = stream};
 }
@@ -80,8 +83,8 @@ static const Expression *only_argument(const Context *context, const Expression 
         const Name *given = &call->arguments.items[0].name;
         if (!given->text || !strcmp(given->text, name)) return call->arguments.items[0].value;
     }
-    Diagnostic *d = report(context, E0204, call->range, "`%s` takes one argument, `%s`",
-                           call->name.text, name);
+    Diagnostic *d =
+        report(context, E0204, call->range, "`%s` takes one argument, `%s`", call->name.text, name);
     diagnostic_help(d, "`%s(%s = %d)`", call->name.text, name, strcmp(name, "size") ? 1 : 64);
     return NULL;
 }
@@ -127,7 +130,9 @@ static Value map(const Context *context, const Expression *call, const Value *st
         const Argument *argument = &call->arguments.items[i];
         const Expression *value = argument->value;
         bool named = value->kind == EXPRESSION_name || value->kind == EXPRESSION_field;
-        mapped.names[i] = argument->name.text ? argument->name.text : named ? value->name.text : NULL;
+        mapped.names[i] = argument->name.text ? argument->name.text
+                          : named             ? value->name.text
+                                              : NULL;
         mapped.values[i] = lower_expression(&inner, value);
         broken |= mapped.values[i].kind == VALUE_error;
         for (size_t j = 0; j < i && mapped.names[i]; j++)
@@ -159,7 +164,8 @@ static bool finish_record(const Context *context, Stream *stream) {
         Type type = graph_node(inner.graph, node)->type;
         graph_output(inner.graph, OUTPUT_result, stream->record.names[i], node, NODE_NONE);
         vector_push(arena, &pipeline->record.results, type);
-        vector_push(arena, &pipeline->outputs, (Field){.name = stream->record.names[i], .type = type});
+        vector_push(arena, &pipeline->outputs,
+                    (Field){.name = stream->record.names[i], .type = type});
     }
     for (size_t i = 0; i < pipeline->fields.count; i++) {
         const Field *field = &pipeline->fields.items[i];
@@ -167,8 +173,10 @@ static bool finish_record(const Context *context, Stream *stream) {
         vector_each(Input, input, pipeline->record.inputs)
             used |= input->kind == INPUT_field && input->index == (int)i;
         if (used) continue;
-        Diagnostic *d = report(context, E0205, pipeline->range, "nothing uses the field `%s`, so its "
-                               "type is not known", field->name);
+        Diagnostic *d = report(context, E0205, pipeline->range,
+                               "nothing uses the field `%s`, so its "
+                               "type is not known",
+                               field->name);
         diagnostic_help(d, "leave it out, or use it in a `map`");
         return false;
     }
@@ -193,10 +201,12 @@ static const struct {
 } stages[] = {{"shuffle", shuffle}, {"map", map}, {"batch", batch}};
 
 /* A stream flows on once: what it was before a stage is gone. */
-static Value run_stage(const Context *context, const Expression *call, const Value *piped, Stage run) {
+static Value run_stage(const Context *context, const Expression *call, const Value *piped,
+                       Stage run) {
     Stream *stream = piped->stream;
     if (piped->index != stream->stages) {
-        Diagnostic *d = report(context, E0214, call->range, "this stream has gone on elsewhere already");
+        Diagnostic *d =
+            report(context, E0214, call->range, "this stream has gone on elsewhere already");
         diagnostic_note(d, stream->reader, "it went on here");
         diagnostic_help(d, "a stream has one reader; open its files a second time for another");
         return value_error;
@@ -213,7 +223,8 @@ bool is_stage_name(const char *name) {
     return find_source(name) != NULL;
 }
 
-bool lower_stage(const Context *context, const Expression *call, const Value *piped, Value *result) {
+bool lower_stage(const Context *context, const Expression *call, const Value *piped,
+                 Value *result) {
     const char *source = find_source(call->name.text);
     if (source) {
         *result = open_source(context, call, source, piped);
@@ -227,8 +238,8 @@ bool lower_stage(const Context *context, const Expression *call, const Value *pi
         } else if (piped && piped->kind == VALUE_batch) {
             report(context, E0214, call->range, "nothing can follow `batch` yet");
         } else {
-            Diagnostic *d = report(context, E0203, call->range, "`%s` takes a stream of records, not %s",
-                                   call->name.text,
+            Diagnostic *d = report(context, E0203, call->range,
+                                   "`%s` takes a stream of records, not %s", call->name.text,
                                    piped ? value_text(context->lowering->arena, piped) : "nothing");
             diagnostic_help(d, "`idx(…) |> %s(…)`", call->name.text);
         }
@@ -247,23 +258,27 @@ Value batch_field(const Context *context, const Value *batch, const Name *name) 
         if (strcmp(field->name, name->text)) continue;
         Type type = field->type;
         if (type.rank == RANK_LIMIT) {
-            report(context, E0208, name->range, "`%s` has too many dimensions for a batch", name->text);
+            report(context, E0208, name->range, "`%s` has too many dimensions for a batch",
+                   name->text);
             return value_error;
         }
         memmove(type.dims + 1, type.dims, sizeof(Dim) * (size_t)type.rank++);
         type.dims[0] = context->graph->batch;
         const char *label = arena_format(arena, "%s.%s", pipeline->name, name->text);
-        NodeId node = input_node(context, label, INPUT_field, (int)i, type, field->type, name->range);
+        NodeId node =
+            input_node(context, label, INPUT_field, (int)i, type, field->type, name->range);
         Value value = value_tensor(context->graph, node, name->range);
         value.low = batch->stream->record.values[i].low;
         value.high = batch->stream->record.values[i].high;
         return value;
     }
-    Diagnostic *d = report(context, E0212, name->range, "the records have no field `%s`", name->text);
+    Diagnostic *d =
+        report(context, E0212, name->range, "the records have no field `%s`", name->text);
     const char *nearest = nearest_name(name->text, names, pipeline->outputs.count);
     help_nearest(d, nearest);
     if (!nearest)
-        diagnostic_help(d, "their fields are %s", names_text(arena, names, pipeline->outputs.count));
+        diagnostic_help(d, "their fields are %s",
+                        names_text(arena, names, pipeline->outputs.count));
     diagnostic_note(d, pipeline->range, "they come from here");
     return value_error;
 }

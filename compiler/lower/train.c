@@ -25,11 +25,15 @@ static void check_entry(const Context *context, const Declaration *declaration,
                         const Statement *statement) {
     const Name *name = &statement->names.items[0];
     if (!is_entry(name->text)) {
-        Diagnostic *d = report(context, E0301, name->range, "a train block has no entry `%s`", name->text);
+        Diagnostic *d =
+            report(context, E0301, name->range, "a train block has no entry `%s`", name->text);
         const char *nearest = nearest_name(name->text, entries, ENTRY_COUNT);
         help_nearest(d, nearest);
-        if (!nearest) diagnostic_help(d, "its entries are data, loss, metric, optimizer, epochs, seed; "
-                                "`let %s = …` introduces a name", name->text);
+        if (!nearest)
+            diagnostic_help(d,
+                            "its entries are data, loss, metric, optimizer, epochs, seed; "
+                            "`let %s = …` introduces a name",
+                            name->text);
     }
     const Statement *first = find_entry(declaration, name->text);
     if (first == statement) return;
@@ -54,7 +58,8 @@ static bool check_entries(const Context *context, const Declaration *declaration
         StatementKind kind = (*statement)->kind;
         if (kind == STATEMENT_assign) check_entry(context, declaration, *statement);
         else if (kind != STATEMENT_let && kind != STATEMENT_every)
-            report(context, E0214, (*statement)->range, "a train block holds entries, `let` and `every`");
+            report(context, E0214, (*statement)->range,
+                   "a train block holds entries, `let` and `every`");
     }
     static const char *const required[] = {"data", "loss", "optimizer"};
     const char *missing[sizeof required / sizeof *required];
@@ -125,7 +130,8 @@ static void lower_measures(const Context *context, const Declaration *declaratio
         const Statement *statement = *item;
         if (statement->kind == STATEMENT_let) lower_let(&inner, statement);
         if (statement->kind == STATEMENT_assign && !is_entry(statement->names.items[0].text))
-            scope_put(context->lowering->arena, inner.scope, statement->names.items[0].text, value_error);
+            scope_put(context->lowering->arena, inner.scope, statement->names.items[0].text,
+                      value_error);
         if (statement->kind != STATEMENT_assign || has_loss) continue;
         if (strcmp(statement->names.items[0].text, "loss")) continue;
         Value loss = lower_expression(&inner, statement->value);
@@ -148,7 +154,8 @@ static Function function_new(const Context *context, const char *train, const ch
 static const char *trained_weight(const Context *context, const Node *node) {
     if (node->op != OP_weight) return NULL;
     uintptr_t index = (uintptr_t)map_get(&context->lowering->stored, node->name);
-    return index && context->lowering->program->storage.items[index - 1].trained ? node->name : NULL;
+    return index && context->lowering->program->storage.items[index - 1].trained ? node->name
+                                                                                 : NULL;
 }
 
 static void update_weight(const Context *context, const Expression *optimizer, NodeId loss,
@@ -156,7 +163,8 @@ static void update_weight(const Context *context, const Expression *optimizer, N
     Graph *graph = context->graph;
     Problem problem;
     Range range = optimizer->range;
-    NodeId gradient = graph_add(graph, (Node){.op = OP_gradient, .inputs = {loss, weight}, .range = range}, &problem);
+    NodeId gradient = graph_add(
+        graph, (Node){.op = OP_gradient, .inputs = {loss, weight}, .range = range}, &problem);
     if (gradient == NODE_NONE) {
         report(context, problem.code, range, "%s", problem.text);
         return;
@@ -238,7 +246,8 @@ static ActionUnit action_unit(const Context *context, const Name *name) {
                                        UNIT_epoch, UNIT_second, UNIT_second};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name->text)) return units[i];
-    Diagnostic *d = report(context, E0301, name->range, "`every` counts steps, epochs or seconds, not `%s`", name->text);
+    Diagnostic *d = report(context, E0301, name->range,
+                           "`every` counts steps, epochs or seconds, not `%s`", name->text);
     help_nearest(d, nearest_name(name->text, names, sizeof names / sizeof *names));
     return UNIT_epoch;
 }
@@ -251,8 +260,12 @@ static void lower_evaluate(const Context *context, const Declaration *declaratio
     Pipeline *pipeline = data.stream->pipeline;
     Function *function = arena_new_item(arena, Function);
     size_t number = train->actions.count;
-    *function = function_new(context, train->name, number ? arena_format(arena, "evaluate%zu", number + 1) : "evaluate", pipeline);
-    Frame frame = {.declaration = declaration, .call = statement->range, .path = "",
+    *function = function_new(context, train->name,
+                             number ? arena_format(arena, "evaluate%zu", number + 1) : "evaluate",
+                             pipeline);
+    Frame frame = {.declaration = declaration,
+                   .call = statement->range,
+                   .path = "",
                    .callees = map_new(arena)};
     Context inner = *context;
     inner.frame = &frame;
@@ -323,7 +336,8 @@ static Setting lower_setting(const Context *context, const Declaration *declarat
 
 static void lower_step(const Context *context, const Declaration *declaration, Train *train,
                        Value data) {
-    Frame frame = {.declaration = declaration, .path = "", .callees = map_new(context->lowering->arena)};
+    Frame frame = {
+        .declaration = declaration, .path = "", .callees = map_new(context->lowering->arena)};
     Context inner = *context;
     train->data = data.stream->pipeline;
     train->step = function_new(context, train->name, "step", train->data);
@@ -351,6 +365,7 @@ void lower_train(const Context *context, const Declaration *declaration) {
     if (data.kind == VALUE_error) return;
     lower_step(&inner, declaration, &train, data);
     vector_each(Statement *, statement, declaration->body)
-        if ((*statement)->kind == STATEMENT_every) lower_every(&inner, declaration, &train, *statement);
+        if ((*statement)->kind == STATEMENT_every)
+            lower_every(&inner, declaration, &train, *statement);
     vector_push(lowering->arena, &lowering->program->trains, train);
 }

@@ -81,7 +81,8 @@ static const char *items_text(Arena *arena, const Items *items) {
         return arena_format(arena, "%zu value%s", items->count, items->count == 1 ? "" : "s");
     Text text = text_new(arena);
     for (size_t i = 0; i < items->count && i < SHOWN; i++)
-        text_format(&text, "%s%s", i ? ", " : "a record (", items->names[i] ? items->names[i] : "?");
+        text_format(&text, "%s%s", i ? ", " : "a record (",
+                    items->names[i] ? items->names[i] : "?");
     text_add(&text, items->count > SHOWN ? ", …)" : ")");
     return text_string(&text);
 }

@@ -18,10 +18,10 @@ typedef struct Items {
 } Items;
 
 typedef enum ValueKind {
-    VALUE_error,   /* its cause was reported; whatever uses it stays silent */
-    VALUE_number,  /* known now; takes the element type of what it meets */
-    VALUE_size,    /* a dimension, known now but for its symbols */
-    VALUE_truth,   /* number is 0 or 1 */
+    VALUE_error,  /* its cause was reported; whatever uses it stays silent */
+    VALUE_number, /* known now; takes the element type of what it meets */
+    VALUE_size,   /* a dimension, known now but for its symbols */
+    VALUE_truth,  /* number is 0 or 1 */
     VALUE_string,
     VALUE_element, /* an element type: the argument of cast */
     VALUE_option,  /* a number known when the program runs, or now by fixing it */
@@ -42,21 +42,21 @@ struct Value {
     Dim size;
     const char *string;
     Element element;
-    int index;       /* option: of the program, or STEP_INDEX; field: of the stream; stream: the
+    int index;    /* option: of the program, or STEP_INDEX; field: of the stream; stream: the
                         stages it has gone through */
-    Graph *graph;    /* tensor: where its node is */
+    Graph *graph; /* tensor: where its node is */
     NodeId node;
-    Dim low, high;   /* tensor: every value v has low <= v < high; or both NULL */
+    Dim low, high; /* tensor: every value v has low <= v < high; or both NULL */
     Items items;
-    Stream *stream;  /* field, stream, batch */
+    Stream *stream; /* field, stream, batch */
 };
 
 /* A pipeline being put together. */
 struct Stream {
     Pipeline *pipeline;
-    Items record;  /* the fields of each record, in pipeline->record.graph */
-    int stages;    /* that it has gone through: a value made before the last is used up */
-    Range reader;  /* the last of them */
+    Items record; /* the fields of each record, in pipeline->record.graph */
+    int stages;   /* that it has gone through: a value made before the last is used up */
+    Range reader; /* the last of them */
 };
 
 /* Names, innermost first. */
@@ -76,7 +76,7 @@ typedef struct Scope {
 
 Scope *scope_new(Arena *arena, Scope *parent);
 Binding *scope_find_here(const Scope *scope, const char *name); /* not in its parents */
-Binding *scope_find(const Scope *scope, const char *name); /* NULL: not there */
+Binding *scope_find(const Scope *scope, const char *name);      /* NULL: not there */
 void scope_put(Arena *arena, Scope *scope, const char *name, Value value);
 
 extern const Value value_error;

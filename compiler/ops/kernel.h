@@ -37,16 +37,20 @@ static inline double flow_double_of_bits(uint64_t bits) {
 /* ---- Maxima and minima --------------------------------------------------------------------
  * As the comparison is written: when either operand is NaN, the result is a. */
 
-#define FLOW_EXTREMES(type, suffix) \
-    static inline type flow_max_##suffix(type a, type b) { return a < b ? b : a; } \
-    static inline type flow_min_##suffix(type a, type b) { return b < a ? b : a; }
+#define FLOW_EXTREMES(type, suffix)                        \
+    static inline type flow_max_##suffix(type a, type b) { \
+        return a < b ? b : a;                              \
+    }                                                      \
+    static inline type flow_min_##suffix(type a, type b) { \
+        return b < a ? b : a;                              \
+    }
 FLOW_EXTREMES(float, f32)
 FLOW_EXTREMES(double, f64)
 FLOW_EXTREMES(int32_t, i32)
 FLOW_EXTREMES(int64_t, i64)
 #undef FLOW_EXTREMES
 
-/* ---- exp, log, tanh ----------------------------------------------------------------------- */
+/* exp, log, tanh. */
 
 /* e^r · 2^n, where x = n ln 2 + r. The sum with 1.5 · 2^23 rounds to a whole n, in its low bits.
  * Two factors make 2^n, so that denormal results come out right. At most 1.1 ulp. */
@@ -105,7 +109,7 @@ static inline float flow_tanh_f32(float x) {
     return __builtin_copysignf(size < 0.625f ? near : far, x);
 }
 
-/* ---- pow ---------------------------------------------------------------------------------- */
+/* pow. */
 
 /* log2 of a normal a > 0. 2^52 + exponent turns the exponent's bits into a number without a
  * conversion that AVX2 lacks. */
@@ -222,21 +226,41 @@ static inline float flow_random_normal(int64_t seed, int64_t stream, int64_t ind
     return radius * flow_cos_turn_f32(flow_unit_f32(block.words[1]));
 }
 
-/* ---- The names used in ops.def ------------------------------------------------------------ */
+/* The names used in ops.def. */
 
-static inline float flow_sqrt_f32(float a) { return __builtin_sqrtf(a); }
-static inline float flow_fabs_f32(float a) { return __builtin_fabsf(a); }
-static inline float flow_floor_f32(float a) { return __builtin_floorf(a); }
-static inline double flow_exp_f64(double a) { return __builtin_exp(a); }
-static inline double flow_log_f64(double a) { return __builtin_log(a); }
-static inline double flow_tanh_f64(double a) { return __builtin_tanh(a); }
-static inline double flow_sqrt_f64(double a) { return __builtin_sqrt(a); }
-static inline double flow_fabs_f64(double a) { return __builtin_fabs(a); }
-static inline double flow_floor_f64(double a) { return __builtin_floor(a); }
-static inline double flow_pow_f64(double a, double b) { return __builtin_pow(a, b); }
+static inline float flow_sqrt_f32(float a) {
+    return __builtin_sqrtf(a);
+}
+static inline float flow_fabs_f32(float a) {
+    return __builtin_fabsf(a);
+}
+static inline float flow_floor_f32(float a) {
+    return __builtin_floorf(a);
+}
+static inline double flow_exp_f64(double a) {
+    return __builtin_exp(a);
+}
+static inline double flow_log_f64(double a) {
+    return __builtin_log(a);
+}
+static inline double flow_tanh_f64(double a) {
+    return __builtin_tanh(a);
+}
+static inline double flow_sqrt_f64(double a) {
+    return __builtin_sqrt(a);
+}
+static inline double flow_fabs_f64(double a) {
+    return __builtin_fabs(a);
+}
+static inline double flow_floor_f64(double a) {
+    return __builtin_floor(a);
+}
+static inline double flow_pow_f64(double a, double b) {
+    return __builtin_pow(a, b);
+}
 
 #define FLOW_FLOATING(function, a) \
-    _Generic((a), float: flow_##function##_f32, default: flow_##function##_f64)
+    _Generic((a), float : flow_##function##_f32, default : flow_##function##_f64)
 #define exp(a) FLOW_FLOATING(exp, a)(a)
 #define log(a) FLOW_FLOATING(log, a)(a)
 #define tanh(a) FLOW_FLOATING(tanh, a)(a)
@@ -246,9 +270,12 @@ static inline double flow_pow_f64(double a, double b) { return __builtin_pow(a, 
 #define pow(a, b) FLOW_FLOATING(pow, (a) + (b))((a), (b))
 
 /* Small integers compare as int32_t, as C promotes them. */
-#define FLOW_NUMBER(function, a) \
-    _Generic((a), float: flow_##function##_f32, double: flow_##function##_f64, \
-             int32_t: flow_##function##_i32, default: flow_##function##_i64)
+#define FLOW_NUMBER(function, a)              \
+    _Generic((a), float                       \
+             : flow_##function##_f32, double  \
+             : flow_##function##_f64, int32_t \
+             : flow_##function##_i32, default \
+             : flow_##function##_i64)
 #define max(a, b) FLOW_NUMBER(max, (a) + (b))((a), (b))
 #define min(a, b) FLOW_NUMBER(min, (a) + (b))((a), (b))
 

@@ -87,10 +87,25 @@ static Problem infer_elementwise(Dimensions *table, Op op, const Operands *opera
     return no_problem;
 }
 
+/* The axes lie side by side, axes of size 1 aside. */
+static bool is_run(Dimensions *table, const Type *a, uint32_t axes) {
+    bool begun = false, ended = false;
+    for (int i = 0; i < a->rank; i++) {
+        if (a->dims[i] == dim_constant(table, 1)) continue;
+        bool within = axes >> i & 1;
+        if (within && ended) return false;
+        ended = ended || (begun && !within);
+        begun = begun || within;
+    }
+    return true;
+}
+
 static Problem infer_reduce(Dimensions *table, Op op, const Operands *operands, Type *y) {
     const Type *a = operands->types[0];
     if (operands->axes >> a->rank)
         return problem(table, E0208, "%s has no such axis", type_text(table->arena, a));
+    if (op == OP_argmax && !is_run(table, a, operands->axes))
+        return problem(table, E0208, "argmax goes over one axis, or several side by side");
     *y = *a;
     for (int i = 0; i < a->rank; i++)
         if (operands->axes >> i & 1) y->dims[i] = dim_constant(table, 1);
@@ -126,7 +141,8 @@ static Problem infer_reshape(Dimensions *table, const Type *a, Type *y) {
 
 static Problem infer_transpose(Dimensions *table, const Type *a, Type *y) {
     if (a->rank < 2)
-        return problem(table, E0208, "transpose takes a matrix, not %s", type_text(table->arena, a));
+        return problem(table, E0208, "transpose takes a matrix, not %s",
+                       type_text(table->arena, a));
     *y = *a;
     y->dims[a->rank - 1] = a->dims[a->rank - 2];
     y->dims[a->rank - 2] = a->dims[a->rank - 1];
@@ -180,8 +196,8 @@ static Problem check_operands(Dimensions *table, Op op, const Operands *operands
                        operands->count);
     for (int i = 0; i < operands->count; i++)
         if (!takes(info->takes, operands->types[i]->element))
-            return problem(table, E0402, "%s takes %s, not %s", info->name,
-                           takes_text(info->takes), type_text(table->arena, operands->types[i]));
+            return problem(table, E0402, "%s takes %s, not %s", info->name, takes_text(info->takes),
+                           type_text(table->arena, operands->types[i]));
     return no_problem;
 }
 

@@ -46,7 +46,7 @@ static NodeId *new_ids(Arena *arena, size_t count) {
     return ids;
 }
 
-/* ---- Rules -------------------------------------------------------------------------------- */
+/* Rules. */
 
 static Expression *parse_rule(Differentiation *all, Op op, const char *text, size_t size) {
     if (strspn(text, " \n") >= size) return NULL;
@@ -70,7 +70,7 @@ static const Rules *rules_of(Differentiation *all, Op op) {
     return rules;
 }
 
-/* ---- One sweep ---------------------------------------------------------------------------- */
+/* One sweep. */
 
 static bool is_floating(const Node *node) {
     return element_info[node->type.element].class == CLASS_floating;
@@ -122,8 +122,7 @@ static void add_gradient(Differentiation *all, Sweep *sweep, NodeId id, NodeId g
                          Range range) {
     NodeId *sum = &sweep->gradients[id];
     gradient = fit(all->to, gradient, graph_node(all->to, id)->type, range);
-    *sum = *sum == NODE_NONE ? gradient
-                             : graph_make(all->to, OP_add, *sum, gradient, 0, range);
+    *sum = *sum == NODE_NONE ? gradient : graph_make(all->to, OP_add, *sum, gradient, 0, range);
 }
 
 static Environment environment_of(Differentiation *all, const Sweep *sweep, NodeId id) {
@@ -162,7 +161,7 @@ static void sweep_node(Differentiation *all, Sweep *sweep, NodeId id) {
     }
 }
 
-/* ---- The gradients of one loss ------------------------------------------------------------ */
+/* The gradients of one loss. */
 
 /* A loss depends on nothing that came after it. */
 static NodeId target_of(const Differentiation *all, const Sweep *sweep, NodeId gradient) {
@@ -178,8 +177,7 @@ static void sweep_loss(Differentiation *all, Sweep *sweep, NodeId first) {
     }
     find_carriers(all, sweep);
     if (!sweep->carries[sweep->loss]) return;
-    sweep->gradients[sweep->loss] =
-        graph_constant(all->to, loss.type.element, 1, loss.range);
+    sweep->gradients[sweep->loss] = graph_constant(all->to, loss.type.element, 1, loss.range);
     for (NodeId id = sweep->loss + 1; id-- > 0;)
         if (sweep->gradients[id] != NODE_NONE) sweep_node(all, sweep, id);
 }
@@ -198,12 +196,11 @@ static void differentiate_loss(Differentiation *all, NodeId loss) {
         const Node *node = graph_node(all->from, id);
         NodeId target = target_of(all, &sweep, id);
         NodeId gradient = target == NODE_NONE ? NODE_NONE : sweep.gradients[target];
-        all->map[id] =
-            gradient == NODE_NONE ? zeros(all->to, node->type, node->range) : gradient;
+        all->map[id] = gradient == NODE_NONE ? zeros(all->to, node->type, node->range) : gradient;
     }
 }
 
-/* ---- The graph ---------------------------------------------------------------------------- */
+/* The graph. */
 
 static void list_gradients(Differentiation *all, const bool *needed) {
     for (size_t id = all->from->nodes.count; id-- > 0;) {
@@ -235,8 +232,7 @@ static void expand_gradients(Differentiation *all) {
         if (!needed[id]) continue;
         if (node->op != OP_gradient)
             all->map[id] = graph_copy_node(all->to, all->from, id, all->map);
-        else if (all->map[id] == NODE_NONE)
-            differentiate_loss(all, node->inputs[0]);
+        else if (all->map[id] == NODE_NONE) differentiate_loss(all, node->inputs[0]);
     }
     copy_outputs(all->to, all->from, all->map);
 }
@@ -266,10 +262,13 @@ static bool has_dead_nodes(Arena *arena, const Graph *graph) {
 Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     size_t count = graph->nodes.count;
     Differentiation *all = arena_new_item(arena, Differentiation);
-    *all = (Differentiation){
-        .arena = arena, .from = graph, .to = new_graph_like(arena, graph),
-        .diagnostics = diagnostics, .map = new_ids(arena, count),
-        .first = new_ids(arena, count), .next = new_ids(arena, count)};
+    *all = (Differentiation){.arena = arena,
+                             .from = graph,
+                             .to = new_graph_like(arena, graph),
+                             .diagnostics = diagnostics,
+                             .map = new_ids(arena, count),
+                             .first = new_ids(arena, count),
+                             .next = new_ids(arena, count)};
     expand_gradients(all);
     if (all->failed) return NULL;
     Graph *result = drop_stops(arena, all->to);

@@ -17,9 +17,11 @@ enum {
     NODES_LIMIT = 256,      /* of one kernel */
 };
 
-/* ---- The loops of a node ------------------------------------------------------------------ */
+/* The loops of a node. */
 
-static Dim one(Dimensions *table) { return dim_constant(table, 1); }
+static Dim one(Dimensions *table) {
+    return dim_constant(table, 1);
+}
 
 static bool is_one(Dim dim) {
     int64_t value;
@@ -48,8 +50,7 @@ static Loops reduction_loops(const Graph *graph, const Node *node) {
     Dim before = type_count(table, operand, 0, first);
     Dim reduced = type_count(table, operand, first, last);
     Dim after = type_count(table, operand, last, operand->rank);
-    if (is_one(after))
-        return (Loops){KERNEL_rows, one(table), before, one(table), reduced};
+    if (is_one(after)) return (Loops){KERNEL_rows, one(table), before, one(table), reduced};
     return (Loops){KERNEL_columns, before, one(table), reduced, after};
 }
 
@@ -70,10 +71,10 @@ static Loops elementwise_loops(const Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     int rank = node->type.rank;
     if (rank < 2)
-        return (Loops){KERNEL_rows, one(table), whole_count(table, &node->type),
-                       one(table), one(table)};
-    return (Loops){KERNEL_rows, one(table), type_count(table, &node->type, 0, rank - 1),
-                   one(table), node->type.dims[rank - 1]};
+        return (Loops){KERNEL_rows, one(table), whole_count(table, &node->type), one(table),
+                       one(table)};
+    return (Loops){KERNEL_rows, one(table), type_count(table, &node->type, 0, rank - 1), one(table),
+                   node->type.dims[rank - 1]};
 }
 
 Loops node_loops(const Graph *graph, const Node *node) {
@@ -97,7 +98,7 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
     return node_loops(graph, graph_node(graph, largest));
 }
 
-/* ---- Indices ------------------------------------------------------------------------------ */
+/* Indices. */
 
 IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type) {
     Dim count = whole_count(table, type);
@@ -144,8 +145,8 @@ static bool is_last(Dimensions *table, Dim columns, const Type *node, const Type
     return type_count(table, node, node->rank - rank, node->rank) == columns;
 }
 
-IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index,
-                        const Type *node, const Type *operand) {
+IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index, const Type *node,
+                        const Type *operand) {
     if (is_one(whole_count(table, operand))) {
         IndexKind native = native_index(table, loops, operand);
         return native == INDEX_other ? INDEX_zero : native;
@@ -159,7 +160,7 @@ IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index,
     return is_last(table, loops->columns, node, operand) ? INDEX_column : INDEX_other;
 }
 
-/* ---- Views -------------------------------------------------------------------------------- */
+/* Views. */
 
 NodeId strip_reshapes(const Graph *graph, NodeId id) {
     while (graph_node(graph, id)->op == OP_reshape && graph_node(graph, id)->kernel == NO_KERNEL)
@@ -169,7 +170,8 @@ NodeId strip_reshapes(const Graph *graph, NodeId id) {
 
 NodeId contraction_operand(const Graph *graph, NodeId id, bool *transposed) {
     *transposed = false;
-    while (graph_node(graph, id)->op == OP_transpose && graph_node(graph, id)->kernel == NO_KERNEL) {
+    while (graph_node(graph, id)->op == OP_transpose &&
+           graph_node(graph, id)->kernel == NO_KERNEL) {
         *transposed = !*transposed;
         id = graph_node(graph, id)->inputs[0];
     }
@@ -184,7 +186,7 @@ bool is_uniform_sum(const Graph *graph, const Node *node) {
     return is_one(whole_count(graph->dimensions, &graph_node(graph, a->inputs[0])->type));
 }
 
-/* ---- Copying into a form with fewer cases --------------------------------------------------- */
+/* Copying into a form with fewer cases. */
 
 /* Splits a reduction over axes with others between them; drops one over axes of size 1. */
 static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
@@ -226,7 +228,7 @@ static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *m
     return graph_copy_node(to, from, id, map);
 }
 
-/* ---- Fusing ------------------------------------------------------------------------------- */
+/* Fusing. */
 
 /* A kernel that still takes nodes. */
 typedef struct Open {
@@ -246,11 +248,17 @@ typedef struct Fuser {
     Map by_loops;    /* Loops → 1 + the last kernel with them */
 } Fuser;
 
-static Node *node_of(Fuser *fuser, NodeId id) { return &fuser->graph->nodes.items[id]; }
+static Node *node_of(Fuser *fuser, NodeId id) {
+    return &fuser->graph->nodes.items[id];
+}
 
-static bool is_leaf(Op op) { return op == OP_constant || op == OP_input || op == OP_weight; }
+static bool is_leaf(Op op) {
+    return op == OP_constant || op == OP_input || op == OP_weight;
+}
 
-static bool is_elementwise(Op op) { return op_info[op].class == LOOP_elementwise; }
+static bool is_elementwise(Op op) {
+    return op_info[op].class == LOOP_elementwise;
+}
 
 static void want_in_memory(Fuser *fuser, NodeId id) {
     fuser->in_memory[strip_reshapes(fuser->graph, id)] = true;
@@ -259,8 +267,11 @@ static void want_in_memory(Fuser *fuser, NodeId id) {
 /* A node of its own with the value of id, for a second place that holds it. */
 static NodeId raw_copy(Fuser *fuser, NodeId id) {
     Graph *graph = fuser->graph;
-    Node node = {.op = OP_stop_gradient, .input_count = 1, .inputs = {id, NODE_NONE, NODE_NONE},
-                 .type = graph_node(graph, id)->type, .range = graph_node(graph, id)->range,
+    Node node = {.op = OP_stop_gradient,
+                 .input_count = 1,
+                 .inputs = {id, NODE_NONE, NODE_NONE},
+                 .type = graph_node(graph, id)->type,
+                 .range = graph_node(graph, id)->range,
                  .kernel = NO_KERNEL};
     vector_push(graph->arena, &graph->nodes, node);
     return (NodeId)(graph->nodes.count - 1);
@@ -340,10 +351,10 @@ static bool operands_agree(Fuser *fuser, int kernel, const Loops *loops, const N
                            IndexKind index) {
     for (int i = 0; i < node->input_count; i++) {
         const Type *operand = &node_of(fuser, node->inputs[i])->type;
-        IndexKind inner = op_info[node->op].class == LOOP_reduce
-                              ? INDEX_full
-                              : operand_index(fuser->graph->dimensions, loops, index, &node->type,
-                                              operand);
+        IndexKind inner =
+            op_info[node->op].class == LOOP_reduce
+                ? INDEX_full
+                : operand_index(fuser->graph->dimensions, loops, index, &node->type, operand);
         if (node->op == OP_transpose) inner = INDEX_other;
         if (node->op == OP_reshape) inner = index;
         if (!agrees(fuser, kernel, loops, node->inputs[i], inner)) return false;
@@ -477,7 +488,7 @@ static void visit(Fuser *fuser, NodeId id) {
     fuser->depth[id] = operands_depth(fuser, node, fuser->latest[id]);
 }
 
-/* ---- Computing again instead of storing ---------------------------------------------------- */
+/* Computing again instead of storing. */
 
 /* Marks what a kernel other than its own wants. */
 static void mark_uses(Fuser *fuser, bool *stored, NodeId id, int kernel) {

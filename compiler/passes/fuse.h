@@ -37,8 +37,8 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count);
 IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type);
 
 /* The element of an operand that the element `index` of a node needs, by the rules of broadcast. */
-IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index,
-                        const Type *node, const Type *operand);
+IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index, const Type *node,
+                        const Type *operand);
 
 /* A matmul operand without its transposes and reshapes: the node in memory. */
 NodeId contraction_operand(const Graph *graph, NodeId id, bool *transposed);

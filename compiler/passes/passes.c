@@ -33,7 +33,8 @@ bool pass_run(const Pass *pass, Program *program, Diagnostics *diagnostics, cons
         (*function)->graph = graph;
         const char *fault = graph_verify(program->arena, graph);
         if (!fault) continue;
-        *broken = arena_format(program->arena, "%s of %s: %s", pass->name, (*function)->name, fault);
+        *broken =
+            arena_format(program->arena, "%s of %s: %s", pass->name, (*function)->name, fault);
         return false;
     }
     return true;

@@ -7,8 +7,8 @@
 typedef struct Gathering {
     Boxes *all;
     const bool *needed;
-    int *seen;  /* of each node: 1 + the last box that looked at it */
-    int *arrow; /* of each box: 1 + the arrow from it to the box at hand */
+    int *seen;     /* of each node: 1 + the last box that looked at it */
+    int *arrow;    /* of each box: 1 + the arrow from it to the box at hand */
     int *arrow_to; /* of each box: 1 + the box that arrow[] speaks of */
     bool fused;
 } Gathering;
@@ -22,7 +22,7 @@ static int new_box(Boxes *all, BoxKind kind, const char *title) {
     return (int)all->boxes.count - 1;
 }
 
-/* ---- Which box stores a node -------------------------------------------------------------- */
+/* Which box stores a node. */
 
 static const char *kernel_title(const Boxes *all, int kernel, Range range) {
     Text text = text_new(all->arena);
@@ -59,7 +59,7 @@ static void add_stored_nodes(Gathering *gathering) {
     }
 }
 
-/* ---- Arrows, and what is computed on the way ---------------------------------------------- */
+/* Arrows, and what is computed on the way. */
 
 static void add_arrow(Gathering *gathering, int to, NodeId value) {
     Boxes *all = gathering->all;
@@ -104,7 +104,8 @@ static void add_outputs(Gathering *gathering) {
     Boxes *all = gathering->all;
     vector_each(Output, output, all->graph->outputs) {
         bool update = output->kind == OUTPUT_update;
-        const char *title = update ? arena_format(all->arena, "new %s", output->name) : output->name;
+        const char *title =
+            update ? arena_format(all->arena, "new %s", output->name) : output->name;
         int box = new_box(all, BOX_output, title);
         reach(gathering, box, output->value);
     }
@@ -128,7 +129,7 @@ Boxes *boxes_new(Arena *arena, const Graph *graph) {
     return all;
 }
 
-/* ---- Words -------------------------------------------------------------------------------- */
+/* Words. */
 
 static void add_axes(Text *text, uint32_t axes) {
     const char *before = " over ";

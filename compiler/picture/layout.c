@@ -37,7 +37,7 @@ static Place *place_at(const Drawing *drawing, int place) {
     return &drawing->layout->places.items[place];
 }
 
-/* ---- 1. Layers ---------------------------------------------------------------------------- */
+/* 1. Layers. */
 
 static bool lower_readers(Drawing *drawing) {
     bool changed = false;
@@ -78,7 +78,7 @@ static void choose_layers(Drawing *drawing, const double (*sizes)[2]) {
     }
 }
 
-/* ---- 2. Bends ----------------------------------------------------------------------------- */
+/* 2. Bends. */
 
 static void add_link(Drawing *drawing, int upper, int lower) {
     vector_push(drawing->arena, &drawing->links, (Link){upper, lower});
@@ -127,7 +127,7 @@ static void list_neighbours(Drawing *drawing) {
     }
 }
 
-/* ---- 3. Order ----------------------------------------------------------------------------- */
+/* 3. Order. */
 
 /* Depth first, so that what belongs together starts together. */
 static void add_in_order(Drawing *drawing, int place, bool *placed) {
@@ -252,7 +252,7 @@ static void choose_order(Drawing *drawing) {
     restore_order(drawing, best);
 }
 
-/* ---- 4. Coordinates ----------------------------------------------------------------------- */
+/* 4. Coordinates. */
 
 static void find_middles(Drawing *drawing) {
     for (size_t box = 0; box < drawing->boxes->boxes.count; box++) {
@@ -297,7 +297,8 @@ static void settle_layer(Drawing *drawing, const Integers *layer) {
         const Place *place = place_at(drawing, layer->items[i]);
         Run run = {.count = 1};
         wish(drawing, layer->items[i], &run.at, &run.weight);
-        if (i) offsets[i] = offsets[i - 1] + distance(place_at(drawing, layer->items[i - 1]), place);
+        if (i)
+            offsets[i] = offsets[i - 1] + distance(place_at(drawing, layer->items[i - 1]), place);
         run.at -= offsets[i];
         for (; count && runs[count - 1].at > run.at; count--) {
             const Run *last = &runs[count - 1];
@@ -348,7 +349,7 @@ static void choose_y(Arena *arena, Layout *layout) {
     layout->height = y - gap_y + MARGIN;
 }
 
-/* ---- Where arrows touch boxes ------------------------------------------------------------- */
+/* Where arrows touch boxes. */
 
 /* Where a path goes from its box, or comes from. */
 typedef struct End {
@@ -385,8 +386,7 @@ static void choose_ends(Drawing *drawing, bool leaving) {
         const Path *path = &drawing->layout->paths[i];
         int next = path->places[leaving ? 1 : path->count - 2];
         int box = leaving ? boxes->arrows.items[i].from : boxes->arrows.items[i].to;
-        vector_push(drawing->arena, &ends[box],
-                    (End){place_at(drawing, next)->x, (int)i, next});
+        vector_push(drawing->arena, &ends[box], (End){place_at(drawing, next)->x, (int)i, next});
     }
     for (size_t i = 0; i < boxes->boxes.count; i++) {
         if (!ends[i].count) continue;

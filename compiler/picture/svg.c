@@ -82,7 +82,7 @@ static const char script[] =
     "svg.addEventListener('pointerup', () => { held = null; });\n"
     "svg.addEventListener('dblclick', () => { view = whole.slice(); show(); });\n";
 
-/* ---- Text --------------------------------------------------------------------------------- */
+/* Text. */
 
 static void add_escaped(Text *text, const char *string) {
     for (; *string; string++) switch (*string) {
@@ -104,16 +104,15 @@ static int columns(const char *string) {
 static const char *shortened(Arena *arena, const char *name) {
     int over = columns(name) - NAME_COLUMNS;
     if (over <= 0) return name;
-    for (over++; over > 0; over--)
-        do name++;
+    for (over++; over > 0; over--) do
+            name++;
         while ((*name & 0xc0) == 0x80);
     return arena_format(arena, "…%s", name);
 }
 
-/* ---- Labels ------------------------------------------------------------------------------- */
+/* Labels. */
 
-static void add_line(Arena *arena, Label *label, const char *left, const char *right,
-                     bool strong) {
+static void add_line(Arena *arena, Label *label, const char *left, const char *right, bool strong) {
     left = shortened(arena, left);
     int width = columns(left) + columns(right) + (*left && *right ? 3 : 0);
     vector_push(arena, &label->lines, (Line){left, right, strong});
@@ -132,8 +131,8 @@ static void add_members(Arena *arena, Label *label, const Boxes *all, int box) {
         if (!is_listed(all, *member)) continue;
         if (label->lines.count >= LINE_LIMIT) more++;
         else
-            add_line(arena, label, node_summary(arena, all->graph, *member),
-                     type_text(arena, type), label->titled && all->owner[*member] == box && all->leaves[*member]);
+            add_line(arena, label, node_summary(arena, all->graph, *member), type_text(arena, type),
+                     label->titled && all->owner[*member] == box && all->leaves[*member]);
     }
     if (more) add_line(arena, label, arena_format(arena, "… and %zu more", more), "", false);
 }
@@ -157,12 +156,14 @@ static Label label_of(Arena *arena, const Boxes *all, int box) {
     return label;
 }
 
-/* ---- Shapes ------------------------------------------------------------------------------- */
+/* Shapes. */
 
 static void add_rectangle(const Page *page, const char *class, double x, double y, double width,
                           double height, double radius) {
-    text_format(page->text, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-                "height=\"%.1f\" rx=\"%.1f\"/>", class, x, y, width, height, radius);
+    text_format(page->text,
+                "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                "height=\"%.1f\" rx=\"%.1f\"/>",
+                class, x, y, width, height, radius);
 }
 
 static void add_words(const Page *page, const char *class, const char *anchor, double x, double y,
@@ -183,8 +184,8 @@ static void add_lines(const Page *page, const Label *label, double x, double y) 
         bool centred = single && (!*line->left || !*line->right);
         if (centred) {
             const char *words = *line->left ? line->left : line->right;
-            add_words(page, *line->left ? class : "shape", "middle", x + label->width / 2,
-                      baseline, words);
+            add_words(page, *line->left ? class : "shape", "middle", x + label->width / 2, baseline,
+                      words);
             continue;
         }
         add_words(page, class, "start", x + padding, baseline, line->left);
@@ -268,7 +269,7 @@ static void add_drawing(const Page *page) {
     text_add(page->text, "</svg>\n");
 }
 
-/* ---- The page ----------------------------------------------------------------------------- */
+/* The page. */
 
 static void draw(Arena *arena, const Boxes *boxes, Text *text) {
     size_t count = boxes->boxes.count;

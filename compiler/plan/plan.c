@@ -36,10 +36,10 @@ typedef struct Planner {
     NodeId *update; /* of each weight node: its new value, or NODE_NONE */
     bool *late;     /* of each weight node: is copied at the end */
     Access *accesses;
-    Edges *users;   /* of each kernel */
-    int *waits;     /* of each kernel: how many must run before */
+    Edges *users; /* of each kernel */
+    int *waits;   /* of each kernel: how many must run before */
     int *data_waits;
-    int *last_use;  /* of each node: phase */
+    int *last_use;     /* of each node: phase */
     int kernel, phase; /* while visiting */
     bool needs_barrier;
     NodeId node;
@@ -49,7 +49,7 @@ static const Node *node_of(const Planner *planner, NodeId id) {
     return graph_node(planner->graph, id);
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------ */
+/* Kernels. */
 
 static Dim loops_share(Dimensions *table, const Loops *loops) {
     Dim inner = loops->kind == KERNEL_columns ? loops->columns : loops->rows;
@@ -85,7 +85,7 @@ static void visit_kernel(Planner *planner, int k, VisitRead *visit) {
     }
 }
 
-/* ---- What is stored ----------------------------------------------------------------------- */
+/* What is stored. */
 
 static void mark_stored(void *context, NodeId read, IndexKind index) {
     Planner *planner = context;
@@ -105,7 +105,7 @@ static void find_stored(Planner *planner) {
         }
 }
 
-/* ---- Updates in place --------------------------------------------------------------------- */
+/* Updates in place. */
 
 static void find_updates(Planner *planner) {
     for (size_t i = 0; i <= planner->graph->nodes.count; i++)
@@ -133,8 +133,8 @@ static void check_in_place(void *context, NodeId read, IndexKind index) {
     if (update == NODE_NONE || node_of(planner, update)->kernel != planner->kernel) return;
     const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
     const Loops *loops = &kernel->loops;
-    IndexKind native = native_index(planner->graph->dimensions, loops,
-                                    &node_of(planner, update)->type);
+    IndexKind native =
+        native_index(planner->graph->dimensions, loops, &node_of(planner, update)->type);
     if (index != native || node_of(planner, planner->node)->op == OP_matmul ||
         reduces_rows(planner, kernel))
         planner->late[read] = true;
@@ -157,13 +157,14 @@ static void add_read_edges(void *context, NodeId read, IndexKind index) {
     if (updater != planner->kernel) add_edge(planner, planner->kernel, updater, false);
 }
 
-/* ---- Shares ------------------------------------------------------------------------------- */
+/* Shares. */
 
 /* Is it a product that threads can split by columns? */
 static bool wide_product(const Planner *planner, const KernelPlan *kernel) {
     const Node *node = node_of(planner, kernel->nodes[0]);
     int64_t outer;
-    if (node->op != OP_matmul || dim_bound(kernel->loops.columns) < COLUMN_SPLIT_LEAST) return false;
+    if (node->op != OP_matmul || dim_bound(kernel->loops.columns) < COLUMN_SPLIT_LEAST)
+        return false;
     return dim_is_constant(kernel->loops.outer, &outer) && outer == 1;
 }
 
@@ -179,7 +180,7 @@ static void choose_shares(Planner *planner) {
     }
 }
 
-/* ---- Order and barriers ------------------------------------------------------------------- */
+/* Order and barriers. */
 
 /* A weight and its new value in place are one. */
 static Access *access_of(Planner *planner, NodeId id) {
@@ -337,7 +338,7 @@ static void order_kernels(Planner *planner) {
     plan->phase_count = planner->phase + 1;
 }
 
-/* ---- Places ------------------------------------------------------------------------------- */
+/* Places. */
 
 static int storage_index(const Program *program, const char *name) {
     for (size_t i = 0; i < program->storage.count; i++)
@@ -413,9 +414,11 @@ static void place_all(Planner *planner, size_t base) {
     }
 }
 
-/* ---- Estimates ---------------------------------------------------------------------------- */
+/* Estimates. */
 
-static double bound(Dim dim) { return (double)dim_bound(dim); }
+static double bound(Dim dim) {
+    return (double)dim_bound(dim);
+}
 
 static void estimate_read(void *context, NodeId read, IndexKind index) {
     Planner *planner = context;
@@ -442,7 +445,7 @@ static void estimate(Planner *planner, int k) {
     }
 }
 
-/* ---- A function --------------------------------------------------------------------------- */
+/* A function. */
 
 static void prepare(Planner *planner) {
     Arena *arena = planner->arena;
@@ -473,8 +476,8 @@ static FunctionPlan *plan_function(const Plan *program_plan, const Function *fun
     plan->record = record;
     plan->kernel_count = function->graph->kernel_count;
     plan->batch = function->graph->batch ? dim_bound(function->graph->batch) : 1;
-    Planner planner = {.arena = arena, .program_plan = program_plan, .plan = plan,
-                       .graph = function->graph};
+    Planner planner = {
+        .arena = arena, .program_plan = program_plan, .plan = plan, .graph = function->graph};
     prepare(&planner);
     collect_kernels(&planner);
     find_stored(&planner);
@@ -488,7 +491,7 @@ static FunctionPlan *plan_function(const Plan *program_plan, const Function *fun
     return plan;
 }
 
-/* ---- A program ---------------------------------------------------------------------------- */
+/* A program. */
 
 static void add_function(Plan *plan, const Function *function, bool record) {
     if (plan_of(plan, function)) return;

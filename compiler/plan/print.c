@@ -36,8 +36,7 @@ static void print_nodes(const Graph *graph, const KernelPlan *kernel, Text *text
             last_source = node->range.source;
             last_line = line;
         }
-        text_format(text, " %s%s", op_info[node->op].name,
-                    i + 1 < kernel->node_count ? "," : "");
+        text_format(text, " %s%s", op_info[node->op].name, i + 1 < kernel->node_count ? "," : "");
     }
 }
 

@@ -120,8 +120,7 @@ Dim dim_subtract(Dimensions *table, Dim a, Dim b) {
 /* The product of two terms, atoms merged in order. False at a limit. */
 static bool multiply_terms(const Term *a, const Term *b, Term *product) {
     *product = (Term){0};
-    if (__builtin_mul_overflow(a->coefficient, b->coefficient, &product->coefficient))
-        return false;
+    if (__builtin_mul_overflow(a->coefficient, b->coefficient, &product->coefficient)) return false;
     if (a->count + b->count > ATOM_LIMIT) return false;
     for (int i = 0, j = 0; i < a->count || j < b->count;) {
         bool first = j == b->count || (i < a->count && a->atoms[i]->id <= b->atoms[j]->id);

@@ -42,9 +42,9 @@ Dim dim_multiply(Dimensions *table, Dim a, Dim b);
 Dim dim_divide(Dimensions *table, Dim a, Dim b);
 
 bool dim_is_constant(Dim dim, int64_t *value);
-bool dim_is_batch(Dim dim);  /* the symbol of a batch */
-bool dim_is_symbol(Dim dim); /* one symbol and nothing else */
-int64_t dim_bound(Dim dim);  /* the largest value, or SIZE_UNKNOWN */
+bool dim_is_batch(Dim dim);           /* the symbol of a batch */
+bool dim_is_symbol(Dim dim);          /* one symbol and nothing else */
+int64_t dim_bound(Dim dim);           /* the largest value, or SIZE_UNKNOWN */
 const char *dim_symbol_name(Dim dim); /* of a symbol; NULL otherwise */
 
 /* The value when each symbol has the value that `values(symbol, context)` gives. */

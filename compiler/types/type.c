@@ -35,8 +35,7 @@ bool type_equal(const Type *a, const Type *b) {
 
 Dim type_count(Dimensions *table, const Type *type, int first, int last) {
     Dim count = dim_constant(table, 1);
-    for (int i = first; i < last && count; i++)
-        count = dim_multiply(table, count, type->dims[i]);
+    for (int i = first; i < last && count; i++) count = dim_multiply(table, count, type->dims[i]);
     return count;
 }
 

@@ -20,8 +20,7 @@ void *arena_allocate(Arena *arena, size_t size);
 char *arena_copy(Arena *arena, const char *bytes, size_t size);
 
 /* A formatted string. */
-char *arena_format(Arena *arena, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+char *arena_format(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_format_list(Arena *arena, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 

@@ -13,18 +13,18 @@
 
 #include <string.h>
 
-#define Vector(type) \
-    struct { \
-        type *items; \
+#define Vector(type)            \
+    struct {                    \
+        type *items;            \
         size_t count, capacity; \
     }
 
-#define vector_push(arena, vector, ...) \
-    do { \
-        if ((vector)->count == (vector)->capacity) \
+#define vector_push(arena, vector, ...)                                                      \
+    do {                                                                                     \
+        if ((vector)->count == (vector)->capacity)                                           \
             (vector)->items = vector_grow((arena), (vector)->items, sizeof *(vector)->items, \
-                                          (vector)->count, &(vector)->capacity); \
-        (vector)->items[(vector)->count++] = __VA_ARGS__; \
+                                          (vector)->count, &(vector)->capacity);             \
+        (vector)->items[(vector)->count++] = __VA_ARGS__;                                    \
     } while (0)
 
 #define vector_each(type, item, vector) \

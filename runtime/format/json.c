@@ -31,8 +31,7 @@ static bool take(Json *json, char wanted) {
 
 bool json_open(Json *json, char bracket) {
     if (!take(json, bracket))
-        return fail(json,
-                    bracket == '{' ? "an object is expected" : "an array is expected");
+        return fail(json, bracket == '{' ? "an object is expected" : "an array is expected");
     if (++json->depth > JSON_DEPTH_LIMIT) return fail(json, "nested too deeply");
     return json->first = true;
 }
@@ -147,8 +146,8 @@ static int utf8_length(const unsigned char *at, const unsigned char *end) {
         if ((at[i] & 0xc0) != 0x80) return 0;
         c = c << 6 | (at[i] & 63);
     }
-    bool valid = c >= least[length] && c <= 0x10ffff && !is_high_surrogate(c) &&
-                 !is_low_surrogate(c);
+    bool valid =
+        c >= least[length] && c <= 0x10ffff && !is_high_surrogate(c) && !is_low_surrogate(c);
     return valid ? length : 0;
 }
 
@@ -192,8 +191,7 @@ bool json_natural(Json *json, uint64_t *number) {
         if (__builtin_mul_overflow(*number, 10, number) ||
             __builtin_add_overflow(*number, (uint64_t)(*json->at - '0'), number))
             return fail(json, "a number is too large");
-    if (*start == '0' && json->at - start > 1)
-        return fail(json, "a number begins with zero");
+    if (*start == '0' && json->at - start > 1) return fail(json, "a number begins with zero");
     bool whole = json->at == json->end || !strchr(".eE", *json->at) || !*json->at;
     return whole || fail(json, "a whole number is expected");
 }
@@ -226,8 +224,7 @@ static bool skip_word(Json *json) {
     static const char *const words[] = {"true", "false", "null"};
     for (int i = 0; i < 3; i++) {
         size_t length = strlen(words[i]);
-        if ((size_t)(json->end - json->at) < length || memcmp(json->at, words[i], length))
-            continue;
+        if ((size_t)(json->end - json->at) < length || memcmp(json->at, words[i], length)) continue;
         json->at += length;
         return true;
     }

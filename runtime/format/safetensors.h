@@ -26,13 +26,11 @@ const char *safetensors_metadata(const Safetensors *file, const char *name);
 
 /* Reads a storage's bytes; fails when the file has no such tensor, or one of another type.
  */
-FlowStatus safetensors_read(const Safetensors *file, const FlowStorage *storage,
-                            void *bytes);
+FlowStatus safetensors_read(const Safetensors *file, const FlowStorage *storage, void *bytes);
 
 /* Writes storages, which lie in `memory`, atomically: see file.h. The same storages, bytes
  * and metadata always give the same file. */
 FlowStatus safetensors_write(const char *path, const FlowStorage *storages, int count,
-                             const char *memory, const Metadata *metadata,
-                             int metadata_count);
+                             const char *memory, const Metadata *metadata, int metadata_count);
 
 #endif

@@ -23,10 +23,9 @@ static const struct {
     int element;
     unsigned size;
 } dtypes[] = {
-    {"BOOL", FLOW_bool, 1}, {"U8", FLOW_u8, 1},      {"I8", FLOW_i8, 1},
-    {"I32", FLOW_i32, 4},   {"I64", FLOW_i64, 8},    {"F16", FLOW_f16, 2},
-    {"BF16", FLOW_bf16, 2}, {"F32", FLOW_f32, 4},    {"F64", FLOW_f64, 8},
-    {"U16", FOREIGN, 2},    {"I16", FOREIGN, 2},     {"U32", FOREIGN, 4},
+    {"BOOL", FLOW_bool, 1}, {"U8", FLOW_u8, 1},      {"I8", FLOW_i8, 1},      {"I32", FLOW_i32, 4},
+    {"I64", FLOW_i64, 8},   {"F16", FLOW_f16, 2},    {"BF16", FLOW_bf16, 2},  {"F32", FLOW_f32, 4},
+    {"F64", FLOW_f64, 8},   {"U16", FOREIGN, 2},     {"I16", FOREIGN, 2},     {"U32", FOREIGN, 4},
     {"U64", FOREIGN, 8},    {"F8_E4M3", FOREIGN, 1}, {"F8_E5M2", FOREIGN, 1},
 };
 
@@ -47,16 +46,14 @@ struct Safetensors {
 };
 
 static FlowStatus damaged(const Safetensors *file, const char *why) {
-    return flow_failure(FLOW_EXIT_data, "%s: not a sound safetensors file: %s", file->path,
-                        why);
+    return flow_failure(FLOW_EXIT_data, "%s: not a sound safetensors file: %s", file->path, why);
 }
 
 static FlowStatus no_memory(const char *path) {
     return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", path);
 }
 
-static FlowStatus read_at(const Safetensors *file, void *bytes, uint64_t size,
-                          uint64_t offset) {
+static FlowStatus read_at(const Safetensors *file, void *bytes, uint64_t size, uint64_t offset) {
     for (char *at = bytes; size;) {
         ssize_t count = pread(file->descriptor, at, size, (off_t)offset);
         if (count < 0 && errno == EINTR) continue;
@@ -94,21 +91,17 @@ static bool read_shape(Json *json, FlowType *type) {
     json_open(json, '[');
     for (type->rank = 0; json_element(json); type->rank++) {
         if (!json_natural(json, &size)) return false;
-        if (type->rank == FLOW_RANK_LIMIT)
-            json->error = "a tensor has more than 8 dimensions";
-        else if (size > INT64_MAX)
-            json->error = "a dimension is too large";
-        else
-            type->sizes[type->rank] = (int64_t)size;
+        if (type->rank == FLOW_RANK_LIMIT) json->error = "a tensor has more than 8 dimensions";
+        else if (size > INT64_MAX) json->error = "a dimension is too large";
+        else type->sizes[type->rank] = (int64_t)size;
         if (json->error) return false;
     }
     return !json->error;
 }
 
 static bool read_offsets(Json *json, Tensor *tensor) {
-    bool read = json_open(json, '[') && json_element(json) &&
-                json_natural(json, &tensor->begin) && json_element(json) &&
-                json_natural(json, &tensor->end);
+    bool read = json_open(json, '[') && json_element(json) && json_natural(json, &tensor->begin) &&
+                json_element(json) && json_natural(json, &tensor->end);
     if (read && json_element(json)) json->error = "data_offsets has more than two numbers";
     if (!read && !json->error) json->error = "data_offsets has fewer than two numbers";
     return !json->error;
@@ -133,8 +126,7 @@ static const char *entry_error(const Entry *entry, uint64_t buffer_size) {
     if (tensor->begin > tensor->end || tensor->end > buffer_size)
         return "data_offsets lie outside of the file";
     if (!bytes_needed(entry, &needed)) return "a tensor's size overflows";
-    if (needed != tensor->end - tensor->begin)
-        return "data_offsets disagree with dtype and shape";
+    if (needed != tensor->end - tensor->begin) return "data_offsets disagree with dtype and shape";
     return NULL;
 }
 
@@ -157,8 +149,7 @@ static bool read_entry(Json *json, Entry *entry, uint64_t buffer_size) {
     unsigned seen = 0;
     json_open(json, '{');
     while (json_member(json, &name) && read_entry_key(json, name, entry, &seen)) continue;
-    if (!json->error && seen != 7)
-        json->error = "a tensor lacks dtype, shape or data_offsets";
+    if (!json->error && seen != 7) json->error = "a tensor lacks dtype, shape or data_offsets";
     if (json->error) return false;
     entry->tensor.type.element = (FlowElement)dtypes[entry->dtype].element;
     json->error = entry_error(entry, buffer_size);
@@ -199,8 +190,7 @@ static bool read_header(Json *json, Safetensors *file) {
         bool metadata = !strcmp(name, "__metadata__");
         if (metadata && described) json->error = "__metadata__ appears twice";
         described |= metadata;
-        if (json->error ||
-            !(metadata ? add_metadata(json, file) : add_entry(json, name, file)))
+        if (json->error || !(metadata ? add_metadata(json, file) : add_entry(json, name, file)))
             break;
     }
     return json_end(json);
@@ -221,8 +211,7 @@ static int compare_offsets(const void *a, const void *b) {
 }
 
 static const char *duplicate_error(Safetensors *file) {
-    if (file->entry_count)
-        qsort(file->entries, file->entry_count, sizeof(Entry), compare_names);
+    if (file->entry_count) qsort(file->entries, file->entry_count, sizeof(Entry), compare_names);
     if (file->metadata_count)
         qsort(file->metadata, file->metadata_count, sizeof(Metadata), compare_metadata);
     for (size_t i = 1; i < file->entry_count; i++)
@@ -237,16 +226,14 @@ static const char *duplicate_error(Safetensors *file) {
 /* Every byte of the buffer belongs to exactly one tensor. */
 static const char *coverage_error(Safetensors *file) {
     uint64_t covered = 0;
-    if (file->entry_count)
-        qsort(file->entries, file->entry_count, sizeof(Entry), compare_offsets);
+    if (file->entry_count) qsort(file->entries, file->entry_count, sizeof(Entry), compare_offsets);
     for (size_t i = 0; i < file->entry_count; i++) {
         const Tensor *tensor = &file->entries[i].tensor;
         if (tensor->begin < covered) return "two tensors overlap";
         if (tensor->begin > covered) return "bytes between two tensors belong to none";
         covered = tensor->end;
     }
-    return covered == file->buffer_size ? NULL
-                                        : "bytes after the last tensor belong to none";
+    return covered == file->buffer_size ? NULL : "bytes after the last tensor belong to none";
 }
 
 static FlowStatus parse_header(Safetensors *file) {
@@ -288,8 +275,7 @@ FlowStatus safetensors_open(const char *path, Safetensors **out) {
     *out = NULL;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
-        return flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", path,
-                            strerror(errno));
+        return flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", path, strerror(errno));
     Safetensors *file = calloc(1, sizeof *file);
     if (file) *file = (Safetensors){.path = strdup(path), .descriptor = descriptor};
     if (!file || !file->path) {
@@ -298,10 +284,8 @@ FlowStatus safetensors_open(const char *path, Safetensors **out) {
         return no_memory(path);
     }
     FlowStatus status = load(file);
-    if (status.exit)
-        safetensors_close(file);
-    else
-        *out = file;
+    if (status.exit) safetensors_close(file);
+    else *out = file;
     return status;
 }
 
@@ -325,25 +309,22 @@ const Tensor *safetensors_find(const Safetensors *file, const char *name) {
 
 const char *safetensors_metadata(const Safetensors *file, const char *name) {
     Metadata key = {.name = name};
-    const Metadata *found = file->metadata_count
-                                ? bsearch(&key, file->metadata, file->metadata_count,
-                                          sizeof key, compare_metadata)
-                                : NULL;
+    const Metadata *found =
+        file->metadata_count
+            ? bsearch(&key, file->metadata, file->metadata_count, sizeof key, compare_metadata)
+            : NULL;
     return found ? found->value : NULL;
 }
 
-FlowStatus safetensors_read(const Safetensors *file, const FlowStorage *storage,
-                            void *bytes) {
+FlowStatus safetensors_read(const Safetensors *file, const FlowStorage *storage, void *bytes) {
     const Tensor *tensor = safetensors_find(file, storage->name);
     if (!tensor)
-        return flow_failure(FLOW_EXIT_data, "%s: has no tensor `%s`", file->path,
-                            storage->name);
+        return flow_failure(FLOW_EXIT_data, "%s: has no tensor `%s`", file->path, storage->name);
     bool foreign = (int)tensor->type.element == FOREIGN;
     if (foreign || !types_equal(&tensor->type, &storage->type))
-        return flow_failure(FLOW_EXIT_data, "%s: `%s` is %s, the program expects %s",
-                            file->path, storage->name,
+        return flow_failure(FLOW_EXIT_data, "%s: `%s` is %s, the program expects %s", file->path,
+                            storage->name,
                             foreign ? "of another type" : type_name(&tensor->type).text,
                             type_name(&storage->type).text);
-    return read_at(file, bytes, tensor->end - tensor->begin,
-                   8 + file->header_size + tensor->begin);
+    return read_at(file, bytes, tensor->end - tensor->begin, 8 + file->header_size + tensor->begin);
 }

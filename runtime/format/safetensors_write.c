@@ -19,12 +19,9 @@ static const char *const dtypes[] = {
 static void write_string(FILE *out, const char *string) {
     fputc('"', out);
     for (const char *c = string; *c; c++)
-        if (*c == '"' || *c == '\\')
-            fprintf(out, "\\%c", *c);
-        else if ((unsigned char)*c < ' ')
-            fprintf(out, "\\u%04x", (unsigned)*c);
-        else
-            fputc(*c, out);
+        if (*c == '"' || *c == '\\') fprintf(out, "\\%c", *c);
+        else if ((unsigned char)*c < ' ') fprintf(out, "\\u%04x", (unsigned)*c);
+        else fputc(*c, out);
     fputc('"', out);
 }
 
@@ -50,13 +47,11 @@ static void write_entry(FILE *out, const FlowStorage *storage, size_t begin) {
 }
 
 /* The storages' bytes as they follow the header in the file. */
-static int order_parts(const FlowStorage **ordered, const FlowStorage *storages,
-                       int count) {
+static int order_parts(const FlowStorage **ordered, const FlowStorage *storages, int count) {
     int used = 0;
     for (size_t size = WIDEST; size; size /= 2)
         for (int i = 0; i < count; i++)
-            if (flow_element_size(storages[i].type.element) == size)
-                ordered[used++] = &storages[i];
+            if (flow_element_size(storages[i].type.element) == size) ordered[used++] = &storages[i];
     return used;
 }
 
@@ -80,14 +75,12 @@ static FlowStatus write_parts(const char *path, const FlowStorage **storages, in
     parts[0] = (FilePart){length, sizeof length};
     parts[1] = header;
     for (int i = 0; i < count; i++)
-        parts[2 + i] =
-            (FilePart){memory + storages[i]->offset, flow_type_size(&storages[i]->type)};
+        parts[2 + i] = (FilePart){memory + storages[i]->offset, flow_type_size(&storages[i]->type)};
     return file_replace(path, parts, count + 2);
 }
 
 FlowStatus safetensors_write(const char *path, const FlowStorage *storages, int count,
-                             const char *memory, const Metadata *metadata,
-                             int metadata_count) {
+                             const char *memory, const Metadata *metadata, int metadata_count) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -95,8 +88,7 @@ FlowStatus safetensors_write(const char *path, const FlowStorage *storages, int 
     FilePart *parts = calloc((size_t)count + 2, sizeof *parts);
     FlowStatus status = flow_failure(FLOW_EXIT_resource, "%s: no memory to write it", path);
     if (out && ordered)
-        write_header(out, ordered, order_parts(ordered, storages, count), metadata,
-                     metadata_count);
+        write_header(out, ordered, order_parts(ordered, storages, count), metadata, metadata_count);
     bool written = out && !ferror(out);
     if (out && fclose(out)) written = false;
     if (written && ordered && parts)

@@ -79,8 +79,8 @@ static FlowStatus read_magic(Gzip *file, const char *path, Header *header) {
                             "%s: not an IDX file: it begins with %02x %02x %02x %02x", path,
                             magic[0], magic[1], magic[2], magic[3]);
     if (header->dimensions < 1 || header->dimensions > DIMENSION_LIMIT)
-        return flow_failure(FLOW_EXIT_data, "%s: has %d dimensions; 1 to %d are possible",
-                            path, header->dimensions, DIMENSION_LIMIT);
+        return flow_failure(FLOW_EXIT_data, "%s: has %d dimensions; 1 to %d are possible", path,
+                            header->dimensions, DIMENSION_LIMIT);
     return flow_ok;
 }
 
@@ -97,8 +97,7 @@ static FlowStatus read_sizes(Gzip *file, const char *path, Header *header) {
     if (overflow || bytes > gzip_capacity(file))
         return flow_failure(
             FLOW_EXIT_data,
-            "%s: declares more data than the file can hold: it is truncated or damaged",
-            path);
+            "%s: declares more data than the file can hold: it is truncated or damaged", path);
     header->elements = bytes / header->code->size;
     return flow_ok;
 }
@@ -115,16 +114,14 @@ static TypeText record_text(const Header *header) {
 
 static bool has_shape(const Header *header, const FlowType *type) {
     return header->dimensions == type->rank + 1 &&
-           !memcmp(header->sizes + 1, type->sizes,
-                   sizeof type->sizes[0] * (size_t)type->rank);
+           !memcmp(header->sizes + 1, type->sizes, sizeof type->sizes[0] * (size_t)type->rank);
 }
 
 static FlowStatus check_type(const Header *header, const FlowField *field) {
     bool widens = header->code->widens_to >> field->type.element & 1;
     if (!widens || !has_shape(header, &field->type))
         return flow_failure(FLOW_EXIT_data, "%s: records are %s, the program expects %s",
-                            field->path, record_text(header).text,
-                            type_name(&field->type).text);
+                            field->path, record_text(header).text, type_name(&field->type).text);
     if (header->sizes[0] == 0)
         return flow_failure(FLOW_EXIT_data, "%s: has no records", field->path);
     return flow_ok;
@@ -139,8 +136,7 @@ static double read_number(const Code *code, const unsigned char *bytes) {
     return code->is_signed ? (double)((int64_t)(bits << unused) >> unused) : (double)bits;
 }
 
-static void widen(const Header *header, const unsigned char *from, FlowElement element,
-                  char *to) {
+static void widen(const Header *header, const unsigned char *from, FlowElement element, char *to) {
     size_t step = flow_element_size(element);
     for (size_t i = 0; i < header->elements; i++)
         number_write(element, read_number(header->code, from + i * header->code->size),
@@ -149,12 +145,10 @@ static void widen(const Header *header, const unsigned char *from, FlowElement e
 
 /* Reads the elements into `raw`, converts them when they are not the field's already. */
 static FlowStatus read_elements(Gzip *file, const Header *header, Column *column) {
-    bool as_it_is =
-        header->code->size == 1 && flow_element_size(column->field->type.element) == 1;
+    bool as_it_is = header->code->size == 1 && flow_element_size(column->field->type.element) == 1;
     size_t raw_size = header->elements * header->code->size;
     char *raw = memory_new(raw_size);
-    column->values =
-        as_it_is ? raw : memory_new(column->record_size * (size_t)column->records);
+    column->values = as_it_is ? raw : memory_new(column->record_size * (size_t)column->records);
     FlowStatus status =
         flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", column->field->path);
     if (raw && column->values) status = gzip_read(file, raw, raw_size);
@@ -206,8 +200,8 @@ static FlowStatus check_all(const FlowReader *reader) {
         const Column *column = &reader->columns[i];
         if (column->records != first->records)
             return flow_failure(FLOW_EXIT_data, "%s has %lld records, but %s has %lld",
-                                first->field->path, (long long)first->records,
-                                column->field->path, (long long)column->records);
+                                first->field->path, (long long)first->records, column->field->path,
+                                (long long)column->records);
     }
     return flow_ok;
 }
@@ -218,8 +212,7 @@ static void idx_close(FlowReader *reader) {
 }
 
 static FlowStatus idx_open(const FlowField *fields, int count, FlowReader **out) {
-    FlowReader *reader =
-        calloc(1, sizeof *reader + sizeof *reader->columns * (size_t)count);
+    FlowReader *reader = calloc(1, sizeof *reader + sizeof *reader->columns * (size_t)count);
     *out = NULL;
     if (!reader)
         return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", fields[0].path);
@@ -228,10 +221,8 @@ static FlowStatus idx_open(const FlowField *fields, int count, FlowReader **out)
     load_all(reader);
     FlowStatus status = check_all(reader);
     reader->records = reader->columns[0].records;
-    if (status.exit)
-        idx_close(reader);
-    else
-        *out = reader;
+    if (status.exit) idx_close(reader);
+    else *out = reader;
     return status;
 }
 
@@ -241,8 +232,7 @@ static int64_t idx_records(const FlowReader *reader) {
 
 static void idx_read(const FlowReader *reader, int64_t record, const void **values) {
     for (int i = 0; i < reader->count; i++)
-        values[i] =
-            reader->columns[i].values + (size_t)record * reader->columns[i].record_size;
+        values[i] = reader->columns[i].values + (size_t)record * reader->columns[i].record_size;
 }
 
 const FlowSource flow_source_idx = {

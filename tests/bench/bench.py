@@ -1,5 +1,6 @@
 """Measures rows.py's rows in interleaved rounds; prints a table and writes BUILD/bench.json."""
 
+import dataclasses
 import datetime
 import json
 import pathlib
@@ -8,11 +9,13 @@ import statistics
 import subprocess
 import sys
 
+import disturbance
 import flowc_program
 import torch_peer
 from rows import ROWS
 
 ROUNDS = 5
+PATIENCE = 45  # seconds a row spent on waiting for quiet and measuring again
 TOLERANCES = {"loss": 0.05, "test loss": 0.10}
 ACCURACY_NEEDED = 0.97
 
@@ -27,7 +30,8 @@ class Session:
         self.scratch.mkdir(parents=True, exist_ok=True)
         self.round = 0
         self.workers = torch_peer.Workers(self.scratch)
-        self.tuning = torch_peer.Tuning(self.scratch / "tuning.json", self.workers)
+        self.quiet = disturbance.Quiet(self.workers.processes)
+        self.tuning = torch_peer.Tuning(self.scratch / "tuning.json", self.workers, self.quiet)
 
     def next_round(self, number):
         """Every round has fresh processes."""
@@ -89,16 +93,20 @@ def measure_round(session, row, samples):
     for name, contender in row.contenders().items():
         if session.round >= contender.rounds:
             continue
-        measurement = contender.measure(session)
-        samples.setdefault(name, []).append(measurement)
-        print(f"  {row.name:24} {name:30} {measurement.value:12.0f} {row.unit}", flush=True)
+        contender.wake(session)
+        share, measurement = session.quiet.measure(lambda: contender.measure(session))
+        samples.setdefault(name, []).append(dataclasses.replace(measurement, disturbed=share))
+        remark = f"  (others took {share:.0%})" if share > disturbance.LIMIT else ""
+        print(f"  {row.name:22} {name:30} {measurement.value:12.0f} {row.unit}{remark}", flush=True)
 
 
 def measure(session, rows):
     samples = {row.name: {} for row in rows}
     for row in rows:
+        session.quiet.patience = PATIENCE
         for contender in row.contenders().values():
             contender.prepare(session)
+    session.quiet.patience = PATIENCE * len(rows)
     for number in range(ROUNDS):
         session.next_round(number)
         print(f"round {number + 1} of {ROUNDS}", flush=True)
@@ -147,6 +155,7 @@ def summary(measurements):
         "range": [min(values), max(values)],
         "measurements": len(values),
         "checks": {name: median_of(measurements, name) for name in names},
+        "disturbed": [round(m.disturbed, 3) for m in measurements],
     }
 
 
@@ -176,6 +185,7 @@ def result(row, samples, calibration):
         "range": {name: s["range"] for name, s in summaries.items()},
         "measurements": {name: s["measurements"] for name, s in summaries.items()},
         "checks": {name: s["checks"] for name, s in summaries.items()},
+        "disturbed": {name: s["disturbed"] for name, s in summaries.items()},
         "disagreements": disagreements(samples),
         "settings": {name: c.settings() for name, c in row.contenders().items()},
     }
@@ -239,6 +249,9 @@ def print_details(r):
         checks = ", ".join(f"{key} {number:.4g}" for key, number in r["checks"][name].items())
         times = r["measurements"][name]
         print(f"  {name:27} {value:9.0f} [{low:.0f}-{high:.0f}] of {times}; {checks}; {r['settings'][name]}")
+    doubtful = sum(share > disturbance.LIMIT for shares in r["disturbed"].values() for share in shares)
+    if doubtful:
+        print(f"  {doubtful} measurements had others at more than {disturbance.LIMIT:.0%} of the cores' time")
     for text in r["disagreements"]:
         print(f"  DISAGREES: {text}")
 

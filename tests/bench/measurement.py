@@ -6,7 +6,8 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Measurement:
     value: float  # in the row's unit
-    checks: dict  # `loss` and `accuracy` are judged; the rest is reported
+    checks: dict  # losses and `accuracy` are judged; the rest is reported
+    disturbed: float = 0.0  # the part of the cores' time that others took meanwhile
 
 
 class Contender:
@@ -16,6 +17,9 @@ class Contender:
 
     def prepare(self, session):
         """Builds, tunes; before the first round."""
+
+    def wake(self, session):
+        """Starts what has to run before measuring."""
 
     def measure(self, session):
         raise NotImplementedError

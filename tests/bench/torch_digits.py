@@ -201,13 +201,13 @@ def new_step(model, task, setting):
 
 
 def prepare_process(setting):
-    """Threads (0: as installed), denormals off unless as installed."""
+    """Threads (0: as installed) and what becomes of denormal numbers."""
     if setting["threads"]:
         torch.set_num_threads(setting["threads"])
         import torch._inductor.config as inductor
 
         inductor.cpp.threads = setting["threads"]
-    torch.set_flush_denormal(setting["environment"] != "as installed")
+    torch.set_flush_denormal(setting["denormals"] == "flushed")
 
 
 def mean_loss(step, batches):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import disturbance
 from measurement import Contender, Measurement
 
 HERE = pathlib.Path(__file__).parent
@@ -33,11 +34,11 @@ if JEMALLOC.exists():
 AS_INSTALLED = {
     "eager": {
         "form": "eager", "environment": "as installed", "threads": 0,
-        "input": "u8, picked each step", "optimizer": "default",
+        "denormals": "kept", "input": "u8, picked each step", "optimizer": "default",
     },
     "compile": {
         "form": "model", "mode": "default", "environment": "as installed", "threads": 0,
-        "input": "u8, picked each step", "optimizer": "default",
+        "denormals": "kept", "input": "u8, picked each step", "optimizer": "default",
     },
 }
 
@@ -103,11 +104,17 @@ class Workers:
     def __init__(self, scratch):
         self.scratch, self.running = scratch, {}
 
-    def ask(self, peer, request):
-        key = (peer, request["setting"]["environment"])
+    def wake(self, peer, setting):
+        key = (peer, setting["environment"])
         if key not in self.running:
             self.running[key] = Worker(key[1], self.scratch)
-        return self.running[key].ask(request)
+        return self.running[key]
+
+    def ask(self, peer, request):
+        return self.wake(peer, request["setting"]).ask(request)
+
+    def processes(self):
+        return [worker.process.pid for worker in self.running.values()]
 
     def stop(self):
         for worker in self.running.values():
@@ -124,24 +131,29 @@ def task_name(peer, task):
 
 
 class Tuning:
-    """The best settings found for each task; kept in a file, which may be removed to search again."""
+    """The best settings found for each task. Those found in a quiet machine are kept in a file, which
+    may be removed to search again."""
 
-    def __init__(self, path, workers):
-        self.path, self.workers = path, workers
-        self.best = json.loads(path.read_text()) if path.exists() else {}
+    def __init__(self, path, workers, quiet):
+        self.path, self.workers, self.quiet = path, workers, quiet
+        self.kept = json.loads(path.read_text()) if path.exists() else {}
+        self.found = dict(self.kept)
+        self.worst_share = 0.0
 
     def rate(self, peer, task, setting):
         request = {"task": task, "setting": setting, "seconds": TUNING_SECONDS, "check": False, "seed": 0}
-        answer = self.workers.ask(peer, request)
+        self.workers.wake(peer, setting)
+        share, answer = self.quiet.measure(lambda: self.workers.ask(peer, request))
+        self.worst_share = max(self.worst_share, share)
         outcome = answer.get("error") or f"{answer['rate']:.0f} samples/s"
-        print(f"  tuning {peer}: {', '.join(str(value) for value in setting.values())}: {outcome}", flush=True)
+        print(f"  {outcome}: {', '.join(str(value) for value in setting.values())}", flush=True)
         return answer.get("rate", 0)
 
     def start(self, peer, task):
         if peer == "eager":
-            return AS_INSTALLED["eager"]
+            return AS_INSTALLED["eager"] | {"threads": CORES, "denormals": "flushed"}
         eager = self.setting("eager", task)
-        shared = {key: eager[key] for key in ("environment", "threads", "input", "optimizer")}
+        shared = {key: eager[key] for key in ("environment", "threads", "denormals", "input", "optimizer")}
         return AS_INSTALLED["compile"] | shared | {"form": "whole step"}
 
     def search(self, peer, task):
@@ -154,13 +166,19 @@ class Tuning:
                     best, best_rate = setting, rate
         return best
 
+    def keep(self, name):
+        self.kept[name] = self.found[name]
+        self.path.write_text(json.dumps(self.kept, indent=2) + "\n")
+
     def setting(self, peer, task):
         name = task_name(peer, task)
-        if name not in self.best:
+        if name not in self.found:
+            self.worst_share = 0.0
             print(f"looking for the best settings: {name}", flush=True)
-            self.best[name] = self.search(peer, task)
-            self.path.write_text(json.dumps(self.best, indent=2) + "\n")
-        return self.best[name]
+            self.found[name] = self.search(peer, task)
+            if self.worst_share <= disturbance.LIMIT:
+                self.keep(name)
+        return self.found[name]
 
 
 # ---- Contenders ----
@@ -185,6 +203,9 @@ class Peer(Contender):
 
 
 class StepPeer(Peer):
+    def wake(self, session):
+        session.workers.wake(self.peer, self.setting)
+
     def measure(self, session):
         request = {
             "task": self.task, "setting": self.setting, "seconds": TIMED_SECONDS, "check": True,

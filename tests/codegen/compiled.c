@@ -14,7 +14,7 @@
 
 enum { THREAD_LIMIT = 3 };
 
-/* ---- A program around the graph ------------------------------------------------------------- */
+/* A program around the graph. */
 
 static Program *program_of(Arena *arena, const Graph *graph) {
     Program *program = arena_new_item(arena, Program);
@@ -34,13 +34,12 @@ static Program *program_of(Arena *arena, const Graph *graph) {
     }
     vector_each(Output, output, graph->outputs)
         if (output->kind == OUTPUT_result)
-            vector_push(arena, &export.function.results,
-                        graph_node(graph, output->value)->type);
+            vector_push(arena, &export.function.results, graph_node(graph, output->value)->type);
     vector_push(arena, &program->exports, export);
     return program;
 }
 
-/* ---- Compiling ------------------------------------------------------------------------------ */
+/* Compiling. */
 
 static void write_file(const char *path, const char *text) {
     FILE *file = fopen(path, "w");
@@ -70,11 +69,10 @@ static void *load(Arena *arena, const char *text) {
     return library;
 }
 
-/* ---- Numbers -------------------------------------------------------------------------------- */
+/* Numbers. */
 
 static void encode(Element element, const double *from, int64_t count, void *to) {
-    for (int64_t i = 0; i < count; i++)
-        switch (element) {
+    for (int64_t i = 0; i < count; i++) switch (element) {
         case TYPE_bool:
         case TYPE_u8: ((uint8_t *)to)[i] = (uint8_t)from[i]; break;
         case TYPE_i8: ((int8_t *)to)[i] = (int8_t)from[i]; break;
@@ -105,7 +103,7 @@ static bool is_near(Element element, double found, double wanted, double scale) 
     return fabs(found - wanted) <= relative * (fabs(wanted) + scale);
 }
 
-/* ---- Running -------------------------------------------------------------------------------- */
+/* Running. */
 
 typedef struct Worker {
     const FlowFunction *function;
@@ -130,15 +128,13 @@ static void run_team(const FlowFunction *function, const FlowFrame *frame, int t
 }
 
 static int64_t symbol_size(Dim symbol, const void *context) {
-    if (dim_is_batch(symbol) || dim_bound(symbol) == SIZE_UNKNOWN)
-        return *(const int64_t *)context;
+    if (dim_is_batch(symbol) || dim_bound(symbol) == SIZE_UNKNOWN) return *(const int64_t *)context;
     return dim_bound(symbol);
 }
 
 static int64_t count_of(const Type *type, int64_t batch) {
     int64_t count = 1;
-    for (int i = 0; i < type->rank; i++)
-        count *= dim_evaluate(type->dims[i], symbol_size, &batch);
+    for (int i = 0; i < type->rank; i++) count *= dim_evaluate(type->dims[i], symbol_size, &batch);
     return count;
 }
 
@@ -181,7 +177,7 @@ static char *run(Arena *arena, const FlowProgram *program, const Graph *graph,
     return memory;
 }
 
-/* ---- Comparing ------------------------------------------------------------------------------ */
+/* Comparing. */
 
 static bool output_agrees(const Graph *graph, const Output *output, const char *found,
                           const double *wanted, int64_t batch) {
@@ -237,8 +233,8 @@ bool compiled_agrees(const Graph *graph, const double *const *values, int64_t ba
         char *first = NULL;
         for (int threads = 1; threads <= THREAD_LIMIT && agrees; threads++) {
             char *memory = run(arena, compiled, graph, values, batch, threads);
-            agrees = outputs_agree(compiled, graph, &evaluation, memory, first ? first : memory,
-                                   batch);
+            agrees =
+                outputs_agree(compiled, graph, &evaluation, memory, first ? first : memory, batch);
             if (first) free(memory);
             else first = memory;
         }

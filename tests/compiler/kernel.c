@@ -15,8 +15,8 @@ static void expect(int holds, const char *what, double a, double b, double y, do
 static const uint32_t vectors[][10] = {
     {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
     {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-    {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
-     0x94fdcceb, 0x5001e420, 0x24126ea1},
+    {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb,
+     0x5001e420, 0x24126ea1},
 };
 
 static void check_generator(void) {
@@ -48,7 +48,8 @@ static double ulps(float y, double wanted) {
     int exponent;
     if (nearest != nearest || y != y) return (nearest != nearest) == (y != y) ? 0 : 1e9;
     if (y == nearest) return (flow_bits_f32(y) ^ flow_bits_f32(nearest)) >> 31 ? 1e9 : 0;
-    if (__builtin_isinf(y) || __builtin_isinf(nearest)) return fabs(wanted) > 0x1.fffffdp127 ? 1 : 1e9;
+    if (__builtin_isinf(y) || __builtin_isinf(nearest))
+        return fabs(wanted) > 0x1.fffffdp127 ? 1 : 1e9;
     __builtin_frexp(wanted, &exponent);
     return fabs(y - wanted) / __builtin_ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
 }
@@ -68,9 +69,9 @@ static void check_pow(float a, float b) {
 
 static void check_special(void) {
     const float inf = __builtin_inff(), nan = __builtin_nanf("");
-    const float values[] = {0,    -0.0f, 1,      -1,     2,         -2,         0.5f, -0.5f,
-                            3,    -3,    1e38f,  -1e38f, 16777216,  -16777215,  inf,  -inf,
-                            nan,  1e-40f, -1e-40f, 1.5f, 88.72284f, -103.97208f, 1e-45f};
+    const float values[] = {0,   -0.0f,  1,       -1,     2,         -2,          0.5f,  -0.5f,
+                            3,   -3,     1e38f,   -1e38f, 16777216,  -16777215,   inf,   -inf,
+                            nan, 1e-40f, -1e-40f, 1.5f,   88.72284f, -103.97208f, 1e-45f};
     const int count = sizeof values / sizeof *values;
     for (int i = 0; i < count; i++) {
         check_functions(values[i]);

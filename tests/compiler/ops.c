@@ -52,7 +52,7 @@ static void expect(bool holds, const char *what, const Graph *graph) {
     printf("%s: %s\n%s", tally.name, what, text_string(&text));
 }
 
-/* ---- Operands ----------------------------------------------------------------------------- */
+/* Operands. */
 
 static uint64_t random_state;
 
@@ -99,8 +99,7 @@ static double **random_values(const Graph *graph, const char *domain) {
         int64_t count = element_count(&node->type);
         values[id] = arena_new_array(graph->arena, double, count);
         for (int64_t i = 0; i < count; i++)
-            values[id][i] =
-                fit_element(node->type.element, random_in(domain, which, i, count));
+            values[id][i] = fit_element(node->type.element, random_in(domain, which, i, count));
         which++;
     }
     return values;
@@ -113,13 +112,12 @@ static const double *const *values_for(const Graph *graph, const Graph *from,
     for (NodeId id = 0; id < graph->nodes.count; id++)
         for (NodeId old = 0; old < from->nodes.count; old++) {
             const Node *a = graph_node(graph, id), *b = graph_node(from, old);
-            if (values[old] && a->op == b->op && !strcmp(a->name, b->name))
-                found[id] = values[old];
+            if (values[old] && a->op == b->op && !strcmp(a->name, b->name)) found[id] = values[old];
         }
     return found;
 }
 
-/* ---- Graphs ------------------------------------------------------------------------------- */
+/* Graphs. */
 
 static Type sizes_type(Graph *graph, Element element, const Sizes *sizes) {
     Type type = {.element = element, .rank = sizes->rank};
@@ -144,8 +142,12 @@ static Element operand_element(const Case *given, int i) {
 /* The case's node over weights a, b and c. NODE_NONE when the op does not take such operands. */
 static NodeId add_case(Graph *graph, const Case *given) {
     static const char *const names[] = {"a", "b", "c"};
-    Node node = {.op = given->op, .axes = given->axes, .stream = 3, .name = "field",
-                 .low = INT32_MIN, .high = INT32_MAX};
+    Node node = {.op = given->op,
+                 .axes = given->axes,
+                 .stream = 3,
+                 .name = "field",
+                 .low = INT32_MIN,
+                 .high = INT32_MAX};
     Problem problem;
     for (int i = 0; i < op_info[given->op].arity; i++)
         node.inputs[i] =
@@ -186,7 +188,7 @@ static Graph *gradient_graph(Arena *arena, const Case *given) {
     return graph;
 }
 
-/* ---- Checks ------------------------------------------------------------------------------- */
+/* Checks. */
 
 static void check_text(const Graph *graph) {
     Text first = text_new(graph->arena), second = text_new(graph->arena);
@@ -324,7 +326,7 @@ static void run_case(const Case *given) {
     arena_free(arena);
 }
 
-/* ---- Cases -------------------------------------------------------------------------------- */
+/* Cases. */
 
 /* Operand shapes of elementwise ops; ops with fewer operands use the first ones. */
 static const Sizes elementwise_shapes[][ARITY_LIMIT] = {
@@ -343,8 +345,14 @@ static const Sizes elementwise_shapes[][ARITY_LIMIT] = {
 };
 
 static const Sizes reduced_shapes[] = {
-    {0, {0}},    {1, {1}},       {1, {11}},          {2, {5, 3}},
-    {2, {1, 7}}, {3, {2, 3, 5}}, {3, {2, 1, SIZE_BATCH}}, {2, {SIZE_BATCH, 1}},
+    {0, {0}},
+    {1, {1}},
+    {1, {11}},
+    {2, {5, 3}},
+    {2, {1, 7}},
+    {3, {2, 3, 5}},
+    {3, {2, 1, SIZE_BATCH}},
+    {2, {SIZE_BATCH, 1}},
 };
 
 static const Sizes contracted_shapes[][2] = {
@@ -424,11 +432,12 @@ static int run_op(Op op) {
     static const Element elements[] = {TYPE_f64, TYPE_f32, TYPE_i32};
     tally = (Tally){.name = op_info[op].name};
     random_state = 0x9e3779b97f4a7c15;
-    for (size_t i = 0; i < COUNT(elements); i++) run_class((Case){.op = op, .element = elements[i]});
+    for (size_t i = 0; i < COUNT(elements); i++)
+        run_class((Case){.op = op, .element = elements[i]});
     return finish();
 }
 
-/* ---- Whole graphs ------------------------------------------------------------------------- */
+/* Whole graphs. */
 
 static int run_file(const char *path) {
     Arena *arena = arena_new();

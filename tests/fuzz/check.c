@@ -39,7 +39,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size) {
     Arena *arena = arena_new();
     size_t count = read_library(arena, library);
     Diagnostics *diagnostics = diagnostics_new(arena);
-    const Source *source = source_from_text(arena, "fuzz.flow", size ? (const char *)bytes : "", size);
+    const Source *source =
+        source_from_text(arena, "fuzz.flow", size ? (const char *)bytes : "", size);
     const Module *module = module_load(arena, source, library, count, diagnostics);
     Program *program = NULL;
     if (!diagnostics->list.count)

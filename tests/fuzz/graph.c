@@ -43,7 +43,8 @@ static void compare(Arena *arena, const Graph *before, const Graph *after) {
         NodeId a = before->outputs.items[i].value, b = after->outputs.items[i].value;
         for (int64_t at = 0; at < first.counts[a]; at++) {
             double x = first.values[a][at], y = second.values[b][at];
-            bool same = x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= 1e-5 * (fabs(x) + fabs(y));
+            bool same =
+                x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= 1e-5 * (fabs(x) + fabs(y));
             if (!same && isfinite(x) && isfinite(y)) abort();
         }
     }

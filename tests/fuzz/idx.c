@@ -43,8 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         descriptor = memfd_create("fuzz", 0);
         snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     }
-    if (ftruncate(descriptor, 0) || pwrite(descriptor, bytes, size, 0) != (ssize_t)size)
-        return 0;
+    if (ftruncate(descriptor, 0) || pwrite(descriptor, bytes, size, 0) != (ssize_t)size) return 0;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) open_as(path, &types[i]);
     return 0;
 }

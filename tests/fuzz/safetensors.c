@@ -29,8 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
         descriptor = memfd_create("fuzz", 0);
         snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     }
-    if (ftruncate(descriptor, 0) || pwrite(descriptor, bytes, size, 0) != (ssize_t)size)
-        return 0;
+    if (ftruncate(descriptor, 0) || pwrite(descriptor, bytes, size, 0) != (ssize_t)size) return 0;
     if (!safetensors_open(path, &file).exit) read_all(file);
     safetensors_close(file);
     return 0;

@@ -21,8 +21,7 @@ static inline size_t make_images(unsigned char *bytes, uint32_t count) {
     put_big_endian(bytes + 8, 4);
     put_big_endian(bytes + 12, 4);
     for (uint32_t i = 0; i < count * PIXELS; i++)
-        bytes[IMAGE_HEADER + i] =
-            (unsigned char)((state = state * 1664525 + 1013904223) >> 24);
+        bytes[IMAGE_HEADER + i] = (unsigned char)((state = state * 1664525 + 1013904223) >> 24);
     return IMAGE_HEADER + count * PIXELS;
 }
 

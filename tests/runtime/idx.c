@@ -32,13 +32,11 @@ static void reads(const char *image_path, const char *label_path) {
     FlowStatus status = flow_source_idx.open(fields, 2, &reader);
     CHECK(!status.exit, "%s", status.text);
     if (status.exit) return;
-    CHECK(flow_source_idx.records(reader) == COUNT, "%d",
-          (int)flow_source_idx.records(reader));
+    CHECK(flow_source_idx.records(reader) == COUNT, "%d", (int)flow_source_idx.records(reader));
     for (int i = 0; i < COUNT; i++) {
         const void *values[2];
         flow_source_idx.read(reader, i, values);
-        CHECK(!memcmp(values[0], images + IMAGE_HEADER + i * PIXELS, PIXELS), "image %d",
-              i);
+        CHECK(!memcmp(values[0], images + IMAGE_HEADER + i * PIXELS, PIXELS), "image %d", i);
         CHECK(*(const int32_t *)values[1] == labels[LABEL_HEADER + i], "label %d", i);
     }
     flow_source_idx.close(reader);
@@ -85,20 +83,16 @@ static void refuses_changed(size_t at, const char *bytes, size_t size, const cha
 }
 
 static void refuses_wrong_headers(void) {
-    refuses_changed(0, "\x50\x4b", 2,
-                    "changed: not an IDX file: it begins with 50 4b 08 03");
+    refuses_changed(0, "\x50\x4b", 2, "changed: not an IDX file: it begins with 50 4b 08 03");
     refuses_changed(2, "\x0a", 1, "not an IDX file: it begins with 00 00 0a 03");
     refuses_changed(3, "\x00", 1, "has 0 dimensions");
     refuses_changed(3, "\xff", 1, "has 255 dimensions");
     refuses_changed(4, "\xff\xff\xff\xff", 4, "more data than the file can hold");
-    refuses_changed(4, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12,
-                    "more data than");
+    refuses_changed(4, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12, "more data than");
     refuses_changed(4, "\0\0\0\0", 4, "changed: has no records");
     refuses_changed(7, "\x63", 1, "more data than its header declares");
-    refuses_changed(11, "\2", 1,
-                    "changed: records are u8[2, 4], the program expects u8[4, 4]");
-    refuses_changed(2, "\x09", 1,
-                    "changed: records are i8[4, 4], the program expects u8[4, 4]");
+    refuses_changed(11, "\2", 1, "changed: records are u8[2, 4], the program expects u8[4, 4]");
+    refuses_changed(2, "\x09", 1, "changed: records are i8[4, 4], the program expects u8[4, 4]");
     refuses("images", "images", "images: records are u8[4, 4], the program expects i32");
     refuses("labels", "labels", "labels: records are u8, the program expects u8[4, 4]");
 }
@@ -116,8 +110,7 @@ static void refuses_truncation(const char *path) {
     for (size_t i = 0; i < size; i += i < 64 ? 1 : 13) {
         write_test_file("short", bytes, i);
         FlowStatus status = try("short", "labels");
-        CHECK(status.exit == FLOW_EXIT_data, "%s: %zu of %zu bytes were taken", path, i,
-              size);
+        CHECK(status.exit == FLOW_EXIT_data, "%s: %zu of %zu bytes were taken", path, i, size);
         CHECK_SAYS(status.text, "short: ");
         CHECK(strstr(status.text, "ends early") || strstr(status.text, "truncated"), "%s",
               status.text);
@@ -147,8 +140,7 @@ static void joins_members(void) {
     size_t first, second;
     write_gzip("first.gz", images, 500);
     write_gzip("second.gz", images + 500, image_size - 500);
-    char *bytes = read_test_file("first.gz", &first),
-         *more = read_test_file("second.gz", &second);
+    char *bytes = read_test_file("first.gz", &first), *more = read_test_file("second.gz", &second);
     memcpy(bytes + first, more, second);
     write_test_file("joined.gz", bytes, first + second);
     reads("joined.gz", "labels");

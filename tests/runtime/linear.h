@@ -63,8 +63,7 @@ static void measure(const FlowFrame *frame, int output) {
 
 static void learn(const FlowFrame *frame, int output, float rate) {
     const float *x = frame->inputs[0];
-    float *w = at(frame, W) + output * INPUTS,
-          *momentum = at(frame, MOMENTUM) + output * INPUTS;
+    float *w = at(frame, W) + output * INPUTS, *momentum = at(frame, MOMENTUM) + output * INPUTS;
     for (int i = 0; i < INPUTS; i++) {
         float slope = 0;
         for (int64_t n = 0; n < frame->batch; n++)
@@ -181,8 +180,7 @@ static const FlowPipeline linear_test_data = {
     .batch = TEST_BATCH,
 };
 
-static const FlowInput linear_seed_input[] = {
-    {"seed", FLOW_INPUT_seed, 0, {FLOW_i64, 0, {0}}}};
+static const FlowInput linear_seed_input[] = {{"seed", FLOW_INPUT_seed, 0, {FLOW_i64, 0, {0}}}};
 
 static const FlowInput linear_step_inputs[] = {
     {"x", FLOW_INPUT_field, 0, {FLOW_f32, 1, {INPUTS}}},
@@ -199,8 +197,8 @@ static const FlowResult linear_results[] = {
 
 static const FlowFunction linear_initialise_function = {
     "initialise", linear_initialise, linear_seed_input, 1, NULL, 0};
-static const FlowFunction linear_step_function = {
-    "step", linear_step, linear_step_inputs, 5, linear_results, 2};
+static const FlowFunction linear_step_function = {"step", linear_step,    linear_step_inputs,
+                                                  5,      linear_results, 2};
 static const FlowFunction linear_evaluate_function = {
     "evaluate", linear_evaluate, linear_step_inputs, 2, linear_results, 2};
 
@@ -235,13 +233,11 @@ static const FlowTrain linear_trains[] = {
 };
 
 static const FlowOption linear_options[] = {
-    [OPTION_epochs] = {"epochs", "passes over the images", FLOW_OPTION_integer, 3, NULL,
-                       false},
+    [OPTION_epochs] = {"epochs", "passes over the images", FLOW_OPTION_integer, 3, NULL, false},
     [OPTION_rate] = {"rate", "learning rate", FLOW_OPTION_real, 0.01, NULL, false},
-    [OPTION_nan_step] = {"nan_step", "where the loss becomes nan", FLOW_OPTION_integer, -1,
-                         NULL, false},
-    [OPTION_batch] = {"batch_size", "images per step", FLOW_OPTION_integer, BATCH, NULL,
-                      true},
+    [OPTION_nan_step] = {"nan_step", "where the loss becomes nan", FLOW_OPTION_integer, -1, NULL,
+                         false},
+    [OPTION_batch] = {"batch_size", "images per step", FLOW_OPTION_integer, BATCH, NULL, true},
 };
 
 static const FlowStorage linear_storage[] = {
@@ -262,12 +258,11 @@ static const FlowProgram linear_program = {
     .train_count = 1,
 };
 
-/* ---- The library of it: no options, and of the storage the weights alone ---- */
+/* The library of it: no options, and of the storage the weights alone. */
 
 static const FlowInput linear_export_inputs[] = {
     {"x", FLOW_INPUT_field, 0, {FLOW_f32, 1, {INPUTS}}}};
-static const FlowResult linear_export_results[] = {
-    {"scores", GUESS, {FLOW_f32, 1, {OUTPUTS}}}};
+static const FlowResult linear_export_results[] = {{"scores", GUESS, {FLOW_f32, 1, {OUTPUTS}}}};
 static const FlowFunction linear_exports[] = {
     {"score", linear_export, linear_export_inputs, 1, linear_export_results, 1}};
 

@@ -29,8 +29,7 @@ static void all_sizes(void) {
 
 /* Far beyond what can be tried out: results stay inside. */
 static void huge_sizes(void) {
-    static const int64_t sizes[] = {INT64_C(1) << 32, (INT64_C(1) << 40) + 7,
-                                    INT64_C(1) << 62};
+    static const int64_t sizes[] = {INT64_C(1) << 32, (INT64_C(1) << 40) + 7, INT64_C(1) << 62};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         Permutation permutation = permutation_new(sizes[i], 1, 0);
         for (int64_t j = 0; j < 1000; j++) {
@@ -50,12 +49,9 @@ static int64_t equal_positions(Permutation a, Permutation b) {
 /* Two random orders agree in one position on average. */
 static void keys_matter(void) {
     enum { SIZE = 60000 };
-    int64_t epochs =
-        equal_positions(permutation_new(SIZE, 7, 0), permutation_new(SIZE, 7, 1));
-    int64_t seeds =
-        equal_positions(permutation_new(SIZE, 7, 0), permutation_new(SIZE, 8, 0));
-    int64_t same =
-        equal_positions(permutation_new(SIZE, 7, 0), permutation_new(SIZE, 7, 0));
+    int64_t epochs = equal_positions(permutation_new(SIZE, 7, 0), permutation_new(SIZE, 7, 1));
+    int64_t seeds = equal_positions(permutation_new(SIZE, 7, 0), permutation_new(SIZE, 8, 0));
+    int64_t same = equal_positions(permutation_new(SIZE, 7, 0), permutation_new(SIZE, 7, 0));
     CHECK(epochs < 10 && seeds < 10, "%lld, %lld", (long long)epochs, (long long)seeds);
     CHECK(same == SIZE, "the same key gives the same order");
 }
@@ -74,8 +70,7 @@ static void looks_random(void) {
         }
         double limit = 5 / sqrt(SIZE);
         CHECK(fabs(position * 12 / SIZE) < limit && fabs(neighbour * 12 / SIZE) < limit,
-              "epoch %lld: %f %f", (long long)epoch, position * 12 / SIZE,
-              neighbour * 12 / SIZE);
+              "epoch %lld: %f %f", (long long)epoch, position * 12 / SIZE, neighbour * 12 / SIZE);
     }
 }
 

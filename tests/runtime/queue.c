@@ -65,10 +65,8 @@ static void wakes(void *(*body)(void *), bool fails) {
     void *result;
     pthread_create(&thread, NULL, body, queue);
     usleep(20000);
-    if (fails)
-        queue_fail(queue, &status);
-    else
-        queue_close(queue);
+    if (fails) queue_fail(queue, &status);
+    else queue_close(queue);
     pthread_join(thread, &result);
     CHECK(!result, "a sleeping thread was not told that the queue ended");
     queue_free(queue);
@@ -127,8 +125,7 @@ static void print_time(void) {
         queue_push(queue, queue);
         queue_pop(queue, &item);
     }
-    printf("queue: push and pop take %.0f ns\n",
-           (double)(clock_nanoseconds() - start) / TURNS);
+    printf("queue: push and pop take %.0f ns\n", (double)(clock_nanoseconds() - start) / TURNS);
     queue_free(queue);
 }
 

@@ -35,14 +35,12 @@ static void round_trip(void) {
         char bytes[64] = "";
         status = safetensors_read(file, &storages[i], bytes);
         CHECK(!status.exit, "%s", status.text);
-        CHECK(
-            !memcmp(bytes, memory + storages[i].offset, flow_type_size(&storages[i].type)),
-            "%s differs", storages[i].name);
+        CHECK(!memcmp(bytes, memory + storages[i].offset, flow_type_size(&storages[i].type)),
+              "%s differs", storages[i].name);
     }
     const char *value = safetensors_metadata(file, "odd \"name\"");
     CHECK(value && !strcmp(value, "tab\t"), "%s", value ? value : "none");
-    CHECK(!safetensors_metadata(file, "other") && !safetensors_find(file, "other"),
-          "found");
+    CHECK(!safetensors_metadata(file, "other") && !safetensors_find(file, "other"), "found");
     safetensors_close(file);
     save("b.safetensors");
     CHECK(files_equal("a.safetensors", "b.safetensors"), "not the same bytes");
@@ -84,9 +82,9 @@ static FlowStatus open_with_length(const char *header, uint64_t length, int buff
     return status;
 }
 
-#define ENTRY(name, dtype, shape, begin, end)                                            \
-    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" begin \
-    "," end "]}"
+#define ENTRY(name, dtype, shape, begin, end)                                                    \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" begin "," end \
+    "]}"
 
 static const struct {
     const char *header;
@@ -115,35 +113,28 @@ static const struct {
     {"{" ENTRY("a", "U8", "[1.0]", "0", "1") "}", 1, "a whole number is expected"},
     {"{" ENTRY("a", "U8", "[1e0]", "0", "1") "}", 1, "a whole number is expected"},
     {"{" ENTRY("a", "U8", "[01]", "0", "1") "}", 1, "begins with zero"},
-    {"{" ENTRY("a", "U8", "[1]", "0", "18446744073709551615") "}", 1,
-     "outside of the file"},
+    {"{" ENTRY("a", "U8", "[1]", "0", "18446744073709551615") "}", 1, "outside of the file"},
     {"{" ENTRY("a", "U8", "[1]", "0", "18446744073709551617") "}", 1, "too large"},
     {"{" ENTRY("a", "U8", "[4294967296,4294967296]", "0", "0") "}", 0, "overflows"},
     {"{" ENTRY("a", "F64", "[2305843009213693952]", "0", "0") "}", 0, "overflows"},
-    {"{" ENTRY("a", "U8", "[9223372036854775808]", "0", "0") "}", 0,
-     "dimension is too large"},
-    {"{" ENTRY("a", "U8", "[1,1,1,1,1,1,1,1,1]", "0", "1") "}", 1,
-     "more than 8 dimensions"},
-    {"{" ENTRY("a", "U8", "[2]", "0", "2") "," ENTRY("b", "U8", "[2]", "1", "3") "}", 3,
-     "overlap"},
-    {"{" ENTRY("a", "U8", "[2]", "0", "2") "," ENTRY("b", "U8", "[2]", "0", "2") "}", 2,
-     "overlap"},
+    {"{" ENTRY("a", "U8", "[9223372036854775808]", "0", "0") "}", 0, "dimension is too large"},
+    {"{" ENTRY("a", "U8", "[1,1,1,1,1,1,1,1,1]", "0", "1") "}", 1, "more than 8 dimensions"},
+    {"{" ENTRY("a", "U8", "[2]", "0", "2") "," ENTRY("b", "U8", "[2]", "1", "3") "}", 3, "overlap"},
+    {"{" ENTRY("a", "U8", "[2]", "0", "2") "," ENTRY("b", "U8", "[2]", "0", "2") "}", 2, "overlap"},
     {"{" ENTRY("a", "U8", "[1]", "0", "1") "," ENTRY("b", "U8", "[1]", "2", "3") "}", 3,
      "between two"},
     {"{" ENTRY("a", "U8", "[1]", "0", "1") "," ENTRY("a", "U8", "[1]", "1", "2") "}", 2,
      "same name"},
-    {"{" ENTRY("a", "U8", "[1]", "0", "1") "," ENTRY("\\u0061", "U8", "[1]", "1", "2") "}",
-     2, "same name"},
+    {"{" ENTRY("a", "U8", "[1]", "0", "1") "," ENTRY("\\u0061", "U8", "[1]", "1", "2") "}", 2,
+     "same name"},
     {"{" ENTRY("a", "U8", "[1]", "0", "1") ",}", 1, "a string is expected"},
     {"{" ENTRY("a", "U8", "[1,]", "0", "1") "}", 1, "a whole number is expected"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0]}}", 1, "fewer than two"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,2]}}", 1,
-     "more than two"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,2]}}", 1, "more than two"},
     {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1,
      "appears twice"},
     {"{\"__metadata__\":{\"a\":1}}", 0, "a string is expected"},
-    {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", 0,
-     "metadata entries have the same name"},
+    {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", 0, "metadata entries have the same name"},
     {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "appears twice"},
     {"{\"\\u0000\":{}}", 0, "stands for no character"},
     {"{\"\\ud800\":{}}", 0, "stands for no character"},
@@ -156,10 +147,9 @@ static const struct {
 
 static void refuses_hostile_headers(void) {
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
-        FlowStatus status = open_with_length(hostile[i].header, strlen(hostile[i].header),
-                                             hostile[i].buffer);
-        CHECK(status.exit == FLOW_EXIT_data, "header %zu was taken: %s", i,
-              hostile[i].header);
+        FlowStatus status =
+            open_with_length(hostile[i].header, strlen(hostile[i].header), hostile[i].buffer);
+        CHECK(status.exit == FLOW_EXIT_data, "header %zu was taken: %s", i, hostile[i].header);
         CHECK_SAYS(status.text, hostile[i].says);
         CHECK_SAYS(status.text, "hostile.safetensors: ");
     }
@@ -189,8 +179,7 @@ static void refuses_every_truncation(void) {
     for (size_t i = 0; i < size; i++) {
         write_test_file("short.safetensors", bytes, i);
         FlowStatus status = safetensors_open("short.safetensors", &file);
-        CHECK(status.exit == FLOW_EXIT_data && !file, "%zu of %zu bytes were taken", i,
-              size);
+        CHECK(status.exit == FLOW_EXIT_data && !file, "%zu of %zu bytes were taken", i, size);
         safetensors_close(file);
     }
     free(bytes);
@@ -199,8 +188,7 @@ static void refuses_every_truncation(void) {
 static void refuses_what_is_no_file(void) {
     Safetensors *file;
     mkfifo("pipe", 0600);
-    CHECK_SAYS(safetensors_open("missing", &file).text,
-               "missing: cannot be read: No such file");
+    CHECK_SAYS(safetensors_open("missing", &file).text, "missing: cannot be read: No such file");
     CHECK_SAYS(safetensors_open("pipe", &file).text, "no regular file");
     CHECK_SAYS(safetensors_open("/dev/zero", &file).text, "no regular file");
     CHECK_SAYS(safetensors_open("/", &file).text, "no regular file");

@@ -19,8 +19,7 @@ static void count(void *argument, int thread, int threads) {
     for (int round = 1; round <= work->rounds; round++) {
         work->counts[thread][0]++;
         flow_barrier(&work->frame, thread, threads);
-        if (work->counts[(thread + 1) % threads][0] != work->counts[thread][0])
-            work->wrong = true;
+        if (work->counts[(thread + 1) % threads][0] != work->counts[thread][0]) work->wrong = true;
         flow_barrier(&work->frame, thread, threads);
     }
 }
@@ -50,8 +49,7 @@ static void flushes_denormals(void) {
     float results[2] = {1, 1};
     Team team = {.threads = 2};
     team_run(&team, divide, results);
-    CHECK(results[0] == 0 && results[1] == 0, "%g %g", (double)results[0],
-          (double)results[1]);
+    CHECK(results[0] == 0 && results[1] == 0, "%g %g", (double)results[0], (double)results[1]);
 }
 
 static void nothing(void *argument, int thread, int threads) {

@@ -45,8 +45,7 @@ __attribute__((constructor)) static void test_without_openmp_tools(void) {
 }
 
 /* The text has the part. */
-#define CHECK_SAYS(text, part) \
-    CHECK(strstr(text, part), "`%s` does not say `%s`", text, part)
+#define CHECK_SAYS(text, part) CHECK(strstr(text, part), "`%s` does not say `%s`", text, part)
 
 static inline int test_result(void) {
     return test_failures ? 1 : 0;
@@ -85,8 +84,7 @@ static inline char *read_test_file(const char *path, size_t *size) {
 static inline bool files_equal(const char *a, const char *b) {
     size_t a_size = 0, b_size = 0;
     char *a_bytes = read_test_file(a, &a_size), *b_bytes = read_test_file(b, &b_size);
-    bool equal =
-        a_bytes && b_bytes && a_size == b_size && !memcmp(a_bytes, b_bytes, a_size);
+    bool equal = a_bytes && b_bytes && a_size == b_size && !memcmp(a_bytes, b_bytes, a_size);
     free(a_bytes);
     free(b_bytes);
     return equal;

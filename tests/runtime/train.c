@@ -121,9 +121,8 @@ static void kill_and_resume(void) {
     unlink("linear.safetensors");
     srand((unsigned)time(NULL));
     for (int i = 0; i < KILLS; i++) {
-        pid_t child =
-            start_program(&linear_program, "2000", out_path,
-                          ARGUMENTS("--resume", i % 2 ? "--workers=2" : "--workers=0"));
+        pid_t child = start_program(&linear_program, "2000", out_path,
+                                    ARGUMENTS("--resume", i % 2 ? "--workers=2" : "--workers=0"));
         wait_a_while((unsigned)rand() % 40000);
         kill(child, SIGKILL);
         int code = wait_for(child);
@@ -164,8 +163,7 @@ static void resumes_from_nothing_and_from_the_end(void) {
     expect(0, ARGUMENTS("--resume"), "training is complete after 96 steps");
     check_result("resumed from the end");
     CHECK(run(ARGUMENTS("--epochs=1", "--save=half")) == 0, "%s", text_of(error_path));
-    expect(0, ARGUMENTS("--resume=half"),
-           "note: half was saved with --epochs=1, this run has 3");
+    expect(0, ARGUMENTS("--resume=half"), "note: half was saved with --epochs=1, this run has 3");
     check_result("resumed with more epochs");
 }
 
@@ -178,15 +176,13 @@ static void refuses_other_records(void) {
     bytes[size - 9] ^= 1;
     write_test_file("damaged", bytes, size);
     free(bytes);
-    expect(1, ARGUMENTS("--resume=damaged"),
-           "damaged: cannot be resumed: its checksum is wrong");
+    expect(1, ARGUMENTS("--resume=damaged"), "damaged: cannot be resumed: its checksum is wrong");
 }
 
 static void full_disk(void) {
     struct rlimit old, limit;
     getrlimit(RLIMIT_FSIZE, &old);
-    limit =
-        (struct rlimit){600, old.rlim_max}; /* less than a record, more than a message */
+    limit = (struct rlimit){600, old.rlim_max}; /* less than a record, more than a message */
     rename("linear.safetensors", "kept");
     CHECK(run(ARGUMENTS("--epochs=1")) == 0, "%s", text_of(error_path));
     rename("linear.safetensors", "before");
@@ -203,8 +199,7 @@ static void full_disk(void) {
 }
 
 static void two_trainers(void) {
-    pid_t child =
-        start_program(&linear_program, "3000", "other-out", ARGUMENTS("--progress=off"));
+    pid_t child = start_program(&linear_program, "3000", "other-out", ARGUMENTS("--progress=off"));
     for (int i = 0; i < 5000 && access("linear.safetensors.lock", F_OK); i++) usleep(1000);
     usleep(20000);
     expect(3, ARGUMENTS("--progress=off"),
@@ -271,26 +266,22 @@ static void loss_is_nan(void) {
 static void no_memory(void) {
     FlowProgram program = linear_program;
     program.memory_size = (size_t)1 << 60;
-    int code =
-        wait_for(start_program(&program, NULL, out_path, ARGUMENTS("--progress=off")));
+    int code = wait_for(start_program(&program, NULL, out_path, ARGUMENTS("--progress=off")));
     CHECK(code == FLOW_EXIT_resource, "%d", code);
     CHECK_SAYS(text_of(error_path), "no memory");
 }
 
 static void command_line(void) {
     expect(2, ARGUMENTS("--ephocs=3"), "unknown option --ephocs; did you mean --epochs?");
-    expect(2, ARGUMENTS("--zzzzzzzzzzz"),
-           "unknown option --zzzzzzzzzzz; --help lists them");
+    expect(2, ARGUMENTS("--zzzzzzzzzzz"), "unknown option --zzzzzzzzzzz; --help lists them");
     expect(2, ARGUMENTS("--epochs=1.5"), "--epochs: `1.5` is not a whole number");
-    expect(2, ARGUMENTS("--epochs=-1"),
-           "epochs is -1; it must be a whole number, at least 0");
+    expect(2, ARGUMENTS("--epochs=-1"), "epochs is -1; it must be a whole number, at least 0");
     expect(2, ARGUMENTS("--epochs"), "--epochs needs a value");
     expect(2, ARGUMENTS("--rate=inf"), "--rate: `inf` is not a number");
     expect(2, ARGUMENTS("--rate", "1x"), "--rate: `1x` is not a number");
     expect(2, ARGUMENTS("--batch-size=3"),
            "--batch_size was fixed at 32 when this program was built");
-    expect(2, ARGUMENTS("--threads=0"),
-           "--threads: `0` is not a whole number from 1 to 1024");
+    expect(2, ARGUMENTS("--threads=0"), "--threads: `0` is not a whole number from 1 to 1024");
     expect(2, ARGUMENTS("--progress=loud"), "not one of auto, plain, off");
     expect(2, ARGUMENTS("--help=x"), "--help takes no value");
     expect(2, ARGUMENTS("fot"), "there is no train block `fot`; there are: fit");

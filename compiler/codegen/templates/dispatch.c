@@ -5,8 +5,7 @@
 
 const FlowProgram *flow_dispatch(void);
 
-#if !defined HAVE_flow_program_v4 && !defined HAVE_flow_program_v3 && \
-    !defined HAVE_flow_program_v1
+#if !defined HAVE_flow_program_v4 && !defined HAVE_flow_program_v3 && !defined HAVE_flow_program_v1
 #define HAVE_flow_program
 #endif
 
@@ -39,5 +38,7 @@ const FlowProgram *flow_dispatch(void) {
 }
 
 #ifndef FLOW_NO_MAIN
-int main(int argc, char **argv) { return flow_main(argc, argv, flow_dispatch()); }
+int main(int argc, char **argv) {
+    return flow_main(argc, argv, flow_dispatch());
+}
 #endif

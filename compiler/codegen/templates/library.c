@@ -26,4 +26,6 @@ LIBRARY_HANDLE *LIBRARY_CREATE(const char *weights, char *message, size_t size) 
     return NULL;
 }
 
-void LIBRARY_DESTROY(LIBRARY_HANDLE *instance) { flow_library_destroy((FlowLibrary *)instance); }
+void LIBRARY_DESTROY(LIBRARY_HANDLE *instance) {
+    flow_library_destroy((FlowLibrary *)instance);
+}

@@ -29,7 +29,9 @@ static inline void flow_share_columns(int64_t columns, int thread, int threads, 
     if (*last > columns) *last = columns;
 }
 
-static inline int64_t flow_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t flow_smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
 
 #define FLOW_ADD(y, a) ((y) + (a))
 #define FLOW_MAX(y, a) ((y) < (a) ? (a) : (y))
@@ -37,57 +39,56 @@ static inline int64_t flow_smaller(int64_t a, int64_t b) { return a < b ? a : b;
 
 /* start, add and end of a reduction over the parts of a row, each part but the last a multiple of
  * 16 long. */
-#define FLOW_REDUCTION(name, suffix, type, combine, initial) \
-    typedef struct flow_row_##name##_##suffix { \
-        type lanes[FLOW_LANES]; \
-    } flow_row_##name##_##suffix; \
-    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) { \
-        flow_row_##name##_##suffix state; \
-        for (int lane = 0; lane < FLOW_LANES; lane++) state.lanes[lane] = initial; \
-        return state; \
-    } \
-    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state, \
-                                                  const type *part, int64_t count) { \
-        int64_t i = 0; \
-        for (; i + FLOW_LANES <= count; i += FLOW_LANES) \
-            for (int lane = 0; lane < FLOW_LANES; lane++) \
-                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]); \
-        for (int lane = 0; i + lane < count; lane++) \
-            state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]); \
-    } \
-    static inline type flow_row_##name##_end_##suffix(flow_row_##name##_##suffix *state) { \
-        for (int half = FLOW_LANES / 2; half > 0; half /= 2) \
-            for (int lane = 0; lane < half; lane++) \
-                state->lanes[lane] = \
-                    (type)combine(state->lanes[lane], state->lanes[lane + half]); \
-        return state->lanes[0]; \
+#define FLOW_REDUCTION(name, suffix, type, combine, initial)                                       \
+    typedef struct flow_row_##name##_##suffix {                                                    \
+        type lanes[FLOW_LANES];                                                                    \
+    } flow_row_##name##_##suffix;                                                                  \
+    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {              \
+        flow_row_##name##_##suffix state;                                                          \
+        for (int lane = 0; lane < FLOW_LANES; lane++) state.lanes[lane] = initial;                 \
+        return state;                                                                              \
+    }                                                                                              \
+    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,           \
+                                                      const type *part, int64_t count) {           \
+        int64_t i = 0;                                                                             \
+        for (; i + FLOW_LANES <= count; i += FLOW_LANES)                                           \
+            for (int lane = 0; lane < FLOW_LANES; lane++)                                          \
+                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);            \
+        for (int lane = 0; i + lane < count; lane++)                                               \
+            state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);                \
+    }                                                                                              \
+    static inline type flow_row_##name##_end_##suffix(flow_row_##name##_##suffix *state) {         \
+        for (int half = FLOW_LANES / 2; half > 0; half /= 2)                                       \
+            for (int lane = 0; lane < half; lane++)                                                \
+                state->lanes[lane] = (type)combine(state->lanes[lane], state->lanes[lane + half]); \
+        return state->lanes[0];                                                                    \
     }
 
 /* The index of the first largest element. */
-#define FLOW_ARGMAX(suffix, type) \
-    typedef struct flow_row_argmax_##suffix { \
-        type best; \
-        int64_t seen, at; \
-    } flow_row_argmax_##suffix; \
-    static inline flow_row_argmax_##suffix flow_row_argmax_start_##suffix(void) { \
-        return (flow_row_argmax_##suffix){0, 0, 0}; \
-    } \
-    static inline void flow_row_argmax_add_##suffix(flow_row_argmax_##suffix *state, const type *part, \
-                                                int64_t count) { \
-        for (int64_t i = 0; i < count; i++) { \
-            int better = (state->seen + i == 0) | (state->best < part[i]); \
-            state->at = better ? state->seen + i : state->at; \
-            state->best = better ? part[i] : state->best; \
-        } \
-        state->seen += count; \
-    } \
+#define FLOW_ARGMAX(suffix, type)                                                         \
+    typedef struct flow_row_argmax_##suffix {                                             \
+        type best;                                                                        \
+        int64_t seen, at;                                                                 \
+    } flow_row_argmax_##suffix;                                                           \
+    static inline flow_row_argmax_##suffix flow_row_argmax_start_##suffix(void) {         \
+        return (flow_row_argmax_##suffix){0, 0, 0};                                       \
+    }                                                                                     \
+    static inline void flow_row_argmax_add_##suffix(flow_row_argmax_##suffix *state,      \
+                                                    const type *part, int64_t count) {    \
+        for (int64_t i = 0; i < count; i++) {                                             \
+            int better = (state->seen + i == 0) | (state->best < part[i]);                \
+            state->at = better ? state->seen + i : state->at;                             \
+            state->best = better ? part[i] : state->best;                                 \
+        }                                                                                 \
+        state->seen += count;                                                             \
+    }                                                                                     \
     static inline int32_t flow_row_argmax_end_##suffix(flow_row_argmax_##suffix *state) { \
-        return (int32_t)state->at; \
+        return (int32_t)state->at;                                                        \
     }
 
-#define FLOW_REDUCTIONS(suffix, type, lowest, highest) \
-    FLOW_REDUCTION(sum, suffix, type, FLOW_ADD, 0) \
-    FLOW_REDUCTION(max, suffix, type, FLOW_MAX, lowest) \
+#define FLOW_REDUCTIONS(suffix, type, lowest, highest)   \
+    FLOW_REDUCTION(sum, suffix, type, FLOW_ADD, 0)       \
+    FLOW_REDUCTION(max, suffix, type, FLOW_MAX, lowest)  \
     FLOW_REDUCTION(min, suffix, type, FLOW_MIN, highest) \
     FLOW_ARGMAX(suffix, type)
 

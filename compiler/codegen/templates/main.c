@@ -5,5 +5,7 @@
 #define FLOW_PROGRAM_NAME flow_program
 #endif
 extern const FlowProgram FLOW_PROGRAM_NAME;
-int main(int argc, char **argv) { return flow_main(argc, argv, &FLOW_PROGRAM_NAME); }
+int main(int argc, char **argv) {
+    return flow_main(argc, argv, &FLOW_PROGRAM_NAME);
+}
 #endif

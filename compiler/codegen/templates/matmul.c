@@ -82,9 +82,10 @@ typedef ELEMENT VECTOR
     __attribute__((vector_size(FLOW_VECTOR), aligned(sizeof(ELEMENT)), may_alias));
 
 /* `rows` rows of sums, a constant where it is called; more: goes on with the sums in the tile. */
-static inline FLOW_WIDE __attribute__((always_inline)) void FLOW_JOIN(KERNEL, _tile)(
-    int64_t batch, const ELEMENT *restrict a, int64_t a_row, int64_t a_depth, const ELEMENT *restrict b,
-    int64_t b_depth, int64_t depth, ELEMENT *restrict tile, int more, const int rows) {
+static inline FLOW_WIDE __attribute__((always_inline)) void
+FLOW_JOIN(KERNEL, _tile)(int64_t batch, const ELEMENT *restrict a, int64_t a_row, int64_t a_depth,
+                         const ELEMENT *restrict b, int64_t b_depth, int64_t depth,
+                         ELEMENT *restrict tile, int more, const int rows) {
     (void)batch;
     VECTOR sums[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 16
@@ -116,9 +117,8 @@ static inline FLOW_WIDE __attribute__((always_inline)) void FLOW_JOIN(KERNEL, _t
 }
 
 /* Copies `depth` rows of a panel, columns past `columns` as zero. */
-static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const ELEMENT *restrict b,
-                                            int64_t depth, int64_t columns,
-                                            ELEMENT *restrict panel) {
+static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const ELEMENT *restrict b, int64_t depth,
+                                            int64_t columns, ELEMENT *restrict panel) {
     (void)batch;
     if (B_COLUMN == 1) {
         for (int64_t k = 0; k < depth; k++)
@@ -147,7 +147,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
                            (rows < 16 || (B_DEPTH) * (int64_t)sizeof(ELEMENT) <= 2048);
         const int64_t part = direct ? (DEPTH) : PART;
         for (int64_t k = 0; k < DEPTH; k += part) {
-            const int64_t depth = flow_smaller((DEPTH) - k, part);
+            const int64_t depth = flow_smaller((DEPTH)-k, part);
             const ELEMENT *right = b + k * (B_DEPTH) + column * (B_COLUMN);
             if (!direct) FLOW_JOIN(KERNEL, _pack)(batch, right, depth, columns, panel);
             const int64_t stride = direct ? (B_DEPTH) : WIDTH;
@@ -156,8 +156,9 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
             int64_t m = 0;
             for (; m + TILE_ROWS <= rows; m += TILE_ROWS) {
                 ELEMENT *tile = tiles + m * WIDTH;
-                FLOW_JOIN(KERNEL, _tile)(batch, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH,
-                                         right, stride, depth, tile, k > 0, TILE_ROWS);
+                FLOW_JOIN(KERNEL, _tile)
+                (batch, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH, right, stride, depth, tile,
+                 k > 0, TILE_ROWS);
                 if (last && columns == WIDTH)
                     FINISH(&context, tile, WIDTH, slice * (ROWS) + row + m, column, TILE_ROWS,
                            WIDTH);
@@ -167,8 +168,9 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
             }
             for (; m < rows; m++) {
                 ELEMENT *tile = tiles + m * WIDTH;
-                FLOW_JOIN(KERNEL, _tile)(batch, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH,
-                                         right, stride, depth, tile, k > 0, 1);
+                FLOW_JOIN(KERNEL, _tile)
+                (batch, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH, right, stride, depth, tile,
+                 k > 0, 1);
                 if (last)
                     FINISH(&context, tile, WIDTH, slice * (ROWS) + row + m, column, 1, columns);
             }
@@ -189,8 +191,7 @@ static void KERNEL(const FlowFrame *frame, int thread, int threads) {
     }
     while (first < last) {
         const int64_t row = first % (ROWS);
-        const int64_t rows =
-            flow_smaller(flow_smaller(last - first, (ROWS) - row), CHUNK);
+        const int64_t rows = flow_smaller(flow_smaller(last - first, (ROWS)-row), CHUNK);
         FLOW_JOIN(KERNEL, _block)(&context, first / (ROWS), row, rows, first_column, last_column);
         first += rows;
     }

@@ -23,7 +23,9 @@ int main(int argc, char **argv) {
     FILE *first = fopen(argv[1], "rb"), *second = fopen(argv[2], "rb");
     if (argc != 5 || !first || !second) return 2;
     int count = atoi(argv[4]), right = 0;
-    if (fread(images, 784, (size_t)count, first) == 0 || fread(labels, 1, sizeof labels, second) == 0) return 2;
+    if (fread(images, 784, (size_t)count, first) == 0 ||
+        fread(labels, 1, sizeof labels, second) == 0)
+        return 2;
     Digits *digits = digits_create(argv[3], message, sizeof message);
     if (!digits) return printf("%s\n", message), 1;
     size_t before = allocations;
