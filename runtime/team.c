@@ -4,28 +4,69 @@
  *
  * Idle libomp threads spin for 200 ms by default. Here one millisecond covers the gap
  * between two steps and leaves the processor to the pipeline otherwise. */
+#define _GNU_SOURCE
 #include "runtime/team.h"
 
 #include "runtime/denormal.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 void kmp_set_blocktime(int milliseconds);
 
+/* The processor number `index` of the set, or -1. */
+static int processor_of(const cpu_set_t *set, int index) {
+    for (int processor = 0; processor < CPU_SETSIZE; processor++)
+        if (CPU_ISSET(processor, set) && index-- == 0) return processor;
+    return -1;
+}
+
+static void move_to(int processor) {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(processor, &only);
+    sched_setaffinity(0, sizeof only, &only);
+}
+
+/* Once for the process, before its first region. */
+static struct Placement {
+    bool made;
+    bool own_processors; /* of a team as large as `processors`; else the scheduler decides */
+    cpu_set_t processors;
+} placement;
+
+static void prepare(int threads) {
+    if (placement.made) return;
+    placement.made = true;
+    if (!getenv("KMP_BLOCKTIME")) kmp_set_blocktime(1);
+    if (sched_getaffinity(0, sizeof placement.processors, &placement.processors)) return;
+    placement.own_processors =
+        CPU_COUNT(&placement.processors) == threads && !getenv("OMP_PROC_BIND");
+}
+
+/* Threads that wait for each other by spinning look busy to the scheduler, which may leave two of
+ * them on one processor for seconds. A team that has all processors takes one each: the others
+ * stay there, thread 0 only moves back, since threads that it creates later inherit its freedom. */
+static void settle(int thread) {
+    static _Thread_local bool settled;
+    if (!placement.own_processors) return;
+    if (thread == 0 && sched_getcpu() != processor_of(&placement.processors, 0)) {
+        move_to(processor_of(&placement.processors, 0));
+        sched_setaffinity(0, sizeof placement.processors, &placement.processors);
+    }
+    if (thread > 0 && !settled) move_to(processor_of(&placement.processors, thread));
+    settled = true;
+}
+
 static void run_member(FlowBarrier *barrier, TeamBody *body, void *argument, int thread,
                        int threads) {
     denormals_to_zero();
+    if (threads > 1) settle(thread);
     barrier_wait(barrier, threads);
     body(argument, thread, threads);
     barrier_wait(barrier, threads);
-}
-
-static void limit_spinning(void) {
-    static bool done;
-    if (!done && !getenv("KMP_BLOCKTIME")) kmp_set_blocktime(1);
-    done = true;
 }
 
 /* OpenMP may give fewer threads than were asked for, so each asks how many there are. */
@@ -35,7 +76,7 @@ void team_run(Team *team, TeamBody *body, void *argument) {
         run_member(barrier, body, argument, 0, 1);
         return;
     }
-    limit_spinning();
+    prepare(team->threads);
 #pragma omp parallel num_threads(team->threads) firstprivate(barrier, body, argument)
     run_member(barrier, body, argument, omp_get_thread_num(), omp_get_num_threads());
 }

@@ -16,7 +16,7 @@ from rows import ROWS
 
 ROUNDS = 5
 PATIENCE = 45  # seconds a row spent on waiting for quiet and measuring again
-TOLERANCES = {"loss": 0.05, "test loss": 0.10}
+MEASUREMENTS_TO_JUDGE = 3  # one seed alone proves little
 ACCURACY_NEEDED = 0.97
 
 
@@ -136,13 +136,15 @@ def low_accuracy(measurements):
     return [] if accuracy is None or accuracy >= ACCURACY_NEEDED else [f"accuracy {accuracy:.4f}"]
 
 
-def disagreements(samples):
+def disagreements(row, samples):
     """Whether all learned the same: losses beside flowc's, accuracy by itself."""
     found = []
     for name, measurements in samples.items():
+        if len(measurements) < MEASUREMENTS_TO_JUDGE:
+            continue
         wrong = low_accuracy(measurements)
-        for check, tolerance in TOLERANCES.items():
-            wrong += loss_disagreement(measurements, samples["flowc"], check, tolerance)
+        for check in ("loss", "test loss"):
+            wrong += loss_disagreement(measurements, samples["flowc"], check, row.loss_tolerance)
         found += [f"{name}: {text}" for text in wrong]
     return found
 
@@ -186,7 +188,7 @@ def result(row, samples, calibration):
         "measurements": {name: s["measurements"] for name, s in summaries.items()},
         "checks": {name: s["checks"] for name, s in summaries.items()},
         "disturbed": {name: s["disturbed"] for name, s in summaries.items()},
-        "disagreements": disagreements(samples),
+        "disagreements": disagreements(row, samples),
         "settings": {name: c.settings() for name, c in row.contenders().items()},
     }
 

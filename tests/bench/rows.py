@@ -14,6 +14,9 @@ FORWARD_FLOPS = 2 * MULTIPLY_ADDS
 # Forward, weight gradients and input gradients cost the same each; images need no gradient.
 STEP_FLOPS = 3 * FORWARD_FLOPS - 2 * 784 * 128
 
+# Between medians of five seeds: one seed's loss varies by 1 % with SGD, by 3.6 % with Adam.
+LOSS_TOLERANCES = {"sgd": 0.05, "adam": 0.08}
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -24,6 +27,7 @@ class Row:
     peers: dict
     limit: typing.Callable  # of the calibration, in the row's unit
     limit_is: str
+    loss_tolerance: float
     higher_is_better: bool = True
 
     def contenders(self):
@@ -52,6 +56,7 @@ def digits_step(batch, optimizer, rate):
         flowc=flowc_program.StepRate(f"digits-{optimizer}.flow", batch, IMAGES),
         peers=torch_peer.step_peers(task),
         limit=step_limit,
+        loss_tolerance=LOSS_TOLERANCES[optimizer],
         limit_is="calibrated fp32 peak of all cores / (3·2·(784·128 + 128·10) - 2·784·128) flops",
     )
 
@@ -65,6 +70,7 @@ def digits_run(batch):
         flowc=flowc_program.WholeRun("digits-run.flow", EPOCHS * IMAGES),
         peers=torch_peer.run_peers({"batch": batch, "optimizer": "adam", "rate": 1e-3}, EPOCHS),
         limit=run_limit,
+        loss_tolerance=LOSS_TOLERANCES["adam"],
         limit_is="the arithmetic of steps and evaluations alone; decompression and start-up come on top",
     )
 

@@ -200,14 +200,19 @@ def new_step(model, task, setting):
 # ---- The process ----
 
 
-def prepare_process(setting):
-    """Threads (0: as installed) and what becomes of denormal numbers."""
-    if setting["threads"]:
-        torch.set_num_threads(setting["threads"])
-        import torch._inductor.config as inductor
+def set_denormals(denormals):
+    """Before the first operation: threads take it over from the one that starts them."""
+    torch.set_flush_denormal(denormals == "flushed")
 
-        inductor.cpp.threads = setting["threads"]
-    torch.set_flush_denormal(setting["denormals"] == "flushed")
+
+def set_threads(threads):
+    """0: as installed."""
+    if not threads:
+        return
+    import torch._inductor.config as inductor
+
+    torch.set_num_threads(threads)
+    inductor.cpp.threads = threads
 
 
 def mean_loss(step, batches):

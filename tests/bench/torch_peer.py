@@ -72,11 +72,12 @@ def environment(name, scratch):
 
 
 class Worker:
-    def __init__(self, name, scratch):
+    def __init__(self, setting, scratch):
         self.log = open(scratch / "torch.log", "a")
         self.process = subprocess.Popen(
-            [sys.executable, HERE / "torch_worker.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self.log, text=True, env=environment(name, scratch),
+            [sys.executable, HERE / "torch_worker.py", setting["denormals"]], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.log, text=True,
+            env=environment(setting["environment"], scratch),
         )
         self.read_line()
 
@@ -99,15 +100,15 @@ class Worker:
 
 
 class Workers:
-    """Processes by peer and environment, started when first asked. They sleep while others work."""
+    """Processes by peer and what holds for a whole process, started when first asked. They sleep while others work."""
 
     def __init__(self, scratch):
         self.scratch, self.running = scratch, {}
 
     def wake(self, peer, setting):
-        key = (peer, setting["environment"])
+        key = (peer, setting["environment"], setting["denormals"])
         if key not in self.running:
-            self.running[key] = Worker(key[1], self.scratch)
+            self.running[key] = Worker(setting, self.scratch)
         return self.running[key]
 
     def ask(self, peer, request):

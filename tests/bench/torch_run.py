@@ -34,7 +34,8 @@ def main():
     request = json.loads(sys.argv[1])
     task, setting = request["task"], request["setting"]
     torch.manual_seed(request["seed"])
-    torch_digits.prepare_process(setting)
+    torch_digits.set_denormals(setting["denormals"])
+    torch_digits.set_threads(setting["threads"])
     batches = training_batches(setting, *torch_digits.read_set("train"), task["batch"])
     test = torch_digits.read_set("t10k")
     model = torch_digits.new_model()

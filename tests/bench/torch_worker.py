@@ -1,5 +1,5 @@
 """A PyTorch process that measures steps: one request a line on standard input (JSON), one answer a
-line on standard output."""
+line on standard output. Argument: what becomes of denormal numbers."""
 
 import json
 import sys
@@ -42,7 +42,7 @@ class Measurer:
         torch.compiler.reset()
         torch.manual_seed(request["seed"])
         task, setting = request["task"], request["setting"]
-        torch_digits.prepare_process(setting)
+        torch_digits.set_threads(setting["threads"])
         model = torch_digits.new_model()
         step = torch_digits.new_step(model, task, setting)
         batches = torch_digits.input_batches(setting["input"], *self.train, task["batch"])
@@ -56,6 +56,7 @@ class Measurer:
 def main():
     answers = sys.stdout
     sys.stdout = sys.stderr  # so that nothing else is taken for an answer
+    torch_digits.set_denormals(sys.argv[1])
     measurer = Measurer()
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
