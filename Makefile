@@ -28,7 +28,7 @@ RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/format/*.c)
 RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
 SHARED    := $(wildcard lang/std/*.flow compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 
-.PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-programs
+.PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-packages test-programs
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(HOME_DIR)/.made ## build the compiler and its runtime
@@ -36,7 +36,7 @@ all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(HOME_DIR)/.made ## build th
 # ---- what the build needs ---------------------------------------------------------------------
 
 packages: ## install what is missing, saying what and why (Debian)
-	@tests/packages
+	@tests/packages $(if $(SAN),sanitizers)
 
 # ---- the compiler -----------------------------------------------------------------------------
 
@@ -113,7 +113,10 @@ libraries: $(BUILD)/libcompiler.a $(BUILD)/lib/flowc/libflowrt.a
 $(BUILD)/libcompiler.a: $(LIBRARY)
 	$(call say,ar)rm -f $@ && ar rcs $@ $^
 
-test-programs: all $(TESTS)
+test-packages:
+	@tests/packages check
+
+test-programs: test-packages all $(TESTS)
 
 check: test-programs ## run the test suite (T=name: some of it; SAN=address,undefined or thread)
 	@BUILD=$(BUILD) SAN=$(SAN) CC=$(CC) tests/run $(T)

@@ -98,6 +98,11 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
     return node_loops(graph, graph_node(graph, largest));
 }
 
+bool keeps_rows(const Loops *loops) {
+    int64_t columns;
+    return dim_is_constant(loops->columns, &columns) && columns <= ROW_LIMIT;
+}
+
 /* Indices. */
 
 IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type) {
@@ -340,11 +345,6 @@ static int operands_depth(Fuser *fuser, const Node *node, int kernel) {
         if (fuser->latest[id] == kernel && fuser->depth[id] > depth) depth = fuser->depth[id];
     }
     return depth;
-}
-
-static bool keeps_rows(const Loops *loops) {
-    int64_t columns;
-    return dim_is_constant(loops->columns, &columns) && columns <= ROW_LIMIT;
 }
 
 static bool operands_agree(Fuser *fuser, int kernel, const Loops *loops, const Node *node,

@@ -33,6 +33,9 @@ Loops node_loops(const Graph *graph, const Node *node);
 /* The loops of a kernel with these nodes: those of its reduction or contraction, if any. */
 Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count);
 
+/* Is a row so short that values of it may be kept between two loops over it? */
+bool keeps_rows(const Loops *loops);
+
 /* Where a node computed by the kernel lies in its loops; INDEX_other: it does not fit. */
 IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type);
 

@@ -16,7 +16,7 @@ from rows import ROWS
 
 ROUNDS = 5
 PATIENCE = 45  # seconds a row spent on waiting for quiet and measuring again
-MEASUREMENTS_TO_JUDGE = 3  # one seed alone proves little
+MEASUREMENTS_NEEDED = 3  # for a median, and to judge a loss: one seed alone proves little
 ACCURACY_NEEDED = 0.97
 
 
@@ -119,6 +119,13 @@ def measure(session, rows):
 # ---- Judging ----
 
 
+def usable(measurements):
+    """The undisturbed ones, if they suffice."""
+    quiet = [m for m in measurements if m.disturbed <= disturbance.LIMIT]
+    enough = len(quiet) >= min(MEASUREMENTS_NEEDED, len(measurements))
+    return quiet if enough else measurements
+
+
 def median_of(measurements, name):
     values = [m.checks[name] for m in measurements if name in m.checks]
     return statistics.median(values) if values else None
@@ -140,7 +147,7 @@ def disagreements(row, samples):
     """Whether all learned the same: losses beside flowc's, accuracy by itself."""
     found = []
     for name, measurements in samples.items():
-        if len(measurements) < MEASUREMENTS_TO_JUDGE:
+        if len(measurements) < MEASUREMENTS_NEEDED:
             continue
         wrong = low_accuracy(measurements)
         for check in ("loss", "test loss"):
@@ -166,7 +173,7 @@ def best_of(values, higher_is_better):
 
 
 def result(row, samples, calibration):
-    summaries = {name: summary(measurements) for name, measurements in samples.items()}
+    summaries = {name: summary(usable(measurements)) for name, measurements in samples.items()}
     flowc = summaries["flowc"]["median"]
     peers = {name: s["median"] for name, s in summaries.items() if name != "flowc"}
     best = best_of(peers, row.higher_is_better)
@@ -253,7 +260,7 @@ def print_details(r):
         print(f"  {name:27} {value:9.0f} [{low:.0f}-{high:.0f}] of {times}; {checks}; {r['settings'][name]}")
     doubtful = sum(share > disturbance.LIMIT for shares in r["disturbed"].values() for share in shares)
     if doubtful:
-        print(f"  {doubtful} measurements had others at more than {disturbance.LIMIT:.0%} of the cores' time")
+        print(f"  {doubtful} measurements that count had others at more than {disturbance.LIMIT:.0%} of the cores' time")
     for text in r["disagreements"]:
         print(f"  DISAGREES: {text}")
 

@@ -1,0 +1,101 @@
+/* Columns text: reductions over an axis that others follow. A thread takes a run of outputs, which
+ * lie side by side in every row of the operand: it goes down the rows and keeps a sum `yN` for each
+ * of the run's columns. */
+#include "compiler/codegen/writer.h"
+
+enum { COLUMN_PART = 256 /* outputs of a run */ };
+
+static const char *initial_value(const Node *node) {
+    Element element = node->type.element;
+    const char *initial = op_info[node->op].initial;
+    static const char *const lowest[ELEMENT_COUNT] = {
+        "0", "0", "INT8_MIN", "INT32_MIN", "INT64_MIN", "-__builtin_inff()", "-__builtin_inf()"};
+    static const char *const highest[ELEMENT_COUNT] = {
+        "1",         "UINT8_MAX",        "INT8_MAX",       "INT32_MAX",
+        "INT64_MAX", "__builtin_inff()", "__builtin_inf()"};
+    if (!strcmp(initial, "lowest")) return lowest[element];
+    return strcmp(initial, "highest") ? "0" : highest[element];
+}
+
+static void write_column_step(Writer *writer, NodeId id) {
+    const Node *node = node_of(writer, id);
+    const char *a = value_of(writer, node->inputs[0], plain_index(writer, INDEX_full));
+    Text *stores = &writer->stores;
+    switch (node->op) {
+    case OP_sum: text_format(stores, "y%u[j] = y%u[j] + %s;\n", id, id, a); break;
+    case OP_max:
+        text_format(stores, "y%u[j] = y%u[j] < %s ? %s : y%u[j];\n", id, id, a, a, id);
+        break;
+    case OP_min:
+        text_format(stores, "y%u[j] = %s < y%u[j] ? %s : y%u[j];\n", id, a, id, a, id);
+        break;
+    default:
+        text_format(stores,
+                    "y%u[j] = d == 0 || z%u[j] < %s ? (int32_t)d : y%u[j];\n"
+                    "z%u[j] = y%u[j] == (int32_t)d ? %s : z%u[j];\n",
+                    id, id, a, id, id, id, a, id);
+    }
+}
+
+static void declare_column_sums(Writer *writer, Text *text) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (!is_reduction(writer, id)) continue;
+        const Node *node = node_of(writer, id);
+        const char *type = element_info[node->type.element].c;
+        text_format(text, "        _Alignas(64) %s y%u[%d];\n", type, id, COLUMN_PART);
+        if (node->op == OP_argmax)
+            text_format(text, "        %s z%u[%d] = {0};\n",
+                        element_info[node_of(writer, node->inputs[0])->type.element].c, id,
+                        COLUMN_PART);
+        text_format(text, "        for (int64_t j = 0; j < count; j++) y%u[j] = %s;\n", id,
+                    initial_value(node));
+    }
+}
+
+static void write_sums(Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (is_reduction(writer, writer->kernel->nodes[at]))
+            write_column_step(writer, writer->kernel->nodes[at]);
+    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+    Text *body = &writer->body;
+    declare_column_sums(writer, body);
+    text_format(body,
+                "        for (int64_t d = 0; d < %s; d++) {\n"
+                "            const int64_t r = output / %s * %s + d;\n",
+                depth, writer->columns, depth);
+    move_lines(writer, &writer->lines[LEVEL_row], body, 3);
+    text_format(body,
+                "            for (int64_t j = 0; j < count; j++) {\n"
+                "                const int64_t c = output %% %s + j, i = r * %s + c;\n"
+                "                (void)i;\n",
+                writer->columns, writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_column], body, 4);
+    move_lines(writer, &writer->stores, body, 4);
+    text_add(body, "            }\n        }\n");
+}
+
+static void write_outputs(Writer *writer) {
+    next_scope(writer, LEVEL_row);
+    store_values(writer, INDEX_output);
+    Text *body = &writer->body;
+    text_add(body, "        for (int64_t j = 0; j < count; j++) {\n"
+                   "            const int64_t o = output + j;\n");
+    move_lines(writer, &writer->lines[LEVEL_column], body, 3);
+    move_lines(writer, &writer->stores, body, 3);
+    text_add(body, "        }\n");
+}
+
+void write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name) {
+    Writer writer = new_writer(text->arena, plan, kernel);
+    write_sums(&writer);
+    write_outputs(&writer);
+    write_head(&writer, text, name);
+    text_format(text,
+                "    for (int64_t output = first, count; output < last; output += count) {\n"
+                "        count = flow_smaller(flow_smaller(last - output, %s - output %% %s), "
+                "%d);\n",
+                writer.columns, writer.columns, COLUMN_PART);
+    text_add(text, text_string(&writer.body));
+    text_add(text, "    }\n}\n\n");
+}

@@ -1,0 +1,151 @@
+/* Contraction text: a matrix product with what is fused behind it, as parameters of the template
+ * matmul.c: a struct of pointers and values of the call, a function that fills it, one that turns
+ * a finished tile of sums into results, and macros. */
+#include "compiler/codegen/writer.h"
+
+#include <assert.h>
+
+enum { WIDE_VECTOR = 16 /* f32 lanes of the widest vectors */ };
+
+typedef struct Strides {
+    const char *outer, *first, *second;
+} Strides;
+
+/* Strides of an operand of shape [..., x, y] (as used) along its leading axes, x and y. */
+static Strides operand_strides(Writer *writer, NodeId id, bool collapsed) {
+    const Type *type = &node_of(writer, id)->type;
+    bool transposed;
+    contraction_operand(writer->graph, id, &transposed);
+    const char *x = dim_expression(writer->arena, type->dims[type->rank - 2]);
+    const char *y = dim_expression(writer->arena, type->dims[type->rank - 1]);
+    const char *outer = type->rank == 2 || collapsed
+                            ? "0"
+                            : count_expression(writer, type, type->rank - 2, type->rank);
+    return transposed ? (Strides){outer, "1", x} : (Strides){outer, y, "1"};
+}
+
+/* The tile of sums kept in registers: wide where there are few rows, so that there are always
+ * about eight independent sums. */
+static void choose_tile(const Loops *loops, Element element, int *rows, int *vectors) {
+    int64_t m = dim_bound(loops->rows), n = dim_bound(loops->columns);
+    int64_t lanes = element == TYPE_f64 ? WIDE_VECTOR / 2 : WIDE_VECTOR;
+    int64_t wide = (n + lanes - 1) / lanes;
+    *rows = m >= 8 ? 8 : m >= 4 ? 4 : m >= 2 ? 2 : 1;
+    int most = *rows == 8 ? 2 : *rows == 4 ? 3 : *rows == 2 ? 4 : 8;
+    *vectors = (int)(wide < most ? wide : most);
+}
+
+/* Is the name wanted inside the loops of the tile? */
+static bool in_tile(const Writer *writer, const char *name) {
+    return strstr(text_string(&writer->lines[LEVEL_row]), name) ||
+           strstr(text_string(&writer->lines[LEVEL_column]), name) ||
+           strstr(text_string(&writer->stores), name);
+}
+
+static void write_finish(Writer *writer, Text *text, const char *name) {
+    text_format(text,
+                "static inline __attribute__((always_inline)) void %s_finish(\n"
+                "    const struct %s *context, const %s *restrict tile, int64_t stride,\n"
+                "    int64_t first_row, int64_t first_column, int64_t rows, int64_t columns) {\n"
+                "    const int64_t batch = context->batch;\n    (void)batch;\n",
+                name, name,
+                element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c);
+    vector_each(Pointer, pointer, writer->pointers)
+        if (in_tile(writer, pointer->name))
+            text_format(text, "    %s%s *restrict %s = context->%s;\n",
+                        pointer->written ? "" : "const ", element_info[pointer->element].c,
+                        pointer->name, pointer->name);
+    vector_each(Variable, variable, writer->variables)
+        if (variable->level == LEVEL_call && in_tile(writer, variable->name))
+            text_format(text, "    const %s %s = context->%s;\n",
+                        variable->type ? variable->type : "int64_t", variable->name,
+                        variable->name);
+    text_add(text, "    for (int64_t m = 0; m < rows; m++) {\n"
+                   "        const int64_t r = first_row + m;\n");
+    move_lines(writer, &writer->lines[LEVEL_row], text, 2);
+    text_format(text,
+                "        for (int64_t n = 0; n < columns; n++) {\n"
+                "            const int64_t c = first_column + n, i = r * %s + c;\n"
+                "            (void)i;\n",
+                writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
+    move_lines(writer, &writer->stores, text, 3);
+    text_add(text, "        }\n    }\n}\n\n");
+}
+
+static void write_context(Writer *writer, Text *text, const char *name, const char *a,
+                          const char *b) {
+    const char *element = element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c;
+    text_format(text, "struct %s {\n    int64_t batch;\n    const %s *a, *b;\n", name, element);
+    vector_each(Pointer, pointer, writer->pointers)
+        text_format(text, "    %s%s *%s;\n", pointer->written ? "" : "const ",
+                    element_info[pointer->element].c, pointer->name);
+    vector_each(Variable, variable, writer->variables)
+        if (variable->level == LEVEL_call)
+            text_format(text, "    %s %s;\n", variable->type ? variable->type : "int64_t",
+                        variable->name);
+    text_format(text, "};\n\nstatic inline struct %s %s_prepare(const FlowFrame *frame) {\n", name,
+                name);
+    text_add(text, "    const int64_t batch = frame->batch;\n");
+    declare_pointers(writer, text);
+    move_lines(writer, &writer->lines[LEVEL_call], text, 1);
+    text_format(text, "    return (struct %s){batch, %s, %s", name, a, b);
+    vector_each(Pointer, pointer, writer->pointers) text_format(text, ", %s", pointer->name);
+    vector_each(Variable, variable, writer->variables)
+        if (variable->level == LEVEL_call) text_format(text, ", %s", variable->name);
+    text_add(text, "};\n}\n\n");
+}
+
+static const char *operand_address(Writer *writer, NodeId id) {
+    Pointer pointer = {writer->plan->places[id], node_of(writer, id)->type.element, NULL, false};
+    return pointer_address(writer, &pointer);
+}
+
+static void write_parameters(Writer *writer, Text *text, const char *name) {
+    Arena *arena = writer->arena;
+    const Loops *loops = writer->loops;
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    bool transposed;
+    contraction_operand(writer->graph, matmul->inputs[0], &transposed);
+    bool collapsed = node_of(writer, matmul->inputs[1])->type.rank == 2 && !transposed;
+    Strides left = operand_strides(writer, matmul->inputs[0], collapsed);
+    Strides right = operand_strides(writer, matmul->inputs[1], false);
+    int rows, vectors;
+    choose_tile(loops, matmul->type.element, &rows, &vectors);
+    const char *lines[][2] = {
+        {"KERNEL", name},
+        {"CONTEXT", arena_format(arena, "struct %s", name)},
+        {"PREPARE", arena_format(arena, "%s_prepare", name)},
+        {"FINISH", arena_format(arena, "%s_finish", name)},
+        {"ELEMENT", element_info[matmul->type.element].c},
+        {"OUTER", dim_expression(arena, loops->outer)},
+        {"ROWS", dim_expression(arena, loops->rows)},
+        {"DEPTH", dim_expression(arena, loops->depth)},
+        {"COLUMNS", dim_expression(arena, loops->columns)},
+        {"A_OUTER", left.outer},
+        {"A_ROW", left.first},
+        {"A_DEPTH", left.second},
+        {"B_OUTER", right.outer},
+        {"B_DEPTH", right.first},
+        {"B_COLUMN", right.second},
+        {"BY_COLUMNS", writer->kernel->by_columns ? "1" : "0"},
+        {"TILE_ROWS", arena_format(arena, "%d", rows)},
+        {"TILE_VECTORS", arena_format(arena, "%d", vectors)},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        text_format(text, "#define %s %s\n", lines[i][0], lines[i][1]);
+}
+
+void write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name) {
+    Writer writer = new_writer(text->arena, plan, kernel);
+    const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
+    assert(matmul->op == OP_matmul);
+    store_values(&writer, INDEX_full);
+    bool transposed;
+    NodeId a = contraction_operand(writer.graph, matmul->inputs[0], &transposed);
+    NodeId b = contraction_operand(writer.graph, matmul->inputs[1], &transposed);
+    write_context(&writer, text, name, operand_address(&writer, a), operand_address(&writer, b));
+    write_finish(&writer, text, name);
+    write_parameters(&writer, text, name);
+    text_add(text, "#include \"matmul.c\"\n\n");
+}

@@ -1,0 +1,222 @@
+/* Rows text: a kernel that computes each row by itself.
+ *
+ * A reduction of the row is known only after a loop over it, so a row takes a loop for each stage:
+ * stage n computes what waits for n reductions, one behind the other. What a later stage wants
+ * again stays in a buffer `tN`. Reductions get their operand in such a buffer too: of the whole
+ * row when it is short, or else part by part. */
+#include "compiler/codegen/writer.h"
+
+enum { ROW_PART = 1024 /* columns */ };
+
+static void visit_depth(void *context, NodeId read, IndexKind index) {
+    Writer *writer = context;
+    (void)index;
+    if (node_of(writer, read)->kernel != writer->number) return;
+    int depth = writer->depths[place_in_kernel(writer, read)];
+    if (depth > writer->stage) writer->stage = depth;
+}
+
+/* The loop over the row in which a node's operands are wanted. */
+static int stage_of(Writer *writer, size_t at) {
+    writer->stage = 0;
+    each_read(writer->graph, writer->number, writer->loops, writer->kernel->nodes[at], visit_depth,
+              writer);
+    return writer->stage;
+}
+
+static void visit_buffered(void *context, NodeId read, IndexKind index) {
+    Writer *writer = context;
+    if (node_of(writer, read)->kernel != writer->number || index != INDEX_full) return;
+    size_t at = place_in_kernel(writer, read);
+    if (writer->depths[at] < writer->stage) writer->buffered[at] = true;
+}
+
+/* Fills depths and buffered; returns the last stage. */
+static int find_stages(Writer *writer) {
+    size_t count = writer->kernel->node_count;
+    int last = 0;
+    writer->depths = arena_new_array(writer->arena, int, count + 1);
+    writer->buffered = arena_new_array(writer->arena, bool, count + 1);
+    for (size_t at = 0; at < count; at++) {
+        int stage = stage_of(writer, at);
+        writer->depths[at] = stage + is_reduction(writer, writer->kernel->nodes[at]);
+        if (writer->depths[at] > last) last = writer->depths[at];
+    }
+    for (size_t at = 0; at < count; at++) {
+        writer->stage = writer->depths[at] - is_reduction(writer, writer->kernel->nodes[at]);
+        each_read(writer->graph, writer->number, writer->loops, writer->kernel->nodes[at],
+                  visit_buffered, writer);
+    }
+    return last;
+}
+
+static IndexKind own_index(const Writer *writer, NodeId id) {
+    return native_index(writer->table, writer->loops, &node_of(writer, id)->type);
+}
+
+/* What the loop of this stage leaves behind for others. */
+static void write_row_values(Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        bool reduction = is_reduction(writer, id);
+        if (writer->depths[at] - reduction != writer->stage) continue;
+        Index full = plain_index(writer, INDEX_full);
+        if (reduction) {
+            const char *value = value_of(writer, node_of(writer, id)->inputs[0], full);
+            text_format(&writer->stores, "t%u[j] = %s;\n", id, value);
+        } else if (own_index(writer, id) == INDEX_full) {
+            if (is_stored(writer, id)) store_value(writer, id, full);
+            if (writer->buffered[at])
+                text_format(&writer->stores, "t%u[j] = %s;\n", id, value_of(writer, id, full));
+        }
+    }
+}
+
+/* Does the loop of this stage feed the reduction at that place of the kernel's nodes? */
+static bool is_fed(const Writer *writer, size_t at) {
+    return is_reduction(writer, writer->kernel->nodes[at]) &&
+           writer->depths[at] - 1 == writer->stage;
+}
+
+static bool stage_reduces(const Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (is_fed(writer, at)) return true;
+    return false;
+}
+
+/* The type in the names of a reduction's functions: flow_row_sum_add_f32. */
+static const char *reduced_type(const Writer *writer, const Node *reduction) {
+    Element element = node_of(writer, reduction->inputs[0])->type.element;
+    return element == TYPE_bool ? "u8" : element_info[element].name;
+}
+
+static void start_reductions(Writer *writer, Text *text) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        if (!is_fed(writer, at)) continue;
+        NodeId id = writer->kernel->nodes[at];
+        const char *op = op_info[node_of(writer, id)->op].name;
+        const char *type = reduced_type(writer, node_of(writer, id));
+        text_format(text, "        flow_row_%s_%s s%u = flow_row_%s_start_%s();\n", op, type, id,
+                    op, type);
+    }
+}
+
+static void add_to_reductions(Writer *writer, Text *text, int depth, const char *count) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        if (!is_fed(writer, at)) continue;
+        NodeId id = writer->kernel->nodes[at];
+        const Node *node = node_of(writer, id);
+        text_format(text, "%*sflow_row_%s_add_%s(&s%u, t%u, %s);\n", 4 * depth, "",
+                    op_info[node->op].name, reduced_type(writer, node), id, id, count);
+    }
+}
+
+static void end_reductions(Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        if (!is_fed(writer, at)) continue;
+        NodeId id = writer->kernel->nodes[at];
+        const Node *node = node_of(writer, id);
+        define_variable(writer, id, plain_index(writer, INDEX_row),
+                        element_info[node->type.element].c,
+                        arena_format(writer->arena, "flow_row_%s_end_%s(&s%u)",
+                                     op_info[node->op].name, reduced_type(writer, node), id));
+    }
+}
+
+/* whole: rows are short enough to be kept; else reductions are fed part by part. */
+static void write_row_loop(Writer *writer, bool whole) {
+    Text *body = &writer->body;
+    start_reductions(writer, body);
+    int depth = 2;
+    const char *count = writer->columns;
+    if (!whole && stage_reduces(writer)) {
+        text_format(body,
+                    "        for (int64_t part = 0; part < %s; part += %d) {\n"
+                    "            const int64_t count = flow_smaller(%s - part, %d);\n",
+                    writer->columns, ROW_PART, writer->columns, ROW_PART);
+        count = "count";
+        depth = 3;
+    }
+    text_format(body, "%*sfor (int64_t j = 0; j < %s; j++) {\n", 4 * depth, "", count);
+    text_format(body, "%*sconst int64_t c = %sj, i = r * %s + c;\n%*s(void)c, (void)i;\n",
+                4 * depth + 4, "", depth == 3 ? "part + " : "", writer->columns, 4 * depth + 4, "");
+    move_lines(writer, &writer->lines[LEVEL_column], body, depth + 1);
+    move_lines(writer, &writer->stores, body, depth + 1);
+    text_format(body, "%*s}\n", 4 * depth, "");
+    add_to_reductions(writer, body, depth, count);
+    if (depth == 3) text_add(body, "        }\n");
+    end_reductions(writer);
+}
+
+static void write_stage(Writer *writer, bool whole) {
+    next_scope(writer, LEVEL_column);
+    write_row_values(writer);
+    if (!writer->stores.size) return;
+    move_lines(writer, &writer->lines[LEVEL_row], &writer->body, 2);
+    write_row_loop(writer, whole);
+}
+
+/* Buffers for one row, or for a part of one. */
+static void declare_buffers(Writer *writer, Text *text, bool whole) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (!writer->buffered[at] && !is_reduction(writer, id)) continue;
+        const Node *node = node_of(writer, id);
+        if (is_reduction(writer, id)) node = node_of(writer, node->inputs[0]);
+        const char *columns = whole ? writer->columns : arena_format(writer->arena, "%d", ROW_PART);
+        text_format(text, "        _Alignas(64) %s t%u[%s];\n", element_info[node->type.element].c,
+                    id, columns);
+    }
+}
+
+static void store_rows(Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (own_index(writer, id) == INDEX_row && is_stored(writer, id))
+            store_value(writer, id, plain_index(writer, INDEX_row));
+    }
+    move_lines(writer, &writer->lines[LEVEL_row], &writer->body, 2);
+    move_lines(writer, &writer->stores, &writer->body, 2);
+}
+
+/* All rows as one loop; false, and nothing is written: a broadcast needs the row or the column. */
+static bool write_flat(Writer *writer, Text *text, const char *name) {
+    find_stages(writer);
+    writer->stage = 0;
+    write_row_values(writer);
+    if (writer->uses_rows) return false;
+    write_head(writer, text, name);
+    text_format(text, "    for (int64_t i = first * %s; i < last * %s; i++) {\n", writer->columns,
+                writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_column], text, 2);
+    move_lines(writer, &writer->stores, text, 2);
+    text_add(text, "    }\n}\n\n");
+    return true;
+}
+
+static void write_rows(Writer *writer, Text *text, const char *name) {
+    bool whole = keeps_rows(writer->loops);
+    int last = find_stages(writer);
+    for (writer->stage = 0; writer->stage <= last; writer->stage++) write_stage(writer, whole);
+    store_rows(writer);
+    write_head(writer, text, name);
+    text_add(text, "    for (int64_t r = first; r < last; r++) {\n");
+    declare_buffers(writer, text, whole);
+    text_add(text, text_string(&writer->body));
+    text_add(text, "    }\n}\n\n");
+}
+
+static bool is_one_loop(const Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (is_reduction(writer, id) || own_index(writer, id) != INDEX_full) return false;
+    }
+    return true;
+}
+
+void write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name) {
+    Writer flat = new_writer(text->arena, plan, kernel);
+    if (is_one_loop(&flat) && write_flat(&flat, text, name)) return;
+    Writer writer = new_writer(text->arena, plan, kernel);
+    write_rows(&writer, text, name);
+}

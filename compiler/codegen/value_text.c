@@ -1,0 +1,101 @@
+/* Value text: one element of a node as C. It is loaded, or computed from its operands' elements
+ * by the op's formula, at the level of its index; a second wish for it finds the variable. */
+#include "compiler/codegen/writer.h"
+
+#include "compiler/codegen/names.h"
+
+#include <ctype.h>
+
+/* The formula of an op with a, b, c, index and stream replaced. */
+static const char *expand(Writer *writer, const Node *node, const char *const *operands,
+                          const char *index) {
+    Text text = text_new(writer->arena);
+    for (const char *c = op_info[node->op].formula; *c;) {
+        size_t size = 0;
+        while (isalnum((unsigned char)c[size]) || c[size] == '_') size++;
+        if (!size) {
+            text_add_bytes(&text, c++, 1);
+            continue;
+        }
+        if (size == 1 && *c >= 'a' && *c <= 'c') text_add(&text, operands[*c - 'a']);
+        else if (size == 5 && !memcmp(c, "index", 5)) text_add(&text, index);
+        else if (size == 6 && !memcmp(c, "stream", 6))
+            text_format(&text, "%lldLL", (long long)node->stream);
+        else text_add_bytes(&text, c, size);
+        c += size;
+    }
+    return text_string(&text);
+}
+
+static const char *computed(Writer *writer, NodeId id, Index index) {
+    const Node *node = node_of(writer, id);
+    const char *operands[ARITY_LIMIT] = {"", "", ""};
+    for (int i = 0; i < node->input_count; i++) {
+        Index inner = op_info[node->op].class == LOOP_generate
+                          ? plain_index(writer, INDEX_zero)
+                          : operand_index_text(writer, node, i, index);
+        operands[i] = value_of(writer, node->inputs[i], inner);
+    }
+    if (op_info[node->op].class == LOOP_move) return operands[0];
+    const char *expression = expand(writer, node, operands, index.text);
+    if (node->op == OP_cast && node->type.element == TYPE_bool)
+        expression = arena_format(writer->arena, "%s != 0", operands[0]);
+    return define_variable(writer, id, index, element_info[node->type.element].c, expression);
+}
+
+static const char *uniform_sum(Writer *writer, NodeId id) {
+    const Node *node = node_of(writer, id);
+    Index zero = plain_index(writer, INDEX_zero);
+    NodeId summand = strip_reshapes(writer->graph, node->inputs[0]);
+    if (node_of(writer, summand)->op == OP_broadcast) summand = node_of(writer, summand)->inputs[0];
+    const Type *summed = &node_of(writer, node->inputs[0])->type;
+    const char *type = element_info[node->type.element].c;
+    const char *a = value_of(writer, summand, zero);
+    Dim total = type_count(writer->table, summed, 0, summed->rank);
+    Dim kept = type_count(writer->table, &node->type, 0, node->type.rank);
+    Dim count = dim_divide(writer->table, total, kept);
+    return define_variable(
+        writer, id, zero, type,
+        arena_format(writer->arena, "%s * (%s)%s", a, type, dim_expression(writer->arena, count)));
+}
+
+static const char *own_value(Writer *writer, NodeId id, Index index) {
+    const Node *node = node_of(writer, id);
+    const char *type = element_info[node->type.element].c;
+    if (node->op == OP_matmul)
+        return define_variable(writer, id, index, type, "tile[m * stride + n]");
+    if (op_info[node->op].class == LOOP_reduce)
+        return define_variable(writer, id, index, type, arena_format(writer->arena, "y%u[j]", id));
+    size_t at = place_in_kernel(writer, id);
+    if (index.kind == INDEX_full && writer->depths && writer->depths[at] < writer->stage)
+        return define_variable(writer, id, index, type, arena_format(writer->arena, "t%u[j]", id));
+    return computed(writer, id, index);
+}
+
+const char *value_of(Writer *writer, NodeId id, Index index) {
+    id = strip_reshapes(writer->graph, id);
+    const Node *node = node_of(writer, id);
+    if (node->op == OP_constant)
+        return number_literal(writer->arena, node->type.element, node->number);
+    const char *known = find_variable(writer, id, index.text);
+    if (known) return known;
+    if (node->kernel != NO_KERNEL && node->kernel == writer->number)
+        return own_value(writer, id, index);
+    if (writer->plan->places[id].kind != PLACE_none)
+        return define_variable(
+            writer, id, index, element_info[node->type.element].c,
+            arena_format(writer->arena, "%s[%s]", pointer_to(writer, id, false), index.text));
+    return is_uniform_sum(writer->graph, node) ? uniform_sum(writer, id)
+                                               : computed(writer, id, index);
+}
+
+void store_value(Writer *writer, NodeId id, Index index) {
+    const char *value = value_of(writer, id, index);
+    text_format(&writer->stores, "%s[%s] = %s;\n", pointer_to(writer, id, true), index.text, value);
+}
+
+void store_values(Writer *writer, IndexKind kind) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (is_stored(writer, writer->kernel->nodes[at]))
+            store_value(writer, writer->kernel->nodes[at], plain_index(writer, kind));
+}

@@ -1,0 +1,125 @@
+/* Writer: inside codegen/, the text of one kernel while it is written.
+ *
+ * Three sets of lines grow while values are asked for: those computed once a call, once a row and
+ * once a column. A value is written where it is first wanted, at the outermost loop its index
+ * allows, and is found by name afterwards. Everything lives as long as the arena. */
+#ifndef FLOW_CODEGEN_WRITER_H
+#define FLOW_CODEGEN_WRITER_H
+
+#include "compiler/plan/plan.h"
+
+typedef enum Level { LEVEL_call, LEVEL_row, LEVEL_column, LEVEL_count } Level;
+
+/* An element's place in its value, as C. */
+typedef struct Index {
+    IndexKind kind;
+    Level level;
+    const char *text;
+} Index;
+
+/* The value of a node at an index, or (node NODE_NONE) an index computed from text. */
+typedef struct Variable {
+    NodeId node;
+    const char *index, *name;
+    Level level;
+    int scope;        /* of its level: it is known in this one only */
+    const char *type; /* NULL: int64_t */
+} Variable;
+
+typedef struct Pointer {
+    Place place;
+    Element element;
+    const char *name;
+    bool written;
+} Pointer;
+
+typedef struct Writer {
+    Arena *arena;
+    Dimensions *table;
+    const FunctionPlan *plan;
+    const Graph *graph;
+    const KernelPlan *kernel;
+    const Loops *loops;
+    int number;          /* of the kernel, or NO_KERNEL */
+    const char *columns; /* loops->columns as C */
+    Text lines[LEVEL_count], stores, body;
+    int scopes[LEVEL_count];
+    Vector(Variable) variables;
+    Vector(Pointer) pointers;
+    int variable_count;
+    bool uses_rows; /* the row or the column by itself is wanted, not only the element */
+    int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
+    bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
+    int stage;      /* the loop over the row that is being written */
+} Writer;
+
+/* writer.c: variables, pointers, lines. */
+
+/* kernel: NO_KERNEL for loops of one's own; kernel, loops and columns are then not set. */
+Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel);
+
+const Node *node_of(const Writer *writer, NodeId id);
+bool is_reduction(const Writer *writer, NodeId id);
+bool is_stored(const Writer *writer, NodeId id);
+
+/* Its place in kernel->nodes, which has it. */
+size_t place_in_kernel(const Writer *writer, NodeId id);
+
+/* A dimension as C; the records of the call are in the variable `batch`. */
+const char *dim_expression(Arena *arena, Dim dim);
+
+/* The product of axes first to last - 1. */
+const char *count_expression(Writer *writer, const Type *type, int first, int last);
+
+/* The variable with that value, or NULL. */
+const char *find_variable(const Writer *writer, NodeId node, const char *index);
+
+/* A new variable with that value, at the level of its index. */
+const char *define_variable(Writer *writer, NodeId node, Index index, const char *type,
+                            const char *expression);
+
+/* The variable with that index, new or known. */
+Index define_index(Writer *writer, Level level, const char *expression);
+
+/* The pointer to a stored value or leaf; written: the kernel writes there. */
+const char *pointer_to(Writer *writer, NodeId id, bool written);
+const char *pointer_address(Writer *writer, const Pointer *pointer);
+void declare_pointers(Writer *writer, Text *text);
+
+/* How many fields a record function has: its outputs are passed behind them. */
+int field_count(const FunctionPlan *plan);
+
+/* Moves all lines of `from`, each after `depth` steps of indentation. */
+void move_lines(Writer *writer, Text *from, Text *to, int depth);
+
+/* Variables of this level and those inside it are forgotten. */
+void next_scope(Writer *writer, Level level);
+
+/* The start of a kernel's function, up to the thread's share first .. last - 1. */
+void write_head(Writer *writer, Text *text, const char *name);
+
+/* index_text.c. */
+
+Index plain_index(Writer *writer, IndexKind kind);
+
+/* The element of operand `i` that the node's element at `index` needs. */
+Index operand_index_text(Writer *writer, const Node *node, int i, Index index);
+
+/* value_text.c. */
+
+/* The C of the node's element: a variable or a literal. */
+const char *value_of(Writer *writer, NodeId id, Index index);
+
+/* Adds to writer->stores. */
+void store_value(Writer *writer, NodeId id, Index index);
+
+/* The same for every stored value of the kernel. */
+void store_values(Writer *writer, IndexKind kind);
+
+/* rows_text.c, columns_text.c, contraction_text.c: a kernel of that kind as a function `name`. */
+
+void write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name);
+void write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name);
+void write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name);
+
+#endif
