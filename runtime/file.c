@@ -62,6 +62,14 @@ static int sync_folder(const char *path) {
     return error;
 }
 
+/* A rename would put a file in the place of a device or a folder. */
+static int check_target(const char *path) {
+    struct stat target;
+    if (stat(path, &target)) return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(target.st_mode)) return EISDIR;
+    return S_ISREG(target.st_mode) ? 0 : EEXIST;
+}
+
 static int replace(const char *path, const char *temporary, const FilePart *parts, int count) {
     int error = write_file(temporary, parts, count);
     if (error) return error;
@@ -74,10 +82,14 @@ static int replace(const char *path, const char *temporary, const FilePart *part
 }
 
 FlowStatus file_replace(const char *path, const FilePart *parts, int count) {
-    char *temporary;
-    if (asprintf(&temporary, "%s.tmp", path) < 0) return cannot_write(path, ENOMEM);
-    int error = replace(path, temporary, parts, count);
-    free(temporary);
+    char *temporary, *target = realpath(path, NULL); /* behind symbolic links, if it exists */
+    int error = check_target(path);
+    if (!error && asprintf(&temporary, "%s.tmp", target ? target : path) < 0) error = ENOMEM;
+    if (!error) {
+        error = replace(target ? target : path, temporary, parts, count);
+        free(temporary);
+    }
+    free(target);
     return error ? cannot_write(path, error) : flow_ok;
 }
 

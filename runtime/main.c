@@ -3,6 +3,7 @@
 #include "runtime/settings.h"
 #include "runtime/train.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,15 @@ static FlowStatus run(int argc, char **argv, const FlowProgram *program) {
     return status;
 }
 
+/* A file opened later must not take the place of a standard stream that is closed. */
+static void open_streams(void) {
+    int descriptor = open("/dev/null", O_RDWR);
+    while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = dup(descriptor);
+    if (descriptor > STDERR_FILENO) close(descriptor);
+}
+
 int flow_main(int argc, char **argv, const FlowProgram *program) {
+    open_streams();
     interrupt_watch();
     FlowProgram here = *program;
     if (!*here.folder) here.folder = own_folder();

@@ -163,7 +163,8 @@ static FlowStatus initialise(Run *run) {
 static FlowStatus initialise_or_resume(Run *run) {
     const char *path = run->settings->resume_path ? run->settings->resume_path : run->save_path;
     if (!run->settings->resume) return initialise(run);
-    if (access(path, F_OK) && errno == ENOENT) {
+    bool asked_for = run->settings->resume_path != NULL; /* then it has to be there */
+    if (!asked_for && access(path, F_OK) && errno == ENOENT) {
         fprintf(stderr, "%s: %s does not exist yet: starting from the beginning\n",
                 run->settings->program->name, path);
         return initialise(run);

@@ -322,8 +322,9 @@ static void print_program(Printer *printer) {
                 "extern const FlowProgram FLOW_PROGRAM_NAME;\n"
                 "const FlowProgram FLOW_PROGRAM_NAME = {\n"
                 "    .name = %s,\n    .folder = FLOW_FOLDER,\n"
-                "    .fingerprint = FLOW_FINGERPRINT,\n",
-                literal(printer, program->name));
+                "    .fingerprint = %s,\n",
+                literal(printer, program->name),
+                literal(printer, program->fingerprint ? program->fingerprint : ""));
     text_add(printer->text, table(printer, "options", program->options.count));
     text_add(printer->text, table(printer, "storage", program->storage.count));
     text_format(printer->text, "    .memory_size = %zu,\n", printer->plan->memory_size);

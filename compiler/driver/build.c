@@ -90,6 +90,7 @@ int command_build(Arguments *arguments) {
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
     if (c) return emit_c(&compilation, &generated, output);
     Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
-    if (!toolchain_find(&toolchain, arguments, "all")) return EXIT_resource;
+    status = toolchain_find(&toolchain, arguments, "all");
+    if (status != EXIT_ok) return status;
     return build_program(&toolchain, arguments, &generated, output);
 }

@@ -11,9 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { ENTRY_LIMIT = 200 }; /* programs kept; the oldest go first */
+enum {
+    ENTRY_LIMIT = 200,       /* programs kept; the oldest go first */
+    SPACE_NEEDED = 16 << 20, /* bytes */
+};
 
 static const char *cache_folder(Arena *arena) {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -95,8 +99,7 @@ static bool build_entry(const Toolchain *toolchain, const Generated *generated,
     Arena *arena = toolchain->arena;
     if (!write_generated(arena, generated, folder)) return false;
     if (!toolchain_program(toolchain, folder, "program", folder_define, false)) {
-        fprintf(stderr, "flowc: the C compiler failed on generated code in %s; please report it\n",
-                folder);
+        folder_remove(folder);
         return false;
     }
     const char *sum = file_checksum(arena, arena_format(arena, "%s/program", folder));
@@ -138,6 +141,9 @@ static void drop_oldest(Arena *arena, const char *cache) {
 static char *entry_folder(Arena *arena, const char *cache, const char **why) {
     *why = "HOME is not set";
     if (!cache) return NULL;
+    *why = "it has no space";
+    struct statvfs space;
+    if (!statvfs(cache, &space) && space.f_bavail * space.f_frsize < SPACE_NEEDED) return NULL;
     *why = "others can write into it";
     if (folder_make(cache, 0700) && !is_private(cache)) return NULL;
     char *folder = arena_format(arena, "%s/.building.XXXXXX", cache);
@@ -154,7 +160,7 @@ static bool publish(const char *building, const char *folder) {
 }
 
 static CacheEntry entry_in(Arena *arena, const char *folder) {
-    return (CacheEntry){arena_format(arena, "%s/program", folder), folder};
+    return (CacheEntry){.program = arena_format(arena, "%s/program", folder), .folder = folder};
 }
 
 bool cache_program(const Toolchain *toolchain, const Generated *generated,
@@ -171,6 +177,7 @@ bool cache_program(const Toolchain *toolchain, const Generated *generated,
         const char *scratch = scratch_folder(arena);
         if (!scratch) return false;
         *entry = entry_in(arena, scratch);
+        entry->temporary = true;
         return build_entry(toolchain, generated, folder_define, scratch);
     }
     if (!build_entry(toolchain, generated, folder_define, building)) return false;

@@ -14,6 +14,7 @@
 typedef struct CacheEntry {
     const char *program; /* the executable */
     const char *folder;  /* with the generated C */
+    bool temporary;      /* the folder is not in the cache and should go */
 } CacheEntry;
 
 /* The program built from generated, now or earlier. folder_define: the C string literal of the

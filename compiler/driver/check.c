@@ -1,10 +1,15 @@
 /* flowc check, and what all commands begin with. */
 #include "compiler/driver/commands.h"
+#include "compiler/driver/files.h"
 
 #include <stdio.h>
 
 int command_compile(Compilation *compilation, Arguments *arguments, bool bake, Stop stop) {
     Arena *arena = arena_new(); /* lives as long as the process */
+    if (arguments->output && same_file(arguments->output, arguments->file)) {
+        fprintf(stderr, "flowc: %s would overwrite the program itself\n", arguments->output);
+        return EXIT_usage;
+    }
     *compilation = (Compilation){
         .arena = arena, .arguments = arguments, .home = home_find(arena), .bake = bake};
     if (!compilation->home) return EXIT_resource;

@@ -3,6 +3,7 @@
 #include "compiler/driver/compilation.h"
 
 #include "compiler/driver/files.h"
+#include "compiler/driver/sha256.h"
 #include "compiler/lower/lower.h"
 #include "compiler/passes/passes.h"
 
@@ -66,7 +67,7 @@ static bool known_dump(const Compilation *compilation) {
     return false;
 }
 
-/* options given on the command line. */
+/* Options given on the command line. */
 
 static const Option *find_option(const Program *program, const char *argument) {
     if (strncmp(argument, "--", 2)) return NULL;
@@ -99,7 +100,45 @@ static bool take_options(Compilation *compilation, bool all, Overrides *override
     return true;
 }
 
-/* the steps. */
+/* What is computed. */
+
+/* A line without the comment that says where it comes from: moving code changes nothing. */
+static void hash_line(Sha256 *hash, const char *line, size_t size) {
+    for (size_t i = 0; i + 2 < size; i++)
+        if (!memcmp(line + i, " # ", 3)) size = i;
+    while (size && line[size - 1] == ' ') size--;
+    sha256_add(hash, line, size);
+    sha256_add(hash, "\n", 1);
+}
+
+static void hash_text(Sha256 *hash, const char *text) {
+    for (size_t size; *text; text += size + (text[size] == '\n')) {
+        size = strcspn(text, "\n");
+        hash_line(hash, text, size);
+    }
+}
+
+/* Two programs with the same one compute the same from the same data, options and seed. */
+static const char *take_fingerprint(const Compilation *compilation) {
+    enum { SHOWN = 16 };
+    Sha256 hash = sha256_new();
+    Text text = text_new(compilation->arena);
+    char *hex = arena_allocate(compilation->arena, 65);
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    vector_each(Function *, function, functions) graph_print((*function)->graph, &text);
+    vector_each(Pipeline *, item, compilation->program->pipelines) {
+        const Pipeline *pipeline = *item;
+        text_format(&text, "%s %s %d %llu %lld\n", pipeline->name, pipeline->source,
+                    pipeline->shuffled, (unsigned long long)pipeline->shuffle_seed,
+                    (long long)pipeline->batch);
+    }
+    hash_text(&hash, text_string(&text));
+    sha256_hex(&hash, hex);
+    hex[SHOWN] = 0;
+    return hex;
+}
+
+/* The steps. */
 
 static Program *lower(Compilation *compilation, const Module *module, const Overrides *overrides) {
     const char *name = path_stem(compilation->arena, compilation->arguments->file);
@@ -159,6 +198,7 @@ int compile(Compilation *compilation, Stop stop) {
     report_time(compilation, "parse", &since);
     int status = lower_with_options(compilation, module);
     if (status != EXIT_ok) return status;
+    compilation->program->fingerprint = take_fingerprint(compilation);
     report_time(compilation, "lower", &since);
     dump_graphs(compilation, "lower");
     status = run_passes(compilation, &since);

@@ -42,7 +42,7 @@ static int failed(const char *path) {
     return EXIT_resource;
 }
 
-/* weights. */
+/* Weights. */
 
 static FlowType runtime_type(const Type *type) {
     static const FlowElement elements[] = {
@@ -144,7 +144,8 @@ int command_export(Arguments *arguments) {
     }
     const char *folder = arguments->output ? arguments->output : ".";
     Toolchain toolchain = {.arena = arena, .home = compilation.home};
-    if (!toolchain_find(&toolchain, arguments, "all")) return EXIT_resource;
+    status = toolchain_find(&toolchain, arguments, "all");
+    if (status != EXIT_ok) return status;
     if (!folder_make(folder, 0777)) return failed(folder);
     Program deployed = exports_only(compilation.program);
     const char *name = public_name(arena, deployed.name);

@@ -58,7 +58,12 @@ bool file_write(const char *path, const void *bytes, size_t size) {
 bool file_copy(Arena *arena, const char *from, const char *to, int mode) {
     size_t size;
     char *bytes = file_read(arena, from, &size);
+    struct stat target;
     if (!bytes) return false;
+    if (!stat(to, &target) && !S_ISREG(target.st_mode)) {
+        errno = S_ISDIR(target.st_mode) ? EISDIR : EEXIST;
+        return false;
+    }
     char *temporary = arena_format(arena, "%s.%d.tmp", to, (int)getpid());
     if (write_mode(temporary, bytes, size, mode) && !rename(temporary, to)) return true;
     int why = errno;
@@ -69,6 +74,12 @@ bool file_copy(Arena *arena, const char *from, const char *to, int mode) {
 
 bool file_exists(const char *path) {
     return !access(path, F_OK);
+}
+
+bool same_file(const char *a, const char *b) {
+    struct stat first, second;
+    return !stat(a, &first) && !stat(b, &second) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 bool folder_make(const char *path, int mode) {

@@ -14,6 +14,7 @@ char *file_read(Arena *arena, const char *path, size_t *size);
 bool file_write(const char *path, const void *bytes, size_t size);
 bool file_copy(Arena *arena, const char *from, const char *to, int mode);
 bool file_exists(const char *path);
+bool same_file(const char *a, const char *b); /* both exist and are one */
 
 /* Makes the folder and those above it, with that mode. */
 bool folder_make(const char *path, int mode);

@@ -1,4 +1,4 @@
-/* flowc: the command line. */
+/* Flowc: the command line. */
 #include "compiler/driver/commands.h"
 
 #include <locale.h>

@@ -2,7 +2,10 @@
 #define _GNU_SOURCE
 #include "compiler/driver/process.h"
 
+#include "compiler/driver/files.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,10 +49,14 @@ int process_wait(Process process) {
     if (process.id < 0) return 127;
     while (waitpid(process.id, &status, 0) < 0)
         if (errno != EINTR) return 127;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (code) fprintf(stderr, "flowc: %s failed with exit code %d\n", process.name, code);
+    return code;
 }
 
-void process_become(Arena *arena, const char *path, const Strings *words) {
-    execve(path, word_list(arena, words), environ);
+void process_become(Arena *arena, const char *path, const Strings *words, const char *folder) {
+    int program = open(path, O_RDONLY | O_CLOEXEC);
+    if (program >= 0 && folder) folder_remove(folder);
+    if (program >= 0) fexecve(program, word_list(arena, words), environ);
     fprintf(stderr, "flowc: %s: %s\n", path, strerror(errno));
 }

@@ -13,10 +13,11 @@ typedef struct Process {
  * change what a compiler does. */
 Process process_start(Arena *arena, const Strings *words, bool show);
 
-/* 0 when it ended well, else its exit code; 127 when it could not be started. */
+/* 0 when it ended well, else its exit code, after printing it; 127 when it could not be started. */
 int process_wait(Process process);
 
-/* Replaces this process, with the whole environment. Returns only on failure. */
-void process_become(Arena *arena, const char *path, const Strings *words);
+/* Replaces this process, with the whole environment. folder: removed before, unless NULL. Returns
+ * only on failure. */
+void process_become(Arena *arena, const char *path, const Strings *words, const char *folder);
 
 #endif

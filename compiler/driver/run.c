@@ -22,7 +22,8 @@ static int start(const Compilation *compilation, const CacheEntry *entry) {
     vector_push(compilation->arena, &words, compilation->program->name);
     for (size_t i = 0; i < compilation->remaining.count; i++)
         vector_push(compilation->arena, &words, compilation->remaining.items[i]);
-    process_become(compilation->arena, entry->program, &words);
+    const char *folder = entry->temporary && !compilation->arguments->keep ? entry->folder : NULL;
+    process_become(compilation->arena, entry->program, &words, folder);
     return EXIT_resource;
 }
 
@@ -35,7 +36,8 @@ int command_run(Arguments *arguments) {
         return EXIT_program;
     }
     Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
-    if (!toolchain_find(&toolchain, arguments, "native")) return EXIT_resource;
+    status = toolchain_find(&toolchain, arguments, "native");
+    if (status != EXIT_ok) return status;
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
     CacheEntry entry;
     const char *folder = folder_literal(compilation.arena, arguments->file);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "compiler/driver/toolchain.h"
 
+#include "compiler/driver/compilation.h"
 #include "compiler/driver/files.h"
 #include "lang/base/text.h"
 
@@ -99,10 +100,12 @@ static bool find_omp(Toolchain *toolchain) {
     return false;
 }
 
-bool toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise) {
+int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise) {
     toolchain->verbose = arguments->verbose;
-    return choose_levels(toolchain, arguments->target ? arguments->target : otherwise) &&
-           find_compiler(toolchain, arguments->compiler) && find_omp(toolchain);
+    if (!choose_levels(toolchain, arguments->target ? arguments->target : otherwise))
+        return EXIT_usage;
+    return find_compiler(toolchain, arguments->compiler) && find_omp(toolchain) ? EXIT_ok
+                                                                                : EXIT_resource;
 }
 
 const char *toolchain_key(const Toolchain *toolchain) {
@@ -114,7 +117,7 @@ const char *toolchain_key(const Toolchain *toolchain) {
     return text_string(&key);
 }
 
-/* compiling. */
+/* Compiling. */
 
 typedef Vector(Process) Processes;
 
@@ -224,7 +227,7 @@ bool toolchain_program(const Toolchain *toolchain, const char *folder, const cha
     return !process_wait(process_start(arena, &words, toolchain->verbose));
 }
 
-/* libraries. */
+/* Libraries. */
 
 static bool run_words(const Toolchain *toolchain, const char *const *words) {
     Strings list = {0};

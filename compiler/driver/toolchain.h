@@ -24,9 +24,9 @@ typedef struct Toolchain {
     int level_count; /* several: chosen when the program starts */
 } Toolchain;
 
-/* target: a level's name, "native", "all" or NULL (then `otherwise`). False after printing what
- * is missing or wrong, and the fix. */
-bool toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise);
+/* target: a level's name, "native", "all" or NULL (then `otherwise`). 0, or the exit code after
+ * printing what is missing or wrong, and the fix. */
+int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise);
 
 /* Everything but the sources that decides what comes out: for the name of a cache entry. */
 const char *toolchain_key(const Toolchain *toolchain);

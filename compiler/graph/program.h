@@ -107,7 +107,8 @@ typedef struct Export {
 typedef struct Program {
     Arena *arena;
     Dimensions *dimensions;
-    const char *name; /* "digits" */
+    const char *name;        /* "digits" */
+    const char *fingerprint; /* of what is computed; NULL until it is taken */
     const Source *source;
     Vector(Option) options;
     Vector(Storage) storage;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* renews: the statement could be meant to give a new value. */
+/* Renews: the statement could be meant to give a new value. */
 static void bind(const Context *context, const Name *name, Value value, bool renews) {
     const Binding *first = scope_find_here(context->scope, name->text);
     if (first) {
@@ -157,22 +157,28 @@ static bool may_store(const Context *context, const Statement *statement) {
     return false;
 }
 
+static bool has_known_sizes(const Context *context, const Statement *statement, const Type *type) {
+    int64_t size;
+    for (int i = 0; i < type->rank; i++)
+        if (!dim_is_constant(type->dims[i], &size)) {
+            report(context, E0206, statement->type->range, "the size %s of `%s` is not known",
+                   dim_text(context->lowering->arena, type->dims[i]),
+                   statement->names.items[0].text);
+            return false;
+        }
+    return true;
+}
+
 static void lower_storage(const Context *context, const Statement *statement) {
     const Name *name = &statement->names.items[0];
     Arena *arena = context->lowering->arena;
     bool trained = statement->kind == STATEMENT_weight, is_new = false;
     Type type;
-    int64_t size;
     const char *path = arena_format(arena, "%s/%s", context->frame->path, name->text);
     bool sound = may_store(context, statement) && resolve_type(context, statement->type, &type);
-    for (int i = 0; sound && i < type.rank && !context->checking; i++)
-        if (!dim_is_constant(type.dims[i], &size)) {
-            report(context, E0206, statement->type->range, "the size %s of `%s` is not known",
-                   dim_text(arena, type.dims[i]), name->text);
-            sound = false;
-        }
     if (sound && !context->checking)
-        sound = store(context, path, &type, trained, name->range, &is_new);
+        sound = has_known_sizes(context, statement, &type) &&
+                store(context, path, &type, trained, name->range, &is_new);
     if (!sound) {
         bind(context, name, value_error, false);
         return;

@@ -55,9 +55,9 @@ static bool may_call(const Context *context, const Declaration *declaration, Ran
                    : "the program makes more than 2^17 calls and turns of `repeat`");
         return !(lowering->exhausted = true);
     }
-    bool from_model = context->frame && context->frame->declaration &&
-                      context->frame->declaration->kind == DECLARATION_fn;
-    if (declaration->kind == DECLARATION_model && (from_model || context->entering)) {
+    bool from_fn = context->frame && context->frame->declaration &&
+                   context->frame->declaration->kind == DECLARATION_fn;
+    if (declaration->kind == DECLARATION_model && (from_fn || context->entering)) {
         Diagnostic *d =
             report(context, E0214, range, "a model can't be called from a fn or a pipeline");
         diagnostic_help(d, "only models, train blocks and exports own weights");
@@ -286,11 +286,10 @@ static Value unknown_function(const Context *context, const Expression *call) {
     Diagnostic *d =
         report(context, E0201, call->name.range, "there is no function `%s`", call->name.text);
     if (context->lowering->diagnostics->list.count > DIAGNOSTIC_LIMIT) return value_error;
-    static const char *const stages[] = {"idx", "map", "shuffle", "batch"};
     const char *nearest = module_nearest(context->lowering->module, context->unit, call->name.text);
     for (int op = 0; op < OP_COUNT && !nearest; op++)
         if (!op_info[op].hidden) nearest = nearest_name(call->name.text, &op_info[op].name, 1);
-    if (!nearest) nearest = nearest_name(call->name.text, stages, 4);
+    if (!nearest) nearest = nearest_stage(call->name.text);
     help_nearest(d, nearest);
     return value_error;
 }

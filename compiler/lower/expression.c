@@ -252,10 +252,9 @@ Value lower_expression(const Context *context, const Expression *expression) {
     case EXPRESSION_name: return lower_name(&inner, &expression->name);
     case EXPRESSION_list: return lower_list(&inner, expression);
     case EXPRESSION_record: return lower_record(&inner, expression);
-    case EXPRESSION_call: {
+    case EXPRESSION_call:
         inner.expected = context->expected;
         return lower_call(&inner, expression, NULL);
-    }
     case EXPRESSION_field: return lower_field(&inner, expression);
     case EXPRESSION_pipe: {
         Value left = lower_expression(&inner, expression->left);

@@ -27,6 +27,15 @@ static void override_option(const Context *context, Option *option, const Overri
            option->kind == OPTION_integer ? "whole " : "", override->value);
 }
 
+/* Flags that every program has. */
+static bool is_reserved(const char *name) {
+    static const char *const reserved[] = {"help", "progress", "resume",  "save",
+                                           "seed", "threads",  "version", "workers"};
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (!strcmp(reserved[i], name)) return true;
+    return false;
+}
+
 static void lower_option_declaration(const Context *context, const Declaration *declaration,
                                      const Override *overrides, size_t override_count) {
     Lowering *lowering = context->lowering;
@@ -35,6 +44,11 @@ static void lower_option_declaration(const Context *context, const Declaration *
                      .range = declaration->name.range};
     Context fixing = *context;
     fixing.fixing = true;
+    if (is_reserved(option.name)) {
+        Diagnostic *d =
+            report(context, E0202, option.range, "every program has its own `--%s`", option.name);
+        diagnostic_help(d, "give the option another name");
+    }
     Value value = lower_expression(&fixing, declaration->value);
     map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
     if (value.kind == VALUE_error) return;
@@ -53,7 +67,7 @@ static void lower_option_declaration(const Context *context, const Declaration *
     vector_push(lowering->arena, &lowering->program->options, option);
 }
 
-/* checking a declaration that nothing uses. */
+/* Checking a declaration that nothing uses. */
 
 static Value symbolic_argument(const Context *context, const Parameter *parameter, int index) {
     Lowering *lowering = context->lowering;
@@ -136,7 +150,7 @@ static bool was_used(const Lowering *lowering, const Declaration *declaration) {
     return map_get_bytes(&lowering->used, &declaration, sizeof declaration) != NULL;
 }
 
-/* the whole. */
+/* The whole. */
 
 static void lower_kind(const Context *context, const Unit *unit, DeclarationKind kind) {
     Context inner = *context;

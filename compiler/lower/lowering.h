@@ -149,7 +149,14 @@ void lower_let(const Context *context, const Statement *statement);
 /* stage.c: streams. */
 
 bool is_stage_name(const char *name);
+
+/* The source or stage whose name is nearest, or NULL. */
+const char *nearest_stage(const char *name);
+
+/* True when the call is of a source or stage; *result is then set. */
 bool lower_stage(const Context *context, const Expression *call, const Value *piped, Value *result);
+
+/* The field of a batch in the context's function: an input of it. */
 Value batch_field(const Context *context, const Value *batch, const Name *name);
 
 /* train.c, export.c. */

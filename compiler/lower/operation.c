@@ -28,7 +28,7 @@ static bool is_swapped(Operator operator) {
     return operator== OPERATOR_greater || operator== OPERATOR_greater_equal;
 }
 
-/* at compile time. */
+/* At compile time. */
 
 static bool is_known(const Value *value, double *number) {
     int64_t constant;
@@ -94,7 +94,7 @@ static bool fold_binary(const Context *context, Operator operator, const Value *
     return true;
 }
 
-/* in a graph. */
+/* In a graph. */
 
 /* What an op says about its operands: a cast often helps. */
 static Diagnostic *report_problem(const Context *context, const Node *node, const Problem *problem,
@@ -170,7 +170,7 @@ static bool report_shapes(const Context *context, const Value *a, const Value *b
     return true;
 }
 
-/* matmul: the rows of the left one meet the columns of the right one. */
+/* Matmul: the rows of the left one meet the columns of the right one. */
 static bool report_product(const Context *context, const Value *a, const Value *b, Range range) {
     const Type *left = value_type(a), *right = value_type(b);
     if (left->rank < 2 || right->rank < 2) return false;
@@ -222,7 +222,7 @@ Value lower_unary(const Context *context, Operator operator, const Value * a, Ra
     return apply(context, operator_ops[operator], &a, 1, 0, range);
 }
 
-/* calls. */
+/* Calls. */
 
 /* What a call was given: positions, then names. */
 typedef struct Given {
@@ -411,7 +411,7 @@ static bool is_undecided(const Context *context, const Node *node) {
            (strchr(type_text(arena, from), '/') || strchr(type_text(arena, &node->type), '/'));
 }
 
-/* reshape, broadcast: a tensor and a shape. */
+/* Reshape, broadcast: a tensor and a shape. */
 static Value lower_shaped(Given *given, Op op, Range range) {
     const Context *context = given->context;
     if (!expect_count(given, 2, 2) || !only_names(given, NULL, 0)) return value_error;
@@ -441,7 +441,7 @@ static int64_t stream_key(const Context *context) {
     return (int64_t)((hash ^ count * 0x9e3779b97f4a7c15u) >> 1);
 }
 
-/* random_uniform, random_normal, iota: a shape and nothing else. */
+/* Random_uniform, random_normal, iota: a shape and nothing else. */
 static Value lower_generator(Given *given, Op op, Range range) {
     const Context *context = given->context;
     if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
@@ -497,7 +497,7 @@ static Value lower_elementwise(Given *given, Op op, Range range) {
     return apply(context, op, values, (int)arity, op == OP_select, range);
 }
 
-/* size(x), size(...): how many values. */
+/* Size(x), size(...): how many values. */
 static Value lower_size(Given *given, Range range) {
     const Context *context = given->context;
     Dimensions *table = context->lowering->dimensions;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BATCH_LIMIT = 1 << 20 };
+enum { BATCH_LIMIT = 1 << 20, FIELD_LIMIT = 32, CHECK_LIMIT = 1000 };
 
 static const char *const source_names[] = {
 #define SOURCE(name) #name,
@@ -150,8 +150,22 @@ static Value map(const Context *context, const Expression *call, const Value *st
     return *stream;
 }
 
+/* What the runtime holds of one record. */
+static bool is_within_limits(const Context *context, const Stream *stream) {
+    const Pipeline *pipeline = stream->pipeline;
+    size_t checks = 0;
+    vector_each(Node, node, pipeline->record.graph->nodes) checks += node->op == OP_check;
+    if (pipeline->fields.count <= FIELD_LIMIT && stream->record.count <= FIELD_LIMIT &&
+        checks <= CHECK_LIMIT)
+        return true;
+    report(context, E0217, pipeline->range, "a record has at most %d fields and %d checks",
+           FIELD_LIMIT, CHECK_LIMIT);
+    return false;
+}
+
 /* The record's fields become the outputs of its graph. */
 static bool finish_record(const Context *context, Stream *stream) {
+    if (!is_within_limits(context, stream)) return false;
     Context inner = record_context(context, stream);
     Arena *arena = context->lowering->arena;
     Pipeline *pipeline = stream->pipeline;
@@ -221,6 +235,14 @@ bool is_stage_name(const char *name) {
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         if (!strcmp(stages[i].name, name)) return true;
     return find_source(name) != NULL;
+}
+
+const char *nearest_stage(const char *name) {
+    enum { SOURCES = sizeof source_names / sizeof *source_names };
+    const char *nearest = nearest_name(name, source_names, SOURCES);
+    for (size_t i = 0; i < sizeof stages / sizeof *stages && !nearest; i++)
+        nearest = nearest_name(name, &stages[i].name, 1);
+    return nearest;
 }
 
 bool lower_stage(const Context *context, const Expression *call, const Value *piped,

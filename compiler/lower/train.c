@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const entries[] = {"data", "loss", "metric", "optimizer", "epochs", "seed"};
-enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
+enum { ENTRY_COUNT = sizeof entries / sizeof *entries, METRIC_LIMIT = 15 };
 
 static bool is_entry(const char *name) {
     for (int i = 0; i < ENTRY_COUNT; i++)
@@ -111,6 +111,10 @@ static void add_measure(const Context *context, const char *name, const Expressi
 
 static void add_metrics(const Context *context, const Expression *expression) {
     size_t count = expression->kind == EXPRESSION_list ? expression->items.count : 1;
+    if (count > METRIC_LIMIT) {
+        report(context, E0217, expression->range, "there can be at most %d metrics", METRIC_LIMIT);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         const Expression *item =
             expression->kind == EXPRESSION_list ? expression->items.items[i] : expression;

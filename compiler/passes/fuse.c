@@ -312,6 +312,15 @@ static void mark_in_memory(Fuser *fuser) {
     }
 }
 
+/* The element of operand `i` that the node's element at `index` needs. */
+static IndexKind input_index(Fuser *fuser, const Loops *loops, const Node *node, int i,
+                             IndexKind index) {
+    if (node->op == OP_transpose) return INDEX_other;
+    if (node->op == OP_reshape) return index;
+    return operand_index(fuser->graph->dimensions, loops, index, &node->type,
+                         &node_of(fuser, node->inputs[i])->type);
+}
+
 /* Would the kernel find what it computes itself at the right point of its loops? */
 static bool agrees(Fuser *fuser, int kernel, const Loops *loops, NodeId id, IndexKind index) {
     Node *node = node_of(fuser, id);
@@ -321,11 +330,7 @@ static bool agrees(Fuser *fuser, int kernel, const Loops *loops, NodeId id, Inde
         return index != INDEX_other && native_index(table, loops, &node->type) == index;
     if (node->kernel != NO_KERNEL) return true;
     for (int i = 0; i < node->input_count; i++) {
-        const Type *operand = &node_of(fuser, node->inputs[i])->type;
-        IndexKind inner = index;
-        if (node->op == OP_transpose) inner = INDEX_other;
-        else if (node->op != OP_reshape)
-            inner = operand_index(table, loops, index, &node->type, operand);
+        IndexKind inner = input_index(fuser, loops, node, i, index);
         if (!agrees(fuser, kernel, loops, node->inputs[i], inner)) return false;
     }
     return true;
@@ -350,13 +355,9 @@ static int operands_depth(Fuser *fuser, const Node *node, int kernel) {
 static bool operands_agree(Fuser *fuser, int kernel, const Loops *loops, const Node *node,
                            IndexKind index) {
     for (int i = 0; i < node->input_count; i++) {
-        const Type *operand = &node_of(fuser, node->inputs[i])->type;
-        IndexKind inner =
-            op_info[node->op].class == LOOP_reduce
-                ? INDEX_full
-                : operand_index(fuser->graph->dimensions, loops, index, &node->type, operand);
-        if (node->op == OP_transpose) inner = INDEX_other;
-        if (node->op == OP_reshape) inner = index;
+        IndexKind inner = op_info[node->op].class == LOOP_reduce
+                              ? INDEX_full
+                              : input_index(fuser, loops, node, i, index);
         if (!agrees(fuser, kernel, loops, node->inputs[i], inner)) return false;
     }
     return true;

@@ -12,9 +12,6 @@
 #ifndef FLOW_FOLDER
 #define FLOW_FOLDER "."
 #endif
-#ifndef FLOW_FINGERPRINT
-#define FLOW_FINGERPRINT "0"
-#endif
 
 /* Ends a function's run with copies of new weights that could not be written in place. */
 static inline void flow_late_copy(const FlowFrame *frame, int thread, size_t from, size_t to,

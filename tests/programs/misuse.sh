@@ -1,0 +1,45 @@
+# What people get wrong: each ends with a clear message, the documented code, and nothing lost.
+. tests/programs/lib/common.sh
+small_data
+sed 's/^option epochs .*/option epochs = 1 "passes"/' "$digits" >p.flow
+"$FLOWC" run p.flow >/dev/null
+cp digits.safetensors good
+
+# A changed program does not resume another's run; a moved comment changes nothing.
+for edit in s/relu/tanh/ s/seed.=.7/seed=8/ 's/1 \/ 255/1 \/ 128/' 's/adam(.*/sgd(rate)/'; do
+    sed "$edit" p.flow >changed.flow
+    expect 1 "saved by another program, or by another version" "$FLOWC" run changed.flow --resume --epochs=2
+    same good digits.safetensors
+done
+{ echo '# a comment'; cat p.flow; } >commented.flow
+"$FLOWC" run commented.flow --resume --epochs=2 >/dev/null
+cp good digits.safetensors
+
+expect 1 "typo.safetensors" "$FLOWC" run p.flow --resume=typo.safetensors
+same good digits.safetensors
+mkfifo pipe
+expect 3 pipe "$FLOWC" run p.flow --save=pipe
+[ -p pipe ] || fail "the pipe was replaced"
+: >real.safetensors
+ln -s real.safetensors link.safetensors
+"$FLOWC" run p.flow --save=link.safetensors >/dev/null
+[ -L link.safetensors ] && [ -s real.safetensors ] || fail "the link was replaced"
+
+expect 2 "overwrite the program" "$FLOWC" build p.flow -o p.flow
+expect 2 "no target" "$FLOWC" build p.flow --target=vax
+expect 3 "false" "$FLOWC" build p.flow --cc=false -o trainer
+expect 2 "batch_sice" "$FLOWC" build p.flow --batch_sice=3
+expect 2 "whole number" "$FLOWC" run p.flow --epochs=abc
+expect 1 "nan" "$FLOWC" run p.flow --rate=1e30
+expect 1 "nothing.flow" "$FLOWC" run nothing.flow
+
+# An unusable cache: the run goes on, says so, and leaves nothing behind.
+mkdir scratch
+: >file
+before=$(ls scratch)
+XDG_CACHE_HOME=$PWD/file TMPDIR=$PWD/scratch expect 0 "not cached" "$FLOWC" run p.flow
+[ "$before" = "$(ls scratch)" ] || fail "left behind: $(ls scratch)"
+
+# Standard output closed: nothing is written into the program's own files.
+"$FLOWC" run p.flow >&- || true
+"$FLOWC" run p.flow --resume --epochs=2 >/dev/null
