@@ -106,7 +106,7 @@ void write_header(Text *text, const Program *program) {
                 "/* %s.h: written by flowc.\n *\n"
                 " * Different instances may be used by different threads at the same time, one\n"
                 " * instance by one thread at a time. Arrays are dense, rows first. */\n"
-                "#ifndef %s_LIBRARY_H\n#define %s_LIBRARY_H\n\n"
+                "#ifndef FLOWC_%s_H\n#define FLOWC_%s_H\n\n"
                 "#include <stddef.h>\n#include <stdint.h>\n\n"
                 "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
                 "typedef struct %s %s;\n\n"

@@ -66,7 +66,7 @@ void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value,
 /* Copies node with its inputs renamed by map[old] into another graph; map must cover the inputs. */
 NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map);
 
-/* One bit a node: is it needed by an output? Allocated in arena, nodes.count bytes. */
+/* For each node: is it needed by an output? The array lies in arena. */
 const bool *graph_needed(Arena *arena, const Graph *graph);
 
 static inline const Node *graph_node(const Graph *graph, NodeId id) {

@@ -47,7 +47,7 @@ bool dim_is_symbol(Dim dim);          /* one symbol and nothing else */
 int64_t dim_bound(Dim dim);           /* the largest value, or SIZE_UNKNOWN */
 const char *dim_symbol_name(Dim dim); /* of a symbol; NULL otherwise */
 
-/* The value when each symbol has the value that `values(symbol, context)` gives. */
+/* The value when each symbol has the value that `value(symbol, context)` gives. */
 int64_t dim_evaluate(Dim dim, int64_t (*value)(Dim symbol, const void *context),
                      const void *context); /* 0 for what divides by 0 */
 
