@@ -18,17 +18,12 @@ static bool splits(Writer *writer, const Type *node, Index index) {
            node->dims[node->rank - 1] == writer->loops->columns;
 }
 
-static bool is_one(Dim dim) {
-    int64_t value;
-    return dim_is_constant(dim, &value) && value == 1;
-}
-
 /* Adds the part of an operand's index that comes from axis `axis` of the node; `from` is the index
  * in the axes up to and including `inner`. */
 static void add_axis(Writer *writer, Text *sum, const Type *node, const Type *operand, int axis,
                      int inner, const char *from) {
     int at = axis - (node->rank - operand->rank);
-    if (at < 0 || is_one(operand->dims[at])) return;
+    if (at < 0 || dim_is_one(operand->dims[at])) return;
     text_format(sum, "%s%s", sum->size ? " + " : "", from);
     if (axis < inner)
         text_format(sum, " / %s", count_expression(writer, node, axis + 1, inner + 1));
@@ -50,7 +45,7 @@ static Index broadcast_index(Writer *writer, const Type *node, const Type *opera
         add_axis(writer, &sum, node, operand, axis, rank - 2, "r");
     const char *row = sum.size ? text_string(&sum) : "0";
     row = define_index(writer, LEVEL_row, row).text;
-    if (is_one(operand->dims[operand->rank - 1])) return (Index){INDEX_other, LEVEL_row, row};
+    if (dim_is_one(operand->dims[operand->rank - 1])) return (Index){INDEX_other, LEVEL_row, row};
     return define_index(writer, LEVEL_column, arena_format(writer->arena, "%s + c", row));
 }
 

@@ -23,11 +23,6 @@ static Dim one(Dimensions *table) {
     return dim_constant(table, 1);
 }
 
-static bool is_one(Dim dim) {
-    int64_t value;
-    return dim_is_constant(dim, &value) && value == 1;
-}
-
 static Dim whole_count(Dimensions *table, const Type *type) {
     return type_count(table, type, 0, type->rank);
 }
@@ -36,7 +31,7 @@ static Dim whole_count(Dimensions *table, const Type *type) {
 static void reduced_range(const Node *node, const Type *operand, int *first, int *last) {
     *first = *last = 0;
     for (int i = 0; i < operand->rank; i++) {
-        if (!(node->axes >> i & 1) || is_one(operand->dims[i])) continue;
+        if (!(node->axes >> i & 1) || dim_is_one(operand->dims[i])) continue;
         if (*last == 0) *first = i;
         *last = i + 1;
     }
@@ -50,7 +45,7 @@ static Loops reduction_loops(const Graph *graph, const Node *node) {
     Dim before = type_count(table, operand, 0, first);
     Dim reduced = type_count(table, operand, first, last);
     Dim after = type_count(table, operand, last, operand->rank);
-    if (is_one(after)) return (Loops){KERNEL_rows, one(table), before, one(table), reduced};
+    if (dim_is_one(after)) return (Loops){KERNEL_rows, one(table), before, one(table), reduced};
     return (Loops){KERNEL_columns, before, one(table), reduced, after};
 }
 
@@ -120,7 +115,7 @@ IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type) 
 /* Rank without leading ones; *dims points at the first other. */
 static int significant(const Type *type, const Dim **dims) {
     int skip = 0;
-    while (skip < type->rank && is_one(type->dims[skip])) skip++;
+    while (skip < type->rank && dim_is_one(type->dims[skip])) skip++;
     *dims = type->dims + skip;
     return type->rank - skip;
 }
@@ -135,7 +130,7 @@ static bool same_elements(const Type *a, const Type *b) {
 static int repeated_last(const Type *node, const Type *operand) {
     if (node->rank != operand->rank) return -1;
     int last = operand->rank;
-    while (last > 0 && is_one(operand->dims[last - 1])) last--;
+    while (last > 0 && dim_is_one(operand->dims[last - 1])) last--;
     for (int i = 0; i < last; i++)
         if (node->dims[i] != operand->dims[i]) return -1;
     return operand->rank - last;
@@ -152,7 +147,7 @@ static bool is_last(Dimensions *table, Dim columns, const Type *node, const Type
 
 IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index, const Type *node,
                         const Type *operand) {
-    if (is_one(whole_count(table, operand))) {
+    if (dim_is_one(whole_count(table, operand))) {
         IndexKind native = native_index(table, loops, operand);
         return native == INDEX_other ? INDEX_zero : native;
     }
@@ -188,7 +183,7 @@ bool is_uniform_sum(const Graph *graph, const Node *node) {
     const Node *a = graph_node(graph, strip_reshapes(graph, node->inputs[0]));
     if (a->op == OP_constant) return true;
     if (a->op != OP_broadcast || a->kernel != NO_KERNEL) return false;
-    return is_one(whole_count(graph->dimensions, &graph_node(graph, a->inputs[0])->type));
+    return dim_is_one(whole_count(graph->dimensions, &graph_node(graph, a->inputs[0])->type));
 }
 
 /* Copying into a form with fewer cases. */
@@ -198,7 +193,7 @@ static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
     Type type = graph_node(to, operand)->type;
     uint32_t left = 0;
     for (int i = 0; i < type.rank; i++)
-        if (node->axes >> i & 1 && !is_one(type.dims[i])) left |= 1u << i;
+        if (node->axes >> i & 1 && !dim_is_one(type.dims[i])) left |= 1u << i;
     if (!left && node->op != OP_argmax) return operand;
     if (!left) {
         NodeId zero = graph_constant(to, node->type.element, 0, node->range);
@@ -207,7 +202,7 @@ static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
     }
     while (left) {
         int last = 31 - __builtin_clz(left), first = last;
-        while (first > 0 && (left >> (first - 1) & 1 || is_one(type.dims[first - 1]))) first--;
+        while (first > 0 && (left >> (first - 1) & 1 || dim_is_one(type.dims[first - 1]))) first--;
         uint32_t run = left & ~((1u << first) - 1);
         operand = graph_reduce(to, node->op, operand, run, node->range);
         left &= ~run;
@@ -475,7 +470,8 @@ static bool stays_inline(Fuser *fuser, NodeId id) {
     LoopClass class = op_info[node->op].class;
     if (class == LOOP_generate || class == LOOP_move) return true;
     if (is_cheap_of_leaves(fuser, node)) return true;
-    return class == LOOP_elementwise && is_one(whole_count(fuser->graph->dimensions, &node->type));
+    return class == LOOP_elementwise &&
+           dim_is_one(whole_count(fuser->graph->dimensions, &node->type));
 }
 
 static void visit(Fuser *fuser, NodeId id) {

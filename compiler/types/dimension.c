@@ -197,6 +197,11 @@ bool dim_is_constant(Dim dim, int64_t *value) {
     return true;
 }
 
+bool dim_is_one(Dim dim) {
+    int64_t value;
+    return dim_is_constant(dim, &value) && value == 1;
+}
+
 bool dim_is_symbol(Dim dim) {
     return dim_symbol_name(dim) != NULL;
 }

@@ -1,5 +1,4 @@
-# The exported library classifies as `evaluate` does, allocates nothing on the way, and valgrind
-# finds nothing in it.
+# The exported library classifies as `evaluate` does and allocates nothing on the way.
 . tests/programs/lib/common.sh
 "$FLOWC" run "$digits" --epochs=1 >run.out
 "$FLOWC" export "$digits" -o lib
@@ -18,7 +17,3 @@ if ./static images labels missing.safetensors 11; then fail "missing weights wer
 nm -g --defined-only lib/libdigits.a >names
 if grep -v ' digits_' names | grep -q ' T '; then fail "more than digits_* is visible"; fi
 grep -q -- -ldigits lib/digits.pc
-if command -v valgrind >/dev/null && [ -z "$SAN" ]; then
-    valgrind -q --leak-check=full --error-exitcode=9 ./static images labels lib/digits.safetensors 300 >valgrind.out 2>&1 ||
-        fail "valgrind: $(cat valgrind.out)"
-fi
