@@ -1,6 +1,6 @@
 /* Train: a block of entries becomes the functions of a step, of its evaluations and of the first
  * values, and the table of what happens when. */
-#include "compiler/lower/lowering.h"
+#include "compiler/lower/training.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ static bool is_entry(const char *name) {
     return false;
 }
 
-static const Statement *find_entry(const Declaration *declaration, const char *name) {
+const Statement *find_entry(const Declaration *declaration, const char *name) {
     vector_each(Statement *, statement, declaration->body)
         if ((*statement)->kind == STATEMENT_assign &&
             !strcmp((*statement)->names.items[0].text, name))
@@ -77,7 +77,7 @@ static bool check_entries(const Context *context, const Declaration *declaration
     return whole;
 }
 
-static Value lower_data(const Context *context, const Expression *expression) {
+Value lower_data(const Context *context, const Expression *expression) {
     Value data = lower_expression(context, expression);
     if (data.kind == VALUE_batch || data.kind == VALUE_error) return data;
     Diagnostic *d = report(context, E0203, expression->range, "expects batches, receives %s",
@@ -124,7 +124,7 @@ static void add_metrics(const Context *context, const Expression *expression) {
 }
 
 /* The block's `let`s, loss and metrics over batches of data. */
-static void lower_measures(const Context *context, const Declaration *declaration, Value data) {
+void lower_measures(const Context *context, const Declaration *declaration, Value data) {
     Context inner = *context;
     inner.scope = scope_new(context->lowering->arena, NULL);
     scope_put(context->lowering->arena, inner.scope, "data", data);
@@ -145,188 +145,14 @@ static void lower_measures(const Context *context, const Declaration *declaratio
     if (metric) add_metrics(&inner, metric->value);
 }
 
-static Function function_new(const Context *context, const char *train, const char *name,
-                             const Pipeline *data) {
+Function function_new(const Context *context, const char *train, const char *name,
+                      const Pipeline *data) {
     Lowering *lowering = context->lowering;
     const char *full = arena_format(lowering->arena, "%s.%s", train, name);
     Function function = {.name = full,
                          .graph = graph_new(lowering->arena, lowering->dimensions, full)};
     if (data) function.graph->batch = dim_symbol(lowering->dimensions, "B", data->batch, true);
     return function;
-}
-
-static const char *trained_weight(const Context *context, const Node *node) {
-    if (node->op != OP_weight) return NULL;
-    uintptr_t index = (uintptr_t)map_get(&context->lowering->stored, node->name);
-    return index && context->lowering->program->storage.items[index - 1].trained ? node->name
-                                                                                 : NULL;
-}
-
-static void update_weight(const Context *context, const Expression *optimizer, NodeId loss,
-                          NodeId weight, const char *name) {
-    Graph *graph = context->graph;
-    Problem problem;
-    Range range = optimizer->range;
-    NodeId gradient = graph_add(
-        graph, (Node){.op = OP_gradient, .inputs = {loss, weight}, .range = range}, &problem);
-    if (gradient == NODE_NONE) {
-        report(context, problem.code, range, "%s", problem.text);
-        return;
-    }
-    Value first[] = {value_tensor(graph, weight, range), value_tensor(graph, gradient, range)};
-    const char *path = arena_format(context->lowering->arena, "optimizer/%s", name);
-    Value updated = call_with(context, optimizer, first, 2, path);
-    if (updated.kind == VALUE_error) return;
-    Type type = graph_node(graph, weight)->type;
-    NodeId node = to_node(context, &updated, type.element, range);
-    if (node == NODE_NONE) return;
-    if (shape_equal(&graph_node(graph, node)->type, &type)) {
-        graph_output(graph, OUTPUT_update, name, node, weight);
-        return;
-    }
-    Diagnostic *d = report(context, E0207, range, "the optimizer makes %s of a weight that is %s",
-                           type_text(context->lowering->arena, &graph_node(graph, node)->type),
-                           type_text(context->lowering->arena, &type));
-    diagnostic_note(d, graph_node(graph, weight)->range, "the weight");
-}
-
-/* Does a gradient of the node reach that operand? Where ops.def has none, differentiate says so. */
-static bool passes_gradient(const Node *node, int operand) {
-    const char *gradient = op_info[node->op].gradient;
-    if (element_info[node->type.element].class != CLASS_floating) return false;
-    if (!gradient) return true;
-    for (int i = 0; i < operand && gradient; i++) {
-        gradient = strchr(gradient, ';');
-        if (gradient) gradient++;
-    }
-    return gradient && gradient[strspn(gradient, " ")] && gradient[strspn(gradient, " ")] != ';';
-}
-
-/* The nodes that a gradient of the loss reaches. */
-static const bool *reached_nodes(Arena *arena, const Graph *graph, NodeId loss) {
-    bool *reached = arena_new_array(arena, bool, graph->nodes.count + 1);
-    reached[loss] = true;
-    for (size_t id = (size_t)loss + 1; id-- > 0;) {
-        const Node *node = graph_node(graph, (NodeId)id);
-        for (int i = 0; reached[id] && i < node->input_count; i++)
-            reached[node->inputs[i]] |= passes_gradient(node, i);
-    }
-    return reached;
-}
-
-static void lower_optimizer(const Context *context, const Declaration *declaration) {
-    const Expression *optimizer = find_entry(declaration, "optimizer")->value;
-    Graph *graph = context->graph;
-    size_t count = graph->nodes.count;
-    bool any = false, learns = false;
-    if (!graph->outputs.count) return; /* the loss is broken, and that was reported */
-    if (optimizer->kind != EXPRESSION_call) {
-        Diagnostic *d = report(context, E0203, optimizer->range, "expects an optimizer");
-        diagnostic_help(d, "`adam(1e-3)`, `sgd(0.1)`");
-        return;
-    }
-    NodeId loss = NODE_NONE;
-    vector_each(Output, output, graph->outputs)
-        if (output->kind == OUTPUT_result && loss == NODE_NONE) loss = output->value;
-    if (loss == NODE_NONE) return;
-    const bool *reached = reached_nodes(context->lowering->arena, graph, loss);
-    for (NodeId id = 0; id < count; id++) {
-        const char *name = trained_weight(context, graph_node(graph, id));
-        if (!name) continue;
-        any = true;
-        learns |= reached[id];
-        update_weight(context, optimizer, loss, id, name);
-    }
-    if (learns) return;
-    Diagnostic *d = report(context, E0401, find_entry(declaration, "loss")->value->range,
-                           any ? "no gradient flows from this loss to a weight"
-                               : "the loss depends on no weight: there is nothing to train");
-    if (any) diagnostic_help(d, "comparisons, argmax and integers have no gradient");
-}
-
-static ActionUnit action_unit(const Context *context, const Name *name) {
-    static const char *const names[] = {"step", "steps", "epoch", "epochs", "second", "seconds"};
-    static const ActionUnit units[] = {UNIT_step,  UNIT_step,   UNIT_epoch,
-                                       UNIT_epoch, UNIT_second, UNIT_second};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i], name->text)) return units[i];
-    Diagnostic *d = report(context, E0301, name->range,
-                           "`every` counts steps, epochs or seconds, not `%s`", name->text);
-    help_nearest(d, nearest_name(name->text, names, sizeof names / sizeof *names));
-    return UNIT_epoch;
-}
-
-static void lower_evaluate(const Context *context, const Declaration *declaration, Train *train,
-                           const Statement *statement, Action *action) {
-    Arena *arena = context->lowering->arena;
-    Value data = lower_data(context, statement->value);
-    if (data.kind == VALUE_error) return;
-    Pipeline *pipeline = data.stream->pipeline;
-    Function *function = arena_new_item(arena, Function);
-    size_t number = train->actions.count;
-    *function = function_new(context, train->name,
-                             number ? arena_format(arena, "evaluate%zu", number + 1) : "evaluate",
-                             pipeline);
-    Frame frame = {.declaration = declaration,
-                   .call = statement->range,
-                   .path = "",
-                   .callees = map_new(arena)};
-    Context inner = *context;
-    inner.frame = &frame;
-    inner.graph = function->graph;
-    inner.function = function;
-    lower_measures(&inner, declaration, data);
-    action->function = function;
-    action->pipeline = pipeline;
-    vector_push(arena, &train->actions, *action);
-}
-
-static void lower_save(const Context *context, Train *train, const Statement *statement,
-                       Action *action) {
-    Value path = lower_expression(context, statement->value);
-    if (path.kind == VALUE_error) return;
-    if (path.kind != VALUE_string || !*path.string) {
-        Diagnostic *d = report(context, E0203, statement->value->range, "save takes a file name");
-        diagnostic_help(d, "save \"model.safetensors\"");
-        return;
-    }
-    action->path = path.string;
-    vector_push(context->lowering->arena, &train->actions, *action);
-}
-
-static void lower_action(const Context *context, const Declaration *declaration, Train *train,
-                         const Statement *statement, Action action) {
-    static const char *const names[] = {"evaluate", "save"};
-    const Name *name = &statement->names.items[0];
-    if (statement->kind == STATEMENT_action && !strcmp(name->text, "evaluate")) {
-        action.kind = ACTION_evaluate;
-        lower_evaluate(context, declaration, train, statement, &action);
-        return;
-    }
-    if (statement->kind == STATEMENT_action && !strcmp(name->text, "save")) {
-        action.kind = ACTION_save;
-        lower_save(context, train, statement, &action);
-        return;
-    }
-    if (statement->kind != STATEMENT_action) {
-        report(context, E0214, statement->range, "`every` holds `evaluate` and `save`");
-        return;
-    }
-    Diagnostic *d = report(context, E0301, name->range, "there is no action `%s`", name->text);
-    const char *nearest = nearest_name(name->text, names, 2);
-    help_nearest(d, nearest);
-    if (!nearest) diagnostic_help(d, "the actions are `evaluate` and `save`");
-}
-
-static void lower_every(const Context *context, const Declaration *declaration, Train *train,
-                        const Statement *statement) {
-    Value count = lower_expression(context, statement->value);
-    Action action = {.every = {-1, 1}};
-    if (count.kind != VALUE_error)
-        action.every = to_setting(context, &count, statement->value->range, 1);
-    action.unit = action_unit(context, &statement->names.items[0]);
-    vector_each(Statement *, inner, statement->body)
-        lower_action(context, declaration, train, *inner, action);
 }
 
 static Setting lower_setting(const Context *context, const Declaration *declaration,
