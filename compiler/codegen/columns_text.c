@@ -21,19 +21,16 @@ static void write_column_step(Writer *writer, NodeId id) {
     const Node *node = node_of(writer, id);
     const char *a = value_of(writer, node->inputs[0], plain_index(writer, INDEX_full));
     Text *stores = &writer->stores;
+    unsigned y = number_of(writer, id);
     switch (node->op) {
-    case OP_sum: text_format(stores, "y%u[j] = y%u[j] + %s;\n", id, id, a); break;
-    case OP_max:
-        text_format(stores, "y%u[j] = y%u[j] < %s ? %s : y%u[j];\n", id, id, a, a, id);
-        break;
-    case OP_min:
-        text_format(stores, "y%u[j] = %s < y%u[j] ? %s : y%u[j];\n", id, a, id, a, id);
-        break;
+    case OP_sum: text_format(stores, "y%u[j] = y%u[j] + %s;\n", y, y, a); break;
+    case OP_max: text_format(stores, "y%u[j] = y%u[j] < %s ? %s : y%u[j];\n", y, y, a, a, y); break;
+    case OP_min: text_format(stores, "y%u[j] = %s < y%u[j] ? %s : y%u[j];\n", y, a, y, a, y); break;
     default:
         text_format(stores,
                     "y%u[j] = d == 0 || z%u[j] < %s ? (int32_t)d : y%u[j];\n"
                     "z%u[j] = y%u[j] == (int32_t)d ? %s : z%u[j];\n",
-                    id, id, a, id, id, id, a, id);
+                    y, y, a, y, y, y, a, y);
     }
 }
 
@@ -43,12 +40,13 @@ static void declare_column_sums(Writer *writer, Text *text) {
         if (!is_reduction(writer, id)) continue;
         const Node *node = node_of(writer, id);
         const char *type = element_info[node->type.element].c;
-        text_format(text, "        _Alignas(64) %s y%u[%d];\n", type, id, COLUMN_PART);
+        unsigned y = number_of(writer, id);
+        text_format(text, "        _Alignas(64) %s y%u[%d];\n", type, y, COLUMN_PART);
         if (node->op == OP_argmax)
             text_format(text, "        %s z%u[%d] = {0};\n",
-                        element_info[node_of(writer, node->inputs[0])->type.element].c, id,
+                        element_info[node_of(writer, node->inputs[0])->type.element].c, y,
                         COLUMN_PART);
-        text_format(text, "        for (int64_t j = 0; j < count; j++) y%u[j] = %s;\n", id,
+        text_format(text, "        for (int64_t j = 0; j < count; j++) y%u[j] = %s;\n", y,
                     initial_value(node));
     }
 }
@@ -86,11 +84,12 @@ static void write_outputs(Writer *writer) {
     text_add(body, "        }\n");
 }
 
-void write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name) {
-    Writer writer = new_writer(text->arena, plan, kernel);
+KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                    const char *name) {
+    Writer writer = new_writer(text->arena, plan, kernel, name);
     write_sums(&writer);
     write_outputs(&writer);
-    write_head(&writer, text, name);
+    write_head(&writer, text);
     text_format(text,
                 "    for (int64_t output = first, count; output < last; output += count) {\n"
                 "        count = flow_smaller(flow_smaller(last - output, %s - output %% %s), "
@@ -98,4 +97,5 @@ void write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel, cons
                 writer.columns, writer.columns, COLUMN_PART);
     text_add(text, text_string(&writer.body));
     text_add(text, "    }\n}\n\n");
+    return writer.operands;
 }

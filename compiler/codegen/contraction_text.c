@@ -4,6 +4,7 @@
 #include "compiler/codegen/writer.h"
 
 #include <assert.h>
+#include <ctype.h>
 
 enum { WIDE_VECTOR = 16 /* f32 lanes of the widest vectors */ };
 
@@ -35,14 +36,26 @@ static void choose_tile(const Loops *loops, Element element, int *rows, int *vec
     *vectors = (int)(wide < most ? wide : most);
 }
 
-/* Is the name wanted inside the loops of the tile? */
-static bool in_tile(const Writer *writer, const char *name) {
-    return strstr(text_string(&writer->lines[LEVEL_row]), name) ||
-           strstr(text_string(&writer->lines[LEVEL_column]), name) ||
-           strstr(text_string(&writer->stores), name);
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
 }
 
-static void write_finish(Writer *writer, Text *text, const char *name) {
+static bool has_name(const Text *text, const char *name) {
+    size_t size = strlen(name);
+    const char *start = text_string(text);
+    for (const char *at = start; (at = strstr(at, name)); at += size)
+        if ((at == start || !is_word(at[-1])) && !is_word(at[size])) return true;
+    return false;
+}
+
+/* Is the name wanted inside the loops of the tile? */
+static bool in_tile(const Writer *writer, const char *name) {
+    return has_name(&writer->lines[LEVEL_row], name) ||
+           has_name(&writer->lines[LEVEL_column], name) || has_name(&writer->stores, name);
+}
+
+static void write_finish(Writer *writer, Text *text) {
+    const char *name = writer->name;
     text_format(text,
                 "static inline __attribute__((always_inline)) void %s_finish(\n"
                 "    const struct %s *context, const %s *restrict tile, int64_t stride,\n"
@@ -73,8 +86,8 @@ static void write_finish(Writer *writer, Text *text, const char *name) {
     text_add(text, "        }\n    }\n}\n\n");
 }
 
-static void write_context(Writer *writer, Text *text, const char *name, const char *a,
-                          const char *b) {
+static void write_context(Writer *writer, Text *text, const char *a, const char *b) {
+    const char *name = writer->name;
     const char *element = element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c;
     text_format(text, "struct %s {\n    int64_t batch;\n    const %s *a, *b;\n", name, element);
     vector_each(Pointer, pointer, writer->pointers)
@@ -84,8 +97,10 @@ static void write_context(Writer *writer, Text *text, const char *name, const ch
         if (variable->level == LEVEL_call)
             text_format(text, "    %s %s;\n", variable->type ? variable->type : "int64_t",
                         variable->name);
-    text_format(text, "};\n\nstatic inline struct %s %s_prepare(const FlowFrame *frame) {\n", name,
-                name);
+    text_format(text,
+                "};\n\nstatic inline struct %s %s_prepare(const FlowFrame *frame, "
+                "const int64_t *operands) {\n",
+                name, name);
     text_add(text, "    const int64_t batch = frame->batch;\n");
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);
@@ -96,13 +111,9 @@ static void write_context(Writer *writer, Text *text, const char *name, const ch
     text_add(text, "};\n}\n\n");
 }
 
-static const char *operand_address(Writer *writer, NodeId id) {
-    Pointer pointer = {writer->plan->places[id], node_of(writer, id)->type.element, NULL, false};
-    return pointer_address(writer, &pointer);
-}
-
-static void write_parameters(Writer *writer, Text *text, const char *name) {
+static void write_parameters(Writer *writer, Text *text) {
     Arena *arena = writer->arena;
+    const char *name = writer->name;
     const Loops *loops = writer->loops;
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     bool transposed;
@@ -136,16 +147,19 @@ static void write_parameters(Writer *writer, Text *text, const char *name) {
         text_format(text, "#define %s %s\n", lines[i][0], lines[i][1]);
 }
 
-void write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name) {
-    Writer writer = new_writer(text->arena, plan, kernel);
+KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                        const char *name) {
+    Writer writer = new_writer(text->arena, plan, kernel, name);
     const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
     assert(matmul->op == OP_matmul);
     store_values(&writer, INDEX_full);
     bool transposed;
     NodeId a = contraction_operand(writer.graph, matmul->inputs[0], &transposed);
     NodeId b = contraction_operand(writer.graph, matmul->inputs[1], &transposed);
-    write_context(&writer, text, name, operand_address(&writer, a), operand_address(&writer, b));
-    write_finish(&writer, text, name);
-    write_parameters(&writer, text, name);
+    const char *left = address_of(&writer, a), *right = address_of(&writer, b);
+    write_context(&writer, text, left, right);
+    write_finish(&writer, text);
+    write_parameters(&writer, text);
     text_add(text, "#include \"matmul.c\"\n\n");
+    return writer.operands;
 }

@@ -1,19 +1,58 @@
-/* Kernel text: the C of a function's kernels, and the functions that run them. */
+/* Kernel text: the kernels of a program as C, each text once, and the functions that call them. */
 #ifndef FLOW_CODEGEN_KERNEL_TEXT_H
 #define FLOW_CODEGEN_KERNEL_TEXT_H
 
-#include "compiler/plan/plan.h"
+#include "compiler/codegen/writer.h"
 
-/* `prefix` starts the names of everything in the text. */
+/* A kernel of a function as a call of a text that others may call too. */
+typedef struct Call {
+    int kernel; /* in Kernels.list */
+    KernelOperands operands;
+} Call;
 
-/* The kernels, in the order in which they run. */
-void write_kernels(Text *text, const FunctionPlan *plan, const char *prefix);
+typedef struct FunctionCalls {
+    const FunctionPlan *plan;
+    Call *calls; /* in the order of plan->order */
+} FunctionCalls;
 
-/* Kernels and `static void PREFIX(frame, thread, threads)`. */
-void write_function(Text *text, const FunctionPlan *plan, const char *prefix);
+typedef Vector(const char *) Lines;
 
-/* record_text.c: kernels and `static int PREFIX(fields, outputs)`, which returns 0, or n when a
+typedef struct SharedKernel {
+    const char *name, *text;
+    const FunctionPlan *plan; /* of the first call */
+    int number;               /* of the first call's kernel */
+    Lines lines;              /* of the program, LINES_SHOWN at most */
+    int calls;
+} SharedKernel;
+
+typedef struct Kernels {
+    Arena *arena;
+    Map by_text; /* text without names to 1 + its place in list */
+    Vector(SharedKernel) list;
+    Vector(FunctionCalls) functions;
+} Kernels;
+
+Kernels kernels_new(Arena *arena);
+
+/* Adds those of a function, which can be written then. */
+void add_kernels(Kernels *kernels, const FunctionPlan *plan);
+
+/* A comment and the function. */
+void write_kernel(Text *text, const SharedKernel *kernel);
+
+/* `static const FlowCall PREFIX_calls[]`; nothing for a function without kernels. */
+void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, const char *prefix);
+
+/* The C that runs those calls. */
+const char *run_text(Arena *arena, const FunctionPlan *plan, const char *prefix);
+
+/* The calls and `static void PREFIX(frame, thread, threads)`. */
+void write_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                    const char *prefix);
+
+/* record_text.c: the calls and `static int PREFIX(fields, outputs)`, which returns 0, or n when a
  * value is outside the range of the n-th check. */
-void write_record_function(Text *text, const FunctionPlan *plan, const char *prefix);
+void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                           const char *prefix);
 
 #endif

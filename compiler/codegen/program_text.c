@@ -11,6 +11,7 @@ typedef struct Printer {
     Text *text;
     const Plan *plan;
     const Program *program;
+    Kernels kernels;
     bool trains;
     const char **records; /* of each pipeline: the name of its record function */
 } Printer;
@@ -35,6 +36,14 @@ static const char *type_initialiser(Printer *printer, const Type *type) {
         text_format(&text, "%s%lld", i ? ", " : "", (long long)dim_bound(type->dims[i]));
     text_add(&text, type->rank ? "}}" : "0}}");
     return text_string(&text);
+}
+
+/* Kernels of all functions. */
+
+static void print_kernels(Printer *printer) {
+    vector_each(FunctionPlan *, plan, printer->plan->functions)
+        add_kernels(&printer->kernels, *plan);
+    vector_each(SharedKernel, kernel, printer->kernels.list) write_kernel(printer->text, kernel);
 }
 
 /* Functions. */
@@ -81,7 +90,7 @@ static void print_function(Printer *printer, const Function *function) {
     const FunctionPlan *plan = plan_of(printer->plan, function);
     text_format(printer->text, "/* ---- %s ---- */\n\n",
                 comment_text(printer->arena, function->name));
-    write_function(printer->text, plan, name);
+    write_function(printer->text, &printer->kernels, plan, name);
     print_inputs(printer, function, index);
     print_results(printer, plan, index);
 }
@@ -131,7 +140,7 @@ static bool is_source(const char *name) {
 static const char *record_text(Printer *printer, size_t index) {
     const Pipeline *pipeline = printer->program->pipelines.items[index];
     Text text = text_new(printer->arena);
-    write_record_function(&text, plan_of(printer->plan, &pipeline->record),
+    write_record_function(&text, &printer->kernels, plan_of(printer->plan, &pipeline->record),
                           arena_format(printer->arena, "r%zu", index));
     return text_string(&text);
 }
@@ -140,7 +149,7 @@ static const char *record_text(Printer *printer, size_t index) {
 static void print_record(Printer *printer, Map *known, size_t index) {
     const Pipeline *pipeline = printer->program->pipelines.items[index];
     Text key = text_new(printer->arena);
-    write_record_function(&key, plan_of(printer->plan, &pipeline->record), "r");
+    write_record_function(&key, &printer->kernels, plan_of(printer->plan, &pipeline->record), "r");
     const char *name = map_get(known, text_string(&key));
     if (!name) {
         char *added = arena_format(printer->arena, "r%zu", index);
@@ -338,9 +347,11 @@ void write_program(Text *text, const Plan *plan, bool trains) {
                        .text = text,
                        .plan = plan,
                        .program = plan->program,
+                       .kernels = kernels_new(text->arena),
                        .trains = trains};
     text_format(text, "/* %s: written by flowc. */\n#include \"program.h\"\n\n",
                 comment_text(text->arena, plan->program->name));
+    print_kernels(&printer);
     if (trains) print_pipelines(&printer);
     print_functions(&printer);
     print_options(&printer);

@@ -3,12 +3,11 @@
 #include "compiler/codegen/kernel_text.h"
 
 #include "compiler/codegen/names.h"
-#include "compiler/codegen/writer.h"
 
 /* A loop over the elements of the check's operand that returns `failure` when one is out of
  * range. */
 static void write_check(Text *text, const FunctionPlan *plan, NodeId id, int failure) {
-    Writer writer = new_writer(text->arena, plan, NO_KERNEL);
+    Writer writer = new_writer(text->arena, plan, NO_KERNEL, "check");
     const Node *check = graph_node(plan->graph, id);
     const Type *type = &check->type;
     Loops loops = {KERNEL_rows, dim_constant(writer.table, 1),
@@ -50,17 +49,19 @@ static void write_repeated_outputs(Text *text, const FunctionPlan *plan) {
     }
 }
 
-void write_record_function(Text *text, const FunctionPlan *plan, const char *prefix) {
-    write_kernels(text, plan, prefix);
+void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                           const char *prefix) {
+    write_calls(text, kernels, plan, prefix);
     text_format(text, "static int %s(const void *const *fields, void *const *outputs) {\n", prefix);
     bool large = plan->scratch_size > 1 << 16;
     text_format(text, "    %s_Alignas(64) char memory[%zu];\n",
                 large ? "static _Thread_local " : "", plan->scratch_size ? plan->scratch_size : 64);
     write_record_pointers(text, plan);
-    text_add(text, "    const FlowFrame record = {memory, pointers, 1, NULL}, *frame = &record;\n"
-                   "    (void)frame, (void)fields;\n");
-    for (int i = 0; i < plan->kernel_count; i++)
-        text_format(text, "    %s_k%d(frame, 0, 1);\n", prefix, plan->order[i]);
+    text_format(text,
+                "    const FlowFrame record = {memory, pointers, 1, NULL}, *frame = &record;\n"
+                "    const int thread = 0, threads = 1;\n"
+                "    (void)fields;\n    %s\n",
+                run_text(text->arena, plan, prefix));
     int failure = 0;
     for (NodeId id = 0; id < plan->graph->nodes.count; id++)
         if (graph_node(plan->graph, id)->op == OP_check) write_check(text, plan, id, ++failure);

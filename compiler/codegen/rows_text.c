@@ -63,11 +63,12 @@ static void write_row_values(Writer *writer) {
         Index full = plain_index(writer, INDEX_full);
         if (reduction) {
             const char *value = value_of(writer, node_of(writer, id)->inputs[0], full);
-            text_format(&writer->stores, "t%u[j] = %s;\n", id, value);
+            text_format(&writer->stores, "t%u[j] = %s;\n", number_of(writer, id), value);
         } else if (own_index(writer, id) == INDEX_full) {
             if (is_stored(writer, id)) store_value(writer, id, full);
             if (writer->buffered[at])
-                text_format(&writer->stores, "t%u[j] = %s;\n", id, value_of(writer, id, full));
+                text_format(&writer->stores, "t%u[j] = %s;\n", number_of(writer, id),
+                            value_of(writer, id, full));
         }
     }
 }
@@ -96,8 +97,8 @@ static void start_reductions(Writer *writer, Text *text) {
         NodeId id = writer->kernel->nodes[at];
         const char *op = op_info[node_of(writer, id)->op].name;
         const char *type = reduced_type(writer, node_of(writer, id));
-        text_format(text, "        flow_row_%s_%s s%u = flow_row_%s_start_%s();\n", op, type, id,
-                    op, type);
+        text_format(text, "        flow_row_%s_%s s%u = flow_row_%s_start_%s();\n", op, type,
+                    number_of(writer, id), op, type);
     }
 }
 
@@ -106,8 +107,9 @@ static void add_to_reductions(Writer *writer, Text *text, int depth, const char 
         if (!is_fed(writer, at)) continue;
         NodeId id = writer->kernel->nodes[at];
         const Node *node = node_of(writer, id);
+        unsigned number = number_of(writer, id);
         text_format(text, "%*sflow_row_%s_add_%s(&s%u, t%u, %s);\n", 4 * depth, "",
-                    op_info[node->op].name, reduced_type(writer, node), id, id, count);
+                    op_info[node->op].name, reduced_type(writer, node), number, number, count);
     }
 }
 
@@ -116,10 +118,10 @@ static void end_reductions(Writer *writer) {
         if (!is_fed(writer, at)) continue;
         NodeId id = writer->kernel->nodes[at];
         const Node *node = node_of(writer, id);
-        define_variable(writer, id, plain_index(writer, INDEX_row),
-                        element_info[node->type.element].c,
-                        arena_format(writer->arena, "flow_row_%s_end_%s(&s%u)",
-                                     op_info[node->op].name, reduced_type(writer, node), id));
+        define_variable(
+            writer, id, plain_index(writer, INDEX_row), element_info[node->type.element].c,
+            arena_format(writer->arena, "flow_row_%s_end_%s(&s%u)", op_info[node->op].name,
+                         reduced_type(writer, node), number_of(writer, id)));
     }
 }
 
@@ -165,7 +167,7 @@ static void declare_buffers(Writer *writer, Text *text, bool whole) {
         if (is_reduction(writer, id)) node = node_of(writer, node->inputs[0]);
         const char *columns = whole ? writer->columns : arena_format(writer->arena, "%d", ROW_PART);
         text_format(text, "        _Alignas(64) %s t%u[%s];\n", element_info[node->type.element].c,
-                    id, columns);
+                    number_of(writer, id), columns);
     }
 }
 
@@ -180,12 +182,12 @@ static void store_rows(Writer *writer) {
 }
 
 /* All rows as one loop; false, and nothing is written: a broadcast needs the row or the column. */
-static bool write_flat(Writer *writer, Text *text, const char *name) {
+static bool write_flat(Writer *writer, Text *text) {
     find_stages(writer);
     writer->stage = 0;
     write_row_values(writer);
     if (writer->uses_rows) return false;
-    write_head(writer, text, name);
+    write_head(writer, text);
     text_format(text, "    for (int64_t i = first * %s; i < last * %s; i++) {\n", writer->columns,
                 writer->columns);
     move_lines(writer, &writer->lines[LEVEL_column], text, 2);
@@ -194,12 +196,12 @@ static bool write_flat(Writer *writer, Text *text, const char *name) {
     return true;
 }
 
-static void write_rows(Writer *writer, Text *text, const char *name) {
+static void write_rows(Writer *writer, Text *text) {
     bool whole = keeps_rows(writer->loops);
     int last = find_stages(writer);
     for (writer->stage = 0; writer->stage <= last; writer->stage++) write_stage(writer, whole);
     store_rows(writer);
-    write_head(writer, text, name);
+    write_head(writer, text);
     text_add(text, "    for (int64_t r = first; r < last; r++) {\n");
     declare_buffers(writer, text, whole);
     text_add(text, text_string(&writer->body));
@@ -214,9 +216,11 @@ static bool is_one_loop(const Writer *writer) {
     return true;
 }
 
-void write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name) {
-    Writer flat = new_writer(text->arena, plan, kernel);
-    if (is_one_loop(&flat) && write_flat(&flat, text, name)) return;
-    Writer writer = new_writer(text->arena, plan, kernel);
-    write_rows(&writer, text, name);
+KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                 const char *name) {
+    Writer flat = new_writer(text->arena, plan, kernel, name);
+    if (is_one_loop(&flat) && write_flat(&flat, text)) return flat.operands;
+    Writer writer = new_writer(text->arena, plan, kernel, name);
+    write_rows(&writer, text);
+    return writer.operands;
 }

@@ -20,7 +20,7 @@ static const char *expand(Writer *writer, const Node *node, const char *const *o
         if (size == 1 && *c >= 'a' && *c <= 'c') text_add(&text, operands[*c - 'a']);
         else if (size == 5 && !memcmp(c, "index", 5)) text_add(&text, index);
         else if (size == 6 && !memcmp(c, "stream", 6))
-            text_format(&text, "%lldLL", (long long)node->stream);
+            text_add(&text, number_operand(writer, node->stream));
         else text_add_bytes(&text, c, size);
         c += size;
     }
@@ -65,10 +65,12 @@ static const char *own_value(Writer *writer, NodeId id, Index index) {
     if (node->op == OP_matmul)
         return define_variable(writer, id, index, type, "tile[m * stride + n]");
     if (op_info[node->op].class == LOOP_reduce)
-        return define_variable(writer, id, index, type, arena_format(writer->arena, "y%u[j]", id));
+        return define_variable(writer, id, index, type,
+                               arena_format(writer->arena, "y%u[j]", number_of(writer, id)));
     size_t at = place_in_kernel(writer, id);
     if (index.kind == INDEX_full && writer->depths && writer->depths[at] < writer->stage)
-        return define_variable(writer, id, index, type, arena_format(writer->arena, "t%u[j]", id));
+        return define_variable(writer, id, index, type,
+                               arena_format(writer->arena, "t%u[j]", number_of(writer, id)));
     return computed(writer, id, index);
 }
 

@@ -5,14 +5,18 @@
 
 #include <assert.h>
 
-Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel) {
+Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel, const char *name) {
     const KernelPlan *kernel_plan = kernel == NO_KERNEL ? NULL : &plan->kernels[kernel];
     Writer writer = {.arena = arena,
                      .table = plan->graph->dimensions,
                      .plan = plan,
                      .graph = plan->graph,
                      .kernel = kernel_plan,
-                     .number = kernel};
+                     .number = kernel,
+                     .name = name ? name : "kernel",
+                     .hints = name != NULL,
+                     .mentioned = map_new(arena),
+                     .latest_index = -1};
     if (kernel_plan) {
         writer.loops = &kernel_plan->loops;
         writer.columns = dim_expression(arena, writer.loops->columns);
@@ -44,6 +48,33 @@ size_t place_in_kernel(const Writer *writer, NodeId id) {
     return low;
 }
 
+/* Names. */
+
+/* NULL: the text does not speak of the node yet. */
+static Mention *find_mention(const Writer *writer, NodeId id) {
+    uintptr_t known = (uintptr_t)map_get_bytes(&writer->mentioned, &id, sizeof id);
+    return known ? &writer->mentions.items[known - 1] : NULL;
+}
+
+static Mention *mention_of(Writer *writer, NodeId id) {
+    Mention *known = find_mention(writer, id);
+    if (known) return known;
+    vector_push(writer->arena, &writer->mentions, (Mention){id, -1});
+    map_put_bytes(&writer->mentioned, &id, sizeof id, (void *)(uintptr_t)writer->mentions.count);
+    return &writer->mentions.items[writer->mentions.count - 1];
+}
+
+unsigned number_of(Writer *writer, NodeId id) {
+    return (unsigned)(mention_of(writer, id) - writer->mentions.items);
+}
+
+static const char *node_name(Writer *writer, char prefix, NodeId id) {
+    const Node *node = node_of(writer, id);
+    const char *slash = node->name ? strrchr(node->name, '/') : NULL;
+    const char *hint = slash ? slash + 1 : node->name ? node->name : op_info[node->op].name;
+    return safe_name(writer->arena, prefix, number_of(writer, id), writer->hints ? hint : NULL);
+}
+
 /* Dimensions. */
 
 static int64_t symbol_as(Dim symbol, const void *context) {
@@ -71,35 +102,37 @@ const char *count_expression(Writer *writer, const Type *type, int first, int la
 
 /* Variables. */
 
+/* The latest variable of a node, or (NODE_NONE) of an index; -1: there is none. */
+static int latest_variable(const Writer *writer, NodeId node) {
+    if (node == NODE_NONE) return writer->latest_index;
+    const Mention *mention = find_mention(writer, node);
+    return mention ? mention->variable : -1;
+}
+
 const char *find_variable(const Writer *writer, NodeId node, const char *index) {
-    for (size_t i = writer->variables.count; i-- > 0;) {
+    for (int i = latest_variable(writer, node); i >= 0;) {
         const Variable *variable = &writer->variables.items[i];
-        if (variable->node == node && variable->scope == writer->scopes[variable->level] &&
-            !strcmp(variable->index, index))
+        if (variable->scope == writer->scopes[variable->level] && !strcmp(variable->index, index))
             return variable->name;
+        i = variable->previous;
     }
     return NULL;
 }
 
-static const char *hint_of(const Node *node) {
-    if (!node->name) return op_info[node->op].name;
-    const char *slash = strrchr(node->name, '/');
-    return slash ? slash + 1 : node->name;
-}
-
 static const char *new_name(Writer *writer, NodeId node) {
-    const char *hint = node == NODE_NONE ? NULL : hint_of(node_of(writer, node));
-    for (size_t i = 0; i < writer->variables.count && node != NODE_NONE; i++)
-        if (writer->variables.items[i].node == node)
-            return arena_format(writer->arena, "%s_%d", safe_name(writer->arena, 'v', node, hint),
-                                ++writer->variable_count);
-    return node == NODE_NONE ? arena_format(writer->arena, "p%d", ++writer->variable_count)
-                             : safe_name(writer->arena, 'v', node, hint);
+    if (node == NODE_NONE) return arena_format(writer->arena, "p%d", ++writer->variable_count);
+    const char *name = node_name(writer, 'v', node);
+    bool taken = latest_variable(writer, node) >= 0;
+    return taken ? arena_format(writer->arena, "%s_%d", name, ++writer->variable_count) : name;
 }
 
 static void remember(Writer *writer, NodeId node, Index index, const char *name, const char *type) {
+    int previous = latest_variable(writer, node), latest = (int)writer->variables.count;
     vector_push(writer->arena, &writer->variables,
-                (Variable){node, index.text, name, index.level, writer->scopes[index.level], type});
+                (Variable){node, index.text, name, index.level, writer->scopes[index.level], type,
+                           previous});
+    if (node == NODE_NONE) writer->latest_index = latest;
+    else mention_of(writer, node)->variable = latest;
 }
 
 const char *define_variable(Writer *writer, NodeId node, Index index, const char *type,
@@ -119,22 +152,7 @@ Index define_index(Writer *writer, Level level, const char *expression) {
     return (Index){INDEX_other, level, name};
 }
 
-/* Pointers. */
-
-const char *pointer_to(Writer *writer, NodeId id, bool written) {
-    Place place = writer->plan->places[id];
-    assert(place.kind != PLACE_none);
-    vector_each(Pointer, known, writer->pointers)
-        if (known->place.kind == place.kind && known->place.offset == place.offset &&
-            (place.kind == PLACE_memory || known->place.index == place.index)) {
-            known->written |= written;
-            return known->name;
-        }
-    const char *name = safe_name(writer->arena, 'b', id, hint_of(node_of(writer, id)));
-    vector_push(writer->arena, &writer->pointers,
-                (Pointer){place, node_of(writer, id)->type.element, name, written});
-    return name;
-}
+/* KernelOperands and pointers. */
 
 int field_count(const FunctionPlan *plan) {
     int count = 0;
@@ -143,22 +161,63 @@ int field_count(const FunctionPlan *plan) {
     return count;
 }
 
-const char *pointer_address(Writer *writer, const Pointer *pointer) {
-    const char *type = element_info[pointer->element].c;
-    const char *constant = pointer->written ? "" : "const ";
-    if (pointer->place.kind == PLACE_memory)
-        return arena_format(writer->arena, "(%s%s *)(frame->memory + %zu)", constant, type,
-                            pointer->place.offset);
-    int index = pointer->place.index;
-    if (pointer->place.kind == PLACE_output) index += field_count(writer->plan);
-    return arena_format(writer->arena, "(%s%s *)frame->inputs[%d]", constant, type, index);
+static int64_t place_value(const Writer *writer, Place place) {
+    switch (place.kind) {
+    case PLACE_memory: return (int64_t)place.offset;
+    case PLACE_input: return ~(int64_t)place.index;
+    default: return ~(int64_t)(place.index + field_count(writer->plan));
+    }
+}
+
+static int place_operand(Writer *writer, NodeId id) {
+    Place place = writer->plan->places[id];
+    assert(place.kind != PLACE_none);
+    int64_t value = place_value(writer, place);
+    for (size_t i = 0; i < writer->operands.count; i++)
+        if (writer->operands.items[i].is_place && writer->operands.items[i].value == value)
+            return (int)i;
+    vector_push(writer->arena, &writer->operands, (KernelOperand){true, value});
+    return (int)writer->operands.count - 1;
+}
+
+/* Text for one call only says its operands itself. */
+static const char *operand_text(const Writer *writer, int operand) {
+    if (writer->number != NO_KERNEL) return arena_format(writer->arena, "operands[%d]", operand);
+    return arena_format(writer->arena, "%lldLL", (long long)writer->operands.items[operand].value);
+}
+
+const char *number_operand(Writer *writer, int64_t number) {
+    vector_push(writer->arena, &writer->operands, (KernelOperand){false, number});
+    const char *text = operand_text(writer, (int)writer->operands.count - 1);
+    return define_index(writer, LEVEL_call, text).text;
+}
+
+static const char *address_text(Writer *writer, int operand) {
+    return arena_format(writer->arena, "flow_at(frame, %s)", operand_text(writer, operand));
+}
+
+const char *address_of(Writer *writer, NodeId id) {
+    return address_text(writer, place_operand(writer, id));
+}
+
+const char *pointer_to(Writer *writer, NodeId id, bool written) {
+    int operand = place_operand(writer, id);
+    vector_each(Pointer, known, writer->pointers)
+        if (known->operand == operand) {
+            known->written |= written;
+            return known->name;
+        }
+    const char *name = node_name(writer, 'b', id);
+    vector_push(writer->arena, &writer->pointers,
+                (Pointer){operand, node_of(writer, id)->type.element, name, written});
+    return name;
 }
 
 void declare_pointers(Writer *writer, Text *text) {
     vector_each(Pointer, pointer, writer->pointers)
         text_format(text, "    %s%s *restrict %s = %s;\n", pointer->written ? "" : "const ",
                     element_info[pointer->element].c, pointer->name,
-                    pointer_address(writer, pointer));
+                    address_text(writer, pointer->operand));
 }
 
 /* Lines. */
@@ -180,8 +239,11 @@ void next_scope(Writer *writer, Level level) {
     for (int i = level; i < LEVEL_count; i++) writer->scopes[i]++;
 }
 
-void write_head(Writer *writer, Text *text, const char *name) {
-    text_format(text, "static void %s(const FlowFrame *frame, int thread, int threads) {\n", name);
+void write_head(Writer *writer, Text *text) {
+    text_format(text,
+                "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, "
+                "int thread, int threads) {\n",
+                writer->name);
     text_add(text, "    const int64_t batch = frame->batch;\n    (void)batch;\n");
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);

@@ -2,7 +2,10 @@
  *
  * Three sets of lines grow while values are asked for: those computed once a call, once a row and
  * once a column. A value is written where it is first wanted, at the outermost loop its index
- * allows, and is found by name afterwards. Everything lives as long as the arena. */
+ * allows, and is found by name afterwards. Everything lives as long as the arena.
+ *
+ * Nothing in the text says which call of the kernel it was written for: places and numbers that
+ * may differ come from the call's operands, and names are numbered by first use in the kernel. */
 #ifndef FLOW_CODEGEN_WRITER_H
 #define FLOW_CODEGEN_WRITER_H
 
@@ -24,10 +27,25 @@ typedef struct Variable {
     Level level;
     int scope;        /* of its level: it is known in this one only */
     const char *type; /* NULL: int64_t */
+    int previous;     /* variable of the same node, or -1 */
 } Variable;
 
+/* A node that the text speaks of; its number is its place among them. */
+typedef struct Mention {
+    NodeId node;
+    int variable; /* the latest with its value, or -1 */
+} Mention;
+
+/* What a call passes to its kernel: a place, or a number that only this call has. */
+typedef struct KernelOperand {
+    bool is_place;
+    int64_t value; /* of a place: its offset in memory, or ~index of an input */
+} KernelOperand;
+
+typedef Vector(KernelOperand) KernelOperands;
+
 typedef struct Pointer {
-    Place place;
+    int operand;
     Element element;
     const char *name;
     bool written;
@@ -41,11 +59,17 @@ typedef struct Writer {
     const KernelPlan *kernel;
     const Loops *loops;
     int number;          /* of the kernel, or NO_KERNEL */
+    const char *name;    /* of its function */
+    bool hints;          /* names also say what they are names of */
     const char *columns; /* loops->columns as C */
     Text lines[LEVEL_count], stores, body;
     int scopes[LEVEL_count];
     Vector(Variable) variables;
     Vector(Pointer) pointers;
+    KernelOperands operands;
+    Vector(Mention) mentions;
+    Map mentioned;    /* NodeId to 1 + its place in mentions */
+    int latest_index; /* variable that is an index, or -1 */
     int variable_count;
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
@@ -55,8 +79,9 @@ typedef struct Writer {
 
 /* writer.c: variables, pointers, lines. */
 
-/* kernel: NO_KERNEL for loops of one's own; kernel, loops and columns are then not set. */
-Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel);
+/* kernel: NO_KERNEL for loops of one's own; kernel, loops and columns are then not set, and
+ * operands are written out. name: of the kernel's function; NULL: the text is only compared. */
+Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel, const char *name);
 
 const Node *node_of(const Writer *writer, NodeId id);
 bool is_reduction(const Writer *writer, NodeId id);
@@ -64,6 +89,9 @@ bool is_stored(const Writer *writer, NodeId id);
 
 /* Its place in kernel->nodes, which has it. */
 size_t place_in_kernel(const Writer *writer, NodeId id);
+
+/* The node's number in this text: in names like `t3`. */
+unsigned number_of(Writer *writer, NodeId id);
 
 /* A dimension as C; the records of the call are in the variable `batch`. */
 const char *dim_expression(Arena *arena, Dim dim);
@@ -81,9 +109,15 @@ const char *define_variable(Writer *writer, NodeId node, Index index, const char
 /* The variable with that index, new or known. */
 Index define_index(Writer *writer, Level level, const char *expression);
 
-/* The pointer to a stored value or leaf; written: the kernel writes there. */
+/* The C of a number that each call of the kernel has for itself. */
+const char *number_operand(Writer *writer, int64_t number);
+
+/* The C of the address of a stored value or leaf. */
+const char *address_of(Writer *writer, NodeId id);
+
+/* The pointer to a stored value or leaf; written: the kernel writes there. Values in the same
+ * place have one pointer. */
 const char *pointer_to(Writer *writer, NodeId id, bool written);
-const char *pointer_address(Writer *writer, const Pointer *pointer);
 void declare_pointers(Writer *writer, Text *text);
 
 /* How many fields a record function has: its outputs are passed behind them. */
@@ -96,7 +130,7 @@ void move_lines(Writer *writer, Text *from, Text *to, int depth);
 void next_scope(Writer *writer, Level level);
 
 /* The start of a kernel's function, up to the thread's share first .. last - 1. */
-void write_head(Writer *writer, Text *text, const char *name);
+void write_head(Writer *writer, Text *text);
 
 /* index_text.c. */
 
@@ -116,10 +150,14 @@ void store_value(Writer *writer, NodeId id, Index index);
 /* The same for every stored value of the kernel. */
 void store_values(Writer *writer, IndexKind kind);
 
-/* rows_text.c, columns_text.c, contraction_text.c: a kernel of that kind as a function `name`. */
+/* rows_text.c, columns_text.c, contraction_text.c: a kernel of that kind as a function `name`;
+ * NULL: a text that is equal for equal kernels. Returns what its call passes. */
 
-void write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name);
-void write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name);
-void write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel, const char *name);
+KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                 const char *name);
+KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                    const char *name);
+KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                        const char *name);
 
 #endif

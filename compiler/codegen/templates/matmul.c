@@ -3,8 +3,8 @@
  * Included once for each contraction, after these definitions, which it takes back at its end:
  *
  *   KERNEL                    name of the function it defines
- *   CONTEXT, PREPARE, FINISH  type with pointers `a` and `b`; what makes it from a frame; what
- *                             stores a tile of sums
+ *   CONTEXT, PREPARE, FINISH  type with pointers `a` and `b`; what makes it from a frame and a
+ *                             call's operands; what stores a tile of sums
  *   ELEMENT                   float or double
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use the variable `batch`
  *   A_OUTER, A_ROW, A_DEPTH   strides, in elements
@@ -16,16 +16,15 @@
  * as a tile, is read where it lies if its columns are adjacent and fill the tile; else it is
  * copied in parts. Up to CHUNK rows use the panel before the next one. */
 #ifndef KERNEL
-#include "flow.h"
-#include "loops.h"
+#include "program.h"
 typedef struct ExampleContext {
     int64_t batch;
     const float *a, *b;
     float *y;
 } ExampleContext;
-static inline ExampleContext example_prepare(const FlowFrame *frame) {
-    return (ExampleContext){frame->batch, frame->inputs[0], frame->inputs[1],
-                            (float *)frame->memory};
+static inline ExampleContext example_prepare(const FlowFrame *frame, const int64_t *operands) {
+    return (ExampleContext){frame->batch, flow_at(frame, operands[0]), flow_at(frame, operands[1]),
+                            flow_at(frame, operands[2])};
 }
 static inline void example_finish(const ExampleContext *context, const float *tile, int64_t stride,
                                   int64_t first_row, int64_t first_column, int64_t rows,
@@ -178,8 +177,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
     }
 }
 
-static void KERNEL(const FlowFrame *frame, int thread, int threads) {
-    const CONTEXT context = PREPARE(frame);
+FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    const CONTEXT context = PREPARE(frame, operands);
     const int64_t batch = context.batch;
     (void)batch;
     int64_t first, last, first_column = 0, last_column = COLUMNS;

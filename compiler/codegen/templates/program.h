@@ -13,10 +13,37 @@
 #define FLOW_FOLDER "."
 #endif
 
-/* Ends a function's run with copies of new weights that could not be written in place. */
-static inline void flow_late_copy(const FlowFrame *frame, int thread, size_t from, size_t to,
-                                  size_t size) {
-    if (thread == 0) __builtin_memcpy(frame->memory + to, frame->memory + from, size);
+#ifndef FLOW_KERNEL
+#define FLOW_KERNEL static /* in one file; else empty */
+#endif
+
+/* One call of a kernel in a function. An operand is a number, or the place of a value: an offset
+ * in the frame's memory, or ~i for the frame's input i. */
+typedef struct FlowCall {
+    void (*kernel)(const FlowFrame *frame, const int64_t *operands, int thread, int threads);
+    bool barrier; /* before it */
+    const int64_t *operands;
+} FlowCall;
+
+static inline void *flow_at(const FlowFrame *frame, int64_t place) {
+    return place < 0 ? (void *)frame->inputs[~place] : frame->memory + place;
+}
+
+static inline void flow_run(const FlowFrame *frame, const FlowCall *calls, int count, int thread,
+                            int threads) {
+    for (int i = 0; i < count; i++) {
+        if (calls[i].barrier) flow_barrier(frame, thread, threads);
+        calls[i].kernel(frame, calls[i].operands, thread, threads);
+    }
+}
+
+/* Of places and a size: a new weight that could not be written in place. */
+static inline void flow_late_copy(const FlowFrame *frame, const int64_t *operands, int thread,
+                                  int threads) {
+    (void)threads;
+    if (thread == 0)
+        __builtin_memcpy(flow_at(frame, operands[0]), flow_at(frame, operands[1]),
+                         (size_t)operands[2]);
 }
 
 #endif

@@ -1,0 +1,22 @@
+# Equal layers share their kernels: twice as many layers are hardly more C.
+. tests/programs/lib/common.sh
+program() { # name, layers
+    cat >"$1.flow" <<END
+pipeline rows(file: path) -> (x: f32[48], y: f32[48]) { return idx(x: file, y: file) |> map(x, y) }
+model net(x: f32[B, 48]) -> f32[B, 48] {
+  repeat i in $2 { x = x + tanh(dense(x, 48)) }
+  return x
+}
+train fit {
+  data      = rows("rows.idx") |> batch(64)
+  loss      = sum((net(data.x) - data.y) ^ 2)
+  optimizer = adam(0.01)
+}
+END
+    "$FLOWC" build "$1.flow" --emit=c -o "$1"
+}
+kernels() { grep -c '^FLOW_KERNEL void\|^#define KERNEL' "$1/program.c"; }
+program few 4
+program many 8
+[ "$(kernels few)" = "$(kernels many)" ] || fail "4 layers: $(kernels few) kernels, 8: $(kernels many)"
+grep -q '(.* calls) \*/' many/program.c || fail "no comment says how often a kernel is called"
