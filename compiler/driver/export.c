@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool uses(const Program *program, const char *storage) {
+/* The names of the weights that exports read. */
+static Map used_weights(const Program *program) {
+    Map used = map_new(program->arena);
     vector_each(Export, export, program->exports)
         vector_each(Node, node, export->function.graph->nodes)
-            if (node->op == OP_weight && !strcmp(node->name, storage)) return true;
-    return false;
+            if (node->op == OP_weight) map_put(&used, node->name, (void *)node->name);
+    return used;
 }
 
 /* What is deployed: the exports and the weights they read; no training. */
@@ -23,9 +25,10 @@ static Program exports_only(const Program *program) {
     Program deployed = *program;
     deployed.storage.items = NULL;
     deployed.storage.count = deployed.storage.capacity = 0;
+    Map used = used_weights(program);
     deployed.trains.count = deployed.pipelines.count = 0;
     vector_each(Storage, storage, program->storage)
-        if (uses(program, storage->name)) vector_push(program->arena, &deployed.storage, *storage);
+        if (map_get(&used, storage->name)) vector_push(program->arena, &deployed.storage, *storage);
     return deployed;
 }
 

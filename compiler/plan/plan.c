@@ -340,12 +340,6 @@ static void order_kernels(Planner *planner) {
 
 /* Places. */
 
-static int storage_index(const Program *program, const char *name) {
-    for (size_t i = 0; i < program->storage.count; i++)
-        if (!strcmp(program->storage.items[i].name, name)) return (int)i;
-    return -1;
-}
-
 static int input_index(const FunctionPlan *plan, const char *name) {
     for (size_t i = 0; i < plan->function->inputs.count; i++)
         if (!strcmp(plan->function->inputs.items[i].name, name))
@@ -360,9 +354,10 @@ static void place_leaf(Planner *planner, NodeId id) {
     if (node->op == OP_input)
         *place = (Place){PLACE_input, 0, input_index(planner->plan, node->name)};
     if (node->op != OP_weight) return;
-    int index = storage_index(planner->program_plan->program, node->name);
+    const Plan *all = planner->program_plan;
+    int index = (int)(uintptr_t)map_get(&all->storage_by_name, node->name) - 1;
     assert(index >= 0 && "a weight that the program does not list");
-    *place = (Place){PLACE_memory, planner->program_plan->storage[index], index};
+    *place = (Place){PLACE_memory, all->storage[index], index};
 }
 
 /* A record function's results go where the caller wants them; the first place of each value. */
@@ -504,9 +499,12 @@ static void add_function(Plan *plan, const Function *function, bool record) {
 static void place_storage(Plan *plan) {
     size_t offset = 0;
     plan->storage = arena_new_array(plan->arena, size_t, plan->program->storage.count + 1);
+    plan->storage_by_name = map_new(plan->arena);
     for (size_t i = 0; i < plan->program->storage.count; i++) {
+        const Storage *storage = &plan->program->storage.items[i];
         plan->storage[i] = offset;
-        offset += align_size((size_t)type_size_bound(&plan->program->storage.items[i].type));
+        map_put(&plan->storage_by_name, storage->name, (void *)(uintptr_t)(i + 1));
+        offset += align_size((size_t)type_size_bound(&storage->type));
     }
     plan->storage_size = plan->memory_size = offset;
 }

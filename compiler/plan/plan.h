@@ -67,7 +67,8 @@ typedef struct Plan {
     Arena *arena;
     const Program *program;
     Vector(FunctionPlan *) functions;
-    size_t *storage; /* offset of each of Program.storage */
+    size_t *storage;     /* offset of each of Program.storage */
+    Map storage_by_name; /* to 1 + its place in Program.storage */
     size_t storage_size, memory_size;
 } Plan;
 

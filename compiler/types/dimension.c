@@ -27,7 +27,7 @@ struct Dimension {
     Term terms[];
 };
 
-/* A dimension under construction. */
+/* A dimension under construction. Terms past count are not set. */
 typedef struct Sum {
     int count;
     Term terms[TERM_LIMIT];
@@ -76,19 +76,16 @@ static Dim intern(Dimensions *table, const Sum *sum) {
 }
 
 Dim dim_constant(Dimensions *table, int64_t value) {
-    Sum sum = {0};
-    if (value) {
-        sum.count = 1;
-        sum.terms[0].coefficient = value;
-    }
+    Sum sum;
+    sum.count = value != 0;
+    sum.terms[0] = (Term){.coefficient = value};
     return intern(table, &sum);
 }
 
 static Dim intern_atom(Dimensions *table, const Atom *atom) {
-    Sum sum = {.count = 1};
-    sum.terms[0].coefficient = 1;
-    sum.terms[0].count = 1;
-    sum.terms[0].atoms[0] = atom;
+    Sum sum;
+    sum.count = 1;
+    sum.terms[0] = (Term){1, 1, {atom}};
     return intern(table, &sum);
 }
 
@@ -105,7 +102,8 @@ static Dim within_limit(Dimensions *table, const Sum *sum) {
 }
 
 Dim dim_add(Dimensions *table, Dim a, Dim b) {
-    Sum sum = {.count = a->count};
+    Sum sum;
+    sum.count = a->count;
     memcpy(sum.terms, a->terms, sizeof(Term) * (size_t)a->count);
     for (int i = 0; i < b->count; i++)
         if (!add_term(&sum, &b->terms[i])) return NULL;
@@ -130,8 +128,15 @@ static bool multiply_terms(const Term *a, const Term *b, Term *product) {
     return true;
 }
 
+/* The number 1 itself, not a symbol that can only be 1. */
+static bool is_unit(Dim dim) {
+    return dim->count == 1 && !dim->terms[0].count && dim->terms[0].coefficient == 1;
+}
+
 Dim dim_multiply(Dimensions *table, Dim a, Dim b) {
-    Sum sum = {0};
+    if (is_unit(a) && is_unit(b)) return a;
+    Sum sum;
+    sum.count = 0;
     for (int i = 0; i < a->count; i++)
         for (int j = 0; j < b->count; j++) {
             Term product;
@@ -176,7 +181,8 @@ static Dim quotient(Dimensions *table, Dim a, Dim b) {
 Dim dim_divide(Dimensions *table, Dim a, Dim b) {
     int64_t value;
     if (!b->count || (dim_is_constant(b, &value) && value <= 0)) return NULL;
-    Sum sum = {0};
+    Sum sum;
+    sum.count = 0;
     if (b->count == 1 && divide_terms(a, &b->terms[0], &sum)) return intern(table, &sum);
     if (a == b) return dim_constant(table, 1);
     if (dim_is_constant(a, &value) && dim_is_constant(b, &value)) return NULL;
