@@ -30,6 +30,7 @@ static const char *expand(Writer *writer, const Node *node, const char *const *o
 static const char *computed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     const char *operands[ARITY_LIMIT] = {"", "", ""};
+    if (node->op == OP_gather) return gathered_value(writer, node, index);
     for (int i = 0; i < node->input_count; i++) {
         Index inner = op_info[node->op].class == LOOP_generate
                           ? plain_index(writer, INDEX_zero)

@@ -139,6 +139,9 @@ Index plain_index(Writer *writer, IndexKind kind);
 /* The element of operand `i` that the node's element at `index` needs. */
 Index operand_index_text(Writer *writer, const Node *node, int i, Index index);
 
+/* gather_text.c: the element of a gather. */
+const char *gathered_value(Writer *writer, const Node *node, Index index);
+
 /* value_text.c. */
 
 /* The C of the node's element: a variable or a literal. */
@@ -150,7 +153,7 @@ void store_value(Writer *writer, NodeId id, Index index);
 /* The same for every stored value of the kernel. */
 void store_values(Writer *writer, IndexKind kind);
 
-/* rows_text.c, columns_text.c, contraction_text.c: a kernel of that kind as a function `name`;
+/* rows_text.c, columns_text.c, contraction_text.c, scatter_text.c: a kernel of that kind as a function `name`;
  * NULL: a text that is equal for equal kernels. Returns what its call passes. */
 
 KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
@@ -159,5 +162,7 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
                                     const char *name);
 KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                         const char *name);
+KernelOperands write_scatter_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                    const char *name);
 
 #endif

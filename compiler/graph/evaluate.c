@@ -167,6 +167,32 @@ static void evaluate_broadcast(const Evaluator *evaluator, const Node *node, con
         y[i] = operand(evaluator, node, 0)[place_in(from, shape, i)];
 }
 
+/* What lies outside is 0: only graphs that were not lowered can ask for it. */
+static void evaluate_gather(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                            double *y) {
+    const Shape *from = &evaluator->shapes[node->inputs[0]];
+    const double *a = operand(evaluator, node, 0), *index = operand(evaluator, node, 1);
+    int64_t rest = from->count / from->sizes[0];
+    for (int64_t i = 0; i < shape->count; i++) {
+        double row = index[i / rest];
+        bool inside = row >= 0 && row < (double)from->sizes[0];
+        y[i] = inside ? a[(int64_t)row * rest + i % rest] : 0;
+    }
+}
+
+static void evaluate_scatter(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                             double *y) {
+    int64_t count = evaluator->shapes[node->inputs[1]].count;
+    const double *index = operand(evaluator, node, 0), *updates = operand(evaluator, node, 1);
+    int64_t rest = shape->count / shape->sizes[0];
+    for (int64_t i = 0; i < count; i++) {
+        double row = index[i / rest];
+        if (!(row >= 0 && row < (double)shape->sizes[0])) continue;
+        double *at = &y[(int64_t)row * rest + i % rest];
+        *at = rounded(evaluator, node, *at + updates[i]);
+    }
+}
+
 static bool passes_check(const Node *node, const double *values, int64_t count) {
     for (int64_t i = 0; i < count; i++)
         if (!(values[i] >= (double)node->low && values[i] < (double)node->high)) return false;
@@ -186,6 +212,8 @@ static void evaluate_node(const Evaluator *evaluator, const Node *node, const Sh
     case OP_matmul: evaluate_matmul(evaluator, node, shape, y); return;
     case OP_transpose: evaluate_transpose(evaluator, node, shape, y); return;
     case OP_broadcast: evaluate_broadcast(evaluator, node, shape, y); return;
+    case OP_gather: evaluate_gather(evaluator, node, shape, y); return;
+    case OP_scatter_add: evaluate_scatter(evaluator, node, shape, y); return;
     case OP_reshape:
         memcpy(y, operand(evaluator, node, 0), sizeof *y * (size_t)shape->count);
         return;

@@ -107,6 +107,20 @@ static NodeId build_like(const Builder *builder, Op op, const Expression *call, 
     return declared(builder, op, x, type);
 }
 
+/* scatter_add(i, x, a). */
+static NodeId build_scatter(const Builder *builder, const Expression *call, Element element) {
+    NodeId nodes[3];
+    for (int i = 0; i < 3; i++) nodes[i] = build(builder, call->arguments.items[i].value, element);
+    Node node = {.op = OP_scatter_add,
+                 .inputs = {nodes[0], nodes[1]},
+                 .type = *type_of(builder, nodes[2]),
+                 .range = builder->environment->range};
+    Problem problem;
+    NodeId id = graph_add(builder->graph, node, &problem);
+    if (id == NODE_NONE) wrong(problem.text);
+    return id;
+}
+
 static NodeId build_op(const Builder *builder, Op op, const Expression *call, Element element) {
     Expression *arguments[ARITY_LIMIT];
     NodeId nodes[ARITY_LIMIT] = {0};
@@ -124,6 +138,7 @@ static NodeId build_call(const Builder *builder, const Expression *call, Element
     Op op = OP_COUNT;
     if (!strcmp(call->name.text, "rows")) return build_rows(builder, call, element);
     if (!op_by_name(call->name.text, &op)) wrong(call->name.text);
+    if (op == OP_scatter_add) return build_scatter(builder, call, element);
     bool like = op == OP_cast || op == OP_reshape || op == OP_broadcast;
     return (like ? build_like : build_op)(builder, op, call, element);
 }

@@ -1,8 +1,8 @@
 /* Expression: nodes from a .flow expression over nodes, as the gradients of ops.def are written.
  *
  * Numbers have the element type of what they meet. Reductions take the axes of the environment;
- * reshape(x, a), broadcast(x, a) and cast(x, a) take shape and type from a; rows(x, a) is x as
- * a matrix if a is one, its leading dimensions in one. All other calls are ops by name. */
+ * reshape(x, a), broadcast(x, a), cast(x, a) and scatter_add(i, x, a) take shape and type from a;
+ * rows(x, a) is x as a matrix if a is one, its leading dimensions in one. All other calls are ops by name. */
 #ifndef FLOW_GRAPH_EXPRESSION_H
 #define FLOW_GRAPH_EXPRESSION_H
 

@@ -12,6 +12,15 @@ static double min(double a, double b) {
     return b < a ? b : a;
 }
 
+static double modulo(double a, double b) {
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static double quotient(double a, double b) {
+    return b == 0 ? 0 : floor(a / b);
+}
+
 static double no_formula(void) {
     assert(!"this op has no formula");
     return NAN;

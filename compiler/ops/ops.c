@@ -35,6 +35,7 @@ static bool takes(Takes rule, Element element) {
     switch (rule) {
     case TAKES_any: return true;
     case TAKES_number: return class != CLASS_boolean;
+    case TAKES_integer: return class == CLASS_integer;
     case TAKES_floating: return class == CLASS_floating;
     case TAKES_boolean: return class == CLASS_boolean;
     }
@@ -42,7 +43,8 @@ static bool takes(Takes rule, Element element) {
 }
 
 static const char *takes_text(Takes rule) {
-    static const char *const texts[] = {"values", "numbers", "floating-point numbers", "bool"};
+    static const char *const texts[] = {"values", "numbers", "integers", "floating-point numbers",
+                                        "bool"};
     return texts[rule];
 }
 
@@ -158,6 +160,41 @@ static Problem infer_broadcast(Dimensions *table, const Type *a, Type *y) {
                    type_text(table->arena, y));
 }
 
+static Problem check_index(Dimensions *table, Op op, const Type *index) {
+    if (element_info[index->element].class == CLASS_integer) return no_problem;
+    return problem(table, E0402, "the index of %s is an integer, not %s", op_info[op].name,
+                   element_info[index->element].name);
+}
+
+static Problem infer_gather(Dimensions *table, const Operands *operands, Type *y) {
+    const Type *a = operands->types[0], *index = operands->types[1];
+    Problem found = check_index(table, OP_gather, index);
+    if (found.text) return found;
+    if (a->rank < 1) return problem(table, E0208, "gather takes rows of a tensor, not of a number");
+    if (index->rank + a->rank - 1 > RANK_LIMIT)
+        return problem(table, E0208, "a tensor has at most %d dimensions", RANK_LIMIT);
+    *y = (Type){.element = a->element, .rank = index->rank + a->rank - 1};
+    for (int i = 0; i < y->rank; i++)
+        y->dims[i] = i < index->rank ? index->dims[i] : a->dims[i - index->rank + 1];
+    return no_problem;
+}
+
+/* The result is declared: one row for each of the places there are. */
+static Problem infer_scatter(Dimensions *table, const Operands *operands, Type *y) {
+    const Type *index = operands->types[0], *updates = operands->types[1];
+    Problem found = check_index(table, OP_scatter_add, index);
+    if (found.text) return found;
+    bool fits = y->rank >= 1 && updates->rank == index->rank + y->rank - 1;
+    for (int i = 0; fits && i < updates->rank; i++)
+        fits =
+            updates->dims[i] == (i < index->rank ? index->dims[i] : y->dims[i - index->rank + 1]);
+    y->element = updates->element;
+    if (fits) return no_problem;
+    return problem(table, E0207, "%s can't be added to rows of %s at places %s",
+                   type_text(table->arena, updates), type_text(table->arena, y),
+                   type_text(table->arena, index));
+}
+
 static Problem infer_gradient(Dimensions *table, const Operands *operands, Type *y) {
     *y = *operands->types[1];
     if (operands->types[0]->rank == 0) return no_problem;
@@ -178,6 +215,8 @@ static Problem infer_by_class(Dimensions *table, Op op, const Operands *operands
     case OP_reshape: return infer_reshape(table, operands->types[0], y);
     case OP_transpose: return infer_transpose(table, operands->types[0], y);
     case OP_broadcast: return infer_broadcast(table, operands->types[0], y);
+    case OP_gather: return infer_gather(table, operands, y);
+    case OP_scatter_add: return infer_scatter(table, operands, y);
     case OP_gradient: return infer_gradient(table, operands, y);
     default: break;
     }

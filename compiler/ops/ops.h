@@ -21,10 +21,12 @@ typedef enum LoopClass {
     LOOP_reduce,      /* over the node's axes */
     LOOP_contract,    /* sums of products */
     LOOP_move,        /* the same elements at other places */
+    LOOP_gather,      /* elements at places that are data */
+    LOOP_scatter,     /* sums at places that are data */
     LOOP_none,        /* computes nothing */
 } LoopClass;
 
-typedef enum Takes { TAKES_any, TAKES_number, TAKES_floating, TAKES_boolean } Takes;
+typedef enum Takes { TAKES_any, TAKES_number, TAKES_integer, TAKES_floating, TAKES_boolean } Takes;
 typedef enum Gives { GIVES_same, GIVES_boolean, GIVES_index, GIVES_declared } Gives;
 
 /* An entry of ops.def. */

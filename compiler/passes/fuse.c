@@ -72,12 +72,25 @@ static Loops elementwise_loops(const Graph *graph, const Node *node) {
                    node->type.dims[rank - 1]};
 }
 
+static Loops scatter_loops(const Graph *graph, const Node *node) {
+    Dimensions *table = graph->dimensions;
+    const Type *index = &graph_node(graph, node->inputs[0])->type;
+    return (Loops){KERNEL_scatter, one(table), whole_count(table, index), node->type.dims[0],
+                   type_count(table, &node->type, 1, node->type.rank)};
+}
+
 Loops node_loops(const Graph *graph, const Node *node) {
     switch (op_info[node->op].class) {
     case LOOP_reduce: return reduction_loops(graph, node);
     case LOOP_contract: return contraction_loops(graph, node);
+    case LOOP_scatter: return scatter_loops(graph, node);
     default: return elementwise_loops(graph, node);
     }
+}
+
+/* Are the loops of the class's nodes other than their result asks for? */
+static bool has_own_loops(LoopClass class) {
+    return class == LOOP_reduce || class == LOOP_contract || class == LOOP_scatter;
 }
 
 Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
@@ -86,7 +99,7 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const Node *node = graph_node(graph, nodes[i]);
         LoopClass class = op_info[node->op].class;
-        if (class == LOOP_reduce || class == LOOP_contract) return node_loops(graph, node);
+        if (has_own_loops(class)) return node_loops(graph, node);
         int64_t size = dim_bound(whole_count(graph->dimensions, &node->type));
         if (size > largest_size) largest = nodes[i], largest_size = size;
     }
@@ -102,6 +115,7 @@ bool keeps_rows(const Loops *loops) {
 
 IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type) {
     Dim count = whole_count(table, type);
+    if (loops->kind == KERNEL_scatter) return INDEX_other;
     if (loops->kind == KERNEL_columns) {
         Dim outputs = dim_multiply(table, loops->outer, loops->columns);
         return count == outputs ? INDEX_output : INDEX_other;
@@ -158,6 +172,26 @@ IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index, 
         type_count(table, node, node->rank - repeated, node->rank) == loops->columns)
         return INDEX_row;
     return is_last(table, loops->columns, node, operand) ? INDEX_column : INDEX_other;
+}
+
+/* The index that element of a gather needs: one for each run of `rest` elements. */
+static IndexKind gather_index(Dimensions *table, const Loops *loops, IndexKind index,
+                              const Node *node, const Type *operand) {
+    Dim rest = type_count(table, &node->type, operand->rank, node->type.rank);
+    if (dim_is_one(rest)) return index;
+    return index == INDEX_full && rest == loops->columns ? INDEX_row : INDEX_other;
+}
+
+IndexKind needed_index(const Graph *graph, const Loops *loops, const Node *node, int i,
+                       IndexKind index) {
+    const Type *operand = &graph_node(graph, node->inputs[i])->type;
+    switch (node->op) {
+    case OP_transpose: return INDEX_other;
+    case OP_reshape: return index;
+    case OP_gather:
+        return i == 0 ? INDEX_other : gather_index(graph->dimensions, loops, index, node, operand);
+    default: return operand_index(graph->dimensions, loops, index, &node->type, operand);
+    }
 }
 
 /* Views. */
@@ -303,17 +337,8 @@ static void mark_in_memory(Fuser *fuser) {
         if (node->op == OP_matmul)
             for (int i = 0; i < 2; i++)
                 fuser->in_memory[contraction_operand(graph, node->inputs[i], &transposed)] = true;
-        if (node->op == OP_check) want_in_memory(fuser, node->inputs[0]);
+        if (node->op == OP_check || node->op == OP_gather) want_in_memory(fuser, node->inputs[0]);
     }
-}
-
-/* The element of operand `i` that the node's element at `index` needs. */
-static IndexKind input_index(Fuser *fuser, const Loops *loops, const Node *node, int i,
-                             IndexKind index) {
-    if (node->op == OP_transpose) return INDEX_other;
-    if (node->op == OP_reshape) return index;
-    return operand_index(fuser->graph->dimensions, loops, index, &node->type,
-                         &node_of(fuser, node->inputs[i])->type);
 }
 
 /* Would the kernel find what it computes itself at the right point of its loops? */
@@ -325,7 +350,7 @@ static bool agrees(Fuser *fuser, int kernel, const Loops *loops, NodeId id, Inde
         return index != INDEX_other && native_index(table, loops, &node->type) == index;
     if (node->kernel != NO_KERNEL) return true;
     for (int i = 0; i < node->input_count; i++) {
-        IndexKind inner = input_index(fuser, loops, node, i, index);
+        IndexKind inner = needed_index(fuser->graph, loops, node, i, index);
         if (!agrees(fuser, kernel, loops, node->inputs[i], inner)) return false;
     }
     return true;
@@ -352,7 +377,7 @@ static bool operands_agree(Fuser *fuser, int kernel, const Loops *loops, const N
     for (int i = 0; i < node->input_count; i++) {
         IndexKind inner = op_info[node->op].class == LOOP_reduce
                               ? INDEX_full
-                              : input_index(fuser, loops, node, i, index);
+                              : needed_index(fuser->graph, loops, node, i, index);
         if (!agrees(fuser, kernel, loops, node->inputs[i], inner)) return false;
     }
     return true;
@@ -388,7 +413,8 @@ static bool reduction_fits(Fuser *fuser, int kernel, const Node *node) {
 static bool fits(Fuser *fuser, int kernel, const Node *node) {
     if (fuser->kernels.items[kernel].node_count >= NODES_LIMIT) return false;
     switch (op_info[node->op].class) {
-    case LOOP_contract: return false;
+    case LOOP_contract:
+    case LOOP_scatter: return false;
     case LOOP_reduce: return reduction_fits(fuser, kernel, node);
     default: return elementwise_fits(fuser, kernel, node);
     }
@@ -421,8 +447,7 @@ static void join(Fuser *fuser, int kernel, NodeId id) {
 
 static void start(Fuser *fuser, NodeId id) {
     Loops loops = node_loops(fuser->graph, node_of(fuser, id));
-    bool elementwise = op_info[node_of(fuser, id)->op].class != LOOP_reduce &&
-                       op_info[node_of(fuser, id)->op].class != LOOP_contract;
+    bool elementwise = !has_own_loops(op_info[node_of(fuser, id)->op].class);
     vector_push(fuser->arena, &fuser->kernels, (Open){loops, elementwise, 0});
     join(fuser, (int)fuser->kernels.count - 1, id);
 }
@@ -468,7 +493,7 @@ static bool stays_inline(Fuser *fuser, NodeId id) {
     if (fuser->in_memory[id] || fuser->size[id] > INLINE_SIZE_LIMIT) return false;
     if (is_uniform_sum(fuser->graph, node)) return true;
     LoopClass class = op_info[node->op].class;
-    if (class == LOOP_generate || class == LOOP_move) return true;
+    if (class == LOOP_generate || class == LOOP_move || class == LOOP_gather) return true;
     if (is_cheap_of_leaves(fuser, node)) return true;
     return class == LOOP_elementwise &&
            dim_is_one(whole_count(fuser->graph->dimensions, &node->type));

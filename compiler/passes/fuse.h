@@ -9,6 +9,7 @@ typedef enum KernelKind {
     KERNEL_rows,        /* each of `rows` rows by itself: elementwise values, reductions of a row */
     KERNEL_columns,     /* y[outer, columns] = the reduction of a[outer, depth, columns] */
     KERNEL_contraction, /* y[outer, rows, columns] = sum(depth) of products */
+    KERNEL_scatter,     /* y[depth, columns] = sums of the updates [rows, columns] */
 } KernelKind;
 
 /* The loops of a kernel. Dims that a kind has no use for are the constant 1. */
@@ -42,6 +43,10 @@ IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type);
 /* The element of an operand that the element `index` of a node needs, by the rules of broadcast. */
 IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index, const Type *node,
                         const Type *operand);
+
+/* The same for operand i of a node that is computed where it is used, whatever its op. */
+IndexKind needed_index(const Graph *graph, const Loops *loops, const Node *node, int i,
+                       IndexKind index);
 
 /* A matmul operand without its transposes and reshapes: the node in memory. */
 NodeId contraction_operand(const Graph *graph, NodeId id, bool *transposed);

@@ -52,7 +52,9 @@ static const Node *node_of(const Planner *planner, NodeId id) {
 /* Kernels. */
 
 static Dim loops_share(Dimensions *table, const Loops *loops) {
-    Dim inner = loops->kind == KERNEL_columns ? loops->columns : loops->rows;
+    Dim inner = loops->kind == KERNEL_columns   ? loops->columns
+                : loops->kind == KERNEL_scatter ? loops->depth
+                                                : loops->rows;
     return dim_multiply(table, loops->outer, inner);
 }
 
@@ -135,8 +137,8 @@ static void check_in_place(void *context, NodeId read, IndexKind index) {
     const Loops *loops = &kernel->loops;
     IndexKind native =
         native_index(planner->graph->dimensions, loops, &node_of(planner, update)->type);
-    if (index != native || node_of(planner, planner->node)->op == OP_matmul ||
-        reduces_rows(planner, kernel))
+    if (index != native || native == INDEX_other ||
+        node_of(planner, planner->node)->op == OP_matmul || reduces_rows(planner, kernel))
         planner->late[read] = true;
 }
 

@@ -20,12 +20,7 @@ static void read_value(const Reader *reader, NodeId id, IndexKind index) {
 
 static void read_operands(const Reader *reader, const Node *node, IndexKind index) {
     for (int i = 0; i < node->input_count; i++) {
-        const Type *operand = &graph_node(reader->graph, node->inputs[i])->type;
-        IndexKind inner = index;
-        if (node->op == OP_transpose) inner = INDEX_other;
-        else if (node->op != OP_reshape)
-            inner = operand_index(reader->graph->dimensions, reader->loops, index, &node->type,
-                                  operand);
+        IndexKind inner = needed_index(reader->graph, reader->loops, node, i, index);
         read_value(reader, node->inputs[i], inner);
     }
 }
@@ -39,11 +34,17 @@ static void read_contraction(const Reader *reader, const Node *node) {
     reader->visit(reader->context, b, INDEX_other);
 }
 
+/* Every thread reads all of both. */
+static void read_scatter(const Reader *reader, const Node *node) {
+    for (int i = 0; i < node->input_count; i++) read_value(reader, node->inputs[i], INDEX_other);
+}
+
 void each_read(const Graph *graph, int kernel, const Loops *loops, NodeId id, VisitRead *visit,
                void *context) {
     const Node *node = graph_node(graph, id);
     Reader reader = {graph, kernel, loops, visit, context};
     if (node->op == OP_matmul) read_contraction(&reader, node);
+    else if (op_info[node->op].class == LOOP_scatter) read_scatter(&reader, node);
     else if (op_info[node->op].class == LOOP_reduce)
         read_value(&reader, node->inputs[0],
                    loops->kind == KERNEL_columns ? INDEX_other : INDEX_full);

@@ -59,6 +59,13 @@ static void check_functions(float x) {
     expect(ulps(exp(x), exp(a)) <= 1.1, "exp", a, 0, exp(x), exp(a));
     expect(ulps(log(x), log(a)) <= 0.9, "log", a, 0, log(x), log(a));
     expect(ulps(tanh(x), tanh(a)) <= 1.5, "tanh", a, 0, tanh(x), tanh(a));
+    expect(ulps(erf(x), erf(a)) <= 1.5, "erf", a, 0, erf(x), erf(a));
+    expect(ulps(expm1(x), expm1(a)) <= 0.6, "expm1", a, 0, expm1(x), expm1(a));
+    expect(ulps(log1p(x), log1p(a)) <= 0.6, "log1p", a, 0, log1p(x), log1p(a));
+    expect(ulps(sin(x), sin(a)) <= 0.6, "sin", a, 0, sin(x), sin(a));
+    expect(ulps(cos(x), cos(a)) <= 0.6, "cos", a, 0, cos(x), cos(a));
+    expect(ulps(1 / sqrt(x), 1 / sqrt(a)) <= 1.5, "rsqrt", a, 0, 1 / sqrt(x), 1 / sqrt(a));
+    expect(ulps(rint(x), rint(a)) == 0, "round", a, 0, rint(x), rint(a));
 }
 
 static void check_pow(float a, float b) {

@@ -89,8 +89,21 @@ static int64_t element_count(const Type *type) {
     return count;
 }
 
+/* Where operands lie: the op's `domain`; indices below `places`, those of other ops in i32. */
+typedef struct Domain {
+    const char *name;
+    int places; /* 0: no operand is an index */
+} Domain;
+
+static double random_value(const Domain *domain, Element element, int which, int64_t index,
+                           int64_t count) {
+    bool place = domain->places && element == TYPE_i32;
+    if (place) return floor(random_unit() * domain->places);
+    return fit_element(element, random_in(domain->name, which, index, count));
+}
+
 /* Random values for the inputs and weights of a graph. */
-static double **random_values(const Graph *graph, const char *domain) {
+static double **random_values(const Graph *graph, Domain domain) {
     double **values = arena_new_array(graph->arena, double *, graph->nodes.count);
     int which = 0;
     for (NodeId id = 0; id < graph->nodes.count; id++) {
@@ -99,7 +112,7 @@ static double **random_values(const Graph *graph, const char *domain) {
         int64_t count = element_count(&node->type);
         values[id] = arena_new_array(graph->arena, double, count);
         for (int64_t i = 0; i < count; i++)
-            values[id][i] = fit_element(node->type.element, random_in(domain, which, i, count));
+            values[id][i] = random_value(&domain, node->type.element, which, i, count);
         which++;
     }
     return values;
@@ -135,7 +148,9 @@ static NodeId add_leaf(Graph *graph, Op op, const char *name, Type type) {
 
 /* The operand types an op takes at a case's element type. */
 static Element operand_element(const Case *given, int i) {
+    LoopClass class = op_info[given->op].class;
     if (op_info[given->op].takes == TAKES_boolean) return TYPE_bool;
+    if ((class == LOOP_gather && i == 1) || (class == LOOP_scatter && i == 0)) return TYPE_i32;
     return given->op == OP_select && i == 0 ? TYPE_bool : given->element;
 }
 
@@ -307,10 +322,18 @@ static void check_compiled(const Graph *graph, double *const *values) {
 #endif
 }
 
+static Domain domain_of(const Case *given) {
+    const OpInfo *info = &op_info[given->op];
+    Sizes indexed = info->class == LOOP_scatter ? given->declared : given->operands[0];
+    bool places = info->class == LOOP_gather || info->class == LOOP_scatter;
+    int limit = indexed.sizes[0] == SIZE_BATCH ? BATCH : indexed.sizes[0];
+    return (Domain){info->domain ? info->domain : "any", places ? limit : 0};
+}
+
 static void run_case(const Case *given) {
     Arena *arena = arena_new();
     const OpInfo *info = &op_info[given->op];
-    const char *domain = info->domain ? info->domain : "any";
+    Domain domain = domain_of(given);
     Graph *graph = case_graph(arena, given);
     if (graph) {
         double **values = random_values(graph, domain);
@@ -365,6 +388,30 @@ static const Sizes contracted_shapes[][2] = {
     {{3, {SIZE_BATCH, 3, 2}}, {2, {2, 5}}},
 };
 
+/* What is gathered from, and the index. */
+static const Sizes gathered_shapes[][2] = {
+    {{1, {1}}, {0, {0}}},
+    {{1, {7}}, {1, {5}}},
+    {{2, {5, 1}}, {1, {1}}},
+    {{2, {5, 3}}, {0, {0}}},
+    {{2, {5, 17}}, {1, {13}}},
+    {{2, {9, 3}}, {2, {SIZE_BATCH, 2}}},
+    {{3, {3, 2, 5}}, {1, {SIZE_BATCH}}},
+    {{2, {SIZE_BATCH, 3}}, {2, {1, 7}}},
+};
+
+/* The index, and the result; the updates follow. */
+static const Sizes scattered_shapes[][2] = {
+    {{0, {0}}, {1, {1}}},
+    {{1, {5}}, {1, {7}}},
+    {{1, {31}}, {1, {3}}},
+    {{0, {0}}, {2, {5, 3}}},
+    {{1, {13}}, {2, {37, 17}}},
+    {{2, {SIZE_BATCH, 2}}, {2, {9, 3}}},
+    {{1, {SIZE_BATCH}}, {3, {3, 2, 5}}},
+    {{1, {7}}, {2, {SIZE_BATCH, 1}}},
+};
+
 /* From and to, for reshape, broadcast and generators; what does not fit is left out. */
 static const Sizes moved_shapes[][2] = {
     {{0, {0}}, {1, {1}}},
@@ -402,6 +449,25 @@ static void run_contractions(Case given) {
     }
 }
 
+static void run_gathers(Case given) {
+    for (size_t i = 0; i < COUNT(gathered_shapes); i++) {
+        memcpy(given.operands, gathered_shapes[i], sizeof gathered_shapes[i]);
+        run_case(&given);
+    }
+}
+
+static void run_scatters(Case given) {
+    for (size_t i = 0; i < COUNT(scattered_shapes); i++) {
+        const Sizes *index = &scattered_shapes[i][0], *result = &scattered_shapes[i][1];
+        Sizes updates = *index;
+        for (int j = 1; j < result->rank; j++) updates.sizes[updates.rank++] = result->sizes[j];
+        given.operands[0] = *index;
+        given.operands[1] = updates;
+        given.declared = *result;
+        run_case(&given);
+    }
+}
+
 static void run_moves(Case given) {
     for (size_t i = 0; i < COUNT(moved_shapes); i++) {
         given.operands[0] = moved_shapes[i][0];
@@ -418,6 +484,8 @@ static void run_class(Case given) {
     case LOOP_contract: run_contractions(given); return;
     case LOOP_move:
     case LOOP_generate: run_moves(given); return;
+    case LOOP_gather: run_gathers(given); return;
+    case LOOP_scatter: run_scatters(given); return;
     case LOOP_none: return;
     }
 }
@@ -449,7 +517,7 @@ static int run_file(const char *path) {
     tally = (Tally){.name = path, .failed = !graph};
     random_state = 0x9e3779b97f4a7c15;
     if (problem) printf("%s: %s\n", path, problem);
-    if (graph) check_gradients(graph, random_values(graph, "any"));
+    if (graph) check_gradients(graph, random_values(graph, (Domain){"any", 0}));
     int failed = finish();
     arena_free(arena);
     return failed;
@@ -462,9 +530,12 @@ static const char *const whole_graphs[] = {
     "tests/passes/mlp.graph",
 };
 
-int main(void) {
+/* All ops and graphs, or the op named. */
+int main(int argc, char **argv) {
     int failed = 0;
-    for (int op = 0; op < OP_COUNT; op++) failed += run_op((Op)op);
+    for (int op = 0; op < OP_COUNT; op++)
+        if (argc == 1 || !strcmp(op_info[op].name, argv[1])) failed += run_op((Op)op);
+    if (argc > 1) return failed != 0;
     for (size_t i = 0; i < COUNT(whole_graphs); i++) failed += run_file(whole_graphs[i]);
     return failed != 0;
 }

@@ -29,6 +29,11 @@ static inline void flow_share_columns(int64_t columns, int thread, int threads, 
     if (*last > columns) *last = columns;
 }
 
+/* The index if it is one of 0 … count-1, else 0. */
+static inline int64_t flow_index(int64_t index, int64_t count) {
+    return index < 0 || index >= count ? 0 : index;
+}
+
 static inline int64_t flow_smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
