@@ -2,6 +2,7 @@
 #include "compiler/lower/lowering.h"
 
 #include "compiler/graph/build.h"
+#include "compiler/lower/fact.h"
 
 #include <math.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static Diagnostic *report_problem(const Context *context, const Node *node, cons
     return d;
 }
 
-static Value add_node(const Context *context, Node node, Range range) {
+Value add_node(const Context *context, Node node, Range range) {
     Problem problem;
     node.range = users_place(context, range);
     NodeId id = graph_add(context->graph, node, &problem);
@@ -150,7 +151,11 @@ static Value apply(const Context *context, Op op, const Value *const *values, in
     Problem problem;
     node.range = users_place(context, range);
     NodeId id = graph_add(context->graph, node, &problem);
-    if (id != NODE_NONE) return value_tensor(context->graph, id, range);
+    if (id != NODE_NONE) {
+        Value result = value_tensor(context->graph, id, range);
+        note_fact(context->lowering->dimensions, op, values, &result);
+        return result;
+    }
     Diagnostic *d = report_problem(context, &node, &problem, range);
     if (problem.code == E0203) note_operands(context, d, values + conditions, count - conditions);
     return value_error;
@@ -232,7 +237,7 @@ typedef struct Given {
     bool broken; /* something was reported */
 } Given;
 
-static Given gather(const Context *context, const Expression *call, const Value *piped) {
+static Given collect(const Context *context, const Expression *call, const Value *piped) {
     Arena *arena = context->lowering->arena;
     Given given = {.context = context, .call = call};
     if (piped) vector_push(arena, &given.positions, *piped);
@@ -351,6 +356,7 @@ static Value lower_reduction(Given *given, Op op, Range range) {
     }
     Value result = add_node(context, (Node){.op = op, .inputs = {a->node}, .axes = axes}, range);
     if (result.kind != VALUE_error && !keep) result = drop_axes(context, result, axes, range);
+    note_fact(context->lowering->dimensions, op, &a, &result);
     if (op == OP_argmax && result.kind != VALUE_error) {
         result.low = dim_constant(context->lowering->dimensions, 0);
         result.high = dim_constant(context->lowering->dimensions, 1);
@@ -379,8 +385,7 @@ static Value lower_cast(Given *given, Range range) {
     if (!tensor_argument(given, 0)) return value_error;
     result = add_node(
         context, (Node){.op = OP_cast, .inputs = {a->node}, .type.element = to->element}, range);
-    result.low = a->low;
-    result.high = a->high;
+    note_fact(context->lowering->dimensions, OP_cast, &a, &result);
     return result;
 }
 
@@ -424,8 +429,7 @@ static Value lower_shaped(Given *given, Op op, Range range) {
         return value_error;
     if (op == OP_reshape && is_undecided(context, &node)) return value_error;
     Value result = add_node(context, node, range);
-    result.low = a->low;
-    result.high = a->high;
+    note_fact(context->lowering->dimensions, op, &a, &result);
     return result;
 }
 
@@ -454,9 +458,9 @@ static Value lower_generator(Given *given, Op op, Range range) {
     if (!to_shape(context, shape, shape->range, &node.type)) return value_error;
     if (op == OP_iota) {
         Value result = add_node(context, node, range);
-        result.low = dim_constant(context->lowering->dimensions, 0);
-        if (node.type.rank == 1) result.high = node.type.dims[0];
-        else result.low = NULL;
+        Dimensions *table = context->lowering->dimensions;
+        result.low = dim_constant(table, 0);
+        result.high = type_count(table, &node.type, 0, node.type.rank);
         return result;
     }
     Type seed = type_scalar(TYPE_i64);
@@ -477,7 +481,33 @@ static Value lower_tensors(Given *given, Op op, Range range) {
     Node node = {.op = op};
     for (size_t i = 0; i < given->positions.count; i++)
         node.inputs[i] = given->positions.items[i].node;
-    return add_node(context, node, range);
+    Value result = add_node(context, node, range);
+    note_fact(context->lowering->dimensions, op, &first, &result);
+    return result;
+}
+
+/* gather(x, index, axis = 0). */
+static Value gather_rows(Given *given, Range range) {
+    static const char *const names[] = {"axis"};
+    if (!expect_count(given, 2, 2) || !only_names(given, names, 1) || !tensor_argument(given, 0))
+        return value_error;
+    const Value *a = &given->positions.items[0], *index = &given->positions.items[1];
+    const Expression *expression = named(given, "axis");
+    Value axis = expression ? lower_expression(given->context, expression) : value_number(0, range);
+    uint32_t axes = 0;
+    Range place = expression ? expression->range : range;
+    if (!add_axis(given, &axis, value_type(a)->rank, &axes, place)) return value_error;
+    return lower_gather(given->context, a, index, __builtin_ctz(axes), range);
+}
+
+/* scatter_add(index, updates, size). */
+static Value scatter_rows(Given *given, Range range) {
+    if (!expect_count(given, 3, 3) || !only_names(given, NULL, 0) || !tensor_argument(given, 1))
+        return value_error;
+    const Value *values = given->positions.items;
+    Dim size = to_size(given->context, &values[2], values[2].range);
+    if (!size || !is_dimension(given->context, size, values[2].range)) return value_error;
+    return lower_scatter_add(given->context, &values[0], &values[1], size, range);
 }
 
 static Value lower_elementwise(Given *given, Op op, Range range) {
@@ -528,6 +558,8 @@ static Value lower_op(Given *given, Op op) {
     case OP_cast: return lower_cast(given, range);
     case OP_reshape:
     case OP_broadcast: return lower_shaped(given, op, range);
+    case OP_gather: return gather_rows(given, range);
+    case OP_scatter_add: return scatter_rows(given, range);
     default: break;
     }
     switch (op_info[op].class) {
@@ -551,7 +583,7 @@ bool lower_operation(const Context *context, const Expression *call, const Value
     op_by_name(call->name.text, &op);
     Context inner = *context;
     inner.expected = NULL;
-    Given given = gather(&inner, call, piped);
+    Given given = collect(&inner, call, piped);
     given.context = context;
     *result = given.broken ? value_error
               : size       ? lower_size(&given, call->range)

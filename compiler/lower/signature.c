@@ -3,6 +3,7 @@
  * A name in a shape that is neither in scope nor declared is a dimension of the signature: the
  * first value that has it binds it. `...` binds all dimensions between the fixed ones. `B` is the
  * batch: a value that has none is a batch of one record there. */
+#include "compiler/lower/fact.h"
 #include "compiler/lower/lowering.h"
 
 #include <ctype.h>
@@ -250,15 +251,6 @@ static const char *source_field(const Graph *graph, NodeId id) {
     return node->op == OP_input ? node->name : NULL;
 }
 
-static bool within(const Value *value, Dim low, Dim high) {
-    int64_t a, b;
-    if (!value->low) return false;
-    bool low_fits = value->low == low ||
-                    (dim_is_constant(value->low, &a) && dim_is_constant(low, &b) && a >= b);
-    return low_fits && (value->high == high ||
-                        (dim_is_constant(value->high, &a) && dim_is_constant(high, &b) && a <= b));
-}
-
 static void help_fact(const Match *match, Diagnostic *d, const Value *value, Dim low, Dim high) {
     Arena *arena = match->context->lowering->arena;
     const char *field = source_field(value->graph, value->node);
@@ -276,10 +268,7 @@ static Value check_fact(const Match *match, const Value *value, Dim low, Dim hig
     if (context->checking) return *value;
     bool entering = context->entering && source_field(value->graph, value->node);
     if (!entering || !dim_is_constant(low, &from) || !dim_is_constant(high, &to)) {
-        const char *known =
-            value->low ? arena_format(arena, "these lie in %s..%s", dim_text(arena, value->low),
-                                      dim_text(arena, value->high))
-                       : "nothing is known of these";
+        const char *known = fact_text(arena, fact_of(context->lowering->dimensions, value));
         Diagnostic *d = report(context, E0211, match->range, "%s expects values in %s..%s, %s",
                                match->what, dim_text(arena, low), dim_text(arena, high), known);
         diagnostic_note(d, match->declared->range, "declared here");
@@ -306,13 +295,15 @@ static Value check_fact(const Match *match, const Value *value, Dim low, Dim hig
 static Value match_fact(const Match *match, Value value) {
     const Context *context = match->context;
     if (!match->declared->low || value.kind != VALUE_tensor) return value;
-    if (value.low && is_free(context, match->declared->high))
+    Dimensions *table = context->lowering->dimensions;
+    Fact known = fact_of(table, &value);
+    if (known.high && is_free(context, match->declared->high))
         scope_put(context->lowering->arena, context->scope, match->declared->high->name.text,
-                  value_size(value.high, match->range));
+                  value_size(known.high, match->range));
     Dim low = dimension_size(context, match->declared->low);
     Dim high = dimension_size(context, match->declared->high);
     if (!low || !high) return value_error;
-    if (!within(&value, low, high)) value = check_fact(match, &value, low, high);
+    if (!fact_within(table, known, low, high)) value = check_fact(match, &value, low, high);
     value.low = low;
     value.high = high;
     return value;
