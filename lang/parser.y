@@ -240,6 +240,10 @@ statement:
   | NAME '=' expression {
         $$ = build_named_statement(parser, STATEMENT_assign, @$, $NAME, NULL, $expression); }
   | NAME '=' bad { $$ = build_named_statement(parser, STATEMENT_assign, @$, $NAME, NULL, $bad); }
+  | NAME STRING '=' expression {
+        $$ = build_named_statement(parser, STATEMENT_assign, @$, $NAME, NULL, $expression);
+        $$->pattern = $STRING.text;
+    }
   | NAME expression { $$ = build_action(parser, $NAME, $expression, @$); }
   | owned NAME ':' type {
         $$ = build_named_statement(parser, $owned, @$, $NAME, $type, NULL); }

@@ -251,6 +251,7 @@ static void print_head(const Statement *statement, Text *text) {
     case STATEMENT_weight:
     case STATEMENT_state:
         print_names(&statement->names, text);
+        if (statement->pattern) text_format(text, " \"%s\"", statement->pattern);
         if (statement->type) text_add(text, ": "), print_type(statement->type, text);
         if (statement->value) text_add(text, " = ");
         break;

@@ -15,10 +15,15 @@ void averages_add(Averages *averages, const FlowFunction *function, const char *
     averages->records += records;
     for (int i = 0; i < function->result_count; i++) {
         const FlowResult *result = &function->results[i];
-        if (is_metric(function, i))
-            averages->sums[i] +=
-                number_read(result->type.element, memory + result->offset) * (double)records;
+        if (!is_metric(function, i)) continue;
+        double value = number_read(result->type.element, memory + result->offset);
+        averages->sums[i] = result->total ? value : averages->sums[i] + value * (double)records;
     }
+}
+
+double averages_value(const Averages *averages, const FlowFunction *function, int i) {
+    return function->results[i].total ? averages->sums[i]
+                                      : averages->sums[i] / (double)averages->records;
 }
 
 void averages_text(const Averages *averages, const FlowFunction *function, char *text,
@@ -29,5 +34,5 @@ void averages_text(const Averages *averages, const FlowFunction *function, char 
         if (is_metric(function, i) && averages->records)
             used +=
                 (size_t)snprintf(text + used, size - used, " %s=%.4f", function->results[i].name,
-                                 averages->sums[i] / (double)averages->records);
+                                 averages_value(averages, function, i));
 }

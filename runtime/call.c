@@ -12,14 +12,22 @@ static FlowStatus bind_option(const FlowInput *input, const FlowOption *option, 
                         type_name(&(FlowType){.element = input->type.element}).text);
 }
 
+/* Where the input's value lies from now on; of fields, until call_bind. */
+static const void *input_cell(const Call *call, int i, const RunNumbers *run) {
+    switch (call->function->inputs[i].kind) {
+    case FLOW_INPUT_step: return &run->step;
+    case FLOW_INPUT_seed: return &run->seed;
+    case FLOW_INPUT_plateau: return &run->plateau;
+    default: return &call->cells[i];
+    }
+}
+
 static FlowStatus bind_constants(Call *call, const FlowOption *options, const double *numbers,
-                                 const int64_t *step, const int64_t *seed) {
+                                 const RunNumbers *run) {
     FlowStatus status = flow_ok;
     for (int i = 0; i < call->function->input_count && !status.exit; i++) {
         const FlowInput *input = &call->function->inputs[i];
-        call->inputs[i] = input->kind == FLOW_INPUT_step   ? (const void *)step
-                          : input->kind == FLOW_INPUT_seed ? (const void *)seed
-                                                           : &call->cells[i];
+        call->inputs[i] = input_cell(call, i, run);
         if (input->kind == FLOW_INPUT_option)
             status =
                 bind_option(input, &options[input->index], numbers[input->index], &call->cells[i]);
@@ -28,14 +36,14 @@ static FlowStatus bind_constants(Call *call, const FlowOption *options, const do
 }
 
 FlowStatus call_new(const FlowFunction *function, const FlowOption *options, const double *numbers,
-                    const int64_t *step, const int64_t *seed, Call *call) {
+                    const RunNumbers *run, Call *call) {
     size_t count = (size_t)function->input_count + 1;
     *call = (Call){.function = function,
                    .inputs = calloc(count, sizeof *call->inputs),
                    .cells = calloc(count, sizeof *call->cells)};
     FlowStatus status =
         call->inputs && call->cells
-            ? bind_constants(call, options, numbers, step, seed)
+            ? bind_constants(call, options, numbers, run)
             : flow_failure(FLOW_EXIT_resource, "no memory for `%s`", function->name);
     if (status.exit) call_free(call);
     return status;

@@ -10,10 +10,15 @@ typedef struct Call {
     int64_t *cells;      /* one an input: the converted value of an option */
 } Call;
 
-/* `options` are the options' values; `step` and `seed` are read at each run. Fails when an
- * option does not fit its element type. */
+/* What the functions of a run share; read at each call. */
+typedef struct RunNumbers {
+    int64_t step, seed; /* step: updates made so far */
+    float plateau;
+} RunNumbers;
+
+/* `options` are the options' values. Fails when an option does not fit its element type. */
 FlowStatus call_new(const FlowFunction *function, const FlowOption *options, const double *numbers,
-                    const int64_t *step, const int64_t *seed, Call *call);
+                    const RunNumbers *run, Call *call);
 void call_free(Call *call);
 
 /* Binds the fields and the number of records; the other inputs stay. */

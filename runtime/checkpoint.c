@@ -14,7 +14,7 @@
 
 static const char format_name[] = "flowc 1";
 
-enum { VALUE_SIZE = 32 * RESULT_LIMIT, NAME_SIZE = 300 };
+enum { VALUE_SIZE = WATCH_TEXT_SIZE, NAME_SIZE = 300 };
 
 typedef struct Item {
     char name[NAME_SIZE], value[VALUE_SIZE];
@@ -56,7 +56,8 @@ static bool parse_sums(const char *text, Averages *averages) {
 
 /* Checksum. */
 
-static const char *const covered[] = {"seed", "step", "action", "sums", "sum_records"};
+static const char *const covered[] = {"seed",        "step",    "action",  "sums",
+                                      "sum_records", "stopped", "plateau", "watchers"};
 
 enum { COVERED_COUNT = sizeof covered / sizeof *covered };
 
@@ -106,8 +107,18 @@ static void add_identity(Items *items, const Identity *identity) {
     add_options(items, settings);
 }
 
-static void add_position(Items *items, const Position *position, int64_t batches) {
-    char sums[VALUE_SIZE];
+static int watcher_count(const FlowTrain *train) {
+    return train->action_count < WATCH_LIMIT ? train->action_count : WATCH_LIMIT;
+}
+
+static void add_position(Items *items, const Position *position, const Identity *identity) {
+    int64_t batches = identity->batches;
+    char sums[VALUE_SIZE], watchers[WATCH_TEXT_SIZE];
+    watch_text(position->watchers, watcher_count(identity->settings->train), watchers,
+               sizeof watchers);
+    add(items, "stopped", "%d", position->stopped);
+    add(items, "plateau", "%a", (double)position->plateau);
+    add(items, "watchers", "%s", watchers);
     sums_text(&position->averages, sums, sizeof sums);
     add(items, "step", "%lld", (long long)position->step);
     add(items, "epoch", "%lld", (long long)(position->step / batches));
@@ -131,15 +142,39 @@ static FlowStatus write_items(const char *path, const FlowProgram *program, cons
 
 FlowStatus checkpoint_save(const char *path, const Identity *identity, const Position *position,
                            const char *memory) {
-    enum { FIXED_ITEMS = 20 };
+    enum { FIXED_ITEMS = 24 };
     const FlowProgram *program = identity->settings->program;
     Items items = {.items = calloc((size_t)program->option_count + FIXED_ITEMS, sizeof(Item))};
     if (!items.items) return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
     add_identity(&items, identity);
-    add_position(&items, position, identity->batches);
+    add_position(&items, position, identity);
     add(&items, "crc32", "%08lx", checksum_items(program, memory, &items));
     FlowStatus status = write_items(path, program, memory, &items);
     free(items.items);
+    return status;
+}
+
+static const char *averaged_bytes(const FlowProgram *program, const FlowStorage *storage,
+                                  const char *memory) {
+    for (int i = 0; storage->average && i < program->storage_count; i++)
+        if (!strcmp(program->storage[i].name, storage->average))
+            return memory + program->storage[i].offset;
+    return memory + storage->offset;
+}
+
+FlowStatus checkpoint_save_weights(const char *path, const FlowProgram *program,
+                                   const char *memory) {
+    FlowStorage *deployed = calloc((size_t)program->storage_count + 1, sizeof *deployed);
+    if (!deployed) return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
+    int count = 0;
+    for (int i = 0; i < program->storage_count; i++) {
+        if (program->storage[i].of_run) continue;
+        deployed[count] = program->storage[i];
+        deployed[count++].offset =
+            (size_t)(averaged_bytes(program, &program->storage[i], memory) - memory);
+    }
+    FlowStatus status = safetensors_write(path, deployed, count, memory, NULL, 0);
+    free(deployed);
     return status;
 }
 
@@ -213,16 +248,22 @@ static bool parse_natural(const char *text, int64_t most, int64_t *number) {
 static FlowStatus read_position(const Safetensors *file, const char *path, const Identity *identity,
                                 Position *position) {
     const char *sums = safetensors_metadata(file, "sums");
-    int64_t action;
+    const char *watchers = safetensors_metadata(file, "watchers");
+    const char *plateau = safetensors_metadata(file, "plateau");
+    int64_t action, stopped;
     bool read = parse_natural(safetensors_metadata(file, "step"), INT64_MAX, &position->step) &&
                 parse_natural(safetensors_metadata(file, "action"),
                               identity->settings->train->action_count, &action) &&
                 parse_natural(safetensors_metadata(file, "sum_records"), identity->records,
                               &position->averages.records) &&
-                sums && parse_sums(sums, &position->averages);
+                parse_natural(safetensors_metadata(file, "stopped"), 1, &stopped) && sums &&
+                parse_sums(sums, &position->averages) && watchers && plateau &&
+                watch_parse(watchers, position->watchers, watcher_count(identity->settings->train));
     if (!read)
         return flow_failure(FLOW_EXIT_data, "%s: cannot be resumed: its position is damaged", path);
     position->action = (int)action;
+    position->stopped = stopped;
+    position->plateau = strtof(plateau, NULL);
     return flow_ok;
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/averages.h"
 #include "runtime/settings.h"
+#include "runtime/watch.h"
 
 /* Which run it is: saved and resumed have to agree. */
 typedef struct Identity {
@@ -15,13 +16,20 @@ typedef struct Identity {
 
 /* How far it is. */
 typedef struct Position {
-    int64_t step;      /* updates made */
-    int action;        /* actions of the train block done after that step */
-    Averages averages; /* of the epoch so far */
+    int64_t step;                  /* batches taken */
+    int action;                    /* actions of the train block done after that step */
+    bool stopped;                  /* by `stop`: nothing is left to do */
+    float plateau;                 /* the product of the factors that `reduce` applied */
+    Averages averages;             /* of the epoch so far */
+    Watcher watchers[WATCH_LIMIT]; /* of the first actions */
 } Position;
 
 FlowStatus checkpoint_save(const char *path, const Identity *identity, const Position *position,
                            const char *memory);
+
+/* Writes what is deployed alone: weights, or their averages, under the names of the weights. */
+FlowStatus checkpoint_save_weights(const char *path, const FlowProgram *program,
+                                   const char *memory);
 
 /* Fails, and leaves memory undefined, when the file is damaged or of another run. */
 FlowStatus checkpoint_load(const char *path, const Identity *identity, Position *position,

@@ -93,6 +93,33 @@ FlowStatus file_replace(const char *path, const FilePart *parts, int count) {
     return error ? cannot_write(path, error) : flow_ok;
 }
 
+/* "x.2.y" for "x.y"; NULL: no memory. */
+static char *numbered(const char *path, int number) {
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    size_t stem = dot && dot > (slash ? slash + 1 : path) ? (size_t)(dot - path) : strlen(path);
+    char *name;
+    return asprintf(&name, "%.*s.%d%s", (int)stem, path, number, path + stem) < 0 ? NULL : name;
+}
+
+/* from gets the name `to` too (link) or instead; what `to` named is gone. 0 or an error. */
+static int move_file(const char *from, const char *to, bool keep) {
+    if (access(from, F_OK)) return errno == ENOENT ? 0 : errno;
+    if (keep && unlink(to) && errno != ENOENT) return errno;
+    return (keep ? link(from, to) : rename(from, to)) ? errno : 0;
+}
+
+FlowStatus file_rotate(const char *path, int count) {
+    FlowStatus status = flow_ok;
+    for (int i = count; i > 0 && !status.exit; i--) {
+        char *from = i > 1 ? numbered(path, i - 1) : strdup(path), *to = numbered(path, i);
+        int error = from && to ? move_file(from, to, i == 1) : ENOMEM;
+        if (error) status = cannot_write(path, error);
+        free(from);
+        free(to);
+    }
+    return status;
+}
+
 /* Whether the path still names the open file: its last owner may have removed it just now.
  */
 static bool is_named(int descriptor, const char *path) {

@@ -73,11 +73,12 @@ typedef struct FlowFrame {
 
 /* Where a function's input comes from. */
 typedef enum FlowInputKind {
-    FLOW_INPUT_field,  /* field `index` of the batch; of an export: argument `index` */
-    FLOW_INPUT_option, /* option `index`, converted to `type.element` */
-    FLOW_INPUT_step,   /* updates made so far, i64 */
-    FLOW_INPUT_seed,   /* the run's seed, i64 */
-    FLOW_INPUT_batch,  /* records in this batch, i64 */
+    FLOW_INPUT_field,   /* field `index` of the batch; of an export: argument `index` */
+    FLOW_INPUT_option,  /* option `index`, converted to `type.element` */
+    FLOW_INPUT_step,    /* updates made so far, i64 */
+    FLOW_INPUT_seed,    /* the run's seed, i64 */
+    FLOW_INPUT_batch,   /* records in this batch, i64 */
+    FLOW_INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
 } FlowInputKind;
 
 typedef struct FlowInput {
@@ -92,6 +93,7 @@ typedef struct FlowResult {
     const char *name;
     size_t offset;
     FlowType type; /* of one record */
+    bool total;    /* a measure over the whole pass so far: its last value counts, not the mean */
 } FlowResult;
 
 /* All threads of a team call `run` with the same frame. Weights are updated in place. */
@@ -186,26 +188,52 @@ typedef struct FlowStorage {
     const char *name;
     FlowType type;
     size_t offset;
+    bool of_run;         /* only training needs it; it is not among the weights that are deployed */
+    const char *pass;    /* the function over whose pass it is a sum, zero at its start; or NULL */
+    const char *average; /* the storage that is deployed in its place, or NULL */
 } FlowStorage;
 
-typedef enum FlowActionKind { FLOW_ACTION_evaluate, FLOW_ACTION_save } FlowActionKind;
+typedef enum FlowActionKind {
+    FLOW_ACTION_evaluate,
+    FLOW_ACTION_print,
+    FLOW_ACTION_save,
+    FLOW_ACTION_stop,   /* ends the training when the watch has lost its patience */
+    FLOW_ACTION_reduce, /* multiplies the plateau's factor then */
+} FlowActionKind;
 typedef enum FlowUnit { FLOW_UNIT_step, FLOW_UNIT_epoch, FLOW_UNIT_second } FlowUnit;
+
+/* A measure that an action waits for. */
+typedef struct FlowWatch {
+    bool set;
+    int action; /* the evaluate whose result it is; -1: the step's, averaged over the epoch */
+    int result;
+    bool highest;        /* the more the better */
+    FlowNumber patience; /* times without a better value */
+} FlowWatch;
 
 /* `every N unit { … }`: one action of it. */
 typedef struct FlowAction {
     FlowNumber every;
     FlowUnit unit;
     FlowActionKind kind;
-    const FlowFunction *function; /* evaluate */
+    const FlowFunction *function; /* evaluate, print */
     const FlowPipeline *pipeline; /* evaluate */
+    const char *text;             /* print: instead of a function's result */
     const char *path;             /* save */
+    bool weights_only;            /* save: what is deployed, without the state of the run */
+    int keep;                     /* save: so many files; the one before x.y is x.1.y */
+    FlowWatch watch;              /* stop, reduce; save: only when the value is the best so far */
+    FlowNumber factor;            /* reduce */
 } FlowAction;
 
 typedef struct FlowTrain {
     const char *name;
     const FlowFunction *initialise, *step; /* results of step: loss first, then the metrics */
+    const FlowFunction *accumulate; /* for the batches before the last of an update; or NULL */
+    int64_t accumulate_count;       /* batches of one update; 0 stands for 1 */
     const FlowPipeline *data;
     FlowNumber epochs, seed;
+    FlowNumber steps;          /* the most updates; 0: no limit */
     const FlowAction *actions; /* in the order written */
     int action_count;
 } FlowTrain;

@@ -12,9 +12,9 @@
 struct FlowLibrary {
     const FlowProgram *program;
     char *memory;
-    double *numbers;    /* the options' defaults */
-    int64_t step, seed; /* of a library: 0 */
-    Call *calls;        /* one an export */
+    double *numbers; /* the options' defaults */
+    RunNumbers run;  /* all 0 */
+    Call *calls;     /* one an export */
 };
 
 static FlowStatus load_weights(FlowLibrary *library, const char *path) {
@@ -32,8 +32,8 @@ static FlowStatus bind_exports(FlowLibrary *library) {
     const FlowProgram *program = library->program;
     FlowStatus status = flow_ok;
     for (int i = 0; i < program->export_count && !status.exit; i++)
-        status = call_new(&program->exports[i], program->options, library->numbers, &library->step,
-                          &library->seed, &library->calls[i]);
+        status = call_new(&program->exports[i], program->options, library->numbers, &library->run,
+                          &library->calls[i]);
     return status;
 }
 

@@ -4,11 +4,9 @@
 #define _GNU_SOURCE
 #include "runtime/train.h"
 
-#include "runtime/checkpoint.h"
 #include "runtime/clock.h"
-#include "runtime/evaluate.h"
-#include "runtime/file.h"
 #include "runtime/interrupt.h"
+#include "runtime/run.h"
 #include "runtime/memory.h"
 #include "runtime/type.h"
 
@@ -18,25 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-typedef struct Run {
-    const Settings *settings;
-    const FlowTrain *train;
-    const char *save_path;
-    char *default_path; /* of a train block that saves nothing by itself */
-    FileLock lock;
-    Team team;
-    char *memory;
-    Call initialise, step;
-    Stage *data;
-    Evaluation *evaluations; /* one an action; unused ones are zero */
-    int64_t *last_times;     /* one an action: when it was done, in nanoseconds */
-    int64_t seed, first_step, last_step;
-    Identity identity;
-    Position position;
-    Progress progress;
-    bool quiet; /* standard output is gone */
-} Run;
 
 /* Numbers of the train block. */
 
@@ -66,9 +45,9 @@ static FlowStatus check_action(const Run *run, const FlowAction *action) {
 static FlowStatus check_numbers(Run *run) {
     int64_t epochs;
     FlowStatus status = whole_number(run, run->train->epochs, "epochs", 0, &epochs);
-    run->seed = run->settings->seed;
+    run->numbers.seed = run->settings->seed;
     if (!status.exit && !run->settings->has_seed)
-        status = whole_number(run, run->train->seed, "seed", -0x1p53, &run->seed);
+        status = whole_number(run, run->train->seed, "seed", -0x1p53, &run->numbers.seed);
     for (int i = 0; i < run->train->action_count && !status.exit; i++)
         status = check_action(run, &run->train->actions[i]);
     return status;
@@ -76,17 +55,21 @@ static FlowStatus check_numbers(Run *run) {
 
 /* Opening. */
 
-static const char *path_of(const Run *run, const FlowAction *action) {
-    return run->settings->save_path ? run->settings->save_path : action->path;
+/* The action that saves the whole run each time: what can be resumed from. */
+static const FlowAction *first_save(const FlowTrain *train) {
+    for (int i = 0; i < train->action_count; i++) {
+        const FlowAction *action = &train->actions[i];
+        if (action->kind == FLOW_ACTION_save && !action->weights_only && !action->watch.set)
+            return action;
+    }
+    return NULL;
 }
 
-/* Where the run is saved when it is interrupted, and resumed from: the first path it saves
- * to. */
+/* Where the run is saved when it is interrupted, and resumed from. */
 static FlowStatus choose_save_path(Run *run) {
+    run->saves = first_save(run->train);
     run->save_path = run->settings->save_path;
-    for (int i = 0; i < run->train->action_count && !run->save_path; i++)
-        if (run->train->actions[i].kind == FLOW_ACTION_save)
-            run->save_path = run->train->actions[i].path;
+    if (!run->save_path && run->saves) run->save_path = run->saves->path;
     if (run->save_path) return flow_ok;
     if (asprintf(&run->default_path, "%s.safetensors", run->train->name) < 0)
         return flow_failure(FLOW_EXIT_resource, "no memory");
@@ -96,17 +79,19 @@ static FlowStatus choose_save_path(Run *run) {
 
 static FlowStatus bind(const Run *run, const FlowFunction *function, Call *call) {
     return call_new(function, run->settings->program->options, run->settings->numbers,
-                    &run->position.step, &run->seed, call);
+                    &run->numbers, call);
 }
 
+/* The functions of the actions. */
 static FlowStatus start_evaluations(Run *run) {
     FlowStatus status = flow_ok;
     for (int i = 0; i < run->train->action_count && !status.exit; i++) {
         const FlowAction *action = &run->train->actions[i];
         Call call;
-        if (action->kind != FLOW_ACTION_evaluate) continue;
+        if (!action->function) continue;
         status = bind(run, action->function, &call);
-        if (!status.exit)
+        if (!status.exit && action->kind == FLOW_ACTION_print) run->evaluations[i].call = call;
+        else if (!status.exit)
             status = evaluation_start(&run->evaluations[i], action->pipeline,
                                       run->settings->program->folder, call);
     }
@@ -133,10 +118,12 @@ static FlowStatus open_data(Run *run) {
     FlowStatus status = stage_open(run->train->data, run->settings->program->folder, &run->data);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
-    run->identity =
-        (Identity){run->settings, run->seed, stage_records(run->data), stage_batches(run->data)};
+    run->identity = (Identity){run->settings, run->numbers.seed, stage_records(run->data),
+                               stage_batches(run->data)};
     double epochs = settings_number(run->settings, run->train->epochs);
+    double steps = settings_number(run->settings, run->train->steps) * (double)run->group;
     double last = epochs * (double)run->identity.batches;
+    if (steps > 0 && steps < last) last = steps;
     run->last_step = last < 0x1p62 ? (int64_t)last : INT64_C(1) << 62;
     return flow_ok;
 }
@@ -147,6 +134,8 @@ static FlowStatus open_run(Run *run) {
     if (!status.exit) status = file_lock(run->save_path, &run->lock);
     if (!status.exit) status = bind(run, run->train->initialise, &run->initialise);
     if (!status.exit) status = bind(run, run->train->step, &run->step);
+    if (!status.exit && run->train->accumulate)
+        status = bind(run, run->train->accumulate, &run->accumulate);
     if (!status.exit) status = allocate(run);
     if (!status.exit) status = start_evaluations(run);
     return status.exit ? status : open_data(run);
@@ -155,7 +144,8 @@ static FlowStatus open_run(Run *run) {
 /* Beginning. */
 
 static FlowStatus initialise(Run *run) {
-    run->position = (Position){.action = run->train->action_count};
+    run->position = (Position){.action = run->train->action_count, .plateau = 1};
+    run->numbers.plateau = 1;
     step_run_alone(&run->initialise, run->memory, run->train->data->batch, &run->team);
     return flow_ok;
 }
@@ -169,66 +159,9 @@ static FlowStatus initialise_or_resume(Run *run) {
                 run->settings->program->name, path);
         return initialise(run);
     }
-    return checkpoint_load(path, &run->identity, &run->position, run->memory);
-}
-
-/* Actions. */
-
-static FlowStatus write_failure(Run *run) {
-    if (errno != EPIPE)
-        return flow_failure(FLOW_EXIT_resource, "standard output: %s", strerror(errno));
-    run->quiet = true;
-    interrupt_now();
-    return flow_ok;
-}
-
-static FlowStatus evaluate(Run *run, int index) {
-    Evaluation *evaluation = &run->evaluations[index];
-    Averages averages = {0};
-    char text[512];
-    progress_clear(&run->progress);
-    FlowStatus status = evaluation_run(evaluation, run->memory, &run->team, &averages);
-    if (status.exit || interrupted()) return status;
-    averages_text(&averages, evaluation->call.function, text, sizeof text);
-    printf("evaluate %s:%s\n", evaluation->pipeline->name, text);
-    return fflush(stdout) ? write_failure(run) : flow_ok;
-}
-
-static FlowStatus save(const Run *run, const char *path, int actions_done) {
-    Position position = run->position;
-    position.action = actions_done;
-    return checkpoint_save(path, &run->identity, &position, run->memory);
-}
-
-static bool is_due(const Run *run, int index) {
-    const FlowAction *action = &run->train->actions[index];
-    double every = settings_number(run->settings, action->every);
-    if (action->unit == FLOW_UNIT_second)
-        return (double)(clock_nanoseconds() - run->last_times[index]) >= every * 1e9;
-    double unit = action->unit == FLOW_UNIT_epoch ? (double)run->identity.batches : 1;
-    return fmod((double)run->position.step, every * unit) == 0;
-}
-
-static FlowStatus act(Run *run, int index) {
-    const FlowAction *action = &run->train->actions[index];
-    return action->kind == FLOW_ACTION_evaluate ? evaluate(run, index)
-                                                : save(run, path_of(run, action), index + 1);
-}
-
-/* Does the actions that are due and not yet done. One that is interrupted stays to be done.
- */
-static FlowStatus run_actions(Run *run) {
-    for (; run->position.action < run->train->action_count; run->position.action++) {
-        int index = run->position.action;
-        if (!is_due(run, index)) continue;
-        FlowStatus status = act(run, index);
-        if (status.exit) return status;
-        bool undone =
-            interrupted() && !run->quiet && run->train->actions[index].kind == FLOW_ACTION_evaluate;
-        if (undone) break;
-        run->last_times[index] = clock_nanoseconds();
-    }
-    return flow_ok;
+    FlowStatus status = checkpoint_load(path, &run->identity, &run->position, run->memory);
+    run->numbers.plateau = run->position.plateau;
+    return status;
 }
 
 /* Steps. */
@@ -242,8 +175,8 @@ static Standing standing(const Run *run) {
     };
 }
 
-static FlowStatus check_loss(const Run *run) {
-    const FlowResult *loss = &run->train->step->results[0];
+static FlowStatus check_loss(const Run *run, const FlowFunction *function) {
+    const FlowResult *loss = &function->results[0];
     double value = number_read(loss->type.element, run->memory + loss->offset);
     if (isfinite(value)) return flow_ok;
     return flow_failure(FLOW_EXIT_data, "%s is %s at step %lld (epoch %lld)", loss->name,
@@ -253,6 +186,7 @@ static FlowStatus check_loss(const Run *run) {
 
 static void begin_epoch(Run *run) {
     run->position.averages = (Averages){0};
+    begin_pass(run, run->train->step);
     progress_start_epoch(&run->progress, 0);
 }
 
@@ -260,13 +194,16 @@ static FlowStatus update(Run *run) {
     const Batch *batch;
     FlowStatus status = stage_take(run->data, &batch);
     if (status.exit) return status;
-    step_run(&run->step, run->memory, batch, run->data, &run->team);
+    bool last = (run->position.step + 1) % run->group == 0;
+    run->numbers.step = run->position.step / run->group;
+    step_run(last ? &run->step : &run->accumulate, run->memory, batch, run->data, &run->team);
     int64_t records = batch->records;
     stage_release(run->data);
     run->position.step++;
     run->position.action = 0;
-    averages_add(&run->position.averages, run->train->step, run->memory, records);
-    status = check_loss(run);
+    const FlowFunction *function = last ? run->train->step : run->train->accumulate;
+    averages_add(&run->position.averages, function, run->memory, records);
+    status = check_loss(run, function);
     progress_step(&run->progress, records, standing(run));
     return status;
 }
@@ -281,12 +218,15 @@ static FlowStatus one_step(Run *run) {
     return run_actions(run);
 }
 
+static bool is_over(const Run *run) {
+    return run->position.stopped || run->position.step >= run->last_step;
+}
+
 static FlowStatus run_steps(Run *run) {
     FlowStatus status = stage_start(run->data, run->position.step, run->last_step,
                                     run->settings->workers, &run->team);
     if (!status.exit) status = run_actions(run);
-    while (!status.exit && run->position.step < run->last_step && !interrupted())
-        status = one_step(run);
+    while (!status.exit && !is_over(run) && !interrupted()) status = one_step(run);
     return status;
 }
 
@@ -296,7 +236,7 @@ static FlowStatus save_interrupted(Run *run) {
     if (run->position.step == run->first_step)
         return flow_failure(FLOW_EXIT_interrupted,
                             "interrupted before the first step; nothing to save");
-    FlowStatus status = save(run, run->save_path, run->position.action);
+    FlowStatus status = run_save(run, run->save_path, run->position.action);
     if (status.exit) return status;
     return flow_failure(FLOW_EXIT_interrupted,
                         "interrupted after step %lld: saved to %s; --resume goes on",
@@ -304,7 +244,7 @@ static FlowStatus save_interrupted(Run *run) {
 }
 
 static bool is_complete(const Run *run) {
-    return run->position.step >= run->last_step && run->position.action == run->train->action_count;
+    return is_over(run) && run->position.action == run->train->action_count;
 }
 
 static FlowStatus train(Run *run) {
@@ -338,6 +278,7 @@ static void close_run(Run *run) {
         evaluation_free(&run->evaluations[i]);
     stage_close(run->data);
     call_free(&run->step);
+    call_free(&run->accumulate);
     call_free(&run->initialise);
     free(run->memory);
     free(run->last_times);
@@ -348,6 +289,7 @@ static void close_run(Run *run) {
 
 FlowStatus train_run(const Settings *settings) {
     Run run = {.settings = settings, .train = settings->train, .team.threads = settings->threads};
+    run.group = run.train->accumulate ? run.train->accumulate_count : 1;
     FlowStatus status = open_run(&run);
     if (!status.exit) status = begin_and_train(&run);
     close_run(&run);

@@ -49,8 +49,9 @@ static void print_kernels(Printer *printer) {
 /* Functions. */
 
 static void print_inputs(Printer *printer, const Function *function, int index) {
-    static const char *const kinds[] = {"FLOW_INPUT_field", "FLOW_INPUT_option", "FLOW_INPUT_step",
-                                        "FLOW_INPUT_seed", "FLOW_INPUT_batch"};
+    static const char *const kinds[] = {"FLOW_INPUT_field", "FLOW_INPUT_option",
+                                        "FLOW_INPUT_step",  "FLOW_INPUT_seed",
+                                        "FLOW_INPUT_batch", "FLOW_INPUT_plateau"};
     if (!function->inputs.count) return;
     text_format(printer->text, "static const FlowInput f%d_inputs[] = {\n", index);
     vector_each(Input, input, function->inputs)
@@ -67,9 +68,11 @@ static void print_results(Printer *printer, const FunctionPlan *plan, int index)
         if (output->kind != OUTPUT_result) continue;
         Place place = plan->places[strip_reshapes(plan->graph, output->value)];
         assert(place.kind == PLACE_memory);
-        text_format(printer->text, "    {%s, %zu, %s},\n", literal(printer, output->name),
+        bool total = result < plan->function->totals.count && plan->function->totals.items[result];
+        text_format(printer->text, "    {%s, %zu, %s, %s},\n", literal(printer, output->name),
                     place.offset,
-                    type_initialiser(printer, &plan->function->results.items[result++]));
+                    type_initialiser(printer, &plan->function->results.items[result++]),
+                    total ? "true" : "false");
     }
     text_add(printer->text, "};\n");
 }
@@ -116,8 +119,9 @@ static void print_functions(Printer *printer) {
         if (!printer->trains) break;
         print_train_function(printer, &train->initialise);
         print_train_function(printer, &train->step);
+        if (train->accumulate.graph) print_train_function(printer, &train->accumulate);
         vector_each(Action, action, train->actions)
-            if (action->kind == ACTION_evaluate) print_train_function(printer, action->function);
+            if (action->function) print_train_function(printer, action->function);
     }
     vector_each(Export, export, printer->program->exports)
         print_function(printer, &export->function);
@@ -255,8 +259,10 @@ static void print_storage(Printer *printer) {
     text_add(printer->text, "static const FlowStorage storage[] = {\n");
     for (size_t i = 0; i < printer->program->storage.count; i++) {
         const Storage *storage = &printer->program->storage.items[i];
-        text_format(printer->text, "    {%s, %s, %zu},\n", literal(printer, storage->name),
-                    type_initialiser(printer, &storage->type), printer->plan->storage[i]);
+        text_format(printer->text, "    {%s, %s, %zu, %s, %s, %s},\n",
+                    literal(printer, storage->name), type_initialiser(printer, &storage->type),
+                    printer->plan->storage[i], storage->of_run ? "true" : "false",
+                    literal(printer, storage->pass), literal(printer, storage->average));
     }
     text_add(printer->text, "};\n\n");
 }
@@ -265,23 +271,39 @@ static const char *setting(Printer *printer, Setting setting) {
     return arena_format(printer->arena, "{%d, %s}", setting.option, number(printer, setting.value));
 }
 
-static void print_actions(Printer *printer, const Train *train, size_t index) {
+static void print_watch(Printer *printer, const Watch *watch) {
+    text_format(printer->text, ", .watch = {true, %d, %d, %s, %s}", watch->action, watch->result,
+                watch->highest ? "true" : "false", setting(printer, watch->patience));
+}
+
+static void print_action(Printer *printer, const Action *action) {
     static const char *const units[] = {"FLOW_UNIT_step", "FLOW_UNIT_epoch", "FLOW_UNIT_second"};
+    static const char *const kinds[] = {"FLOW_ACTION_evaluate", "FLOW_ACTION_print",
+                                        "FLOW_ACTION_save", "FLOW_ACTION_stop",
+                                        "FLOW_ACTION_reduce"};
+    text_format(printer->text, "    {.every = %s, .unit = %s, .kind = %s",
+                setting(printer, action->every), units[action->unit], kinds[action->kind]);
+    if (action->function)
+        text_format(printer->text, ", .function = &f%d_function",
+                    function_number(printer, action->function));
+    if (action->pipeline)
+        text_format(printer->text, ", .pipeline = &p%zu",
+                    pipeline_number(printer->program, action->pipeline));
+    if (action->text) text_format(printer->text, ", .text = %s", literal(printer, action->text));
+    if (action->kind == ACTION_save)
+        text_format(printer->text, ", .path = %s, .weights_only = %s, .keep = %d",
+                    literal(printer, action->path), action->weights_only ? "true" : "false",
+                    action->keep);
+    if (action->watch.set) print_watch(printer, &action->watch);
+    if (action->kind == ACTION_reduce)
+        text_format(printer->text, ", .factor = %s", setting(printer, action->factor));
+    text_add(printer->text, "},\n");
+}
+
+static void print_actions(Printer *printer, const Train *train, size_t index) {
     if (!train->actions.count) return;
     text_format(printer->text, "static const FlowAction t%zu_actions[] = {\n", index);
-    vector_each(Action, action, train->actions) {
-        text_format(printer->text, "    {.every = %s, .unit = %s, ",
-                    setting(printer, action->every), units[action->unit]);
-        if (action->kind == ACTION_save)
-            text_format(printer->text, ".kind = FLOW_ACTION_save, .path = %s},\n",
-                        literal(printer, action->path));
-        else
-            text_format(printer->text,
-                        ".kind = FLOW_ACTION_evaluate, .function = &f%d_function, "
-                        ".pipeline = &p%zu},\n",
-                        function_number(printer, action->function),
-                        pipeline_number(printer->program, action->pipeline));
-    }
+    vector_each(Action, action, train->actions) print_action(printer, action);
     text_add(printer->text, "};\n");
 }
 
@@ -301,6 +323,12 @@ static void print_trains(Printer *printer) {
                     function_number(printer, &train->step),
                     pipeline_number(printer->program, train->data), setting(printer, train->epochs),
                     setting(printer, train->seed));
+        text_format(printer->text, "        .steps = %s,\n", setting(printer, train->steps));
+        if (train->accumulate.graph)
+            text_format(printer->text,
+                        "        .accumulate = &f%d_function,\n        .accumulate_count = %lld,\n",
+                        function_number(printer, &train->accumulate),
+                        (long long)train->accumulate_count);
         if (train->actions.count)
             text_format(printer->text,
                         "        .actions = t%zu_actions,\n        .action_count = %zu,\n", i,

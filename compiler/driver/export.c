@@ -66,14 +66,19 @@ static FlowStatus copy_weights(const Program *deployed, const char *from, const 
     size_t size = 0;
     for (int i = 0; i < count; i++) {
         const Storage *storage = &deployed->storage.items[i];
-        storages[i] = (FlowStorage){storage->name, runtime_type(&storage->type), size};
+        storages[i] = (FlowStorage){
+            .name = storage->name, .type = runtime_type(&storage->type), .offset = size};
         size += (size_t)type_size_bound(&storage->type);
     }
     char *memory = arena_allocate(arena, size + 1);
     Safetensors *file;
     FlowStatus status = safetensors_open(from, &file);
-    for (int i = 0; i < count && !status.exit; i++)
-        status = safetensors_read(file, &storages[i], memory + storages[i].offset);
+    for (int i = 0; i < count && !status.exit; i++) {
+        FlowStorage stored = storages[i];
+        const char *average = deployed->storage.items[i].average;
+        if (average && safetensors_find(file, average)) stored.name = average;
+        status = safetensors_read(file, &stored, memory + stored.offset);
+    }
     safetensors_close(file);
     return status.exit ? status : safetensors_write(to, storages, count, memory, NULL, 0);
 }

@@ -12,7 +12,8 @@ typedef enum InputKind {
     INPUT_option,
     INPUT_step,  /* updates made so far, i64 */
     INPUT_seed,  /* of the run, i64 */
-    INPUT_batch, /* records in this batch, i64 */
+    INPUT_batch,   /* records in this batch, i64 */
+    INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
 } InputKind;
 
 /* What an input node stands for. */
@@ -30,6 +31,7 @@ typedef struct Function {
     Graph *graph;         /* replaced by each pass */
     Vector(Input) inputs; /* those that the graph has, in no order */
     Vector(Type) results; /* of one record, for each OUTPUT_result in order */
+    Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
 } Function;
 
 /* A named value of each record. path: the file a source reads it from; else NULL. */
@@ -73,28 +75,54 @@ typedef struct Setting {
 typedef struct Storage {
     const char *name; /* "classifier/dense.1/w" */
     Type type;
-    bool trained; /* a weight, which an optimizer updates; else a state */
+    bool trained;        /* a weight, which an optimizer updates; else a state */
+    bool of_run;         /* only training needs it: optimizer's state, sums of gradients */
+    const char *pass;    /* the function over whose pass it is a sum, zero at its start; or NULL */
+    const char *average; /* of a weight: the state that stands for it once trained, or NULL */
     Range range;
 } Storage;
 
-typedef enum ActionKind { ACTION_evaluate, ACTION_save } ActionKind;
+typedef enum ActionKind {
+    ACTION_evaluate,
+    ACTION_print,
+    ACTION_save,
+    ACTION_stop,   /* ends the training once the watch has lost its patience */
+    ACTION_reduce, /* multiplies `plateau` by factor then */
+} ActionKind;
 typedef enum ActionUnit { UNIT_step, UNIT_epoch, UNIT_second } ActionUnit;
+
+/* A measure that some actions wait for. */
+typedef struct Watch {
+    bool set;
+    int action; /* the evaluate whose result it is; -1: of the step, averaged over the epoch */
+    int result;
+    bool highest;     /* the more the better */
+    Setting patience; /* times without a better value */
+} Watch;
 
 typedef struct Action {
     Setting every;
     ActionUnit unit;
     ActionKind kind;
-    Function *function; /* evaluate */
+    Function *function; /* evaluate, print */
     Pipeline *pipeline; /* evaluate */
+    const char *text;   /* print: what to print if it is no function's result */
     const char *path;   /* save */
+    bool weights_only;  /* save: what is deployed, without the state of the run */
+    int keep;           /* save: this many files, the older ones numbered; at least 1 */
+    Watch watch;        /* stop, reduce; save: only when the measure is better than ever */
+    Setting factor;     /* reduce */
 } Action;
 
 typedef struct Train {
     const char *name;
     Range range;
     Function initialise, step; /* results of step: loss first, then the metrics */
+    Function accumulate; /* runs instead of step but for each accumulate_count-th batch; same
+                            results; graph NULL: there is none */
+    int64_t accumulate_count; /* batches of one update */
     Pipeline *data;
-    Setting epochs, seed;
+    Setting epochs, steps, seed; /* steps: 0: no limit */
     Vector(Action) actions;
 } Train;
 

@@ -89,27 +89,6 @@ static void lower_assign(const Context *context, const Statement *statement) {
     if (keeps_type(context, statement, &binding->value, &value)) binding->value = value;
 }
 
-/* Weights and states that are known by path; a new one is added. False after reporting. */
-static bool store(const Context *context, const char *path, const Type *type, bool trained,
-                  Range range, bool *is_new) {
-    Lowering *lowering = context->lowering;
-    uintptr_t index = (uintptr_t)map_get(&lowering->stored, path);
-    *is_new = !index;
-    if (!index) {
-        vector_push(lowering->arena, &lowering->program->storage,
-                    (Storage){path, *type, trained, range});
-        map_put(&lowering->stored, path, (void *)(uintptr_t)lowering->program->storage.count);
-        return true;
-    }
-    const Storage *known = &lowering->program->storage.items[index - 1];
-    if (type_equal(&known->type, type)) return true;
-    Diagnostic *d =
-        report(context, E0207, range, "`%s` is %s here and %s elsewhere", path,
-               type_text(lowering->arena, type), type_text(lowering->arena, &known->type));
-    diagnostic_note(d, known->range, "it is declared here");
-    return false;
-}
-
 /* The first value, in the graph that runs before training. */
 static void initialise(const Context *context, const Statement *statement, const char *path,
                        const Type *type) {
@@ -184,9 +163,11 @@ static void lower_storage(const Context *context, const Statement *statement) {
         return;
     }
     Problem problem;
+    const Storage *storage = context->checking ? NULL : find_storage(context, path);
+    bool averaged = context->averaged && storage && storage->average;
     NodeId node = graph_add(context->graph,
                             (Node){.op = OP_weight,
-                                   .name = path,
+                                   .name = averaged ? storage->average : path,
                                    .type = type,
                                    .range = users_place(context, name->range)},
                             &problem);

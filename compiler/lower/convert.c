@@ -33,8 +33,15 @@ static NodeId step_node(const Context *context, Element element, Range range) {
     return graph_declared(context->graph, OP_cast, step, type_scalar(element), range);
 }
 
+static NodeId plateau_node(const Context *context, Element element, Range range) {
+    Type type = type_scalar(TYPE_f32);
+    NodeId plateau = input_node(context, "plateau", INPUT_plateau, 0, type, type, range);
+    return graph_declared(context->graph, OP_cast, plateau, type_scalar(element), range);
+}
+
 static NodeId option_node(const Context *context, const Value *value, Element element) {
     if (value->index == STEP_INDEX) return step_node(context, element, value->range);
+    if (value->index == PLATEAU_INDEX) return plateau_node(context, element, value->range);
     const Option *option = &context->lowering->program->options.items[value->index];
     Type type = type_scalar(element);
     const char *name =
@@ -182,7 +189,7 @@ Dim to_size(const Context *context, const Value *value, Range range) {
 
 Setting to_setting(const Context *context, const Value *value, Range range, double least) {
     Setting setting = {-1, least};
-    if (value->kind == VALUE_option && value->index != STEP_INDEX) {
+    if (value->kind == VALUE_option && value->index >= 0) {
         setting.option = value->index;
         setting.value = context->lowering->program->options.items[value->index].number;
     } else if (!to_number(context, value, range, &setting.value)) {

@@ -97,15 +97,16 @@ static bool has_step(const Context *context) {
     return context->function && !context->entering && !exported;
 }
 
-static Value lower_step(const Context *context, Range range) {
+/* `step` or `plateau`. */
+static Value lower_run_number(const Context *context, const Name *name, int index) {
     if (!has_step(context)) {
-        report(context, E0214, range, "`step` is known only in training");
+        report(context, E0214, name->range, "`%s` is known only in training", name->text);
         return value_error;
     }
-    return (Value){.kind = VALUE_option, .range = range, .index = STEP_INDEX};
+    return (Value){.kind = VALUE_option, .range = name->range, .index = index};
 }
 
-/* Names that are neither bound nor declared: element types, true, false, step. */
+/* Names that are neither bound nor declared: element types, true, false, step, plateau. */
 static bool lower_builtin_name(const Context *context, const Name *name, Value *value) {
     Element element;
     *value = (Value){.kind = VALUE_truth, .range = name->range};
@@ -117,8 +118,9 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
     if (!strcmp(name->text, "false")) return true;
     value->number = 1;
     if (!strcmp(name->text, "true")) return true;
-    if (strcmp(name->text, "step")) return false;
-    *value = lower_step(context, name->range);
+    bool step = !strcmp(name->text, "step");
+    if (!step && strcmp(name->text, "plateau")) return false;
+    *value = lower_run_number(context, name, step ? STEP_INDEX : PLATEAU_INDEX);
     return true;
 }
 

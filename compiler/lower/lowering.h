@@ -51,6 +51,9 @@ typedef struct Context {
     Function *function;   /* whose graph it is */
     Function *initialise; /* where weights get their first value; NULL: nowhere */
     bool updates;         /* states that are assigned are updated (training) */
+    bool averaged;        /* weights are read as they are deployed: averages, where there are any */
+    const char *measures; /* names the sums that measures keep over a pass; NULL: none are kept */
+    int *total_count;     /* of these sums so far */
     bool entering;        /* in a pipeline: facts are checked on each record */
     bool checking;        /* a declaration is checked by itself: the graph is thrown away */
     int nesting;          /* of expressions, through all calls */
@@ -158,6 +161,23 @@ Value call_with(const Context *context, const Expression *call, const Value *fir
 /* Runs the statements; the value of `return`, or value_error when there is none. */
 Value lower_body(const Context *context, const StatementList *body);
 void lower_let(const Context *context, const Statement *statement);
+
+/* storage.c: what is kept from call to call. */
+
+/* The weight or state of that path, or NULL. */
+Storage *find_storage(const Context *context, const char *path);
+
+/* Adds a weight or state, or finds that it is there with the same type; false after reporting. */
+bool store(const Context *context, const char *path, const Type *type, bool trained, Range range,
+           bool *is_new);
+
+/* A state that training keeps: its node. It begins as `like`, a weight node of this graph, does;
+ * NODE_NONE: as zero. */
+NodeId keep_state(const Context *context, const char *path, Type type, NodeId like, Range range);
+
+/* measure.c: the sum of a value over all batches of a pass so far; the value itself where no measure
+ * is computed. */
+NodeId total_node(const Context *context, NodeId summand, Range range);
 
 /* stage.c: streams. */
 

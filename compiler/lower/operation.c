@@ -551,6 +551,16 @@ static Value lower_size(Given *given, Range range) {
     return value_error;
 }
 
+/* Total(x): the sum over all batches so far, in a measure. */
+static Value lower_total(Given *given, Range range) {
+    const Context *context = given->context;
+    if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
+    const Value *value = &given->positions.items[0];
+    if (value->kind != VALUE_tensor && is_numeric(value)) return *value;
+    if (!tensor_argument(given, 0)) return value_error;
+    return value_tensor(context->graph, total_node(context, value->node, range), range);
+}
+
 static Value lower_op(Given *given, Op op) {
     Range range = given->call->range;
     if (given->broken) return value_error;
@@ -572,13 +582,14 @@ static Value lower_op(Given *given, Op op) {
 
 bool is_operation_name(const char *name) {
     Op op;
-    return !strcmp(name, "size") || (op_by_name(name, &op) && !op_info[op].hidden);
+    return !strcmp(name, "size") || !strcmp(name, "total") ||
+           (op_by_name(name, &op) && !op_info[op].hidden);
 }
 
 bool lower_operation(const Context *context, const Expression *call, const Value *piped,
                      Value *result) {
     Op op;
-    bool size = !strcmp(call->name.text, "size");
+    bool size = !strcmp(call->name.text, "size"), total = !strcmp(call->name.text, "total");
     if (!is_operation_name(call->name.text)) return false;
     op_by_name(call->name.text, &op);
     Context inner = *context;
@@ -587,6 +598,7 @@ bool lower_operation(const Context *context, const Expression *call, const Value
     given.context = context;
     *result = given.broken ? value_error
               : size       ? lower_size(&given, call->range)
+              : total      ? lower_total(&given, call->range)
                            : lower_op(&given, op);
     return true;
 }

@@ -1,41 +1,32 @@
-/* Optimizer: the update of each weight by its gradient. */
+/* Optimizer: the update of each weight by its gradient, and what stands between the two: sums over
+ * several batches, clipping, running averages. */
 #include "compiler/lower/training.h"
 
+#include <fnmatch.h>
 #include <string.h>
+
+/* A weight of the step, while its update is put together. */
+typedef struct Weight {
+    const char *name;
+    NodeId node, gradient;
+} Weight;
+
+typedef struct Optimizer {
+    const Context *context;
+    const Declaration *declaration;
+    Train *train;
+    Range range; /* of the optimizer's entry */
+    Vector(Weight) weights;
+} Optimizer;
+
+static Arena *arena_of(const Optimizer *optimizer) {
+    return optimizer->context->lowering->arena;
+}
 
 static const char *trained_weight(const Context *context, const Node *node) {
     if (node->op != OP_weight) return NULL;
-    uintptr_t index = (uintptr_t)map_get(&context->lowering->stored, node->name);
-    return index && context->lowering->program->storage.items[index - 1].trained ? node->name
-                                                                                 : NULL;
-}
-
-static void update_weight(const Context *context, const Expression *optimizer, NodeId loss,
-                          NodeId weight, const char *name) {
-    Graph *graph = context->graph;
-    Problem problem;
-    Range range = optimizer->range;
-    NodeId gradient = graph_add(
-        graph, (Node){.op = OP_gradient, .inputs = {loss, weight}, .range = range}, &problem);
-    if (gradient == NODE_NONE) {
-        report(context, problem.code, range, "%s", problem.text);
-        return;
-    }
-    Value first[] = {value_tensor(graph, weight, range), value_tensor(graph, gradient, range)};
-    const char *path = arena_format(context->lowering->arena, "optimizer/%s", name);
-    Value updated = call_with(context, optimizer, first, 2, path);
-    if (updated.kind == VALUE_error) return;
-    Type type = graph_node(graph, weight)->type;
-    NodeId node = to_node(context, &updated, type.element, range);
-    if (node == NODE_NONE) return;
-    if (shape_equal(&graph_node(graph, node)->type, &type)) {
-        graph_output(graph, OUTPUT_update, name, node, weight);
-        return;
-    }
-    Diagnostic *d = report(context, E0207, range, "the optimizer makes %s of a weight that is %s",
-                           type_text(context->lowering->arena, &graph_node(graph, node)->type),
-                           type_text(context->lowering->arena, &type));
-    diagnostic_note(d, graph_node(graph, weight)->range, "the weight");
+    const Storage *storage = find_storage(context, node->name);
+    return storage && storage->trained ? node->name : NULL;
 }
 
 /* Does a gradient of the node reach that operand? Where ops.def has none, differentiate says so. */
@@ -62,32 +53,271 @@ static const bool *reached_nodes(Arena *arena, const Graph *graph, NodeId loss) 
     return reached;
 }
 
-void lower_optimizer(const Context *context, const Declaration *declaration) {
-    const Expression *optimizer = find_entry(declaration, "optimizer")->value;
-    Graph *graph = context->graph;
-    size_t count = graph->nodes.count;
-    bool any = false, learns = false;
-    if (!graph->outputs.count) return; /* the loss is broken, and that was reported */
-    if (optimizer->kind != EXPRESSION_call) {
-        Diagnostic *d = report(context, E0203, optimizer->range, "expects an optimizer");
-        diagnostic_help(d, "`adam(1e-3)`, `sgd(0.1)`");
-        return;
-    }
-    NodeId loss = NODE_NONE;
+static NodeId loss_of(const Graph *graph) {
     vector_each(Output, output, graph->outputs)
-        if (output->kind == OUTPUT_result && loss == NODE_NONE) loss = output->value;
-    if (loss == NODE_NONE) return;
-    const bool *reached = reached_nodes(context->lowering->arena, graph, loss);
+        if (output->kind == OUTPUT_result) return output->value;
+    return NODE_NONE;
+}
+
+static void report_no_learning(const Optimizer *optimizer) {
+    bool any = optimizer->weights.count > 0;
+    Diagnostic *d =
+        report(optimizer->context, E0401, find_entry(optimizer->declaration, "loss")->value->range,
+               any ? "no gradient flows from this loss to a weight"
+                   : "the loss depends on no weight: there is nothing to train");
+    if (any) diagnostic_help(d, "comparisons, argmax and integers have no gradient");
+}
+
+/* The weights with their gradients; false after reporting, or when the loss was reported. */
+static bool find_weights(Optimizer *optimizer) {
+    const Context *context = optimizer->context;
+    Graph *graph = context->graph;
+    NodeId loss = loss_of(graph);
+    if (loss == NODE_NONE) return false;
+    size_t count = graph->nodes.count;
+    const bool *reached = reached_nodes(arena_of(optimizer), graph, loss);
+    bool learns = false;
     for (NodeId id = 0; id < count; id++) {
         const char *name = trained_weight(context, graph_node(graph, id));
         if (!name) continue;
-        any = true;
+        Node gradient = {.op = OP_gradient, .inputs = {loss, id}, .range = optimizer->range};
+        Problem problem;
+        NodeId node = graph_add(graph, gradient, &problem);
+        if (node == NODE_NONE) {
+            report(context, problem.code, optimizer->range, "%s", problem.text);
+            return false;
+        }
+        vector_push(arena_of(optimizer), &optimizer->weights, (Weight){name, id, node});
         learns |= reached[id];
-        update_weight(context, optimizer, loss, id, name);
     }
-    if (learns) return;
-    Diagnostic *d = report(context, E0401, find_entry(declaration, "loss")->value->range,
-                           any ? "no gradient flows from this loss to a weight"
-                               : "the loss depends on no weight: there is nothing to train");
-    if (any) diagnostic_help(d, "comparisons, argmax and integers have no gradient");
+    if (!learns) report_no_learning(optimizer);
+    return learns;
+}
+
+/* Nodes. */
+
+static NodeId make(const Optimizer *optimizer, Op op, NodeId a, NodeId b) {
+    return graph_make(optimizer->context->graph, op, a, b, NODE_NONE, optimizer->range);
+}
+
+static NodeId constant(const Optimizer *optimizer, Element element, double value) {
+    return graph_constant(optimizer->context->graph, element, value, optimizer->range);
+}
+
+static NodeId cast(const Optimizer *optimizer, NodeId node, Element element) {
+    Graph *graph = optimizer->context->graph;
+    Type type = graph_node(graph, node)->type;
+    type.element = element;
+    return graph_declared(graph, OP_cast, node, type, optimizer->range);
+}
+
+static Type type_of(const Optimizer *optimizer, NodeId node) {
+    return graph_node(optimizer->context->graph, node)->type;
+}
+
+/* Gradients over several batches. */
+
+static NodeId sum_of_gradients(const Optimizer *optimizer, const Weight *weight) {
+    const char *path = arena_format(arena_of(optimizer), "accumulated/%s", weight->name);
+    return keep_state(optimizer->context, path, type_of(optimizer, weight->node), NODE_NONE,
+                      optimizer->range);
+}
+
+/* The step's gradients become the means over all batches since the last update. */
+static void finish_sums(Optimizer *optimizer) {
+    Graph *graph = optimizer->context->graph;
+    double count = (double)optimizer->train->accumulate_count;
+    vector_each(Weight, weight, optimizer->weights) {
+        NodeId sum = sum_of_gradients(optimizer, weight);
+        Type type = type_of(optimizer, sum);
+        NodeId zero = constant(optimizer, type.element, 0);
+        NodeId total = make(optimizer, OP_add, sum, weight->gradient);
+        weight->gradient =
+            make(optimizer, OP_multiply, total, constant(optimizer, type.element, 1 / count));
+        zero = graph_declared(graph, OP_broadcast, zero, type, optimizer->range);
+        graph_output(graph, OUTPUT_update, graph_node(graph, sum)->name, zero, sum);
+    }
+}
+
+static void add_to_sums(Optimizer *optimizer) {
+    Graph *graph = optimizer->context->graph;
+    vector_each(Weight, weight, optimizer->weights) {
+        NodeId sum = sum_of_gradients(optimizer, weight);
+        NodeId total = make(optimizer, OP_add, sum, weight->gradient);
+        graph_output(graph, OUTPUT_update, graph_node(graph, sum)->name, total, sum);
+    }
+}
+
+/* Clipping. */
+
+/* The entry as one f32 of the step, or NODE_NONE. */
+static NodeId entry_node(const Optimizer *optimizer, const char *name) {
+    const Statement *entry = find_entry(optimizer->declaration, name);
+    if (!entry) return NODE_NONE;
+    Value value = lower_expression(optimizer->context, entry->value);
+    return to_node(optimizer->context, &value, TYPE_f32, entry->value->range);
+}
+
+static void clip_values(Optimizer *optimizer) {
+    NodeId limit = entry_node(optimizer, "clip_value");
+    if (limit == NODE_NONE) return;
+    vector_each(Weight, weight, optimizer->weights) {
+        NodeId high = cast(optimizer, limit, type_of(optimizer, weight->gradient).element);
+        NodeId low = make(optimizer, OP_negate, high, NODE_NONE);
+        weight->gradient =
+            make(optimizer, OP_maximum, make(optimizer, OP_minimum, weight->gradient, high), low);
+    }
+}
+
+static NodeId sum_of_squares(const Optimizer *optimizer, NodeId gradient) {
+    Graph *graph = optimizer->context->graph;
+    NodeId square = make(optimizer, OP_multiply, gradient, gradient);
+    uint32_t axes = (1u << type_of(optimizer, gradient).rank) - 1;
+    NodeId sum = axes ? graph_reduce(graph, OP_sum, square, axes, optimizer->range) : square;
+    sum = cast(optimizer, sum, TYPE_f32);
+    return graph_declared(graph, OP_reshape, sum, type_scalar(TYPE_f32), optimizer->range);
+}
+
+/* All gradients times min(1, limit / (norm + 1e-6)), norm that of all together: Pascanu, Mikolov
+ * and Bengio (2013), with PyTorch's 1e-6. */
+static void clip_norm(Optimizer *optimizer) {
+    NodeId limit = entry_node(optimizer, "clip_norm"), total = NODE_NONE;
+    if (limit == NODE_NONE) return;
+    vector_each(Weight, weight, optimizer->weights) {
+        NodeId sum = sum_of_squares(optimizer, weight->gradient);
+        total = total == NODE_NONE ? sum : make(optimizer, OP_add, total, sum);
+    }
+    NodeId norm = make(optimizer, OP_add, make(optimizer, OP_sqrt, total, NODE_NONE),
+                       constant(optimizer, TYPE_f32, 1e-6));
+    NodeId factor = make(optimizer, OP_minimum, make(optimizer, OP_divide, limit, norm),
+                         constant(optimizer, TYPE_f32, 1));
+    vector_each(Weight, weight, optimizer->weights) {
+        Element element = type_of(optimizer, weight->gradient).element;
+        weight->gradient =
+            make(optimizer, OP_multiply, weight->gradient, cast(optimizer, factor, element));
+    }
+}
+
+/* Updates. */
+
+static bool is_call(const Context *context, const Expression *optimizer) {
+    if (optimizer->kind == EXPRESSION_call) return true;
+    Diagnostic *d = report(context, E0203, optimizer->range, "expects an optimizer");
+    diagnostic_help(d, "`adam(1e-3)`, `sgd(0.1)`");
+    return false;
+}
+
+/* The first `optimizer "pattern"` that fits the weight's name, or the plain one. */
+static const Expression *optimizer_of(const Optimizer *optimizer, const char *weight) {
+    vector_each(Statement *, item, optimizer->declaration->body) {
+        const Statement *statement = *item;
+        if (statement->kind == STATEMENT_assign && statement->pattern &&
+            !strcmp(statement->names.items[0].text, "optimizer") &&
+            !fnmatch(statement->pattern, weight, 0))
+            return statement->value;
+    }
+    return find_entry(optimizer->declaration, "optimizer")->value;
+}
+
+static void check_pattern(const Optimizer *optimizer, const Statement *statement) {
+    enum { SHOWN = 6 };
+    const char *names[SHOWN];
+    size_t count = 0;
+    vector_each(Weight, weight, optimizer->weights) {
+        if (!fnmatch(statement->pattern, weight->name, 0)) return;
+        if (count < SHOWN) names[count++] = weight->name;
+    }
+    Diagnostic *d = report(optimizer->context, E0211, statement->range, "no weight is called `%s`",
+                           statement->pattern);
+    diagnostic_help(d, "the weights are %s%s", names_text(arena_of(optimizer), names, count),
+                    optimizer->weights.count > count ? ", …" : "");
+}
+
+static bool check_optimizers(const Optimizer *optimizer) {
+    bool sound = true;
+    vector_each(Statement *, item, optimizer->declaration->body) {
+        const Statement *statement = *item;
+        if (statement->kind != STATEMENT_assign ||
+            strcmp(statement->names.items[0].text, "optimizer"))
+            continue;
+        sound &= is_call(optimizer->context, statement->value);
+        if (statement->pattern) check_pattern(optimizer, statement);
+    }
+    return sound;
+}
+
+static void report_shape(const Optimizer *optimizer, const Weight *weight, NodeId updated,
+                         Range range) {
+    Type type = type_of(optimizer, weight->node), new = type_of(optimizer, updated);
+    Diagnostic *d =
+        report(optimizer->context, E0207, range, "the optimizer makes %s of a weight that is %s",
+               type_text(arena_of(optimizer), &new), type_text(arena_of(optimizer), &type));
+    diagnostic_note(d, graph_node(optimizer->context->graph, weight->node)->range, "the weight");
+}
+
+/* A state `average` of the optimizer stands for the weight once it is trained. */
+static void note_average(const Optimizer *optimizer, const Weight *weight) {
+    const char *path = arena_format(arena_of(optimizer), "optimizer/%s/average", weight->name);
+    if (find_storage(optimizer->context, path))
+        find_storage(optimizer->context, weight->name)->average = path;
+}
+
+/* The running mean of the weight: average = ema * average + (1 - ema) * weight. */
+static void average_weight(const Optimizer *optimizer, const Weight *weight, NodeId updated) {
+    NodeId decay = entry_node(optimizer, "ema");
+    if (decay == NODE_NONE) return;
+    Graph *graph = optimizer->context->graph;
+    Type type = type_of(optimizer, weight->node);
+    const char *path = arena_format(arena_of(optimizer), "optimizer/%s/average", weight->name);
+    NodeId average = keep_state(optimizer->context, path, type, weight->node, optimizer->range);
+    NodeId rest = make(optimizer, OP_subtract, constant(optimizer, TYPE_f32, 1), decay);
+    NodeId mean = make(optimizer, OP_add,
+                       make(optimizer, OP_multiply, average, cast(optimizer, decay, type.element)),
+                       make(optimizer, OP_multiply, updated, cast(optimizer, rest, type.element)));
+    graph_output(graph, OUTPUT_update, path, mean, average);
+}
+
+static void update_weight(const Optimizer *optimizer, const Weight *weight) {
+    const Context *context = optimizer->context;
+    Graph *graph = context->graph;
+    const Expression *call = optimizer_of(optimizer, weight->name);
+    Range range = call->range;
+    Value first[] = {value_tensor(graph, weight->node, range),
+                     value_tensor(graph, weight->gradient, range)};
+    const char *path = arena_format(arena_of(optimizer), "optimizer/%s", weight->name);
+    Value updated = call_with(context, call, first, 2, path);
+    if (updated.kind == VALUE_error) return;
+    Type type = type_of(optimizer, weight->node);
+    NodeId node = to_node(context, &updated, type.element, range);
+    if (node == NODE_NONE) return;
+    Type new = type_of(optimizer, node);
+    if (!shape_equal(&new, &type)) {
+        report_shape(optimizer, weight, node, range);
+        return;
+    }
+    graph_output(graph, OUTPUT_update, weight->name, node, weight->node);
+    average_weight(optimizer, weight, node);
+    note_average(optimizer, weight);
+}
+
+static Optimizer optimizer_new(const Context *context, const Declaration *declaration,
+                               Train *train) {
+    return (Optimizer){.context = context,
+                       .declaration = declaration,
+                       .train = train,
+                       .range = find_entry(declaration, "optimizer")->value->range};
+}
+
+void lower_optimizer(const Context *context, const Declaration *declaration, Train *train) {
+    Optimizer optimizer = optimizer_new(context, declaration, train);
+    if (!find_weights(&optimizer) || !check_optimizers(&optimizer)) return;
+    if (train->accumulate_count > 1) finish_sums(&optimizer);
+    clip_values(&optimizer);
+    clip_norm(&optimizer);
+    vector_each(Weight, weight, optimizer.weights) update_weight(&optimizer, weight);
+}
+
+void lower_accumulation(const Context *context, const Declaration *declaration, Train *train) {
+    Optimizer optimizer = optimizer_new(context, declaration, train);
+    if (find_weights(&optimizer)) add_to_sums(&optimizer);
 }

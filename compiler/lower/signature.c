@@ -491,7 +491,7 @@ static bool match_compile_time(const Match *match, Value *value) {
     fixing.fixing = true;
     if (!strcmp(name, "int") || !strcmp(name, "number")) {
         double number;
-        if (value->kind == VALUE_option && value->index != STEP_INDEX) {
+        if (value->kind == VALUE_option && value->index >= 0) {
             Option *option = &fixing.lowering->program->options.items[value->index];
             option->fixed = true;
             *value = value_number(option->number, value->range);

@@ -2,12 +2,15 @@
  * values, and the table of what happens when. */
 #include "compiler/lower/training.h"
 
+#include <math.h>
 #include <string.h>
 
-static const char *const entries[] = {"data", "loss", "metric", "optimizer", "epochs", "seed"};
-enum { ENTRY_COUNT = sizeof entries / sizeof *entries, METRIC_LIMIT = 15 };
+static const char *const entries[] = {"data",      "loss",       "metric", "optimizer",
+                                      "epochs",    "steps",      "seed",   "accumulate",
+                                      "clip_norm", "clip_value", "ema"};
+enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
-static bool is_entry(const char *name) {
+bool is_entry(const char *name) {
     for (int i = 0; i < ENTRY_COUNT; i++)
         if (!strcmp(entries[i], name)) return true;
     return false;
@@ -15,7 +18,7 @@ static bool is_entry(const char *name) {
 
 const Statement *find_entry(const Declaration *declaration, const char *name) {
     vector_each(Statement *, statement, declaration->body)
-        if ((*statement)->kind == STATEMENT_assign &&
+        if ((*statement)->kind == STATEMENT_assign && !(*statement)->pattern &&
             !strcmp((*statement)->names.items[0].text, name))
             return *statement;
     return NULL;
@@ -30,10 +33,13 @@ static void check_entry(const Context *context, const Declaration *declaration,
         const char *nearest = nearest_name(name->text, entries, ENTRY_COUNT);
         help_nearest(d, nearest);
         if (!nearest)
-            diagnostic_help(d,
-                            "its entries are data, loss, metric, optimizer, epochs, seed; "
-                            "`let %s = …` introduces a name",
-                            name->text);
+            diagnostic_help(d, "its entries are %s; `let %s = …` introduces a name",
+                            names_text(context->lowering->arena, entries, ENTRY_COUNT), name->text);
+    }
+    if (statement->pattern) {
+        if (strcmp(name->text, "optimizer"))
+            report(context, E0214, statement->range, "only `optimizer` can be for some weights");
+        return;
     }
     const Statement *first = find_entry(declaration, name->text);
     if (first == statement) return;
@@ -86,65 +92,6 @@ Value lower_data(const Context *context, const Expression *expression) {
     return value_error;
 }
 
-/* "accuracy" for `accuracy(…)` and `… |> accuracy(…)`. */
-static const char *measure_name(const Expression *expression, const char *otherwise) {
-    if (expression->kind == EXPRESSION_pipe) expression = expression->right;
-    return expression->kind == EXPRESSION_call ? expression->name.text : otherwise;
-}
-
-/* One number of each batch: the loss or a metric. */
-static void add_measure(const Context *context, const char *name, const Expression *expression,
-                        const Value *value) {
-    Arena *arena = context->lowering->arena;
-    if (value->kind == VALUE_error) return;
-    NodeId node = to_node(context, value, TYPE_f32, expression->range);
-    if (node == NODE_NONE) return;
-    if (graph_node(context->graph, node)->type.rank) {
-        Diagnostic *d = report(context, E0208, expression->range, "expects one number, receives %s",
-                               value_text(arena, value));
-        diagnostic_help(d, "mean(…) makes one of many");
-        return;
-    }
-    graph_output(context->graph, OUTPUT_result, name, node, NODE_NONE);
-    vector_push(arena, &context->function->results, type_scalar(TYPE_f32));
-}
-
-static void add_metrics(const Context *context, const Expression *expression) {
-    size_t count = expression->kind == EXPRESSION_list ? expression->items.count : 1;
-    if (count > METRIC_LIMIT) {
-        report(context, E0217, expression->range, "there can be at most %d metrics", METRIC_LIMIT);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const Expression *item =
-            expression->kind == EXPRESSION_list ? expression->items.items[i] : expression;
-        Value value = lower_expression(context, item);
-        add_measure(context, measure_name(item, "metric"), item, &value);
-    }
-}
-
-/* The block's `let`s, loss and metrics over batches of data. */
-void lower_measures(const Context *context, const Declaration *declaration, Value data) {
-    Context inner = *context;
-    inner.scope = scope_new(context->lowering->arena, NULL);
-    scope_put(context->lowering->arena, inner.scope, "data", data);
-    const Statement *metric = find_entry(declaration, "metric");
-    bool has_loss = false;
-    vector_each(Statement *, item, declaration->body) {
-        const Statement *statement = *item;
-        if (statement->kind == STATEMENT_let) lower_let(&inner, statement);
-        if (statement->kind == STATEMENT_assign && !is_entry(statement->names.items[0].text))
-            scope_put(context->lowering->arena, inner.scope, statement->names.items[0].text,
-                      value_error);
-        if (statement->kind != STATEMENT_assign || has_loss) continue;
-        if (strcmp(statement->names.items[0].text, "loss")) continue;
-        Value loss = lower_expression(&inner, statement->value);
-        add_measure(&inner, "loss", statement->value, &loss);
-        has_loss = true;
-    }
-    if (metric) add_metrics(&inner, metric->value);
-}
-
 Function function_new(const Context *context, const char *train, const char *name,
                       const Pipeline *data) {
     Lowering *lowering = context->lowering;
@@ -164,21 +111,57 @@ static Setting lower_setting(const Context *context, const Declaration *declarat
     return to_setting(context, &value, statement->value->range, least);
 }
 
-static void lower_step(const Context *context, const Declaration *declaration, Train *train,
-                       Value data) {
-    Frame frame = {
+/* Batches of one update. */
+static int64_t lower_count(const Context *context, const Declaration *declaration) {
+    const Statement *statement = find_entry(declaration, "accumulate");
+    double count;
+    Context fixing = *context;
+    fixing.fixing = true;
+    if (!statement) return 1;
+    Value value = lower_expression(&fixing, statement->value);
+    Range range = statement->value->range;
+    if (!to_number(&fixing, &value, range, &count)) return 1;
+    if (count >= 1 && count <= 0x1p30 && count == floor(count)) return (int64_t)count;
+    report(context, E0211, range, "accumulate takes a whole number of at least 1, not %.15g",
+           count);
+    return 1;
+}
+
+/* A function of the batches that training takes. */
+static Context step_context(const Context *context, const Declaration *declaration, Train *train,
+                            Function *function, const char *name) {
+    Frame *frame = arena_new_item(context->lowering->arena, Frame);
+    *frame = (Frame){
         .declaration = declaration, .path = "", .callees = map_new(context->lowering->arena)};
     Context inner = *context;
-    train->data = data.stream->pipeline;
-    train->step = function_new(context, train->name, "step", train->data);
-    train->initialise = function_new(context, train->name, "initialise", NULL);
-    inner.frame = &frame;
-    inner.graph = train->step.graph;
-    inner.function = &train->step;
+    *function = function_new(context, train->name, name, train->data);
+    inner.frame = frame;
+    inner.graph = function->graph;
+    inner.function = function;
     inner.initialise = &train->initialise;
     inner.updates = true;
-    lower_measures(&inner, declaration, data);
-    lower_optimizer(&inner, declaration);
+    inner.measures = train->step.name;
+    return inner;
+}
+
+static void lower_step(const Context *context, const Declaration *declaration, Train *train,
+                       Value data) {
+    train->data = data.stream->pipeline;
+    train->initialise = function_new(context, train->name, "initialise", NULL);
+    Context step = step_context(context, declaration, train, &train->step, "step");
+    lower_measures(&step, declaration, data);
+    lower_optimizer(&step, declaration, train);
+    if (train->accumulate_count == 1) return;
+    Context sum = step_context(context, declaration, train, &train->accumulate, "accumulate");
+    lower_measures(&sum, declaration, data);
+    lower_accumulation(&sum, declaration, train);
+}
+
+/* How long it trains: epochs, if nothing is said one of them; or steps; or what ends first. */
+static void lower_length(const Context *context, const Declaration *declaration, Train *train) {
+    bool open = find_entry(declaration, "steps") && !find_entry(declaration, "epochs");
+    train->epochs = lower_setting(context, declaration, "epochs", open ? 0x1p40 : 1, 1);
+    train->steps = lower_setting(context, declaration, "steps", 0, 1);
 }
 
 void lower_train(const Context *context, const Declaration *declaration) {
@@ -189,8 +172,9 @@ void lower_train(const Context *context, const Declaration *declaration) {
     inner.scope = scope_new(lowering->arena, NULL);
     if (!check_entries(&inner, declaration)) return;
     Train train = {.name = declaration->name.text, .range = declaration->range};
-    train.epochs = lower_setting(&inner, declaration, "epochs", 1, 1);
+    lower_length(&inner, declaration, &train);
     train.seed = lower_setting(&inner, declaration, "seed", 0, 0);
+    train.accumulate_count = lower_count(&inner, declaration);
     Value data = lower_data(&inner, find_entry(declaration, "data")->value);
     if (data.kind == VALUE_error) return;
     lower_step(&inner, declaration, &train, data);

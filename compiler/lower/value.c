@@ -95,7 +95,10 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_truth: return value->number ? "true" : "false";
     case VALUE_string: return "a string";
     case VALUE_element: return element_info[value->element].name;
-    case VALUE_option: return value->index == STEP_INDEX ? "the step" : "an option";
+    case VALUE_option:
+        return value->index == STEP_INDEX      ? "the step"
+               : value->index == PLATEAU_INDEX ? "the plateau's factor"
+                                               : "an option";
     case VALUE_tensor: return type_text(arena, value_type(value));
     case VALUE_field: return "a field of a type not known yet";
     case VALUE_items: return items_text(arena, &value->items);

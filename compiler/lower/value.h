@@ -32,8 +32,11 @@ typedef enum ValueKind {
     VALUE_batch,   /* the batches of a stream: a record whose tensors appear when asked for */
 } ValueKind;
 
-/* The option-like value that is the number of updates made so far. */
-enum { STEP_INDEX = -1 };
+/* Option-like values that the run itself has. */
+enum {
+    STEP_INDEX = -1,    /* the number of updates made so far */
+    PLATEAU_INDEX = -3, /* the product of the factors that `reduce` applied so far */
+};
 
 struct Value {
     ValueKind kind;
@@ -42,7 +45,7 @@ struct Value {
     Dim size;
     const char *string;
     Element element;
-    int index;    /* option: of the program, or STEP_INDEX; field: of the stream; stream: the
+    int index;    /* option: of the program, or STEP_INDEX…; field: of the stream; stream: the
                         stages it has gone through */
     Graph *graph; /* tensor: where its node is */
     NodeId node;

@@ -527,8 +527,9 @@ Plan *plan_program(Arena *arena, const Program *program) {
     vector_each(Train, train, program->trains) {
         add_function(plan, &train->initialise, false);
         add_function(plan, &train->step, false);
+        if (train->accumulate.graph) add_function(plan, &train->accumulate, false);
         vector_each(Action, action, train->actions)
-            if (action->kind == ACTION_evaluate) add_function(plan, action->function, false);
+            if (action->function) add_function(plan, action->function, false);
     }
     vector_each(Export, export, program->exports) add_function(plan, &export->function, false);
     return plan;

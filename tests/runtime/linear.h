@@ -191,8 +191,8 @@ static const FlowInput linear_step_inputs[] = {
 };
 
 static const FlowResult linear_results[] = {
-    {"loss", LOSS, {FLOW_f32, 0, {0}}},
-    {"accuracy", ACCURACY, {FLOW_f32, 0, {0}}},
+    {.name = "loss", .offset = LOSS, .type = {.element = FLOW_f32}},
+    {.name = "accuracy", .offset = ACCURACY, .type = {.element = FLOW_f32}},
 };
 
 static const FlowFunction linear_initialise_function = {
@@ -203,33 +203,40 @@ static const FlowFunction linear_evaluate_function = {
     "evaluate", linear_evaluate, linear_step_inputs, 2, linear_results, 2};
 
 static const FlowAction linear_actions[] = {
-    {{-1, 7}, FLOW_UNIT_step, FLOW_ACTION_save, NULL, NULL, "linear.safetensors"},
-    {{-1, 1},
-     FLOW_UNIT_epoch,
-     FLOW_ACTION_evaluate,
-     &linear_evaluate_function,
-     &linear_test_data,
-     NULL},
-    {{-1, 1}, FLOW_UNIT_epoch, FLOW_ACTION_save, NULL, NULL, "linear.safetensors"},
+    {.every = {-1, 7},
+     .unit = FLOW_UNIT_step,
+     .kind = FLOW_ACTION_save,
+     .path = "linear.safetensors"},
+    {.every = {-1, 1},
+     .unit = FLOW_UNIT_epoch,
+     .kind = FLOW_ACTION_evaluate,
+     .function = &linear_evaluate_function,
+     .pipeline = &linear_test_data},
+    {.every = {-1, 1},
+     .unit = FLOW_UNIT_epoch,
+     .kind = FLOW_ACTION_save,
+     .path = "linear.safetensors"},
 };
 
 static const FlowTrain linear_trains[] = {
-    {"fit",
-     &linear_initialise_function,
-     &linear_step_function,
-     &linear_data,
-     {OPTION_epochs, 0},
-     {-1, 5},
-     linear_actions,
-     3},
-    {"again",
-     &linear_initialise_function,
-     &linear_step_function,
-     &linear_data,
-     {OPTION_epochs, 0},
-     {-1, 5},
-     NULL,
-     0},
+    {.name = "fit",
+     .initialise = &linear_initialise_function,
+     .step = &linear_step_function,
+     .data = &linear_data,
+     .epochs = {OPTION_epochs, 0},
+     .seed = {-1, 5},
+     .steps = {-1, 0},
+     .actions = linear_actions,
+     .action_count = 3},
+    {.name = "again",
+     .initialise = &linear_initialise_function,
+     .step = &linear_step_function,
+     .data = &linear_data,
+     .epochs = {OPTION_epochs, 0},
+     .seed = {-1, 5},
+     .steps = {-1, 0},
+     .actions = NULL,
+     .action_count = 0},
 };
 
 static const FlowOption linear_options[] = {
@@ -241,8 +248,8 @@ static const FlowOption linear_options[] = {
 };
 
 static const FlowStorage linear_storage[] = {
-    {"linear/w", {FLOW_f32, 2, {OUTPUTS, INPUTS}}, W},
-    {"momentum/linear/w", {FLOW_f32, 2, {OUTPUTS, INPUTS}}, MOMENTUM},
+    {.name = "linear/w", .type = {FLOW_f32, 2, {OUTPUTS, INPUTS}}, .offset = W},
+    {.name = "momentum/linear/w", .type = {FLOW_f32, 2, {OUTPUTS, INPUTS}}, .offset = MOMENTUM},
 };
 
 static const FlowProgram linear_program = {
@@ -262,7 +269,8 @@ static const FlowProgram linear_program = {
 
 static const FlowInput linear_export_inputs[] = {
     {"x", FLOW_INPUT_field, 0, {FLOW_f32, 1, {INPUTS}}}};
-static const FlowResult linear_export_results[] = {{"scores", GUESS, {FLOW_f32, 1, {OUTPUTS}}}};
+static const FlowResult linear_export_results[] = {
+    {.name = "scores", .offset = GUESS, .type = {FLOW_f32, 1, {OUTPUTS}}}};
 static const FlowFunction linear_exports[] = {
     {"score", linear_export, linear_export_inputs, 1, linear_export_results, 1}};
 

@@ -10,11 +10,11 @@
 static const char memory[64] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 static const FlowStorage storages[] = {
-    {"bytes", {FLOW_u8, 1, {3}}, 0},
-    {"layer/dense.1/w", {FLOW_f32, 2, {2, 3}}, 8},
-    {"scalar", {FLOW_f64, 0, {0}}, 32},
-    {"empty", {FLOW_i64, 2, {0, 5}}, 40},
-    {"quote\" back\\slash \n \xc3\xa4", {FLOW_i8, 1, {2}}, 40},
+    {.name = "bytes", .type = {FLOW_u8, 1, {3}}, .offset = 0},
+    {.name = "layer/dense.1/w", .type = {FLOW_f32, 2, {2, 3}}, .offset = 8},
+    {.name = "scalar", .type = {FLOW_f64, 0, {0}}, .offset = 32},
+    {.name = "empty", .type = {FLOW_i64, 2, {0, 5}}, .offset = 40},
+    {.name = "quote\" back\\slash \n \xc3\xa4", .type = {FLOW_i8, 1, {2}}, .offset = 40},
 };
 
 enum { STORAGES = sizeof storages / sizeof *storages };
@@ -48,9 +48,9 @@ static void round_trip(void) {
 
 static void refuses_other_types(void) {
     static const FlowStorage wrong[] = {
-        {"scalar", {FLOW_f32, 0, {0}}, 0},
-        {"bytes", {FLOW_u8, 1, {4}}, 0},
-        {"nowhere", {FLOW_u8, 0, {0}}, 0},
+        {.name = "scalar", .type = {FLOW_f32, 0, {0}}, .offset = 0},
+        {.name = "bytes", .type = {FLOW_u8, 1, {4}}, .offset = 0},
+        {.name = "nowhere", .type = {FLOW_u8, 0, {0}}, .offset = 0},
     };
     static const char *const says[] = {
         "a.safetensors: `scalar` is f64, the program expects f32",

@@ -1,0 +1,65 @@
+/* Storage: weights and states, which all functions of a program share by name. */
+#include "compiler/lower/lowering.h"
+
+#include <string.h>
+
+Storage *find_storage(const Context *context, const char *path) {
+    Lowering *lowering = context->lowering;
+    uintptr_t index = (uintptr_t)map_get(&lowering->stored, path);
+    return index ? &lowering->program->storage.items[index - 1] : NULL;
+}
+
+bool store(const Context *context, const char *path, const Type *type, bool trained, Range range,
+           bool *is_new) {
+    Lowering *lowering = context->lowering;
+    uintptr_t index = (uintptr_t)map_get(&lowering->stored, path);
+    *is_new = !index;
+    if (!index) {
+        vector_push(lowering->arena, &lowering->program->storage,
+                    (Storage){.name = path,
+                              .type = *type,
+                              .trained = trained,
+                              .of_run = !strncmp(path, "optimizer/", 10),
+                              .range = range});
+        map_put(&lowering->stored, path, (void *)(uintptr_t)lowering->program->storage.count);
+        return true;
+    }
+    const Storage *known = &lowering->program->storage.items[index - 1];
+    if (type_equal(&known->type, type)) return true;
+    Diagnostic *d =
+        report(context, E0207, range, "`%s` is %s here and %s elsewhere", path,
+               type_text(lowering->arena, type), type_text(lowering->arena, &known->type));
+    diagnostic_note(d, known->range, "it is declared here");
+    return false;
+}
+
+/* What the weight node begins as, in the graph that sets first values. */
+static NodeId first_value(const Context *context, NodeId like) {
+    const char *name = graph_node(context->graph, like)->name;
+    vector_each(Output, output, context->initialise->graph->outputs)
+        if (!strcmp(output->name, name)) return output->value;
+    return NODE_NONE;
+}
+
+static void initialise_state(const Context *context, const char *path, Type type, NodeId like,
+                             Range range) {
+    Problem problem;
+    Graph *graph = context->initialise->graph;
+    NodeId first = like == NODE_NONE ? graph_constant(graph, type.element, 0, range)
+                                     : first_value(context, like);
+    if (first == NODE_NONE) return; /* the weight is broken, and that was reported */
+    first = graph_declared(graph, OP_broadcast, first, type, range);
+    NodeId target = graph_add(
+        graph, (Node){.op = OP_weight, .name = path, .type = type, .range = range}, &problem);
+    graph_output(graph, OUTPUT_update, path, first, target);
+}
+
+NodeId keep_state(const Context *context, const char *path, Type type, NodeId like, Range range) {
+    bool is_new;
+    Problem problem;
+    if (!store(context, path, &type, false, range, &is_new)) return NODE_NONE;
+    find_storage(context, path)->of_run = true;
+    if (is_new && context->initialise) initialise_state(context, path, type, like, range);
+    return graph_add(context->graph,
+                     (Node){.op = OP_weight, .name = path, .type = type, .range = range}, &problem);
+}

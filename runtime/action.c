@@ -1,0 +1,177 @@
+/* Action: what a train block does between steps. */
+#define _GNU_SOURCE
+#include "runtime/clock.h"
+#include "runtime/interrupt.h"
+#include "runtime/run.h"
+#include "runtime/type.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static FlowStatus write_failure(Run *run) {
+    if (errno != EPIPE)
+        return flow_failure(FLOW_EXIT_resource, "standard output: %s", strerror(errno));
+    run->quiet = true;
+    interrupt_now();
+    return flow_ok;
+}
+
+void begin_pass(const Run *run, const FlowFunction *function) {
+    const FlowProgram *program = run->settings->program;
+    for (int i = 0; i < program->storage_count; i++) {
+        const FlowStorage *storage = &program->storage[i];
+        if (storage->pass && !strcmp(storage->pass, function->name))
+            memset(run->memory + storage->offset, 0, flow_type_size(&storage->type));
+    }
+}
+
+/* Watching. */
+
+static FlowStatus say(Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static FlowStatus say(Run *run, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    progress_clear(&run->progress);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    return flow_ok;
+}
+
+static void look(Run *run, int index, const Averages *averages, const FlowFunction *function) {
+    const FlowWatch *watch = &run->train->actions[index].watch;
+    watch_look(&run->position.watchers[index], watch->highest,
+               averages_value(averages, function, watch->result));
+}
+
+/* Actions that wait for what the evaluate `index` measured. */
+static void look_at_evaluation(Run *run, int index, const Averages *averages) {
+    for (int i = 0; i < run->train->action_count; i++) {
+        const FlowWatch *watch = &run->train->actions[i].watch;
+        if (watch->set && watch->action == index)
+            look(run, i, averages, run->train->actions[index].function);
+    }
+}
+
+static bool has_lost_patience(const Run *run, int index) {
+    double patience = settings_number(run->settings, run->train->actions[index].watch.patience);
+    return (double)run->position.watchers[index].waited >= patience;
+}
+
+static const char *watched(const Run *run, const FlowWatch *watch) {
+    const FlowFunction *function =
+        watch->action < 0 ? run->train->step : run->train->actions[watch->action].function;
+    return function->results[watch->result].name;
+}
+
+/* What is done. */
+
+static FlowStatus evaluate(Run *run, int index) {
+    Evaluation *evaluation = &run->evaluations[index];
+    Averages averages = {0};
+    char text[512];
+    progress_clear(&run->progress);
+    begin_pass(run, evaluation->call.function);
+    FlowStatus status = evaluation_run(evaluation, run->memory, &run->team, &averages);
+    if (status.exit || interrupted()) return status;
+    look_at_evaluation(run, index, &averages);
+    averages_text(&averages, evaluation->call.function, text, sizeof text);
+    printf("evaluate %s:%s\n", evaluation->pipeline->name, text);
+    return fflush(stdout) ? write_failure(run) : flow_ok;
+}
+
+static FlowStatus print(Run *run, int index) {
+    const Call *call = &run->evaluations[index].call;
+    const char *text = run->train->actions[index].text;
+    if (text) {
+        progress_clear(&run->progress);
+        return puts(text) < 0 || fflush(stdout) ? write_failure(run) : flow_ok;
+    }
+    run->numbers.step = run->position.step / run->group;
+    step_run_alone(call, run->memory, 1, &run->team);
+    const FlowResult *result = &call->function->results[0];
+    progress_clear(&run->progress);
+    printf("step %lld: %s = %.6g\n", (long long)run->numbers.step, result->name,
+           number_read(result->type.element, run->memory + result->offset));
+    return fflush(stdout) ? write_failure(run) : flow_ok;
+}
+
+FlowStatus run_save(const Run *run, const char *path, int actions_done) {
+    Position position = run->position;
+    position.action = actions_done;
+    return checkpoint_save(path, &run->identity, &position, run->memory);
+}
+
+static FlowStatus save(Run *run, int index) {
+    const FlowAction *action = &run->train->actions[index];
+    bool given = action == run->saves && run->settings->save_path;
+    const char *path = given ? run->settings->save_path : action->path;
+    if (action->watch.set && !run->position.watchers[index].improved) return flow_ok;
+    FlowStatus status = action->keep > 1 ? file_rotate(path, action->keep - 1) : flow_ok;
+    if (status.exit) return status;
+    return action->weights_only ? checkpoint_save_weights(path, run->settings->program, run->memory)
+                                : run_save(run, path, index + 1);
+}
+
+static FlowStatus stop(Run *run, int index) {
+    if (!has_lost_patience(run, index)) return flow_ok;
+    const Watcher *watcher = &run->position.watchers[index];
+    run->position.stopped = true;
+    return say(run, "%s: stopped after step %lld: %s was best at %.6g, %lld times ago\n",
+               run->settings->program->name, (long long)(run->position.step / run->group),
+               watched(run, &run->train->actions[index].watch), watcher->best,
+               (long long)watcher->waited);
+}
+
+static FlowStatus reduce(Run *run, int index) {
+    const FlowAction *action = &run->train->actions[index];
+    if (!has_lost_patience(run, index)) return flow_ok;
+    run->position.watchers[index].waited = 0;
+    run->position.plateau *= (float)settings_number(run->settings, action->factor);
+    run->numbers.plateau = run->position.plateau;
+    return say(run, "%s: %s stays: plateau is %g after step %lld\n", run->settings->program->name,
+               watched(run, &action->watch), (double)run->position.plateau,
+               (long long)(run->position.step / run->group));
+}
+
+/* When. */
+
+static bool is_due(const Run *run, int index) {
+    const FlowAction *action = &run->train->actions[index];
+    double every = settings_number(run->settings, action->every);
+    if (action->unit == FLOW_UNIT_second)
+        return (double)(clock_nanoseconds() - run->last_times[index]) >= every * 1e9;
+    bool epochs = action->unit == FLOW_UNIT_epoch;
+    double unit = epochs ? (double)run->identity.batches : (double)run->group;
+    return fmod((double)run->position.step, every * unit) == 0;
+}
+
+static FlowStatus act(Run *run, int index) {
+    const FlowAction *action = &run->train->actions[index];
+    if (action->watch.set && action->watch.action < 0)
+        look(run, index, &run->position.averages, run->train->step);
+    switch (action->kind) {
+    case FLOW_ACTION_evaluate: return evaluate(run, index);
+    case FLOW_ACTION_print: return print(run, index);
+    case FLOW_ACTION_save: return save(run, index);
+    case FLOW_ACTION_stop: return stop(run, index);
+    case FLOW_ACTION_reduce: return reduce(run, index);
+    }
+    return flow_ok;
+}
+
+FlowStatus run_actions(Run *run) {
+    for (; run->position.action < run->train->action_count; run->position.action++) {
+        int index = run->position.action;
+        if (!is_due(run, index)) continue;
+        FlowStatus status = act(run, index);
+        if (status.exit) return status;
+        bool undone =
+            interrupted() && !run->quiet && run->train->actions[index].kind == FLOW_ACTION_evaluate;
+        if (undone) break;
+        run->last_times[index] = clock_nanoseconds();
+    }
+    return flow_ok;
+}

@@ -1,0 +1,41 @@
+/* Run: a train block at work; what train.c and action.c share. */
+#ifndef FLOW_RUN_H
+#define FLOW_RUN_H
+
+#include "runtime/checkpoint.h"
+#include "runtime/evaluate.h"
+#include "runtime/file.h"
+#include "runtime/progress.h"
+
+typedef struct Run {
+    const Settings *settings;
+    const FlowTrain *train;
+    const char *save_path;
+    const FlowAction *saves; /* the action that saves there, or NULL */
+    char *default_path;      /* of a train block that saves nothing by itself */
+    FileLock lock;
+    Team team;
+    char *memory;
+    Call initialise, step, accumulate;
+    int64_t group; /* batches of one update */
+    RunNumbers numbers;
+    Stage *data;
+    Evaluation *evaluations;       /* one an action; of print: only the call */
+    int64_t *last_times;           /* one an action: when it was done, in nanoseconds */
+    int64_t first_step, last_step; /* in batches */
+    Identity identity;
+    Position position;
+    Progress progress;
+    bool quiet; /* standard output is gone */
+} Run;
+
+/* Sums over the pass of that function begin at zero. */
+void begin_pass(const Run *run, const FlowFunction *function);
+
+/* Saves the run with that many actions done after the last step. */
+FlowStatus run_save(const Run *run, const char *path, int actions_done);
+
+/* Does the actions that are due and not yet done. One that is interrupted stays to be done. */
+FlowStatus run_actions(Run *run);
+
+#endif
