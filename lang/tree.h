@@ -132,10 +132,10 @@ struct Statement {
     StatementKind kind;
     uint32_t depth; /* of statements below, itself included; at most NESTING_LIMIT */
     Range range;
-    NameList names;    /* none: `let (` with a syntax error behind it */
+    NameList names;      /* none: `let (` with a syntax error behind it */
     const char *pattern; /* assign: `optimizer "head*" = …` in a train block; or NULL */
-    TypeTree *type;    /* weight, state (NULL: broken); or of a let: `let x: f32[B] = …` */
-    Expression *value; /* NULL where nothing was written (weight without initialiser) */
+    TypeTree *type;      /* weight, state (NULL: broken); or of a let: `let x: f32[B] = …` */
+    Expression *value;   /* NULL where nothing was written (weight without initialiser) */
     StatementList body, otherwise;
 };
 
