@@ -139,6 +139,9 @@ Index plain_index(Writer *writer, IndexKind kind);
 /* The element of operand `i` that the node's element at `index` needs. */
 Index operand_index_text(Writer *writer, const Node *node, int i, Index index);
 
+/* The same for a view: the element of its operand; inside->text: NULL, or when there is one. */
+Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
+
 /* gather_text.c: the element of a gather. */
 const char *gathered_value(Writer *writer, const Node *node, Index index);
 

@@ -3,6 +3,7 @@
 
 #include "compiler/graph/build.h"
 #include "compiler/lower/fact.h"
+#include "compiler/lower/movement.h"
 
 #include <math.h>
 #include <string.h>
@@ -582,7 +583,7 @@ static Value lower_op(Given *given, Op op) {
 
 bool is_operation_name(const char *name) {
     Op op;
-    return !strcmp(name, "size") || !strcmp(name, "total") ||
+    return is_movement_name(name) || !strcmp(name, "size") || !strcmp(name, "total") ||
            (op_by_name(name, &op) && !op_info[op].hidden);
 }
 
@@ -590,6 +591,7 @@ bool lower_operation(const Context *context, const Expression *call, const Value
                      Value *result) {
     Op op;
     bool size = !strcmp(call->name.text, "size"), total = !strcmp(call->name.text, "total");
+    if (lower_movement(context, call, piped, result)) return true;
     if (!is_operation_name(call->name.text)) return false;
     op_by_name(call->name.text, &op);
     Context inner = *context;

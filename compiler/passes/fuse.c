@@ -8,6 +8,8 @@
  * flow: a kernel reads only what smaller ones store. */
 #include "compiler/passes/fuse.h"
 
+#include "compiler/passes/operand.h"
+
 #include <assert.h>
 
 enum {
@@ -53,9 +55,7 @@ static Loops contraction_loops(const Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     const Type *a = &graph_node(graph, node->inputs[0])->type;
     const Type *b = &graph_node(graph, node->inputs[1])->type;
-    bool transposed;
-    contraction_operand(graph, node->inputs[0], &transposed);
-    bool collapses = b->rank == 2 && !transposed;
+    bool collapses = contraction_collapses(graph, node);
     return (Loops){KERNEL_contraction,
                    collapses ? one(table) : type_count(table, a, 0, a->rank - 2),
                    collapses ? type_count(table, a, 0, a->rank - 1) : a->dims[a->rank - 2],
@@ -186,7 +186,7 @@ IndexKind needed_index(const Graph *graph, const Loops *loops, const Node *node,
                        IndexKind index) {
     const Type *operand = &graph_node(graph, node->inputs[i])->type;
     switch (node->op) {
-    case OP_transpose: return INDEX_other;
+    case OP_view: return INDEX_other;
     case OP_reshape: return index;
     case OP_gather:
         return i == 0 ? INDEX_other : gather_index(graph->dimensions, loops, index, node, operand);
@@ -200,16 +200,6 @@ NodeId strip_reshapes(const Graph *graph, NodeId id) {
     while (graph_node(graph, id)->op == OP_reshape && graph_node(graph, id)->kernel == NO_KERNEL)
         id = graph_node(graph, id)->inputs[0];
     return id;
-}
-
-NodeId contraction_operand(const Graph *graph, NodeId id, bool *transposed) {
-    *transposed = false;
-    while (graph_node(graph, id)->op == OP_transpose &&
-           graph_node(graph, id)->kernel == NO_KERNEL) {
-        *transposed = !*transposed;
-        id = graph_node(graph, id)->inputs[0];
-    }
-    return strip_reshapes(graph, id);
 }
 
 bool is_uniform_sum(const Graph *graph, const Node *node) {
@@ -329,14 +319,27 @@ static void separate_outputs(Fuser *fuser) {
     }
 }
 
+static bool is_guarded_view(const Graph *graph, const Node *node) {
+    return node->op == OP_view &&
+           view_is_guarded(graph->dimensions, node->view, &graph_node(graph, node->inputs[0])->type,
+                           &node->type);
+}
+
+/* What is padded and then seen through windows is padded once. */
+static void mark_viewed(Fuser *fuser, const Node *view) {
+    NodeId source = strip_reshapes(fuser->graph, view->inputs[0]);
+    if (is_guarded_view(fuser->graph, graph_node(fuser->graph, source)))
+        fuser->in_memory[source] = true;
+}
+
 static void mark_in_memory(Fuser *fuser) {
     Graph *graph = fuser->graph;
     vector_each(Output, output, graph->outputs) want_in_memory(fuser, output->value);
     vector_each(Node, node, graph->nodes) {
-        bool transposed;
         if (node->op == OP_matmul)
             for (int i = 0; i < 2; i++)
-                fuser->in_memory[contraction_operand(graph, node->inputs[i], &transposed)] = true;
+                fuser->in_memory[contraction_operand(graph, node, i).node] = true;
+        if (node->op == OP_view) mark_viewed(fuser, node);
         if (node->op == OP_check || node->op == OP_gather) want_in_memory(fuser, node->inputs[0]);
     }
 }
