@@ -176,6 +176,15 @@ Expression *build_new(Parser *parser, Expression *model, Range range) {
     return finish(parser, expression);
 }
 
+Expression *build_choice(Parser *parser, Expression *condition, Expression *value,
+                         Expression *otherwise, Range range) {
+    Expression *expression = build_expression(parser, EXPRESSION_choice, range);
+    expression->left = condition;
+    vector_push(parser->arena, &expression->items, value);
+    vector_push(parser->arena, &expression->items, otherwise);
+    return finish(parser, expression);
+}
+
 /* `(a)` is a itself, anything else in parentheses a record. */
 Expression *build_group(Parser *parser, ArgumentList arguments, Range range) {
     bool single = arguments.count == 1 && !arguments.items[0].name.text;
@@ -278,8 +287,8 @@ Statement *build_else_if(Parser *parser, Statement *statement, StatementList bod
 
 /* `relu(x)` alone reads as the action `relu` of `(x)`. */
 Statement *build_action(Parser *parser, Token name, Expression *value, Range range) {
-    bool known =
-        !strcmp(name.text, "evaluate") || !strcmp(name.text, "save") || !strcmp(name.text, "print");
+    bool known = !strcmp(name.text, "evaluate") || !strcmp(name.text, "save") ||
+                 !strcmp(name.text, "print") || !strcmp(name.text, "require");
     bool is_call = name.range.source->text[name.range.end] == '(';
     if (is_call && !known)
         report_syntax(parser, range, "a call alone has no effect",

@@ -229,6 +229,34 @@ static Value not_yet(const Context *context, const Expression *expression, const
     return value_error;
 }
 
+/* Which of the two at compile time; the other is not looked at. */
+static Value lower_choice(const Context *context, const Expression *choice) {
+    bool holds;
+    if (!lower_condition(context, choice->left, "if", &holds)) return value_error;
+    return lower_expression(context, choice->items.items[holds ? 0 : 1]);
+}
+
+/* `and` and `or` look at the right side only where the left one does not decide. */
+static bool is_decided(const Expression *binary, const Value *left) {
+    if (left->kind != VALUE_truth) return false;
+    return (binary->operator== OPERATOR_and && !left->number) ||
+           (binary->operator== OPERATOR_or && left->number);
+}
+
+static Value lower_operands(const Context *context, const Expression *binary) {
+    Value a = lower_expression(context, binary->left);
+    if (is_decided(binary, &a)) return a;
+    Value b = lower_expression(context, binary->right);
+    return lower_binary(context, binary->operator, & a, &b, binary->range);
+}
+
+static Value lower_index(const Context *context, const Expression *expression) {
+    Value left = lower_expression(context, expression->left);
+    if (left.kind == VALUE_error) return value_error;
+    if (left.kind == VALUE_items) return lower_item(context, expression, &left);
+    return not_yet(context, expression, "an index");
+}
+
 /* The limits of one compilation; where one is passed, it ends. */
 static bool is_too_much(const Context *context, Range range) {
     const Graph *graph = context->graph;
@@ -271,15 +299,14 @@ Value lower_expression(const Context *context, const Expression *expression) {
         Value a = lower_expression(&inner, expression->left);
         return lower_unary(&inner, expression->operator, & a, range);
     }
-    case EXPRESSION_binary: {
-        Value a = lower_expression(&inner, expression->left);
-        Value b = lower_expression(&inner, expression->right);
-        return lower_binary(&inner, expression->operator, & a, &b, range);
-    }
+    case EXPRESSION_binary: return lower_operands(&inner, expression);
+    case EXPRESSION_choice:
+        inner.expected = context->expected;
+        return lower_choice(&inner, expression);
     case EXPRESSION_ellipsis: return not_yet(context, expression, "`...` outside a list of sizes");
-    case EXPRESSION_index:
+    case EXPRESSION_index: return lower_index(&inner, expression);
     case EXPRESSION_slice: return not_yet(context, expression, "an index");
-    case EXPRESSION_new: return not_yet(context, expression, "`new`");
+    case EXPRESSION_new: return lower_new(&inner, expression, NULL);
     }
     return value_error;
 }

@@ -38,6 +38,8 @@ typedef struct Frame {
     const char *path; /* names the weights: "classifier/dense.1" */
     Map callees;      /* name to how many models of that name were called here */
     int depth;
+    const Instance *instance; /* that this is a call of, or NULL */
+    uint64_t repetition;      /* keeps the random numbers of an instance's calls apart */
     bool undecided; /* an `if` on a size that only a call tells: the rest is not checked alone */
 } Frame;
 
@@ -152,11 +154,30 @@ bool lower_operation(const Context *context, const Expression *call, const Value
 /* piped: the value on the left of `|>`, or NULL. */
 Value lower_call(const Context *context, const Expression *call, const Value *piped);
 
+/* The path of what is called or made under that name here: "classifier" for the first of a name
+ * at the top, "classifier/dense.1" inside. */
+const char *callee_path(const Context *context, const char *name);
+
 /* Calls with the first arguments given as values (an optimizer's weight and gradient). */
 Value call_with(const Context *context, const Expression *call, const Value *first, size_t count,
                 const char *path);
 
+/* instance.c. */
+
+/* `new dense(64)`; name: the binding that it is for, or NULL. */
+Value lower_new(const Context *context, const Expression *expression, const char *name);
+
+/* list.c: lists at compile time. */
+
+/* `sizes[0]`, `sizes[1:]`. */
+Value lower_item(const Context *context, const Expression *expression, const Value *list);
+
 /* body.c: statements. */
+
+/* Whether a condition holds at compile time; asker: "if". False after reporting, or when only a
+ * call tells. */
+bool lower_condition(const Context *context, const Expression *condition, const char *asker,
+                     bool *holds);
 
 /* Runs the statements; the value of `return`, or value_error when there is none. */
 Value lower_body(const Context *context, const StatementList *body);
@@ -178,6 +199,9 @@ NodeId keep_state(const Context *context, const char *path, Type type, NodeId li
 /* measure.c: the sum of a value over all batches of a pass so far; the value itself where no measure
  * is computed. */
 NodeId total_node(const Context *context, NodeId summand, Range range);
+
+/* require.c: `require(condition, "text")`, an error of the caller's when the condition is false. */
+void lower_require(const Context *context, const Statement *statement);
 
 /* stage.c: streams. */
 

@@ -46,7 +46,8 @@ static bool is_known(const Value *value, double *number) {
 static Value fold(Op op, double a, double b, Range range) {
     Node node = {.op = op, .type = type_scalar(TYPE_f64)};
     Value value = value_number(op_evaluate(&node, (double[]){a, b, 0}, true), range);
-    if (op_info[op].gives == GIVES_boolean || op == OP_not) value.kind = VALUE_truth;
+    if (op_info[op].gives == GIVES_boolean || op_info[op].takes == TAKES_boolean)
+        value.kind = VALUE_truth;
     return value;
 }
 
@@ -74,9 +75,33 @@ static Dim fold_sizes(const Context *context, Operator operator, Dim a, Dim b) {
     }
 }
 
+/* Strings compare, lists are joined by `+`. */
+static bool fold_others(const Context *context, Operator operator, const Value * a, const Value *b,
+                        Range range, Value *result) {
+    bool compares = operator== OPERATOR_equal || operator== OPERATOR_not_equal;
+    if (a->kind == VALUE_string && b->kind == VALUE_string && compares) {
+        bool equal = !strcmp(a->string, b->string);
+        *result = (Value){
+            .kind = VALUE_truth, .range = range, .number = equal == (operator== OPERATOR_equal)};
+        return true;
+    }
+    bool lists = a->kind == VALUE_items && b->kind == VALUE_items && !a->items.names &&
+                 !b->items.names && operator== OPERATOR_add;
+    if (!lists) return false;
+    Vector(Value) joined = {0};
+    for (size_t i = 0; i < a->items.count; i++)
+        vector_push(context->lowering->arena, &joined, a->items.values[i]);
+    for (size_t i = 0; i < b->items.count; i++)
+        vector_push(context->lowering->arena, &joined, b->items.values[i]);
+    *result =
+        (Value){.kind = VALUE_items, .range = range, .items = {joined.count, NULL, joined.items}};
+    return true;
+}
+
 static bool fold_binary(const Context *context, Operator operator, const Value * a, const Value *b,
                         Range range, Value *result) {
     double x, y;
+    if (fold_others(context, operator, a, b, range, result)) return true;
     if (is_known(a, &x) && is_known(b, &y)) {
         bool swapped = is_swapped(operator);
         *result = fold(operator_ops[operator], swapped ? y : x, swapped ? x : y, range);
@@ -195,10 +220,22 @@ static bool is_numeric(const Value *value) {
            value->kind == VALUE_option || value->kind == VALUE_tensor;
 }
 
+static bool is_plain_number(const Value *value) {
+    return value->kind == VALUE_number || value->kind == VALUE_size;
+}
+
 Value lower_binary(const Context *context, Operator operator, const Value * a, const Value *b,
                    Range range) {
     Value result;
     if (a->kind == VALUE_error || b->kind == VALUE_error) return value_error;
+    bool logical = operator== OPERATOR_and || operator== OPERATOR_or;
+    if (logical && (is_plain_number(a) || is_plain_number(b))) {
+        Diagnostic *d = report(context, E0203, range, "`%s` takes true or false, not %s",
+                               operator_text(operator),
+                               value_text(context->lowering->arena, is_plain_number(a) ? a : b));
+        diagnostic_help(d, "compare it: `… == 1`");
+        return value_error;
+    }
     if (fold_binary(context, operator, a, b, range, &result)) return result;
     bool known = is_numeric(a) || a->kind == VALUE_field;
     if (!known || !(is_numeric(b) || b->kind == VALUE_field)) {
@@ -244,14 +281,20 @@ static Given collect(const Context *context, const Expression *call, const Value
     if (piped) vector_push(arena, &given.positions, *piped);
     vector_each(Argument, argument, call->arguments) {
         if (argument->name.text) continue;
-        Value value = argument->value->kind == EXPRESSION_ellipsis
-                          ? (Value){.kind = VALUE_items, .range = argument->value->range}
-                          : lower_expression(context, argument->value);
+        Value value =
+            argument->value->kind == EXPRESSION_ellipsis
+                ? (Value){.kind = VALUE_items, .range = argument->value->range, .string = "..."}
+                : lower_expression(context, argument->value);
         given.broken |= value.kind == VALUE_error;
         vector_push(arena, &given.positions, value);
     }
     vector_each(Value, value, given.positions) given.broken |= value->kind == VALUE_error;
     return given;
+}
+
+/* Is it `...`? Its sizes are those of the signature. */
+static bool is_rest(const Value *value) {
+    return value->kind == VALUE_items && value->string;
 }
 
 static bool expect_count(Given *given, size_t least, size_t most) {
@@ -443,6 +486,7 @@ static int64_t stream_key(const Context *context) {
         count = (uintptr_t)map_get(&context->frame->callees, "random numbers") + 1;
         map_put(&context->frame->callees, "random numbers", (void *)count);
     }
+    if (context->frame) hash ^= context->frame->repetition * 0xd6e8feb86659fd93u;
     return (int64_t)((hash ^ count * 0x9e3779b97f4a7c15u) >> 1);
 }
 
@@ -528,24 +572,26 @@ static Value lower_elementwise(Given *given, Op op, Range range) {
     return apply(context, op, values, (int)arity, op == OP_select, range);
 }
 
-/* Size(x), size(...): how many values. */
+/* Size(x), size(...), size(list): how many values. */
 static Value lower_size(Given *given, Range range) {
     const Context *context = given->context;
     Dimensions *table = context->lowering->dimensions;
     if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
     const Value *value = &given->positions.items[0];
     Dim count = dim_constant(table, 1);
+    const Binding *rest = is_rest(value) ? scope_find(context->scope, "...") : NULL;
     if (value->kind == VALUE_tensor) {
         count = type_count(table, value_type(value), 0, value_type(value)->rank);
-    } else {
-        const Binding *rest = value->kind == VALUE_items ? scope_find(context->scope, "...") : NULL;
-        if (!rest) {
-            report(context, E0203, range, "size takes a tensor or `...`, not %s",
-                   value_text(context->lowering->arena, value));
-            return value_error;
-        }
+    } else if (value->kind == VALUE_items && !is_rest(value)) {
+        count = dim_constant(table, (int64_t)value->items.count);
+    } else if (rest) {
         for (size_t i = 0; i < rest->value.items.count && count; i++)
             count = dim_multiply(table, count, rest->value.items.values[i].size);
+    } else {
+        report(context, E0203, range, "size takes a tensor, a list or `...`, not %s",
+               is_rest(value) ? "`...` of a signature without it"
+                              : value_text(context->lowering->arena, value));
+        return value_error;
     }
     if (count) return value_size(count, range);
     report(context, E0216, range, "the number of values passes 2^40");

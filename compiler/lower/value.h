@@ -4,11 +4,12 @@
 #ifndef FLOW_LOWER_VALUE_H
 #define FLOW_LOWER_VALUE_H
 
+#include "compiler/check/module.h"
 #include "compiler/graph/program.h"
-#include "lang/tree.h"
 
 typedef struct Value Value;
 typedef struct Stream Stream;
+typedef struct Instance Instance;
 
 /* Names and values: a record, a tuple (names NULL) or a list. */
 typedef struct Items {
@@ -23,13 +24,14 @@ typedef enum ValueKind {
     VALUE_size,   /* a dimension, known now but for its symbols */
     VALUE_truth,  /* number is 0 or 1 */
     VALUE_string,
-    VALUE_element, /* an element type: the argument of cast */
-    VALUE_option,  /* a number known when the program runs, or now by fixing it */
-    VALUE_tensor,  /* a node */
-    VALUE_field,   /* a source's field whose type no use has told yet */
-    VALUE_items,   /* record, tuple or list */
-    VALUE_stream,  /* records */
-    VALUE_batch,   /* the batches of a stream: a record whose tensors appear when asked for */
+    VALUE_element,  /* an element type: the argument of cast */
+    VALUE_option,   /* a number known when the program runs, or now by fixing it */
+    VALUE_tensor,   /* a node */
+    VALUE_field,    /* a source's field whose type no use has told yet */
+    VALUE_items,    /* record, tuple or list */
+    VALUE_stream,   /* records */
+    VALUE_batch,    /* the batches of a stream: a record whose tensors appear when asked for */
+    VALUE_instance, /* `new dense(64)` */
 } ValueKind;
 
 /* Option-like values that the run itself has. */
@@ -52,6 +54,7 @@ struct Value {
     Dim low, high; /* tensor: every value v has low <= v < high; or both NULL */
     Items items;
     Stream *stream; /* field, stream, batch */
+    Instance *instance;
 };
 
 /* A pipeline being put together. */
@@ -60,6 +63,17 @@ struct Stream {
     Items record; /* the fields of each record, in pipeline->record.graph */
     int stages;   /* that it has gone through: a value made before the last is used up */
     Range reader; /* the last of them */
+};
+
+/* A model whose calls share their weights. */
+struct Instance {
+    const Declaration *declaration;
+    const Unit *unit;
+    const Expression *made; /* the call behind `new` */
+    Value *given;           /* what each of its arguments is */
+    const char *path;       /* names its weights */
+    Range first_call;       /* source NULL: none yet */
+    uint64_t calls;
 };
 
 /* Names, innermost first. */
