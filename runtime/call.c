@@ -18,6 +18,7 @@ static const void *input_cell(const Call *call, int i, const RunNumbers *run) {
     case FLOW_INPUT_step: return &run->step;
     case FLOW_INPUT_seed: return &run->seed;
     case FLOW_INPUT_plateau: return &run->plateau;
+    case FLOW_INPUT_epoch: return &run->epoch;
     default: return &call->cells[i];
     }
 }

@@ -14,6 +14,7 @@ typedef struct Call {
 typedef struct RunNumbers {
     int64_t step, seed; /* step: updates made so far */
     float plateau;
+    double epoch; /* passes over the data so far */
 } RunNumbers;
 
 /* `options` are the options' values. Fails when an option does not fit its element type. */

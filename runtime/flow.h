@@ -79,6 +79,7 @@ typedef enum FlowInputKind {
     FLOW_INPUT_seed,    /* the run's seed, i64 */
     FLOW_INPUT_batch,   /* records in this batch, i64 */
     FLOW_INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
+    FLOW_INPUT_epoch,   /* passes over the data so far, f64 */
 } FlowInputKind;
 
 typedef struct FlowInput {

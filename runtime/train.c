@@ -190,12 +190,17 @@ static void begin_epoch(Run *run) {
     progress_start_epoch(&run->progress, 0);
 }
 
+void count_updates(Run *run) {
+    run->numbers.step = run->position.step / run->group;
+    run->numbers.epoch = (double)run->position.step / (double)run->identity.batches;
+}
+
 static FlowStatus update(Run *run) {
     const Batch *batch;
     FlowStatus status = stage_take(run->data, &batch);
     if (status.exit) return status;
     bool last = (run->position.step + 1) % run->group == 0;
-    run->numbers.step = run->position.step / run->group;
+    count_updates(run);
     step_run(last ? &run->step : &run->accumulate, run->memory, batch, run->data, &run->team);
     int64_t records = batch->records;
     stage_release(run->data);

@@ -14,6 +14,7 @@ typedef enum InputKind {
     INPUT_seed,  /* of the run, i64 */
     INPUT_batch,   /* records in this batch, i64 */
     INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
+    INPUT_epoch,   /* passes over the data so far, f64 */
 } InputKind;
 
 /* What an input node stands for. */

@@ -39,8 +39,15 @@ static NodeId plateau_node(const Context *context, Element element, Range range)
     return graph_declared(context->graph, OP_cast, plateau, type_scalar(element), range);
 }
 
+static NodeId epoch_node(const Context *context, Element element, Range range) {
+    Type type = type_scalar(TYPE_f64);
+    NodeId epoch = input_node(context, "epoch", INPUT_epoch, 0, type, type, range);
+    return graph_declared(context->graph, OP_cast, epoch, type_scalar(element), range);
+}
+
 static NodeId option_node(const Context *context, const Value *value, Element element) {
     if (value->index == STEP_INDEX) return step_node(context, element, value->range);
+    if (value->index == EPOCH_INDEX) return epoch_node(context, element, value->range);
     if (value->index == PLATEAU_INDEX) return plateau_node(context, element, value->range);
     const Option *option = &context->lowering->program->options.items[value->index];
     Type type = type_scalar(element);
@@ -107,6 +114,27 @@ void report_foreign(const Context *context, Range range) {
     else report(context, E0214, range, "this is computed elsewhere and can't be used here");
 }
 
+static void find_open(Dim symbol, void *found) {
+    const char *name = dim_symbol_name(symbol);
+    if (name && name[0] == '?') *(bool *)found = true;
+}
+
+bool has_one_shape(const Context *context, const Value *tensor, Range range) {
+    const Type *type = value_type(tensor);
+    bool open = false;
+    int at = 0;
+    for (; at < type->rank && !open; at++) dim_each_symbol(type->dims[at], find_open, &open);
+    if (!open) return true;
+    Arena *arena = context->lowering->arena;
+    Diagnostic *d = report(context, E0206, range, "%s: the size %s is known only from each record",
+                           type_text(arena, type), dim_text(arena, type->dims[at - 1]));
+    Range origin = graph_node(tensor->graph, tensor->node)->range;
+    if (origin.source && origin.begin != range.begin)
+        diagnostic_note(d, origin, "it comes from here");
+    diagnostic_help(d, "consume it with `resize`, `pad`, `pack` or `batch`");
+    return false;
+}
+
 static NodeId tensor_node(const Context *context, const Value *value, Element element,
                           Range range) {
     const char *have = element_info[value_type(value)->element].name;
@@ -114,6 +142,7 @@ static NodeId tensor_node(const Context *context, const Value *value, Element el
         report_foreign(context, range);
         return NODE_NONE;
     }
+    if (!has_one_shape(context, value, range)) return NODE_NONE;
     if (value_type(value)->element == element) return value->node;
     Diagnostic *d =
         report(context, E0203, range, "expects %s, receives %s", element_info[element].name, have);

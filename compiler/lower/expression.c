@@ -89,7 +89,7 @@ static Value lower_option(const Context *context, const Declaration *declaration
     return value_error;
 }
 
-/* `step` counts where a step runs: not on the records of a pipeline, not in an export. */
+/* `step` and `epoch` count where a step runs: not on the records of a pipeline, not in an export. */
 static bool has_step(const Context *context) {
     const Frame *frame = context->frame;
     while (frame && frame->caller) frame = frame->caller;
@@ -97,7 +97,7 @@ static bool has_step(const Context *context) {
     return context->function && !context->entering && !exported;
 }
 
-/* `step` or `plateau`. */
+/* `step`, `epoch` or `plateau`. */
 static Value lower_run_number(const Context *context, const Name *name, int index) {
     if (!has_step(context)) {
         report(context, E0214, name->range, "`%s` is known only in training", name->text);
@@ -106,7 +106,7 @@ static Value lower_run_number(const Context *context, const Name *name, int inde
     return (Value){.kind = VALUE_option, .range = name->range, .index = index};
 }
 
-/* Names that are neither bound nor declared: element types, true, false, step, plateau. */
+/* Names that are neither bound nor declared: element types, true, false, and those. */
 static bool lower_builtin_name(const Context *context, const Name *name, Value *value) {
     Element element;
     *value = (Value){.kind = VALUE_truth, .range = name->range};
@@ -118,10 +118,12 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
     if (!strcmp(name->text, "false")) return true;
     value->number = 1;
     if (!strcmp(name->text, "true")) return true;
-    bool step = !strcmp(name->text, "step");
-    if (!step && strcmp(name->text, "plateau")) return false;
-    *value = lower_run_number(context, name, step ? STEP_INDEX : PLATEAU_INDEX);
-    return true;
+    int index = !strcmp(name->text, "step")      ? STEP_INDEX
+                : !strcmp(name->text, "epoch")   ? EPOCH_INDEX
+                : !strcmp(name->text, "plateau") ? PLATEAU_INDEX
+                                                 : 0;
+    if (index) *value = lower_run_number(context, name, index);
+    return index != 0;
 }
 
 const char *nearest_value(const Context *context, const char *name) {
@@ -142,6 +144,10 @@ static Value function_as_value(const Context *context, const Name *name) {
 }
 
 static Value unknown_name(const Context *context, const Name *name) {
+    if (name->text[0] == '?') {
+        report(context, E0214, name->range, "`%s` stands for a size only in a type", name->text);
+        return value_error;
+    }
     if (is_operation_name(name->text) || is_stage_name(name->text))
         return function_as_value(context, name);
     Diagnostic *d = report(context, E0201, name->range, "`%s` is not declared", name->text);

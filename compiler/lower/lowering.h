@@ -91,6 +91,9 @@ const char *nearest_value(const Context *context, const char *name);
 /* A node of the element type for a number, size, option or tensor; NODE_NONE after reporting. */
 NodeId to_node(const Context *context, const Value *value, Element element, Range range);
 
+/* Does every record have the same shape? False after reporting a `?n` in it. */
+bool has_one_shape(const Context *context, const Value *tensor, Range range);
+
 /* Says why a tensor that is in another graph can't be used. */
 void report_foreign(const Context *context, Range range);
 

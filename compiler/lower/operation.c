@@ -333,7 +333,9 @@ static bool only_names(Given *given, const char *const *names, size_t count) {
 
 static bool tensor_argument(Given *given, size_t index) {
     const Value *value = &given->positions.items[index];
-    if (value->kind == VALUE_tensor && value->graph == given->context->graph) return true;
+    if (value->kind == VALUE_tensor && value->graph == given->context->graph)
+        return has_one_shape(given->context, value,
+                             value->range.source ? value->range : given->call->range);
     if (value->kind == VALUE_tensor) {
         report_foreign(given->context, value->range);
         return false;

@@ -113,6 +113,7 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_element: return element_info[value->element].name;
     case VALUE_option:
         return value->index == STEP_INDEX      ? "the step"
+               : value->index == EPOCH_INDEX   ? "the epoch"
                : value->index == PLATEAU_INDEX ? "the plateau's factor"
                                                : "an option";
     case VALUE_tensor: return type_text(arena, value_type(value));

@@ -37,6 +37,7 @@ typedef enum ValueKind {
 /* Option-like values that the run itself has. */
 enum {
     STEP_INDEX = -1,    /* the number of updates made so far */
+    EPOCH_INDEX = -2,   /* the same, counted in epochs */
     PLATEAU_INDEX = -3, /* the product of the factors that `reduce` applied so far */
 };
 
