@@ -35,7 +35,9 @@ typedef struct Worker {
 
 struct Stage {
     const FlowPipeline *pipeline;
-    FlowField *fields; /* with the paths that were found */
+    Sizes sizes;
+    FlowField *fields; /* with the paths that were found and sizes that are known */
+    FlowType outputs[FIELD_LIMIT];
     FlowReader *reader;
     int64_t records, batches;
     int64_t first, next, end; /* batches: the first, the one to take, one past the last */
@@ -92,9 +94,8 @@ static int make_record(const Stage *stage, int64_t record, const Batch *batch, i
     void *outputs[FIELD_LIMIT];
     pipeline->source->read(stage->reader, record, values);
     for (int i = 0; i < pipeline->output_count; i++)
-        outputs[i] =
-            (char *)batch->arrays[i] + (size_t)row * flow_type_size(&pipeline->outputs[i].type);
-    return pipeline->record(values, outputs);
+        outputs[i] = (char *)batch->arrays[i] + (size_t)row * flow_type_size(&stage->outputs[i]);
+    return pipeline->record(stage->sizes.values, values, outputs);
 }
 
 static void note_failure(Batch *batch, int64_t row, int failed) {
@@ -186,7 +187,7 @@ static Worker *worker_of(Stage *stage, int64_t number) {
 static bool make_slot(const Stage *stage, Batch *slot) {
     const FlowPipeline *pipeline = stage->pipeline;
     for (int i = 0; i < pipeline->output_count; i++) {
-        size_t size = flow_type_size(&pipeline->outputs[i].type);
+        size_t size = flow_type_size(&stage->outputs[i]);
         if (__builtin_mul_overflow(size, (size_t)pipeline->batch, &size)) return false;
         if (!(slot->arrays[i] = memory_zeroed(size))) return false;
     }
@@ -297,6 +298,7 @@ static FlowStatus find_fields(Stage *stage, const char *folder) {
         if (pipeline->fields[i].path) status = path_find(pipeline->fields[i].path, folder, &found);
         stage->fields[i] = pipeline->fields[i];
         stage->fields[i].path = found;
+        stage->fields[i].type = type_at(&pipeline->fields[i].type, stage->sizes);
     }
     return status;
 }
@@ -312,7 +314,7 @@ static FlowStatus open_source(Stage *stage, const char *folder) {
     return flow_ok;
 }
 
-FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Stage **out) {
+FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, Stage **out) {
     *out = NULL;
     if (pipeline->field_count > FIELD_LIMIT || pipeline->output_count > FIELD_LIMIT ||
         pipeline->batch < 1)
@@ -326,7 +328,9 @@ FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Stage **
         free(fields);
         return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
     }
-    *stage = (Stage){.pipeline = pipeline, .fields = fields};
+    *stage = (Stage){.pipeline = pipeline, .sizes = sizes, .fields = fields};
+    for (int i = 0; i < pipeline->output_count; i++)
+        stage->outputs[i] = type_at(&pipeline->outputs[i].type, sizes);
     FlowStatus status = open_source(stage, folder);
     if (status.exit) stage_close(stage);
     else *out = stage;

@@ -10,6 +10,7 @@
 #define FLOW_STAGE_H
 
 #include "runtime/team.h"
+#include "runtime/type.h"
 
 #include <stdatomic.h>
 
@@ -25,7 +26,7 @@ typedef struct Batch {
 typedef struct Stage Stage;
 
 /* Opens the source. On failure *stage is NULL. */
-FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Stage **stage);
+FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, Stage **stage);
 void stage_close(Stage *stage);
 
 int64_t stage_records(const Stage *stage); /* in an epoch */

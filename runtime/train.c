@@ -78,8 +78,7 @@ static FlowStatus choose_save_path(Run *run) {
 }
 
 static FlowStatus bind(const Run *run, const FlowFunction *function, Call *call) {
-    return call_new(function, run->settings->program->options, run->settings->numbers,
-                    &run->numbers, call);
+    return call_new(function, run->settings->sizes, run->settings->numbers, &run->numbers, call);
 }
 
 /* The functions of the actions. */
@@ -115,7 +114,8 @@ static FlowStatus allocate(Run *run) {
 }
 
 static FlowStatus open_data(Run *run) {
-    FlowStatus status = stage_open(run->train->data, run->settings->program->folder, &run->data);
+    FlowStatus status = stage_open(run->train->data, run->settings->program->folder,
+                                   run->settings->sizes, &run->data);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
     run->identity = (Identity){run->settings, run->numbers.seed, stage_records(run->data),

@@ -69,7 +69,8 @@ static void write_finish(Writer *writer, Text *text) {
                 "static inline __attribute__((always_inline)) void %s_finish(\n"
                 "    const struct %s *context, const %s *restrict tile, int64_t stride,\n"
                 "    int64_t first_row, int64_t first_column, int64_t rows, int64_t columns) {\n"
-                "    const int64_t batch = context->batch;\n    (void)batch;\n",
+                "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
+                "    (void)batch, (void)sizes;\n",
                 name, name,
                 element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c);
     vector_each(Pointer, pointer, writer->pointers)
@@ -98,7 +99,9 @@ static void write_finish(Writer *writer, Text *text) {
 static void write_context(Writer *writer, Text *text, const char *a, const char *b) {
     const char *name = writer->name;
     const char *element = element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c;
-    text_format(text, "struct %s {\n    int64_t batch;\n    const %s *a, *b;\n", name, element);
+    text_format(
+        text, "struct %s {\n    int64_t batch;\n    const int64_t *sizes;\n    const %s *a, *b;\n",
+        name, element);
     vector_each(Pointer, pointer, writer->pointers)
         text_format(text, "    %s%s *%s;\n", pointer->written ? "" : "const ",
                     element_info[pointer->element].c, pointer->name);
@@ -110,10 +113,10 @@ static void write_context(Writer *writer, Text *text, const char *a, const char 
                 "};\n\nstatic inline struct %s %s_prepare(const FlowFrame *frame, "
                 "const int64_t *operands) {\n",
                 name, name);
-    text_add(text, "    const int64_t batch = frame->batch;\n");
+    text_add(text, sizes_line);
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);
-    text_format(text, "    return (struct %s){batch, %s, %s", name, a, b);
+    text_format(text, "    return (struct %s){batch, sizes, %s, %s", name, a, b);
     vector_each(Pointer, pointer, writer->pointers) text_format(text, ", %s", pointer->name);
     vector_each(Variable, variable, writer->variables)
         if (variable->level == LEVEL_call) text_format(text, ", %s", variable->name);

@@ -157,9 +157,13 @@ static bool has_known_sizes(const Context *context, const Statement *statement, 
     int64_t size;
     for (int i = 0; i < type->rank; i++)
         if (!dim_is_constant(type->dims[i], &size)) {
-            report(context, E0206, statement->type->range, "the size %s of `%s` is not known",
-                   dim_text(context->lowering->arena, type->dims[i]),
-                   statement->names.items[0].text);
+            bool bounded = dim_is_bounded(type->dims[i]);
+            Diagnostic *d = report(context, E0206, statement->type->range,
+                                   bounded ? "the size %s of `%s` differs from run to run"
+                                           : "the size %s of `%s` is not known",
+                                   dim_text(context->lowering->arena, type->dims[i]),
+                                   statement->names.items[0].text);
+            if (bounded) diagnostic_help(d, "what is kept has one size: use the bound, a number");
             return false;
         }
     return true;

@@ -56,22 +56,49 @@ static NodeId option_node(const Context *context, const Value *value, Element el
     return input_node(context, name, INPUT_option, value->index, type, type, value->range);
 }
 
-/* A multiple of the batch, counted when the program runs. */
+static NodeId batch_node(const Context *context, int64_t factor, Range range) {
+    Graph *graph = context->graph;
+    Type type = type_scalar(TYPE_i64);
+    NodeId batch = input_node(context, "batch", INPUT_batch, 0, type, type, range);
+    return graph_make(graph, OP_multiply, batch,
+                      graph_constant(graph, TYPE_i64, (double)factor, range), NODE_NONE, range);
+}
+
+/* Its place among the sizes that are wanted as numbers. */
+static int size_number(Lowering *lowering, Dim size) {
+    Program *program = lowering->program;
+    for (size_t i = 0; i < program->sizes.count; i++)
+        if (program->sizes.items[i] == size) return (int)i;
+    vector_push(lowering->arena, &program->sizes, size);
+    return (int)program->sizes.count - 1;
+}
+
+static void find_unsettled(Dim symbol, void *found) {
+    if (!dim_is_batch(symbol) && dim_bounded_number(symbol) < 0) *(bool *)found = true;
+}
+
+/* A size of the batch and bounded dimensions, known when the program runs. */
 static NodeId size_node(const Context *context, Dim size, Element element, Range range) {
     Lowering *lowering = context->lowering;
     Graph *graph = context->graph;
     Dim factor = graph->batch ? dim_divide(lowering->dimensions, size, graph->batch) : NULL;
     int64_t count = 1;
-    if ((!factor || !dim_is_constant(factor, &count)) && !context->checking) {
+    bool unsettled = false, multiple = factor && dim_is_constant(factor, &count);
+    dim_each_symbol(size, find_unsettled, &unsettled);
+    if (unsettled && !context->checking) {
         report(context, E0206, range, "the size %s is not known when the program runs",
                dim_text(lowering->arena, size));
         return NODE_NONE;
     }
     Type type = type_scalar(TYPE_i64);
-    NodeId batch = input_node(context, "batch", INPUT_batch, 0, type, type, range);
-    NodeId all =
-        graph_make(graph, OP_multiply, batch, graph_constant(graph, TYPE_i64, (double)count, range),
-                   NODE_NONE, range);
+    NodeId all;
+    if (multiple || unsettled) {
+        all = batch_node(context, count, range);
+    } else {
+        const char *name =
+            arena_format(lowering->arena, "size:%s", dim_text(lowering->arena, size));
+        all = input_node(context, name, INPUT_size, size_number(lowering, size), type, type, range);
+    }
     return graph_declared(graph, OP_cast, all, type_scalar(element), range);
 }
 

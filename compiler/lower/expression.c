@@ -21,16 +21,49 @@ static bool may_define(const Context *context, const Declaration *declaration, R
     return !(lowering->exhausted = true);
 }
 
+static bool may_bound(const Context *context, const Declaration *declaration, Dim size) {
+    const Name *name = &declaration->name;
+    int64_t most;
+    if (!dim_is_constant(size, &most)) {
+        report(context, E0206, declaration->value->range, "the bound of `%s` has to be a number",
+               name->text);
+        return false;
+    }
+    if (is_reserved(name->text)) {
+        Diagnostic *d =
+            report(context, E0202, name->range, "every program has its own `--%s`", name->text);
+        diagnostic_help(d, "give the dimension another name");
+        return false;
+    }
+    vector_each(Bound, bound, context->lowering->program->bounds) {
+        if (strcmp(bound->name, name->text)) continue;
+        Diagnostic *d = report(context, E0202, name->range,
+                               "two bounded dimensions are called `%s`", name->text);
+        diagnostic_note(d, bound->range, "the other one");
+        return false;
+    }
+    return true;
+}
+
+/* A symbol that each run gives a value, with a flag of that name. */
+static Value define_bounded(const Context *context, const Declaration *declaration, Dim size) {
+    Lowering *lowering = context->lowering;
+    const Name *name = &declaration->name;
+    if (!may_bound(context, declaration, size)) return value_error;
+    Dim symbol = dim_bounded(lowering->dimensions, name->text, dim_bound(size));
+    vector_push(lowering->arena, &lowering->program->bounds,
+                (Bound){name->text, symbol, name->range});
+    return value_size(symbol, name->range);
+}
+
 static Value define(const Context *context, const Declaration *declaration) {
     Range range = declaration->value->range;
     Value value = lower_expression(context, declaration->value);
     if (declaration->kind != DECLARATION_dim || value.kind == VALUE_error) return value;
-    if (declaration->bounded) {
-        report(context, E0214, declaration->name.range, "bounded dimensions can't be used yet");
-        return value_error;
-    }
     Dim size = to_size(context, &value, range);
-    return size ? value_size(size, range) : value_error;
+    if (!size || !is_dimension(context, size, range)) return value_error;
+    return declaration->bounded ? define_bounded(context, declaration, size)
+                                : value_size(size, range);
 }
 
 /* What a dim or const means: the same in every place, but for options that a place fixes. */

@@ -28,7 +28,7 @@ static void override_option(const Context *context, Option *option, const Overri
 }
 
 /* Flags that every program has. */
-static bool is_reserved(const char *name) {
+bool is_reserved(const char *name) {
     static const char *const reserved[] = {"help", "progress", "resume",  "save",
                                            "seed", "threads",  "version", "workers"};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)

@@ -78,6 +78,11 @@ const char *range_text(const Context *context, Range range);
 void help_nearest(Diagnostic *d, const char *nearest);                        /* nearest: or NULL */
 const char *names_text(Arena *arena, const char *const *names, size_t count); /* "x, y" */
 
+/* lower.c. */
+
+/* Has every program a flag of that name? */
+bool is_reserved(const char *name);
+
 /* expression.c. */
 
 Value lower_expression(const Context *context, const Expression *expression);

@@ -75,6 +75,43 @@ static Dim fold_sizes(const Context *context, Operator operator, Dim a, Dim b) {
     }
 }
 
+static int64_t largest(Dim symbol, const void *context) {
+    (void)context;
+    return dim_bound(symbol);
+}
+
+typedef struct Remainder {
+    int64_t value, dividend, divisor;
+} Remainder;
+
+static void note_remainder(Dim dividend, Dim divisor, void *context) {
+    Remainder *remainder = context;
+    if (remainder->value || !dim_is_bounded(dividend)) return;
+    remainder->dividend = dim_evaluate(dividend, largest, NULL);
+    remainder->divisor = dim_evaluate(divisor, largest, NULL);
+    if (remainder->divisor) remainder->value = remainder->dividend % remainder->divisor;
+}
+
+static void note_bounded(Dim symbol, void *number) {
+    if (dim_bounded_number(symbol) >= 0) *(int *)number = dim_bounded_number(symbol);
+}
+
+/* A run has the largest sizes if it is not told others, so at least these come out whole. */
+static bool divides_at_bound(const Context *context, Dim size, Range range) {
+    Remainder remainder = {0};
+    dim_each_quotient(size, note_remainder, &remainder);
+    if (!remainder.value) return true;
+    int number = 0;
+    dim_each_symbol(size, note_bounded, &number);
+    const Bound *bound = &context->lowering->program->bounds.items[number];
+    Diagnostic *d = report(context, E0209, range,
+                           "%s is not whole at the largest size: %lld does not divide by %lld",
+                           dim_text(context->lowering->arena, size), (long long)remainder.dividend,
+                           (long long)remainder.divisor);
+    diagnostic_note(d, bound->range, "`%s` is bounded here", bound->name);
+    return false;
+}
+
 /* Strings compare, lists are joined by `+`. */
 static bool fold_others(const Context *context, Operator operator, const Value * a, const Value *b,
                         Range range, Value *result) {
@@ -115,6 +152,10 @@ static bool fold_binary(const Context *context, Operator operator, const Value *
         return true;
     }
     Dim size = fold_sizes(context, operator, p, q);
+    if (size && operator== OPERATOR_divide && !divides_at_bound(context, size, range)) {
+        *result = value_error;
+        return true;
+    }
     bool undecided = context->checking && op_info[operator_ops[operator]].gives == GIVES_boolean;
     if (!size && !undecided) return false;
     *result = undecided ? value_error : value_size(size, range);

@@ -171,7 +171,7 @@ static char *run(Arena *arena, const FlowProgram *program, const Graph *graph,
         encode(node->type.element, values[id], count, place);
     }
     _Alignas(64) char barrier[256] = {0};
-    FlowFrame frame = {memory, inputs, batch, (FlowBarrier *)barrier};
+    FlowFrame frame = {memory, inputs, batch, (FlowBarrier *)barrier, NULL};
     run_team(&program->exports[0], &frame, threads);
     for (int i = 0; i < input; i++) free((void *)inputs[i]);
     return memory;

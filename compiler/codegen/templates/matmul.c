@@ -6,7 +6,7 @@
  *   CONTEXT, PREPARE, FINISH  type with pointers `a` and `b`; what makes it from a frame and a
  *                             call's operands; what stores a tile of sums
  *   ELEMENT                   float or double
- *   OUTER, ROWS, DEPTH, COLUMNS; they may use the variable `batch`
+ *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
  *   A_OUTER(s), B_OUTER(s)    where the matrices of `outer` index s begin, in elements
  *   A_ROW, A_DEPTH            strides, if A_TABLE is 0; if it is 1, a row m and a depth k add
  *   A_ROW_AT(m), A_DEPTH_AT(k)     these, which are put into tables
@@ -21,12 +21,13 @@
 #include "program.h"
 typedef struct ExampleContext {
     int64_t batch;
+    const int64_t *sizes;
     const float *a, *b;
     float *y;
 } ExampleContext;
 static inline ExampleContext example_prepare(const FlowFrame *frame, const int64_t *operands) {
-    return (ExampleContext){frame->batch, flow_at(frame, operands[0]), flow_at(frame, operands[1]),
-                            flow_at(frame, operands[2])};
+    return (ExampleContext){frame->batch, frame->sizes, flow_at(frame, operands[0]),
+                            flow_at(frame, operands[1]), flow_at(frame, operands[2])};
 }
 static inline void example_finish(const ExampleContext *context, const float *tile, int64_t stride,
                                   int64_t first_row, int64_t first_column, int64_t rows,
@@ -90,11 +91,11 @@ typedef ELEMENT VECTOR
 
 /* `rows` rows of sums, a constant where it is called; more: goes on with the sums in the tile. */
 static inline FLOW_WIDE __attribute__((always_inline)) void
-FLOW_JOIN(KERNEL, _tile)(int64_t batch, const ELEMENT *restrict a, int64_t a_row, int64_t a_depth,
+FLOW_JOIN(KERNEL, _tile)(int64_t batch, const int64_t *sizes, const ELEMENT *restrict a, int64_t a_row, int64_t a_depth,
                          const int64_t *restrict rows_at, const int64_t *restrict depth_at,
                          const ELEMENT *restrict b, int64_t b_depth, int64_t depth,
                          ELEMENT *restrict tile, int more, const int rows) {
-    (void)batch, (void)rows_at, (void)depth_at;
+    (void)batch, (void)sizes, (void)rows_at, (void)depth_at;
     VECTOR sums[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 16
     for (int m = 0; m < rows; m++)
@@ -125,11 +126,11 @@ FLOW_JOIN(KERNEL, _tile)(int64_t batch, const ELEMENT *restrict a, int64_t a_row
 }
 
 /* Copies `depth` rows of a panel, columns past `columns` as zero. */
-static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const ELEMENT *restrict b,
+static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const int64_t *sizes, const ELEMENT *restrict b,
                                             int64_t first_depth, int64_t depth,
                                             int64_t first_column, int64_t columns,
                                             ELEMENT *restrict panel) {
-    (void)batch, (void)first_depth, (void)first_column;
+    (void)batch, (void)sizes, (void)first_depth, (void)first_column;
     if (B_TABLE) {
         int64_t columns_at[WIDTH];
         for (int64_t n = 0; n < columns; n++) columns_at[n] = B_COLUMN_AT(first_column + n);
@@ -157,8 +158,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
                                                        int64_t slice, int64_t row, int64_t rows,
                                                        int64_t first, int64_t last_column) {
     const CONTEXT context = *shared;
-    const int64_t batch = context.batch;
-    (void)batch;
+    const int64_t batch = context.batch, *const sizes = context.sizes;
+    (void)batch, (void)sizes;
     _Alignas(64) ELEMENT tiles[CHUNK * WIDTH], panel[PART * WIDTH];
     const ELEMENT *a = (const ELEMENT *)context.a + (A_OUTER(slice)) + row * (A_ROW);
     const ELEMENT *b = (const ELEMENT *)context.b + (B_OUTER(slice));
@@ -173,7 +174,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
             const int64_t depth = flow_smaller((DEPTH)-k, part);
             const ELEMENT *right = b + k * (B_DEPTH) + column * (B_COLUMN);
             for (int64_t l = 0; A_TABLE && l < depth; l++) depth_at[l] = A_DEPTH_AT(k + l);
-            if (!direct) FLOW_JOIN(KERNEL, _pack)(batch, b, k, depth, column, columns, panel);
+            if (!direct) FLOW_JOIN(KERNEL, _pack)(batch, sizes, b, k, depth, column, columns, panel);
             const int64_t stride = direct ? (B_DEPTH) : WIDTH;
             if (!direct) right = panel;
             const int last = k + depth == DEPTH;
@@ -181,7 +182,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
             for (; m + TILE_ROWS <= rows; m += TILE_ROWS) {
                 ELEMENT *tile = tiles + m * WIDTH;
                 FLOW_JOIN(KERNEL, _tile)
-                (batch, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH,
+                (batch, sizes, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH,
                  rows_at + (A_TABLE ? m : 0), depth_at, right, stride, depth, tile, k > 0,
                  TILE_ROWS);
                 if (last && columns == WIDTH)
@@ -194,7 +195,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
             for (; m < rows; m++) {
                 ELEMENT *tile = tiles + m * WIDTH;
                 FLOW_JOIN(KERNEL, _tile)
-                (batch, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH,
+                (batch, sizes, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH,
                  rows_at + (A_TABLE ? m : 0), depth_at, right, stride, depth, tile, k > 0, 1);
                 if (last)
                     FINISH(&context, tile, WIDTH, slice * (ROWS) + row + m, column, 1, columns);
@@ -205,8 +206,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
 
 FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     const CONTEXT context = PREPARE(frame, operands);
-    const int64_t batch = context.batch;
-    (void)batch;
+    const int64_t batch = context.batch, *const sizes = context.sizes;
+    (void)batch, (void)sizes;
     int64_t first, last, first_column = 0, last_column = COLUMNS;
     if (BY_COLUMNS) {
         first = 0, last = (OUTER) * (ROWS);
