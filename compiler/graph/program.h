@@ -10,8 +10,8 @@
 typedef enum InputKind {
     INPUT_field,
     INPUT_option,
-    INPUT_step,  /* updates made so far, i64 */
-    INPUT_seed,  /* of the run, i64 */
+    INPUT_step,    /* updates made so far, i64 */
+    INPUT_seed,    /* of the run, i64 */
     INPUT_batch,   /* records in this batch, i64 */
     INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
     INPUT_epoch,   /* passes over the data so far, f64 */
@@ -127,9 +127,9 @@ typedef struct Train {
     const char *name;
     Range range;
     Function initialise, step; /* results of step: loss first, then the metrics */
-    Function accumulate; /* runs instead of step but for each accumulate_count-th batch; same
+    Function accumulate;       /* runs instead of step but for each accumulate_count-th batch; same
                             results; graph NULL: there is none */
-    int64_t accumulate_count; /* batches of one update */
+    int64_t accumulate_count;  /* batches of one update */
     Pipeline *data;
     Setting epochs, steps, seed; /* steps: 0: no limit */
     Vector(Action) actions;
