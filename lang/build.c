@@ -163,10 +163,12 @@ Expression *build_index(Parser *parser, Expression *left, ExpressionList items, 
     return finish(parser, expression);
 }
 
-Expression *build_slice(Parser *parser, Expression *from, Expression *to, Range range) {
+Expression *build_slice(Parser *parser, Expression *from, Expression *to, Expression *step,
+                        Range range) {
     Expression *expression = build_expression(parser, EXPRESSION_slice, range);
     expression->left = from;
     expression->right = to;
+    if (step) vector_push(parser->arena, &expression->items, step);
     return finish(parser, expression);
 }
 

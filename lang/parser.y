@@ -73,7 +73,7 @@ static void yyerror(YYLTYPE *location, Parser *parser, const char *message);
 %type <kind> function_word
 %type <statement_kind> owned
 %type <expression> expression pipe stage disjunction conjunction negation comparison sum product
-%type <expression> unary power postfix primary call item slice bad place choice
+%type <expression> unary power postfix primary call item slice bound bad place choice
 %type <expressions> items item_list slices
 %type <arguments> arguments argument_list
 %type <argument> argument
@@ -465,10 +465,13 @@ slices:
 slice:
     expression
   | "..."                     { $$ = build_ellipsis(parser, @$); }
-  | expression ':' expression { $$ = build_slice(parser, $1, $3, @$); }
-  | expression ':'            { $$ = build_slice(parser, $1, NULL, @$); }
-  | ':' expression            { $$ = build_slice(parser, NULL, $2, @$); }
-  | ':'                       { $$ = build_slice(parser, NULL, NULL, @$); }
+  | bound ':' bound           { $$ = build_slice(parser, $1, $3, NULL, @$); }
+  | bound ':' bound ':' bound { $$ = build_slice(parser, $1, $3, $5, @$); }
+  ;
+
+bound:
+    %empty     { $$ = NULL; }
+  | expression
   ;
 
 %%

@@ -192,6 +192,8 @@ static void print_kind(const Expression *expression, Text *text) {
         if (expression->left) print(expression->left, BINDING_pipe, text);
         text_add(text, ":");
         if (expression->right) print(expression->right, BINDING_pipe, text);
+        if (expression->items.count) text_add(text, ":");
+        vector_each(Expression *, step, expression->items) print(*step, BINDING_pipe, text);
         break;
     case EXPRESSION_new:
         text_add(text, "new ");

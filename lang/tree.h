@@ -77,7 +77,8 @@ typedef enum ExpressionKind {
     EXPRESSION_unary,    /* operator, left */
     EXPRESSION_field,    /* left.name */
     EXPRESSION_index,    /* left[items]; an item may be EXPRESSION_slice */
-    EXPRESSION_slice,    /* left:right inside an index; either may be NULL */
+    EXPRESSION_slice,    /* left:right:step inside an index; left and right may be NULL, items holds
+                            the step if there is one */
     EXPRESSION_new,      /* new left: an instance of a model; left is a call, or a hole */
     EXPRESSION_choice,   /* if left { items[0] } else { items[1] } */
 } ExpressionKind;

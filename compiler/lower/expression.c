@@ -289,13 +289,6 @@ static Value lower_operands(const Context *context, const Expression *binary) {
     return lower_binary(context, binary->operator, & a, &b, binary->range);
 }
 
-static Value lower_index(const Context *context, const Expression *expression) {
-    Value left = lower_expression(context, expression->left);
-    if (left.kind == VALUE_error) return value_error;
-    if (left.kind == VALUE_items) return lower_item(context, expression, &left);
-    return not_yet(context, expression, "an index");
-}
-
 /* The limits of one compilation; where one is passed, it ends. */
 static bool is_too_much(const Context *context, Range range) {
     const Graph *graph = context->graph;
@@ -344,7 +337,7 @@ Value lower_expression(const Context *context, const Expression *expression) {
         return lower_choice(&inner, expression);
     case EXPRESSION_ellipsis: return not_yet(context, expression, "`...` outside a list of sizes");
     case EXPRESSION_index: return lower_index(&inner, expression);
-    case EXPRESSION_slice: return not_yet(context, expression, "an index");
+    case EXPRESSION_slice: return not_yet(context, expression, "a slice outside an index");
     case EXPRESSION_new: return lower_new(&inner, expression, NULL);
     }
     return value_error;

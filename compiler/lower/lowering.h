@@ -132,6 +132,10 @@ bool bind_expected(const Context *context, const TypeTree *declared, const Type 
 /* The names of dimensions that a signature binds, made symbols: for checking it by itself. */
 void bind_symbols(const Context *context, const TypeTree *declared);
 
+/* index.c: x[…]. */
+
+Value lower_index(const Context *context, const Expression *expression);
+
 /* operation.c: primitive ops and compile-time functions. */
 
 Value lower_binary(const Context *context, Operator operator, const Value * a, const Value *b,
