@@ -2,6 +2,7 @@
  * parameters, which a call fills by position and by name, and a function that makes the nodes. */
 #include "compiler/lower/movement.h"
 
+#include "compiler/graph/movement.h"
 #include "compiler/lower/fact.h"
 
 #include <math.h>
@@ -422,6 +423,49 @@ static Value lower_windows(Call *call) {
     return view_of(call, &view, to);
 }
 
+/* What windows undone is: x has the window's axes behind the last of `axes`; where windows overlap
+ * their values are added. */
+static Value lower_overlap_add(Call *call) {
+    const Value *x = &call->values[0];
+    Type from = *value_type(x), to = {.element = from.element};
+    Dim given[RANK_LIMIT], zero = constant(call, 0);
+    int64_t stride[RANK_LIMIT], dilation[RANK_LIMIT];
+    int axes[RANK_LIMIT] = {0}, count = sizes_argument(call, 1, given), last = 0;
+    exact_numbers(call, 2, count, 1, 1, stride);
+    exact_numbers(call, 3, count, 1, 1, dilation);
+    for (int i = 0; i < count && !call->broken; i++) {
+        int64_t axis = from.rank;
+        dim_is_constant(given[i], &axis);
+        axes[i] = axis_in(call, (double)axis, from.rank - count, place_of(call, 1));
+        if (axes[i] > last) last = axes[i];
+    }
+    if (call->broken) return value_error;
+    to.rank = from.rank - count;
+    View view = {.rank = to.rank};
+    for (int i = 0; i < to.rank; i++) {
+        int axis = i <= last ? i : i + count;
+        view.coordinates[i] = coordinate_along(zero, axis);
+        to.dims[i] = from.dims[axis];
+    }
+    for (int i = 0; i < count; i++) {
+        Dim one = constant(call, 1), windows = from.dims[axes[i]], size = from.dims[last + 1 + i];
+        Dim reach = dim_multiply(table_of(call), dim_subtract(table_of(call), size, one),
+                                 constant(call, dilation[i]));
+        Dim steps = dim_multiply(table_of(call), dim_subtract(table_of(call), windows, one),
+                                 constant(call, stride[i]));
+        Dim length = steps && reach ? dim_add(table_of(call), steps, reach) : NULL;
+        to.dims[axes[i]] = checked(call, length ? dim_add(table_of(call), length, one) : NULL);
+        view.coordinates[axes[i]].factors[axes[i]] = stride[i];
+        view.coordinates[axes[i]].factors[last + 1 + i] = dilation[i];
+    }
+    if (call->broken) return value_error;
+    Range range = users_place(call->context, call->range);
+    NodeId sum = graph_adjoint(call->context->graph, &view, x->node, to, range);
+    if (sum != NODE_NONE) return value_tensor(call->context->graph, sum, call->range);
+    report(call->context, E0208, call->range, "overlap_add takes fewer axes");
+    return value_error;
+}
+
 /* Movements of several tensors. */
 
 /* The tensors of a list; false after reporting. */
@@ -562,6 +606,7 @@ static const Movement movements[] = {
     {"squeeze", {"x", "axis"}, 1, lower_squeeze},
     {"tile", {"x", "times"}, 2, lower_tile},
     {"windows", {"x", "axes", "size", "stride", "dilation"}, 3, lower_windows},
+    {"overlap_add", {"x", "axes", "stride", "dilation"}, 2, lower_overlap_add},
     {"concat", {"parts", "axis"}, 1, lower_concat},
     {"stack", {"parts", "axis"}, 1, lower_stack},
     {"split", {"x", "parts", "axis"}, 2, lower_split},

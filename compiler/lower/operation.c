@@ -615,12 +615,29 @@ static Value lower_elementwise(Given *given, Op op, Range range) {
     return apply(context, op, values, (int)arity, op == OP_select, range);
 }
 
-/* Size(x), size(...), size(list): how many values. */
+/* Size(x, axis). */
+static Value lower_axis_size(Given *given, const Value *axis, Range range) {
+    double number;
+    uint32_t axes = 0;
+    if (!tensor_argument(given, 0) || !to_number(given->context, axis, range, &number))
+        return value_error;
+    const Type *type = value_type(&given->positions.items[0]);
+    if (!add_axis(given, axis, type->rank, &axes, range)) return value_error;
+    return value_size(type->dims[__builtin_ctz(axes)], range);
+}
+
+/* Size(x), size(x, axis), size(...), size(list): how many values. */
 static Value lower_size(Given *given, Range range) {
+    static const char *const names[] = {"axis"};
     const Context *context = given->context;
     Dimensions *table = context->lowering->dimensions;
-    if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
+    if (!expect_count(given, 1, 2) || !only_names(given, names, 1)) return value_error;
     const Value *value = &given->positions.items[0];
+    const Expression *axis = named(given, "axis");
+    Value along = axis ? lower_expression(context, axis) : value_error;
+    if (axis && along.kind == VALUE_error) return value_error;
+    if (given->positions.count == 2) along = given->positions.items[1];
+    if (along.kind != VALUE_error) return lower_axis_size(given, &along, range);
     Dim count = dim_constant(table, 1);
     const Binding *rest = is_rest(value) ? scope_find(context->scope, "...") : NULL;
     if (value->kind == VALUE_tensor) {
