@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/kernel_text.h"
 #include "compiler/codegen/names.h"
+#include "compiler/codegen/unit_text.h"
 
 #include <assert.h>
 
@@ -14,6 +15,7 @@ typedef struct Printer {
     Kernels kernels;
     bool trains;
     Vector(Dim) sizes;    /* that a run computes: FlowProgram.sizes */
+    Generated *others;    /* where kernels may go, or NULL */
     const char **records; /* of each pipeline: the name of its record function */
 } Printer;
 
@@ -56,6 +58,10 @@ static const char *type_initialiser(Printer *printer, const Type *type) {
 static void print_kernels(Printer *printer) {
     vector_each(FunctionPlan *, plan, printer->plan->functions)
         add_kernels(&printer->kernels, *plan);
+    if (printer->others && add_kernel_units(&printer->kernels, printer->others)) {
+        text_add(printer->text, "#include \"kernels.h\"\n\n");
+        return;
+    }
     vector_each(SharedKernel, kernel, printer->kernels.list) write_kernel(printer->text, kernel);
 }
 
@@ -448,7 +454,7 @@ static void print_program(Printer *printer) {
     text_add(printer->text, "};\n\n");
 }
 
-void write_program(Text *text, const Plan *plan, bool trains) {
+void write_program(Text *text, const Plan *plan, bool trains, Generated *others) {
     Printer printer = {.arena = text->arena,
                        .text = text,
                        .plan = plan,
@@ -456,7 +462,8 @@ void write_program(Text *text, const Plan *plan, bool trains) {
                        .kernels = kernels_new(text->arena),
                        .sizes = {plan->program->sizes.items, plan->program->sizes.count,
                                  plan->program->sizes.count},
-                       .trains = trains};
+                       .trains = trains,
+                       .others = others};
     text_format(text, "/* %s: written by flowc. */\n#include \"program.h\"\n\n",
                 comment_text(text->arena, plan->program->name));
     print_kernels(&printer);

@@ -4,8 +4,9 @@
 
 #include "compiler/codegen/codegen.h"
 
-/* All of program.c but its last line. trains: with pipelines and training. */
-void write_program(Text *text, const Plan *plan, bool trains);
+/* All of program.c but its last line. trains: with pipelines and training. Kernels of a large
+ * program become files and units of their own; others NULL: never. */
+void write_program(Text *text, const Plan *plan, bool trains, Generated *others);
 
 /* The public functions of a library, and its header. */
 void write_library(Text *text, const Program *program);

@@ -17,6 +17,8 @@ enum {
     INLINE_COST_LIMIT = 4,  /* of one elementwise node that is computed again instead of loaded */
     ROW_LIMIT = 4096,       /* columns of a row that is kept between two loops over it */
     NODES_LIMIT = 256,      /* of one kernel */
+    COMPANY_LIMIT = 16,     /* nodes of a kernel that takes another which reads nothing of it */
+    OUTPUTS_LIMIT = 16,     /* of one kernel */
 };
 
 /* The loops of a node. */
@@ -258,7 +260,7 @@ static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *m
 typedef struct Open {
     Loops loops;
     bool elementwise; /* has only elementwise nodes at the full index: any loops will do */
-    int node_count;
+    int node_count, output_count;
 } Open;
 
 typedef struct Fuser {
@@ -414,7 +416,8 @@ static bool reduction_fits(Fuser *fuser, int kernel, const Node *node) {
 }
 
 static bool fits(Fuser *fuser, int kernel, const Node *node) {
-    if (fuser->kernels.items[kernel].node_count >= NODES_LIMIT) return false;
+    const Open *open = &fuser->kernels.items[kernel];
+    if (open->node_count >= NODES_LIMIT || open->output_count >= OUTPUTS_LIMIT) return false;
     switch (op_info[node->op].class) {
     case LOOP_contract:
     case LOOP_scatter: return false;
@@ -444,6 +447,7 @@ static void join(Fuser *fuser, int kernel, NodeId id) {
         open->elementwise = false;
     node->kernel = fuser->latest[id] = kernel;
     open->node_count++;
+    open->output_count += fuser->in_memory[id];
     LoopsKey key = loops_key(&open->loops);
     map_put_bytes(&fuser->by_loops, &key, sizeof key, (void *)(uintptr_t)(kernel + 1));
 }
@@ -451,11 +455,13 @@ static void join(Fuser *fuser, int kernel, NodeId id) {
 static void start(Fuser *fuser, NodeId id) {
     Loops loops = node_loops(fuser->graph, node_of(fuser, id));
     bool elementwise = !has_own_loops(op_info[node_of(fuser, id)->op].class);
-    vector_push(fuser->arena, &fuser->kernels, (Open){loops, elementwise, 0});
+    vector_push(fuser->arena, &fuser->kernels, (Open){loops, elementwise, 0, 0});
     join(fuser, (int)fuser->kernels.count - 1, id);
 }
 
-/* An independent kernel with the same loops takes the node when nothing newer is needed. */
+/* An independent kernel with the same loops takes the node when nothing newer is needed: it may
+ * read the same values. Much company, all weights' first values say, only makes a kernel that
+ * equals no other and takes a C compiler long. */
 static int independent_kernel(Fuser *fuser, const Node *node) {
     Loops loops = node_loops(fuser->graph, node);
     LoopsKey key = loops_key(&loops);
@@ -471,7 +477,8 @@ static void place(Fuser *fuser, NodeId id) {
         return;
     }
     int other = independent_kernel(fuser, node);
-    if (other > latest && fits(fuser, other, node)) join(fuser, other, id);
+    bool small = other > latest && fuser->kernels.items[other].node_count < COMPANY_LIMIT;
+    if (small && fits(fuser, other, node)) join(fuser, other, id);
     else start(fuser, id);
 }
 

@@ -221,8 +221,8 @@ bool compiled_agrees(const Graph *graph, const double *const *values, int64_t ba
     Graph *fused = fuse(arena, graph, NULL);
     program->exports.items[0].function.graph = fused;
     Text text = text_new(arena), again = text_new(arena);
-    write_program(&text, plan_program(arena, program), false);
-    write_program(&again, plan_program(arena, program), false);
+    write_program(&text, plan_program(arena, program), false, NULL);
+    write_program(&again, plan_program(arena, program), false, NULL);
     bool agrees = !strcmp(text_string(&text), text_string(&again));
     if (!agrees) printf("two runs of the compiler differ\n");
     void *library = load(arena, text_string(&text));

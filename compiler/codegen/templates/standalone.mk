@@ -7,14 +7,17 @@ ARCH = -march=native
 FLAGS   = -std=gnu11 -I. -Iruntime
 RUNTIME = $(patsubst %.c,%.o,$(wildcard runtime/*.c runtime/*/*.c))
 
-trainer: program.o $(RUNTIME)
+include units.mk
+OBJECTS = $(UNITS:.c=.o)
+
+trainer: $(OBJECTS) $(RUNTIME)
 	$(CC) -o $@ $^ $(OMP)libomp.so -Wl,-rpath,$(OMP) -lz -lm -lpthread
 
-program.o: program.c
+$(OBJECTS): %.o: %.c
 	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
 
 runtime/%.o: runtime/%.c
 	$(CC) $(FLAGS) -O2 -fopenmp -c -o $@ $<
 
 clean:
-	rm -f trainer program.o $(RUNTIME)
+	rm -f trainer $(OBJECTS) $(RUNTIME)
