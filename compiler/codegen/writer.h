@@ -144,6 +144,10 @@ const char *gathered_value(Writer *writer, const Node *node, Index index);
 
 /* value_text.c. */
 
+/* The op's formula of ops.def with C for a, b, c, y, index and stream. */
+const char *formula_text(Writer *writer, const Node *node, const char *const *operands,
+                         const char *y, const char *index);
+
 /* The C of the node's element: a variable or a literal. */
 const char *value_of(Writer *writer, NodeId id, Index index);
 

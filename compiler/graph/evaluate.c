@@ -101,6 +101,13 @@ static double initial_value(const Node *node) {
     return strtod(initial, NULL);
 }
 
+/* Whole numbers wrap at each step: a double can't hold their product. */
+static double multiplied(const Evaluator *evaluator, const Node *node, double a, double b) {
+    Node product = {.op = OP_multiply, .type = node->type};
+    bool floating = element_info[node->type.element].class == CLASS_floating;
+    return op_evaluate(&product, (const double[]){a, b, 0}, floating || evaluator->exact);
+}
+
 static void evaluate_reduce(const Evaluator *evaluator, const Node *node, const Shape *shape,
                             double *y) {
     const Shape *from = &evaluator->shapes[node->inputs[0]];
@@ -108,19 +115,22 @@ static void evaluate_reduce(const Evaluator *evaluator, const Node *node, const 
     for (int64_t i = 0; i < from->count; i++) {
         double *at = &y[place_in(shape, from, i)];
         Scalars scalars = {.a = operand(evaluator, node, 0)[i], .y = *at};
-        *at = formula_evaluate(node->op, &scalars);
+        *at = node->op == OP_prod ? multiplied(evaluator, node, scalars.y, scalars.a)
+                                  : formula_evaluate(node->op, &scalars);
     }
     for (int64_t i = 0; i < shape->count; i++) y[i] = rounded(evaluator, node, y[i]);
 }
 
-static void evaluate_argmax(const Evaluator *evaluator, const Node *node, const Shape *shape,
-                            double *y) {
+/* The index of the first best element. */
+static void evaluate_best(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                          double *y) {
     const Shape *from = &evaluator->shapes[node->inputs[0]];
     double *best = arena_new_array(evaluator->arena, double, shape->count);
     for (int64_t i = 0; i < from->count; i++) {
         double value = operand(evaluator, node, 0)[i];
         int64_t at = place_in(shape, from, i), along = place_along(from, node->axes, i);
-        if (along && !(best[at] < value)) continue;
+        Scalars scalars = {.a = value, .y = best[at]};
+        if (along && !formula_evaluate(node->op, &scalars)) continue;
         best[at] = value;
         y[at] = (double)along;
     }
@@ -208,7 +218,6 @@ static void evaluate_node(const Evaluator *evaluator, const Node *node, const Sh
                           double *y) {
     switch (node->op) {
     case OP_constant: evaluate_constant(evaluator, node, shape, y); return;
-    case OP_argmax: evaluate_argmax(evaluator, node, shape, y); return;
     case OP_matmul: evaluate_matmul(evaluator, node, shape, y); return;
     case OP_transpose: evaluate_transpose(evaluator, node, shape, y); return;
     case OP_broadcast: evaluate_broadcast(evaluator, node, shape, y); return;
@@ -222,7 +231,10 @@ static void evaluate_node(const Evaluator *evaluator, const Node *node, const Sh
     switch (op_info[node->op].class) {
     case LOOP_elementwise: evaluate_elementwise(evaluator, node, shape, y); return;
     case LOOP_generate: evaluate_generate(evaluator, node, shape, y); return;
-    case LOOP_reduce: evaluate_reduce(evaluator, node, shape, y); return;
+    case LOOP_reduce:
+        if (op_info[node->op].gives == GIVES_index) evaluate_best(evaluator, node, shape, y);
+        else evaluate_reduce(evaluator, node, shape, y);
+        return;
     default: abort(); /* gradient: differentiate has not run */
     }
 }

@@ -319,16 +319,21 @@ static bool add_axis(Given *given, const Value *value, int rank, uint32_t *axes,
     return true;
 }
 
+/* One axis, a list of them or all. */
+static bool to_axes(Given *given, const Value *value, int rank, uint32_t *axes, Range range) {
+    *axes = value->kind == VALUE_all ? (1u << rank) - 1 : 0;
+    if (value->kind == VALUE_all) return true;
+    if (value->kind != VALUE_items) return add_axis(given, value, rank, axes, range);
+    for (size_t i = 0; i < value->items.count; i++)
+        if (!add_axis(given, &value->items.values[i], rank, axes, range)) return false;
+    return true;
+}
+
 static bool find_axes(Given *given, int rank, uint32_t *axes) {
     const Expression *expression = named(given, "axis");
-    *axes = rank ? (uint32_t)((1ull << rank) - 1) : 0;
-    if (!expression) return true;
-    Value value = lower_expression(given->context, expression);
-    *axes = 0;
-    if (value.kind != VALUE_items) return add_axis(given, &value, rank, axes, expression->range);
-    for (size_t i = 0; i < value.items.count; i++)
-        if (!add_axis(given, &value.items.values[i], rank, axes, expression->range)) return false;
-    return true;
+    Value value = {.kind = VALUE_all};
+    if (expression) value = lower_expression(given->context, expression);
+    return to_axes(given, &value, rank, axes, expression ? expression->range : given->call->range);
 }
 
 static Value drop_axes(const Context *context, Value value, uint32_t axes, Range range) {
@@ -357,7 +362,7 @@ static Value lower_reduction(Given *given, Op op, Range range) {
     Value result = add_node(context, (Node){.op = op, .inputs = {a->node}, .axes = axes}, range);
     if (result.kind != VALUE_error && !keep) result = drop_axes(context, result, axes, range);
     note_fact(context->lowering->dimensions, op, &a, &result);
-    if (op == OP_argmax && result.kind != VALUE_error) {
+    if (op_info[op].gives == GIVES_index && result.kind != VALUE_error) {
         result.low = dim_constant(context->lowering->dimensions, 0);
         result.high = dim_constant(context->lowering->dimensions, 1);
         for (int i = 0; i < type.rank; i++)
@@ -527,15 +532,26 @@ static Value lower_elementwise(Given *given, Op op, Range range) {
     return apply(context, op, values, (int)arity, op == OP_select, range);
 }
 
-/* Size(x), size(...): how many values. */
+static Dim size_along(Dimensions *table, const Type *type, uint32_t axes) {
+    Dim count = dim_constant(table, 1);
+    for (int i = 0; i < type->rank && count; i++)
+        if (axes >> i & 1) count = dim_multiply(table, count, type->dims[i]);
+    return count;
+}
+
+/* Size(x), size(x, axis), size(...): how many values. */
 static Value lower_size(Given *given, Range range) {
     const Context *context = given->context;
     Dimensions *table = context->lowering->dimensions;
-    if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
+    if (!expect_count(given, 1, 2) || !only_names(given, NULL, 0)) return value_error;
     const Value *value = &given->positions.items[0];
     Dim count = dim_constant(table, 1);
     if (value->kind == VALUE_tensor) {
-        count = type_count(table, value_type(value), 0, value_type(value)->rank);
+        Value all = {.kind = VALUE_all};
+        const Value *along = given->positions.count == 2 ? &given->positions.items[1] : &all;
+        uint32_t axes;
+        if (!to_axes(given, along, value_type(value)->rank, &axes, range)) return value_error;
+        count = size_along(table, value_type(value), axes);
     } else {
         const Binding *rest = value->kind == VALUE_items ? scope_find(context->scope, "...") : NULL;
         if (!rest) {

@@ -106,8 +106,9 @@ static Problem infer_reduce(Dimensions *table, Op op, const Operands *operands, 
     const Type *a = operands->types[0];
     if (operands->axes >> a->rank)
         return problem(table, E0208, "%s has no such axis", type_text(table->arena, a));
-    if (op == OP_argmax && !is_run(table, a, operands->axes))
-        return problem(table, E0208, "argmax goes over one axis, or several side by side");
+    if (op_info[op].gives == GIVES_index && !is_run(table, a, operands->axes))
+        return problem(table, E0208, "%s goes over one axis, or several side by side",
+                       op_info[op].name);
     *y = *a;
     for (int i = 0; i < a->rank; i++)
         if (operands->axes >> i & 1) y->dims[i] = dim_constant(table, 1);

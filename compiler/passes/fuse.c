@@ -228,7 +228,7 @@ static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
     uint32_t left = 0;
     for (int i = 0; i < type.rank; i++)
         if (node->axes >> i & 1 && !dim_is_one(type.dims[i])) left |= 1u << i;
-    if (!left && node->op != OP_argmax) return operand;
+    if (!left && op_info[node->op].gives != GIVES_index) return operand;
     if (!left) {
         NodeId zero = graph_constant(to, node->type.element, 0, node->range);
         return node->type.rank ? graph_declared(to, OP_broadcast, zero, node->type, node->range)
