@@ -136,6 +136,62 @@ static void evaluate_best(const Evaluator *evaluator, const Node *node, const Sh
     }
 }
 
+/* Rows. */
+
+static void accumulate_row(const Evaluator *evaluator, const Node *node, const double *a, double *y,
+                           int64_t count) {
+    bool whole = element_info[node->type.element].class == CLASS_integer;
+    bool product = node->op == OP_cumprod, back = node->op == OP_cumsum_back;
+    double total = product;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = back ? count - 1 - i : i;
+        total = product ? multiplied(evaluator, node, total, a[at]) : total + a[at];
+        if (whole) total = rounded(evaluator, node, total);
+        y[at] = rounded(evaluator, node, total);
+    }
+}
+
+static void best_of_row(const double *a, double *y, int64_t count) {
+    int64_t best = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (a[best] < a[i]) best = i;
+        y[i] = (double)best;
+    }
+}
+
+typedef struct Ranked {
+    double value;
+    int64_t index;
+} Ranked;
+
+static int by_value(const void *left, const void *right) {
+    const Ranked *a = left, *b = right;
+    if (isnan(a->value) != isnan(b->value)) return isnan(a->value) ? 1 : -1;
+    if (a->value < b->value || b->value < a->value) return a->value < b->value ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+static void sort_row(Arena *arena, const double *a, double *y, int64_t count, double sign) {
+    Ranked *ranked = arena_new_array(arena, Ranked, count);
+    for (int64_t i = 0; i < count; i++) ranked[i] = (Ranked){sign * a[i], i};
+    qsort(ranked, (size_t)count, sizeof *ranked, by_value);
+    for (int64_t i = 0; i < count; i++) y[i] = (double)ranked[i].index;
+}
+
+static void evaluate_row(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                         double *y) {
+    int64_t count = shape->sizes[shape->rank - 1];
+    for (int64_t row = 0; row < shape->count; row += count) {
+        const double *a = operand(evaluator, node, 0) + row;
+        switch (node->op) {
+        case OP_cumargmax: best_of_row(a, y + row, count); break;
+        case OP_argsort: sort_row(evaluator->arena, a, y + row, count, 1); break;
+        case OP_argsort_descending: sort_row(evaluator->arena, a, y + row, count, -1); break;
+        default: accumulate_row(evaluator, node, a, y + row, count);
+        }
+    }
+}
+
 /* One matrix product; a is m × k, b is k × n. */
 static void multiply_matrices(const double *a, const double *b, double *y, int64_t m, int64_t n,
                               int64_t k) {
@@ -231,6 +287,7 @@ static void evaluate_node(const Evaluator *evaluator, const Node *node, const Sh
     switch (op_info[node->op].class) {
     case LOOP_elementwise: evaluate_elementwise(evaluator, node, shape, y); return;
     case LOOP_generate: evaluate_generate(evaluator, node, shape, y); return;
+    case LOOP_row: evaluate_row(evaluator, node, shape, y); return;
     case LOOP_reduce:
         if (op_info[node->op].gives == GIVES_index) evaluate_best(evaluator, node, shape, y);
         else evaluate_reduce(evaluator, node, shape, y);

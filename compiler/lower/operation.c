@@ -373,6 +373,45 @@ static Value lower_reduction(Given *given, Op op, Range range) {
     return result;
 }
 
+/* True or false, known now; absent: false. False after reporting. */
+static bool find_flag(Given *given, const char *name, bool *flag) {
+    double number = 0;
+    const Expression *expression = named(given, name);
+    Value value = {.kind = VALUE_truth};
+    if (expression) value = lower_expression(given->context, expression);
+    if (!to_number(given->context, &value, given->call->range, &number)) return false;
+    *flag = number != 0;
+    return true;
+}
+
+/* Of each row of the last axis. */
+static Value lower_row(Given *given, Op op, Range range) {
+    static const char *const names[] = {"axis", "descending"};
+    const Context *context = given->context;
+    bool descending = false;
+    if (!expect_count(given, 1, 1) || !only_names(given, names, op == OP_argsort ? 2 : 1) ||
+        !tensor_argument(given, 0) || !find_flag(given, "descending", &descending))
+        return value_error;
+    const Value *a = &given->positions.items[0];
+    uint32_t axes = 0;
+    int rank = value_type(a)->rank;
+    Value last = value_number(-1, range);
+    const Expression *axis = named(given, "axis");
+    if (axis) last = lower_expression(context, axis);
+    if (rank && !add_axis(given, &last, rank, &axes, axis ? axis->range : range))
+        return value_error;
+    if (rank && axes != 1u << (rank - 1)) {
+        report(context, E0211, axis->range, "`%s` goes along the last axis", op_info[op].name);
+        return value_error;
+    }
+    Value result = add_node(
+        context, (Node){.op = descending ? OP_argsort_descending : op, .inputs = {a->node}}, range);
+    if (result.kind == VALUE_error || op_info[op].gives != GIVES_index) return result;
+    result.low = dim_constant(context->lowering->dimensions, 0);
+    result.high = value_type(&result)->dims[rank - 1];
+    return result;
+}
+
 static Value lower_cast(Given *given, Range range) {
     const Context *context = given->context;
     if (!expect_count(given, 2, 2) || !only_names(given, NULL, 0)) return value_error;
@@ -590,6 +629,7 @@ static Value lower_op(Given *given, Op op) {
     }
     switch (op_info[op].class) {
     case LOOP_reduce: return lower_reduction(given, op, range);
+    case LOOP_row: return lower_row(given, op, range);
     case LOOP_generate: return lower_generator(given, op, range);
     case LOOP_elementwise: return lower_elementwise(given, op, range);
     default: return lower_tensors(given, op, range);

@@ -116,6 +116,14 @@ static Problem infer_reduce(Dimensions *table, Op op, const Operands *operands, 
     return no_problem;
 }
 
+static Problem infer_row(Dimensions *table, Op op, const Type *a, Type *y) {
+    if (a->rank < 1)
+        return problem(table, E0208, "%s goes along an axis; a number has none", op_info[op].name);
+    *y = *a;
+    if (op_info[op].gives == GIVES_index) y->element = TYPE_i32;
+    return no_problem;
+}
+
 static Problem infer_matmul(Dimensions *table, const Operands *operands, Type *y) {
     const Type *a = operands->types[0], *b = operands->types[1];
     const char *a_text = type_text(table->arena, a), *b_text = type_text(table->arena, b);
@@ -224,6 +232,7 @@ static Problem infer_by_class(Dimensions *table, Op op, const Operands *operands
     switch (op_info[op].class) {
     case LOOP_elementwise: return infer_elementwise(table, op, operands, y);
     case LOOP_reduce: return infer_reduce(table, op, operands, y);
+    case LOOP_row: return infer_row(table, op, operands->types[0], y);
     case LOOP_generate: return infer_generate(table, op, y);
     default: return no_problem; /* declared */
     }
