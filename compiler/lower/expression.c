@@ -139,7 +139,7 @@ static Value lower_run_number(const Context *context, const Name *name, int inde
     return (Value){.kind = VALUE_option, .range = name->range, .index = index};
 }
 
-/* Names that are neither bound nor declared: element types, true, false, and those. */
+/* Names that are neither bound nor declared: element types, true, false, all, and those. */
 static bool lower_builtin_name(const Context *context, const Name *name, Value *value) {
     Element element;
     *value = (Value){.kind = VALUE_truth, .range = name->range};
@@ -149,6 +149,10 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
         return true;
     }
     if (!strcmp(name->text, "false")) return true;
+    if (!strcmp(name->text, "all")) {
+        value->kind = VALUE_all;
+        return true;
+    }
     value->number = 1;
     if (!strcmp(name->text, "true")) return true;
     int index = !strcmp(name->text, "step")      ? STEP_INDEX

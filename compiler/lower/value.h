@@ -28,6 +28,7 @@ typedef enum ValueKind {
     VALUE_option,   /* a number known when the program runs, or now by fixing it */
     VALUE_tensor,   /* a node */
     VALUE_field,    /* a source's field whose type no use has told yet */
+    VALUE_all,      /* every axis */
     VALUE_items,    /* record, tuple or list */
     VALUE_stream,   /* records */
     VALUE_batch,    /* the batches of a stream: a record whose tensors appear when asked for */

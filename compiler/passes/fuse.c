@@ -81,18 +81,27 @@ static Loops scatter_loops(const Graph *graph, const Node *node) {
                    type_count(table, &node->type, 1, node->type.rank)};
 }
 
+static Loops row_function_loops(const Graph *graph, const Node *node) {
+    Dimensions *table = graph->dimensions;
+    int last = node->type.rank - 1;
+    return (Loops){KERNEL_row_function, one(table), type_count(table, &node->type, 0, last),
+                   one(table), node->type.dims[last]};
+}
+
 Loops node_loops(const Graph *graph, const Node *node) {
     switch (op_info[node->op].class) {
     case LOOP_reduce: return reduction_loops(graph, node);
     case LOOP_contract: return contraction_loops(graph, node);
     case LOOP_scatter: return scatter_loops(graph, node);
+    case LOOP_row: return row_function_loops(graph, node);
     default: return elementwise_loops(graph, node);
     }
 }
 
 /* Are the loops of the class's nodes other than their result asks for? */
 static bool has_own_loops(LoopClass class) {
-    return class == LOOP_reduce || class == LOOP_contract || class == LOOP_scatter;
+    return class == LOOP_reduce || class == LOOP_contract || class == LOOP_scatter ||
+           class == LOOP_row;
 }
 
 Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
@@ -117,7 +126,7 @@ bool keeps_rows(const Loops *loops) {
 
 IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type) {
     Dim count = whole_count(table, type);
-    if (loops->kind == KERNEL_scatter) return INDEX_other;
+    if (loops->kind == KERNEL_scatter || loops->kind == KERNEL_row_function) return INDEX_other;
     if (loops->kind == KERNEL_columns) {
         Dim outputs = dim_multiply(table, loops->outer, loops->columns);
         return count == outputs ? INDEX_output : INDEX_other;
@@ -220,7 +229,7 @@ static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
     uint32_t left = 0;
     for (int i = 0; i < type.rank; i++)
         if (node->axes >> i & 1 && !dim_is_one(type.dims[i])) left |= 1u << i;
-    if (!left && node->op != OP_argmax) return operand;
+    if (!left && op_info[node->op].gives != GIVES_index) return operand;
     if (!left) {
         NodeId zero = graph_constant(to, node->type.element, 0, node->range);
         return node->type.rank ? graph_declared(to, OP_broadcast, zero, node->type, node->range)
@@ -342,7 +351,8 @@ static void mark_in_memory(Fuser *fuser) {
             for (int i = 0; i < 2; i++)
                 fuser->in_memory[contraction_operand(graph, node, i).node] = true;
         if (node->op == OP_view) mark_viewed(fuser, node);
-        if (node->op == OP_check || node->op == OP_gather) want_in_memory(fuser, node->inputs[0]);
+        if (node->op == OP_check || node->op == OP_gather || op_info[node->op].class == LOOP_row)
+            want_in_memory(fuser, node->inputs[0]);
     }
 }
 
@@ -419,6 +429,7 @@ static bool fits(Fuser *fuser, int kernel, const Node *node) {
     const Open *open = &fuser->kernels.items[kernel];
     if (open->node_count >= NODES_LIMIT || open->output_count >= OUTPUTS_LIMIT) return false;
     switch (op_info[node->op].class) {
+    case LOOP_row:
     case LOOP_contract:
     case LOOP_scatter: return false;
     case LOOP_reduce: return reduction_fits(fuser, kernel, node);
