@@ -102,10 +102,11 @@ static bool take_options(Compilation *compilation, bool all, Overrides *override
 
 /* What is computed. */
 
-/* A line without the comment that says where it comes from: moving code changes nothing. */
+/* A line without the comment that says where it comes from and without the wanted device: moving
+ * code changes nothing. */
 static void hash_line(Sha256 *hash, const char *line, size_t size) {
     for (size_t i = 0; i + 2 < size; i++)
-        if (!memcmp(line + i, " # ", 3)) size = i;
+        if (!memcmp(line + i, " # ", 3) || !memcmp(line + i, " @", 2)) size = i;
     while (size && line[size - 1] == ' ') size--;
     sha256_add(hash, line, size);
     sha256_add(hash, "\n", 1);

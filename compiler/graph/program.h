@@ -10,8 +10,8 @@
 typedef enum InputKind {
     INPUT_field,
     INPUT_option,
-    INPUT_step,  /* updates made so far, i64 */
-    INPUT_seed,  /* of the run, i64 */
+    INPUT_step,    /* updates made so far, i64 */
+    INPUT_seed,    /* of the run, i64 */
     INPUT_batch,   /* records in this batch, i64 */
     INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
 } InputKind;
@@ -40,6 +40,19 @@ typedef struct Field {
     Type type;
 } Field;
 
+/* A source, `map`, `batch`, as it was called. */
+typedef struct Stage {
+    const char *name;
+    Range range;
+    Placement placement;
+} Stage;
+
+/* A number that an annotation gives: `@threads(4)`. value 0: there is none. */
+typedef struct Wish {
+    int value;
+    Range range;
+} Wish;
+
 /* A stream of batches: source → shuffle → record function → batch. */
 typedef struct Pipeline {
     const char *name; /* "digits" */
@@ -52,6 +65,8 @@ typedef struct Pipeline {
                         which name a source field */
     Vector(Field) outputs;
     int64_t batch; /* the most records in a batch */
+    Vector(Stage) stages;
+    Wish threads, queue; /* what makes batches, and how many lie ready at least */
 } Pipeline;
 
 typedef enum OptionKind { OPTION_integer, OPTION_real, OPTION_string } OptionKind;
@@ -118,9 +133,9 @@ typedef struct Train {
     const char *name;
     Range range;
     Function initialise, step; /* results of step: loss first, then the metrics */
-    Function accumulate; /* runs instead of step but for each accumulate_count-th batch; same
+    Function accumulate;       /* runs instead of step but for each accumulate_count-th batch; same
                             results; graph NULL: there is none */
-    int64_t accumulate_count; /* batches of one update */
+    int64_t accumulate_count;  /* batches of one update */
     Pipeline *data;
     Setting epochs, steps, seed; /* steps: 0: no limit */
     Vector(Action) actions;

@@ -106,6 +106,7 @@ static void initialise(const Context *context, const Statement *statement, const
     inner.initialise = NULL;
     inner.updates = false;
     inner.expected = type;
+    place_nodes(&inner);
     Range range = statement->value->range;
     Value value = lower_expression(&inner, statement->value);
     if (value.kind == VALUE_error) return;
@@ -239,6 +240,17 @@ static void lower_if(const Context *context, const Statement *statement, Value *
     lower_statements(context, condition.number ? &statement->body : &statement->otherwise, result);
 }
 
+/* A region is no scope: it says where, not what there is. */
+static void lower_on(const Context *context, const Statement *statement, Value *result) {
+    Context inner = *context;
+    Placement placement = {0};
+    if (read_region(context, statement->value, &placement))
+        inner.placement = inner_placement(&context->placement, &placement);
+    Placement before = place_nodes(&inner);
+    lower_statements(&inner, &statement->body, result);
+    restore_placement(&inner, before);
+}
+
 static void lower_return(const Context *context, const Statement *statement, Value *result) {
     Context inner = *context;
     *result = lower_expression(&inner, statement->value);
@@ -260,7 +272,7 @@ static void lower_statement(const Context *context, const Statement *statement, 
     case STATEMENT_return: lower_return(context, statement, result); break;
     case STATEMENT_repeat: lower_repeat(&inner, statement, result); break;
     case STATEMENT_if: lower_if(context, statement, result); break;
-    case STATEMENT_on: misplaced(context, statement, "`on` can't be used yet"); break;
+    case STATEMENT_on: lower_on(context, statement, result); break;
     case STATEMENT_every:
     case STATEMENT_action: misplaced(context, statement, "this belongs in a train block"); break;
     }

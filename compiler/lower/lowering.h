@@ -59,6 +59,7 @@ typedef struct Context {
     int nesting;          /* of expressions, through all calls */
     bool fixing;          /* an option that is used becomes fixed: its value shapes something */
     const Type *expected; /* the type the result must have, for calls that take it; or NULL */
+    Placement placement;  /* of what is computed here; new nodes get it by the graph's */
 } Context;
 
 /* report.c: messages. */
@@ -179,9 +180,36 @@ NodeId keep_state(const Context *context, const char *path, Type type, NodeId li
  * is computed. */
 NodeId total_node(const Context *context, NodeId summand, Range range);
 
+/* device.c: annotations and regions. */
+
+/* What the annotations of one call ask for. */
+typedef struct Wishes {
+    Placement placement;
+    Wish threads, queue;
+} Wishes;
+
+/* False after reporting. */
+bool read_annotations(const Context *context, const Expression *call, Wishes *wishes);
+
+/* Sets what `on value { … }` asks for, unless the context says otherwise. False after reporting. */
+bool read_region(const Context *context, const Expression *value, Placement *placement);
+
+/* From here on the graph's new nodes are placed as the context says; returns how they were. */
+Placement place_nodes(const Context *context);
+void restore_placement(const Context *context, Placement before);
+
+/* The innermost of the two holds, but what is only preferred yields. */
+Placement inner_placement(const Placement *outer, const Placement *inner);
+
+/* Gives threads and queue to the pipeline that the call has made or gone through. */
+bool grant_wishes(const Context *context, const Wishes *wishes, const Value *result);
+
 /* stage.c: streams. */
 
 bool is_stage_name(const char *name);
+
+/* Does the stage compute something, which a device can do? */
+bool is_computing_stage(const char *name);
 
 /* The source or stage whose name is nearest, or NULL. */
 const char *nearest_stage(const char *name);

@@ -35,6 +35,7 @@ typedef struct KernelPlan {
     bool barrier; /* before it */
     int phase;
     double operations, bytes;
+    Placement wanted, given; /* wanted: DEVICE_any when the program doesn't say */
 } KernelPlan;
 
 /* A stored value of a function, in scratch. */
