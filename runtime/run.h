@@ -32,6 +32,9 @@ typedef struct Run {
 /* Sums over the pass of that function begin at zero. */
 void begin_pass(const Run *run, const FlowFunction *function);
 
+/* Where the action saves, if the command line doesn't say otherwise. */
+const char *run_path(const Run *run, const FlowAction *action);
+
 /* Saves the run with that many actions done after the last step. */
 FlowStatus run_save(const Run *run, const char *path, int actions_done);
 

@@ -170,8 +170,9 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
     if (!count) return;
     text_format(printer->text, "static const FlowField %s[] = {\n", name);
     for (size_t i = 0; i < count; i++)
-        text_format(printer->text, "    {%s, %s, %s},\n", literal(printer, fields[i].name),
-                    literal(printer, fields[i].path), type_initialiser(printer, &fields[i].type));
+        text_format(printer->text, "    {%s, %s, %s, %d},\n", literal(printer, fields[i].name),
+                    literal(printer, fields[i].path), type_initialiser(printer, &fields[i].type),
+                    fields[i].path_option);
     text_add(printer->text, "};\n");
 }
 
@@ -219,6 +220,10 @@ static void print_pipeline(Printer *printer, size_t index) {
                 pipeline->shuffled ? "true" : "false", (unsigned long long)pipeline->shuffle_seed,
                 printer->records[index]);
     if (checks) text_format(printer->text, "    .checks = p%zu_checks,\n", index);
+    if (pipeline->threads.value)
+        text_format(printer->text, "    .threads = %d,\n", pipeline->threads.value);
+    if (pipeline->queue.value)
+        text_format(printer->text, "    .queue = %d,\n", pipeline->queue.value);
     text_format(
         printer->text,
         "    .outputs = p%zu_outputs,\n    .output_count = %zu,\n    .batch = %lld,\n};\n\n", index,
@@ -291,9 +296,10 @@ static void print_action(Printer *printer, const Action *action) {
                     pipeline_number(printer->program, action->pipeline));
     if (action->text) text_format(printer->text, ", .text = %s", literal(printer, action->text));
     if (action->kind == ACTION_save)
-        text_format(printer->text, ", .path = %s, .weights_only = %s, .keep = %d",
-                    literal(printer, action->path), action->weights_only ? "true" : "false",
-                    action->keep);
+        text_format(printer->text,
+                    ", .path = %s, .path_option = %d, .weights_only = %s, .keep = %d",
+                    literal(printer, action->path), action->path_option,
+                    action->weights_only ? "true" : "false", action->keep);
     if (action->watch.set) print_watch(printer, &action->watch);
     if (action->kind == ACTION_reduce)
         text_format(printer->text, ", .factor = %s", setting(printer, action->factor));

@@ -34,10 +34,12 @@ typedef struct Function {
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
 } Function;
 
-/* A named value of each record. path: the file a source reads it from; else NULL. */
+/* A named value of each record. path: the file a source reads it from; else NULL. path_option: 1 +
+ * the option that says the path, or 0. */
 typedef struct Field {
     const char *name, *path;
     Type type;
+    int path_option;
 } Field;
 
 /* A source, `map`, `batch`, as it was called. */
@@ -76,7 +78,7 @@ typedef struct Option {
     OptionKind kind;
     double number;
     const char *string;
-    bool fixed; /* a shape depends on it */
+    bool fixed; /* a shape depends on it, or a decision at compile time */
     Range range;
 } Option;
 
@@ -127,6 +129,7 @@ typedef struct Action {
     int keep;           /* save: this many files, the older ones numbered; at least 1 */
     Watch watch;        /* stop, reduce; save: only when the measure is better than ever */
     Setting factor;     /* reduce */
+    int path_option;    /* save: as Field.path_option */
 } Action;
 
 typedef struct Train {

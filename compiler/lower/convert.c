@@ -99,6 +99,11 @@ static NodeId number_node(const Context *context, double number, Element element
     return id;
 }
 
+const char *fixed_string(const Context *context, const Value *string) {
+    if (string->index) context->lowering->program->options.items[string->index - 1].fixed = true;
+    return string->string;
+}
+
 void report_foreign(const Context *context, Range range) {
     const Frame *frame = context->frame;
     while (frame && frame->declaration) frame = frame->caller;

@@ -76,9 +76,11 @@ static Value lower_option(const Context *context, const Declaration *declaration
     for (size_t i = 0; i < program->options.count; i++) {
         Option *option = &program->options.items[i];
         if (strcmp(option->name, declaration->name.text)) continue;
-        if (option->kind == OPTION_string) return value_string(option->string, range);
+        if (option->kind == OPTION_string && !context->fixing)
+            return (Value){VALUE_string, range, .string = option->string, .index = (int)i + 1};
         if (!context->fixing) return (Value){.kind = VALUE_option, .range = range, .index = (int)i};
         option->fixed = true;
+        if (option->kind == OPTION_string) return value_string(option->string, range);
         return value_number(option->number, range);
     }
     if (map_get_bytes(&context->lowering->used, &declaration, sizeof declaration))

@@ -90,6 +90,9 @@ const char *nearest_value(const Context *context, const char *name);
 /* A node of the element type for a number, size, option or tensor; NODE_NONE after reporting. */
 NodeId to_node(const Context *context, const Value *value, Element element, Range range);
 
+/* The text of a string where no flag of the built program can change it: its option is fixed. */
+const char *fixed_string(const Context *context, const Value *string);
+
 /* Says why a tensor that is in another graph can't be used. */
 void report_foreign(const Context *context, Range range);
 

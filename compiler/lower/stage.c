@@ -74,8 +74,9 @@ static Value open_source(const Context *context, const Expression *call, const c
                        argument->name.text);
                 return value_error;
             }
-        vector_push(arena, &pipeline->fields,
-                    (Field){.name = argument->name.text, .path = path.string});
+        vector_push(
+            arena, &pipeline->fields,
+            (Field){.name = argument->name.text, .path = path.string, .path_option = path.index});
         stream->record.names[i] = argument->name.text;
         stream->record.values[i] = (Value){
             .kind = VALUE_field, .range = argument->name.range, .index = (int)i, .stream = stream};
