@@ -19,10 +19,14 @@ typedef struct Compilation {
     Diagnostics *diagnostics;
     Program *program;
     Plan *plan;        /* STOP_plan */
-    Strings remaining; /* program arguments that were not taken as fixed options */
+    Strings names;     /* program arguments that name a part of the program */
+    Strings remaining; /* those left, when fixed options are taken out as well */
 } Compilation;
 
 /* Compiles as far as asked; diagnostics go to standard error. EXIT_ok, or what to exit with. */
 int compile(Compilation *compilation, Stop stop);
+
+/* True after printing the diagnostics, if there are any. */
+bool compilation_failed(const Compilation *compilation);
 
 #endif

@@ -183,6 +183,22 @@ NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *ma
     return must_add(to, node);
 }
 
+const Graph *graph_unplaced(Arena *arena, const Graph *graph) {
+    Graph *to = graph_new(arena, graph->dimensions, graph->name);
+    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
+    to->batch = graph->batch;
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        Node node = *graph_node(graph, id);
+        for (int i = 0; i < node.input_count; i++) node.inputs[i] = map[node.inputs[i]];
+        node.placement = (Placement){0};
+        map[id] = must_add(to, node);
+    }
+    vector_each(Output, output, graph->outputs)
+        graph_output(to, output->kind, output->name, map[output->value],
+                     output->kind == OUTPUT_update ? map[output->target] : NODE_NONE);
+    return to;
+}
+
 const bool *graph_needed(Arena *arena, const Graph *graph) {
     bool *needed = arena_new_array(arena, bool, graph->nodes.count + 1);
     vector_each(Output, output, graph->outputs) {

@@ -72,6 +72,9 @@ void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value,
 /* Copies node with its inputs renamed by map[old] into another graph; map must cover the inputs. */
 NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map);
 
+/* The same for any device; nodes that differ in nothing else become one. */
+const Graph *graph_unplaced(Arena *arena, const Graph *graph);
+
 /* For each node: is it needed by an output? The array lies in arena. */
 const bool *graph_needed(Arena *arena, const Graph *graph);
 

@@ -152,13 +152,13 @@ static bool has_known_sizes(const Context *context, const Statement *statement, 
 static void lower_storage(const Context *context, const Statement *statement) {
     const Name *name = &statement->names.items[0];
     Arena *arena = context->lowering->arena;
-    bool trained = statement->kind == STATEMENT_weight, is_new = false;
+    bool trained = statement->kind == STATEMENT_weight, begins = false;
     Type type;
     const char *path = arena_format(arena, "%s/%s", context->frame->path, name->text);
     bool sound = may_store(context, statement) && resolve_type(context, statement->type, &type);
     if (sound && !context->checking)
         sound = has_known_sizes(context, statement, &type) &&
-                store(context, path, &type, trained, name->range, &is_new);
+                store(context, path, &type, trained, name->range, &begins);
     if (!sound) {
         bind(context, name, value_error, false);
         return;
@@ -185,7 +185,7 @@ static void lower_storage(const Context *context, const Statement *statement) {
         Diagnostic *d = report(context, E0302, name->range, "`%s` has no first value", name->text);
         diagnostic_help(d, "`%s %s: … = zeros()`", trained ? "weight" : "state", name->text);
     }
-    if (statement->value && context->initialise && (context->checking || is_new))
+    if (statement->value && context->initialise && (context->checking || begins))
         initialise(context, statement, path, &type);
 }
 

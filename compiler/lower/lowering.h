@@ -24,6 +24,7 @@ typedef struct Lowering {
     Program *program;
     Map used;      /* declarations that were run at least once, by address */
     Map stored;    /* names of storages to 1 + their index */
+    Map begun;     /* names of storages to the last Graph that gives them their first value */
     Map constants; /* values of dims and consts that are in no graph, by ConstantKey */
     Dim single;    /* the batch of one record */
     int calls;
@@ -171,9 +172,10 @@ void lower_let(const Context *context, const Statement *statement);
 /* The weight or state of that path, or NULL. */
 Storage *find_storage(const Context *context, const char *path);
 
-/* Adds a weight or state, or finds that it is there with the same type; false after reporting. */
+/* Adds a weight or state, or finds that it is there with the same type; false after reporting.
+ * *begins: the train block's first values lack it. */
 bool store(const Context *context, const char *path, const Type *type, bool trained, Range range,
-           bool *is_new);
+           bool *begins);
 
 /* A state that training keeps: its node. It begins as `like`, a weight node of this graph, does;
  * NODE_NONE: as zero. */
