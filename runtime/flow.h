@@ -236,6 +236,7 @@ typedef struct FlowTrain {
     const FlowFunction *initialise, *step; /* results of step: loss first, then the metrics */
     const FlowFunction *accumulate; /* for the batches before the last of an update; or NULL */
     int64_t accumulate_count;       /* batches of one update; 0 stands for 1 */
+    bool limited; /* its memory was counted: no workers that neither pipeline nor user asks for */
     const FlowPipeline *data;
     FlowNumber epochs, seed;
     FlowNumber steps;          /* the most updates; 0: no limit */

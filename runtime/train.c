@@ -229,7 +229,8 @@ static bool is_over(const Run *run) {
 }
 
 static FlowStatus run_steps(Run *run) {
-    int workers = settings_workers(run->settings, run->train->data, run->settings->workers);
+    int left = run->train->limited ? 0 : run->settings->workers;
+    int workers = settings_workers(run->settings, run->train->data, left);
     FlowStatus status =
         stage_start(run->data, run->position.step, run->last_step, workers, &run->team);
     if (!status.exit) status = run_actions(run);

@@ -335,6 +335,7 @@ static void print_trains(Printer *printer) {
                         "        .accumulate = &f%d_function,\n        .accumulate_count = %lld,\n",
                         function_number(printer, &train->accumulate),
                         (long long)train->accumulate_count);
+        if (train->memory) text_add(printer->text, "        .limited = true,\n");
         if (train->actions.count)
             text_format(printer->text,
                         "        .actions = t%zu_actions,\n        .action_count = %zu,\n", i,

@@ -196,6 +196,12 @@ static void make_plan(Compilation *compilation, double *since) {
     fputs(text_string(&text), stdout);
 }
 
+static bool has_limit(const Program *program) {
+    vector_each(Train, train, program->trains)
+        if (train->memory) return true;
+    return false;
+}
+
 /* --path, then FLOW_PATH. */
 static const char *search_path(const Compilation *compilation) {
     const char *given = compilation->arguments->path, *always = getenv("FLOW_PATH");
@@ -225,6 +231,8 @@ int compile(Compilation *compilation, Stop stop) {
     report_time(compilation, "lower", &since);
     dump_graphs(compilation, "lower");
     status = run_passes(compilation, &since);
-    if (status == EXIT_ok && stop == STOP_plan) make_plan(compilation, &since);
-    return status;
+    if (status != EXIT_ok || (stop != STOP_plan && !has_limit(compilation->program))) return status;
+    make_plan(compilation, &since);
+    plan_check_memory(compilation->arena, compilation->plan, compilation->diagnostics);
+    return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
 }

@@ -132,6 +132,8 @@ typedef struct Action {
     int path_option;    /* save: as Field.path_option */
 } Action;
 
+enum { ALL_GPUS = -1 };
+
 typedef struct Train {
     const char *name;
     Range range;
@@ -141,6 +143,10 @@ typedef struct Train {
     int64_t accumulate_count;  /* batches of one update */
     Pipeline *data;
     Setting epochs, steps, seed; /* steps: 0: no limit */
+    Wish replicas, microbatches; /* of a batch; replicas: or ALL_GPUS */
+    bool on_gpus;                /* each replica wants a GPU */
+    double memory;               /* bytes it may take; 0: no limit */
+    Range memory_range;
     Vector(Action) actions;
 } Train;
 

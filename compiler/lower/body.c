@@ -205,7 +205,7 @@ static void lower_repeat(const Context *context, const Statement *statement, Val
     fixing.fixing = true;
     Range range = statement->value->range;
     Value count = lower_expression(&fixing, statement->value);
-    if (!to_number(&fixing, &count, range, &turns)) return;
+    if (!is_count(&fixing, &count, range) || !to_number(&fixing, &count, range, &turns)) return;
     if (turns < 0 || turns > REPEAT_LIMIT || turns != floor(turns)) {
         report(context, E0211, range, "repeat takes a whole number up to %d, not %.15g",
                REPEAT_LIMIT, turns);

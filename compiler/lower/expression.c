@@ -251,7 +251,11 @@ Value lower_expression(const Context *context, const Expression *expression) {
     if (is_too_much(context, range)) return value_error;
     switch (expression->kind) {
     case EXPRESSION_error: return value_error;
-    case EXPRESSION_number: return value_number(expression->number, range);
+    case EXPRESSION_number: {
+        Value number = value_number(expression->number, range);
+        number.unit = expression->unit;
+        return number;
+    }
     case EXPRESSION_string: return value_string(expression->string, range);
     case EXPRESSION_name: return lower_name(&inner, &expression->name);
     case EXPRESSION_list: return lower_list(&inner, expression);

@@ -97,6 +97,9 @@ const char *fixed_string(const Context *context, const Value *string);
 /* Says why a tensor that is in another graph can't be used. */
 void report_foreign(const Context *context, Range range);
 
+/* Is the number a count, not bytes or a time? False after reporting. */
+bool is_count(const Context *context, const Value *value, Range range);
+
 /* A whole compile-time size; NULL after reporting. */
 Dim to_size(const Context *context, const Value *value, Range range);
 bool to_number(const Context *context, const Value *value, Range range, double *number);

@@ -104,7 +104,9 @@ static bool whole_argument(const Context *context, const Expression *call, const
     fixing.fixing = true;
     if (!argument) return false;
     Value value = lower_expression(&fixing, argument);
-    if (!to_number(&fixing, &value, argument->range, number)) return false;
+    if (!is_count(&fixing, &value, argument->range) ||
+        !to_number(&fixing, &value, argument->range, number))
+        return false;
     if (*number == floor(*number) && *number >= least && *number <= most) return true;
     report(context, E0211, argument->range, "`%s` is a whole number from %.15g to %.15g, not %.15g",
            name, least, most, *number);

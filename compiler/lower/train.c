@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const entries[] = {"data",      "loss",       "metric", "optimizer",
-                                      "epochs",    "steps",      "seed",   "accumulate",
-                                      "clip_norm", "clip_value", "ema"};
+static const char *const entries[] = {
+    "data",       "loss",      "metric",     "optimizer", "epochs",   "steps",        "seed",
+    "accumulate", "clip_norm", "clip_value", "ema",       "replicas", "microbatches", "memory"};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 bool is_entry(const char *name) {
@@ -218,6 +218,7 @@ void lower_train(const Context *context, const Declaration *declaration) {
     train.accumulate_count = lower_count(&inner, declaration);
     Value data = lower_data(&inner, find_entry(declaration, "data")->value);
     if (data.kind == VALUE_error) return;
+    lower_resources(&inner, declaration, &data, &train);
     lower_step(&inner, declaration, &train, data);
     vector_each(Statement *, statement, declaration->body)
         if ((*statement)->kind == STATEMENT_every)

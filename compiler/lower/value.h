@@ -42,6 +42,7 @@ struct Value {
     ValueKind kind;
     Range range; /* where it came from */
     double number;
+    const char *unit; /* of a number, as written ("ms"), or NULL */
     Dim size;
     const char *string;
     Element element;
