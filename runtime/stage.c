@@ -6,7 +6,6 @@
 
 #include "runtime/clock.h"
 #include "runtime/memory.h"
-#include "runtime/path.h"
 #include "runtime/permutation.h"
 #include "runtime/queue.h"
 
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 
 enum {
-    SLOTS = 4,             /* of a worker */
+    SLOTS = 4,             /* of a worker, unless the pipeline says how long its queue is */
     TEAM_SLOTS = 2,        /* without workers: the step's, and the next */
     AHEAD = 4,             /* records asked from memory before they are needed */
     LINE = 64,             /* bytes that one prefetch brings */
@@ -45,7 +44,7 @@ struct Stage {
     Batch *slots;
     int slot_count;
     Worker *workers;
-    int worker_count;
+    int worker_count, worker_slots;
     Batch *taken; /* by the step */
 };
 
@@ -162,10 +161,11 @@ static bool start_worker(Stage *stage, int index) {
     Worker *worker = &stage->workers[index];
     worker->stage = stage;
     worker->first = stage->first + index;
-    worker->vacant = queue_new(SLOTS, SLOTS / 2);
-    worker->ready = queue_new(SLOTS, 1);
+    int slots = stage->worker_slots;
+    worker->vacant = queue_new(slots, slots > 1 ? slots / 2 : 1);
+    worker->ready = queue_new(slots, 1);
     if (!worker->vacant || !worker->ready) return false;
-    for (int i = 0; i < SLOTS; i++) queue_push(worker->vacant, &stage->slots[index * SLOTS + i]);
+    for (int i = 0; i < slots; i++) queue_push(worker->vacant, &stage->slots[index * slots + i]);
     return worker->running = !pthread_create(&worker->thread, NULL, work, worker);
 }
 
@@ -238,9 +238,17 @@ static FlowStatus start_team(Stage *stage, Team *team) {
     return flow_ok;
 }
 
+/* So many that with the step's batch taken away a whole queue is left. */
+static int slots_of_worker(const Stage *stage) {
+    int queue = stage->pipeline->queue;
+    return queue ? (queue + stage->worker_count) / stage->worker_count : SLOTS;
+}
+
 static FlowStatus start_workers(Stage *stage) {
     stage->workers = calloc((size_t)stage->worker_count, sizeof *stage->workers);
-    if (!stage->workers || !make_slots(stage, stage->worker_count * SLOTS)) return no_memory(stage);
+    stage->worker_slots = slots_of_worker(stage);
+    if (!stage->workers || !make_slots(stage, stage->worker_count * stage->worker_slots))
+        return no_memory(stage);
     for (int i = 0; i < stage->worker_count; i++)
         if (!start_worker(stage, i)) return no_memory(stage);
     return flow_ok;
@@ -290,22 +298,24 @@ void stage_release(Stage *stage) {
 
 /* Open and close. */
 
-static FlowStatus find_fields(Stage *stage, const char *folder) {
+static FlowStatus find_fields(Stage *stage, const Places *places) {
     const FlowPipeline *pipeline = stage->pipeline;
     FlowStatus status = flow_ok;
     for (int i = 0; i < pipeline->field_count && !status.exit; i++) {
+        const FlowField *field = &pipeline->fields[i];
+        const char *path = path_said(places, field->path, field->option);
         char *found = NULL;
-        if (pipeline->fields[i].path) status = path_find(pipeline->fields[i].path, folder, &found);
-        stage->fields[i] = pipeline->fields[i];
+        if (path) status = path_find(path, places->folder, &found);
+        stage->fields[i] = *field;
         stage->fields[i].path = found;
         stage->fields[i].type = type_at(&pipeline->fields[i].type, stage->sizes);
     }
     return status;
 }
 
-static FlowStatus open_source(Stage *stage, const char *folder) {
+static FlowStatus open_source(Stage *stage, const Places *places) {
     const FlowPipeline *pipeline = stage->pipeline;
-    FlowStatus status = find_fields(stage, folder);
+    FlowStatus status = find_fields(stage, places);
     if (!status.exit)
         status = pipeline->source->open(stage->fields, pipeline->field_count, &stage->reader);
     if (status.exit) return status;
@@ -314,7 +324,7 @@ static FlowStatus open_source(Stage *stage, const char *folder) {
     return flow_ok;
 }
 
-FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, Stage **out) {
+FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, Stage **out) {
     *out = NULL;
     if (pipeline->field_count > FIELD_LIMIT || pipeline->output_count > FIELD_LIMIT ||
         pipeline->batch < 1)
@@ -331,7 +341,7 @@ FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Sizes si
     *stage = (Stage){.pipeline = pipeline, .sizes = sizes, .fields = fields};
     for (int i = 0; i < pipeline->output_count; i++)
         stage->outputs[i] = type_at(&pipeline->outputs[i].type, sizes);
-    FlowStatus status = open_source(stage, folder);
+    FlowStatus status = open_source(stage, &places);
     if (status.exit) stage_close(stage);
     else *out = stage;
     return status;

@@ -9,6 +9,7 @@
 #ifndef FLOW_STAGE_H
 #define FLOW_STAGE_H
 
+#include "runtime/path.h"
 #include "runtime/team.h"
 #include "runtime/type.h"
 
@@ -26,7 +27,7 @@ typedef struct Batch {
 typedef struct Stage Stage;
 
 /* Opens the source. On failure *stage is NULL. */
-FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, Stage **stage);
+FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, Stage **stage);
 void stage_close(Stage *stage);
 
 int64_t stage_records(const Stage *stage); /* in an epoch */

@@ -38,7 +38,7 @@ static int size_number(Printer *printer, Dim size) {
     return (int)printer->sizes.count - 1;
 }
 
-static const char *size_text(Printer *printer, Dim size) {
+static const char *size_initialiser(Printer *printer, Dim size) {
     if (has_bounded(size)) return arena_format(printer->arena, "~%d", size_number(printer, size));
     return arena_format(printer->arena, "%lld", (long long)dim_bound(size));
 }
@@ -48,7 +48,7 @@ static const char *type_initialiser(Printer *printer, const Type *type) {
     Text text = text_new(printer->arena);
     text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
     for (int i = 0; i < type->rank; i++)
-        text_format(&text, "%s%s", i ? ", " : "", size_text(printer, type->dims[i]));
+        text_format(&text, "%s%s", i ? ", " : "", size_initialiser(printer, type->dims[i]));
     text_add(&text, type->rank ? "}}" : "0}}");
     return text_string(&text);
 }
@@ -189,8 +189,9 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
     if (!count) return;
     text_format(printer->text, "static const FlowField %s[] = {\n", name);
     for (size_t i = 0; i < count; i++)
-        text_format(printer->text, "    {%s, %s, %s},\n", literal(printer, fields[i].name),
-                    literal(printer, fields[i].path), type_initialiser(printer, &fields[i].type));
+        text_format(printer->text, "    {%s, %s, %s, %d},\n", literal(printer, fields[i].name),
+                    literal(printer, fields[i].path), type_initialiser(printer, &fields[i].type),
+                    fields[i].path_option);
     text_add(printer->text, "};\n");
 }
 
@@ -238,6 +239,10 @@ static void print_pipeline(Printer *printer, size_t index) {
                 pipeline->shuffled ? "true" : "false", (unsigned long long)pipeline->shuffle_seed,
                 printer->records[index]);
     if (checks) text_format(printer->text, "    .checks = p%zu_checks,\n", index);
+    if (pipeline->threads.value)
+        text_format(printer->text, "    .threads = %d,\n", pipeline->threads.value);
+    if (pipeline->queue.value)
+        text_format(printer->text, "    .queue = %d,\n", pipeline->queue.value);
     text_format(
         printer->text,
         "    .outputs = p%zu_outputs,\n    .output_count = %zu,\n    .batch = %lld,\n};\n\n", index,
@@ -310,9 +315,10 @@ static void print_action(Printer *printer, const Action *action) {
                     pipeline_number(printer->program, action->pipeline));
     if (action->text) text_format(printer->text, ", .text = %s", literal(printer, action->text));
     if (action->kind == ACTION_save)
-        text_format(printer->text, ", .path = %s, .weights_only = %s, .keep = %d",
-                    literal(printer, action->path), action->weights_only ? "true" : "false",
-                    action->keep);
+        text_format(printer->text,
+                    ", .path = %s, .path_option = %d, .weights_only = %s, .keep = %d",
+                    literal(printer, action->path), action->path_option,
+                    action->weights_only ? "true" : "false", action->keep);
     if (action->watch.set) print_watch(printer, &action->watch);
     if (action->kind == ACTION_reduce)
         text_format(printer->text, ", .factor = %s", setting(printer, action->factor));
@@ -348,6 +354,7 @@ static void print_trains(Printer *printer) {
                         "        .accumulate = &f%d_function,\n        .accumulate_count = %lld,\n",
                         function_number(printer, &train->accumulate),
                         (long long)train->accumulate_count);
+        if (train->memory) text_add(printer->text, "        .limited = true,\n");
         if (train->actions.count)
             text_format(printer->text,
                         "        .actions = t%zu_actions,\n        .action_count = %zu,\n", i,

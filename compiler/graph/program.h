@@ -36,11 +36,26 @@ typedef struct Function {
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
 } Function;
 
-/* A named value of each record. path: the file a source reads it from; else NULL. */
+/* A named value of each record. path: the file a source reads it from; else NULL. path_option: 1 +
+ * the option that says the path, or 0. */
 typedef struct Field {
     const char *name, *path;
     Type type;
+    int path_option;
 } Field;
+
+/* A source, `map`, `batch`, as it was called. */
+typedef struct Stage {
+    const char *name;
+    Range range;
+    Placement placement;
+} Stage;
+
+/* A number that an annotation gives: `@threads(4)`. value 0: there is none. */
+typedef struct Wish {
+    int value;
+    Range range;
+} Wish;
 
 /* A stream of batches: source → shuffle → record function → batch. */
 typedef struct Pipeline {
@@ -54,6 +69,8 @@ typedef struct Pipeline {
                         which name a source field */
     Vector(Field) outputs;
     int64_t batch; /* the most records in a batch */
+    Vector(Stage) stages;
+    Wish threads, queue; /* what makes batches, and how many lie ready at least */
 } Pipeline;
 
 /* `dim T <= 1024`: each run chooses its value. Bound i is the symbol with that number. */
@@ -70,7 +87,7 @@ typedef struct Option {
     OptionKind kind;
     double number;
     const char *string;
-    bool fixed; /* a shape depends on it */
+    bool fixed; /* a shape depends on it, or a decision at compile time */
     Range range;
 } Option;
 
@@ -121,7 +138,10 @@ typedef struct Action {
     int keep;           /* save: this many files, the older ones numbered; at least 1 */
     Watch watch;        /* stop, reduce; save: only when the measure is better than ever */
     Setting factor;     /* reduce */
+    int path_option;    /* save: as Field.path_option */
 } Action;
+
+enum { ALL_GPUS = -1 };
 
 typedef struct Train {
     const char *name;
@@ -132,6 +152,10 @@ typedef struct Train {
     int64_t accumulate_count;  /* batches of one update */
     Pipeline *data;
     Setting epochs, steps, seed; /* steps: 0: no limit */
+    Wish replicas, microbatches; /* of a batch; replicas: or ALL_GPUS */
+    bool on_gpus;                /* each replica wants a GPU */
+    double memory;               /* bytes it may take; 0: no limit */
+    Range memory_range;
     Vector(Action) actions;
 } Train;
 

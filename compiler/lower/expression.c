@@ -109,9 +109,11 @@ static Value lower_option(const Context *context, const Declaration *declaration
     for (size_t i = 0; i < program->options.count; i++) {
         Option *option = &program->options.items[i];
         if (strcmp(option->name, declaration->name.text)) continue;
-        if (option->kind == OPTION_string) return value_string(option->string, range);
+        if (option->kind == OPTION_string && !context->fixing)
+            return (Value){VALUE_string, range, .string = option->string, .index = (int)i + 1};
         if (!context->fixing) return (Value){.kind = VALUE_option, .range = range, .index = (int)i};
         option->fixed = true;
+        if (option->kind == OPTION_string) return value_string(option->string, range);
         return value_number(option->number, range);
     }
     if (map_get_bytes(&context->lowering->used, &declaration, sizeof declaration))
@@ -313,7 +315,11 @@ Value lower_expression(const Context *context, const Expression *expression) {
     if (is_too_much(context, range)) return value_error;
     switch (expression->kind) {
     case EXPRESSION_error: return value_error;
-    case EXPRESSION_number: return value_number(expression->number, range);
+    case EXPRESSION_number: {
+        Value number = value_number(expression->number, range);
+        number.unit = expression->unit;
+        return number;
+    }
     case EXPRESSION_string: return value_string(expression->string, range);
     case EXPRESSION_name: return lower_name(&inner, &expression->name);
     case EXPRESSION_list: return lower_list(&inner, expression);

@@ -25,6 +25,7 @@ static Context record_context(const Context *context, const Stream *stream) {
     inner.function = &stream->pipeline->record;
     inner.entering = true;
     inner.initialise = NULL;
+    place_nodes(&inner);
     return inner;
 }
 
@@ -33,6 +34,11 @@ static const char *pipeline_name(const Context *context) {
         if (frame->declaration && frame->declaration->kind == DECLARATION_pipeline)
             return frame->declaration->name.text;
     return "data";
+}
+
+static void note_stage(const Context *context, Pipeline *pipeline, const Expression *call) {
+    vector_push(context->lowering->arena, &pipeline->stages,
+                (Stage){call->name.text, call->range, context->placement});
 }
 
 /* name(field: path, …) */
@@ -68,12 +74,14 @@ static Value open_source(const Context *context, const Expression *call, const c
                        argument->name.text);
                 return value_error;
             }
-        vector_push(arena, &pipeline->fields,
-                    (Field){.name = argument->name.text, .path = path.string});
+        vector_push(
+            arena, &pipeline->fields,
+            (Field){.name = argument->name.text, .path = path.string, .path_option = path.index});
         stream->record.names[i] = argument->name.text;
         stream->record.values[i] = (Value){
             .kind = VALUE_field, .range = argument->name.range, .index = (int)i, .stream = stream};
     }
+    note_stage(context, pipeline, call);
     return (Value){.kind = VALUE_stream, .range = call->range, .stream = stream};
 }
 
@@ -96,7 +104,9 @@ static bool whole_argument(const Context *context, const Expression *call, const
     fixing.fixing = true;
     if (!argument) return false;
     Value value = lower_expression(&fixing, argument);
-    if (!to_number(&fixing, &value, argument->range, number)) return false;
+    if (!is_count(&fixing, &value, argument->range) ||
+        !to_number(&fixing, &value, argument->range, number))
+        return false;
     if (*number == floor(*number) && *number >= least && *number <= most) return true;
     report(context, E0211, argument->range, "`%s` is a whole number from %.15g to %.15g, not %.15g",
            name, least, most, *number);
@@ -207,16 +217,17 @@ static Value batch(const Context *context, const Expression *call, const Value *
     return (Value){.kind = VALUE_batch, .range = call->range, .stream = stream->stream};
 }
 
-typedef Value (*Stage)(const Context *context, const Expression *call, const Value *stream);
+typedef Value RunStage(const Context *context, const Expression *call, const Value *stream);
 
 static const struct {
     const char *name;
-    Stage run;
-} stages[] = {{"shuffle", shuffle}, {"map", map}, {"batch", batch}};
+    RunStage *run;
+    bool computes;
+} stages[] = {{"shuffle", shuffle, false}, {"map", map, true}, {"batch", batch, false}};
 
 /* A stream flows on once: what it was before a stage is gone. */
 static Value run_stage(const Context *context, const Expression *call, const Value *piped,
-                       Stage run) {
+                       RunStage *run) {
     Stream *stream = piped->stream;
     if (piped->index != stream->stages) {
         Diagnostic *d =
@@ -226,6 +237,7 @@ static Value run_stage(const Context *context, const Expression *call, const Val
         return value_error;
     }
     Value result = run(context, call, piped);
+    note_stage(context, stream->pipeline, call);
     result.index = ++stream->stages;
     stream->reader = call->range;
     return result;
@@ -235,6 +247,12 @@ bool is_stage_name(const char *name) {
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         if (!strcmp(stages[i].name, name)) return true;
     return find_source(name) != NULL;
+}
+
+bool is_computing_stage(const char *name) {
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (!strcmp(stages[i].name, name)) return stages[i].computes;
+    return false;
 }
 
 const char *nearest_stage(const char *name) {

@@ -46,11 +46,12 @@ struct Value {
     ValueKind kind;
     Range range; /* where it came from */
     double number;
+    const char *unit; /* of a number, as written ("ms"), or NULL */
     Dim size;
     const char *string;
     Element element;
-    int index;    /* option: of the program, or STEP_INDEX…; field: of the stream; stream: the
-                        stages it has gone through */
+    int index;    /* option: of the program, or STEP_INDEX…; string: 1 + the option it is, or 0;
+                     field: of the stream; stream: the stages it has gone through */
     Graph *graph; /* tensor: where its node is */
     NodeId node;
     Dim low, high; /* tensor: every value v has low <= v < high; or both NULL */

@@ -30,7 +30,7 @@ static unsigned read_all(const FlowReader *reader, const FlowType *type) {
 
 static void open_as(const char *path, const FlowType *type) {
     static volatile unsigned total;
-    FlowField field = {"x", path, *type};
+    FlowField field = {"x", path, *type, 0};
     FlowReader *reader;
     if (!flow_source_idx.open(&field, 1, &reader).exit) total += read_all(reader, type);
     flow_source_idx.close(reader);

@@ -13,8 +13,8 @@ static size_t image_size, label_size;
 /* Opens two fields and closes them again. */
 static FlowStatus try(const char *image_path, const char *label_path) {
     FlowField fields[] = {
-        {"image", image_path, {FLOW_u8, 2, {4, 4}}},
-        {"label", label_path, {FLOW_i32, 0, {0}}},
+        {"image", image_path, {FLOW_u8, 2, {4, 4}}, 0},
+        {"label", label_path, {FLOW_i32, 0, {0}}, 0},
     };
     FlowReader *reader;
     FlowStatus status = flow_source_idx.open(fields, 2, &reader);
@@ -25,8 +25,8 @@ static FlowStatus try(const char *image_path, const char *label_path) {
 
 static void reads(const char *image_path, const char *label_path) {
     FlowField fields[] = {
-        {"image", image_path, {FLOW_u8, 2, {4, 4}}},
-        {"label", label_path, {FLOW_i32, 0, {0}}},
+        {"image", image_path, {FLOW_u8, 2, {4, 4}}, 0},
+        {"label", label_path, {FLOW_i32, 0, {0}}, 0},
     };
     FlowReader *reader;
     FlowStatus status = flow_source_idx.open(fields, 2, &reader);
@@ -45,7 +45,7 @@ static void reads(const char *image_path, const char *label_path) {
 /* A scalar file with one number of some element, read as f64 and as i64. */
 static void widens(int code, const void *big_endian, size_t size, double expected) {
     unsigned char bytes[16] = {0, 0, (unsigned char)code, 1, 0, 0, 0, 1};
-    FlowField field = {"x", "number", {FLOW_f64, 0, {0}}};
+    FlowField field = {"x", "number", {FLOW_f64, 0, {0}}, 0};
     FlowReader *reader;
     const void *value;
     memcpy(bytes + 8, big_endian, size);

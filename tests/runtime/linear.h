@@ -137,18 +137,18 @@ static int linear_record(const int64_t *sizes, const void *const *fields, void *
 }
 
 static const FlowField linear_fields[] = {
-    {"image", "images.gz", {FLOW_u8, 2, {4, 4}}},
-    {"label", "labels.gz", {FLOW_i32, 0, {0}}},
+    {"image", "images.gz", {FLOW_u8, 2, {4, 4}}, 0},
+    {"label", "labels.gz", {FLOW_i32, 0, {0}}, 0},
 };
 
 static const FlowField linear_test_fields[] = {
-    {"image", "test-images.gz", {FLOW_u8, 2, {4, 4}}},
-    {"label", "test-labels.gz", {FLOW_i32, 0, {0}}},
+    {"image", "test-images.gz", {FLOW_u8, 2, {4, 4}}, 0},
+    {"label", "test-labels.gz", {FLOW_i32, 0, {0}}, 0},
 };
 
 static const FlowField linear_outputs[] = {
-    {"x", NULL, {FLOW_f32, 1, {INPUTS}}},
-    {"y", NULL, {FLOW_i32, 0, {0}}},
+    {"x", NULL, {FLOW_f32, 1, {INPUTS}}, 0},
+    {"y", NULL, {FLOW_i32, 0, {0}}, 0},
 };
 
 static const FlowCheck linear_checks[] = {{"`y` must lie in 0..4", "linear.flow:19", 1}};
