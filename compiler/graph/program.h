@@ -22,9 +22,10 @@ typedef enum InputKind {
 typedef struct Input {
     const char *name; /* of the input node */
     InputKind kind;
-    int index; /* field: of the batch, of a source's record or of an export's arguments;
+    int index;         /* field: of the batch, of a source's record or of an export's arguments;
                          option: of Program.options */
-    Type type; /* of one record; for other kinds, of the value */
+    Type type;         /* of one record; for other kinds, of the value */
+    int64_t low, high; /* of an export's argument: low <= each value < high; both 0: any value */
 } Input;
 
 /* One graph and the meaning of its inputs. Results are the graph's outputs, in order. */

@@ -23,7 +23,10 @@ NodeId input_node(const Context *context, const char *name, InputKind kind, int 
         if (input->kind == kind && input->index == index && input->type.element == type.element)
             return id;
     vector_push(context->lowering->arena, &function->inputs,
-                (Input){graph_node(context->graph, id)->name, kind, index, record_type});
+                (Input){.name = graph_node(context->graph, id)->name,
+                        .kind = kind,
+                        .index = index,
+                        .type = record_type});
     return id;
 }
 

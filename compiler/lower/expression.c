@@ -141,7 +141,8 @@ static Value lower_run_number(const Context *context, const Name *name, int inde
     return (Value){.kind = VALUE_option, .range = name->range, .index = index};
 }
 
-/* Names that are neither bound nor declared: element types, true, false, all, and those. */
+/* Names that are neither bound nor declared: element types, true, false, training (as against
+ * evaluation and deployment), all, and those. */
 static bool lower_builtin_name(const Context *context, const Name *name, Value *value) {
     Element element;
     *value = (Value){.kind = VALUE_truth, .range = name->range};
@@ -151,6 +152,10 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
         return true;
     }
     if (!strcmp(name->text, "false")) return true;
+    if (!strcmp(name->text, "training")) {
+        value->number = context->updates || context->checking;
+        return true;
+    }
     if (!strcmp(name->text, "all")) {
         value->kind = VALUE_all;
         return true;

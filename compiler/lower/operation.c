@@ -714,7 +714,11 @@ static Value lower_total(Given *given, Range range) {
     const Context *context = given->context;
     if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
     const Value *value = &given->positions.items[0];
-    if (value->kind != VALUE_tensor && is_numeric(value)) return *value;
+    if (value->kind != VALUE_tensor && is_numeric(value)) {
+        NodeId node = to_node(context, value, TYPE_f32, range);
+        if (node == NODE_NONE) return value_error;
+        return value_tensor(context->graph, total_node(context, node, range), range);
+    }
     if (!tensor_argument(given, 0)) return value_error;
     return value_tensor(context->graph, total_node(context, value->node, range), range);
 }
