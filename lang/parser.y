@@ -546,6 +546,7 @@ static bool simplify(Expected *expected, bool after_let) {
     if (symbols[SYMBOL(NAME)] || begins) FORGET(expected, SYMBOL(IN), SYMBOL(NEW));
     if (continues || expected->phrase || after_let)
         FORGET(expected, YYTRANSLATE('('), YYTRANSLATE('['), YYTRANSLATE('-'));
+    if (symbols[YYTRANSLATE('=')]) FORGET(expected, YYTRANSLATE('[')); /* few lets have indices */
     if (expected->phrase)
         FORGET(expected, SYMBOL(NAME), SYMBOL(NUMBER), SYMBOL(STRING), SYMBOL(NOT), SYMBOL(TRUE),
                SYMBOL(FALSE), SYMBOL(ELLIPSIS), SYMBOL(UNKNOWN_SIZE));
