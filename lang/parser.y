@@ -62,7 +62,7 @@ static void yyerror(YYLTYPE *location, Parser *parser, const char *message);
 %token <token> NAME "a name" NUMBER "a number" STRING "a string" UNKNOWN_SIZE "a size"
 %token <token> IMPORT "import" OPTION "option" DIM "dim" CONST "const" FN "fn" MODEL "model"
 %token <token> PIPELINE "pipeline" TRAIN "train" EXPORT "export"
-%token <token> LET "let" WEIGHT "weight" STATE "state" RETURN "return" REPEAT "repeat" ON "on"
+%token <token> LET "let" WEIGHT "weight" STATE "state" RETURN "return" REPEAT "repeat" SCAN "scan" ON "on"
 %token <token> IF "if" ELSE "else" EVERY "every" IN "in" NEW "new"
 %token <token> TRUE "true" FALSE "false" AND "and" OR "or" NOT "not"
 %token PIPE "|>" ARROW "->" RANGE ".." ELLIPSIS "..."
@@ -233,6 +233,10 @@ statement:
         $$ = build_named_statement(parser, STATEMENT_let, @$, $NAME, NULL, $expression); }
   | LET NAME ':' type '=' expression {
         $$ = build_named_statement(parser, STATEMENT_let, @$, $NAME, $type, $expression); }
+  | LET NAME '[' slices ']' '=' expression {
+        $$ = build_named_statement(parser, STATEMENT_let, @$, $NAME, NULL, $expression);
+        $$->indices = $slices;
+    }
   | LET NAME bad { $$ = build_named_statement(parser, STATEMENT_let, @$, $NAME, NULL, $bad); }
   | LET '(' names ')' '=' expression { $$ = build_let(parser, @$, $names, $expression); }
   | LET '(' names ')' bad            { $$ = build_let(parser, @$, $names, $bad); }
@@ -256,6 +260,10 @@ statement:
   | RETURN bad        { $$ = build_statement(parser, STATEMENT_return, @$, $bad); }
   | REPEAT NAME IN expression block {
         $$ = build_named_statement(parser, STATEMENT_repeat, @$, $NAME, NULL, $expression);
+        $$ = build_blocks($$, $block, (StatementList){0});
+    }
+  | SCAN NAME IN expression block {
+        $$ = build_named_statement(parser, STATEMENT_scan, @$, $NAME, NULL, $expression);
         $$ = build_blocks($$, $block, (StatementList){0});
     }
   | ON place block {
@@ -532,12 +540,13 @@ static bool simplify(Expected *expected, bool after_let) {
            YYTRANSLATE('<'), YYTRANSLATE('>'), YYTRANSLATE('.'), YYTRANSLATE('@'), SYMBOL(EQUAL),
            SYMBOL(NOT_EQUAL), SYMBOL(LESS_EQUAL), SYMBOL(GREATER_EQUAL), SYMBOL(AND), SYMBOL(OR),
            SYMBOL(PIPE), YYTRANSLATE(';'), SYMBOL(LET), SYMBOL(WEIGHT), SYMBOL(STATE),
-           SYMBOL(RETURN), SYMBOL(REPEAT), SYMBOL(ON), SYMBOL(IF), SYMBOL(EVERY), SYMBOL(IMPORT),
+           SYMBOL(RETURN), SYMBOL(REPEAT), SYMBOL(SCAN), SYMBOL(ON), SYMBOL(IF), SYMBOL(EVERY), SYMBOL(IMPORT),
            SYMBOL(OPTION), SYMBOL(DIM), SYMBOL(CONST), SYMBOL(FN), SYMBOL(MODEL),
            SYMBOL(PIPELINE), SYMBOL(TRAIN), SYMBOL(EXPORT), SYMBOL(END));
     if (symbols[SYMBOL(NAME)] || begins) FORGET(expected, SYMBOL(IN), SYMBOL(NEW));
     if (continues || expected->phrase || after_let)
         FORGET(expected, YYTRANSLATE('('), YYTRANSLATE('['), YYTRANSLATE('-'));
+    if (symbols[YYTRANSLATE('=')]) FORGET(expected, YYTRANSLATE('[')); /* few lets have indices */
     if (expected->phrase)
         FORGET(expected, SYMBOL(NAME), SYMBOL(NUMBER), SYMBOL(STRING), SYMBOL(NOT), SYMBOL(TRUE),
                SYMBOL(FALSE), SYMBOL(ELLIPSIS), SYMBOL(UNKNOWN_SIZE));

@@ -119,6 +119,7 @@ const char *number_operand(Writer *writer, int64_t number);
 
 /* The C of the address of a stored value or leaf. */
 const char *address_of(Writer *writer, NodeId id);
+const char *address_of_place(Writer *writer, Place place);
 
 /* The pointer to a stored value or leaf; written: the kernel writes there. Values in the same
  * place have one pointer. */

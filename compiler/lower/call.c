@@ -164,9 +164,9 @@ static void bind_made(Call *call, size_t position) {
     const ArgumentList *arguments = &call->instance->made->arguments;
     for (size_t i = 0; i < arguments->count; i++) {
         const Argument *argument = &arguments->items[i];
-        const Value *value = &call->instance->given[i];
-        if (argument->name.text) bind_name(call, argument, *value);
-        else bind_position(call, position++, *value, argument->value->range);
+        Value value = inside_scan(call->caller, call->instance->given[i]);
+        if (argument->name.text) bind_name(call, argument, value);
+        else bind_position(call, position++, value, argument->value->range);
     }
 }
 

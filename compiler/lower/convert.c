@@ -12,6 +12,12 @@ NodeId input_node(const Context *context, const char *name, InputKind kind, int 
                   Type record_type, Range range) {
     Problem problem;
     Function *function = context->function;
+    if (context->scan) {
+        const Context *outside = context->scan->outside;
+        NodeId outer = input_node(outside, name, kind, index, type, record_type, range);
+        if (outer == NODE_NONE) return outer;
+        return inside_scan(context, value_tensor(outside->graph, outer, range)).node;
+    }
     range = users_place(context, range);
     Node node = {.op = OP_input, .name = name, .type = type, .range = range};
     NodeId id = graph_add(context->graph, node, &problem);

@@ -202,7 +202,7 @@ static Value unknown_name(const Context *context, const Name *name) {
 Value lower_name(const Context *context, const Name *name) {
     const Binding *binding = scope_find(context->scope, name->text);
     if (binding) {
-        Value value = binding->value;
+        Value value = inside_scan(context, binding->value);
         value.range = name->range;
         return value;
     }

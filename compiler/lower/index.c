@@ -184,6 +184,8 @@ static Value index_tensor(const Context *context, const Expression *expression, 
 }
 
 Value lower_index(const Context *context, const Expression *expression) {
+    Value slice;
+    if (lower_scanned(context, expression, &slice)) return slice;
     Value x = lower_expression(context, expression->left);
     if (x.kind == VALUE_error) return value_error;
     if (x.kind == VALUE_items) return lower_item(context, expression, &x);

@@ -595,8 +595,7 @@ static Value lower_generator(Given *given, Op op, Range range) {
         result.high = type_count(table, &node.type, 0, node.type.rank);
         return result;
     }
-    Type seed = type_scalar(TYPE_i64);
-    node.inputs[0] = input_node(context, "seed", INPUT_seed, 0, seed, seed, range);
+    node.inputs[0] = seed_node(context, range);
     node.stream = stream_key(context);
     return add_node(context, node, range);
 }
@@ -720,6 +719,11 @@ static Value lower_total(Given *given, Range range) {
         return value_tensor(context->graph, total_node(context, node, range), range);
     }
     if (!tensor_argument(given, 0)) return value_error;
+    if (context->scan) {
+        Diagnostic *d = report(context, E0214, range, "a total can't be taken in a scan");
+        diagnostic_help(d, "carry the sum of the turns, and take its total behind the scan");
+        return value_error;
+    }
     return value_tensor(context->graph, total_node(context, value->node, range), range);
 }
 

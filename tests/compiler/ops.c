@@ -750,15 +750,19 @@ static const char *const whole_graphs[] = {
     "tests/passes/product.graph",     "tests/passes/shared_loss.graph",
     "tests/passes/independent.graph", "tests/passes/integers.graph",
     "tests/passes/twice.graph",       "tests/passes/contraction.graph",
-    "tests/passes/mlp.graph",
+    "tests/passes/mlp.graph",         "tests/passes/scan.graph",
+    "tests/passes/scan_two.graph",    "tests/passes/scan_nested.graph",
+    "tests/passes/scan_twice.graph",  "tests/passes/scan_counter.graph",
 };
 
-/* All ops and graphs, or the op named. */
+/* All ops and graphs, or the op or graph named. */
 int main(int argc, char **argv) {
     int failed = 0;
     for (int op = 0; op < OP_COUNT; op++)
         if (argc == 1 || !strcmp(op_info[op].name, argv[1])) failed += run_op((Op)op);
     if (argc == 1 || !strcmp("view", argv[1])) failed += run_views();
+    for (int i = 1; i < argc; i++)
+        if (strchr(argv[i], '.')) failed += run_file(argv[i]);
     if (argc > 1) return failed != 0;
     for (size_t i = 0; i < COUNT(whole_graphs); i++) failed += run_file(whole_graphs[i]);
     return failed != 0;
