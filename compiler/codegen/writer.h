@@ -153,6 +153,14 @@ const char *gathered_value(Writer *writer, const Node *node, Index index);
 
 /* value_text.c. */
 
+/* Element `index` of a stored value, and what stores a value there, as C: f16 and bf16 are
+ * converted. */
+const char *load_text(Writer *writer, NodeId id, const char *index);
+const char *store_text(Writer *writer, NodeId id, const char *index, const char *value);
+
+/* A new variable with the expression's value, rounded to the node's type. */
+const char *define_value(Writer *writer, NodeId node, Index index, const char *expression);
+
 /* The op's formula of ops.def with C for a, b, c, y, index and stream. */
 const char *formula_text(Writer *writer, const Node *node, const char *const *operands,
                          const char *y, const char *index);
