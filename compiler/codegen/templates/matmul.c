@@ -90,11 +90,10 @@ typedef ELEMENT VECTOR
     __attribute__((vector_size(FLOW_VECTOR), aligned(sizeof(ELEMENT)), may_alias));
 
 /* `rows` rows of sums, a constant where it is called; more: goes on with the sums in the tile. */
-static inline FLOW_WIDE __attribute__((always_inline)) void
-FLOW_JOIN(KERNEL, _tile)(int64_t batch, const int64_t *sizes, const ELEMENT *restrict a, int64_t a_row, int64_t a_depth,
-                         const int64_t *restrict rows_at, const int64_t *restrict depth_at,
-                         const ELEMENT *restrict b, int64_t b_depth, int64_t depth,
-                         ELEMENT *restrict tile, int more, const int rows) {
+static inline FLOW_WIDE __attribute__((always_inline)) void FLOW_JOIN(KERNEL, _tile)(
+    int64_t batch, const int64_t *sizes, const ELEMENT *restrict a, int64_t a_row, int64_t a_depth,
+    const int64_t *restrict rows_at, const int64_t *restrict depth_at, const ELEMENT *restrict b,
+    int64_t b_depth, int64_t depth, ELEMENT *restrict tile, int more, const int rows) {
     (void)batch, (void)sizes, (void)rows_at, (void)depth_at;
     VECTOR sums[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 16
@@ -126,9 +125,9 @@ FLOW_JOIN(KERNEL, _tile)(int64_t batch, const int64_t *sizes, const ELEMENT *res
 }
 
 /* Copies `depth` rows of a panel, columns past `columns` as zero. */
-static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const int64_t *sizes, const ELEMENT *restrict b,
-                                            int64_t first_depth, int64_t depth,
-                                            int64_t first_column, int64_t columns,
+static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const int64_t *sizes,
+                                            const ELEMENT *restrict b, int64_t first_depth,
+                                            int64_t depth, int64_t first_column, int64_t columns,
                                             ELEMENT *restrict panel) {
     (void)batch, (void)sizes, (void)first_depth, (void)first_column;
     if (B_TABLE) {
@@ -174,7 +173,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
             const int64_t depth = flow_smaller((DEPTH)-k, part);
             const ELEMENT *right = b + k * (B_DEPTH) + column * (B_COLUMN);
             for (int64_t l = 0; A_TABLE && l < depth; l++) depth_at[l] = A_DEPTH_AT(k + l);
-            if (!direct) FLOW_JOIN(KERNEL, _pack)(batch, sizes, b, k, depth, column, columns, panel);
+            if (!direct)
+                FLOW_JOIN(KERNEL, _pack)(batch, sizes, b, k, depth, column, columns, panel);
             const int64_t stride = direct ? (B_DEPTH) : WIDTH;
             if (!direct) right = panel;
             const int last = k + depth == DEPTH;
