@@ -165,6 +165,7 @@ static Binding binding_of(const Expression *expression) {
     case EXPRESSION_call: return expression->annotations.count ? BINDING_pipe : BINDING_primary;
     case EXPRESSION_binary:
     case EXPRESSION_unary: return operators[expression->operator].binding;
+    case EXPRESSION_reduce: return BINDING_add;
     default: return BINDING_primary;
     }
 }
@@ -200,6 +201,11 @@ static void print_kind(const Expression *expression, Text *text) {
         print(expression->left, BINDING_primary, text);
         break;
     case EXPRESSION_choice: print_choice(expression, text); break;
+    case EXPRESSION_reduce:
+        text_add(text, expression->name.text);
+        print_items(&expression->items, "(", ") ", text);
+        print(expression->left, BINDING_multiply, text);
+        break;
     }
 }
 
@@ -266,6 +272,7 @@ static void print_head(const Statement *statement, Text *text) {
     case STATEMENT_state:
         print_names(&statement->names, text);
         if (statement->pattern) text_format(text, " \"%s\"", statement->pattern);
+        if (statement->indices.count) print_items(&statement->indices, "[", "]", text);
         if (statement->type) text_add(text, ": "), print_type(statement->type, text);
         if (statement->value) text_add(text, " = ");
         break;

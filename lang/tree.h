@@ -80,6 +80,7 @@ typedef enum ExpressionKind {
     EXPRESSION_slice,    /* left:right:step inside an index; left and right may be NULL, items holds
                             the step if there is one */
     EXPRESSION_new,      /* new left: an instance of a model; left is a call, or a hole */
+    EXPRESSION_reduce,   /* name(items) left, as in sum(k) a[k]: over indices of index notation */
     EXPRESSION_choice,   /* if left { items[0] } else { items[1] } */
 } ExpressionKind;
 
@@ -134,10 +135,11 @@ struct Statement {
     StatementKind kind;
     uint32_t depth; /* of statements below, itself included; at most NESTING_LIMIT */
     Range range;
-    NameList names;      /* none: `let (` with a syntax error behind it */
-    const char *pattern; /* assign: `optimizer "head*" = …` in a train block; or NULL */
-    TypeTree *type;      /* weight, state (NULL: broken); or of a let: `let x: f32[B] = …` */
-    Expression *value;   /* NULL where nothing was written (weight without initialiser) */
+    NameList names;         /* none: `let (` with a syntax error behind it */
+    ExpressionList indices; /* of a let, as the items of EXPRESSION_index; or none */
+    const char *pattern;    /* assign: `optimizer "head*" = …` in a train block; or NULL */
+    TypeTree *type;         /* weight, state (NULL: broken); or of a let: `let x: f32[B] = …` */
+    Expression *value;      /* NULL where nothing was written (weight without initialiser) */
     StatementList body, otherwise;
 };
 

@@ -17,6 +17,10 @@ static void bind(const Context *context, const Name *name, Value value, bool ren
     scope_put(context->lowering->arena, context->scope, name->text, value);
 }
 
+void introduce(const Context *context, const Name *name, Value value) {
+    bind(context, name, value, false);
+}
+
 static void bind_each(const Context *context, const Statement *statement, const Value *value) {
     size_t count = statement->names.count;
     bool fits = value->kind == VALUE_items && value->items.count == count;
@@ -29,6 +33,10 @@ static void bind_each(const Context *context, const Statement *statement, const 
 }
 
 void lower_let(const Context *context, const Statement *statement) {
+    if (statement->indices.count) {
+        lower_notation(context, statement);
+        return;
+    }
     const Name *name = &statement->names.items[0];
     Value value = statement->value->kind == EXPRESSION_new
                       ? lower_new(context, statement->value, name->text)
