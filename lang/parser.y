@@ -66,13 +66,14 @@ static void yyerror(YYLTYPE *location, Parser *parser, const char *message);
 %token <token> IF "if" ELSE "else" EVERY "every" IN "in" NEW "new"
 %token <token> TRUE "true" FALSE "false" AND "and" OR "or" NOT "not"
 %token PIPE "|>" ARROW "->" RANGE ".." ELLIPSIS "..."
+%token OF /* between `sum(k)` and what is summed */
 %token EQUAL "==" NOT_EQUAL "!=" LESS_EQUAL "<=" GREATER_EQUAL ">="
 
 %type <token> label
 %type <operator> comparing
 %type <kind> function_word
 %type <statement_kind> owned
-%type <expression> expression pipe stage disjunction conjunction negation comparison sum product
+%type <expression> expression pipe stage disjunction conjunction negation comparison sum term product
 %type <expression> unary power postfix primary call item slice bound bad place choice
 %type <expressions> items item_list slices
 %type <arguments> arguments argument_list
@@ -367,9 +368,14 @@ comparing:
   ;
 
 sum:
+    term
+  | sum '+' term { $$ = build_binary(parser, OPERATOR_add, $1, $3); }
+  | sum '-' term { $$ = build_binary(parser, OPERATOR_subtract, $1, $3); }
+  ;
+
+term:
     product
-  | sum '+' product { $$ = build_binary(parser, OPERATOR_add, $1, $3); }
-  | sum '-' product { $$ = build_binary(parser, OPERATOR_subtract, $1, $3); }
+  | call OF term { $$ = build_reduce(parser, $call, $3); }
   ;
 
 product:
@@ -484,14 +490,39 @@ bound:
 
 %%
 
+static bool is_reduction(const Token *token) {
+    static const char *const names[] = {"sum", "max", "min", "prod", "mean"};
+    for (size_t i = 0; token->kind == TOKEN_NAME && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(token->text, names[i])) return true;
+    return false;
+}
+
+/* `sum(k)` is followed by what is summed when that stands in the same line. */
+static bool follows_reduction(const Parser *parser) {
+    int kind = parser->next.kind;
+    bool begins = kind == TOKEN_NAME || kind == TOKEN_NUMBER || kind == '(';
+    return parser->closed_reduction && begins && !parser->next.first_on_line;
+}
+
+static void note_bracket(Parser *parser) {
+    const Tokens *tokens = parser->tokens;
+    if (parser->next.kind == '(') parser->reduces[tokens->depth] = is_reduction(&tokens->previous);
+    parser->closed_reduction = parser->next.kind == ')' && parser->reduces[tokens->depth + 1];
+}
+
 /* The first token says which kind of text follows. */
 static int yylex(YYSTYPE *value, YYLTYPE *location, Parser *parser) {
     *location = (Range){parser->tokens->source, 0, 0};
     int start = parser->start;
     parser->start = 0;
     if (start) return start;
-    value->token = tokens_next(parser->tokens);
+    if (!parser->held) parser->next = tokens_next(parser->tokens);
+    bool reduces = !parser->held && follows_reduction(parser);
+    parser->held = reduces;
+    value->token = parser->next;
     *location = value->token.range;
+    if (reduces) return TOKEN_OF;
+    note_bracket(parser);
     return value->token.kind;
 }
 

@@ -165,6 +165,7 @@ static Binding binding_of(const Expression *expression) {
     case EXPRESSION_call: return expression->annotations.count ? BINDING_pipe : BINDING_primary;
     case EXPRESSION_binary:
     case EXPRESSION_unary: return operators[expression->operator].binding;
+    case EXPRESSION_reduce: return BINDING_add;
     default: return BINDING_primary;
     }
 }
@@ -200,6 +201,11 @@ static void print_kind(const Expression *expression, Text *text) {
         print(expression->left, BINDING_primary, text);
         break;
     case EXPRESSION_choice: print_choice(expression, text); break;
+    case EXPRESSION_reduce:
+        text_add(text, expression->name.text);
+        print_items(&expression->items, "(", ") ", text);
+        print(expression->left, BINDING_multiply, text);
+        break;
     }
 }
 

@@ -80,6 +80,7 @@ typedef enum ExpressionKind {
     EXPRESSION_slice,    /* left:right:step inside an index; left and right may be NULL, items holds
                             the step if there is one */
     EXPRESSION_new,      /* new left: an instance of a model; left is a call, or a hole */
+    EXPRESSION_reduce,   /* name(items) left, as in sum(k) a[k]: over indices of index notation */
     EXPRESSION_choice,   /* if left { items[0] } else { items[1] } */
 } ExpressionKind;
 

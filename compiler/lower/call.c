@@ -273,6 +273,7 @@ static Value call_declaration(const Context *context, const Expression *expressi
     call.inside.frame = &call.frame;
     call.inside.scope = scope_new(lowering->arena, NULL);
     call.inside.fixing = false;
+    call.inside.notation = NULL;
     call.inside.nesting += CALL_NESTING;
     call.inside.expected = NULL;
     call.filled = arena_new_array(lowering->arena, bool, declaration->parameters.count + 1);

@@ -351,6 +351,7 @@ Value lower_expression(const Context *context, const Expression *expression) {
         inner.expected = context->expected;
         return lower_choice(&inner, expression);
     case EXPRESSION_ellipsis: return not_yet(context, expression, "`...` outside a list of sizes");
+    case EXPRESSION_reduce: return lower_reduced(&inner, expression);
     case EXPRESSION_index: return lower_index(&inner, expression);
     case EXPRESSION_slice: return not_yet(context, expression, "a slice outside an index");
     case EXPRESSION_new: return lower_new(&inner, expression, NULL);

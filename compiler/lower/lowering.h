@@ -73,6 +73,7 @@ typedef struct Context {
     bool checking;        /* a declaration is checked by itself: the graph is thrown away */
     int nesting;          /* of expressions, through all calls */
     bool fixing;          /* an option that is used becomes fixed: its value shapes something */
+    const struct Notation *notation; /* the indices of `let y[n] = …`, or NULL */
     const Type *expected; /* the type the result must have, for calls that take it; or NULL */
     Placement placement;  /* of what is computed here; new nodes get it by the graph's */
 } Context;
@@ -204,7 +205,18 @@ Value lower_new(const Context *context, const Expression *expression, const char
 /* `sizes[0]`, `sizes[1:]`. */
 Value lower_item(const Context *context, const Expression *expression, const Value *list);
 
+/* notation.c: index notation. */
+
+/* `let y[n, m] = …` */
+void lower_notation(const Context *context, const Statement *statement);
+
+/* `a[n, k]` and `sum(k) …` inside it. */
+Value lower_indexed(const Context *context, const Expression *expression, const Value *x);
+Value lower_reduced(const Context *context, const Expression *expression);
+
 /* body.c: statements. */
+
+void introduce(const Context *context, const Name *name, Value value);
 
 /* Whether a condition holds at compile time; asker: "if". False after reporting, or when only a
  * call tells. */
@@ -226,7 +238,7 @@ void lower_statements(const Context *context, const StatementList *body, Value *
 /* A `return` in it, which is reported, also sets *result. */
 void lower_scan(const Context *context, const Statement *statement, Value *result);
 
-/* `let y[:, t] = …` */
+/* `let name[…] = …`: in a scan that has the index, what a turn stacks; else index notation. */
 void lower_stacked(const Context *context, const Statement *statement);
 
 /* True when an index of the expression is the index of a loop, as in `x[:, t]`; *result is then the

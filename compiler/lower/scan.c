@@ -258,13 +258,13 @@ static NodeId stacked_node(const Context *context, const Value *value, Range ran
 void lower_stacked(const Context *context, const Statement *statement) {
     const Name *name = &statement->names.items[0];
     size_t at = 0;
+    if (!is_stack_of(context, statement, &at)) {
+        lower_notation(context, statement);
+        return;
+    }
     Value value = lower_expression(context, statement->value);
-    bool fits = is_stack_of(context, statement, &at);
-    if (!fits || context->frame != context->scan->frame) {
-        Diagnostic *d = report(context, E0214, name->range,
-                               "a name is given indices only in a scan, to stack what each turn "
-                               "gives it");
-        diagnostic_help(d, "`scan t in T { … let %s[:, t] = … }`", name->text);
+    if (context->frame != context->scan->frame) {
+        report(context, E0214, name->range, "a turn stacks values in the scan's own body");
         return;
     }
     NodeId node = stacked_node(context, &value, statement->value->range);
