@@ -133,11 +133,16 @@ fuzz: all ## fuzz each reader of foreign bytes (SECONDS_EACH=60)
 bench: all ## measure beside the peers (W=digits-b64,…: some rows); writes build/bench.json
 	@BUILD=$(BUILD) tests/bench/run $(W)
 
-format: ## format all C
-	@clang-format -i $(shell git ls-files '*.c' '*.h')
+# Those of the tests show broken programs, or how programs are formatted.
+FLOW_FILES = $(shell git ls-files 'examples/*.flow' 'lang/std/*.flow' 'tests/bench/*.flow')
 
-check-format:
+format: all ## format all C and .flow files
+	@clang-format -i $(shell git ls-files '*.c' '*.h')
+	@$(BUILD)/flowc fmt $(FLOW_FILES)
+
+check-format: all
 	@clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
+	@$(BUILD)/flowc fmt --check $(FLOW_FILES)
 
 check-layers: ## does every #include point down?
 	@tests/layers

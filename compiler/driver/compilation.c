@@ -3,27 +3,19 @@
 #include "compiler/driver/compilation.h"
 
 #include "compiler/driver/files.h"
+#include "compiler/driver/report.h"
 #include "compiler/driver/sha256.h"
 #include "compiler/lower/lower.h"
 #include "compiler/passes/passes.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 typedef Vector(Override) Overrides;
 
-static bool wants_color(void) {
-    const char *term = getenv("TERM");
-    return isatty(STDERR_FILENO) && !getenv("NO_COLOR") && !(term && !strcmp(term, "dumb"));
-}
-
 static bool failed(const Compilation *compilation) {
-    if (!compilation->diagnostics->list.count) return false;
-    diagnostics_print(compilation->diagnostics, stderr, wants_color());
-    return true;
+    return report_diagnostics(compilation->arguments, compilation->diagnostics);
 }
 
 static double seconds(void) {
@@ -188,7 +180,7 @@ int compile(Compilation *compilation, Stop stop) {
     if (!known_dump(compilation)) return EXIT_usage;
     const Source *source = source_read(compilation->arena, path, &why);
     if (!source) {
-        fprintf(stderr, "flowc: %s: %s\n", path, why);
+        report_file(compilation->arguments, path, why);
         return EXIT_program;
     }
     compilation->diagnostics = diagnostics_new(compilation->arena);

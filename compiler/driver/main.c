@@ -1,12 +1,13 @@
 /* Flowc: the command line. */
 #include "compiler/driver/commands.h"
+#include "compiler/driver/report.h"
 
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
 static const Command commands[] = {
-#define COMMAND(name, help, flags) {#name, help, flags, command_##name},
+#define COMMAND(name, operands, help, flags) {#name, operands, help, flags, command_##name},
 #include "compiler/driver/commands.def"
 #undef COMMAND
 };
@@ -15,8 +16,8 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 static int usage(FILE *file, int status) {
     fprintf(file, "flowc: dataflow programs, compiled\n\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(file, "  flowc %-7s FILE.flow  %s\n", commands[i].name, commands[i].help);
-    fprintf(file, "\n  flowc COMMAND --help     the flags of a command\n"
+        fprintf(file, "  flowc %-7s %s\n", commands[i].name, commands[i].help);
+    fprintf(file, "\n  flowc COMMAND --help  what a command is given\n"
                   "  flowc --version\n");
     return status;
 }
@@ -48,7 +49,8 @@ int main(int argc, char **argv) {
     int status = EXIT_usage;
     if (arguments_parse(command, argc - 2, argv + 2, arena, &arguments)) {
         if (arguments.help) arguments_help(command);
-        status = arguments.help ? EXIT_ok : command->run(&arguments);
+        if (arguments.help) status = EXIT_ok;
+        else if (report_form_known(&arguments)) status = command->run(&arguments);
     }
     arena_free(arena);
     return status;
