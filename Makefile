@@ -26,7 +26,7 @@ OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lang/lexer.o $(BUILD)/lang/par
 LIBRARY   := $(filter-out $(BUILD)/compiler/driver/%,$(OBJECTS))
 RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/format/*.c)
 RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
-SHARED    := $(wildcard lang/std/*.flow compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
+SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 
 .PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-packages test-programs
 .DELETE_ON_ERROR:

@@ -411,6 +411,7 @@ static uint32_t largest(uint32_t a, uint32_t b) {
 
 static void align_run(Formatter *formatter, Line *run, const Line *end) {
     uint32_t name = 0, value = 0;
+    if (end == run + 1) return;
     for (const Line *line = run; line < end; line++) {
         name = largest(name, line->name);
         value = largest(value, line->value);
