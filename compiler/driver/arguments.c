@@ -36,6 +36,7 @@ static const Flag flags[] = {
     {"explain", 0, FLAG_switch, FIELD(explain), NULL, "print kernels, memory and what is fused"},
     {"keep", 0, FLAG_switch, FIELD(keep), NULL, "keep the generated files and say where they are"},
     {"no-cache", 0, FLAG_switch, FIELD(no_cache), NULL, "build anew"},
+    {"ops", 0, FLAG_switch, FIELD(ops), NULL, "list the operations too"},
     {"check", 0, FLAG_switch, FIELD(check), NULL, "write nothing; exit 1 when a file would change"},
     {"verbose", 'v', FLAG_switch, FIELD(verbose), NULL, "print the commands that are run"},
     {"help", 'h', FLAG_switch, FIELD(help), NULL, "this text"},

@@ -18,7 +18,7 @@ typedef struct Arguments {
     const char *compiler; /* --cc */
     const char *dump_ir;  /* --dump-ir: a pass, "" for all, NULL for none */
     const char *diagnostics; /* --diagnostics: "text" or "json" */
-    bool time_passes, explain, keep, no_cache, bundle, verbose, check, help;
+    bool time_passes, explain, keep, no_cache, bundle, verbose, check, ops, help;
     Strings program; /* what follows the file: run and fixed options of the program, more files */
 } Arguments;
 

@@ -149,6 +149,11 @@ static int lower_with_options(Compilation *compilation, const Module *module) {
     return failed(compilation) ? EXIT_program : EXIT_ok;
 }
 
+static void keep_lowered(Compilation *compilation) {
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    vector_each(Function *, function, functions) (*function)->lowered = (*function)->graph;
+}
+
 static int run_passes(Compilation *compilation, double *since) {
     for (int i = 0; i < pass_count; i++) {
         const char *broken = NULL;
@@ -193,6 +198,7 @@ int compile(Compilation *compilation, Stop stop) {
     compilation->program->fingerprint = take_fingerprint(compilation);
     report_time(compilation, "lower", &since);
     dump_graphs(compilation, "lower");
+    keep_lowered(compilation);
     status = run_passes(compilation, &since);
     if (status == EXIT_ok && stop == STOP_plan) make_plan(compilation, &since);
     return status;

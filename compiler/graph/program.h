@@ -31,6 +31,7 @@ typedef struct Input {
 typedef struct Function {
     const char *name;     /* "fit.step" */
     Graph *graph;         /* replaced by each pass */
+    const Graph *lowered; /* before all of them; NULL until lowering is done */
     Vector(Input) inputs; /* those that the graph has, in no order */
     Vector(Type) results; /* of one record, for each OUTPUT_result in order */
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
@@ -141,6 +142,14 @@ typedef struct Export {
     Vector(Field) arguments;
 } Export;
 
+/* A call, as a line of `flowc summary`. */
+typedef struct Layer {
+    const char *path;   /* "classifier/dense.1": the weights' names begin so */
+    const Graph *graph; /* as lowered */
+    NodeId first, end;  /* the nodes added while it ran */
+    NodeId value;       /* NODE_NONE: no tensor */
+} Layer;
+
 typedef struct Program {
     Arena *arena;
     Dimensions *dimensions;
@@ -154,6 +163,7 @@ typedef struct Program {
     Vector(Pipeline *) pipelines; /* all that trains and actions use */
     Vector(Train) trains;
     Vector(Export) exports;
+    Vector(Layer) layers; /* the caller before the called */
 } Program;
 
 #endif

@@ -184,6 +184,12 @@ Value lower_new(const Context *context, const Expression *expression, const char
 /* `sizes[0]`, `sizes[1:]`. */
 Value lower_item(const Context *context, const Expression *expression, const Value *list);
 
+/* layers.c: around the run of a call; Program.layers grows by those worth a line to its readers. */
+
+#define NO_LAYER SIZE_MAX
+size_t layer_begin(const Context *context, const Frame *frame);
+void layer_end(const Context *context, size_t index, const Value *result);
+
 /* body.c: statements. */
 
 /* Whether a condition holds at compile time; asker: "if". False after reporting, or when only a

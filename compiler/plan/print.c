@@ -1,7 +1,7 @@
 /* Print: a plan as text, for `--explain` and `--dump-ir=plan`. */
 #include "compiler/plan/plan.h"
 
-static const char *size_text(Arena *arena, double bytes) {
+const char *size_text(Arena *arena, double bytes) {
     if (bytes < 10240) return arena_format(arena, "%.0f B", bytes);
     if (bytes < 10 * 1048576.0) return arena_format(arena, "%.1f KiB", bytes / 1024);
     return arena_format(arena, "%.1f MiB", bytes / 1048576);
