@@ -115,6 +115,8 @@ bool arguments_parse(const Command *command, int argc, char **argv, Arena *arena
             vector_push(arena, &arguments->program, argument);
         }
     }
+    if (arguments->file && !*command->operands)
+        return usage_error(command, "nothing is done with", arguments->file);
     bool complete = arguments->file || command->operands[0] != 'F';
     if (complete || arguments->help) return true;
     fprintf(stderr, "flowc %s: which .flow file?\n", command->name);
