@@ -87,7 +87,7 @@ demo: all ## train examples/digits.flow on MNIST
 # Test programs: those of the runtime, those of the compiler, and the printer of golden tests.
 TESTS := $(patsubst tests/runtime/%.c,$(BUILD)/tests/check/runtime-%,$(wildcard tests/runtime/*.c)) \
          $(patsubst tests/compiler/%.c,$(BUILD)/tests/check/%,$(wildcard tests/compiler/*.c)) \
-         $(BUILD)/tests/check/codegen $(BUILD)/tests/print
+         $(BUILD)/tests/check/codegen $(BUILD)/tests/check/programs $(BUILD)/tests/print
 OMP   := $(LLVM)/lib/libomp.so -Wl,-rpath,$(LLVM)/lib
 
 $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) $(BUILD)/lib/flowc/libflowrt.a
@@ -103,6 +103,12 @@ $(BUILD)/tests/check/%: tests/compiler/%.c $(COMPILED)
 $(BUILD)/tests/check/codegen: tests/codegen/codegen.c $(COMPILED)
 	@mkdir -p $(@D)
 	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(COMPILED) -lm -ldl -lpthread
+
+PROGRAMS := $(wildcard tests/fuzz/programs/*.c)
+
+$(BUILD)/tests/check/programs: $(PROGRAMS) $(wildcard tests/fuzz/programs/*.h) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -o $@ $(PROGRAMS) $(LIBRARY) -lm -ldl -lpthread
 
 $(BUILD)/tests/print: tests/print.c $(LIBRARY)
 	@mkdir -p $(@D)
