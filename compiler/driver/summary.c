@@ -167,10 +167,10 @@ static void print_memory(const Summary *summary, size_t scratch) {
     Arena *arena = summary->arena;
     Memory memory = memory_of(summary);
     printf("\n  parameters        %s, %s\n", count_text(arena, memory.parameters),
-           size_text(arena, memory.weights));
-    if (memory.states) printf("  states            %s\n", size_text(arena, memory.states));
-    if (memory.optimizer) printf("  optimizer         %s\n", size_text(arena, memory.optimizer));
-    printf("  scratch           %s\n", size_text(arena, (double)scratch));
+           bytes_text(arena, memory.weights));
+    if (memory.states) printf("  states            %s\n", bytes_text(arena, memory.states));
+    if (memory.optimizer) printf("  optimizer         %s\n", bytes_text(arena, memory.optimizer));
+    printf("  scratch           %s\n", bytes_text(arena, (double)scratch));
 }
 
 static void print_totals(const Summary *summary, const char *call) {
@@ -184,7 +184,7 @@ static void print_totals(const Summary *summary, const char *call) {
     print_memory(summary, plan->scratch_size);
     printf("  a record          %s operations\n", count_text(arena, work / records));
     printf("  %-17s %s operations in %d kernels, %s read and written\n\n", call,
-           count_text(arena, work), plan->kernel_count, size_text(arena, moved));
+           count_text(arena, work), plan->kernel_count, bytes_text(arena, moved));
 }
 
 static void print_function(Summary *summary, const Function *function, bool ops, const char *call) {

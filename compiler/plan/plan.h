@@ -78,7 +78,7 @@ Plan *plan_program(Arena *arena, const Program *program);
 const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 
 void plan_print(const Plan *plan, Text *text);
-const char *size_text(Arena *arena, double bytes); /* "1.5 KiB" */
+const char *bytes_text(Arena *arena, double bytes); /* "1.5 KiB" */
 
 /* Calls visit for each node that a kernel reads to compute node: those in memory and its own. */
 typedef void VisitRead(void *context, NodeId read, IndexKind index);

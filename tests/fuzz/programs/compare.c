@@ -364,7 +364,10 @@ static char *run(const Trial *trial, int threads) {
         encode(node->type.element, trial->given[id], count_of(&node->type, trial->batch), place);
     }
     _Alignas(64) char barrier[256] = {0};
-    FlowFrame frame = {memory, inputs, trial->batch, (FlowBarrier *)barrier};
+    FlowFrame frame = {.memory = memory,
+                       .inputs = inputs,
+                       .batch = trial->batch,
+                       .barrier = (FlowBarrier *)barrier};
     run_team(trial->run, &frame, threads);
     return memory;
 }
