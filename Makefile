@@ -26,7 +26,7 @@ OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lang/lexer.o $(BUILD)/lang/par
 LIBRARY   := $(filter-out $(BUILD)/compiler/driver/%,$(OBJECTS))
 RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/format/*.c runtime/device/*.c)
 RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
-SHARED    := $(wildcard lang/std/*.flow compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
+SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 
 .PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-packages test-programs
 .DELETE_ON_ERROR:
@@ -87,7 +87,7 @@ demo: all ## train examples/digits.flow on MNIST
 # Test programs: those of the runtime, those of the compiler, and the printer of golden tests.
 TESTS := $(patsubst tests/runtime/%.c,$(BUILD)/tests/check/runtime-%,$(wildcard tests/runtime/*.c)) \
          $(patsubst tests/compiler/%.c,$(BUILD)/tests/check/%,$(wildcard tests/compiler/*.c)) \
-         $(BUILD)/tests/check/codegen $(BUILD)/tests/print
+         $(BUILD)/tests/check/codegen $(BUILD)/tests/check/programs $(BUILD)/tests/print
 OMP   := $(LLVM)/lib/libomp.so -Wl,-rpath,$(LLVM)/lib
 
 $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) $(BUILD)/lib/flowc/libflowrt.a
@@ -103,6 +103,12 @@ $(BUILD)/tests/check/%: tests/compiler/%.c $(COMPILED)
 $(BUILD)/tests/check/codegen: tests/codegen/codegen.c $(COMPILED)
 	@mkdir -p $(@D)
 	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(COMPILED) -lm -ldl -lpthread
+
+PROGRAMS := $(wildcard tests/fuzz/programs/*.c)
+
+$(BUILD)/tests/check/programs: $(PROGRAMS) $(wildcard tests/fuzz/programs/*.h) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -o $@ $(PROGRAMS) $(LIBRARY) -lm -ldl -lpthread
 
 $(BUILD)/tests/print: tests/print.c $(LIBRARY)
 	@mkdir -p $(@D)
@@ -133,11 +139,16 @@ fuzz: all ## fuzz each reader of foreign bytes (SECONDS_EACH=60)
 bench: all ## measure beside the peers (W=digits-b64,…: some rows); writes build/bench.json
 	@BUILD=$(BUILD) tests/bench/run $(W)
 
-format: ## format all C
-	@clang-format -i $(shell git ls-files '*.c' '*.h')
+# Those of the tests show broken programs, or how programs are formatted.
+FLOW_FILES = $(shell git ls-files 'examples/*.flow' 'lang/std/*.flow' 'tests/bench/*.flow')
 
-check-format:
+format: all ## format all C and .flow files
+	@clang-format -i $(shell git ls-files '*.c' '*.h')
+	@$(BUILD)/flowc fmt $(FLOW_FILES)
+
+check-format: all
 	@clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
+	@$(BUILD)/flowc fmt --check $(FLOW_FILES)
 
 check-layers: ## does every #include point down?
 	@tests/layers

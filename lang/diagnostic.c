@@ -227,6 +227,12 @@ void diagnostics_print(const Diagnostics *diagnostics, FILE *file, bool color) {
     fprintf(file, count == 1 ? "%zu error\n" : "%zu errors\n", count);
 }
 
+void diagnostics_print_json(const Diagnostics *diagnostics, FILE *file) {
+    size_t count = diagnostics->list.count;
+    const Entry *entries = count ? sort_by_place(diagnostics) : NULL;
+    for (size_t i = 0; i < count; i++) diagnostic_print_json(entries[i].diagnostic, file);
+}
+
 enum { NEAREST_LENGTH = 63 }; /* longer names get no suggestions */
 
 static unsigned smallest(unsigned a, unsigned b, unsigned c) {

@@ -59,6 +59,17 @@ void diagnostic_help(Diagnostic *diagnostic, const char *format, ...)
  * source are shown as `?`, tabs as blanks. */
 void diagnostics_print(const Diagnostics *diagnostics, FILE *file, bool color);
 
+/* One, or all that were kept in the same order, each as a JSON object on a line of its own:
+ *
+ *     {"code": "E0207", "severity": "error", "title": "…", "message": "…", "place": PLACE,
+ *      "notes": [{"message": "…", "place": PLACE}], "help": "…"}
+ *     PLACE: {"file": "x.flow", "begin": {"line": 3, "column": 7, "byte": 41}, "end": {…}}
+ *
+ * Lines and columns count from 1, columns in code points; bytes from 0; end is behind the last.
+ * place and help are null where there is none. Bytes that are no UTF-8 become U+FFFD. */
+void diagnostic_print_json(const Diagnostic *diagnostic, FILE *file);
+void diagnostics_print_json(const Diagnostics *diagnostics, FILE *file);
+
 const char *error_title(ErrorCode code);
 const char *error_name(ErrorCode code); /* "E0207" */
 

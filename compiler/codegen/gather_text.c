@@ -13,8 +13,12 @@ typedef struct Gather {
 
 /* How many rows of the loops make one row of the operand; NULL: they don't go along it. */
 static Dim rows_in_row(Writer *writer, const Gather *gather, Index index) {
+    int64_t rest, columns;
     if (index.kind != INDEX_full || dim_is_one(gather->rest)) return NULL;
-    return dim_divide(writer->table, gather->rest, writer->loops->columns);
+    if (gather->rest == writer->loops->columns) return dim_constant(writer->table, 1);
+    bool known =
+        dim_is_constant(gather->rest, &rest) && dim_is_constant(writer->loops->columns, &columns);
+    return known && rest % columns == 0 ? dim_constant(writer->table, rest / columns) : NULL;
 }
 
 /* The index as C. The function of a record runs before its facts are checked, so there a wrong one

@@ -25,6 +25,8 @@ static const Flag flags[] = {
     {"emit", 0, FLAG_value, FIELD(emit), "KIND", "exe, or c: a folder of C and a Makefile"},
     {"format", 0, FLAG_value, FIELD(format), "KIND", "html or dot"},
     {"weights", 0, FLAG_value, FIELD(weights), "FILE", "trained weights to put beside the library"},
+    {"diagnostics", 0, FLAG_value, FIELD(diagnostics), "KIND",
+     "text, or json: one object a line, for editors"},
     {"cc", 0, FLAG_value, FIELD(compiler), "PROGRAM",
      "the C compiler (default: FLOWC_CC, gcc, clang)"},
     {"soft-placement", 0, FLAG_switch, FIELD(soft_placement), NULL,
@@ -41,6 +43,8 @@ static const Flag flags[] = {
     {"explain", 0, FLAG_switch, FIELD(explain), NULL, "print kernels, memory and what is fused"},
     {"keep", 0, FLAG_switch, FIELD(keep), NULL, "keep the generated files and say where they are"},
     {"no-cache", 0, FLAG_switch, FIELD(no_cache), NULL, "build anew"},
+    {"ops", 0, FLAG_switch, FIELD(ops), NULL, "list the operations too"},
+    {"check", 0, FLAG_switch, FIELD(check), NULL, "write nothing; exit 1 when a file would change"},
     {"verbose", 'v', FLAG_switch, FIELD(verbose), NULL, "print the commands that are run"},
     {"help", 'h', FLAG_switch, FIELD(help), NULL, "this text"},
 };
@@ -118,6 +122,8 @@ bool arguments_parse(const Command *command, int argc, char **argv, Arena *arena
             vector_push(arena, &arguments->program, argument);
         }
     }
+    if (arguments->file && !*command->operands)
+        return usage_error(command, "nothing is done with", arguments->file);
     bool complete = arguments->file || *command->operands != 'F';
     if (complete || arguments->help) return true;
     fprintf(stderr, "flowc %s: which .flow file?\n", command->name);

@@ -18,8 +18,10 @@ typedef struct Arguments {
     const char *compiler; /* --cc */
     const char *dump_ir;  /* --dump-ir: a pass, "" for all, NULL for none */
     const char *visible_devices, *gpu_memory, *path; /* --visible-devices, --gpu-memory, --path */
-    bool time_passes, explain, keep, no_cache, bundle, soft_placement, verbose, help;
-    Strings program; /* what follows the file: names of what is meant, options of the program */
+    const char *diagnostics; /* --diagnostics: "text" or "json" */
+    bool time_passes, explain, keep, no_cache, bundle, soft_placement, verbose, check, ops, help;
+    Strings program; /* what follows the file: names of what is meant, options of the program, more
+                        files */
 } Arguments;
 
 /* What the arguments are for. */

@@ -3,6 +3,7 @@
 #include "compiler/driver/compilation.h"
 
 #include "compiler/driver/files.h"
+#include "compiler/driver/report.h"
 #include "compiler/driver/sha256.h"
 #include "compiler/lower/lower.h"
 #include "compiler/passes/passes.h"
@@ -11,19 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 typedef Vector(Override) Overrides;
 
-static bool wants_color(void) {
-    const char *term = getenv("TERM");
-    return isatty(STDERR_FILENO) && !getenv("NO_COLOR") && !(term && !strcmp(term, "dumb"));
-}
-
 bool compilation_failed(const Compilation *compilation) {
-    if (!compilation->diagnostics->list.count) return false;
-    diagnostics_print(compilation->diagnostics, stderr, wants_color());
-    return true;
+    return report_diagnostics(compilation->arguments, compilation->diagnostics);
 }
 
 double seconds(void) {
@@ -171,6 +164,11 @@ static int lower_with_options(Compilation *compilation, const Module *module) {
     return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
 }
 
+static void keep_lowered(Compilation *compilation) {
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    vector_each(Function *, function, functions) (*function)->lowered = (*function)->graph;
+}
+
 static int run_passes(Compilation *compilation, double *since) {
     for (int i = 0; i < pass_count; i++) {
         const char *broken = NULL;
@@ -216,7 +214,7 @@ int compile(Compilation *compilation, Stop stop) {
     if (!known_dump(compilation)) return EXIT_usage;
     const Source *source = source_read(compilation->arena, path, &why);
     if (!source) {
-        fprintf(stderr, "flowc: %s: %s\n", path, why);
+        report_file(compilation->arguments, path, why);
         return EXIT_program;
     }
     compilation->diagnostics = diagnostics_new(compilation->arena);
@@ -230,6 +228,7 @@ int compile(Compilation *compilation, Stop stop) {
     compilation->program->fingerprint = take_fingerprint(compilation);
     report_time(compilation, "lower", &since);
     dump_graphs(compilation, "lower");
+    keep_lowered(compilation);
     status = run_passes(compilation, &since);
     if (status != EXIT_ok || (stop != STOP_plan && !has_limit(compilation->program))) return status;
     make_plan(compilation, &since);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,28 @@ bool file_write(const char *path, const void *bytes, size_t size) {
     return write_mode(path, bytes, size, 0644);
 }
 
+/* Writes beside the file, and puts what was written in its place. */
+static bool write_beside(Arena *arena, const char *path, const void *bytes, size_t size, int mode) {
+    char *temporary = arena_format(arena, "%s.%d.tmp", path, (int)getpid());
+    if (write_mode(temporary, bytes, size, mode) && !chmod(temporary, (mode_t)mode) &&
+        !rename(temporary, path))
+        return true;
+    int why = errno;
+    unlink(temporary);
+    errno = why;
+    return false;
+}
+
+bool file_replace(Arena *arena, const char *path, const void *bytes, size_t size) {
+    struct stat status;
+    char *full = realpath(path, NULL);
+    if (!full || stat(full, &status)) return false;
+    if (access(full, W_OK)) return false; /* a folder's permission alone would do */
+    bool written = write_beside(arena, full, bytes, size, status.st_mode & 07777);
+    free(full);
+    return written;
+}
+
 bool file_copy(Arena *arena, const char *from, const char *to, int mode) {
     size_t size;
     char *bytes = file_read(arena, from, &size);
@@ -64,12 +87,7 @@ bool file_copy(Arena *arena, const char *from, const char *to, int mode) {
         errno = S_ISDIR(target.st_mode) ? EISDIR : EEXIST;
         return false;
     }
-    char *temporary = arena_format(arena, "%s.%d.tmp", to, (int)getpid());
-    if (write_mode(temporary, bytes, size, mode) && !rename(temporary, to)) return true;
-    int why = errno;
-    unlink(temporary);
-    errno = why;
-    return false;
+    return write_beside(arena, to, bytes, size, mode);
 }
 
 bool file_exists(const char *path) {

@@ -1,5 +1,6 @@
 /* Flowc: the command line. */
 #include "compiler/driver/commands.h"
+#include "compiler/driver/report.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -48,7 +49,8 @@ int main(int argc, char **argv) {
     int status = EXIT_usage;
     if (arguments_parse(command, argc - 2, argv + 2, arena, &arguments)) {
         if (arguments.help) arguments_help(command);
-        status = arguments.help ? EXIT_ok : command->run(&arguments);
+        if (arguments.help) status = EXIT_ok;
+        else if (report_form_known(&arguments)) status = command->run(&arguments);
     }
     arena_free(arena);
     return status;

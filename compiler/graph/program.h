@@ -32,6 +32,7 @@ typedef struct Input {
 typedef struct Function {
     const char *name;     /* "fit.step" */
     Graph *graph;         /* replaced by each pass */
+    const Graph *lowered; /* before all of them; NULL until lowering is done */
     Vector(Input) inputs; /* those that the graph has, in no order */
     Vector(Type) results; /* of one record, for each OUTPUT_result in order */
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
@@ -166,6 +167,14 @@ typedef struct Export {
     Vector(Field) arguments;
 } Export;
 
+/* A call, as a line of `flowc summary`. */
+typedef struct Layer {
+    const char *path;   /* "classifier/dense.1": the weights' names begin so */
+    const Graph *graph; /* as lowered */
+    NodeId first, end;  /* the nodes added while it ran */
+    NodeId value;       /* NODE_NONE: no tensor */
+} Layer;
+
 typedef struct Program {
     Arena *arena;
     Dimensions *dimensions;
@@ -179,6 +188,7 @@ typedef struct Program {
     Vector(Pipeline *) pipelines; /* all that trains and actions use */
     Vector(Train) trains;
     Vector(Export) exports;
+    Vector(Layer) layers; /* the caller before the called */
 } Program;
 
 #endif

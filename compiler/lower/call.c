@@ -279,9 +279,11 @@ static Value call_declaration(const Context *context, const Expression *expressi
     call.filled = arena_new_array(lowering->arena, bool, declaration->parameters.count + 1);
     bind_arguments(&call, first, count);
     if (call.broken) return value_error;
+    size_t layer = layer_begin(context, &call.frame);
     Value result = run(&call);
     if (callee.instance && !callee.instance->first_call.source)
         callee.instance->first_call = expression->range;
+    layer_end(context, layer, &result);
     result.range = expression->range;
     return result;
 }

@@ -214,6 +214,12 @@ void lower_notation(const Context *context, const Statement *statement);
 Value lower_indexed(const Context *context, const Expression *expression, const Value *x);
 Value lower_reduced(const Context *context, const Expression *expression);
 
+/* layers.c: around the run of a call; Program.layers grows by those worth a line to its readers. */
+
+#define NO_LAYER SIZE_MAX
+size_t layer_begin(const Context *context, const Frame *frame);
+void layer_end(const Context *context, size_t index, const Value *result);
+
 /* body.c: statements. */
 
 void introduce(const Context *context, const Name *name, Value value);

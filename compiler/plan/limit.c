@@ -85,12 +85,12 @@ static void report_limit(Account *account, const Train *train, Diagnostics *diag
     Diagnostic *d = diagnostic_add(
         diagnostics, E0306, train->memory_range,
         "`%s` needs %s: %s of weights and states, %s of scratch, %s of batches", train->name,
-        size_text(arena, weights + account->scratch + account->batches), size_text(arena, weights),
-        size_text(arena, account->scratch), size_text(arena, account->batches));
+        bytes_text(arena, weights + account->scratch + account->batches), bytes_text(arena, weights),
+        bytes_text(arena, account->scratch), bytes_text(arena, account->batches));
     qsort(account->tensors.items, account->tensors.count, sizeof(Tensor), by_size);
     for (size_t i = 0; i < account->tensors.count && i < SHOWN; i++) {
         const Tensor *tensor = &account->tensors.items[i];
-        diagnostic_note(d, tensor->range, "%s, %s: %s", size_text(arena, tensor->size),
+        diagnostic_note(d, tensor->range, "%s, %s: %s", bytes_text(arena, tensor->size),
                         tensor->name, type_text(arena, &tensor->type));
     }
     diagnostic_help(d, "smaller batches or `microbatches` take less");

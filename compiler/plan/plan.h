@@ -93,11 +93,10 @@ Plan *plan_program(Arena *arena, const Program *program);
 const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 
 void plan_print(const Plan *plan, Text *text);
+const char *bytes_text(Arena *arena, double bytes); /* "1.5 KiB" */
 
 /* Reports each train block that takes more than its `memory`. */
 void plan_check_memory(Arena *arena, const Plan *plan, Diagnostics *diagnostics);
-
-const char *size_text(Arena *arena, double bytes); /* "1.5 MiB" */
 
 /* Calls visit for each node that a kernel reads to compute node: those in memory and its own. */
 typedef void VisitRead(void *context, NodeId read, IndexKind index);

@@ -3,7 +3,7 @@
 #include "compiler/graph/scan.h"
 #include "compiler/plan/plan.h"
 
-const char *size_text(Arena *arena, double bytes) {
+const char *bytes_text(Arena *arena, double bytes) {
     if (bytes < 10240) return arena_format(arena, "%.0f B", bytes);
     if (bytes < 10 * 1048576.0) return arena_format(arena, "%.1f KiB", bytes / 1024);
     return arena_format(arena, "%.1f MiB", bytes / 1048576);
@@ -60,7 +60,7 @@ static void print_body(const FunctionPlan *plan, const KernelPlan *kernel, int d
 /* "12 operations, 96 B" and the nodes. */
 static void print_work(const FunctionPlan *plan, const KernelPlan *kernel, int depth, Text *text) {
     text_format(text, ", %.3g operations, %s, ", kernel->operations,
-                size_text(text->arena, kernel->bytes));
+                bytes_text(text->arena, kernel->bytes));
     print_device(&kernel->wanted, &kernel->given, text);
     text_format(text, "\n%*s", depth + 1, "");
     print_nodes(plan->graph, kernel, text);
@@ -95,7 +95,7 @@ static void print_body(const FunctionPlan *plan, const KernelPlan *kernel, int d
 static void print_buffer(const FunctionPlan *plan, const Buffer *buffer, Text *text) {
     const Node *node = graph_node(plan->graph, buffer->node);
     text_format(text, "  at %zu: %s, phases %d to ", buffer->offset,
-                size_text(text->arena, (double)buffer->size), buffer->first_phase);
+                bytes_text(text->arena, (double)buffer->size), buffer->first_phase);
     if (buffer->last_phase == plan->phase_count) text_add(text, "the end");
     else text_format(text, "%d", buffer->last_phase);
     text_format(text, ", %s of kernel %d\n", op_info[node->op].name, node->kernel);
@@ -106,12 +106,12 @@ static void print_function(const FunctionPlan *plan, Text *text) {
     for (int k = 0; k < plan->kernel_count; k++) operations += plan->kernels[k].operations;
     text_format(text, "%s: %d kernels, %d phases, %.3g operations, %s of scratch\n",
                 plan->function->name, plan->kernel_count, plan->phase_count, operations,
-                size_text(text->arena, (double)plan->scratch_size));
+                bytes_text(text->arena, (double)plan->scratch_size));
     for (int i = 0; i < plan->kernel_count; i++) print_kernel(plan, plan->order[i], 2, text);
     vector_each(Buffer, buffer, plan->buffers) print_buffer(plan, buffer, text);
     vector_each(LateCopy, copy, plan->late)
         text_format(text, "  at the end: copies %s from %zu to %zu\n",
-                    size_text(text->arena, (double)copy->size), copy->from, copy->to);
+                    bytes_text(text->arena, (double)copy->size), copy->from, copy->to);
     text_add(text, "\n");
 }
 
@@ -133,11 +133,11 @@ static void print_pipeline(const Pipeline *pipeline, Text *text) {
 void plan_print(const Plan *plan, Text *text) {
     vector_each(Pipeline *, pipeline, plan->program->pipelines) print_pipeline(*pipeline, text);
     vector_each(FunctionPlan *, function, plan->functions) print_function(*function, text);
-    text_format(text, "storage: %s\n", size_text(text->arena, (double)plan->storage_size));
+    text_format(text, "storage: %s\n", bytes_text(text->arena, (double)plan->storage_size));
     for (size_t i = 0; i < plan->program->storage.count; i++)
         text_format(text, "  at %zu: %s %s\n", plan->storage[i],
                     plan->program->storage.items[i].name,
                     type_text(text->arena, &plan->program->storage.items[i].type));
     text_format(text, "memory: %s in all, storage and the largest scratch\n",
-                size_text(text->arena, (double)plan->memory_size));
+                bytes_text(text->arena, (double)plan->memory_size));
 }

@@ -1,0 +1,88 @@
+/* flowc reference: the library's declarations as Markdown, from their signatures and the comments
+ * above them. */
+#include "compiler/driver/commands.h"
+#include "lang/parse.h"
+#include "lang/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Outside of `code`, what Markdown would take for a mark is meant as it stands. */
+static void print_prose(const char *text, size_t size) {
+    bool code = false;
+    for (size_t i = 0; i < size; i++) {
+        code ^= text[i] == '`';
+        if (!code && strchr("*_<", text[i])) putchar('\\');
+        putchar(text[i]);
+    }
+    putchar('\n');
+}
+
+/* A comment line without its `#` and the blank behind it. */
+static void print_comment(const Comment *comment) {
+    size_t mark = comment->size > 1 && comment->bytes[1] == ' ' ? 2 : 1;
+    print_prose(comment->bytes + mark, comment->size - mark);
+}
+
+/* Of the comments above a word, those that stand directly above it. */
+static size_t first_of_own(const Word *word) {
+    size_t first = word->above.count;
+    if (word->blank_before) return first;
+    while (first && !(first < word->above.count && word->above.items[first].blank_before)) first--;
+    return first;
+}
+
+static void print_comments(const Word *word, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) print_comment(&word->above.items[i]);
+    if (first < end) putchar('\n');
+}
+
+static const Word *find_word(const Words *words, uint32_t offset) {
+    const Word *word = words->items;
+    while (word->token.range.begin < offset) word++;
+    return word;
+}
+
+/* From the first word to the one before its block, as it is written. */
+static void print_signature(const Source *source, const Word *first,
+                            const Declaration *declaration) {
+    const Word *last = first;
+    while (last[1].token.kind && last[1].token.kind != '{' &&
+           last[1].token.range.begin < declaration->range.end)
+        last++;
+    uint32_t begin = first->token.range.begin;
+    printf("```\n%.*s\n```\n\n", (int)(last->token.range.end - begin), source->text + begin);
+}
+
+static void print_declaration(const Words *words, const Declaration *declaration) {
+    const Word *word = find_word(words, declaration->range.begin);
+    printf("### %s\n\n", declaration->name.text);
+    print_signature(words->source, word, declaration);
+    print_comments(word, first_of_own(word), word->above.count);
+}
+
+/* The comment at the head of a file, apart from the first declaration, is about all of it. */
+static void print_file(Arena *arena, const Source *source) {
+    Diagnostics *diagnostics = diagnostics_new(arena);
+    const Tree *tree = parse(arena, source, diagnostics);
+    Words words = words_read(arena, source);
+    const char *name = strrchr(source->path, '/') + 1;
+    printf("## [%s](%s)\n\n", name, name);
+    print_comments(words.items, 0, first_of_own(words.items));
+    vector_each(Declaration *, declaration, tree->declarations)
+        if ((*declaration)->name.text) print_declaration(&words, *declaration);
+}
+
+int command_reference(Arguments *arguments) {
+    (void)arguments;
+    Arena *arena = arena_new();
+    const Home *home = home_find(arena);
+    if (!home) return EXIT_resource;
+    printf(
+        "# The library\n\n"
+        "Made by `flowc reference` from the files of this folder (`make bless T=reference`); don't "
+        "edit.\nEverything here can be called from any program by its name.\n\n");
+    vector_each(Source *, source, home->library) print_file(arena, *source);
+    arena_free(arena);
+    return fflush(stdout) ? EXIT_resource : EXIT_ok;
+}
