@@ -253,7 +253,7 @@ static void run_turn(const Context *context, const Statement *statement, Value t
     turn.range = name->range;
     inner.scope = scope_new(context->lowering->arena, context->scope);
     scope_put(context->lowering->arena, inner.scope, name->text, turn);
-    lower_statements(&inner, &statement->body, result);
+    lower_block(&inner, &statement->body, result);
 }
 
 /* Over a list, one turn for each item; else over the numbers below one. */
@@ -300,7 +300,7 @@ bool lower_condition(const Context *context, const Expression *expression, const
 static void lower_if(const Context *context, const Statement *statement, Value *result) {
     bool holds;
     if (lower_condition(context, statement->value, "if", &holds))
-        lower_statements(context, holds ? &statement->body : &statement->otherwise, result);
+        lower_block(context, holds ? &statement->body : &statement->otherwise, result);
     else context->frame->undecided = true;
 }
 
@@ -311,7 +311,7 @@ static void lower_on(const Context *context, const Statement *statement, Value *
     if (read_region(context, statement->value, &placement))
         inner.placement = inner_placement(&context->placement, &placement);
     Placement before = place_nodes(&inner);
-    lower_statements(&inner, &statement->body, result);
+    lower_block(&inner, &statement->body, result);
     restore_placement(&inner, before);
 }
 
@@ -347,7 +347,7 @@ static void lower_statement(const Context *context, const Statement *statement, 
     }
 }
 
-void lower_statements(const Context *context, const StatementList *body, Value *result) {
+void lower_block(const Context *context, const StatementList *body, Value *result) {
     for (size_t i = 0; i < body->count; i++) {
         const Statement *statement = body->items[i];
         if (i && body->items[i - 1]->kind == STATEMENT_return) {
@@ -376,7 +376,7 @@ static void update_states(const Context *context) {
 
 Value lower_body(const Context *context, const StatementList *body) {
     Value result = {.kind = VALUE_error, .number = 1}; /* number: no return was run */
-    lower_statements(context, body, &result);
+    lower_block(context, body, &result);
     if (context->frame->undecided) return value_error;
     update_states(context);
     if (result.kind != VALUE_error || !result.number) return result;

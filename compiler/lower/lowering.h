@@ -237,7 +237,7 @@ void lower_let(const Context *context, const Statement *statement);
 void introduce(const Context *context, const Name *name, Value value);
 
 /* Runs statements inside a body; a `return` sets *result. */
-void lower_statements(const Context *context, const StatementList *body, Value *result);
+void lower_block(const Context *context, const StatementList *body, Value *result);
 
 /* scan.c: loops that are not unrolled. */
 

@@ -473,7 +473,7 @@ static bool run_body(Loop *loop, ScanBody *scan, bool *learned) {
     size_t reported = context->lowering->diagnostics->list.count;
     Value result = value_error;
     if (!bind_inside(loop, &inside)) return false;
-    lower_statements(&inside, &loop->statement->body, &result);
+    lower_block(&inside, &loop->statement->body, &result);
     context->frame->undecided |= frame.undecided;
     bool sound = context->lowering->diagnostics->list.count == reported && !frame.undecided;
     return take_carried(loop, &inside, learned) && sound;

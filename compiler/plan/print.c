@@ -10,7 +10,11 @@ const char *bytes_text(Arena *arena, double bytes) {
 }
 
 static void print_loops(const Loops *loops, Text *text) {
-    static const char *const kinds[] = {"rows", "columns", "contraction", "scatter", "scan"};
+    static const char *const kinds[] = {[KERNEL_rows] = "rows",
+                                        [KERNEL_columns] = "columns",
+                                        [KERNEL_row_function] = "row function",
+                                        [KERNEL_contraction] = "contraction",
+                                        [KERNEL_scatter] = "scatter"};
     text_format(text, "%s [", kinds[loops->kind]);
     const Dim dims[] = {loops->outer, loops->rows, loops->depth, loops->columns};
     bool first = true;
