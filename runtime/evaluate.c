@@ -6,14 +6,15 @@
 
 static void *open_stage(void *argument) {
     Evaluation *evaluation = argument;
-    evaluation->status = stage_open(evaluation->pipeline, evaluation->folder, &evaluation->stage);
+    evaluation->status =
+        stage_open(evaluation->pipeline, evaluation->folder, evaluation->seed, &evaluation->stage);
     evaluation->opened = true;
     return NULL;
 }
 
 FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline,
-                            const char *folder, Call call) {
-    *evaluation = (Evaluation){.pipeline = pipeline, .folder = folder, .call = call};
+                            const char *folder, int64_t seed, Call call) {
+    *evaluation = (Evaluation){.pipeline = pipeline, .folder = folder, .seed = seed, .call = call};
     evaluation->opening = !pthread_create(&evaluation->thread, NULL, open_stage, evaluation);
     if (evaluation->opening) return flow_ok;
     return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no thread to open it", pipeline->name);

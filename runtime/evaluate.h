@@ -10,6 +10,7 @@
 typedef struct Evaluation {
     const FlowPipeline *pipeline;
     const char *folder;
+    int64_t seed;
     Call call;
     Stage *stage;
     pthread_t thread; /* that opens the stage */
@@ -21,7 +22,7 @@ typedef struct Evaluation {
 /* Begins to open the pipeline in the background. The call is the evaluation's from now on.
  */
 FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline,
-                            const char *folder, Call call);
+                            const char *folder, int64_t seed, Call call);
 
 /* Whether opening has failed so far. */
 bool evaluation_has_failed(const Evaluation *evaluation);

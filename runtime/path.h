@@ -8,4 +8,7 @@
  * The caller frees *found, which is NULL on failure. */
 FlowStatus path_find(const char *path, const char *folder, char **found);
 
+/* The same for a pattern, as of a shell: found when a file matches it. */
+FlowStatus path_find_many(const char *pattern, const char *folder, char **found);
+
 #endif

@@ -6,7 +6,8 @@
 
 typedef struct Settings {
     const FlowProgram *program;
-    const FlowTrain *train;
+    const FlowTrain *train; /* one of the two: what is run */
+    const FlowRun *run;
     double *numbers; /* one an option */
     bool resume;
     const char *resume_path, *save_path; /* NULL: the program's own */

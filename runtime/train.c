@@ -93,7 +93,7 @@ static FlowStatus start_evaluations(Run *run) {
         if (!status.exit && action->kind == FLOW_ACTION_print) run->evaluations[i].call = call;
         else if (!status.exit)
             status = evaluation_start(&run->evaluations[i], action->pipeline,
-                                      run->settings->program->folder, call);
+                                      run->settings->program->folder, run->numbers.seed, call);
     }
     return status;
 }
@@ -115,7 +115,8 @@ static FlowStatus allocate(Run *run) {
 }
 
 static FlowStatus open_data(Run *run) {
-    FlowStatus status = stage_open(run->train->data, run->settings->program->folder, &run->data);
+    FlowStatus status =
+        stage_open(run->train->data, run->settings->program->folder, run->numbers.seed, &run->data);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
     run->identity = (Identity){run->settings, run->numbers.seed, stage_records(run->data),

@@ -3,6 +3,13 @@
 #define FLOW_CODEGEN_PROGRAM_TEXT_H
 
 #include "compiler/codegen/codegen.h"
+#include "compiler/codegen/kernel_text.h"
+
+/* "{FLOW_f32, 2, {28, 28}}" */
+const char *type_initialiser(Arena *arena, const Type *type);
+
+/* pipeline_text.c: the pipelines p0, p1, … */
+void write_pipelines(Text *text, const Plan *plan, const Kernels *kernels);
 
 /* All of program.c but its last line. trains: with pipelines and training. */
 void write_program(Text *text, const Plan *plan, bool trains);

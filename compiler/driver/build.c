@@ -77,8 +77,9 @@ int command_build(Arguments *arguments) {
     Compilation compilation;
     int status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status != EXIT_ok) return status;
-    if (!compilation.program->trains.count) {
-        fprintf(stderr, "flowc: %s has no train block to build\n", arguments->file);
+    if (!compilation.program->trains.count && !compilation.program->runs.count) {
+        fprintf(stderr, "flowc: %s has no train block and no pipeline with a sink to build\n",
+                arguments->file);
         return EXIT_program;
     }
     bool c = arguments->emit && !strcmp(arguments->emit, "c");

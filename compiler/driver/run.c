@@ -31,8 +31,9 @@ int command_run(Arguments *arguments) {
     Compilation compilation;
     int status = command_compile(&compilation, arguments, false, STOP_plan);
     if (status != EXIT_ok) return status;
-    if (!compilation.program->trains.count) {
-        fprintf(stderr, "flowc: %s has no train block to run\n", arguments->file);
+    if (!compilation.program->trains.count && !compilation.program->runs.count) {
+        fprintf(stderr, "flowc: %s has no train block and no pipeline with a sink to run\n",
+                arguments->file);
         return EXIT_program;
     }
     Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};

@@ -244,6 +244,7 @@ static Value call_declaration(const Context *context, const Expression *expressi
     call.inside.frame = &call.frame;
     call.inside.scope = scope_new(lowering->arena, NULL);
     call.inside.fixing = false;
+    call.inside.stream = NULL;
     call.inside.nesting += CALL_NESTING;
     call.inside.expected = NULL;
     call.filled = arena_new_array(lowering->arena, bool, declaration->parameters.count + 1);
@@ -312,6 +313,7 @@ Value lower_call(const Context *context, const Expression *call, const Value *pi
     vector_each(Annotation, annotation, call->annotations)
         placed &= check_annotation(context, annotation);
     if (!placed || (piped && piped->kind == VALUE_error)) return value_error;
+    if (lower_field_call(context, call, piped, &result)) return result;
     const Binding *local = scope_find(context->scope, call->name.text);
     const Declaration *declaration =
         module_find(context->lowering->module, context->unit, call->name.text, &unit);

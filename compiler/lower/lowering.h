@@ -55,6 +55,7 @@ typedef struct Context {
     const char *measures; /* names the sums that measures keep over a pass; NULL: none are kept */
     int *total_count;     /* of these sums so far */
     bool entering;        /* in a pipeline: facts are checked on each record */
+    Stream *stream;       /* whose fields are in scope by name, when it is open; or NULL */
     bool checking;        /* a declaration is checked by itself: the graph is thrown away */
     int nesting;          /* of expressions, through all calls */
     bool fixing;          /* an option that is used becomes fixed: its value shapes something */
@@ -88,6 +89,12 @@ const char *nearest_value(const Context *context, const char *name);
 
 /* A node of the element type for a number, size, option or tensor; NODE_NONE after reporting. */
 NodeId to_node(const Context *context, const Value *value, Element element, Range range);
+
+/* stack.c: the values of a list as one tensor, side by side along a new first dimension. */
+NodeId stack_values(const Context *context, const Value *list, Element element, Range range);
+
+/* The element type of the first tensor in it, or f32. */
+Element list_element(const Value *list);
 
 /* Says why a tensor that is in another graph can't be used. */
 void report_foreign(const Context *context, Range range);
@@ -189,8 +196,25 @@ const char *nearest_stage(const char *name);
 /* True when the call is of a source or stage; *result is then set. */
 bool lower_stage(const Context *context, const Expression *call, const Value *piped, Value *result);
 
-/* The field of a batch in the context's function: an input of it. */
+/* record.c: The field of a batch in the context's function: an input of it. */
 Value batch_field(const Context *context, const Value *batch, const Name *name);
+
+/* field.c: fields of a source. */
+
+/* The field of that name of an open stream, asked for the first time or again. */
+Value open_field(const Context *context, const char *name, Range range);
+
+/* Gives a field its type, which is then that of all its uses. value_error after reporting. */
+Value type_field(const Context *context, const Value *field, Type type, Range range);
+
+/* True when the call is of what makes a value of a source's field (decode_jpeg, category, …);
+ * *result is then set. */
+bool lower_field_call(const Context *context, const Expression *call, const Value *piped,
+                      Value *result);
+
+/* run.c: runs a pipeline that needs no arguments; one that ends in a sink becomes a run of the
+ * program. False: it needs some. */
+bool lower_run(const Context *context, const Declaration *declaration);
 
 /* train.c, export.c. */
 
