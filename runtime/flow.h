@@ -135,6 +135,7 @@ typedef struct FlowField {
     int category_count;
     bool fills; /* what is missing is `filling` */
     double filling;
+    bool digits; /* bytes are a number as text */
 } FlowField;
 
 /* A condition that every record has to meet; `text` says it: "`y` must lie in 0..10". */

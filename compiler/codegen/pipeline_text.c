@@ -69,7 +69,7 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
     text_format(printer->text, "static const FlowField %s[] = {\n", name);
     for (size_t i = 0; i < count; i++) {
         const Field *field = &fields[i];
-        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s},\n",
+        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s},\n",
                     literal(printer, field->column ? field->column : field->name),
                     literal(printer, field->path), type_initialiser(printer->arena, &field->type),
                     field->decoder
@@ -77,7 +77,8 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
                         : "NULL",
                     field->resized ? "true" : "false", categories[i], field->categories.count,
                     field->fills ? "true" : "false",
-                    number_literal(printer->arena, TYPE_f64, field->filling));
+                    number_literal(printer->arena, TYPE_f64, field->filling),
+                    field->digits ? "true" : "false");
     }
     text_add(printer->text, "};\n");
 }

@@ -39,6 +39,7 @@ int command_run(Arguments *arguments) {
     Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
     status = toolchain_find(&toolchain, arguments, "native");
     if (status != EXIT_ok) return status;
+    toolchain_use(&toolchain, compilation.program);
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
     CacheEntry entry;
     const char *folder = folder_literal(compilation.arena, arguments->file);

@@ -45,6 +45,7 @@ typedef struct Field {
     Vector(const char *) categories; /* texts that stand for 0, 1, … */
     bool fills;                      /* an empty cell is `filling` */
     double filling;
+    bool digits; /* its bytes are a number as text */
 } Field;
 
 typedef enum OrderKind { ORDER_shuffle, ORDER_take, ORDER_skip, ORDER_filter } OrderKind;

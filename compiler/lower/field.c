@@ -56,7 +56,7 @@ static bool report_form(const Context *context, const Value *field, const Type *
 
 static bool is_same(const Field *a, const Field *b) {
     bool same = a->column && !strcmp(a->column, b->column) && a->decoder == b->decoder &&
-                a->resized == b->resized && a->fills == b->fills && a->filling == b->filling &&
+                a->resized == b->resized && a->digits == b->digits && a->fills == b->fills && a->filling == b->filling &&
                 a->categories.count == b->categories.count;
     if (same && a->resized) same = type_equal(&a->type, &b->type);
     for (size_t i = 0; same && i < a->categories.count; i++)
@@ -171,7 +171,9 @@ static Value lower_integer(const FieldCall *call) {
     if (!expect(call, FORM_bytes, FORM_bytes, "a member of an archive") ||
         !expect_count(call, 0, "integer(cls)"))
         return value_error;
-    return become(call, describe(call), FORM_number);
+    Field *field = describe(call);
+    field->digits = true;
+    return become(call, field, FORM_number);
 }
 
 static Value lower_missing(const FieldCall *call) {
