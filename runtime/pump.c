@@ -5,6 +5,7 @@
 #include "runtime/format/safetensors.h"
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
+#include "runtime/path.h"
 #include "runtime/sink.h"
 #include "runtime/step.h"
 
@@ -29,14 +30,17 @@ static bool has_prefix(const char *name, const char *prefix) {
 
 static FlowStatus load_weights(Pump *run, const FlowLoad *load) {
     const FlowProgram *program = run->settings->program;
-    Safetensors *file;
-    FlowStatus status = safetensors_open(load->path, &file);
+    Safetensors *file = NULL;
+    char *path;
+    FlowStatus status = path_find(load->path, program->folder, &path);
+    if (!status.exit) status = safetensors_open(path, &file);
     for (int i = 0; i < program->storage_count && !status.exit; i++) {
         const FlowStorage *storage = &program->storage[i];
         if (has_prefix(storage->name, load->prefix))
             status = safetensors_read(file, storage, run->memory + storage->offset);
     }
     safetensors_close(file);
+    free(path);
     return status;
 }
 

@@ -158,6 +158,7 @@ typedef struct Train {
 typedef struct Load {
     const char *prefix, *path;
 } Load;
+typedef Vector(Load) LoadList;
 
 /* A function of the deployed library. */
 typedef struct Export {
@@ -175,7 +176,7 @@ typedef struct Run {
     Function *function; /* of its batches; results are what the sink gets. NULL: the records */
     SinkKind sink;
     const char *path; /* NULL: standard output */
-    Vector(Load) loads;
+    LoadList loads;
 } Run;
 
 typedef struct Program {

@@ -44,7 +44,9 @@ static bool is_recursive(const Context *context, const Declaration *declaration,
     return false;
 }
 
-static bool may_call(const Context *context, const Declaration *declaration, Range range) {
+/* loaded: with weights from a file. */
+static bool may_call(const Context *context, const Declaration *declaration, bool loaded,
+                     Range range) {
     Lowering *lowering = context->lowering;
     int depth = context->frame ? context->frame->depth : 0;
     if (lowering->exhausted || is_recursive(context, declaration, range)) return false;
@@ -57,6 +59,19 @@ static bool may_call(const Context *context, const Declaration *declaration, Ran
     }
     bool from_fn = context->frame && context->frame->declaration &&
                    context->frame->declaration->kind == DECLARATION_fn;
+    bool in_pipeline = context->frame && context->frame->declaration &&
+                       context->frame->declaration->kind == DECLARATION_pipeline;
+    if (declaration->kind == DECLARATION_model && in_pipeline && !context->checking) {
+        if (loaded && !context->entering) return true;
+        Diagnostic *d = report(context, E0214, range,
+                               loaded ? "a model runs on batches, not on single records"
+                                      : "a model in a pipeline needs weights from a file");
+        diagnostic_help(d,
+                        loaded ? "`|> batch(64) |> map(…) |> unbatch()`"
+                               : "`let net = load(%s, \"weights.safetensors\")`",
+                        declaration->name.text);
+        return false;
+    }
     if (declaration->kind == DECLARATION_model && (from_fn || context->entering)) {
         Diagnostic *d =
             report(context, E0214, range, "a model can't be called from a fn or a pipeline");
@@ -228,7 +243,7 @@ static Value call_declaration(const Context *context, const Expression *expressi
                               const Declaration *declaration, const Unit *unit, const Value *first,
                               size_t count, const char *path) {
     Lowering *lowering = context->lowering;
-    if (!may_call(context, declaration, expression->range)) return value_error;
+    if (!may_call(context, declaration, path != NULL, expression->range)) return value_error;
     map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
     Call call = {.caller = context,
                  .expression = expression,
@@ -319,6 +334,10 @@ Value lower_call(const Context *context, const Expression *call, const Value *pi
         module_find(context->lowering->module, context->unit, call->name.text, &unit);
     if (declaration && is_callable(declaration))
         return call_declaration(context, call, declaration, unit, piped, piped != NULL, NULL);
+    if (local && local->value.kind == VALUE_model)
+        return call_declaration(context, call, local->value.model, local->value.unit, piped,
+                                piped != NULL, local->value.model->name.text);
+    if (lower_load(context, call, &result)) return result;
     if (lower_stage(context, call, piped, &result)) return result;
     if (lower_operation(context, call, piped, &result)) return result;
     if (local) return call_of_value(context, call, &local->value);

@@ -22,10 +22,11 @@ typedef struct Lowering {
     Diagnostics *diagnostics;
     const Module *module;
     Program *program;
-    Map used;      /* declarations that were run at least once, by address */
-    Map stored;    /* names of storages to 1 + their index */
-    Map constants; /* values of dims and consts that are in no graph, by ConstantKey */
-    Dim single;    /* the batch of one record */
+    Map used;       /* declarations that were run at least once, by address */
+    Map stored;     /* names of storages to 1 + their index */
+    Map constants;  /* values of dims and consts that are in no graph, by ConstantKey */
+    Dim single;     /* the batch of one record */
+    LoadList loads; /* that the pipeline being run asks for */
     int calls;
     bool exhausted; /* CALL_LIMIT was passed and reported */
 } Lowering;
@@ -211,6 +212,9 @@ Value type_field(const Context *context, const Value *field, Type type, Range ra
  * *result is then set. */
 bool lower_field_call(const Context *context, const Expression *call, const Value *piped,
                       Value *result);
+
+/* load.c: true when the call is of `load`; *result is then set. */
+bool lower_load(const Context *context, const Expression *call, Value *result);
 
 /* run.c: runs a pipeline that needs no arguments; one that ends in a sink becomes a run of the
  * program. False: it needs some. */

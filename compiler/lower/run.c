@@ -47,6 +47,7 @@ static void add_run(const Context *context, const Declaration *declaration, cons
                .function = stream->function,
                .sink = stream->sink,
                .path = stream->sink_path};
+    run.loads = context->lowering->loads;
     if (context->unit != context->lowering->module->program) return; /* an import's */
     vector_push(context->lowering->arena, &context->lowering->program->runs, run);
 }
@@ -60,6 +61,7 @@ bool lower_run(const Context *context, const Declaration *declaration) {
     Frame frame = {.path = "", .callees = map_new(context->lowering->arena)};
     inner.frame = &frame;
     inner.scope = scope_new(context->lowering->arena, NULL);
+    context->lowering->loads = (LoadList){0};
     Value result = call_with(&inner, &call, NULL, 0, NULL);
     if (result.kind == VALUE_sink) add_run(context, declaration, result.stream);
     else context->lowering->program->pipelines.count = before;

@@ -111,6 +111,7 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_stream: return "a stream of records";
     case VALUE_batch: return "a batch of records";
     case VALUE_sink: return "the end of a stream";
+    case VALUE_model: return "a model";
     case VALUE_stdout: return "standard output";
     }
     return "";

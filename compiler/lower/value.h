@@ -4,6 +4,7 @@
 #ifndef FLOW_LOWER_VALUE_H
 #define FLOW_LOWER_VALUE_H
 
+#include "compiler/check/module.h"
 #include "compiler/graph/program.h"
 #include "lang/tree.h"
 
@@ -32,6 +33,7 @@ typedef enum ValueKind {
     VALUE_batch,   /* the batches of a stream: a record whose tensors appear when asked for */
     VALUE_sink,    /* where a stream ends */
     VALUE_stdout,
+    VALUE_model, /* with weights from a file */
 } ValueKind;
 
 /* Option-like values that the run itself has. */
@@ -65,7 +67,9 @@ struct Value {
     NodeId node;
     Dim low, high; /* tensor: every value v has low <= v < high; or both NULL */
     Items items;
-    Stream *stream; /* field, stream, batch */
+    Stream *stream;           /* field, stream, batch */
+    const Declaration *model; /* model */
+    const Unit *unit;         /* model: where it is declared */
 };
 
 /* A pipeline being put together. */
