@@ -62,7 +62,7 @@ static bool is_zero(const Header *header) {
 
 /* The header at `at` and where its contents end. False: the archive ends, or error is set. */
 static bool read_header(Tar *tar, Header *header, uint64_t *size) {
-    if (tar->at == tar->size) return false;
+    if (tar->at == tar->size) return fail(tar, "the archive has no end: it is truncated");
     if (tar->size - tar->at < BLOCK) return fail(tar, "the archive ends within a header");
     memcpy(header, tar->bytes + tar->at, BLOCK);
     if (is_zero(header)) return false;
@@ -141,8 +141,8 @@ bool tar_next(Tar *tar, TarMember *member) {
     Extension extension = {0};
     Header header;
     for (uint64_t size; read_header(tar, &header, &size); skip(tar, size)) {
-        bool extends = header.kind == 'x' || header.kind == 'L' || header.kind == 'g' ||
-                       header.kind == 'K';
+        bool extends =
+            header.kind == 'x' || header.kind == 'L' || header.kind == 'g' || header.kind == 'K';
         bool file = header.kind == '0' || header.kind == 0 || header.kind == '7';
         if (extends && !read_extension(tar, &header, size, &extension)) return false;
         if (extends) continue;

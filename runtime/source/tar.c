@@ -58,8 +58,8 @@ static FlowStatus map_shard(Shard *shard) {
     bool good = descriptor >= 0 && !fstat(descriptor, &stat) && S_ISREG(stat.st_mode);
     FlowStatus status = flow_ok;
     if (descriptor < 0)
-        status = flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", shard->path,
-                              strerror(errno));
+        status =
+            flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", shard->path, strerror(errno));
     else if (!good) status = flow_failure(FLOW_EXIT_data, "%s: is not a regular file", shard->path);
     shard->size = good ? (uint64_t)stat.st_size : 0;
     if (shard->size) {
@@ -184,7 +184,7 @@ static FlowStatus index_shard(FlowReader *reader, int number) {
         }
         if (!status.exit) note_member(reader, &member);
     }
-    if (!status.exit && begun) status = check_record(reader, reader->records - 1);
+    if (!status.exit && begun && !tar.error) status = check_record(reader, reader->records - 1);
     if (status.exit || !tar.error) return status;
     return flow_failure(FLOW_EXIT_data, "%s: at byte %llu: %s", shard->path,
                         (unsigned long long)tar.at, tar.error);
@@ -228,8 +228,8 @@ static FlowStatus open_all(FlowReader *reader) {
     return flow_failure(FLOW_EXIT_data, "%s: has no records", pattern);
 }
 
-static FlowStatus tar_open(const FlowField *fields, int count,
-                           const FlowSourceArguments *arguments, FlowReader **out) {
+static FlowStatus tar_open(const FlowField *fields, int count, const FlowSourceArguments *arguments,
+                           FlowReader **out) {
     (void)arguments;
     FlowReader *reader = *out = calloc(1, sizeof *reader);
     if (!reader) return flow_failure(FLOW_EXIT_resource, "%s: no memory", fields[0].path);
