@@ -163,16 +163,27 @@ Expression *build_index(Parser *parser, Expression *left, ExpressionList items, 
     return finish(parser, expression);
 }
 
-Expression *build_slice(Parser *parser, Expression *from, Expression *to, Range range) {
+Expression *build_slice(Parser *parser, Expression *from, Expression *to, Expression *step,
+                        Range range) {
     Expression *expression = build_expression(parser, EXPRESSION_slice, range);
     expression->left = from;
     expression->right = to;
+    if (step) vector_push(parser->arena, &expression->items, step);
     return finish(parser, expression);
 }
 
 Expression *build_new(Parser *parser, Expression *model, Range range) {
     Expression *expression = build_expression(parser, EXPRESSION_new, range);
     expression->left = model;
+    return finish(parser, expression);
+}
+
+Expression *build_choice(Parser *parser, Expression *condition, Expression *value,
+                         Expression *otherwise, Range range) {
+    Expression *expression = build_expression(parser, EXPRESSION_choice, range);
+    expression->left = condition;
+    vector_push(parser->arena, &expression->items, value);
+    vector_push(parser->arena, &expression->items, otherwise);
     return finish(parser, expression);
 }
 
@@ -278,8 +289,8 @@ Statement *build_else_if(Parser *parser, Statement *statement, StatementList bod
 
 /* `relu(x)` alone reads as the action `relu` of `(x)`. */
 Statement *build_action(Parser *parser, Token name, Expression *value, Range range) {
-    bool known =
-        !strcmp(name.text, "evaluate") || !strcmp(name.text, "save") || !strcmp(name.text, "print");
+    bool known = !strcmp(name.text, "evaluate") || !strcmp(name.text, "save") ||
+                 !strcmp(name.text, "print") || !strcmp(name.text, "require");
     bool is_call = name.range.source->text[name.range.end] == '(';
     if (is_call && !known)
         report_syntax(parser, range, "a call alone has no effect",

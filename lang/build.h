@@ -37,8 +37,11 @@ Expression *build_field(Parser *parser, Expression *left, Token name, Range rang
 Expression *build_method(Parser *parser, Expression *left, Token name, ArgumentList arguments,
                          Range range);
 Expression *build_index(Parser *parser, Expression *left, ExpressionList items, Range range);
-Expression *build_slice(Parser *parser, Expression *from, Expression *to, Range range);
+Expression *build_slice(Parser *parser, Expression *from, Expression *to, Expression *step,
+                        Range range);
 Expression *build_new(Parser *parser, Expression *model, Range range);
+Expression *build_choice(Parser *parser, Expression *condition, Expression *value,
+                         Expression *otherwise, Range range);
 Expression *build_group(Parser *parser, ArgumentList arguments, Range range);
 Expression *build_bad_call(Parser *parser, Token name, Expression *bad, Range range);
 TypeTree *build_type(Parser *parser, Range range);

@@ -73,7 +73,7 @@ static void yyerror(YYLTYPE *location, Parser *parser, const char *message);
 %type <kind> function_word
 %type <statement_kind> owned
 %type <expression> expression pipe stage disjunction conjunction negation comparison sum product
-%type <expression> unary power postfix primary call item slice bad place
+%type <expression> unary power postfix primary call item slice bound bad place choice
 %type <expressions> items item_list slices
 %type <arguments> arguments argument_list
 %type <argument> argument
@@ -396,10 +396,18 @@ primary:
   | FALSE             { $$ = build_name(parser, $1, "false"); }
   | call
   | NEW call          { $$ = build_new(parser, $call, @$); }
+  | choice
   | '(' arguments ')' { $$ = build_group(parser, $arguments, @$); }
   | '(' bad ')'       { $$ = build_hole(parser, @$); }
   | '[' items ']'     { $$ = build_list(parser, $items, @$); }
   | '[' bad ']'       { $$ = build_hole(parser, @$); }
+  ;
+
+choice:
+    IF expression '{' expression[a] '}' ELSE '{' expression[b] '}' {
+        $$ = build_choice(parser, $2, $a, $b, @$); }
+  | IF expression '{' expression[a] '}' ELSE choice[b] {
+        $$ = build_choice(parser, $2, $a, $b, @$); }
   ;
 
 call:
@@ -457,10 +465,13 @@ slices:
 slice:
     expression
   | "..."                     { $$ = build_ellipsis(parser, @$); }
-  | expression ':' expression { $$ = build_slice(parser, $1, $3, @$); }
-  | expression ':'            { $$ = build_slice(parser, $1, NULL, @$); }
-  | ':' expression            { $$ = build_slice(parser, NULL, $2, @$); }
-  | ':'                       { $$ = build_slice(parser, NULL, NULL, @$); }
+  | bound ':' bound           { $$ = build_slice(parser, $1, $3, NULL, @$); }
+  | bound ':' bound ':' bound { $$ = build_slice(parser, $1, $3, $5, @$); }
+  ;
+
+bound:
+    %empty     { $$ = NULL; }
+  | expression
   ;
 
 %%

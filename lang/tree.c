@@ -147,6 +147,17 @@ static void print_field(const Expression *field, Text *text) {
     text_format(text, number ? ").%s" : ".%s", field->name.text);
 }
 
+static void print_choice(const Expression *choice, Text *text) {
+    text_add(text, "if ");
+    print(choice->left, BINDING_pipe, text);
+    print_items(&(ExpressionList){choice->items.items, 1, 1}, " { ", " } else ", text);
+    const Expression *otherwise = choice->items.items[1];
+    bool chained = otherwise->kind == EXPRESSION_choice;
+    text_add(text, chained ? "" : "{ ");
+    print(otherwise, BINDING_pipe, text);
+    text_add(text, chained ? "" : " }");
+}
+
 static Binding binding_of(const Expression *expression) {
     switch (expression->kind) {
     case EXPRESSION_pipe:
@@ -181,11 +192,14 @@ static void print_kind(const Expression *expression, Text *text) {
         if (expression->left) print(expression->left, BINDING_pipe, text);
         text_add(text, ":");
         if (expression->right) print(expression->right, BINDING_pipe, text);
+        if (expression->items.count) text_add(text, ":");
+        vector_each(Expression *, step, expression->items) print(*step, BINDING_pipe, text);
         break;
     case EXPRESSION_new:
         text_add(text, "new ");
         print(expression->left, BINDING_primary, text);
         break;
+    case EXPRESSION_choice: print_choice(expression, text); break;
     }
 }
 

@@ -77,8 +77,10 @@ typedef enum ExpressionKind {
     EXPRESSION_unary,    /* operator, left */
     EXPRESSION_field,    /* left.name */
     EXPRESSION_index,    /* left[items]; an item may be EXPRESSION_slice */
-    EXPRESSION_slice,    /* left:right inside an index; either may be NULL */
+    EXPRESSION_slice,    /* left:right:step inside an index; left and right may be NULL, items holds
+                            the step if there is one */
     EXPRESSION_new,      /* new left: an instance of a model; left is a call, or a hole */
+    EXPRESSION_choice,   /* if left { items[0] } else { items[1] } */
 } ExpressionKind;
 
 struct Expression {
@@ -125,7 +127,7 @@ typedef enum StatementKind {
     STATEMENT_on,     /* on value { body }; value is a call: gpu(1) */
     STATEMENT_if,     /* if value { body } else { otherwise } */
     STATEMENT_every,  /* every value names[0] { body }; names[0]: steps, epoch, seconds … */
-    STATEMENT_action, /* names[0] value: evaluate, save, print; only inside every */
+    STATEMENT_action, /* names[0] value: evaluate, save, print inside every; require */
 } StatementKind;
 
 struct Statement {

@@ -89,7 +89,7 @@ static FlowStatus print(Run *run, int index) {
         progress_clear(&run->progress);
         return puts(text) < 0 || fflush(stdout) ? write_failure(run) : flow_ok;
     }
-    run->numbers.step = run->position.step / run->group;
+    count_updates(run);
     step_run_alone(call, run->memory, 1, &run->team);
     const FlowResult *result = &call->function->results[0];
     progress_clear(&run->progress);

@@ -1,8 +1,6 @@
 /* Call: binding happens before each step, so everything but the fields is settled once. */
 #include "runtime/call.h"
 
-#include "runtime/type.h"
-
 #include <stdlib.h>
 
 static FlowStatus bind_option(const FlowInput *input, const FlowOption *option, double number,
@@ -18,12 +16,13 @@ static const void *input_cell(const Call *call, int i, const RunNumbers *run) {
     case FLOW_INPUT_step: return &run->step;
     case FLOW_INPUT_seed: return &run->seed;
     case FLOW_INPUT_plateau: return &run->plateau;
+    case FLOW_INPUT_epoch: return &run->epoch;
     default: return &call->cells[i];
     }
 }
 
-static FlowStatus bind_constants(Call *call, const FlowOption *options, const double *numbers,
-                                 const RunNumbers *run) {
+static FlowStatus bind_constants(Call *call, const double *numbers, const RunNumbers *run) {
+    const FlowOption *options = call->sizes.program->options;
     FlowStatus status = flow_ok;
     for (int i = 0; i < call->function->input_count && !status.exit; i++) {
         const FlowInput *input = &call->function->inputs[i];
@@ -35,15 +34,16 @@ static FlowStatus bind_constants(Call *call, const FlowOption *options, const do
     return status;
 }
 
-FlowStatus call_new(const FlowFunction *function, const FlowOption *options, const double *numbers,
+FlowStatus call_new(const FlowFunction *function, Sizes sizes, const double *numbers,
                     const RunNumbers *run, Call *call) {
     size_t count = (size_t)function->input_count + 1;
     *call = (Call){.function = function,
+                   .sizes = sizes,
                    .inputs = calloc(count, sizeof *call->inputs),
                    .cells = calloc(count, sizeof *call->cells)};
     FlowStatus status =
         call->inputs && call->cells
-            ? bind_constants(call, options, numbers, run)
+            ? bind_constants(call, numbers, run)
             : flow_failure(FLOW_EXIT_resource, "no memory for `%s`", function->name);
     if (status.exit) call_free(call);
     return status;
@@ -60,5 +60,7 @@ void call_bind(Call *call, const void *const *fields, int64_t batch) {
         const FlowInput *input = &call->function->inputs[i];
         if (input->kind == FLOW_INPUT_field) call->inputs[i] = fields[input->index];
         if (input->kind == FLOW_INPUT_batch) call->cells[i] = batch;
+        if (input->kind == FLOW_INPUT_size)
+            call->cells[i] = call->sizes.program->sizes[input->index](batch, call->sizes.values);
     }
 }

@@ -2,10 +2,11 @@
 #ifndef FLOW_CALL_H
 #define FLOW_CALL_H
 
-#include "runtime/flow.h"
+#include "runtime/type.h"
 
 typedef struct Call {
     const FlowFunction *function;
+    Sizes sizes;
     const void **inputs; /* as FlowFrame.inputs */
     int64_t *cells;      /* one an input: the converted value of an option */
 } Call;
@@ -14,10 +15,12 @@ typedef struct Call {
 typedef struct RunNumbers {
     int64_t step, seed; /* step: updates made so far */
     float plateau;
+    double epoch; /* passes over the data so far */
 } RunNumbers;
 
-/* `options` are the options' values. Fails when an option does not fit its element type. */
-FlowStatus call_new(const FlowFunction *function, const FlowOption *options, const double *numbers,
+/* sizes: of the program; numbers: its options' values. Fails when an option does not fit its element
+ * type. */
+FlowStatus call_new(const FlowFunction *function, Sizes sizes, const double *numbers,
                     const RunNumbers *run, Call *call);
 void call_free(Call *call);
 

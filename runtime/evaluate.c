@@ -6,8 +6,8 @@
 
 static void *open_stage(void *argument) {
     Evaluation *evaluation = argument;
-    evaluation->status =
-        stage_open(evaluation->pipeline, evaluation->folder, evaluation->seed, &evaluation->stage);
+    evaluation->status = stage_open(evaluation->pipeline, evaluation->folder,
+                                    evaluation->call.sizes, evaluation->seed, &evaluation->stage);
     evaluation->opened = true;
     return NULL;
 }

@@ -50,6 +50,7 @@ typedef enum FlowElement {
     FLOW_f64,
 } FlowElement;
 
+/* A size that only a run knows is ~i: FlowProgram.sizes[i] tells it. */
 typedef struct FlowType {
     FlowElement element;
     int rank;
@@ -69,6 +70,7 @@ typedef struct FlowFrame {
     const void *const *inputs; /* one pointer for each FlowFunction.inputs */
     int64_t batch;             /* records in this batch, at most the planned number */
     FlowBarrier *barrier;      /* of the team that runs it */
+    const int64_t *sizes;      /* one for each of FlowProgram.bounds */
 } FlowFrame;
 
 /* Where a function's input comes from. */
@@ -79,6 +81,8 @@ typedef enum FlowInputKind {
     FLOW_INPUT_seed,    /* the run's seed, i64 */
     FLOW_INPUT_batch,   /* records in this batch, i64 */
     FLOW_INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
+    FLOW_INPUT_epoch,   /* passes over the data so far, f64 */
+    FLOW_INPUT_size,    /* what FlowProgram.sizes[index] tells, i64 */
 } FlowInputKind;
 
 typedef struct FlowInput {
@@ -177,7 +181,8 @@ typedef struct FlowSource {
 
 /* A compiled per-record function: from fields to outputs. Behind the fields come two i64: the
  * record's seed and the epoch. Returns 0, or 1 + the index of the check that failed. */
-typedef int (*FlowRecordFunction)(const void *const *fields, void *const *outputs);
+typedef int (*FlowRecordFunction)(const int64_t *sizes, const void *const *fields,
+                                  void *const *outputs);
 
 typedef enum FlowOrderKind {
     FLOW_ORDER_shuffle,
@@ -234,6 +239,15 @@ typedef struct FlowOption {
     const char *string; /* the default of a string */
     bool fixed;         /* shapes a tensor: set when the program was built */
 } FlowOption;
+
+/* `dim T <= 1024`: a size from 1 to `most` that each run chooses. */
+typedef struct FlowBound {
+    const char *name;
+    int64_t most;
+} FlowBound;
+
+/* A size that follows from the records of a call and the values of the bounds. */
+typedef int64_t FlowSize(int64_t batch, const int64_t *sizes);
 
 /* A number of a train block: option `option`, or `value` when that is -1. */
 typedef struct FlowNumber {
@@ -322,6 +336,11 @@ typedef struct FlowProgram {
     const char *fingerprint; /* of the compiled program: hexadecimal */
     const FlowOption *options;
     int option_count;
+    const FlowBound *bounds;
+    int bound_count;
+    FlowSize *const *sizes;
+    /* NULL, or which size does not come out whole with these values of the bounds; NULL: all do */
+    const char *(*misfit)(const int64_t *sizes);
     const FlowStorage *storage;
     int storage_count;
     size_t memory_size;
@@ -348,8 +367,10 @@ FlowStatus flow_library_create(const FlowProgram *program, const char *weights,
                                FlowLibrary **library);
 void flow_library_destroy(FlowLibrary *library);
 
-/* Runs export `index`: arguments as in its inputs, results copied out as in its results. */
-void flow_library_run(FlowLibrary *library, int index, const void *const *arguments,
-                      void *const *results);
+/* Runs export `index`: arguments as in its inputs, results copied out as in its results. sizes: one
+ * for each bound of the program. FLOW_EXIT_usage when one is out of its bounds or a size does not
+ * come out whole; nothing is computed then. */
+FlowExit flow_library_run(FlowLibrary *library, int index, const int64_t *sizes,
+                          const void *const *arguments, void *const *results);
 
 #endif

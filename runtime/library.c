@@ -13,6 +13,7 @@ struct FlowLibrary {
     const FlowProgram *program;
     char *memory;
     double *numbers; /* the options' defaults */
+    int64_t *sizes;  /* of the call: one for each bound */
     RunNumbers run;  /* all 0 */
     Call *calls;     /* one an export */
 };
@@ -32,8 +33,8 @@ static FlowStatus bind_exports(FlowLibrary *library) {
     const FlowProgram *program = library->program;
     FlowStatus status = flow_ok;
     for (int i = 0; i < program->export_count && !status.exit; i++)
-        status = call_new(&program->exports[i], program->options, library->numbers, &library->run,
-                          &library->calls[i]);
+        status = call_new(&program->exports[i], (Sizes){program, library->sizes}, library->numbers,
+                          &library->run, &library->calls[i]);
     return status;
 }
 
@@ -42,7 +43,8 @@ static FlowStatus prepare(FlowLibrary *library, const char *weights) {
     library->memory = memory_zeroed(program->memory_size);
     library->numbers = calloc((size_t)program->option_count + 1, sizeof *library->numbers);
     library->calls = calloc((size_t)program->export_count + 1, sizeof *library->calls);
-    if (!library->memory || !library->numbers || !library->calls)
+    library->sizes = calloc((size_t)program->bound_count + 1, sizeof *library->sizes);
+    if (!library->memory || !library->numbers || !library->calls || !library->sizes)
         return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
     for (int i = 0; i < program->option_count; i++)
         library->numbers[i] = program->options[i].number;
@@ -67,24 +69,36 @@ void flow_library_destroy(FlowLibrary *library) {
         call_free(&library->calls[i]);
     free(library->calls);
     free(library->numbers);
+    free(library->sizes);
     free(library->memory);
     free(library);
 }
 
-static void copy_results(const FlowLibrary *library, const FlowFunction *function,
-                         void *const *results) {
-    for (int i = 0; i < function->result_count; i++)
-        memcpy(results[i], library->memory + function->results[i].offset,
-               flow_type_size(&function->results[i].type));
+static void copy_results(const FlowLibrary *library, const Call *call, void *const *results) {
+    for (int i = 0; i < call->function->result_count; i++) {
+        const FlowResult *result = &call->function->results[i];
+        FlowType type = type_at(&result->type, call->sizes);
+        memcpy(results[i], library->memory + result->offset, flow_type_size(&type));
+    }
 }
 
-void flow_library_run(FlowLibrary *library, int index, const void *const *arguments,
-                      void *const *results) {
+static FlowExit set_sizes(FlowLibrary *library, const int64_t *sizes) {
+    const FlowProgram *program = library->program;
+    for (int i = 0; i < program->bound_count; i++) library->sizes[i] = sizes[i];
+    return sizes_check((Sizes){program, library->sizes}).exit;
+}
+
+FlowExit flow_library_run(FlowLibrary *library, int index, const int64_t *sizes,
+                          const void *const *arguments, void *const *results) {
     Call *call = &library->calls[index];
+    FlowExit exit = set_sizes(library, sizes);
+    if (exit) return exit;
     call_bind(call, arguments, 1);
-    FlowFrame frame = {.memory = library->memory, .inputs = call->inputs, .batch = 1};
+    FlowFrame frame = {
+        .memory = library->memory, .inputs = call->inputs, .batch = 1, .sizes = library->sizes};
     unsigned mode = denormals_to_zero();
     call->function->run(&frame, 0, 1);
     denormals_restore(mode);
-    copy_results(library, call->function, results);
+    copy_results(library, call, results);
+    return FLOW_EXIT_ok;
 }

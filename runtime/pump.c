@@ -8,6 +8,7 @@
 #include "runtime/path.h"
 #include "runtime/sink.h"
 #include "runtime/step.h"
+#include "runtime/type.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static FlowStatus open_function(Pump *run) {
     if (!run->memory)
         return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB",
                             program->memory_size >> 20);
-    FlowStatus status = call_new(run->run->function, program->options, run->settings->numbers,
+    FlowStatus status = call_new(run->run->function, run->settings->sizes, run->settings->numbers,
                                  &run->numbers, &run->call);
     for (int i = 0; i < run->run->load_count && !status.exit; i++)
         status = load_weights(run, &run->run->loads[i]);
@@ -62,8 +63,8 @@ static FlowStatus open_run(Pump *run) {
     run->numbers.seed = run->settings->seed;
     FlowStatus status = open_function(run);
     if (!status.exit)
-        status = stage_open(run->run->pipeline, run->settings->program->folder, run->numbers.seed,
-                            &run->stage);
+        status = stage_open(run->run->pipeline, run->settings->program->folder,
+                            run->settings->sizes, run->numbers.seed, &run->stage);
     if (!status.exit) status = sink_open(run->run->sink, run->run->path, &run->sink);
     return status;
 }
@@ -74,13 +75,13 @@ static void fill_next(void *stage, int thread, int threads) {
 
 /* What the sink gets of the batch: the function's results, or its records. */
 static int fields_of(const Pump *run, const Batch *batch, SinkField *fields) {
-    const FlowPipeline *pipeline = run->run->pipeline;
-    const FlowSection *last = &pipeline->sections[pipeline->section_count - 1];
+    const FlowSection *last = stage_section(run->stage);
     const FlowFunction *function = run->run->function;
     int count = function ? function->result_count : last->output_count;
     for (int i = 0; i < count; i++)
         fields[i] =
-            function ? (SinkField){function->results[i].name, function->results[i].type,
+            function ? (SinkField){function->results[i].name,
+                                   type_at(&function->results[i].type, run->settings->sizes),
                                    run->memory + function->results[i].offset}
                      : (SinkField){last->outputs[i].name, last->outputs[i].type, batch->arrays[i]};
     return count;

@@ -21,6 +21,8 @@ typedef struct OrderState {
 } OrderState;
 
 typedef struct SectionState {
+    FlowSection section; /* with the paths that were found and sizes that are known */
+    FlowField fields[FIELD_LIMIT], outputs[FIELD_LIMIT];
     bool direct;                 /* windows of what the source holds: nothing is copied */
     size_t offsets[FIELD_LIMIT]; /* in scratch, of the fields that have to be made */
     OrderState orders[ORDER_LIMIT];
@@ -28,7 +30,7 @@ typedef struct SectionState {
 
 struct Records {
     const FlowPipeline *pipeline;
-    FlowField *fields; /* the source's, with the paths that were found */
+    Sizes sizes;
     FlowReader *reader;
     int64_t seed;
     size_t scratch;
@@ -45,7 +47,7 @@ typedef struct Maker {
 } Maker;
 
 static const FlowSection *section_at(const Records *records, int index) {
-    return &records->pipeline->sections[index];
+    return &records->sections[index].section;
 }
 
 static int last_section(const Records *records) {
@@ -79,7 +81,8 @@ static bool make(const Maker *maker, int index, int64_t record, void *const *out
 /* The record at one place of a window, into that place of the arrays. */
 static bool make_part(const Maker *maker, int index, int64_t record, int64_t part,
                       const void *const *arrays) {
-    const FlowSection *section = section_at(maker->records, index), *before = section - 1;
+    const FlowSection *section = section_at(maker->records, index);
+    const FlowSection *before = section_at(maker->records, index - 1);
     void *outputs[FIELD_LIMIT];
     for (int i = 0; i < before->output_count; i++)
         outputs[i] = (char *)arrays[i] + (size_t)part * flow_type_size(&before->outputs[i].type);
@@ -123,7 +126,7 @@ static uint64_t mix(uint64_t x) {
 
 static FlowStatus check_failure(const Records *records, int index, const FlowCheck *check,
                                 int64_t record) {
-    const FlowField *fields = index ? section_at(records, index)->fields : records->fields;
+    const FlowField *fields = section_at(records, index)->fields;
     const FlowField *field = check->field < 0 ? NULL : &fields[check->field];
     const char *where = !field ? records->pipeline->name : field->path ? field->path : field->name;
     return flow_failure(FLOW_EXIT_data, "%s: record %lld: %s (%s)", where, (long long)record,
@@ -139,7 +142,7 @@ static bool compute(const Maker *maker, int index, int64_t record, FlowRecordFun
     if (!gather(maker, index, record, values)) return false;
     values[count] = &seed;
     values[count + 1] = &maker->epoch;
-    int failed = function(values, outputs);
+    int failed = function(maker->records->sizes.values, values, outputs);
     if (!failed) return true;
     if (maker->failure)
         *maker->failure = check_failure(maker->records, index, &checks[failed - 1], record);
@@ -245,28 +248,47 @@ static FlowStatus open_section(Records *records, int index, int64_t *count) {
     return status;
 }
 
-static FlowStatus find_fields(Records *records, const char *folder) {
+static void copy_fields(const Records *records, const FlowField *from, int count, FlowField *to) {
+    for (int i = 0; i < count; i++) {
+        to[i] = from[i];
+        to[i].type = type_at(&from[i].type, records->sizes);
+        to[i].path = NULL;
+    }
+}
+
+static void copy_sections(Records *records) {
+    for (int i = 0; i < records->pipeline->section_count; i++) {
+        const FlowSection *from = &records->pipeline->sections[i];
+        SectionState *state = &records->sections[i];
+        copy_fields(records, from->fields, from->field_count, state->fields);
+        copy_fields(records, from->outputs, from->output_count, state->outputs);
+        state->section = *from;
+        state->section.fields = state->fields;
+        state->section.outputs = state->outputs;
+    }
+}
+
+static FlowStatus find_files(Records *records, const char *folder) {
     const FlowPipeline *pipeline = records->pipeline;
-    const FlowSection *first = section_at(records, 0);
     FlowStatus status = flow_ok;
-    for (int i = 0; i < first->field_count && !status.exit; i++) {
-        const char *path = first->fields[i].path;
+    for (int i = 0; i < pipeline->sections[0].field_count && !status.exit; i++) {
+        const char *path = pipeline->sections[0].fields[i].path;
         char *found = NULL;
         if (path)
             status = pipeline->source->finds_many ? path_find_many(path, folder, &found)
                                                   : path_find(path, folder, &found);
-        records->fields[i] = first->fields[i];
-        records->fields[i].path = found;
+        records->sections[0].fields[i].path = found;
     }
     return status;
 }
 
 static FlowStatus open_all(Records *records, const char *folder) {
     const FlowPipeline *pipeline = records->pipeline;
-    FlowStatus status = find_fields(records, folder);
+    FlowStatus status = find_files(records, folder);
     if (!status.exit)
-        status = pipeline->source->open(records->fields, section_at(records, 0)->field_count,
-                                        &pipeline->arguments, &records->reader);
+        status =
+            pipeline->source->open(records->sections[0].fields, section_at(records, 0)->field_count,
+                                   &pipeline->arguments, &records->reader);
     if (status.exit) return status;
     int64_t count = pipeline->source->records(records->reader);
     for (int i = 0; i < pipeline->section_count && !status.exit; i++) {
@@ -286,7 +308,7 @@ static bool is_within_limits(const FlowPipeline *pipeline) {
     return good;
 }
 
-FlowStatus records_open(const FlowPipeline *pipeline, const char *folder, int64_t seed,
+FlowStatus records_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, int64_t seed,
                         Records **out) {
     *out = NULL;
     if (!is_within_limits(pipeline))
@@ -294,15 +316,12 @@ FlowStatus records_open(const FlowPipeline *pipeline, const char *folder, int64_
                             pipeline->name, pipeline->line, FIELD_LIMIT);
     size_t count = (size_t)pipeline->section_count;
     Records *records = calloc(1, sizeof *records + count * sizeof *records->sections);
-    FlowField *fields = calloc((size_t)pipeline->sections[0].field_count + 1, sizeof *fields);
-    if (!records || !fields) {
-        free(records);
-        free(fields);
+    if (!records)
         return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
-    }
     records->pipeline = pipeline;
-    records->fields = fields;
+    records->sizes = sizes;
     records->seed = seed;
+    copy_sections(records);
     FlowStatus status = open_all(records, folder);
     if (status.exit) records_close(records);
     else *out = records;
@@ -315,13 +334,16 @@ void records_close(Records *records) {
     for (int i = 0; i < records->pipeline->section_count; i++)
         for (int j = 0; j < ORDER_LIMIT; j++) free(records->sections[i].orders[j].passing);
     for (int i = 0; i < section_at(records, 0)->field_count; i++)
-        free((char *)records->fields[i].path);
-    free(records->fields);
+        free((char *)records->sections[0].fields[i].path);
     free(records);
 }
 
 int64_t records_count(const Records *records) {
     return records->count;
+}
+
+const FlowSection *records_section(const Records *records) {
+    return section_at(records, last_section(records));
 }
 
 size_t records_scratch(const Records *records) {

@@ -5,19 +5,21 @@
 #define FLOW_RECORDS_H
 
 #include "runtime/permutation.h"
-
-#include "runtime/flow.h"
+#include "runtime/type.h"
 
 enum { FIELD_LIMIT = 32 }; /* fields of a source, outputs of a section */
 
 typedef struct Records Records;
 
 /* seed: of random numbers in the pipeline. On failure *records is NULL. */
-FlowStatus records_open(const FlowPipeline *pipeline, const char *folder, int64_t seed,
+FlowStatus records_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, int64_t seed,
                         Records **records);
 void records_close(Records *records);
 
 int64_t records_count(const Records *records); /* in an epoch; at least 1 */
+
+/* The last section, with sizes that are known: what is made. */
+const FlowSection *records_section(const Records *records);
 
 /* Bytes that each thread needs for making a record. */
 size_t records_scratch(const Records *records);

@@ -32,6 +32,9 @@ typedef struct Run {
 /* Sums over the pass of that function begin at zero. */
 void begin_pass(const Run *run, const FlowFunction *function);
 
+/* Sets the numbers that follow from the position. */
+void count_updates(Run *run);
+
 /* Saves the run with that many actions done after the last step. */
 FlowStatus run_save(const Run *run, const char *path, int actions_done);
 

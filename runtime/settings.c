@@ -134,6 +134,13 @@ static void print_option(const FlowOption *option) {
               option->help ? option->help : "", remark);
 }
 
+static void print_bound(const FlowBound *bound) {
+    char remark[64];
+    snprintf(remark, sizeof remark, "a size from 1 to %lld (default: %lld)", (long long)bound->most,
+             (long long)bound->most);
+    print_row(bound->name, "=N", remark, "");
+}
+
 static FlowStatus show_help(Settings *settings, const char *value) {
     const FlowProgram *program = settings->program;
     (void)value;
@@ -143,7 +150,8 @@ static FlowStatus show_help(Settings *settings, const char *value) {
     for (int i = 0; many && i < program->train_count; i++)
         printf("  %s\n", program->trains[i].name);
     for (int i = 0; many && i < program->run_count; i++) printf("  %s\n", program->runs[i].name);
-    if (program->option_count) printf("\noptions of the program:\n");
+    if (program->option_count || program->bound_count) printf("\noptions of the program:\n");
+    for (int i = 0; i < program->bound_count; i++) print_bound(&program->bounds[i]);
     for (int i = 0; i < program->option_count; i++) print_option(&program->options[i]);
     printf("\noptions of the run:\n");
     for (int i = 0; i < FLAG_COUNT; i++)
@@ -175,6 +183,8 @@ static FlowStatus unknown_flag(const Settings *settings, const Flag *flag) {
     int least = name_distance_limit(flag->length);
     for (int i = 0; i < settings->program->option_count; i++)
         consider(settings->program->options[i].name, flag, &best, &least);
+    for (int i = 0; i < settings->program->bound_count; i++)
+        consider(settings->program->bounds[i].name, flag, &best, &least);
     for (int i = 0; i < FLAG_COUNT; i++) consider(flags[i].name, flag, &best, &least);
     if (best)
         return flow_failure(FLOW_EXIT_usage, "unknown option --%.*s; did you mean --%s?",
@@ -202,6 +212,16 @@ static FlowStatus set_option(Settings *settings, int index, const char *value) {
     return flow_ok;
 }
 
+static FlowStatus set_bound(Settings *settings, int index, const char *value) {
+    const FlowBound *bound = &settings->program->bounds[index];
+    double number;
+    if (!parse_whole(value, 1, (double)bound->most, &number))
+        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a whole number from 1 to %lld",
+                            bound->name, value, (long long)bound->most);
+    settings->bounded[index] = (int64_t)number;
+    return flow_ok;
+}
+
 static FlowStatus needs_value(const char *name) {
     return flow_failure(FLOW_EXIT_usage, "--%s needs a value", name);
 }
@@ -221,6 +241,13 @@ static FlowStatus set_flag(Settings *settings, Flag flag, const char *next, bool
         const char *value = flag.value ? flag.value : next;
         return value ? set_option(settings, i, value)
                      : needs_value(settings->program->options[i].name);
+    }
+    for (int i = 0; i < settings->program->bound_count; i++) {
+        const char *name = settings->program->bounds[i].name;
+        if (!names_equal(name, &flag)) continue;
+        *used = !flag.value;
+        const char *value = flag.value ? flag.value : next;
+        return value ? set_bound(settings, i, value) : needs_value(name);
     }
     for (int i = 0; i < FLAG_COUNT; i++) {
         if (!names_equal(flags[i].name, &flag)) continue;
@@ -308,12 +335,17 @@ static void settle_threads(Settings *settings) {
 FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Settings *settings) {
     *settings = (Settings){.program = program, .workers = -1};
     settings->numbers = calloc((size_t)program->option_count + 1, sizeof *settings->numbers);
-    if (!settings->numbers) return flow_failure(FLOW_EXIT_resource, "no memory");
+    settings->bounded = calloc((size_t)program->bound_count + 1, sizeof *settings->bounded);
+    if (!settings->numbers || !settings->bounded)
+        return flow_failure(FLOW_EXIT_resource, "no memory");
+    settings->sizes = (Sizes){program, settings->bounded};
+    for (int i = 0; i < program->bound_count; i++) settings->bounded[i] = program->bounds[i].most;
     for (int i = 0; i < program->option_count; i++)
         settings->numbers[i] = program->options[i].number;
     FlowStatus status = flow_ok;
     for (int i = 1; i < argc && !status.exit && !settings->answered; i++)
         status = parse_argument(settings, argv, &i);
+    if (!status.exit) status = sizes_check(settings->sizes);
     if (!status.exit) status = settle_choice(settings);
     settle_threads(settings);
     return status;
@@ -321,6 +353,7 @@ FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Set
 
 void settings_free(Settings *settings) {
     free(settings->numbers);
+    free(settings->bounded);
 }
 
 double settings_number(const Settings *settings, FlowNumber number) {

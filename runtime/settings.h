@@ -3,12 +3,15 @@
 #define FLOW_SETTINGS_H
 
 #include "runtime/progress.h"
+#include "runtime/type.h"
 
 typedef struct Settings {
     const FlowProgram *program;
     const FlowTrain *train; /* one of the two: what is run */
     const FlowRun *run;
-    double *numbers; /* one an option */
+    double *numbers;  /* one an option */
+    int64_t *bounded; /* one a bound */
+    Sizes sizes;      /* of these */
     bool resume;
     const char *resume_path, *save_path; /* NULL: the program's own */
     int threads, workers;                /* workers < 0: as many as processors are left */

@@ -294,17 +294,18 @@ void stage_release(Stage *stage) {
 
 /* Open and close. */
 
-FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, int64_t seed, Stage **out) {
+FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, int64_t seed,
+                      Stage **out) {
     Stage *stage = *out = calloc(1, sizeof *stage);
     if (!stage) return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
     stage->pipeline = pipeline;
-    stage->section = &pipeline->sections[pipeline->section_count - 1];
-    FlowStatus status = records_open(pipeline, folder, seed, &stage->source);
+    FlowStatus status = records_open(pipeline, folder, sizes, seed, &stage->source);
     if (status.exit) {
         stage_close(stage);
         *out = NULL;
         return status;
     }
+    stage->section = records_section(stage->source);
     stage->records = records_count(stage->source);
     stage->batches = (stage->records + pipeline->batch - 1) / pipeline->batch;
     return flow_ok;
@@ -317,6 +318,10 @@ void stage_close(Stage *stage) {
     drop_scratch(stage);
     records_close(stage->source);
     free(stage);
+}
+
+const FlowSection *stage_section(const Stage *stage) {
+    return stage->section;
 }
 
 int64_t stage_records(const Stage *stage) {

@@ -10,6 +10,7 @@
 
 #include "runtime/records.h"
 #include "runtime/team.h"
+#include "runtime/type.h"
 
 #include <stdatomic.h>
 
@@ -23,9 +24,12 @@ typedef struct Batch {
 typedef struct Stage Stage;
 
 /* Opens the source. seed: of random numbers in the pipeline. On failure *stage is NULL. */
-FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, int64_t seed,
+FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, int64_t seed,
                       Stage **stage);
 void stage_close(Stage *stage);
+
+/* What a batch holds. */
+const FlowSection *stage_section(const Stage *stage);
 
 int64_t stage_records(const Stage *stage); /* in an epoch */
 int64_t stage_batches(const Stage *stage); /* in an epoch */

@@ -18,7 +18,11 @@ static void run(const Call *call, char *memory, int64_t batch, Stage *stage, Tea
     FlowBarrier barrier = {0};
     Step step = {
         .function = call->function,
-        .frame = {.memory = memory, .inputs = call->inputs, .batch = batch, .barrier = &barrier},
+        .frame = {.memory = memory,
+                  .inputs = call->inputs,
+                  .batch = batch,
+                  .barrier = &barrier,
+                  .sizes = call->sizes.values},
         .stage = stage,
     };
     team_run(team, run_step, &step);

@@ -78,8 +78,7 @@ static FlowStatus choose_save_path(Run *run) {
 }
 
 static FlowStatus bind(const Run *run, const FlowFunction *function, Call *call) {
-    return call_new(function, run->settings->program->options, run->settings->numbers,
-                    &run->numbers, call);
+    return call_new(function, run->settings->sizes, run->settings->numbers, &run->numbers, call);
 }
 
 /* The functions of the actions. */
@@ -115,8 +114,8 @@ static FlowStatus allocate(Run *run) {
 }
 
 static FlowStatus open_data(Run *run) {
-    FlowStatus status =
-        stage_open(run->train->data, run->settings->program->folder, run->numbers.seed, &run->data);
+    FlowStatus status = stage_open(run->train->data, run->settings->program->folder,
+                                   run->settings->sizes, run->numbers.seed, &run->data);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
     run->identity = (Identity){run->settings, run->numbers.seed, stage_records(run->data),
@@ -191,12 +190,17 @@ static void begin_epoch(Run *run) {
     progress_start_epoch(&run->progress, 0);
 }
 
+void count_updates(Run *run) {
+    run->numbers.step = run->position.step / run->group;
+    run->numbers.epoch = (double)run->position.step / (double)run->identity.batches;
+}
+
 static FlowStatus update(Run *run) {
     const Batch *batch;
     FlowStatus status = stage_take(run->data, &batch);
     if (status.exit) return status;
     bool last = (run->position.step + 1) % run->group == 0;
-    run->numbers.step = run->position.step / run->group;
+    count_updates(run);
     step_run(last ? &run->step : &run->accumulate, run->memory, batch, run->data, &run->team);
     int64_t records = batch->records;
     stage_release(run->data);

@@ -31,6 +31,27 @@ size_t flow_type_size(const FlowType *type) {
     return size;
 }
 
+FlowType type_at(const FlowType *type, Sizes sizes) {
+    FlowType known = *type;
+    for (int i = 0; i < type->rank; i++)
+        if (type->sizes[i] < 0)
+            known.sizes[i] = sizes.program->sizes[~type->sizes[i]](1, sizes.values);
+    return known;
+}
+
+FlowStatus sizes_check(Sizes sizes) {
+    const FlowProgram *program = sizes.program;
+    for (int i = 0; i < program->bound_count; i++) {
+        const FlowBound *bound = &program->bounds[i];
+        if (sizes.values[i] < 1 || sizes.values[i] > bound->most)
+            return flow_failure(FLOW_EXIT_usage, "%s is %lld; it must lie in 1..%lld", bound->name,
+                                (long long)sizes.values[i], (long long)bound->most);
+    }
+    const char *misfit = program->misfit ? program->misfit(sizes.values) : NULL;
+    if (!misfit) return flow_ok;
+    return flow_failure(FLOW_EXIT_usage, "with these sizes %s does not come out whole", misfit);
+}
+
 TypeText type_name(const FlowType *type) {
     TypeText out;
     size_t room = sizeof out.text;

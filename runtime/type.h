@@ -12,6 +12,18 @@ typedef struct TypeText {
 TypeText type_name(const FlowType *type);
 bool types_equal(const FlowType *a, const FlowType *b);
 
+/* The values of a program's bounded dimensions in a run. */
+typedef struct Sizes {
+    const FlowProgram *program;
+    const int64_t *values; /* one for each of its bounds */
+} Sizes;
+
+/* The type with every size known. */
+FlowType type_at(const FlowType *type, Sizes sizes);
+
+/* flow_ok, or what is wrong with the values. */
+FlowStatus sizes_check(Sizes sizes);
+
 double number_read(FlowElement element, const void *bytes);
 
 /* Stores the number, rounded to a floating-point element. False when an integer element

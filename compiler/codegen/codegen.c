@@ -8,22 +8,36 @@ static void add_file(Arena *arena, Generated *generated, const char *name, const
     vector_push(arena, &generated->files, (GeneratedFile){name, text_string(text)});
 }
 
+/* Files beside program.c are in the list before it. */
+static void add_program(Arena *arena, Generated *generated, const Plan *plan, bool trains) {
+    Text text = text_new(arena);
+    write_program(&text, plan, trains, generated);
+    if (trains) text_add(&text, "#include \"main.c\"\n");
+    add_file(arena, generated, "program.c", &text);
+    vector_push(arena, &generated->units, "program.c");
+}
+
+static void add_unit_list(Arena *arena, Generated *generated) {
+    Text text = text_new(arena);
+    text_add(&text, "UNITS =");
+    vector_each(const char *, unit, generated->units) text_format(&text, " %s", *unit);
+    text_add(&text, "\n");
+    add_file(arena, generated, "units.mk", &text);
+}
+
 Generated codegen_trainer(Arena *arena, const Program *program, const Plan *plan) {
     Generated generated = {0};
-    Text text = text_new(arena);
     (void)program;
-    write_program(&text, plan, true);
-    text_add(&text, "#include \"main.c\"\n");
-    add_file(arena, &generated, "program.c", &text);
+    add_program(arena, &generated, plan, true);
+    add_unit_list(arena, &generated);
     return generated;
 }
 
 Generated codegen_library(Arena *arena, const Program *program, const Plan *plan) {
     Generated generated = {0};
     const char *header = arena_format(arena, "%s.h", public_name(arena, program->name));
-    Text text = text_new(arena), interface = text_new(arena), header_text = text_new(arena);
-    write_program(&text, plan, false);
-    add_file(arena, &generated, "program.c", &text);
+    Text interface = text_new(arena), header_text = text_new(arena);
+    add_program(arena, &generated, plan, false);
     text_format(&interface, "/* What %s offers. */\n#include \"%s\"\n\n", header, header);
     write_library(&interface, program);
     add_file(arena, &generated, "interface.c", &interface);

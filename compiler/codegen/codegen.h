@@ -12,12 +12,14 @@ typedef struct GeneratedFile {
  * library); besides kernel.h and flow.h. */
 typedef struct Generated {
     Vector(GeneratedFile) files;
+    Vector(const char *) units; /* names of the files that are compiled for each processor:
+                                   program.c, and of a large program kernels_1.c … */
 } Generated;
 
-/* program.c with a main. */
+/* program.c with a main, its other units and units.mk, which names them. */
 Generated codegen_trainer(Arena *arena, const Program *program, const Plan *plan);
 
-/* program.c, interface.c and NAME.h: the program's exports as C functions. */
+/* program.c, its other units, interface.c and NAME.h: the program's exports as C functions. */
 Generated codegen_library(Arena *arena, const Program *program, const Plan *plan);
 
 #endif

@@ -3,26 +3,35 @@
  * a finished tile of sums into results, and macros. */
 #include "compiler/codegen/writer.h"
 
+#include "compiler/passes/operand.h"
+
 #include <assert.h>
 #include <ctype.h>
 
 enum { WIDE_VECTOR = 16 /* f32 lanes of the widest vectors */ };
 
-typedef struct Strides {
-    const char *outer, *first, *second;
-} Strides;
+/* What digits of a loop's index add, as C of the index `name`. */
+static const char *offset_expression(Writer *writer, const Digits *digits, const char *name) {
+    Text sum = text_new(writer->arena);
+    Dim below = dim_constant(writer->table, 1);
+    for (int i = digits->count - 1; i >= 0; i--) {
+        const Digit *digit = &digits->items[i];
+        text_format(&sum, "%s(%s)", sum.size ? " + " : "", name);
+        if (i + 1 < digits->count) text_format(&sum, " / %s", dim_expression(writer->arena, below));
+        if (i) text_format(&sum, " %% %s", dim_expression(writer->arena, digit->size));
+        text_format(&sum, " * %s", dim_expression(writer->arena, digit->stride));
+        below = dim_multiply(writer->table, below, digit->size);
+    }
+    return sum.size ? text_string(&sum) : "0";
+}
 
-/* Strides of an operand of shape [..., x, y] (as used) along its leading axes, x and y. */
-static Strides operand_strides(Writer *writer, NodeId id, bool collapsed) {
-    const Type *type = &node_of(writer, id)->type;
-    bool transposed;
-    contraction_operand(writer->graph, id, &transposed);
-    const char *x = dim_expression(writer->arena, type->dims[type->rank - 2]);
-    const char *y = dim_expression(writer->arena, type->dims[type->rank - 1]);
-    const char *outer = type->rank == 2 || collapsed
-                            ? "0"
-                            : count_expression(writer, type, type->rank - 2, type->rank);
-    return transposed ? (Strides){outer, "1", x} : (Strides){outer, y, "1"};
+/* Of an index of at most one digit; "0" where a table is used instead. */
+static const char *stride_expression(Writer *writer, const Digits *digits) {
+    return digits->count == 1 ? dim_expression(writer->arena, digits->items[0].stride) : "0";
+}
+
+static bool needs_table(const ContractionOperand *operand) {
+    return operand->first.count > 1 || operand->second.count > 1;
 }
 
 /* The tile of sums kept in registers: wide where there are few rows, so that there are always
@@ -60,7 +69,8 @@ static void write_finish(Writer *writer, Text *text) {
                 "static inline __attribute__((always_inline)) void %s_finish(\n"
                 "    const struct %s *context, const %s *restrict tile, int64_t stride,\n"
                 "    int64_t first_row, int64_t first_column, int64_t rows, int64_t columns) {\n"
-                "    const int64_t batch = context->batch;\n    (void)batch;\n",
+                "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
+                "    (void)batch, (void)sizes;\n",
                 name, name,
                 element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c);
     vector_each(Pointer, pointer, writer->pointers)
@@ -89,7 +99,9 @@ static void write_finish(Writer *writer, Text *text) {
 static void write_context(Writer *writer, Text *text, const char *a, const char *b) {
     const char *name = writer->name;
     const char *element = element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c;
-    text_format(text, "struct %s {\n    int64_t batch;\n    const %s *a, *b;\n", name, element);
+    text_format(
+        text, "struct %s {\n    int64_t batch;\n    const int64_t *sizes;\n    const %s *a, *b;\n",
+        name, element);
     vector_each(Pointer, pointer, writer->pointers)
         text_format(text, "    %s%s *%s;\n", pointer->written ? "" : "const ",
                     element_info[pointer->element].c, pointer->name);
@@ -101,14 +113,23 @@ static void write_context(Writer *writer, Text *text, const char *a, const char 
                 "};\n\nstatic inline struct %s %s_prepare(const FlowFrame *frame, "
                 "const int64_t *operands) {\n",
                 name, name);
-    text_add(text, "    const int64_t batch = frame->batch;\n");
+    text_add(text, sizes_line);
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);
-    text_format(text, "    return (struct %s){batch, %s, %s", name, a, b);
+    text_format(text, "    return (struct %s){batch, sizes, %s, %s", name, a, b);
     vector_each(Pointer, pointer, writer->pointers) text_format(text, ", %s", pointer->name);
     vector_each(Variable, variable, writer->variables)
         if (variable->level == LEVEL_call) text_format(text, ", %s", variable->name);
     text_add(text, "};\n}\n\n");
+}
+
+static const char *operand_address(Writer *writer, const ContractionOperand *operand) {
+    int64_t start;
+    const char *address = address_of(writer, operand->node);
+    if (dim_is_constant(operand->start, &start) && !start) return address;
+    return arena_format(writer->arena, "(const %s *)%s + %s",
+                        element_info[node_of(writer, operand->node)->type.element].c, address,
+                        dim_expression(writer->arena, operand->start));
 }
 
 static void write_parameters(Writer *writer, Text *text) {
@@ -116,11 +137,8 @@ static void write_parameters(Writer *writer, Text *text) {
     const char *name = writer->name;
     const Loops *loops = writer->loops;
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
-    bool transposed;
-    contraction_operand(writer->graph, matmul->inputs[0], &transposed);
-    bool collapsed = node_of(writer, matmul->inputs[1])->type.rank == 2 && !transposed;
-    Strides left = operand_strides(writer, matmul->inputs[0], collapsed);
-    Strides right = operand_strides(writer, matmul->inputs[1], false);
+    ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
+    ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     int rows, vectors;
     choose_tile(loops, matmul->type.element, &rows, &vectors);
     const char *lines[][2] = {
@@ -133,12 +151,18 @@ static void write_parameters(Writer *writer, Text *text) {
         {"ROWS", dim_expression(arena, loops->rows)},
         {"DEPTH", dim_expression(arena, loops->depth)},
         {"COLUMNS", dim_expression(arena, loops->columns)},
-        {"A_OUTER", left.outer},
-        {"A_ROW", left.first},
-        {"A_DEPTH", left.second},
-        {"B_OUTER", right.outer},
-        {"B_DEPTH", right.first},
-        {"B_COLUMN", right.second},
+        {"A_OUTER(s)", offset_expression(writer, &a.outer, "s")},
+        {"A_ROW", stride_expression(writer, &a.first)},
+        {"A_DEPTH", stride_expression(writer, &a.second)},
+        {"A_TABLE", needs_table(&a) ? "1" : "0"},
+        {"A_ROW_AT(m)", offset_expression(writer, &a.first, "m")},
+        {"A_DEPTH_AT(k)", offset_expression(writer, &a.second, "k")},
+        {"B_OUTER(s)", offset_expression(writer, &b.outer, "s")},
+        {"B_DEPTH", stride_expression(writer, &b.first)},
+        {"B_COLUMN", stride_expression(writer, &b.second)},
+        {"B_TABLE", needs_table(&b) ? "1" : "0"},
+        {"B_DEPTH_AT(k)", offset_expression(writer, &b.first, "k")},
+        {"B_COLUMN_AT(n)", offset_expression(writer, &b.second, "n")},
         {"BY_COLUMNS", writer->kernel->by_columns ? "1" : "0"},
         {"TILE_ROWS", arena_format(arena, "%d", rows)},
         {"TILE_VECTORS", arena_format(arena, "%d", vectors)},
@@ -153,10 +177,9 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
     const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
     assert(matmul->op == OP_matmul);
     store_values(&writer, INDEX_full);
-    bool transposed;
-    NodeId a = contraction_operand(writer.graph, matmul->inputs[0], &transposed);
-    NodeId b = contraction_operand(writer.graph, matmul->inputs[1], &transposed);
-    const char *left = address_of(&writer, a), *right = address_of(&writer, b);
+    ContractionOperand a = contraction_operand(writer.graph, matmul, 0);
+    ContractionOperand b = contraction_operand(writer.graph, matmul, 1);
+    const char *left = operand_address(&writer, &a), *right = operand_address(&writer, &b);
     write_context(&writer, text, left, right);
     write_finish(&writer, text);
     write_parameters(&writer, text);

@@ -49,28 +49,172 @@ static Index broadcast_index(Writer *writer, const Type *node, const Type *opera
     return define_index(writer, LEVEL_column, arena_format(writer->arena, "%s + c", row));
 }
 
-static Index transposed_index(Writer *writer, const Type *node, Index index) {
-    if (index.kind == INDEX_zero) return index;
-    const char *p = dim_expression(writer->arena, node->dims[node->rank - 2]);
-    const char *q = dim_expression(writer->arena, node->dims[node->rank - 1]);
-    const char *x = index.text;
-    if (!splits(writer, node, index))
-        return define_index(
-            writer, index.level,
-            arena_format(writer->arena,
-                         "%s / (%s * %s) * (%s * %s) + %s %% %s * %s + %s / %s %% %s", x, p, q, p,
-                         q, x, q, p, x, q, p));
-    writer->uses_rows = true;
-    Index row = define_index(
-        writer, LEVEL_row, arena_format(writer->arena, "r / %s * (%s * %s) + r %% %s", p, p, q, p));
-    return define_index(writer, LEVEL_column,
-                        arena_format(writer->arena, "%s + c * %s", row.text, p));
+/* Views. */
+
+/* The first of the node's last axes whose elements are the loops' columns; 0: the index does not
+ * fall into rows and columns. */
+static int column_axis(Writer *writer, const Type *node, Index index) {
+    if (index.kind != INDEX_full) return 0;
+    for (int axis = node->rank - 1; axis > 0; axis--)
+        if (type_count(writer->table, node, axis, node->rank) == writer->loops->columns)
+            return axis;
+    return 0;
+}
+
+/* The coordinate along one axis of the node. */
+static Index axis_index(Writer *writer, const Type *node, int axis, Index index) {
+    if (dim_is_one(node->dims[axis])) return plain_index(writer, INDEX_zero);
+    int split = column_axis(writer, node, index), first = 0, last = node->rank;
+    if (split && axis < split) {
+        index = plain_index(writer, INDEX_row);
+        last = split;
+    } else if (split) {
+        index = plain_index(writer, INDEX_column);
+        first = split;
+    }
+    if (axis == first && axis + 1 == last) return index;
+    const char *text = index.text;
+    if (axis + 1 < last)
+        text = arena_format(writer->arena, "%s / %s", text,
+                            count_expression(writer, node, axis + 1, last));
+    if (axis > first)
+        text = arena_format(writer->arena, "%s %% %s", text,
+                            dim_expression(writer->arena, node->dims[axis]));
+    return define_index(writer, index.level, text);
+}
+
+/* A sum, its parts at the levels where they are known. */
+typedef struct Sum {
+    Text parts[LEVEL_count];
+} Sum;
+
+static Sum new_sum(Writer *writer) {
+    Sum sum;
+    for (int i = 0; i < LEVEL_count; i++) sum.parts[i] = text_new(writer->arena);
+    return sum;
+}
+
+static void add_part(Writer *writer, Sum *sum, Level level, const char *text, Dim factor) {
+    int64_t value;
+    Text *part = &sum->parts[level];
+    bool known = dim_is_constant(factor, &value);
+    if (known && !value) return;
+    if (part->size) text_add(part, known && value < 0 ? " - " : " + ");
+    else if (known && value < 0) text_add(part, "-");
+    if (known && value < 0) factor = dim_constant(writer->table, value = -value);
+    text_add(part, text);
+    if (!known || value != 1) text_format(part, " * %s", dim_expression(writer->arena, factor));
+}
+
+static void add_start(Writer *writer, Sum *sum, Dim start) {
+    int64_t value;
+    Text *part = &sum->parts[LEVEL_call];
+    if (dim_is_constant(start, &value) && !value) return;
+    text_format(part, "%s%s", part->size ? " + " : "", dim_expression(writer->arena, start));
+}
+
+/* The sum as a variable, of outer parts by themselves. */
+static Index sum_index(Writer *writer, Sum *sum) {
+    Index known = {INDEX_other, LEVEL_call, NULL};
+    for (int level = 0; level < LEVEL_count; level++) {
+        Text *part = &sum->parts[level];
+        if (!part->size) continue;
+        const char *text = text_string(part);
+        if (known.text)
+            text = *text == '-' ? arena_format(writer->arena, "%s - %s", known.text, text + 1)
+                                : arena_format(writer->arena, "%s + %s", known.text, text);
+        known = define_index(writer, (Level)level, text);
+    }
+    return known.text ? known : plain_index(writer, INDEX_zero);
+}
+
+static Level inner_level(Level a, Level b) {
+    return a > b ? a : b;
+}
+
+/* Adds a condition to those under which an element is inside. */
+static void add_guard(Writer *writer, Index *inside, Level level, const char *condition) {
+    inside->text =
+        inside->text ? arena_format(writer->arena, "%s && %s", inside->text, condition) : condition;
+    inside->level = inner_level(inside->level, level);
+}
+
+/* A coordinate of the operand that has to be tested, before it is divided. */
+static Index tested_coordinate(Writer *writer, const Node *node, const Coordinate *coordinate,
+                               Index index) {
+    Sum sum = new_sum(writer);
+    add_start(writer, &sum, coordinate->start);
+    for (int i = 0; i < node->type.rank; i++) {
+        if (!coordinate->factors[i]) continue;
+        Index axis = axis_index(writer, &node->type, i, index);
+        add_part(writer, &sum, axis.level, axis.text,
+                 dim_constant(writer->table, coordinate->factors[i]));
+    }
+    return sum_index(writer, &sum);
+}
+
+static Index test_coordinate(Writer *writer, const Node *node, const Coordinate *coordinate,
+                             Dim size, int guards, Index index, Index *inside) {
+    Arena *arena = writer->arena;
+    Index at = tested_coordinate(writer, node, coordinate, index);
+    long long divisor = (long long)coordinate->divisor;
+    Dim end = dim_multiply(writer->table, size, dim_constant(writer->table, divisor));
+    if (guards & GUARD_low)
+        add_guard(writer, inside, at.level, arena_format(arena, "%s >= 0", at.text));
+    if (guards & GUARD_high)
+        add_guard(writer, inside, at.level,
+                  arena_format(arena, "%s < %s", at.text, dim_expression(arena, end)));
+    if (guards & GUARD_whole)
+        add_guard(writer, inside, at.level,
+                  arena_format(arena, "%s %% %lld == 0", at.text, divisor));
+    if (divisor == 1) return at;
+    return define_index(writer, at.level, arena_format(arena, "%s / %lld", at.text, divisor));
+}
+
+/* What each axis of the node adds to the place in the operand, through coordinates that need no
+ * test. */
+static void add_plain_coordinates(Writer *writer, const Node *node, const Type *operand,
+                                  const bool *tested, Index index, Sum *sum) {
+    Dimensions *table = writer->table;
+    for (int j = -1; j < node->type.rank; j++) {
+        Dim factor = dim_constant(table, 0);
+        for (int i = 0; i < operand->rank; i++) {
+            const Coordinate *from = &node->view->coordinates[i];
+            Dim part = j < 0 ? from->start : dim_constant(table, from->factors[j]);
+            Dim stride = type_count(table, operand, i + 1, operand->rank);
+            if (!tested[i]) factor = dim_add(table, factor, dim_multiply(table, part, stride));
+        }
+        if (j < 0) {
+            add_start(writer, sum, factor);
+        } else if (factor != dim_constant(table, 0)) {
+            Index axis = axis_index(writer, &node->type, j, index);
+            add_part(writer, sum, axis.level, axis.text, factor);
+        }
+    }
+}
+
+Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
+    const Type *operand = &node_of(writer, node->inputs[0])->type;
+    bool tested[RANK_LIMIT] = {false};
+    Sum sum = new_sum(writer);
+    *inside = (Index){INDEX_other, LEVEL_call, NULL};
+    for (int i = 0; i < operand->rank; i++) {
+        const Coordinate *from = &node->view->coordinates[i];
+        int guards = coordinate_guards(writer->table, from, operand->dims[i], &node->type);
+        tested[i] = guards || from->divisor != 1;
+        if (!tested[i]) continue;
+        Index at = test_coordinate(writer, node, from, operand->dims[i], guards, index, inside);
+        add_part(writer, &sum, at.level, at.text,
+                 type_count(writer->table, operand, i + 1, operand->rank));
+    }
+    add_plain_coordinates(writer, node, operand, tested, index, &sum);
+    if (inside->text) *inside = define_index(writer, inside->level, inside->text);
+    return sum_index(writer, &sum);
 }
 
 Index operand_index_text(Writer *writer, const Node *node, int i, Index index) {
     const Type *operand = &node_of(writer, node->inputs[i])->type;
     if (node->op == OP_reshape) return index;
-    if (node->op == OP_transpose) return transposed_index(writer, &node->type, index);
     IndexKind kind = operand_index(writer->table, writer->loops, index.kind, &node->type, operand);
     if (kind == INDEX_other && index.kind == INDEX_other) {
         int64_t count;

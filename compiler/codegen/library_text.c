@@ -2,6 +2,7 @@
 #include "compiler/codegen/program_text.h"
 
 #include "compiler/codegen/names.h"
+#include "compiler/codegen/writer.h"
 
 /* Names for the parameters of an export, no two alike. */
 typedef Vector(const char *) Names;
@@ -18,8 +19,32 @@ static const char *distinct(Arena *arena, Names *used, const char *text) {
     return candidate;
 }
 
-static int64_t element_count(const Type *type) {
-    return type_size_bound(type) / element_info[type->element].size;
+/* The number of elements in brackets; a size that differs from call to call is left out. */
+static const char *count_text(Arena *arena, const Type *type) {
+    for (int i = 0; i < type->rank; i++)
+        if (has_bounded(type->dims[i])) return "[]";
+    return arena_format(arena, "[%lld]",
+                        (long long)(type_size_bound(type) / element_info[type->element].size));
+}
+
+static void note_use(Dim symbol, void *used) {
+    int number = dim_bounded_number(symbol);
+    if (number >= 0) ((bool *)used)[number] = true;
+}
+
+/* Which of the program's bounds the export depends on. */
+static const bool *used_bounds(Arena *arena, const Program *program, const Export *export) {
+    bool *used = arena_new_array(arena, bool, program->bounds.count + 1);
+    vector_each(Node, node, export->function.graph->nodes)
+        for (int i = 0; i < node->type.rank; i++)
+            dim_each_symbol(node->type.dims[i], note_use, used);
+    vector_each(Input, input, export->function.inputs)
+        if (input->kind == INPUT_size)
+            dim_each_symbol(program->sizes.items[input->index], note_use, used);
+    vector_each(Field, field, export->arguments)
+        for (int i = 0; i < field->type.rank; i++)
+            dim_each_symbol(field->type.dims[i], note_use, used);
+    return used;
 }
 
 /* "Digits" */
@@ -29,14 +54,19 @@ static const char *handle_name(Arena *arena, const Program *program) {
     return name;
 }
 
-static void write_parameters(Text *text, const Export *export, Names *names) {
+static void write_parameters(Text *text, const Program *program, const Export *export,
+                             Names *names) {
+    const bool *used = used_bounds(text->arena, program, export);
+    for (size_t i = 0; i < program->bounds.count; i++)
+        if (used[i])
+            text_format(text, ", int64_t %s",
+                        distinct(text->arena, names, program->bounds.items[i].name));
     vector_each(Field, field, export->arguments) {
         const char *name = distinct(text->arena, names, field->name);
         const char *type = element_info[field->type.element].c;
         if (!field->type.rank) text_format(text, ", %s %s", type, name);
         else
-            text_format(text, ", const %s %s[%lld]", type, name,
-                        (long long)element_count(&field->type));
+            text_format(text, ", const %s %s%s", type, name, count_text(text->arena, &field->type));
     }
     size_t index = 0;
     vector_each(Output, output, export->function.graph->outputs) {
@@ -45,7 +75,7 @@ static void write_parameters(Text *text, const Export *export, Names *names) {
         const char *name = distinct(text->arena, names, output->name ? output->name : "y");
         const char *type = element_info[result->element].c;
         if (!result->rank) text_format(text, ", %s *%s", type, name);
-        else text_format(text, ", %s %s[%lld]", type, name, (long long)element_count(result));
+        else text_format(text, ", %s %s%s", type, name, count_text(text->arena, result));
     }
 }
 
@@ -60,12 +90,16 @@ static const char *export_name(Arena *arena, const Program *program, size_t inde
     return arena_format(arena, "%s_%s", public_name(arena, program->name), name);
 }
 
+/* What an export's C function calls its own: no parameter may. */
+static const char *const own_names[] = {"instance", "sizes", "arguments", "results"};
+enum { OWN_NAMES = sizeof own_names / sizeof *own_names };
+
 static Names write_signature(Text *text, const Program *program, size_t index) {
     Names names = {0};
     text_format(text, "int %s(%s *instance", export_name(text->arena, program, index),
                 handle_name(text->arena, program));
-    distinct(text->arena, &names, "instance");
-    write_parameters(text, &program->exports.items[index], &names);
+    for (size_t i = 0; i < OWN_NAMES; i++) distinct(text->arena, &names, own_names[i]);
+    write_parameters(text, program, &program->exports.items[index], &names);
     text_add(text, ")");
     return names;
 }
@@ -78,15 +112,22 @@ static void describe(Text *text, const char *what, const char *name, const Type 
 static void write_export(Text *text, const Program *program, size_t index) {
     const Export *export = &program->exports.items[index];
     Names names = write_signature(text, program, index);
-    text_add(text, " {\n    const void *const arguments[] = {");
-    size_t parameter = 1;
+    size_t parameter = OWN_NAMES;
+    const bool *used = used_bounds(text->arena, program, export);
+    text_add(text, " {\n    const int64_t sizes[] = {");
+    for (size_t i = 0; i < program->bounds.count; i++)
+        text_format(text, "%s, ",
+                    used[i] ? names.items[parameter++]
+                            : arena_format(text->arena, "%lld",
+                                           (long long)dim_bound(program->bounds.items[i].symbol)));
+    text_add(text, "0};\n    const void *const arguments[] = {");
     vector_each(Field, field, export->arguments)
         text_format(text, "%s%s, ", field->type.rank ? "" : "&", names.items[parameter++]);
     text_add(text, "NULL};\n    void *const results[] = {");
     for (; parameter < names.count; parameter++) text_format(text, "%s, ", names.items[parameter]);
     text_format(text,
-                "NULL};\n    flow_library_run((FlowLibrary *)instance, %zu, arguments, results);\n"
-                "    return 0;\n}\n\n",
+                "NULL};\n    return (int)flow_library_run((FlowLibrary *)instance, %zu, sizes, "
+                "arguments, results);\n}\n\n",
                 index);
 }
 
@@ -97,6 +138,15 @@ void write_library(Text *text, const Program *program) {
                 name);
     text_format(text, "#define LIBRARY_DESTROY %s_destroy\n#include \"library.c\"\n\n", name);
     for (size_t i = 0; i < program->exports.count; i++) write_export(text, program, i);
+}
+
+static bool describe_returns(Text *text, const Program *program, const Export *export,
+                             const bool *used) {
+    bool sized = false;
+    for (size_t i = 0; i < program->bounds.count; i++) sized |= used[i];
+    text_format(text, "/* %s. Returns 0%s.\n *\n", comment_text(text->arena, export->function.name),
+                sized ? "; or 2, when a size is out of its bounds or does not come out whole" : "");
+    return sized;
 }
 
 void write_header(Text *text, const Program *program) {
@@ -116,7 +166,13 @@ void write_header(Text *text, const Program *program) {
                 name, handle, handle, handle, handle, handle, name, name, handle);
     for (size_t i = 0; i < program->exports.count; i++) {
         const Export *export = &program->exports.items[i];
-        text_format(text, "/* %s. Returns 0.\n *\n", comment_text(arena, export->function.name));
+        const bool *used = used_bounds(arena, program, export);
+        bool sized = describe_returns(text, program, export, used);
+        for (size_t j = 0; j < program->bounds.count && sized; j++)
+            if (used[j])
+                text_format(text, " *   in %s: from 1 to %lld\n",
+                            comment_text(arena, program->bounds.items[j].name),
+                            (long long)dim_bound(program->bounds.items[j].symbol));
         vector_each(Field, field, export->arguments)
             describe(text, "in ", field->name, &field->type);
         size_t result = 0;

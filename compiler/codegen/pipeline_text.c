@@ -12,6 +12,7 @@ typedef struct Printer {
     Text *text;
     const Plan *plan;
     const Kernels *kernels;
+    DimList *sizes;
     Map known; /* the text of a record function to its name */
     int count; /* of record functions */
 } Printer;
@@ -71,7 +72,8 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
         const Field *field = &fields[i];
         text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s},\n",
                     literal(printer, field->column ? field->column : field->name),
-                    literal(printer, field->path), type_initialiser(printer->arena, &field->type),
+                    literal(printer, field->path),
+                    type_initialiser(printer->arena, printer->sizes, &field->type),
                     field->decoder
                         ? arena_format(printer->arena, "&flow_decoder_%s", field->decoder)
                         : "NULL",
@@ -174,11 +176,12 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
                 index, pipeline->sections.count, (long long)pipeline->batch);
 }
 
-void write_pipelines(Text *text, const Plan *plan, const Kernels *kernels) {
+void write_pipelines(Text *text, const Plan *plan, const Kernels *kernels, DimList *sizes) {
     Printer printer = {.arena = text->arena,
                        .text = text,
                        .plan = plan,
                        .kernels = kernels,
+                       .sizes = sizes,
                        .known = map_new(text->arena)};
     for (size_t i = 0; i < plan->program->pipelines.count; i++)
         print_pipeline(&printer, plan->program->pipelines.items[i], i);

@@ -3,14 +3,27 @@
 
 #include "compiler/codegen/kernel_text.h"
 #include "compiler/codegen/names.h"
+#include "compiler/codegen/unit_text.h"
 
 #include <assert.h>
 
-const char *type_initialiser(Arena *arena, const Type *type) {
+static int size_number(Arena *arena, DimList *sizes, Dim size) {
+    for (size_t i = 0; i < sizes->count; i++)
+        if (sizes->items[i] == size) return (int)i;
+    vector_push(arena, sizes, size);
+    return (int)sizes->count - 1;
+}
+
+static const char *size_text(Arena *arena, DimList *sizes, Dim size) {
+    if (has_bounded(size)) return arena_format(arena, "~%d", size_number(arena, sizes, size));
+    return arena_format(arena, "%lld", (long long)dim_bound(size));
+}
+
+const char *type_initialiser(Arena *arena, DimList *sizes, const Type *type) {
     Text text = text_new(arena);
     text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
     for (int i = 0; i < type->rank; i++)
-        text_format(&text, "%s%lld", i ? ", " : "", (long long)dim_bound(type->dims[i]));
+        text_format(&text, "%s%s", i ? ", " : "", size_text(arena, sizes, type->dims[i]));
     text_add(&text, type->rank ? "}}" : "0}}");
     return text_string(&text);
 }
@@ -22,6 +35,8 @@ typedef struct Printer {
     const Program *program;
     Kernels kernels;
     bool trains;
+    DimList sizes;     /* that a run computes: FlowProgram.sizes */
+    Generated *others; /* where kernels may go, or NULL */
 } Printer;
 
 static const char *literal(Printer *printer, const char *string) {
@@ -37,21 +52,25 @@ static const char *number(Printer *printer, double value) {
 static void print_kernels(Printer *printer) {
     vector_each(FunctionPlan *, plan, printer->plan->functions)
         add_kernels(&printer->kernels, *plan);
+    if (printer->others && add_kernel_units(&printer->kernels, printer->others)) {
+        text_add(printer->text, "#include \"kernels.h\"\n\n");
+        return;
+    }
     vector_each(SharedKernel, kernel, printer->kernels.list) write_kernel(printer->text, kernel);
 }
 
 /* Functions. */
 
 static void print_inputs(Printer *printer, const Function *function, int index) {
-    static const char *const kinds[] = {"FLOW_INPUT_field", "FLOW_INPUT_option",
-                                        "FLOW_INPUT_step",  "FLOW_INPUT_seed",
-                                        "FLOW_INPUT_batch", "FLOW_INPUT_plateau"};
+    static const char *const kinds[] = {
+        "FLOW_INPUT_field", "FLOW_INPUT_option",  "FLOW_INPUT_step",  "FLOW_INPUT_seed",
+        "FLOW_INPUT_batch", "FLOW_INPUT_plateau", "FLOW_INPUT_epoch", "FLOW_INPUT_size"};
     if (!function->inputs.count) return;
     text_format(printer->text, "static const FlowInput f%d_inputs[] = {\n", index);
     vector_each(Input, input, function->inputs)
         text_format(printer->text, "    {%s, %s, %d, %s},\n", literal(printer, input->name),
                     kinds[input->kind], input->index,
-                    type_initialiser(printer->arena, &input->type));
+                    type_initialiser(printer->arena, &printer->sizes, &input->type));
     text_add(printer->text, "};\n");
 }
 
@@ -66,7 +85,8 @@ static void print_results(Printer *printer, const FunctionPlan *plan, int index)
         bool total = result < plan->function->totals.count && plan->function->totals.items[result];
         text_format(printer->text, "    {%s, %zu, %s, %s},\n", literal(printer, output->name),
                     place.offset,
-                    type_initialiser(printer->arena, &plan->function->results.items[result++]),
+                    type_initialiser(printer->arena, &printer->sizes,
+                                     &plan->function->results.items[result++]),
                     total ? "true" : "false");
     }
     text_add(printer->text, "};\n");
@@ -152,9 +172,9 @@ static void print_storage(Printer *printer) {
         const Storage *storage = &printer->program->storage.items[i];
         text_format(printer->text, "    {%s, %s, %zu, %s, %s, %s},\n",
                     literal(printer, storage->name),
-                    type_initialiser(printer->arena, &storage->type), printer->plan->storage[i],
-                    storage->of_run ? "true" : "false", literal(printer, storage->pass),
-                    literal(printer, storage->average));
+                    type_initialiser(printer->arena, &printer->sizes, &storage->type),
+                    printer->plan->storage[i], storage->of_run ? "true" : "false",
+                    literal(printer, storage->pass), literal(printer, storage->average));
     }
     text_add(printer->text, "};\n\n");
 }
@@ -269,6 +289,64 @@ static void print_exports(Printer *printer) {
     text_add(printer->text, "};\n\n");
 }
 
+/* Sizes. */
+
+static void print_bounds(Printer *printer) {
+    if (!printer->program->bounds.count) return;
+    text_add(printer->text, "static const FlowBound bounds[] = {\n");
+    vector_each(Bound, bound, printer->program->bounds)
+        text_format(printer->text, "    {%s, %lld},\n", literal(printer, bound->name),
+                    (long long)dim_bound(bound->symbol));
+    text_add(printer->text, "};\n\n");
+}
+
+static void print_sizes(Printer *printer) {
+    Text *text = printer->text;
+    if (!printer->sizes.count) return;
+    for (size_t i = 0; i < printer->sizes.count; i++)
+        text_format(text,
+                    "static int64_t size_%zu(int64_t batch, const int64_t *sizes) {\n"
+                    "    (void)batch, (void)sizes;\n    return %s;\n}\n",
+                    i, dim_expression(printer->arena, printer->sizes.items[i]));
+    text_add(text, "static FlowSize *const sizes[] = {");
+    for (size_t i = 0; i < printer->sizes.count; i++)
+        text_format(text, "%ssize_%zu", i ? ", " : "", i);
+    text_add(text, "};\n\n");
+}
+
+/* Quotients of bounded dimensions, each once. */
+typedef struct Quotients {
+    Printer *printer;
+    Map known;
+    Text text;
+} Quotients;
+
+static void print_quotient(Dim dividend, Dim divisor, void *context) {
+    Quotients *quotients = context;
+    Arena *arena = quotients->printer->arena;
+    const char *text =
+        dim_text(arena, dim_divide(quotients->printer->program->dimensions, dividend, divisor));
+    if (!dim_is_bounded(dividend) || map_get(&quotients->known, text)) return;
+    map_put(&quotients->known, text, quotients);
+    text_format(&quotients->text, "    if (%s %% %s) return %s;\n", dim_expression(arena, dividend),
+                dim_expression(arena, divisor), literal(quotients->printer, text));
+}
+
+static bool print_misfit(Printer *printer) {
+    Quotients quotients = {printer, map_new(printer->arena), text_new(printer->arena)};
+    if (!printer->program->bounds.count) return false;
+    vector_each(FunctionPlan *, plan, printer->plan->functions)
+        vector_each(Node, node, (*plan)->graph->nodes)
+            for (int i = 0; i < node->type.rank; i++)
+                dim_each_quotient(node->type.dims[i], print_quotient, &quotients);
+    vector_each(Dim, size, printer->sizes) dim_each_quotient(*size, print_quotient, &quotients);
+    text_format(printer->text,
+                "static const char *misfit(const int64_t *sizes) {\n    (void)sizes;\n%s"
+                "    return NULL;\n}\n\n",
+                text_string(&quotients.text));
+    return true;
+}
+
 static const char *table(Printer *printer, const char *name, size_t count) {
     return arena_format(printer->arena, "    .%s = %s,\n    .%.*s_count = %zu,\n", name,
                         count ? name : "NULL", (int)strlen(name) - (strcmp(name, "storage") != 0),
@@ -277,6 +355,9 @@ static const char *table(Printer *printer, const char *name, size_t count) {
 
 static void print_program(Printer *printer) {
     const Program *program = printer->program;
+    print_bounds(printer);
+    print_sizes(printer);
+    bool misfit = print_misfit(printer);
     text_format(printer->text,
                 "extern const FlowProgram FLOW_PROGRAM_NAME;\n"
                 "const FlowProgram FLOW_PROGRAM_NAME = {\n"
@@ -285,6 +366,10 @@ static void print_program(Printer *printer) {
                 literal(printer, program->name),
                 literal(printer, program->fingerprint ? program->fingerprint : ""));
     text_add(printer->text, table(printer, "options", program->options.count));
+    if (program->bounds.count)
+        text_add(printer->text, table(printer, "bounds", program->bounds.count));
+    if (printer->sizes.count) text_add(printer->text, "    .sizes = sizes,\n");
+    if (misfit) text_add(printer->text, "    .misfit = misfit,\n");
     text_add(printer->text, table(printer, "storage", program->storage.count));
     text_format(printer->text, "    .memory_size = %zu,\n", printer->plan->memory_size);
     text_add(printer->text, table(printer, "trains", printer->trains ? program->trains.count : 0));
@@ -293,17 +378,20 @@ static void print_program(Printer *printer) {
     text_add(printer->text, "};\n\n");
 }
 
-void write_program(Text *text, const Plan *plan, bool trains) {
+void write_program(Text *text, const Plan *plan, bool trains, Generated *others) {
     Printer printer = {.arena = text->arena,
                        .text = text,
                        .plan = plan,
                        .program = plan->program,
                        .kernels = kernels_new(text->arena),
-                       .trains = trains};
+                       .sizes = {plan->program->sizes.items, plan->program->sizes.count,
+                                 plan->program->sizes.count},
+                       .trains = trains,
+                       .others = others};
     text_format(text, "/* %s: written by flowc. */\n#include \"program.h\"\n\n",
                 comment_text(text->arena, plan->program->name));
     print_kernels(&printer);
-    if (trains) write_pipelines(text, plan, &printer.kernels);
+    if (trains) write_pipelines(text, plan, &printer.kernels, &printer.sizes);
     print_functions(&printer);
     print_options(&printer);
     print_storage(&printer);

@@ -42,9 +42,14 @@ static void write_repeated_outputs(Text *text, const FunctionPlan *plan) {
     vector_each(Output, output, plan->graph->outputs) {
         NodeId source = strip_reshapes(plan->graph, output->value);
         int first = plan->places[source].index;
+        const Type *type = &graph_node(plan->graph, source)->type;
         if (first != index)
-            text_format(text, "    __builtin_memcpy(outputs[%d], outputs[%d], %lld);\n", index,
-                        first, (long long)type_size_bound(&graph_node(plan->graph, source)->type));
+            text_format(text,
+                        "    __builtin_memcpy(outputs[%d], outputs[%d], (size_t)(%s * %d));\n",
+                        index, first,
+                        dim_expression(text->arena,
+                                       type_count(plan->graph->dimensions, type, 0, type->rank)),
+                        element_info[type->element].size);
         index++;
     }
 }
@@ -52,16 +57,21 @@ static void write_repeated_outputs(Text *text, const FunctionPlan *plan) {
 void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                            const char *prefix) {
     write_calls(text, kernels, plan, prefix);
-    text_format(text, "static int %s(const void *const *fields, void *const *outputs) {\n", prefix);
+    text_format(text,
+                "static int %s(const int64_t *sizes, const void *const *fields, "
+                "void *const *outputs) {\n",
+                prefix);
     bool large = plan->scratch_size > 1 << 16;
     text_format(text, "    %s_Alignas(64) char memory[%zu];\n",
                 large ? "static _Thread_local " : "", plan->scratch_size ? plan->scratch_size : 64);
     write_record_pointers(text, plan);
-    text_format(text,
-                "    const FlowFrame record = {memory, pointers, 1, NULL}, *frame = &record;\n"
-                "    const int thread = 0, threads = 1;\n"
-                "    (void)fields;\n    %s\n",
-                run_text(text->arena, plan, prefix));
+    text_format(
+        text,
+        "    const FlowFrame record = {memory, pointers, 1, NULL, sizes}, *frame = &record;\n"
+        "    const int thread = 0, threads = 1;\n"
+        "    const int64_t batch = 1;\n"
+        "    (void)fields, (void)batch;\n    %s\n",
+        run_text(text->arena, plan, prefix));
     int failure = 0;
     for (NodeId id = 0; id < plan->graph->nodes.count; id++)
         if (graph_node(plan->graph, id)->op == OP_check) write_check(text, plan, id, ++failure);

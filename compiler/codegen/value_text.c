@@ -27,8 +27,35 @@ static const char *expand(Writer *writer, const Node *node, const char *const *o
     return text_string(&text);
 }
 
+/* What stands at a place of a value: in memory it is not looked at outside; what is computed is
+ * computed for place 0 instead. */
+static const char *value_inside(Writer *writer, NodeId id, Index place, Index inside) {
+    id = strip_reshapes(writer->graph, id);
+    if (node_of(writer, id)->op == OP_constant) return value_of(writer, id, place);
+    if (writer->plan->places[id].kind != PLACE_none)
+        return arena_format(writer->arena, "%s[%s]", pointer_to(writer, id, false), place.text);
+    Level level = place.level > inside.level ? place.level : inside.level;
+    return value_of(
+        writer, id,
+        define_index(writer, level,
+                     arena_format(writer->arena, "%s ? %s : 0", inside.text, place.text)));
+}
+
+static const char *viewed(Writer *writer, NodeId id, Index index) {
+    const Node *node = node_of(writer, id);
+    Element element = node->type.element;
+    Index inside, place = view_index(writer, node, index, &inside);
+    if (!inside.text) return value_of(writer, node->inputs[0], place);
+    const char *value = value_inside(writer, node->inputs[0], place, inside);
+    index.level = place.level > inside.level ? place.level : inside.level;
+    return define_variable(writer, id, index, element_info[element].c,
+                           arena_format(writer->arena, "%s ? %s : %s", inside.text, value,
+                                        number_literal(writer->arena, element, node->view->fill)));
+}
+
 static const char *computed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
+    if (node->op == OP_view) return viewed(writer, id, index);
     const char *operands[ARITY_LIMIT] = {"", "", ""};
     if (node->op == OP_gather) return gathered_value(writer, node, index);
     for (int i = 0; i < node->input_count; i++) {

@@ -77,15 +77,17 @@ static const char *node_name(Writer *writer, char prefix, NodeId id) {
 
 /* Dimensions. */
 
+const char sizes_line[] = "    const int64_t batch = frame->batch, *const sizes = frame->sizes;\n"
+                          "    (void)batch, (void)sizes;\n";
+
 static int64_t symbol_as(Dim symbol, const void *context) {
     if (!dim_is_batch(symbol) && dim_bound(symbol) != SIZE_UNKNOWN) return dim_bound(symbol);
     return *(const int64_t *)context;
 }
 
-/* The batch is the only symbol left: the dimension is a polynomial of it. */
-const char *dim_expression(Arena *arena, Dim dim) {
-    int64_t value, at[4];
-    if (dim_is_constant(dim, &value)) return arena_format(arena, "%lld", (long long)value);
+/* A polynomial of the batch alone. */
+static const char *batch_expression(Arena *arena, Dim dim) {
+    int64_t at[4];
     for (int64_t i = 0; i < 4; i++) at[i] = dim_evaluate(dim, symbol_as, &i);
     int64_t twice_square = at[2] - 2 * at[1] + at[0], square = twice_square / 2;
     int64_t linear = at[1] - at[0] - square;
@@ -94,6 +96,35 @@ const char *dim_expression(Arena *arena, Dim dim) {
     if (!square && !at[0]) return arena_format(arena, "(%lld * batch)", (long long)linear);
     return arena_format(arena, "(%lld * batch * batch + %lld * batch + %lld)", (long long)square,
                         (long long)linear, (long long)at[0]);
+}
+
+static void find_bounded(Dim symbol, void *found) {
+    if (dim_bounded_number(symbol) >= 0) *(bool *)found = true;
+}
+
+bool has_bounded(Dim dim) {
+    bool found = false;
+    dim_each_symbol(dim, find_bounded, &found);
+    return found;
+}
+
+static const char *symbol_expression(Dim symbol, void *arena) {
+    int number = dim_bounded_number(symbol);
+    if (number >= 0) return arena_format(arena, "sizes[%d]", number);
+    if (dim_is_batch(symbol) || dim_bound(symbol) == SIZE_UNKNOWN) return "batch";
+    return arena_format(arena, "%lld", (long long)dim_bound(symbol));
+}
+
+const char *dim_expression(Arena *arena, Dim dim) {
+    int64_t value;
+    Text text = text_new(arena);
+    if (dim_is_constant(dim, &value)) return arena_format(arena, "%lld", (long long)value);
+    if (!has_bounded(dim)) return batch_expression(arena, dim);
+    if (dim_is_symbol(dim)) return symbol_expression(dim, arena);
+    text_add(&text, "(");
+    dim_print_as(dim, symbol_expression, arena, &text);
+    text_add(&text, ")");
+    return text_string(&text);
 }
 
 const char *count_expression(Writer *writer, const Type *type, int first, int last) {
@@ -244,7 +275,7 @@ void write_head(Writer *writer, Text *text) {
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, "
                 "int thread, int threads) {\n",
                 writer->name);
-    text_add(text, "    const int64_t batch = frame->batch;\n    (void)batch;\n");
+    text_add(text, sizes_line);
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);
     text_format(text,

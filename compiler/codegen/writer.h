@@ -93,8 +93,13 @@ size_t place_in_kernel(const Writer *writer, NodeId id);
 /* The node's number in this text: in names like `t3`. */
 unsigned number_of(Writer *writer, NodeId id);
 
-/* A dimension as C; the records of the call are in the variable `batch`. */
+/* A dimension as C, of the variables `batch` (the records of the call) and `sizes` (the values of
+ * bounded dimensions). */
 const char *dim_expression(Arena *arena, Dim dim);
+bool has_bounded(Dim dim);
+
+/* Declares those two from the frame. */
+extern const char sizes_line[];
 
 /* The product of axes first to last - 1. */
 const char *count_expression(Writer *writer, const Type *type, int first, int last);
@@ -138,6 +143,9 @@ Index plain_index(Writer *writer, IndexKind kind);
 
 /* The element of operand `i` that the node's element at `index` needs. */
 Index operand_index_text(Writer *writer, const Node *node, int i, Index index);
+
+/* The same for a view: the element of its operand; inside->text: NULL, or when there is one. */
+Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 
 /* gather_text.c: the element of a gather. */
 const char *gathered_value(Writer *writer, const Node *node, Index index);

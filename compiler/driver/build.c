@@ -80,7 +80,7 @@ static int build_program(const Toolchain *toolchain, const Arguments *arguments,
     if (!folder) return EXIT_resource;
     int status = EXIT_resource;
     if (write_generated(arena, generated, folder) &&
-        toolchain_program(toolchain, folder, "program", "\"\"", arguments->bundle))
+        toolchain_program(toolchain, generated, folder, "program", "\"\"", arguments->bundle))
         status = file_copy(arena, arena_format(arena, "%s/program", folder), output, 0755)
                      ? EXIT_ok
                      : failed(output);
@@ -104,11 +104,15 @@ int command_build(Arguments *arguments) {
         return EXIT_usage;
     }
     const char *output = arguments->output ? arguments->output : compilation.program->name;
+    double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
+    report_time(&compilation, "codegen", &since);
     if (c) return emit_c(&compilation, &generated, output);
     Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
     status = toolchain_find(&toolchain, arguments, "all");
     if (status != EXIT_ok) return status;
     toolchain_use(&toolchain, compilation.program);
-    return build_program(&toolchain, arguments, &generated, output);
+    status = build_program(&toolchain, arguments, &generated, output);
+    report_time(&compilation, "compile", &since);
+    return status;
 }

@@ -98,7 +98,7 @@ static bool build_entry(const Toolchain *toolchain, const Generated *generated,
                         const char *folder_define, const char *folder) {
     Arena *arena = toolchain->arena;
     if (!write_generated(arena, generated, folder)) return false;
-    if (!toolchain_program(toolchain, folder, "program", folder_define, false)) {
+    if (!toolchain_program(toolchain, generated, folder, "program", folder_define, false)) {
         folder_remove(folder);
         return false;
     }

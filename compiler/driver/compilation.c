@@ -26,13 +26,13 @@ static bool failed(const Compilation *compilation) {
     return true;
 }
 
-static double seconds(void) {
+double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void report_time(const Compilation *compilation, const char *name, double *since) {
+void report_time(const Compilation *compilation, const char *name, double *since) {
     double now = seconds();
     if (compilation->arguments->time_passes)
         fprintf(stderr, "%-14s %8.3f ms\n", name, 1e3 * (now - *since));

@@ -25,4 +25,10 @@ typedef struct Compilation {
 /* Compiles as far as asked; diagnostics go to standard error. EXIT_ok, or what to exit with. */
 int compile(Compilation *compilation, Stop stop);
 
+/* Of a clock that only goes forward. */
+double seconds(void);
+
+/* Prints how long a step took, when asked to; *since: its start, and then its end. */
+void report_time(const Compilation *compilation, const char *name, double *since);
+
 #endif

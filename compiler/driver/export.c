@@ -124,7 +124,8 @@ static int put_library(const Toolchain *toolchain, const Generated *generated, c
     const char *scratch = scratch_folder(arena);
     if (!scratch) return EXIT_resource;
     int status = EXIT_resource;
-    if (write_generated(arena, generated, scratch) && toolchain_library(toolchain, scratch, name)) {
+    if (write_generated(arena, generated, scratch) &&
+        toolchain_library(toolchain, generated, scratch, name)) {
         status = EXIT_ok;
         const char *files[] = {arena_format(arena, "lib%s.a", name),
                                arena_format(arena, "lib%s.so", name),

@@ -40,11 +40,14 @@ int command_run(Arguments *arguments) {
     status = toolchain_find(&toolchain, arguments, "native");
     if (status != EXIT_ok) return status;
     toolchain_use(&toolchain, compilation.program);
+    double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
+    report_time(&compilation, "codegen", &since);
     CacheEntry entry;
     const char *folder = folder_literal(compilation.arena, arguments->file);
     if (!cache_program(&toolchain, &generated, folder, arguments->no_cache, &entry))
         return EXIT_resource;
+    report_time(&compilation, "compile", &since);
     if (arguments->keep) fprintf(stderr, "flowc: the generated files are in %s\n", entry.folder);
     return start(&compilation, &entry);
 }

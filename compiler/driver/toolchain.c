@@ -7,6 +7,7 @@
 #include "lang/base/text.h"
 
 #include <glob.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,63 +167,87 @@ static void add_include_folders(const Toolchain *toolchain, const char *folder, 
                     arena_format(arena, "-I%s%s", toolchain->home->share, folders[i]));
 }
 
-/* Starts compiling one file to an object; more: words of its own. */
-static Process compile_file(const Toolchain *toolchain, const char *folder, const char *source,
-                            const char *object, const Strings *more) {
+/* Compilers at work, as many as there are processors. */
+typedef struct Team {
+    const Toolchain *toolchain;
+    const char *folder;
+    Processes started;
+    size_t ended; /* of those started, in order */
+    bool failed;
+} Team;
+
+static size_t processor_count(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : (size_t)CPU_COUNT(&set);
+}
+
+static void wait_for_one(Team *team) {
+    if (process_wait(team->started.items[team->ended++])) team->failed = true;
+}
+
+static bool wait_for_all(Team *team) {
+    while (team->ended < team->started.count) wait_for_one(team);
+    return !team->failed;
+}
+
+/* Compiles one file to an object; more: words of its own. Nothing is started after a failure. */
+static void compile_file(Team *team, const char *source, const char *object, const Strings *more) {
+    const Toolchain *toolchain = team->toolchain;
     Arena *arena = toolchain->arena;
     Strings words = {0};
+    while (team->started.count - team->ended >= processor_count()) wait_for_one(team);
+    if (team->failed) return;
     vector_push(arena, &words, toolchain->compiler);
     add_words(arena, &words, compile_flags);
     add_sanitizer(arena, &words);
-    add_include_folders(toolchain, folder, &words);
+    add_include_folders(toolchain, team->folder, &words);
     for (size_t i = 0; i < more->count; i++) vector_push(arena, &words, more->items[i]);
     vector_push(arena, &words, "-c");
     vector_push(arena, &words, source);
     vector_push(arena, &words, "-o");
     vector_push(arena, &words, object);
-    return process_start(arena, &words, toolchain->verbose);
+    vector_push(arena, &team->started, process_start(arena, &words, toolchain->verbose));
 }
 
-static bool wait_all(const Processes *processes) {
-    bool good = true;
-    for (size_t i = 0; i < processes->count; i++) good &= !process_wait(processes->items[i]);
-    return good;
+/* Compiles the units for one level and adds the objects. */
+static void compile_units(Team *team, const Generated *generated, const Level *level,
+                          const char *define, bool has_main, Strings *objects) {
+    Arena *arena = team->toolchain->arena;
+    Strings more = {0};
+    vector_push(arena, &more, level->march);
+    vector_push(arena, &more, arena_format(arena, "-DFLOW_FOLDER=%s", define));
+    vector_push(arena, &more, arena_format(arena, "-DFLOW_PROGRAM_NAME=%s", level->symbol));
+    if (!has_main) vector_push(arena, &more, "-DFLOW_NO_MAIN");
+    vector_each(const char *, unit, generated->units) {
+        const char *object = arena_format(arena, "%s/%s-%s.o", team->folder, *unit, level->name);
+        compile_file(team, arena_format(arena, "%s/%s", team->folder, *unit), object, &more);
+        vector_push(arena, objects, object);
+    }
 }
 
-/* program.c for each level, and what picks one of several. Objects are added to *objects. */
-static bool compile_levels(const Toolchain *toolchain, const char *folder, const char *define,
-                           bool has_main, Strings *objects) {
+/* What picks the program of one of several levels. */
+static void compile_dispatch(Team *team, bool has_main, Strings *objects) {
+    const Toolchain *toolchain = team->toolchain;
     Arena *arena = toolchain->arena;
-    Processes running = {0};
-    const char *templates =
-        arena_format(arena, "%s/compiler/codegen/templates", toolchain->home->share);
+    Strings more = {0};
+    const char *object = arena_format(arena, "%s/dispatch.o", team->folder);
+    const char *source =
+        arena_format(arena, "%s/compiler/codegen/templates/dispatch.c", toolchain->home->share);
+    for (int i = 0; i < toolchain->level_count; i++)
+        vector_push(arena, &more, arena_format(arena, "-DHAVE_%s", toolchain->levels[i].symbol));
+    if (!has_main) vector_push(arena, &more, "-DFLOW_NO_MAIN");
+    compile_file(team, source, object, &more);
+    vector_push(arena, objects, object);
+}
+
+/* The units for each level, and the dispatch where there is a choice. */
+static void compile_levels(Team *team, const Generated *generated, const char *define,
+                           bool has_main, Strings *objects) {
+    const Toolchain *toolchain = team->toolchain;
     bool single = toolchain->level_count == 1 && has_main;
-    for (int i = 0; i < toolchain->level_count; i++) {
-        const Level *level = &toolchain->levels[i];
-        Strings more = {0};
-        const char *object = arena_format(arena, "%s/program-%s.o", folder, level->name);
-        vector_push(arena, &more, level->march);
-        vector_push(arena, &more, arena_format(arena, "-DFLOW_FOLDER=%s", define));
-        vector_push(arena, &more, arena_format(arena, "-DFLOW_PROGRAM_NAME=%s", level->symbol));
-        if (!single) vector_push(arena, &more, "-DFLOW_NO_MAIN");
-        vector_push(arena, &running,
-                    compile_file(toolchain, folder, arena_format(arena, "%s/program.c", folder),
-                                 object, &more));
-        vector_push(arena, objects, object);
-    }
-    if (!single) {
-        Strings more = {0};
-        const char *object = arena_format(arena, "%s/dispatch.o", folder);
-        for (int i = 0; i < toolchain->level_count; i++)
-            vector_push(arena, &more,
-                        arena_format(arena, "-DHAVE_%s", toolchain->levels[i].symbol));
-        if (!has_main) vector_push(arena, &more, "-DFLOW_NO_MAIN");
-        vector_push(arena, &running,
-                    compile_file(toolchain, folder, arena_format(arena, "%s/dispatch.c", templates),
-                                 object, &more));
-        vector_push(arena, objects, object);
-    }
-    return wait_all(&running);
+    for (int i = 0; i < toolchain->level_count; i++)
+        compile_units(team, generated, &toolchain->levels[i], define, single, objects);
+    if (!single) compile_dispatch(team, has_main, objects);
 }
 
 static Strings link_words(const Toolchain *toolchain, const Strings *objects, const char *output) {
@@ -239,11 +264,13 @@ static Strings link_words(const Toolchain *toolchain, const Strings *objects, co
     return words;
 }
 
-bool toolchain_program(const Toolchain *toolchain, const char *folder, const char *name,
-                       const char *define, bool bundle) {
+bool toolchain_program(const Toolchain *toolchain, const Generated *generated, const char *folder,
+                       const char *name, const char *define, bool bundle) {
     Arena *arena = toolchain->arena;
     Strings objects = {0};
-    if (!compile_levels(toolchain, folder, define, true, &objects)) return false;
+    Team team = {.toolchain = toolchain, .folder = folder};
+    compile_levels(&team, generated, define, true, &objects);
+    if (!wait_for_all(&team)) return false;
     Strings words = link_words(toolchain, &objects, arena_format(arena, "%s/%s", folder, name));
     static const char *const libraries[] = {"-l:libz.a", "-lm", "-lpthread", NULL};
     vector_push(arena, &words, arena_format(arena, "%s/libomp.so", toolchain->omp));
@@ -280,14 +307,15 @@ static bool join_objects(const Toolchain *toolchain, const Strings *objects, con
                                                       "--strip-unneeded", joined, NULL});
 }
 
-bool toolchain_library(const Toolchain *toolchain, const char *folder, const char *name) {
+bool toolchain_library(const Toolchain *toolchain, const Generated *generated, const char *folder,
+                       const char *name) {
     Arena *arena = toolchain->arena;
     Strings objects = {0}, none = {0};
-    if (!compile_levels(toolchain, folder, "\"\"", false, &objects)) return false;
+    Team team = {.toolchain = toolchain, .folder = folder};
+    compile_levels(&team, generated, "\"\"", false, &objects);
     const char *wrapper = arena_format(arena, "%s/interface.o", folder);
-    if (process_wait(compile_file(toolchain, folder, arena_format(arena, "%s/interface.c", folder),
-                                  wrapper, &none)))
-        return false;
+    compile_file(&team, arena_format(arena, "%s/interface.c", folder), wrapper, &none);
+    if (!wait_for_all(&team)) return false;
     vector_push(arena, &objects, wrapper);
     const char *joined = arena_format(arena, "%s/%s.o", folder, name);
     const char *archive = arena_format(arena, "%s/lib%s.a", folder, name);

@@ -2,6 +2,7 @@
 #ifndef FLOW_DRIVER_TOOLCHAIN_H
 #define FLOW_DRIVER_TOOLCHAIN_H
 
+#include "compiler/codegen/codegen.h"
 #include "compiler/driver/home.h"
 #include "compiler/graph/program.h"
 #include "compiler/driver/process.h"
@@ -39,13 +40,14 @@ const char *toolchain_key(const Toolchain *toolchain);
 /* The flags that generated code is compiled with, without level and folders. */
 extern const char *const compile_flags[];
 
-/* Compiles FOLDER/program.c for all levels and links FOLDER/NAME. define: of FLOW_FOLDER, a C
+/* Compiles the units, which lie in FOLDER, for all levels and links FOLDER/NAME. define: of FLOW_FOLDER, a C
  * string literal. bundle: libomp is looked for beside the program. False after the compiler
  * printed why. */
-bool toolchain_program(const Toolchain *toolchain, const char *folder, const char *name,
-                       const char *define, bool bundle);
+bool toolchain_program(const Toolchain *toolchain, const Generated *generated, const char *folder,
+                       const char *name, const char *define, bool bundle);
 
-/* libNAME.a and libNAME.so from FOLDER/program.c and FOLDER/interface.c. */
-bool toolchain_library(const Toolchain *toolchain, const char *folder, const char *name);
+/* libNAME.a and libNAME.so from the units and interface.c in FOLDER. */
+bool toolchain_library(const Toolchain *toolchain, const Generated *generated, const char *folder,
+                       const char *name);
 
 #endif

@@ -1,6 +1,8 @@
 /* Build: adding nodes. Type, simplification, hash-consing, in this order. */
 #include "compiler/graph/build.h"
 
+#include "compiler/graph/movement.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@ Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name) {
     graph->name = name;
     graph->interned = map_new(arena);
     graph->names = map_new(arena);
+    graph->views = map_new(arena);
     return graph;
 }
 
@@ -24,18 +27,30 @@ static const char *intern_name(Graph *graph, const char *name) {
     return known;
 }
 
+/* The same pointer for equal views. */
+static const View *intern_view(Graph *graph, const View *view) {
+    if (!view) return NULL;
+    View *known = map_get_bytes(&graph->views, view, sizeof *view);
+    if (known) return known;
+    known = arena_new_item(graph->arena, View);
+    *known = *view;
+    map_put_bytes(&graph->views, known, sizeof *known, known);
+    return known;
+}
+
 /* What two equal nodes have in common, without padding. */
 typedef struct Key {
     int64_t op, element, rank, axes, low, high, stream;
     double number;
     const char *name;
+    const View *view;
     int64_t inputs[ARITY_LIMIT];
     Dim dims[RANK_LIMIT];
 } Key;
 
 static Key node_key(const Node *node) {
     Key key = {node->op,     node->type.element, node->type.rank, node->axes, node->low, node->high,
-               node->stream, node->number,       node->name,      {0},        {0}};
+               node->stream, node->number,       node->name,      node->view, {0},       {0}};
     for (int i = 0; i < ARITY_LIMIT; i++) key.inputs[i] = node->inputs[i];
     memcpy(key.dims, node->type.dims, sizeof key.dims);
     return key;
@@ -58,7 +73,8 @@ static NodeId append(Graph *graph, const Node *node, const Key *key, Problem *pr
 
 /* Sets what follows from the rest of the node. */
 static Problem complete(Graph *graph, Node *node) {
-    Operands operands = {.count = op_info[node->op].arity, .axes = node->axes};
+    node->view = intern_view(graph, node->view);
+    Operands operands = {.count = op_info[node->op].arity, .axes = node->axes, .view = node->view};
     node->input_count = operands.count;
     node->name = intern_name(graph, node->name);
     for (int i = 0; i < ARITY_LIMIT; i++) {
@@ -108,6 +124,21 @@ NodeId graph_reduce(Graph *graph, Op op, NodeId a, uint32_t axes, Range range) {
 
 NodeId graph_declared(Graph *graph, Op op, NodeId a, Type type, Range range) {
     return must_add(graph, (Node){.op = op, .inputs = {a}, .type = type, .range = range});
+}
+
+NodeId graph_view(Graph *graph, NodeId a, const View *view, Type type, Range range) {
+    type.element = graph_node(graph, a)->type.element;
+    return must_add(
+        graph, (Node){.op = OP_view, .inputs = {a}, .view = view, .type = type, .range = range});
+}
+
+NodeId graph_transpose(Graph *graph, NodeId a, Range range) {
+    Type type = graph_node(graph, a)->type;
+    View view = view_transposition(graph->dimensions, type.rank);
+    Dim last = type.dims[type.rank - 1];
+    type.dims[type.rank - 1] = type.dims[type.rank - 2];
+    type.dims[type.rank - 2] = last;
+    return graph_view(graph, a, &view, type, range);
 }
 
 void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value, NodeId target) {

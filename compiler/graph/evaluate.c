@@ -150,13 +150,30 @@ static void evaluate_matmul(const Evaluator *evaluator, const Node *node, const 
     for (int64_t i = 0; i < shape->count; i++) y[i] = rounded(evaluator, node, y[i]);
 }
 
-static void evaluate_transpose(const Evaluator *evaluator, const Node *node, const Shape *shape,
-                               double *y) {
-    const double *a = operand(evaluator, node, 0);
-    int64_t rows = shape->sizes[shape->rank - 2], columns = shape->sizes[shape->rank - 1];
-    for (int64_t i = 0; i < shape->count; i++) {
-        int64_t row = i / columns % rows, column = i % columns;
-        y[i] = a[i - row * columns - column + column * rows + row];
+/* A coordinate for the element of the result at `places`; -1 when it is not in the operand. */
+static int64_t view_coordinate(const Evaluator *evaluator, const Coordinate *coordinate,
+                               int64_t size, const Shape *shape, const int64_t *places) {
+    int64_t sum = dim_evaluate(coordinate->start, symbol_value, evaluator);
+    for (int i = 0; i < shape->rank; i++) sum += coordinate->factors[i] * places[i];
+    if (sum % coordinate->divisor) return -1;
+    sum /= coordinate->divisor;
+    return sum >= 0 && sum < size ? sum : -1;
+}
+
+static void evaluate_view(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                          double *y) {
+    const Shape *from = &evaluator->shapes[node->inputs[0]];
+    double fill = rounded(evaluator, node, node->view->fill);
+    for (int64_t index = 0; index < shape->count; index++) {
+        int64_t places[RANK_LIMIT], rest = index, place = 0;
+        for (int i = shape->rank - 1; i >= 0; rest /= shape->sizes[i--])
+            places[i] = rest % shape->sizes[i];
+        for (int i = 0; i < from->rank && place >= 0; i++) {
+            int64_t at = view_coordinate(evaluator, &node->view->coordinates[i], from->sizes[i],
+                                         shape, places);
+            place = at < 0 ? -1 : place * from->sizes[i] + at;
+        }
+        y[index] = place < 0 ? fill : operand(evaluator, node, 0)[place];
     }
 }
 
@@ -210,7 +227,7 @@ static void evaluate_node(const Evaluator *evaluator, const Node *node, const Sh
     case OP_constant: evaluate_constant(evaluator, node, shape, y); return;
     case OP_argmax: evaluate_argmax(evaluator, node, shape, y); return;
     case OP_matmul: evaluate_matmul(evaluator, node, shape, y); return;
-    case OP_transpose: evaluate_transpose(evaluator, node, shape, y); return;
+    case OP_view: evaluate_view(evaluator, node, shape, y); return;
     case OP_broadcast: evaluate_broadcast(evaluator, node, shape, y); return;
     case OP_gather: evaluate_gather(evaluator, node, shape, y); return;
     case OP_scatter_add: evaluate_scatter(evaluator, node, shape, y); return;

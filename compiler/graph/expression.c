@@ -1,6 +1,8 @@
 /* Expression: an interpreter that leaves nodes behind. */
 #include "compiler/graph/expression.h"
 
+#include "compiler/graph/movement.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,9 +136,24 @@ static NodeId build_op(const Builder *builder, Op op, const Expression *call, El
                         builder->environment->range);
 }
 
+static NodeId build_transpose(const Builder *builder, const Expression *call, Element element) {
+    NodeId x = build(builder, call->arguments.items[0].value, element);
+    return graph_transpose(builder->graph, x, builder->environment->range);
+}
+
+/* adjoint(x, a). */
+static NodeId build_adjoint(const Builder *builder, const Expression *call, Element element) {
+    NodeId x = build(builder, call->arguments.items[0].value, element);
+    Type a = *type_of(builder, build(builder, call->arguments.items[1].value, element));
+    return graph_adjoint(builder->graph, builder->environment->view, x, a,
+                         builder->environment->range);
+}
+
 static NodeId build_call(const Builder *builder, const Expression *call, Element element) {
     Op op = OP_COUNT;
     if (!strcmp(call->name.text, "rows")) return build_rows(builder, call, element);
+    if (!strcmp(call->name.text, "transpose")) return build_transpose(builder, call, element);
+    if (!strcmp(call->name.text, "adjoint")) return build_adjoint(builder, call, element);
     if (!op_by_name(call->name.text, &op)) wrong(call->name.text);
     if (op == OP_scatter_add) return build_scatter(builder, call, element);
     bool like = op == OP_cast || op == OP_reshape || op == OP_broadcast;

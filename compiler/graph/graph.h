@@ -19,6 +19,7 @@ typedef struct Node {
     NodeId inputs[ARITY_LIMIT];
     Type type;         /* given for ops with GIVES_declared, inferred for all others */
     double number;     /* constant: the value */
+    const View *view;  /* view: where its elements are in the operand; one pointer for equal ones */
     uint32_t axes;     /* reductions: bit i is dimension i */
     int64_t low, high; /* check: low <= a < high */
     int64_t stream;    /* random: which sequence, unique to the call site */
@@ -46,7 +47,7 @@ typedef struct Graph {
     Dim batch;        /* the symbol that counts the records of a call, or NULL */
     Vector(Node) nodes;
     Vector(Output) outputs;
-    Map interned, names;
+    Map interned, names, views;
     int kernel_count; /* after fuse */
 } Graph;
 

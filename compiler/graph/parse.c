@@ -4,12 +4,15 @@
  *       dim T <= 1024
  *       %0 = input "x" : f32[B, 784]     every node has the next number
  *       %1 = sum %0 axes=[1]             the type may be left out where it follows
+ *       %2 = view %0 [i0, (2*i1 - 1)/2] fill 0 : f32[B, 9]     i0 is axis 0 of the result
+ *       %3 = transpose %0                short for the view that exchanges the last two axes
  *       result "y" %1
  *       update "w" %3 of %2
  *
  * Line ends are blanks, `#` starts a comment. Nodes are appended as they are written, nothing is
  * simplified. The reader stops at the first error: `failed` makes every later step do nothing. */
 #include "compiler/graph/build.h"
+#include "compiler/graph/movement.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -280,9 +283,88 @@ static void read_attributes(Reader *reader, Node *node) {
     if (node->op == OP_check && take_attribute(reader, "name")) node->name = read_string(reader);
 }
 
+/* Views. */
+
+/* The axis that the word i0, i1 … names; -1 and nothing is taken when none comes next. */
+static int take_axis(Reader *reader) {
+    uint32_t before = (skip_blanks(reader), reader->at);
+    const char *name = read_name(reader);
+    if (name[0] == 'i' && name[1] >= '0' && name[1] < '0' + RANK_LIMIT && !name[2])
+        return name[1] - '0';
+    reader->at = before;
+    return -1;
+}
+
+/* `2*i1` or `i1`; false when what comes next is a size. */
+static bool take_multiple(Reader *reader, int64_t sign, Coordinate *sum) {
+    uint32_t before = (skip_blanks(reader), reader->at);
+    int64_t factor = 1;
+    bool written = is_digit(peek(reader)) || peek(reader) == '-';
+    if (written) factor = read_integer(reader);
+    int axis = !written || take(reader, "*") ? take_axis(reader) : -1;
+    if (axis < 0) reader->at = before;
+    else if (llabs(factor) > FACTOR_LIMIT) fail(reader, "the factor is too large");
+    else sum->factors[axis] += sign * factor;
+    return axis >= 0;
+}
+
+static void read_term(Reader *reader, int64_t sign, Coordinate *sum) {
+    if (take(reader, "-")) sign = -sign;
+    if (reader->failed || take_multiple(reader, sign, sum)) return;
+    Dim part = read_product(reader);
+    sum->start = apply(reader, sign < 0 ? dim_subtract : dim_add, sum->start, part);
+}
+
+static Coordinate read_coordinate(Reader *reader) {
+    Coordinate sum = coordinate_along(dim_constant(reader->graph->dimensions, 0), -1);
+    bool divided = take(reader, "(");
+    reader->dim_steps = 0;
+    read_term(reader, 1, &sum);
+    while (!reader->failed) {
+        if (take(reader, "+")) read_term(reader, 1, &sum);
+        else if (take(reader, "-")) read_term(reader, -1, &sum);
+        else break;
+    }
+    if (!divided) return sum;
+    expect(reader, ")");
+    expect(reader, "/");
+    sum.divisor = reader->failed ? 1 : read_integer(reader);
+    return sum;
+}
+
+static void read_view(Reader *reader, Node *node) {
+    View view = {0};
+    expect(reader, "[");
+    while (!reader->failed && !take(reader, "]")) {
+        if (view.rank == RANK_LIMIT) fail(reader, "at most %d coordinates", RANK_LIMIT);
+        else view.coordinates[view.rank++] = read_coordinate(reader);
+        if (!take(reader, ",")) skip_blanks(reader);
+    }
+    if (take_name(reader, "fill")) view.fill = read_number(reader);
+    View *kept = arena_new_item(reader->arena, View);
+    *kept = view;
+    node->view = kept;
+}
+
+/* What follows `transpose`: the type goes with it. */
+static void read_transpose(Reader *reader, Node *node) {
+    node->op = OP_view;
+    node->inputs[0] = read_id(reader);
+    Type type = reader->failed ? (Type){0} : graph_node(reader->graph, node->inputs[0])->type;
+    if (type.rank < 2) fail(reader, "transpose takes a matrix");
+    if (reader->failed) return;
+    View *view = arena_new_item(reader->arena, View);
+    *view = view_transposition(reader->graph->dimensions, type.rank);
+    node->view = view;
+    node->type = type;
+    node->type.dims[type.rank - 2] = type.dims[type.rank - 1];
+    node->type.dims[type.rank - 1] = type.dims[type.rank - 2];
+}
+
 static void read_operands(Reader *reader, Node *node) {
     for (int i = 0; i < op_info[node->op].arity; i++) node->inputs[i] = read_id(reader);
     if (node->op == OP_constant) node->number = read_number(reader);
+    if (node->op == OP_view) read_view(reader, node);
     if (node->op == OP_input || node->op == OP_weight) node->name = read_string(reader);
     if (node->op == OP_check) {
         node->low = read_integer(reader);
@@ -309,7 +391,8 @@ static bool read_node_type(Reader *reader, Node *node) {
         node->type = read_type(reader);
         return true;
     }
-    if (op_info[node->op].gives == GIVES_declared) fail(reader, "expected a type");
+    if (op_info[node->op].gives == GIVES_declared && !node->type.rank)
+        fail(reader, "expected a type");
     return false;
 }
 
@@ -335,10 +418,14 @@ static void read_node(Reader *reader) {
         fail(reader, "expected node %%%zu", reader->graph->nodes.count);
     expect(reader, "=");
     const char *name = read_name(reader);
-    if (!op_by_name(name, &node.op)) fail(reader, "unknown op `%s`", name);
+    bool transpose = !strcmp(name, "transpose");
+    if (!transpose && !op_by_name(name, &node.op)) fail(reader, "unknown op `%s`", name);
     if (reader->failed) return;
-    read_operands(reader, &node);
+    (transpose ? read_transpose : read_operands)(reader, &node);
+    const Type exchanged = node.type;
     bool typed = read_node_type(reader, &node);
+    if (transpose && !shape_equal(&exchanged, &node.type))
+        fail(reader, "the type is %s", type_text(reader->arena, &exchanged));
     node.range.end = reader->at;
     read_kernel(reader, &node);
     append_node(reader, &node, typed);

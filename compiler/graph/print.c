@@ -82,9 +82,12 @@ static void print_header(const Graph *graph, Text *text) {
         map_put(&symbols.printed, dim_symbol_name(graph->batch), text);
     }
     text_add(text, "\n");
-    vector_each(Node, node, graph->nodes)
+    vector_each(Node, node, graph->nodes) {
         for (int i = 0; i < node->type.rank; i++)
             dim_each_symbol(node->type.dims[i], declare_symbol, &symbols);
+        for (int i = 0; node->op == OP_view && i < node->view->rank; i++)
+            dim_each_symbol(node->view->coordinates[i].start, declare_symbol, &symbols);
+    }
 }
 
 /* Nodes. */
@@ -99,7 +102,16 @@ static void print_axes(uint32_t axes, Text *text) {
     text_add(text, axes ? "]" : " axes=[]");
 }
 
-static void print_attributes(const Node *node, Text *text) {
+static void print_view(const Graph *graph, const Node *node, Text *text) {
+    const Type *operand = &graph_node(graph, node->inputs[0])->type;
+    text_add(text, " ");
+    view_print(node->view, text);
+    if (!view_is_guarded(graph->dimensions, node->view, operand, &node->type)) return;
+    text_add(text, " fill ");
+    number_print(node->view->fill, node->type.element, text);
+}
+
+static void print_attributes(const Graph *graph, const Node *node, Text *text) {
     switch (node->op) {
     case OP_constant:
         text_add(text, " ");
@@ -110,6 +122,7 @@ static void print_attributes(const Node *node, Text *text) {
         text_add(text, " ");
         quoted_print(node->name, text);
         return;
+    case OP_view: print_view(graph, node, text); return;
     case OP_check:
         text_format(text, " %lld..%lld name=", (long long)node->low, (long long)node->high);
         quoted_print(node->name ? node->name : "", text);
@@ -134,7 +147,7 @@ static void print_node(const Graph *graph, NodeId id, Text *text) {
     size_t line = text->size;
     text_format(text, "  %%%u = %s", id, op_info[node->op].name);
     for (int i = 0; i < node->input_count; i++) text_format(text, " %%%u", node->inputs[i]);
-    print_attributes(node, text);
+    print_attributes(graph, node, text);
     text_add(text, " : ");
     type_print(&node->type, text);
     if (node->kernel != NO_KERNEL) text_format(text, " kernel=%d", node->kernel);

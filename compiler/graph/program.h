@@ -15,6 +15,8 @@ typedef enum InputKind {
     INPUT_batch,   /* records in this batch, i64 */
     INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
     INPUT_pass,    /* of a record: the epoch it is made for, i64 */
+    INPUT_epoch,   /* passes over the data so far, f64 */
+    INPUT_size,    /* Program.sizes[index], i64 */
 } InputKind;
 
 /* What an input node stands for. */
@@ -81,6 +83,13 @@ typedef struct Pipeline {
     Section *section; /* the last */
     int64_t batch;    /* the most records in a batch */
 } Pipeline;
+
+/* `dim T <= 1024`: each run chooses its value. Bound i is the symbol with that number. */
+typedef struct Bound {
+    const char *name;
+    Dim symbol;
+    Range range;
+} Bound;
 
 typedef enum OptionKind { OPTION_integer, OPTION_real, OPTION_string } OptionKind;
 
@@ -186,6 +195,8 @@ typedef struct Program {
     const char *fingerprint; /* of what is computed; NULL until it is taken */
     const Source *source;
     Vector(Option) options;
+    Vector(Bound) bounds;
+    Vector(Dim) sizes; /* wanted as numbers when the program runs */
     Vector(Storage) storage;
     Vector(Pipeline *) pipelines; /* all that trains and actions use */
     Vector(Train) trains;

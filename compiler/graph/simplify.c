@@ -8,6 +8,9 @@
  *   - make something smaller, so that rules end;
  *   - copy what it needs from other nodes before it adds one: adding moves them. */
 #include "compiler/graph/build.h"
+#include "compiler/graph/movement.h"
+
+#include <string.h>
 
 typedef NodeId Rule(Graph *graph, const Node *node);
 
@@ -118,7 +121,7 @@ static NodeId square(Graph *graph, const Node *node) {
     return graph_make(graph, OP_multiply, a, a, 0, node->range);
 }
 
-/* --x, !!x and the transpose of a transpose. */
+/* --x and !!x. */
 static NodeId undo_twin(Graph *graph, const Node *node) {
     const Node *from = operand(graph, node, 0);
     return from->op == node->op ? from->inputs[0] : NODE_NONE;
@@ -164,6 +167,82 @@ static NodeId reduce_nothing(Graph *graph, const Node *node) {
     return node->inputs[0];
 }
 
+/* Views. */
+
+static bool is_unguarded(const Graph *graph, const Node *node) {
+    return !view_is_guarded(graph->dimensions, node->view, &operand(graph, node, 0)->type,
+                            &node->type);
+}
+
+/* Axes of size 1 have no factor, a fill that nothing has is 0, one that is there is rounded. */
+static NodeId plain_view(Graph *graph, const Node *node) {
+    View view = *node->view;
+    view.fill = is_unguarded(graph, node) ? 0 : element_round(node->type.element, view.fill);
+    for (int i = 0; i < view.rank; i++)
+        for (int j = 0; j < node->type.rank; j++)
+            if (dim_is_one(node->type.dims[j])) view.coordinates[i].factors[j] = 0;
+    bool same = !memcmp(&view, node->view, sizeof view);
+    return same ? NODE_NONE : graph_view(graph, node->inputs[0], &view, node->type, node->range);
+}
+
+/* Is the coordinate axis `axis` of the result and nothing else? -1: is it always 0? */
+static bool is_axis(const Graph *graph, const Coordinate *coordinate, int axis) {
+    Coordinate wanted = coordinate_along(dim_constant(graph->dimensions, 0), axis);
+    return !memcmp(coordinate, &wanted, sizeof wanted);
+}
+
+/* A view that moves axes of size 1 only, or none. */
+static NodeId same_place(Graph *graph, const Node *node) {
+    const Type *from = &operand(graph, node, 0)->type, *to = &node->type;
+    int j = 0;
+    for (int i = 0; i < from->rank; i++) {
+        if (is_one(graph, from->dims[i]) && is_axis(graph, &node->view->coordinates[i], -1))
+            continue;
+        while (j < to->rank && is_one(graph, to->dims[j])) j++;
+        if (j == to->rank || from->dims[i] != to->dims[j]) return NODE_NONE;
+        if (!is_axis(graph, &node->view->coordinates[i], j++)) return NODE_NONE;
+    }
+    while (j < to->rank && is_one(graph, to->dims[j])) j++;
+    if (j < to->rank) return NODE_NONE;
+    return graph_declared(graph, OP_reshape, node->inputs[0], *to, node->range);
+}
+
+/* At the largest sizes. */
+static int64_t most_elements(const Graph *graph, const Type *type) {
+    Dim count = type_count(graph->dimensions, type, 0, type->rank);
+    return count ? dim_bound(count) : SIZE_UNKNOWN;
+}
+
+/* A view without guards of a view. Windows over padding stay two: what is padded is stored, and
+ * read many times. */
+static NodeId compose_views(Graph *graph, const Node *node) {
+    const Node *inner = operand(graph, node, 0);
+    View composed;
+    if (inner->op != OP_view || !is_unguarded(graph, node)) return NODE_NONE;
+    for (int i = 0; i < node->view->rank; i++)
+        if (node->view->coordinates[i].divisor != 1) return NODE_NONE;
+    bool repeats = most_elements(graph, &node->type) > most_elements(graph, &inner->type);
+    if (repeats && !is_unguarded(graph, inner)) return NODE_NONE;
+    if (!view_compose(graph->dimensions, node->view, inner->view, &composed)) return NODE_NONE;
+    NodeId a = inner->inputs[0];
+    const Type *from = &graph_node(graph, a)->type;
+    if (!has_adjoint(graph->dimensions, &composed, from, &node->type)) return NODE_NONE;
+    return graph_view(graph, a, &composed, node->type, node->range);
+}
+
+/* A view of one number everywhere, which is also what fills it. */
+static NodeId view_of_number(Graph *graph, const Node *node) {
+    NodeId number = node->inputs[0];
+    if (graph_node(graph, number)->op == OP_broadcast)
+        number = graph_node(graph, number)->inputs[0];
+    const Node *from = graph_node(graph, number);
+    bool known = from->op == OP_constant;
+    if (from->type.rank) return NODE_NONE;
+    if (!is_unguarded(graph, node) && !(known && from->number == node->view->fill))
+        return NODE_NONE;
+    return stretched(graph, node, number);
+}
+
 static Rule *const rules[OP_COUNT][RULE_LIMIT] = {
     [OP_constant] = {round_constant},
     [OP_add] = {zero_plus, plus_zero},
@@ -180,7 +259,7 @@ static Rule *const rules[OP_COUNT][RULE_LIMIT] = {
     [OP_max] = {reduce_nothing},
     [OP_min] = {reduce_nothing},
     [OP_reshape] = {nothing_changes, skip_twin, reshape_number},
-    [OP_transpose] = {undo_twin},
+    [OP_view] = {plain_view, same_place, compose_views, view_of_number},
     [OP_broadcast] = {nothing_changes, skip_twin},
 };
 

@@ -32,7 +32,7 @@ static bool has_inputs_before(Verifier *verifier, NodeId id, const Node *node) {
 }
 
 static void verify_type(Verifier *verifier, NodeId id, const Node *node) {
-    Operands operands = {.count = node->input_count, .axes = node->axes};
+    Operands operands = {.count = node->input_count, .axes = node->axes, .view = node->view};
     Type type = node->type;
     for (int i = 0; i < node->input_count; i++)
         operands.types[i] = &graph_node(verifier->graph, node->inputs[i])->type;

@@ -64,7 +64,9 @@ Value lower_batch_map(const Context *context, const Expression *call, const Valu
 
 /* A batch of values becomes a result of each record. */
 static bool add_result(const Context *inner, const char *name, const Value *value) {
-    Element element = value->kind == VALUE_tensor ? value_type(value)->element : TYPE_f32;
+    Element element = value->kind == VALUE_tensor  ? value_type(value)->element
+                      : value->kind == VALUE_items ? list_element(value)
+                                                   : TYPE_f32;
     NodeId node = to_node(inner, value, element, value->range);
     if (node == NODE_NONE) return false;
     Type type = graph_node(inner->graph, node)->type;

@@ -29,8 +29,10 @@ static void bind_each(const Context *context, const Statement *statement, const 
 }
 
 void lower_let(const Context *context, const Statement *statement) {
-    Value value = lower_expression(context, statement->value);
     const Name *name = &statement->names.items[0];
+    Value value = statement->value->kind == EXPRESSION_new
+                      ? lower_new(context, statement->value, name->text)
+                      : lower_expression(context, statement->value);
     if (statement->type)
         value = match_type(context, statement->type, value, statement->value->range,
                            arena_format(context->lowering->arena, "`%s`", name->text), NULL);
@@ -38,11 +40,19 @@ void lower_let(const Context *context, const Statement *statement) {
     else bind_each(context, statement, &value);
 }
 
+static bool same_type(const Value *old, const Value *new) {
+    bool same = true;
+    if (old->kind == VALUE_items && new->kind == VALUE_items)
+        for (size_t i = 0; same && i < old->items.count && i < new->items.count; i++)
+            same = same_type(&old->items.values[i], &new->items.values[i]);
+    if (old->kind != VALUE_tensor || new->kind != VALUE_tensor) return same;
+    return type_equal(value_type(old), value_type(new));
+}
+
 /* A name keeps its type when it gets a new value. */
 static bool keeps_type(const Context *context, const Statement *statement, const Value *old,
                        const Value *new) {
-    if (old->kind != VALUE_tensor || new->kind != VALUE_tensor) return true;
-    if (type_equal(value_type(old), value_type(new))) return true;
+    if (same_type(old, new)) return true;
     Arena *arena = context->lowering->arena;
     Diagnostic *d =
         report(context, E0203, statement->value->range, "`%s` is %s and stays so, this is %s",
@@ -126,6 +136,13 @@ static void initialise(const Context *context, const Statement *statement, const
     graph_output(inner.graph, OUTPUT_update, path, node, target);
 }
 
+/* What an earlier call of the same instance makes of a state, or NULL. */
+static Output *find_update(const Graph *graph, NodeId target) {
+    vector_each(Output, output, graph->outputs)
+        if (output->kind == OUTPUT_update && output->target == target) return output;
+    return NULL;
+}
+
 static bool may_store(const Context *context, const Statement *statement) {
     const Frame *frame = context->frame;
     if (context->graph && frame && frame->declaration &&
@@ -140,9 +157,13 @@ static bool has_known_sizes(const Context *context, const Statement *statement, 
     int64_t size;
     for (int i = 0; i < type->rank; i++)
         if (!dim_is_constant(type->dims[i], &size)) {
-            report(context, E0206, statement->type->range, "the size %s of `%s` is not known",
-                   dim_text(context->lowering->arena, type->dims[i]),
-                   statement->names.items[0].text);
+            bool bounded = dim_is_bounded(type->dims[i]);
+            Diagnostic *d = report(context, E0206, statement->type->range,
+                                   bounded ? "the size %s of `%s` differs from run to run"
+                                           : "the size %s of `%s` is not known",
+                                   dim_text(context->lowering->arena, type->dims[i]),
+                                   statement->names.items[0].text);
+            if (bounded) diagnostic_help(d, "what is kept has one size: use the bound, a number");
             return false;
         }
     return true;
@@ -179,7 +200,11 @@ static void lower_storage(const Context *context, const Statement *statement) {
     Binding *binding = scope_find(context->scope, name->text);
     binding->weight = true;
     binding->target = node;
-    if (!trained) binding->state = path;
+    if (!trained) {
+        binding->state = path;
+        const Output *updated = find_update(context->graph, node);
+        if (updated && context->updates) binding->value.node = updated->value;
+    }
     if (!statement->value) {
         Diagnostic *d = report(context, E0302, name->range, "`%s` has no first value", name->text);
         diagnostic_help(d, "`%s %s: … = zeros()`", trained ? "weight" : "state", name->text);
@@ -198,45 +223,62 @@ static bool may_go_on(const Context *context, Range range) {
     return !(lowering->exhausted = true);
 }
 
+static void run_turn(const Context *context, const Statement *statement, Value turn,
+                     Value *result) {
+    const Name *name = &statement->names.items[0];
+    Context inner = *context;
+    turn.range = name->range;
+    inner.scope = scope_new(context->lowering->arena, context->scope);
+    scope_put(context->lowering->arena, inner.scope, name->text, turn);
+    lower_statements(&inner, &statement->body, result);
+}
+
+/* Over a list, one turn for each item; else over the numbers below one. */
 static void lower_repeat(const Context *context, const Statement *statement, Value *result) {
     double turns;
     Context fixing = *context;
     fixing.fixing = true;
     Range range = statement->value->range;
     Value count = lower_expression(&fixing, statement->value);
+    if (count.kind == VALUE_items) {
+        for (size_t i = 0; i < count.items.count && may_go_on(context, range); i++)
+            run_turn(context, statement, count.items.values[i], result);
+        return;
+    }
     if (!to_number(&fixing, &count, range, &turns)) return;
     if (turns < 0 || turns > REPEAT_LIMIT || turns != floor(turns)) {
         report(context, E0211, range, "repeat takes a whole number up to %d, not %.15g",
                REPEAT_LIMIT, turns);
         return;
     }
-    for (int turn = 0; turn < (int)turns && may_go_on(context, range); turn++) {
-        Context inner = *context;
-        inner.scope = scope_new(context->lowering->arena, context->scope);
-        scope_put(context->lowering->arena, inner.scope, statement->names.items[0].text,
-                  value_number(turn, statement->names.items[0].range));
-        lower_statements(&inner, &statement->body, result);
-    }
+    for (int turn = 0; turn < (int)turns && may_go_on(context, range); turn++)
+        run_turn(context, statement, value_number(turn, range), result);
+}
+
+bool lower_condition(const Context *context, const Expression *expression, const char *asker,
+                     bool *holds) {
+    Context fixing = *context;
+    fixing.fixing = true;
+    fixing.expected = NULL;
+    Value condition = lower_expression(&fixing, expression);
+    *holds = condition.number != 0;
+    if (condition.kind == VALUE_truth || condition.kind == VALUE_error)
+        return condition.kind == VALUE_truth;
+    bool symbolic = condition.kind == VALUE_tensor || condition.kind == VALUE_size;
+    Diagnostic *d = report(context, symbolic ? E0206 : E0203, expression->range,
+                           symbolic ? "`%s` has to know its condition at compile time, this is %s"
+                                    : "`%s` takes true or false, not %s",
+                           asker, value_text(context->lowering->arena, &condition));
+    if (symbolic) diagnostic_help(d, "`select(condition, a, b)` chooses between tensors");
+    else diagnostic_help(d, "compare it: `%s … == 1`", asker);
+    return false;
 }
 
 static void lower_if(const Context *context, const Statement *statement, Value *result) {
-    Context fixing = *context;
-    fixing.fixing = true;
-    Value condition = lower_expression(&fixing, statement->value);
-    bool symbolic = condition.kind == VALUE_tensor || condition.kind == VALUE_size;
-    if (condition.kind == VALUE_error) context->frame->undecided = true;
-    if (condition.kind == VALUE_error) return;
-    if (condition.kind != VALUE_truth) {
-        Diagnostic *d =
-            report(context, symbolic ? E0206 : E0203, statement->value->range,
-                   symbolic ? "`if` has to know its condition at compile time, this is %s"
-                            : "`if` takes true or false, not %s",
-                   value_text(context->lowering->arena, &condition));
-        if (symbolic) diagnostic_help(d, "`select(condition, a, b)` chooses between tensors");
-        else diagnostic_help(d, "compare it: `if … == 1`");
-        return;
-    }
-    lower_statements(context, condition.number ? &statement->body : &statement->otherwise, result);
+    bool holds;
+    if (lower_condition(context, statement->value, "if", &holds))
+        lower_statements(context, holds ? &statement->body : &statement->otherwise, result);
+    else context->frame->undecided = true;
 }
 
 static void lower_return(const Context *context, const Statement *statement, Value *result) {
@@ -261,8 +303,12 @@ static void lower_statement(const Context *context, const Statement *statement, 
     case STATEMENT_repeat: lower_repeat(&inner, statement, result); break;
     case STATEMENT_if: lower_if(context, statement, result); break;
     case STATEMENT_on: misplaced(context, statement, "`on` can't be used yet"); break;
-    case STATEMENT_every:
-    case STATEMENT_action: misplaced(context, statement, "this belongs in a train block"); break;
+    case STATEMENT_action:
+        if (!strcmp(statement->names.items[0].text, "require")) {
+            lower_require(&inner, statement);
+            break;
+        } /* fall through */
+    case STATEMENT_every: misplaced(context, statement, "this belongs in a train block"); break;
     }
 }
 
@@ -285,7 +331,9 @@ static void update_states(const Context *context) {
         const Binding *binding = &context->scope->bindings.items[i];
         bool changed = binding->state && binding->value.kind == VALUE_tensor &&
                        binding->value.node != binding->target;
-        if (changed)
+        Output *before = changed ? find_update(context->graph, binding->target) : NULL;
+        if (before) before->value = binding->value.node;
+        else if (changed)
             graph_output(context->graph, OUTPUT_update, binding->state, binding->value.node,
                          binding->target);
     }

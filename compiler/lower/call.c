@@ -8,7 +8,8 @@ typedef struct Call {
     const Context *caller;
     const Expression *expression;
     const Declaration *declaration;
-    Context inside; /* of the body */
+    Instance *instance; /* that is called, or NULL */
+    Context inside;     /* of the body */
     Frame frame;
     bool *filled;   /* of each parameter */
     size_t implied; /* arguments that are not between the parentheses: piped, or the trainer's */
@@ -44,12 +45,14 @@ static bool is_recursive(const Context *context, const Declaration *declaration,
     return false;
 }
 
-/* loaded: with weights from a file. */
-static bool may_call(const Context *context, const Declaration *declaration, bool loaded,
-                     Range range) {
+/* Instances can be nested in one another, so that only their depth is limited.
+ * loaded: with weights from a file. */
+static bool may_call(const Context *context, const Declaration *declaration,
+                     const Instance *instance, bool loaded, Range range) {
     Lowering *lowering = context->lowering;
     int depth = context->frame ? context->frame->depth : 0;
-    if (lowering->exhausted || is_recursive(context, declaration, range)) return false;
+    if (lowering->exhausted) return false;
+    if (!instance && is_recursive(context, declaration, range)) return false;
     if (++lowering->calls > CALL_LIMIT || depth >= CALL_DEPTH_LIMIT) {
         report(context, E0217, range,
                depth >= CALL_DEPTH_LIMIT
@@ -72,7 +75,8 @@ static bool may_call(const Context *context, const Declaration *declaration, boo
                         declaration->name.text);
         return false;
     }
-    if (declaration->kind == DECLARATION_model && (from_fn || context->entering)) {
+    bool owned = declaration->kind == DECLARATION_model && !instance;
+    if (owned && (from_fn || context->entering)) {
         Diagnostic *d =
             report(context, E0214, range, "a model can't be called from a fn or a pipeline");
         diagnostic_help(d, "only models, train blocks and exports own weights");
@@ -81,8 +85,7 @@ static bool may_call(const Context *context, const Declaration *declaration, boo
     return true;
 }
 
-/* "classifier" for the first of a name at the top, "classifier/dense.1" inside. */
-static const char *callee_path(const Context *context, const char *name) {
+const char *callee_path(const Context *context, const char *name) {
     Arena *arena = context->lowering->arena;
     Frame *frame = context->frame;
     uintptr_t count = (uintptr_t)map_get(&frame->callees, name) + 1;
@@ -184,6 +187,17 @@ static void bind_defaults(Call *call) {
     }
 }
 
+/* What was given to `new` stands behind what is given to the call. */
+static void bind_made(Call *call, size_t position) {
+    const ArgumentList *arguments = &call->instance->made->arguments;
+    for (size_t i = 0; i < arguments->count; i++) {
+        const Argument *argument = &arguments->items[i];
+        const Value *value = &call->instance->given[i];
+        if (argument->name.text) bind_name(call, argument, *value);
+        else bind_position(call, position++, *value, argument->value->range);
+    }
+}
+
 /* Values first, then what the call writes. The caller's names mean nothing inside. */
 static void bind_arguments(Call *call, const Value *first, size_t count) {
     Context outside = *call->caller;
@@ -200,14 +214,24 @@ static void bind_arguments(Call *call, const Value *first, size_t count) {
         if (argument->name.text) bind_name(call, argument, value);
         else bind_position(call, position++, value, argument->value->range);
     }
+    if (call->instance) bind_made(call, position);
     bind_defaults(call);
+}
+
+static Value unlift(const Context *context, Value value);
+
+static Value unlift_items(const Context *context, Value value) {
+    Items items = items_new(context->lowering->arena, value.items.count);
+    items.names = value.items.names;
+    for (size_t i = 0; i < items.count; i++)
+        items.values[i] = unlift(context, value.items.values[i]);
+    value.items = items;
+    return value;
 }
 
 /* Takes the batch of one record off again. */
 static Value unlift(const Context *context, Value value) {
-    if (value.kind == VALUE_items)
-        for (size_t i = 0; i < value.items.count; i++)
-            value.items.values[i] = unlift(context, value.items.values[i]);
+    if (value.kind == VALUE_items) return unlift_items(context, value);
     if (value.kind != VALUE_tensor) return value;
     Type type = *value_type(&value);
     if (!type.rank || type.dims[0] != context->lowering->single) return value;
@@ -239,23 +263,42 @@ static Value run(Call *call) {
     return call->lifted ? unlift(caller, result) : result;
 }
 
-static Value call_declaration(const Context *context, const Expression *expression,
-                              const Declaration *declaration, const Unit *unit, const Value *first,
-                              size_t count, const char *path) {
+/* What is called: a declaration, by itself or as an instance. */
+typedef struct Callee {
+    const Declaration *declaration;
+    const Unit *unit;
+    Instance *instance; /* or NULL */
+    const char *path;   /* NULL: the next of the declaration's name here */
+} Callee;
+
+static Frame new_frame(const Context *context, const Callee *callee, Range range) {
+    const Frame *caller = context->frame;
+    Frame frame = {.caller = context->frame,
+                   .declaration = callee->declaration,
+                   .call = range,
+                   .callees = map_new(context->lowering->arena),
+                   .depth = caller ? caller->depth + 1 : 1,
+                   .instance = callee->instance,
+                   .repetition = caller ? caller->repetition : 0};
+    if (callee->instance) frame.repetition = frame.repetition * 31 + callee->instance->calls++;
+    frame.path = callee->path ? callee->path : callee_path(context, callee->declaration->name.text);
+    return frame;
+}
+
+static Value call_declaration(const Context *context, const Expression *expression, Callee callee,
+                              const Value *first, size_t count) {
     Lowering *lowering = context->lowering;
-    if (!may_call(context, declaration, path != NULL, expression->range)) return value_error;
+    const Declaration *declaration = callee.declaration;
+    if (!may_call(context, declaration, callee.instance, callee.path != NULL, expression->range))
+        return value_error;
     map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
     Call call = {.caller = context,
                  .expression = expression,
                  .declaration = declaration,
+                 .instance = callee.instance,
                  .inside = *context};
-    call.frame = (Frame){.caller = context->frame,
-                         .declaration = declaration,
-                         .call = expression->range,
-                         .callees = map_new(lowering->arena),
-                         .depth = context->frame ? context->frame->depth + 1 : 1};
-    call.frame.path = path ? path : callee_path(context, declaration->name.text);
-    call.inside.unit = unit;
+    call.frame = new_frame(context, &callee, expression->range);
+    call.inside.unit = callee.unit;
     call.inside.frame = &call.frame;
     call.inside.scope = scope_new(lowering->arena, NULL);
     call.inside.fixing = false;
@@ -266,6 +309,8 @@ static Value call_declaration(const Context *context, const Expression *expressi
     bind_arguments(&call, first, count);
     if (call.broken) return value_error;
     Value result = run(&call);
+    if (callee.instance && !callee.instance->first_call.source)
+        callee.instance->first_call = expression->range;
     result.range = expression->range;
     return result;
 }
@@ -317,7 +362,13 @@ Value call_with(const Context *context, const Expression *call, const Value *fir
         module_find(context->lowering->module, context->unit, call->name.text, &unit);
     if (!declaration) return unknown_function(context, call);
     if (!is_callable(declaration)) return not_callable(context, call, declaration);
-    return call_declaration(context, call, declaration, unit, first, count, path);
+    return call_declaration(context, call, (Callee){declaration, unit, NULL, path}, first, count);
+}
+
+static Value call_instance(const Context *context, const Expression *call, Instance *instance,
+                           const Value *piped) {
+    Callee callee = {instance->declaration, instance->unit, instance, instance->path};
+    return call_declaration(context, call, callee, piped, piped != NULL);
 }
 
 Value lower_call(const Context *context, const Expression *call, const Value *piped) {
@@ -332,11 +383,16 @@ Value lower_call(const Context *context, const Expression *call, const Value *pi
     const Binding *local = scope_find(context->scope, call->name.text);
     const Declaration *declaration =
         module_find(context->lowering->module, context->unit, call->name.text, &unit);
+    if (local && local->value.kind == VALUE_instance)
+        return call_instance(context, call, local->value.instance, piped);
     if (declaration && is_callable(declaration))
-        return call_declaration(context, call, declaration, unit, piped, piped != NULL, NULL);
-    if (local && local->value.kind == VALUE_model)
-        return call_declaration(context, call, local->value.model, local->value.unit, piped,
-                                piped != NULL, local->value.model->name.text);
+        return call_declaration(context, call, (Callee){declaration, unit, NULL, NULL}, piped,
+                                piped != NULL);
+    if (local && local->value.kind == VALUE_model) {
+        const Value *net = &local->value;
+        Callee callee = {net->model, net->unit, NULL, net->model->name.text};
+        return call_declaration(context, call, callee, piped, piped != NULL);
+    }
     if (lower_load(context, call, &result)) return result;
     if (lower_stage(context, call, piped, &result)) return result;
     if (lower_operation(context, call, piped, &result)) return result;

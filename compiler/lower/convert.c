@@ -45,8 +45,15 @@ static NodeId pass_node(const Context *context, Element element, Range range) {
     return graph_declared(context->graph, OP_cast, pass, type_scalar(element), range);
 }
 
+static NodeId epoch_node(const Context *context, Element element, Range range) {
+    Type type = type_scalar(TYPE_f64);
+    NodeId epoch = input_node(context, "epoch", INPUT_epoch, 0, type, type, range);
+    return graph_declared(context->graph, OP_cast, epoch, type_scalar(element), range);
+}
+
 static NodeId option_node(const Context *context, const Value *value, Element element) {
     if (value->index == STEP_INDEX) return step_node(context, element, value->range);
+    if (value->index == EPOCH_INDEX) return epoch_node(context, element, value->range);
     if (value->index == PLATEAU_INDEX) return plateau_node(context, element, value->range);
     if (value->index == PASS_INDEX) return pass_node(context, element, value->range);
     const Option *option = &context->lowering->program->options.items[value->index];
@@ -56,22 +63,49 @@ static NodeId option_node(const Context *context, const Value *value, Element el
     return input_node(context, name, INPUT_option, value->index, type, type, value->range);
 }
 
-/* A multiple of the batch, counted when the program runs. */
+static NodeId batch_node(const Context *context, int64_t factor, Range range) {
+    Graph *graph = context->graph;
+    Type type = type_scalar(TYPE_i64);
+    NodeId batch = input_node(context, "batch", INPUT_batch, 0, type, type, range);
+    return graph_make(graph, OP_multiply, batch,
+                      graph_constant(graph, TYPE_i64, (double)factor, range), NODE_NONE, range);
+}
+
+/* Its place among the sizes that are wanted as numbers. */
+static int size_number(Lowering *lowering, Dim size) {
+    Program *program = lowering->program;
+    for (size_t i = 0; i < program->sizes.count; i++)
+        if (program->sizes.items[i] == size) return (int)i;
+    vector_push(lowering->arena, &program->sizes, size);
+    return (int)program->sizes.count - 1;
+}
+
+static void find_unsettled(Dim symbol, void *found) {
+    if (!dim_is_batch(symbol) && dim_bounded_number(symbol) < 0) *(bool *)found = true;
+}
+
+/* A size of the batch and bounded dimensions, known when the program runs. */
 static NodeId size_node(const Context *context, Dim size, Element element, Range range) {
     Lowering *lowering = context->lowering;
     Graph *graph = context->graph;
     Dim factor = graph->batch ? dim_divide(lowering->dimensions, size, graph->batch) : NULL;
     int64_t count = 1;
-    if ((!factor || !dim_is_constant(factor, &count)) && !context->checking) {
+    bool unsettled = false, multiple = factor && dim_is_constant(factor, &count);
+    dim_each_symbol(size, find_unsettled, &unsettled);
+    if (unsettled && !context->checking) {
         report(context, E0206, range, "the size %s is not known when the program runs",
                dim_text(lowering->arena, size));
         return NODE_NONE;
     }
     Type type = type_scalar(TYPE_i64);
-    NodeId batch = input_node(context, "batch", INPUT_batch, 0, type, type, range);
-    NodeId all =
-        graph_make(graph, OP_multiply, batch, graph_constant(graph, TYPE_i64, (double)count, range),
-                   NODE_NONE, range);
+    NodeId all;
+    if (multiple || unsettled) {
+        all = batch_node(context, count, range);
+    } else {
+        const char *name =
+            arena_format(lowering->arena, "size:%s", dim_text(lowering->arena, size));
+        all = input_node(context, name, INPUT_size, size_number(lowering, size), type, type, range);
+    }
     return graph_declared(graph, OP_cast, all, type_scalar(element), range);
 }
 
@@ -114,6 +148,27 @@ void report_foreign(const Context *context, Range range) {
     else report(context, E0214, range, "this is computed elsewhere and can't be used here");
 }
 
+static void find_open(Dim symbol, void *found) {
+    const char *name = dim_symbol_name(symbol);
+    if (name && name[0] == '?') *(bool *)found = true;
+}
+
+bool has_one_shape(const Context *context, const Value *tensor, Range range) {
+    const Type *type = value_type(tensor);
+    bool open = false;
+    int at = 0;
+    for (; at < type->rank && !open; at++) dim_each_symbol(type->dims[at], find_open, &open);
+    if (!open) return true;
+    Arena *arena = context->lowering->arena;
+    Diagnostic *d = report(context, E0206, range, "%s: the size %s is known only from each record",
+                           type_text(arena, type), dim_text(arena, type->dims[at - 1]));
+    Range origin = graph_node(tensor->graph, tensor->node)->range;
+    if (origin.source && origin.begin != range.begin)
+        diagnostic_note(d, origin, "it comes from here");
+    diagnostic_help(d, "consume it with `resize`, `pad`, `pack` or `batch`");
+    return false;
+}
+
 static NodeId tensor_node(const Context *context, const Value *value, Element element,
                           Range range) {
     const char *have = element_info[value_type(value)->element].name;
@@ -121,6 +176,7 @@ static NodeId tensor_node(const Context *context, const Value *value, Element el
         report_foreign(context, range);
         return NODE_NONE;
     }
+    if (!has_one_shape(context, value, range)) return NODE_NONE;
     if (value_type(value)->element == element) return value->node;
     Diagnostic *d =
         report(context, E0203, range, "expects %s, receives %s", element_info[element].name, have);

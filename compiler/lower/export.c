@@ -4,7 +4,7 @@
 static void report_open_size(const Context *context, const TypeTree *declared, const Type *type) {
     Diagnostic *d = report(context, E0206, declared->range, "an export has fixed sizes, not %s",
                            type_text(context->lowering->arena, type));
-    diagnostic_help(d, "write the number, or declare it: `dim N = 10`");
+    diagnostic_help(d, "write the number, or declare it: `dim N = 10`, `dim N <= 10`");
 }
 
 static void bind_argument(const Context *context, Export *export, const Parameter *parameter) {
@@ -20,7 +20,8 @@ static void bind_argument(const Context *context, Export *export, const Paramete
     }
     if (parameter->type && resolve_type(context, parameter->type, &type)) {
         bool sized = true;
-        for (int i = 0; i < type.rank; i++) sized &= dim_is_constant(type.dims[i], &size);
+        for (int i = 0; i < type.rank; i++)
+            sized &= dim_is_constant(type.dims[i], &size) || dim_is_bounded(type.dims[i]);
         NodeId node = input_node(context, name->text, INPUT_field, (int)export->arguments.count,
                                  type, type, name->range);
         if (node != NODE_NONE) value = value_tensor(context->graph, node, name->range);

@@ -21,16 +21,49 @@ static bool may_define(const Context *context, const Declaration *declaration, R
     return !(lowering->exhausted = true);
 }
 
+static bool may_bound(const Context *context, const Declaration *declaration, Dim size) {
+    const Name *name = &declaration->name;
+    int64_t most;
+    if (!dim_is_constant(size, &most)) {
+        report(context, E0206, declaration->value->range, "the bound of `%s` has to be a number",
+               name->text);
+        return false;
+    }
+    if (is_reserved(name->text)) {
+        Diagnostic *d =
+            report(context, E0202, name->range, "every program has its own `--%s`", name->text);
+        diagnostic_help(d, "give the dimension another name");
+        return false;
+    }
+    vector_each(Bound, bound, context->lowering->program->bounds) {
+        if (strcmp(bound->name, name->text)) continue;
+        Diagnostic *d = report(context, E0202, name->range,
+                               "two bounded dimensions are called `%s`", name->text);
+        diagnostic_note(d, bound->range, "the other one");
+        return false;
+    }
+    return true;
+}
+
+/* A symbol that each run gives a value, with a flag of that name. */
+static Value define_bounded(const Context *context, const Declaration *declaration, Dim size) {
+    Lowering *lowering = context->lowering;
+    const Name *name = &declaration->name;
+    if (!may_bound(context, declaration, size)) return value_error;
+    Dim symbol = dim_bounded(lowering->dimensions, name->text, dim_bound(size));
+    vector_push(lowering->arena, &lowering->program->bounds,
+                (Bound){name->text, symbol, name->range});
+    return value_size(symbol, name->range);
+}
+
 static Value define(const Context *context, const Declaration *declaration) {
     Range range = declaration->value->range;
     Value value = lower_expression(context, declaration->value);
     if (declaration->kind != DECLARATION_dim || value.kind == VALUE_error) return value;
-    if (declaration->bounded) {
-        report(context, E0214, declaration->name.range, "bounded dimensions can't be used yet");
-        return value_error;
-    }
     Dim size = to_size(context, &value, range);
-    return size ? value_size(size, range) : value_error;
+    if (!size || !is_dimension(context, size, range)) return value_error;
+    return declaration->bounded ? define_bounded(context, declaration, size)
+                                : value_size(size, range);
 }
 
 /* What a dim or const means: the same in every place, but for options that a place fixes. */
@@ -90,7 +123,7 @@ static Value lower_option(const Context *context, const Declaration *declaration
     return value_error;
 }
 
-/* `step` counts where a step runs: not on the records of a pipeline, not in an export. */
+/* `step` and `epoch` count where a step runs: not on the records of a pipeline, not in an export. */
 static bool has_step(const Context *context) {
     const Frame *frame = context->frame;
     while (frame && frame->caller) frame = frame->caller;
@@ -98,7 +131,7 @@ static bool has_step(const Context *context) {
     return context->function && !context->entering && !exported;
 }
 
-/* `step` or `plateau`. */
+/* `step`, `epoch` or `plateau`. */
 static Value lower_run_number(const Context *context, const Name *name, int index) {
     if (!has_step(context)) {
         report(context, E0214, name->range, "`%s` is known only in training", name->text);
@@ -107,7 +140,7 @@ static Value lower_run_number(const Context *context, const Name *name, int inde
     return (Value){.kind = VALUE_option, .range = name->range, .index = index};
 }
 
-/* Names that are neither bound nor declared: element types, true, false, step, plateau. */
+/* Names that are neither bound nor declared: element types, true, false, and those. */
 static bool lower_builtin_name(const Context *context, const Name *name, Value *value) {
     Element element;
     *value = (Value){.kind = VALUE_truth, .range = name->range};
@@ -127,10 +160,12 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
         *value = (Value){.kind = VALUE_option, .range = name->range, .index = PASS_INDEX};
         return true;
     }
-    bool step = !strcmp(name->text, "step");
-    if (!step && strcmp(name->text, "plateau")) return false;
-    *value = lower_run_number(context, name, step ? STEP_INDEX : PLATEAU_INDEX);
-    return true;
+    int index = !strcmp(name->text, "step")      ? STEP_INDEX
+                : !strcmp(name->text, "epoch")   ? EPOCH_INDEX
+                : !strcmp(name->text, "plateau") ? PLATEAU_INDEX
+                                                 : 0;
+    if (index) *value = lower_run_number(context, name, index);
+    return index != 0;
 }
 
 const char *nearest_value(const Context *context, const char *name) {
@@ -151,6 +186,10 @@ static Value function_as_value(const Context *context, const Name *name) {
 }
 
 static Value unknown_name(const Context *context, const Name *name) {
+    if (name->text[0] == '?') {
+        report(context, E0214, name->range, "`%s` stands for a size only in a type", name->text);
+        return value_error;
+    }
     if (is_operation_name(name->text) || is_stage_name(name->text))
         return function_as_value(context, name);
     Diagnostic *d = report(context, E0201, name->range, "`%s` is not declared", name->text);
@@ -239,6 +278,27 @@ static Value not_yet(const Context *context, const Expression *expression, const
     return value_error;
 }
 
+/* Which of the two at compile time; the other is not looked at. */
+static Value lower_choice(const Context *context, const Expression *choice) {
+    bool holds;
+    if (!lower_condition(context, choice->left, "if", &holds)) return value_error;
+    return lower_expression(context, choice->items.items[holds ? 0 : 1]);
+}
+
+/* `and` and `or` look at the right side only where the left one does not decide. */
+static bool is_decided(const Expression *binary, const Value *left) {
+    if (left->kind != VALUE_truth) return false;
+    return (binary->operator== OPERATOR_and && !left->number) ||
+           (binary->operator== OPERATOR_or && left->number);
+}
+
+static Value lower_operands(const Context *context, const Expression *binary) {
+    Value a = lower_expression(context, binary->left);
+    if (is_decided(binary, &a)) return a;
+    Value b = lower_expression(context, binary->right);
+    return lower_binary(context, binary->operator, & a, &b, binary->range);
+}
+
 /* The limits of one compilation; where one is passed, it ends. */
 static bool is_too_much(const Context *context, Range range) {
     const Graph *graph = context->graph;
@@ -281,15 +341,14 @@ Value lower_expression(const Context *context, const Expression *expression) {
         Value a = lower_expression(&inner, expression->left);
         return lower_unary(&inner, expression->operator, & a, range);
     }
-    case EXPRESSION_binary: {
-        Value a = lower_expression(&inner, expression->left);
-        Value b = lower_expression(&inner, expression->right);
-        return lower_binary(&inner, expression->operator, & a, &b, range);
-    }
+    case EXPRESSION_binary: return lower_operands(&inner, expression);
+    case EXPRESSION_choice:
+        inner.expected = context->expected;
+        return lower_choice(&inner, expression);
     case EXPRESSION_ellipsis: return not_yet(context, expression, "`...` outside a list of sizes");
-    case EXPRESSION_index:
-    case EXPRESSION_slice: return not_yet(context, expression, "an index");
-    case EXPRESSION_new: return not_yet(context, expression, "`new`");
+    case EXPRESSION_index: return lower_index(&inner, expression);
+    case EXPRESSION_slice: return not_yet(context, expression, "a slice outside an index");
+    case EXPRESSION_new: return lower_new(&inner, expression, NULL);
     }
     return value_error;
 }

@@ -121,7 +121,6 @@ static const Rule rules[] = {
     {OP_cast, same},
     {OP_stop_gradient, same},
     {OP_reshape, same},
-    {OP_transpose, same},
     {OP_broadcast, same},
     {OP_gather, same},
     {OP_max, same},

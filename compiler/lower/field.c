@@ -56,8 +56,8 @@ static bool report_form(const Context *context, const Value *field, const Type *
 
 static bool is_same(const Field *a, const Field *b) {
     bool same = a->column && !strcmp(a->column, b->column) && a->decoder == b->decoder &&
-                a->resized == b->resized && a->digits == b->digits && a->fills == b->fills && a->filling == b->filling &&
-                a->categories.count == b->categories.count;
+                a->resized == b->resized && a->digits == b->digits && a->fills == b->fills &&
+                a->filling == b->filling && a->categories.count == b->categories.count;
     if (same && a->resized) same = type_equal(&a->type, &b->type);
     for (size_t i = 0; same && i < a->categories.count; i++)
         same = !strcmp(a->categories.items[i], b->categories.items[i]);

@@ -28,7 +28,7 @@ static void override_option(const Context *context, Option *option, const Overri
 }
 
 /* Flags that every program has. */
-static bool is_reserved(const char *name) {
+bool is_reserved(const char *name) {
     static const char *const reserved[] = {"help", "progress", "resume",  "save",
                                            "seed", "threads",  "version", "workers"};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
@@ -69,20 +69,36 @@ static void lower_option_declaration(const Context *context, const Declaration *
 
 /* Checking a declaration that nothing uses. */
 
-static Value symbolic_argument(const Context *context, const Parameter *parameter, int index) {
+static Value symbolic_value(const Context *context, const Name *name, const TypeTree *declared,
+                            int *index);
+
+static Value symbolic_record(const Context *context, const Name *name, const TypeTree *declared,
+                             int *index) {
+    Arena *arena = context->lowering->arena;
+    Items items = items_new(arena, declared->fields.count);
+    for (size_t i = 0; i < items.count; i++) {
+        const FieldType *field = &declared->fields.items[i];
+        const char *path = field->name.text
+                               ? arena_format(arena, "%s.%s", name->text, field->name.text)
+                               : arena_format(arena, "%s.%zu", name->text, i);
+        items.names[i] = field->name.text;
+        items.values[i] = symbolic_value(context, &(Name){path, name->range}, field->type, index);
+    }
+    return (Value){.kind = VALUE_items, .range = name->range, .items = items};
+}
+
+/* index: of the next input. */
+static Value symbolic_value(const Context *context, const Name *name, const TypeTree *declared,
+                            int *index) {
     Lowering *lowering = context->lowering;
-    const TypeTree *declared = parameter->type;
-    Range range = parameter->name.range;
+    Range range = name->range;
     Type type;
-    if (!declared)
-        return parameter->value ? lower_expression(context, parameter->value) : value_error;
-    if (!declared->element.text) return value_error;
+    if (!declared->element.text) return symbolic_record(context, name, declared, index);
     const char *element = declared->element.text;
     if (!strcmp(element, "string") || !strcmp(element, "path")) return value_string("", range);
     if (!strcmp(element, "number")) return value_number(1, range);
     if (!strcmp(element, "int"))
-        return value_size(
-            dim_symbol(lowering->dimensions, parameter->name.text, SIZE_UNKNOWN, false), range);
+        return value_size(dim_symbol(lowering->dimensions, name->text, SIZE_UNKNOWN, false), range);
     if (!resolve_type(context, declared, &type)) return value_error;
     if (!context->graph && !type.rank) return value_number(1, range);
     if (!context->graph) {
@@ -91,9 +107,14 @@ static Value symbolic_argument(const Context *context, const Parameter *paramete
                "from the files");
         return value_error;
     }
-    NodeId node = input_node(context, parameter->name.text, INPUT_field, index, type, type, range);
+    NodeId node = input_node(context, name->text, INPUT_field, (*index)++, type, type, range);
     Value value = value_tensor(context->graph, node, range);
-    return match_type(context, declared, value, range, parameter->name.text, NULL);
+    return match_type(context, declared, value, range, name->text, NULL);
+}
+
+static Value symbolic_argument(const Context *context, const Parameter *parameter, int *index) {
+    if (parameter->type) return symbolic_value(context, &parameter->name, parameter->type, index);
+    return parameter->value ? lower_expression(context, parameter->value) : value_error;
 }
 
 static bool has_tensor_parameter(const Declaration *declaration) {
@@ -131,10 +152,11 @@ static void check_alone(const Context *context, const Declaration *declaration) 
     if (inner.graph)
         for (size_t i = 0; i < declaration->parameters.count; i++)
             bind_symbols(&inner, declaration->parameters.items[i].type);
+    int inputs = 0;
     for (size_t i = 0; i < declaration->parameters.count; i++) {
         const Parameter *parameter = &declaration->parameters.items[i];
         scope_put(lowering->arena, inner.scope, parameter->name.text,
-                  symbolic_argument(&inner, parameter, (int)i));
+                  symbolic_argument(&inner, parameter, &inputs));
     }
     if (inner.graph && declaration->result && declaration->result->element.text &&
         !has_tensor_parameter(declaration)) {

@@ -39,6 +39,8 @@ typedef struct Frame {
     const char *path; /* names the weights: "classifier/dense.1" */
     Map callees;      /* name to how many models of that name were called here */
     int depth;
+    const Instance *instance; /* that this is a call of, or NULL */
+    uint64_t repetition;      /* keeps the random numbers of an instance's calls apart */
     bool undecided; /* an `if` on a size that only a call tells: the rest is not checked alone */
 } Frame;
 
@@ -78,6 +80,11 @@ const char *range_text(const Context *context, Range range);
 void help_nearest(Diagnostic *d, const char *nearest);                        /* nearest: or NULL */
 const char *names_text(Arena *arena, const char *const *names, size_t count); /* "x, y" */
 
+/* lower.c. */
+
+/* Has every program a flag of that name? */
+bool is_reserved(const char *name);
+
 /* expression.c. */
 
 Value lower_expression(const Context *context, const Expression *expression);
@@ -96,6 +103,8 @@ NodeId stack_values(const Context *context, const Value *list, Element element, 
 
 /* The element type of the first tensor in it, or f32. */
 Element list_element(const Value *list);
+/* Does every record have the same shape? False after reporting a `?n` in it. */
+bool has_one_shape(const Context *context, const Value *tensor, Range range);
 
 /* Says why a tensor that is in another graph can't be used. */
 void report_foreign(const Context *context, Range range);
@@ -130,6 +139,10 @@ bool bind_expected(const Context *context, const TypeTree *declared, const Type 
 /* The names of dimensions that a signature binds, made symbols: for checking it by itself. */
 void bind_symbols(const Context *context, const TypeTree *declared);
 
+/* index.c: x[…]. */
+
+Value lower_index(const Context *context, const Expression *expression);
+
 /* operation.c: primitive ops and compile-time functions. */
 
 Value lower_binary(const Context *context, Operator operator, const Value * a, const Value *b,
@@ -160,11 +173,30 @@ bool lower_operation(const Context *context, const Expression *call, const Value
 /* piped: the value on the left of `|>`, or NULL. */
 Value lower_call(const Context *context, const Expression *call, const Value *piped);
 
+/* The path of what is called or made under that name here: "classifier" for the first of a name
+ * at the top, "classifier/dense.1" inside. */
+const char *callee_path(const Context *context, const char *name);
+
 /* Calls with the first arguments given as values (an optimizer's weight and gradient). */
 Value call_with(const Context *context, const Expression *call, const Value *first, size_t count,
                 const char *path);
 
+/* instance.c. */
+
+/* `new dense(64)`; name: the binding that it is for, or NULL. */
+Value lower_new(const Context *context, const Expression *expression, const char *name);
+
+/* list.c: lists at compile time. */
+
+/* `sizes[0]`, `sizes[1:]`. */
+Value lower_item(const Context *context, const Expression *expression, const Value *list);
+
 /* body.c: statements. */
+
+/* Whether a condition holds at compile time; asker: "if". False after reporting, or when only a
+ * call tells. */
+bool lower_condition(const Context *context, const Expression *condition, const char *asker,
+                     bool *holds);
 
 /* Runs the statements; the value of `return`, or value_error when there is none. */
 Value lower_body(const Context *context, const StatementList *body);
@@ -186,6 +218,9 @@ NodeId keep_state(const Context *context, const char *path, Type type, NodeId li
 /* measure.c: the sum of a value over all batches of a pass so far; the value itself where no measure
  * is computed. */
 NodeId total_node(const Context *context, NodeId summand, Range range);
+
+/* require.c: `require(condition, "text")`, an error of the caller's when the condition is false. */
+void lower_require(const Context *context, const Statement *statement);
 
 /* stage.c: streams. */
 

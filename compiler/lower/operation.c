@@ -3,6 +3,7 @@
 
 #include "compiler/graph/build.h"
 #include "compiler/lower/fact.h"
+#include "compiler/lower/movement.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,7 +46,8 @@ static bool is_known(const Value *value, double *number) {
 static Value fold(Op op, double a, double b, Range range) {
     Node node = {.op = op, .type = type_scalar(TYPE_f64)};
     Value value = value_number(op_evaluate(&node, (double[]){a, b, 0}, true), range);
-    if (op_info[op].gives == GIVES_boolean || op == OP_not) value.kind = VALUE_truth;
+    if (op_info[op].gives == GIVES_boolean || op_info[op].takes == TAKES_boolean)
+        value.kind = VALUE_truth;
     return value;
 }
 
@@ -73,9 +75,70 @@ static Dim fold_sizes(const Context *context, Operator operator, Dim a, Dim b) {
     }
 }
 
+static int64_t largest(Dim symbol, const void *context) {
+    (void)context;
+    return dim_bound(symbol);
+}
+
+typedef struct Remainder {
+    int64_t value, dividend, divisor;
+} Remainder;
+
+static void note_remainder(Dim dividend, Dim divisor, void *context) {
+    Remainder *remainder = context;
+    if (remainder->value || !dim_is_bounded(dividend)) return;
+    remainder->dividend = dim_evaluate(dividend, largest, NULL);
+    remainder->divisor = dim_evaluate(divisor, largest, NULL);
+    if (remainder->divisor) remainder->value = remainder->dividend % remainder->divisor;
+}
+
+static void note_bounded(Dim symbol, void *number) {
+    if (dim_bounded_number(symbol) >= 0) *(int *)number = dim_bounded_number(symbol);
+}
+
+/* A run has the largest sizes if it is not told others, so at least these come out whole. */
+static bool divides_at_bound(const Context *context, Dim size, Range range) {
+    Remainder remainder = {0};
+    dim_each_quotient(size, note_remainder, &remainder);
+    if (!remainder.value) return true;
+    int number = 0;
+    dim_each_symbol(size, note_bounded, &number);
+    const Bound *bound = &context->lowering->program->bounds.items[number];
+    Diagnostic *d = report(context, E0209, range,
+                           "%s is not whole at the largest size: %lld does not divide by %lld",
+                           dim_text(context->lowering->arena, size), (long long)remainder.dividend,
+                           (long long)remainder.divisor);
+    diagnostic_note(d, bound->range, "`%s` is bounded here", bound->name);
+    return false;
+}
+
+/* Strings compare, lists are joined by `+`. */
+static bool fold_others(const Context *context, Operator operator, const Value * a, const Value *b,
+                        Range range, Value *result) {
+    bool compares = operator== OPERATOR_equal || operator== OPERATOR_not_equal;
+    if (a->kind == VALUE_string && b->kind == VALUE_string && compares) {
+        bool equal = !strcmp(a->string, b->string);
+        *result = (Value){
+            .kind = VALUE_truth, .range = range, .number = equal == (operator== OPERATOR_equal)};
+        return true;
+    }
+    bool lists = a->kind == VALUE_items && b->kind == VALUE_items && !a->items.names &&
+                 !b->items.names && operator== OPERATOR_add;
+    if (!lists) return false;
+    Vector(Value) joined = {0};
+    for (size_t i = 0; i < a->items.count; i++)
+        vector_push(context->lowering->arena, &joined, a->items.values[i]);
+    for (size_t i = 0; i < b->items.count; i++)
+        vector_push(context->lowering->arena, &joined, b->items.values[i]);
+    *result =
+        (Value){.kind = VALUE_items, .range = range, .items = {joined.count, NULL, joined.items}};
+    return true;
+}
+
 static bool fold_binary(const Context *context, Operator operator, const Value * a, const Value *b,
                         Range range, Value *result) {
     double x, y;
+    if (fold_others(context, operator, a, b, range, result)) return true;
     if (is_known(a, &x) && is_known(b, &y)) {
         bool swapped = is_swapped(operator);
         *result = fold(operator_ops[operator], swapped ? y : x, swapped ? x : y, range);
@@ -89,6 +152,10 @@ static bool fold_binary(const Context *context, Operator operator, const Value *
         return true;
     }
     Dim size = fold_sizes(context, operator, p, q);
+    if (size && operator== OPERATOR_divide && !divides_at_bound(context, size, range)) {
+        *result = value_error;
+        return true;
+    }
     bool undecided = context->checking && op_info[operator_ops[operator]].gives == GIVES_boolean;
     if (!size && !undecided) return false;
     *result = undecided ? value_error : value_size(size, range);
@@ -194,10 +261,22 @@ static bool is_numeric(const Value *value) {
            value->kind == VALUE_option || value->kind == VALUE_tensor;
 }
 
+static bool is_plain_number(const Value *value) {
+    return value->kind == VALUE_number || value->kind == VALUE_size;
+}
+
 Value lower_binary(const Context *context, Operator operator, const Value * a, const Value *b,
                    Range range) {
     Value result;
     if (a->kind == VALUE_error || b->kind == VALUE_error) return value_error;
+    bool logical = operator== OPERATOR_and || operator== OPERATOR_or;
+    if (logical && (is_plain_number(a) || is_plain_number(b))) {
+        Diagnostic *d = report(context, E0203, range, "`%s` takes true or false, not %s",
+                               operator_text(operator),
+                               value_text(context->lowering->arena, is_plain_number(a) ? a : b));
+        diagnostic_help(d, "compare it: `… == 1`");
+        return value_error;
+    }
     if (fold_binary(context, operator, a, b, range, &result)) return result;
     bool known = is_numeric(a) || a->kind == VALUE_field;
     if (!known || !(is_numeric(b) || b->kind == VALUE_field)) {
@@ -243,14 +322,20 @@ static Given collect(const Context *context, const Expression *call, const Value
     if (piped) vector_push(arena, &given.positions, *piped);
     vector_each(Argument, argument, call->arguments) {
         if (argument->name.text) continue;
-        Value value = argument->value->kind == EXPRESSION_ellipsis
-                          ? (Value){.kind = VALUE_items, .range = argument->value->range}
-                          : lower_expression(context, argument->value);
+        Value value =
+            argument->value->kind == EXPRESSION_ellipsis
+                ? (Value){.kind = VALUE_items, .range = argument->value->range, .string = "..."}
+                : lower_expression(context, argument->value);
         given.broken |= value.kind == VALUE_error;
         vector_push(arena, &given.positions, value);
     }
     vector_each(Value, value, given.positions) given.broken |= value->kind == VALUE_error;
     return given;
+}
+
+/* Is it `...`? Its sizes are those of the signature. */
+static bool is_rest(const Value *value) {
+    return value->kind == VALUE_items && value->string;
 }
 
 static bool expect_count(Given *given, size_t least, size_t most) {
@@ -289,7 +374,9 @@ static bool only_names(Given *given, const char *const *names, size_t count) {
 
 static bool tensor_argument(Given *given, size_t index) {
     const Value *value = &given->positions.items[index];
-    if (value->kind == VALUE_tensor && value->graph == given->context->graph) return true;
+    if (value->kind == VALUE_tensor && value->graph == given->context->graph)
+        return has_one_shape(given->context, value,
+                             value->range.source ? value->range : given->call->range);
     if (value->kind == VALUE_tensor) {
         report_foreign(given->context, value->range);
         return false;
@@ -453,6 +540,7 @@ static int64_t stream_key(const Context *context) {
         count = (uintptr_t)map_get(&context->frame->callees, "random numbers") + 1;
         map_put(&context->frame->callees, "random numbers", (void *)count);
     }
+    if (context->frame) hash ^= context->frame->repetition * 0xd6e8feb86659fd93u;
     return (int64_t)((hash ^ count * 0x9e3779b97f4a7c15u) >> 1);
 }
 
@@ -561,24 +649,43 @@ static Value lower_elementwise(Given *given, Op op, Range range) {
     return apply(context, op, values, (int)arity, op == OP_select, range);
 }
 
-/* Size(x), size(...): how many values. */
+/* Size(x, axis). */
+static Value lower_axis_size(Given *given, const Value *axis, Range range) {
+    double number;
+    uint32_t axes = 0;
+    if (!tensor_argument(given, 0) || !to_number(given->context, axis, range, &number))
+        return value_error;
+    const Type *type = value_type(&given->positions.items[0]);
+    if (!add_axis(given, axis, type->rank, &axes, range)) return value_error;
+    return value_size(type->dims[__builtin_ctz(axes)], range);
+}
+
+/* Size(x), size(x, axis), size(...), size(list): how many values. */
 static Value lower_size(Given *given, Range range) {
+    static const char *const names[] = {"axis"};
     const Context *context = given->context;
     Dimensions *table = context->lowering->dimensions;
-    if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
+    if (!expect_count(given, 1, 2) || !only_names(given, names, 1)) return value_error;
     const Value *value = &given->positions.items[0];
+    const Expression *axis = named(given, "axis");
+    Value along = axis ? lower_expression(context, axis) : value_error;
+    if (axis && along.kind == VALUE_error) return value_error;
+    if (given->positions.count == 2) along = given->positions.items[1];
+    if (along.kind != VALUE_error) return lower_axis_size(given, &along, range);
     Dim count = dim_constant(table, 1);
+    const Binding *rest = is_rest(value) ? scope_find(context->scope, "...") : NULL;
     if (value->kind == VALUE_tensor) {
         count = type_count(table, value_type(value), 0, value_type(value)->rank);
-    } else {
-        const Binding *rest = value->kind == VALUE_items ? scope_find(context->scope, "...") : NULL;
-        if (!rest) {
-            report(context, E0203, range, "size takes a tensor or `...`, not %s",
-                   value_text(context->lowering->arena, value));
-            return value_error;
-        }
+    } else if (value->kind == VALUE_items && !is_rest(value)) {
+        count = dim_constant(table, (int64_t)value->items.count);
+    } else if (rest) {
         for (size_t i = 0; i < rest->value.items.count && count; i++)
             count = dim_multiply(table, count, rest->value.items.values[i].size);
+    } else {
+        report(context, E0203, range, "size takes a tensor, a list or `...`, not %s",
+               is_rest(value) ? "`...` of a signature without it"
+                              : value_text(context->lowering->arena, value));
+        return value_error;
     }
     if (count) return value_size(count, range);
     report(context, E0216, range, "the number of values passes 2^40");
@@ -616,7 +723,7 @@ static Value lower_op(Given *given, Op op) {
 
 bool is_operation_name(const char *name) {
     Op op;
-    return !strcmp(name, "size") || !strcmp(name, "total") ||
+    return is_movement_name(name) || !strcmp(name, "size") || !strcmp(name, "total") ||
            (op_by_name(name, &op) && !op_info[op].hidden);
 }
 
@@ -624,6 +731,7 @@ bool lower_operation(const Context *context, const Expression *call, const Value
                      Value *result) {
     Op op;
     bool size = !strcmp(call->name.text, "size"), total = !strcmp(call->name.text, "total");
+    if (lower_movement(context, call, piped, result)) return true;
     if (!is_operation_name(call->name.text)) return false;
     op_by_name(call->name.text, &op);
     Context inner = *context;

@@ -146,7 +146,9 @@ static bool is_plain(const Section *section) {
 
 static bool add_output(const Context *inner, Section *section, const char *name, Value *value) {
     Arena *arena = inner->lowering->arena;
-    Element element = value->kind == VALUE_tensor ? value_type(value)->element : TYPE_f32;
+    Element element = value->kind == VALUE_tensor  ? value_type(value)->element
+                      : value->kind == VALUE_items ? list_element(value)
+                                                   : TYPE_f32;
     if (value->kind == VALUE_error) return false;
     NodeId node = to_node(inner, value, element, value->range);
     if (node == NODE_NONE) return false;

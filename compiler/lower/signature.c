@@ -2,7 +2,8 @@
  *
  * A name in a shape that is neither in scope nor declared is a dimension of the signature: the
  * first value that has it binds it. `...` binds all dimensions between the fixed ones. `B` is the
- * batch: a value that has none is a batch of one record there. */
+ * batch: a value that has none is a batch of one record there. `?n` is a size that each record of
+ * the data has for itself: it fits any, and no op takes what has it. */
 #include "compiler/lower/fact.h"
 #include "compiler/lower/lowering.h"
 
@@ -25,9 +26,14 @@ static bool is_unbound(const Context *context, const char *name) {
            !module_find(context->lowering->module, context->unit, name, &unit);
 }
 
+static bool is_open(const Expression *dimension) {
+    return dimension->kind == EXPRESSION_name && dimension->name.text[0] == '?';
+}
+
 /* A dimension that this signature may bind. */
 static bool is_free(const Context *context, const Expression *dimension) {
-    return dimension->kind == EXPRESSION_name && is_unbound(context, dimension->name.text);
+    return dimension->kind == EXPRESSION_name && !is_open(dimension) &&
+           is_unbound(context, dimension->name.text);
 }
 
 static int find_ellipsis(const TypeTree *declared) {
@@ -89,6 +95,8 @@ static void note_bindings(const Match *match, Diagnostic *d, const Expression *d
 }
 
 static Dim dimension_size(const Context *context, const Expression *dimension) {
+    if (is_open(dimension))
+        return dim_symbol(context->lowering->dimensions, dimension->name.text, SIZE_UNKNOWN, false);
     Context fixing = *context;
     fixing.fixing = true;
     Value value = lower_expression(&fixing, dimension);
@@ -104,6 +112,7 @@ static bool is_undecided(const Context *context, Dim a, Dim b) {
 
 static bool match_dimension(const Match *match, const Expression *dimension, Dim actual,
                             const Value *value) {
+    if (is_open(dimension)) return true;
     Dim expected = dimension_size(match->context, dimension);
     if (!expected) return false;
     if (expected == actual || is_undecided(match->context, expected, actual)) return true;
@@ -327,12 +336,10 @@ static Value match_tensor(const Match *match, Value value) {
     return match_fact(match, value);
 }
 
-/* `?h`: a size that only the data tells. */
-static bool is_open(const TypeTree *declared) {
-    for (size_t i = 0; i < declared->dimensions.count; i++) {
-        const Expression *dimension = declared->dimensions.items[i];
-        if (dimension->kind == EXPRESSION_name && dimension->name.text[0] == '?') return true;
-    }
+/* Has it sizes that only the data tells? */
+static bool has_open_size(const TypeTree *declared) {
+    for (size_t i = 0; i < declared->dimensions.count; i++)
+        if (is_open(declared->dimensions.items[i])) return true;
     return false;
 }
 
@@ -341,7 +348,7 @@ static Value match_field(const Match *match, const Value *field) {
     const Context *context = match->context;
     Type type;
     bool known = match->declared->element.text != NULL;
-    if (field->form == FORM_image && is_open(match->declared)) return *field;
+    if (field->form == FORM_image && has_open_size(match->declared)) return *field;
     for (size_t i = 0; known && i < match->declared->dimensions.count; i++)
         known = !is_free(context, match->declared->dimensions.items[i]);
     if (!known || !resolve_type(context, match->declared, &type)) {

@@ -9,6 +9,27 @@ Storage *find_storage(const Context *context, const char *path) {
     return index ? &lowering->program->storage.items[index - 1] : NULL;
 }
 
+/* The innermost call of an instance that was called before, or NULL. */
+static const Frame *instance_call(const Context *context) {
+    const Frame *frame = context->frame;
+    while (frame && !(frame->instance && frame->instance->first_call.source)) frame = frame->caller;
+    return frame;
+}
+
+/* The calls of an instance share its weights, so that they have to fit the first. */
+static void report_reshaped(const Context *context, const Frame *call, const char *path,
+                            const Type *type, const Type *known) {
+    Arena *arena = context->lowering->arena;
+    const Instance *instance = call->instance;
+    Diagnostic *d = report(context, E0207, call->call,
+                           "this call would make `%s` %s, the first call made it %s", path,
+                           type_text(arena, type), type_text(arena, known));
+    diagnostic_note(d, instance->first_call, "the first call");
+    diagnostic_note(d, instance->made->range, "the instance is made here");
+    diagnostic_help(d, "`new %s(…)` once more makes one with weights of its own",
+                    instance->declaration->name.text);
+}
+
 bool store(const Context *context, const char *path, const Type *type, bool trained, Range range,
            bool *is_new) {
     Lowering *lowering = context->lowering;
@@ -26,6 +47,11 @@ bool store(const Context *context, const char *path, const Type *type, bool trai
     }
     const Storage *known = &lowering->program->storage.items[index - 1];
     if (type_equal(&known->type, type)) return true;
+    const Frame *call = instance_call(context);
+    if (call) {
+        report_reshaped(context, call, path, type, &known->type);
+        return false;
+    }
     Diagnostic *d =
         report(context, E0207, range, "`%s` is %s here and %s elsewhere", path,
                type_text(lowering->arena, type), type_text(lowering->arena, &known->type));

@@ -80,9 +80,25 @@ Items items_new(Arena *arena, size_t count) {
                    arena_new_array(arena, Value, count + 1)};
 }
 
+/* "(f32[4], f32[5])" of tensors; NULL of others, or of many. */
+static const char *tuple_text(Arena *arena, const Items *items) {
+    enum { SHOWN = 4 };
+    Text text = text_new(arena);
+    if (!items->count || items->count > SHOWN) return NULL;
+    for (size_t i = 0; i < items->count; i++) {
+        if (items->values[i].kind != VALUE_tensor) return NULL;
+        text_format(&text, "%s%s", i ? ", " : "(", type_text(arena, value_type(&items->values[i])));
+    }
+    text_add(&text, ")");
+    return text_string(&text);
+}
+
 static const char *items_text(Arena *arena, const Items *items) {
     enum { SHOWN = 8 };
-    if (!items->count || !items->names || !items->names[0])
+    const char *tuple = tuple_text(arena, items);
+    bool named = items->count && items->names && items->names[0];
+    if (!named && tuple) return tuple;
+    if (!named)
         return arena_format(arena, "%zu value%s", items->count, items->count == 1 ? "" : "s");
     Text text = text_new(arena);
     for (size_t i = 0; i < items->count && i < SHOWN; i++)
@@ -102,6 +118,7 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_element: return element_info[value->element].name;
     case VALUE_option:
         return value->index == STEP_INDEX      ? "the step"
+               : value->index == EPOCH_INDEX   ? "the epoch"
                : value->index == PLATEAU_INDEX ? "the plateau's factor"
                : value->index == PASS_INDEX    ? "the epoch"
                                                : "an option";
@@ -113,6 +130,8 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_sink: return "the end of a stream";
     case VALUE_model: return "a model";
     case VALUE_stdout: return "standard output";
+    case VALUE_instance:
+        return arena_format(arena, "an instance of `%s`", value->instance->declaration->name.text);
     }
     return "";
 }

@@ -6,10 +6,10 @@
 
 #include "compiler/check/module.h"
 #include "compiler/graph/program.h"
-#include "lang/tree.h"
 
 typedef struct Value Value;
 typedef struct Stream Stream;
+typedef struct Instance Instance;
 
 /* Names and values: a record, a tuple (names NULL) or a list. */
 typedef struct Items {
@@ -24,14 +24,15 @@ typedef enum ValueKind {
     VALUE_size,   /* a dimension, known now but for its symbols */
     VALUE_truth,  /* number is 0 or 1 */
     VALUE_string,
-    VALUE_element, /* an element type: the argument of cast */
-    VALUE_option,  /* a number known when the program runs, or now by fixing it */
-    VALUE_tensor,  /* a node */
-    VALUE_field,   /* a source's field whose type no use has told yet */
-    VALUE_items,   /* record, tuple or list */
-    VALUE_stream,  /* records */
-    VALUE_batch,   /* the batches of a stream: a record whose tensors appear when asked for */
-    VALUE_sink,    /* where a stream ends */
+    VALUE_element,  /* an element type: the argument of cast */
+    VALUE_option,   /* a number known when the program runs, or now by fixing it */
+    VALUE_tensor,   /* a node */
+    VALUE_field,    /* a source's field whose type no use has told yet */
+    VALUE_items,    /* record, tuple or list */
+    VALUE_stream,   /* records */
+    VALUE_batch,    /* the batches of a stream: a record whose tensors appear when asked for */
+    VALUE_instance, /* `new dense(64)` */
+    VALUE_sink,     /* where a stream ends */
     VALUE_stdout,
     VALUE_model, /* with weights from a file */
 } ValueKind;
@@ -39,6 +40,7 @@ typedef enum ValueKind {
 /* Option-like values that the run itself has. */
 enum {
     STEP_INDEX = -1,    /* the number of updates made so far */
+    EPOCH_INDEX = -2,   /* the same, counted in epochs */
     PLATEAU_INDEX = -3, /* the product of the factors that `reduce` applied so far */
     PASS_INDEX = -4,    /* the epoch that a record is made for */
 };
@@ -70,6 +72,7 @@ struct Value {
     Stream *stream;           /* field, stream, batch */
     const Declaration *model; /* model */
     const Unit *unit;         /* model: where it is declared */
+    Instance *instance;
 };
 
 /* A pipeline being put together. */
@@ -86,6 +89,17 @@ struct Stream {
     bool unbatched;     /* batches were made, and taken apart again */
     SinkKind sink;
     const char *sink_path; /* NULL: standard output */
+};
+
+/* A model whose calls share their weights. */
+struct Instance {
+    const Declaration *declaration;
+    const Unit *unit;
+    const Expression *made; /* the call behind `new` */
+    Value *given;           /* what each of its arguments is */
+    const char *path;       /* names its weights */
+    Range first_call;       /* source NULL: none yet */
+    uint64_t calls;
 };
 
 /* Names, innermost first. */

@@ -1,6 +1,7 @@
 /* Ops: the table and its type rules. */
 #include "compiler/ops/ops.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const OpInfo op_info[OP_COUNT] = {
@@ -141,13 +142,25 @@ static Problem infer_reshape(Dimensions *table, const Type *a, Type *y) {
                    type_text(table->arena, a), type_text(table->arena, y));
 }
 
-static Problem infer_transpose(Dimensions *table, const Type *a, Type *y) {
-    if (a->rank < 2)
-        return problem(table, E0208, "transpose takes a matrix, not %s",
-                       type_text(table->arena, a));
-    *y = *a;
-    y->dims[a->rank - 1] = a->dims[a->rank - 2];
-    y->dims[a->rank - 2] = a->dims[a->rank - 1];
+static bool is_coordinate(const Coordinate *coordinate, int rank) {
+    if (coordinate->divisor < 1 || coordinate->divisor > FACTOR_LIMIT) return false;
+    for (int i = 0; i < RANK_LIMIT; i++) {
+        if (i >= rank && coordinate->factors[i]) return false;
+        if (llabs(coordinate->factors[i]) > FACTOR_LIMIT) return false;
+    }
+    return coordinate->start != NULL;
+}
+
+static Problem infer_view(Dimensions *table, const Operands *operands, Type *y) {
+    const Type *a = operands->types[0];
+    y->element = a->element;
+    if (!operands->view || operands->view->rank != a->rank)
+        return problem(table, E0208, "a view of %s takes %d coordinates",
+                       type_text(table->arena, a), a->rank);
+    for (int i = 0; i < a->rank; i++)
+        if (!is_coordinate(&operands->view->coordinates[i], y->rank))
+            return problem(table, E0208, "coordinate %d of a view has no such factor or divisor",
+                           i);
     return no_problem;
 }
 
@@ -213,7 +226,7 @@ static Problem infer_by_class(Dimensions *table, Op op, const Operands *operands
     switch (op) {
     case OP_matmul: return infer_matmul(table, operands, y);
     case OP_reshape: return infer_reshape(table, operands->types[0], y);
-    case OP_transpose: return infer_transpose(table, operands->types[0], y);
+    case OP_view: return infer_view(table, operands, y);
     case OP_broadcast: return infer_broadcast(table, operands->types[0], y);
     case OP_gather: return infer_gather(table, operands, y);
     case OP_scatter_add: return infer_scatter(table, operands, y);

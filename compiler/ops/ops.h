@@ -2,7 +2,7 @@
 #ifndef FLOW_OPS_H
 #define FLOW_OPS_H
 
-#include "compiler/types/type.h"
+#include "compiler/ops/view.h"
 #include "lang/diagnostic.h"
 
 enum { ARITY_LIMIT = 3 };
@@ -58,7 +58,8 @@ typedef struct Problem {
 typedef struct Operands {
     int count;
     const Type *types[ARITY_LIMIT];
-    uint32_t axes; /* of a reduction: bit i is dimension i */
+    uint32_t axes;    /* of a reduction: bit i is dimension i */
+    const View *view; /* of a view */
 } Operands;
 
 /* The result's type. For ops with GIVES_declared, *result comes in as declared and is checked. */

@@ -128,8 +128,10 @@ static void add_gradient(Differentiation *all, Sweep *sweep, NodeId id, NodeId g
 static Environment environment_of(Differentiation *all, const Sweep *sweep, NodeId id) {
     static const char *const names[ARITY_LIMIT] = {"a", "b", "c"};
     const Node *node = graph_node(all->to, id);
-    Environment environment = {
-        .axes = node->axes, .element = node->type.element, .range = node->range};
+    Environment environment = {.axes = node->axes,
+                               .view = node->view,
+                               .element = node->type.element,
+                               .range = node->range};
     for (int i = 0; i < node->input_count; i++)
         vector_push(all->arena, &environment.bindings, (Binding){names[i], node->inputs[i]});
     vector_push(all->arena, &environment.bindings, (Binding){"y", id});
@@ -157,7 +159,8 @@ static void sweep_node(Differentiation *all, Sweep *sweep, NodeId id) {
     for (int i = 0; i < node.input_count; i++) {
         if (!rules->of[i] || !sweep->carries[node.inputs[i]]) continue;
         NodeId gradient = expression_build(all->to, rules->of[i], &environment);
-        add_gradient(all, sweep, node.inputs[i], gradient, node.range);
+        if (gradient == NODE_NONE) report_missing(all, sweep, &node);
+        else add_gradient(all, sweep, node.inputs[i], gradient, node.range);
     }
 }
 

@@ -8,6 +8,8 @@
  * flow: a kernel reads only what smaller ones store. */
 #include "compiler/passes/fuse.h"
 
+#include "compiler/passes/operand.h"
+
 #include <assert.h>
 
 enum {
@@ -15,6 +17,8 @@ enum {
     INLINE_COST_LIMIT = 4,  /* of one elementwise node that is computed again instead of loaded */
     ROW_LIMIT = 4096,       /* columns of a row that is kept between two loops over it */
     NODES_LIMIT = 256,      /* of one kernel */
+    COMPANY_LIMIT = 16,     /* nodes of a kernel that takes another which reads nothing of it */
+    OUTPUTS_LIMIT = 16,     /* of one kernel */
 };
 
 /* The loops of a node. */
@@ -53,9 +57,7 @@ static Loops contraction_loops(const Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     const Type *a = &graph_node(graph, node->inputs[0])->type;
     const Type *b = &graph_node(graph, node->inputs[1])->type;
-    bool transposed;
-    contraction_operand(graph, node->inputs[0], &transposed);
-    bool collapses = b->rank == 2 && !transposed;
+    bool collapses = contraction_collapses(graph, node);
     return (Loops){KERNEL_contraction,
                    collapses ? one(table) : type_count(table, a, 0, a->rank - 2),
                    collapses ? type_count(table, a, 0, a->rank - 1) : a->dims[a->rank - 2],
@@ -186,7 +188,7 @@ IndexKind needed_index(const Graph *graph, const Loops *loops, const Node *node,
                        IndexKind index) {
     const Type *operand = &graph_node(graph, node->inputs[i])->type;
     switch (node->op) {
-    case OP_transpose: return INDEX_other;
+    case OP_view: return INDEX_other;
     case OP_reshape: return index;
     case OP_gather:
         return i == 0 ? INDEX_other : gather_index(graph->dimensions, loops, index, node, operand);
@@ -200,16 +202,6 @@ NodeId strip_reshapes(const Graph *graph, NodeId id) {
     while (graph_node(graph, id)->op == OP_reshape && graph_node(graph, id)->kernel == NO_KERNEL)
         id = graph_node(graph, id)->inputs[0];
     return id;
-}
-
-NodeId contraction_operand(const Graph *graph, NodeId id, bool *transposed) {
-    *transposed = false;
-    while (graph_node(graph, id)->op == OP_transpose &&
-           graph_node(graph, id)->kernel == NO_KERNEL) {
-        *transposed = !*transposed;
-        id = graph_node(graph, id)->inputs[0];
-    }
-    return strip_reshapes(graph, id);
 }
 
 bool is_uniform_sum(const Graph *graph, const Node *node) {
@@ -268,7 +260,7 @@ static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *m
 typedef struct Open {
     Loops loops;
     bool elementwise; /* has only elementwise nodes at the full index: any loops will do */
-    int node_count;
+    int node_count, output_count;
 } Open;
 
 typedef struct Fuser {
@@ -329,14 +321,27 @@ static void separate_outputs(Fuser *fuser) {
     }
 }
 
+static bool is_guarded_view(const Graph *graph, const Node *node) {
+    return node->op == OP_view &&
+           view_is_guarded(graph->dimensions, node->view, &graph_node(graph, node->inputs[0])->type,
+                           &node->type);
+}
+
+/* What is padded and then seen through windows is padded once. */
+static void mark_viewed(Fuser *fuser, const Node *view) {
+    NodeId source = strip_reshapes(fuser->graph, view->inputs[0]);
+    if (is_guarded_view(fuser->graph, graph_node(fuser->graph, source)))
+        fuser->in_memory[source] = true;
+}
+
 static void mark_in_memory(Fuser *fuser) {
     Graph *graph = fuser->graph;
     vector_each(Output, output, graph->outputs) want_in_memory(fuser, output->value);
     vector_each(Node, node, graph->nodes) {
-        bool transposed;
         if (node->op == OP_matmul)
             for (int i = 0; i < 2; i++)
-                fuser->in_memory[contraction_operand(graph, node->inputs[i], &transposed)] = true;
+                fuser->in_memory[contraction_operand(graph, node, i).node] = true;
+        if (node->op == OP_view) mark_viewed(fuser, node);
         if (node->op == OP_check || node->op == OP_gather) want_in_memory(fuser, node->inputs[0]);
     }
 }
@@ -411,7 +416,8 @@ static bool reduction_fits(Fuser *fuser, int kernel, const Node *node) {
 }
 
 static bool fits(Fuser *fuser, int kernel, const Node *node) {
-    if (fuser->kernels.items[kernel].node_count >= NODES_LIMIT) return false;
+    const Open *open = &fuser->kernels.items[kernel];
+    if (open->node_count >= NODES_LIMIT || open->output_count >= OUTPUTS_LIMIT) return false;
     switch (op_info[node->op].class) {
     case LOOP_contract:
     case LOOP_scatter: return false;
@@ -441,6 +447,7 @@ static void join(Fuser *fuser, int kernel, NodeId id) {
         open->elementwise = false;
     node->kernel = fuser->latest[id] = kernel;
     open->node_count++;
+    open->output_count += fuser->in_memory[id];
     LoopsKey key = loops_key(&open->loops);
     map_put_bytes(&fuser->by_loops, &key, sizeof key, (void *)(uintptr_t)(kernel + 1));
 }
@@ -448,11 +455,13 @@ static void join(Fuser *fuser, int kernel, NodeId id) {
 static void start(Fuser *fuser, NodeId id) {
     Loops loops = node_loops(fuser->graph, node_of(fuser, id));
     bool elementwise = !has_own_loops(op_info[node_of(fuser, id)->op].class);
-    vector_push(fuser->arena, &fuser->kernels, (Open){loops, elementwise, 0});
+    vector_push(fuser->arena, &fuser->kernels, (Open){loops, elementwise, 0, 0});
     join(fuser, (int)fuser->kernels.count - 1, id);
 }
 
-/* An independent kernel with the same loops takes the node when nothing newer is needed. */
+/* An independent kernel with the same loops takes the node when nothing newer is needed: it may
+ * read the same values. Much company, all weights' first values say, only makes a kernel that
+ * equals no other and takes a C compiler long. */
 static int independent_kernel(Fuser *fuser, const Node *node) {
     Loops loops = node_loops(fuser->graph, node);
     LoopsKey key = loops_key(&loops);
@@ -468,7 +477,8 @@ static void place(Fuser *fuser, NodeId id) {
         return;
     }
     int other = independent_kernel(fuser, node);
-    if (other > latest && fits(fuser, other, node)) join(fuser, other, id);
+    bool small = other > latest && fuser->kernels.items[other].node_count < COMPANY_LIMIT;
+    if (small && fits(fuser, other, node)) join(fuser, other, id);
     else start(fuser, id);
 }
 

@@ -48,9 +48,6 @@ IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index, 
 IndexKind needed_index(const Graph *graph, const Loops *loops, const Node *node, int i,
                        IndexKind index);
 
-/* A matmul operand without its transposes and reshapes: the node in memory. */
-NodeId contraction_operand(const Graph *graph, NodeId id, bool *transposed);
-
 /* A node without the reshapes above it: the node that has the same elements in the same order. */
 NodeId strip_reshapes(const Graph *graph, NodeId id);
 

@@ -1,6 +1,8 @@
 /* Plan: storage, then each function by itself: order, barriers, phases, memory. */
 #include "compiler/plan/plan.h"
 
+#include "compiler/passes/operand.h"
+
 #include <assert.h>
 
 enum {
@@ -197,12 +199,10 @@ static bool stays_in_share(const Planner *planner, NodeId read, IndexKind index)
     if (!kernel->by_columns)
         return index == INDEX_full || index == INDEX_row || index == INDEX_output;
     const Node *node = node_of(planner, planner->node);
-    bool transposed = false;
-    if (node->op == OP_matmul && index != INDEX_row)
-        return contraction_operand(planner->graph, node->inputs[1], &transposed) == read &&
-               !transposed &&
-               contraction_operand(planner->graph, node->inputs[0], &transposed) != read;
-    return index == INDEX_full;
+    if (node->op != OP_matmul || index == INDEX_row) return index == INDEX_full;
+    ContractionOperand b = contraction_operand(planner->graph, node, 1);
+    return b.node == read && is_in_order(planner->graph, &b) &&
+           contraction_operand(planner->graph, node, 0).node != read;
 }
 
 static bool same_share(const KernelPlan *kernel, Dim share, bool columns) {

@@ -1,4 +1,5 @@
 /* Reads: which values a kernel needs for a node, and where in its loops. */
+#include "compiler/passes/operand.h"
 #include "compiler/plan/plan.h"
 
 typedef struct Reader {
@@ -25,13 +26,13 @@ static void read_operands(const Reader *reader, const Node *node, IndexKind inde
     }
 }
 
-/* Rows of a that is not transposed belong to the same rows of the result. */
+/* Rows of a that lie in order belong to the same rows of the result. */
 static void read_contraction(const Reader *reader, const Node *node) {
-    bool transposed;
-    NodeId a = contraction_operand(reader->graph, node->inputs[0], &transposed);
-    reader->visit(reader->context, a, transposed ? INDEX_other : INDEX_row);
-    NodeId b = contraction_operand(reader->graph, node->inputs[1], &transposed);
-    reader->visit(reader->context, b, INDEX_other);
+    ContractionOperand a = contraction_operand(reader->graph, node, 0);
+    reader->visit(reader->context, a.node,
+                  is_in_order(reader->graph, &a) ? INDEX_row : INDEX_other);
+    ContractionOperand b = contraction_operand(reader->graph, node, 1);
+    reader->visit(reader->context, b.node, INDEX_other);
 }
 
 /* Every thread reads all of both. */

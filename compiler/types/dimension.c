@@ -13,6 +13,7 @@ typedef struct Atom {
     const char *name; /* of a symbol; NULL: a quotient */
     int64_t bound;
     bool batch;
+    int bounded;           /* 1 + the number of one whose value each run chooses; else 0 */
     Dim dividend, divisor; /* of a quotient */
 } Atom;
 
@@ -91,12 +92,60 @@ static Dim intern_atom(Dimensions *table, const Atom *atom) {
 
 Dim dim_symbol(Dimensions *table, const char *name, int64_t bound, bool batch) {
     Atom *atom = arena_new_item(table->arena, Atom);
-    *atom = (Atom){table->symbol_count++, name, bound, batch, NULL, NULL};
+    *atom = (Atom){table->symbol_count++, name, bound, batch, 0, NULL, NULL};
     return intern_atom(table, atom);
 }
 
+Dim dim_bounded(Dimensions *table, const char *name, int64_t bound) {
+    Atom *atom = arena_new_item(table->arena, Atom);
+    *atom = (Atom){.id = table->symbol_count++,
+                   .name = name,
+                   .bound = bound,
+                   .bounded = ++table->bounded_count};
+    return intern_atom(table, atom);
+}
+
+/* Which of the term's atoms is a quotient whose divisor divides the coefficient, as in 4*(H/2);
+ * -1: none. */
+static int find_reducible(const Term *term) {
+    int64_t divisor;
+    for (int i = 0; i < term->count; i++)
+        if (term->atoms[i]->divisor && dim_is_constant(term->atoms[i]->divisor, &divisor) &&
+            term->coefficient % divisor == 0)
+            return i;
+    return -1;
+}
+
+/* The term with that quotient's dividend in its place: 2*H. */
+static Dim reduce_term(Dimensions *table, const Term *term, int at) {
+    int64_t divisor = 1;
+    Sum rest = {.count = 1, .terms = {*term}};
+    Term *left = &rest.terms[0];
+    dim_is_constant(term->atoms[at]->divisor, &divisor);
+    left->coefficient /= divisor;
+    memmove(&left->atoms[at], &left->atoms[at + 1],
+            sizeof(Atom *) * (size_t)(left->count - at - 1));
+    left->atoms[--left->count] = NULL;
+    return dim_multiply(table, intern(table, &rest), term->atoms[at]->dividend);
+}
+
+/* A sum without such terms. NULL at a limit. */
+static Dim reduce(Dimensions *table, const Sum *sum) {
+    for (int i = 0; i < sum->count; i++) {
+        int at = find_reducible(&sum->terms[i]);
+        if (at < 0) continue;
+        Sum others = *sum;
+        memmove(&others.terms[i], &others.terms[i + 1],
+                sizeof(Term) * (size_t)(--others.count - i));
+        Dim reduced = reduce_term(table, &sum->terms[i], at);
+        return reduced ? dim_add(table, reduced, intern(table, &others)) : NULL;
+    }
+    return intern(table, sum);
+}
+
 static Dim within_limit(Dimensions *table, const Sum *sum) {
-    Dim dim = intern(table, sum);
+    Dim dim = reduce(table, sum);
+    if (!dim) return NULL;
     int64_t bound = dim_bound(dim);
     return bound == SIZE_UNKNOWN || bound <= DIMENSION_LIMIT ? dim : NULL;
 }
@@ -172,7 +221,7 @@ static Dim quotient(Dimensions *table, Dim a, Dim b) {
         int64_t bound = dim_bound(a), divisor = 1;
         if (dim_is_constant(b, &divisor) && bound != SIZE_UNKNOWN) bound /= divisor;
         atom = arena_new_item(table->arena, Atom);
-        *atom = (Atom){table->symbol_count++, NULL, bound, false, a, b};
+        *atom = (Atom){.id = table->symbol_count++, .bound = bound, .dividend = a, .divisor = b};
         map_put_bytes(&table->interned, key, sizeof key, atom);
     }
     return intern_atom(table, atom);
@@ -220,6 +269,27 @@ const char *dim_symbol_name(Dim dim) {
 bool dim_is_batch(Dim dim) {
     const Atom *atom = lone_atom(dim);
     return atom && atom->batch;
+}
+
+int dim_bounded_number(Dim dim) {
+    const Atom *atom = lone_atom(dim);
+    return atom ? atom->bounded - 1 : -1;
+}
+
+typedef struct SymbolKinds {
+    bool bounded, other;
+} SymbolKinds;
+
+static void note_kind(Dim symbol, void *context) {
+    SymbolKinds *kinds = context;
+    if (dim_bounded_number(symbol) >= 0) kinds->bounded = true;
+    else kinds->other = true;
+}
+
+bool dim_is_bounded(Dim dim) {
+    SymbolKinds kinds = {0};
+    dim_each_symbol(dim, note_kind, &kinds);
+    return kinds.bounded && !kinds.other;
 }
 
 /* Terms with a negative coefficient count with their smallest value, atoms being at least 1. */
@@ -287,10 +357,33 @@ void dim_each_symbol(Dim dim, void (*visit)(Dim symbol, void *context), void *co
             each_symbol_of_atom(dim->terms[i].atoms[j], visit, context);
 }
 
-static void print_bracketed(Dim dim, bool bracketed, Text *text) {
-    if (bracketed) text_add(text, "(");
-    dim_print(dim, text);
-    if (bracketed) text_add(text, ")");
+static void each_quotient_of_atom(const Atom *atom, void (*visit)(Dim, Dim, void *),
+                                  void *context) {
+    if (atom->name) return;
+    visit(atom->dividend, atom->divisor, context);
+    dim_each_quotient(atom->dividend, visit, context);
+    dim_each_quotient(atom->divisor, visit, context);
+}
+
+void dim_each_quotient(Dim dim, void (*visit)(Dim, Dim, void *), void *context) {
+    for (int i = 0; i < dim->count; i++)
+        for (int j = 0; j < dim->terms[i].count; j++)
+            each_quotient_of_atom(dim->terms[i].atoms[j], visit, context);
+}
+
+/* How a dimension is printed. */
+typedef struct DimPrinter {
+    SymbolName *name;
+    void *context;
+    Text *text;
+} DimPrinter;
+
+static void print(const DimPrinter *printer, Dim dim);
+
+static void print_bracketed(const DimPrinter *printer, Dim dim, bool bracketed) {
+    if (bracketed) text_add(printer->text, "(");
+    print(printer, dim);
+    if (bracketed) text_add(printer->text, ")");
 }
 
 /* One number or one name: needs no brackets anywhere. */
@@ -299,25 +392,28 @@ static bool is_single(Dim dim) {
     return dim_is_symbol(dim) || (dim_is_constant(dim, &value) && value >= 0);
 }
 
-static void print_atom(const Atom *atom, Text *text) {
+static void print_atom(const DimPrinter *printer, const Atom *atom) {
+    SymbolRoom room;
     if (atom->name) {
-        text_add(text, atom->bound == 1 ? "1" : atom->name);
+        const char *name = printer->name(symbol_in(&room, atom), printer->context);
+        text_add(printer->text, atom->bound == 1 ? "1" : name);
         return;
     }
-    print_bracketed(atom->dividend, atom->dividend->count > 1, text);
-    text_add(text, "/");
-    print_bracketed(atom->divisor, !is_single(atom->divisor), text);
+    print_bracketed(printer, atom->dividend, atom->dividend->count > 1);
+    text_add(printer->text, "/");
+    print_bracketed(printer, atom->divisor, !is_single(atom->divisor));
 }
 
 /* A factor that follows another: 3*(H/2) is not (3*H)/2. */
-static void print_factor(const Atom *atom, bool follows, Text *text) {
+static void print_factor(const DimPrinter *printer, const Atom *atom, bool follows) {
     bool bracketed = follows && !atom->name;
-    if (bracketed) text_add(text, "(");
-    print_atom(atom, text);
-    if (bracketed) text_add(text, ")");
+    if (bracketed) text_add(printer->text, "(");
+    print_atom(printer, atom);
+    if (bracketed) text_add(printer->text, ")");
 }
 
-void dim_print(Dim dim, Text *text) {
+static void print(const DimPrinter *printer, Dim dim) {
+    Text *text = printer->text;
     if (!dim->count) text_add(text, "0");
     for (int i = 0; i < dim->count; i++) {
         const Term *term = &dim->terms[i];
@@ -328,9 +424,22 @@ void dim_print(Dim dim, Text *text) {
         for (int j = 0; j < term->count; j++) {
             bool follows = j || size != 1;
             if (follows) text_add(text, "*");
-            print_factor(term->atoms[j], follows, text);
+            print_factor(printer, term->atoms[j], follows);
         }
     }
+}
+
+static const char *own_name(Dim symbol, void *context) {
+    (void)context;
+    return dim_symbol_name(symbol);
+}
+
+void dim_print_as(Dim dim, SymbolName *name, void *context, Text *text) {
+    print(&(DimPrinter){name, context, text}, dim);
+}
+
+void dim_print(Dim dim, Text *text) {
+    dim_print_as(dim, own_name, NULL, text);
 }
 
 const char *dim_text(Arena *arena, Dim dim) {

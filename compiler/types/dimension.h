@@ -21,7 +21,7 @@ typedef const struct Dimension *Dim;
 typedef struct Dimensions {
     Arena *arena;
     Map interned;
-    int symbol_count;
+    int symbol_count, bounded_count;
 } Dimensions;
 
 Dimensions *dimensions_new(Arena *arena);
@@ -32,6 +32,9 @@ Dim dim_constant(Dimensions *table, int64_t value);
  * of bound 1 is a batch of a single record: constant and vanishing from products, but not the
  * same dimension as 1. */
 Dim dim_symbol(Dimensions *table, const char *name, int64_t bound, bool batch);
+
+/* A new symbol whose value each run chooses: `dim T <= 1024`. They are numbered from 0. */
+Dim dim_bounded(Dimensions *table, const char *name, int64_t bound);
 
 /* NULL when the result would pass DIMENSION_LIMIT or a limit of the normal form. */
 Dim dim_add(Dimensions *table, Dim a, Dim b);
@@ -47,6 +50,8 @@ bool dim_is_batch(Dim dim);           /* the symbol of a batch */
 bool dim_is_symbol(Dim dim);          /* one symbol and nothing else */
 int64_t dim_bound(Dim dim);           /* the largest value, or SIZE_UNKNOWN */
 const char *dim_symbol_name(Dim dim); /* of a symbol; NULL otherwise */
+int dim_bounded_number(Dim dim);      /* of a symbol that dim_bounded made; -1 otherwise */
+bool dim_is_bounded(Dim dim);         /* one of those is in it, and no symbol of another kind */
 
 /* The value when each symbol has the value that `value(symbol, context)` gives. */
 int64_t dim_evaluate(Dim dim, int64_t (*value)(Dim symbol, const void *context),
@@ -55,7 +60,15 @@ int64_t dim_evaluate(Dim dim, int64_t (*value)(Dim symbol, const void *context),
 /* Every symbol in it, once for each place; the symbol lives only during the visit. */
 void dim_each_symbol(Dim dim, void (*visit)(Dim symbol, void *context), void *context);
 
+/* Every quotient in it, once for each place. */
+void dim_each_quotient(Dim dim, void (*visit)(Dim dividend, Dim divisor, void *context),
+                       void *context);
+
 void dim_print(Dim dim, Text *text); /* "3*E", "H/2", "784" */
+
+/* The same with other names for the symbols. */
+typedef const char *SymbolName(Dim symbol, void *context);
+void dim_print_as(Dim dim, SymbolName *name, void *context, Text *text);
 const char *dim_text(Arena *arena, Dim dim);
 
 #endif

@@ -51,8 +51,7 @@ static void start(Reading *reading, const void *bytes, size_t size) {
 
 static FlowStatus finish(Reading *reading, bool good) {
     jpeg_destroy_decompress(&reading->image);
-    return good ? flow_ok
-                : flow_failure(FLOW_EXIT_data, "can't be decoded: %.200s", reading->text);
+    return good ? flow_ok : flow_failure(FLOW_EXIT_data, "can't be decoded: %.200s", reading->text);
 }
 
 static FlowStatus jpeg_measure(const void *bytes, size_t size, int64_t *height, int64_t *width) {
@@ -75,8 +74,7 @@ static void read_rows(Reading *reading, const FlowType *type, unsigned char *pix
     jpeg_finish_decompress(&reading->image);
 }
 
-static FlowStatus jpeg_decode(const void *bytes, size_t size, const FlowType *type,
-                              void *pixels) {
+static FlowStatus jpeg_decode(const void *bytes, size_t size, const FlowType *type, void *pixels) {
     Reading reading = {.text = ""};
     if (setjmp(reading.out)) return finish(&reading, false);
     start(&reading, bytes, size);

@@ -73,7 +73,8 @@ FlowStatus resize_image(const FlowType *from_type, const void *from, const FlowT
     int64_t channels = to_type->sizes[2], row = new_width * channels;
     Taps across = {0}, down = {0};
     uint8_t *between = malloc((size_t)(height * row));
-    bool room = between && taps_new(width, new_width, &across) && taps_new(height, new_height, &down);
+    bool room =
+        between && taps_new(width, new_width, &across) && taps_new(height, new_height, &down);
     for (int64_t y = 0; room && y < height; y++)
         for (int64_t c = 0; c < channels; c++)
             resize_line(&across, (const uint8_t *)from + y * width * channels + c,

@@ -171,7 +171,7 @@ static char *run(Arena *arena, const FlowProgram *program, const Graph *graph,
         encode(node->type.element, values[id], count, place);
     }
     _Alignas(64) char barrier[256] = {0};
-    FlowFrame frame = {memory, inputs, batch, (FlowBarrier *)barrier};
+    FlowFrame frame = {memory, inputs, batch, (FlowBarrier *)barrier, NULL};
     run_team(&program->exports[0], &frame, threads);
     for (int i = 0; i < input; i++) free((void *)inputs[i]);
     return memory;
@@ -221,8 +221,8 @@ bool compiled_agrees(const Graph *graph, const double *const *values, int64_t ba
     Graph *fused = fuse(arena, graph, NULL);
     program->exports.items[0].function.graph = fused;
     Text text = text_new(arena), again = text_new(arena);
-    write_program(&text, plan_program(arena, program), false);
-    write_program(&again, plan_program(arena, program), false);
+    write_program(&text, plan_program(arena, program), false, NULL);
+    write_program(&again, plan_program(arena, program), false, NULL);
     bool agrees = !strcmp(text_string(&text), text_string(&again));
     if (!agrees) printf("two runs of the compiler differ\n");
     void *library = load(arena, text_string(&text));

@@ -312,7 +312,7 @@ static void library(void) {
     FlowStatus status = flow_library_create(&linear_library, "expected", &library);
     CHECK(!status.exit, "%s", status.text);
     if (status.exit) return;
-    flow_library_run(library, 0, (const void *[]){x}, (void *[]){scores});
+    flow_library_run(library, 0, NULL, (const void *[]){x}, (void *[]){scores});
     size_t size;
     char *bytes = read_test_file("expected", &size);
     const float *w = (const float *)(bytes + size - 2 * sizeof(float) * OUTPUTS * INPUTS);

@@ -6,9 +6,11 @@
  *   CONTEXT, PREPARE, FINISH  type with pointers `a` and `b`; what makes it from a frame and a
  *                             call's operands; what stores a tile of sums
  *   ELEMENT                   float or double
- *   OUTER, ROWS, DEPTH, COLUMNS; they may use the variable `batch`
- *   A_OUTER, A_ROW, A_DEPTH   strides, in elements
- *   B_OUTER, B_DEPTH, B_COLUMN
+ *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
+ *   A_OUTER(s), B_OUTER(s)    where the matrices of `outer` index s begin, in elements
+ *   A_ROW, A_DEPTH            strides, if A_TABLE is 0; if it is 1, a row m and a depth k add
+ *   A_ROW_AT(m), A_DEPTH_AT(k)     these, which are put into tables
+ *   B_DEPTH, B_COLUMN, B_TABLE, B_DEPTH_AT(k), B_COLUMN_AT(n)     the same for b
  *   BY_COLUMNS                1: threads split the columns; 0: the rows
  *   TILE_ROWS, TILE_VECTORS   the tile of sums that is kept in registers
  *
@@ -19,12 +21,13 @@
 #include "program.h"
 typedef struct ExampleContext {
     int64_t batch;
+    const int64_t *sizes;
     const float *a, *b;
     float *y;
 } ExampleContext;
 static inline ExampleContext example_prepare(const FlowFrame *frame, const int64_t *operands) {
-    return (ExampleContext){frame->batch, flow_at(frame, operands[0]), flow_at(frame, operands[1]),
-                            flow_at(frame, operands[2])};
+    return (ExampleContext){frame->batch, frame->sizes, flow_at(frame, operands[0]),
+                            flow_at(frame, operands[1]), flow_at(frame, operands[2])};
 }
 static inline void example_finish(const ExampleContext *context, const float *tile, int64_t stride,
                                   int64_t first_row, int64_t first_column, int64_t rows,
@@ -42,12 +45,18 @@ static inline void example_finish(const ExampleContext *context, const float *ti
 #define ROWS batch
 #define DEPTH 128
 #define COLUMNS 10
-#define A_OUTER 0
+#define A_OUTER(s) 0
 #define A_ROW 128
 #define A_DEPTH 1
-#define B_OUTER 0
+#define A_TABLE 0
+#define A_ROW_AT(m) 0
+#define A_DEPTH_AT(k) 0
+#define B_OUTER(s) 0
 #define B_DEPTH 10
 #define B_COLUMN 1
+#define B_TABLE 0
+#define B_DEPTH_AT(k) 0
+#define B_COLUMN_AT(n) 0
 #define BY_COLUMNS 0
 #define TILE_ROWS 8
 #define TILE_VECTORS 1
@@ -82,10 +91,11 @@ typedef ELEMENT VECTOR
 
 /* `rows` rows of sums, a constant where it is called; more: goes on with the sums in the tile. */
 static inline FLOW_WIDE __attribute__((always_inline)) void
-FLOW_JOIN(KERNEL, _tile)(int64_t batch, const ELEMENT *restrict a, int64_t a_row, int64_t a_depth,
+FLOW_JOIN(KERNEL, _tile)(int64_t batch, const int64_t *sizes, const ELEMENT *restrict a, int64_t a_row, int64_t a_depth,
+                         const int64_t *restrict rows_at, const int64_t *restrict depth_at,
                          const ELEMENT *restrict b, int64_t b_depth, int64_t depth,
                          ELEMENT *restrict tile, int more, const int rows) {
-    (void)batch;
+    (void)batch, (void)sizes, (void)rows_at, (void)depth_at;
     VECTOR sums[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 16
     for (int m = 0; m < rows; m++)
@@ -103,7 +113,7 @@ FLOW_JOIN(KERNEL, _tile)(int64_t batch, const ELEMENT *restrict a, int64_t a_row
             right[v] = *(const VECTOR *)(b + k * b_depth + v * LANES);
 #pragma GCC unroll 16
         for (int m = 0; m < rows; m++) {
-            const ELEMENT left = a[m * a_row + k * a_depth];
+            const ELEMENT left = A_TABLE ? a[rows_at[m] + depth_at[k]] : a[m * a_row + k * a_depth];
 #pragma GCC unroll 8
             for (int v = 0; v < TILE_VECTORS; v++) sums[m][v] += left * right[v];
         }
@@ -116,9 +126,22 @@ FLOW_JOIN(KERNEL, _tile)(int64_t batch, const ELEMENT *restrict a, int64_t a_row
 }
 
 /* Copies `depth` rows of a panel, columns past `columns` as zero. */
-static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const ELEMENT *restrict b, int64_t depth,
-                                            int64_t columns, ELEMENT *restrict panel) {
-    (void)batch;
+static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const int64_t *sizes, const ELEMENT *restrict b,
+                                            int64_t first_depth, int64_t depth,
+                                            int64_t first_column, int64_t columns,
+                                            ELEMENT *restrict panel) {
+    (void)batch, (void)sizes, (void)first_depth, (void)first_column;
+    if (B_TABLE) {
+        int64_t columns_at[WIDTH];
+        for (int64_t n = 0; n < columns; n++) columns_at[n] = B_COLUMN_AT(first_column + n);
+        for (int64_t k = 0; k < depth; k++) {
+            const ELEMENT *row = b + (B_DEPTH_AT(first_depth + k));
+            for (int64_t n = 0; n < WIDTH; n++)
+                panel[k * WIDTH + n] = n < columns ? row[columns_at[n]] : 0;
+        }
+        return;
+    }
+    b += first_depth * (B_DEPTH) + first_column * (B_COLUMN);
     if (B_COLUMN == 1) {
         for (int64_t k = 0; k < depth; k++)
             for (int64_t n = 0; n < WIDTH; n++)
@@ -135,20 +158,23 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
                                                        int64_t slice, int64_t row, int64_t rows,
                                                        int64_t first, int64_t last_column) {
     const CONTEXT context = *shared;
-    const int64_t batch = context.batch;
-    (void)batch;
+    const int64_t batch = context.batch, *const sizes = context.sizes;
+    (void)batch, (void)sizes;
     _Alignas(64) ELEMENT tiles[CHUNK * WIDTH], panel[PART * WIDTH];
-    const ELEMENT *a = (const ELEMENT *)context.a + slice * (A_OUTER) + row * (A_ROW);
-    const ELEMENT *b = (const ELEMENT *)context.b + slice * (B_OUTER);
+    const ELEMENT *a = (const ELEMENT *)context.a + (A_OUTER(slice)) + row * (A_ROW);
+    const ELEMENT *b = (const ELEMENT *)context.b + (B_OUTER(slice));
+    int64_t rows_at[A_TABLE ? CHUNK : 1], depth_at[A_TABLE ? PART : 1];
+    for (int64_t m = 0; A_TABLE && m < rows; m++) rows_at[m] = A_ROW_AT(row + m);
     for (int64_t column = first; column < last_column; column += WIDTH) {
         const int64_t columns = flow_smaller(last_column - column, WIDTH);
-        const int direct = B_COLUMN == 1 && columns == WIDTH &&
+        const int direct = !B_TABLE && B_COLUMN == 1 && columns == WIDTH &&
                            (rows < 16 || (B_DEPTH) * (int64_t)sizeof(ELEMENT) <= 2048);
-        const int64_t part = direct ? (DEPTH) : PART;
+        const int64_t part = direct && !A_TABLE ? (DEPTH) : PART;
         for (int64_t k = 0; k < DEPTH; k += part) {
             const int64_t depth = flow_smaller((DEPTH)-k, part);
             const ELEMENT *right = b + k * (B_DEPTH) + column * (B_COLUMN);
-            if (!direct) FLOW_JOIN(KERNEL, _pack)(batch, right, depth, columns, panel);
+            for (int64_t l = 0; A_TABLE && l < depth; l++) depth_at[l] = A_DEPTH_AT(k + l);
+            if (!direct) FLOW_JOIN(KERNEL, _pack)(batch, sizes, b, k, depth, column, columns, panel);
             const int64_t stride = direct ? (B_DEPTH) : WIDTH;
             if (!direct) right = panel;
             const int last = k + depth == DEPTH;
@@ -156,8 +182,9 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
             for (; m + TILE_ROWS <= rows; m += TILE_ROWS) {
                 ELEMENT *tile = tiles + m * WIDTH;
                 FLOW_JOIN(KERNEL, _tile)
-                (batch, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH, right, stride, depth, tile,
-                 k > 0, TILE_ROWS);
+                (batch, sizes, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH,
+                 rows_at + (A_TABLE ? m : 0), depth_at, right, stride, depth, tile, k > 0,
+                 TILE_ROWS);
                 if (last && columns == WIDTH)
                     FINISH(&context, tile, WIDTH, slice * (ROWS) + row + m, column, TILE_ROWS,
                            WIDTH);
@@ -168,8 +195,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
             for (; m < rows; m++) {
                 ELEMENT *tile = tiles + m * WIDTH;
                 FLOW_JOIN(KERNEL, _tile)
-                (batch, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH, right, stride, depth, tile,
-                 k > 0, 1);
+                (batch, sizes, a + m * (A_ROW) + k * (A_DEPTH), A_ROW, A_DEPTH,
+                 rows_at + (A_TABLE ? m : 0), depth_at, right, stride, depth, tile, k > 0, 1);
                 if (last)
                     FINISH(&context, tile, WIDTH, slice * (ROWS) + row + m, column, 1, columns);
             }
@@ -179,8 +206,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
 
 FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     const CONTEXT context = PREPARE(frame, operands);
-    const int64_t batch = context.batch;
-    (void)batch;
+    const int64_t batch = context.batch, *const sizes = context.sizes;
+    (void)batch, (void)sizes;
     int64_t first, last, first_column = 0, last_column = COLUMNS;
     if (BY_COLUMNS) {
         first = 0, last = (OUTER) * (ROWS);
@@ -213,9 +240,15 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
 #undef A_OUTER
 #undef A_ROW
 #undef A_DEPTH
+#undef A_TABLE
+#undef A_ROW_AT
+#undef A_DEPTH_AT
 #undef B_OUTER
 #undef B_DEPTH
 #undef B_COLUMN
+#undef B_TABLE
+#undef B_DEPTH_AT
+#undef B_COLUMN_AT
 #undef BY_COLUMNS
 #undef TILE_ROWS
 #undef TILE_VECTORS

@@ -13,14 +13,21 @@
 #define FLOW_FOLDER "."
 #endif
 
+/* A name with the program's in front: for what several files share. */
+#define FLOW_JOINED_NAME(a, b) a##_##b
+#define FLOW_NAME_OF(a, b) FLOW_JOINED_NAME(a, b)
+#define FLOW_OF_PROGRAM(name) FLOW_NAME_OF(FLOW_PROGRAM_NAME, name)
+
 #ifndef FLOW_KERNEL
 #define FLOW_KERNEL static /* in one file; else empty */
 #endif
 
 /* One call of a kernel in a function. An operand is a number, or the place of a value: an offset
  * in the frame's memory, or ~i for the frame's input i. */
+typedef void FlowKernel(const FlowFrame *frame, const int64_t *operands, int thread, int threads);
+
 typedef struct FlowCall {
-    void (*kernel)(const FlowFrame *frame, const int64_t *operands, int thread, int threads);
+    FlowKernel *kernel;
     bool barrier; /* before it */
     const int64_t *operands;
 } FlowCall;

@@ -10,14 +10,17 @@ RUNTIME = $(patsubst %.c,%.o,$(SOURCES) $(DECODERS))
 
 include libraries.mk
 
-trainer: program.o $(RUNTIME)
+include units.mk
+OBJECTS = $(UNITS:.c=.o)
+
+trainer: $(OBJECTS) $(RUNTIME)
 	$(CC) -o $@ $^ $(OMP)libomp.so -Wl,-rpath,$(OMP) $(LIBRARIES) -lz -lm -lpthread
 
-program.o: program.c
+$(OBJECTS): %.o: %.c
 	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
 
 runtime/%.o: runtime/%.c
 	$(CC) $(FLAGS) -O2 -fopenmp -c -o $@ $<
 
 clean:
-	rm -f trainer program.o $(RUNTIME)
+	rm -f trainer $(OBJECTS) $(RUNTIME)

@@ -1,0 +1,12 @@
+/* Unit text: the kernels of a large program, in files that can be compiled at the same time. */
+#ifndef FLOW_CODEGEN_UNIT_TEXT_H
+#define FLOW_CODEGEN_UNIT_TEXT_H
+
+#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/kernel_text.h"
+
+/* Adds kernels.h and the units kernels_1.c …; false, and nothing is added: they are so few that
+ * they belong into program.c. */
+bool add_kernel_units(const Kernels *kernels, Generated *generated);
+
+#endif

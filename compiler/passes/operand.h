@@ -1,0 +1,38 @@
+/* Operand: where a contraction finds the elements of an operand in memory.
+ *
+ * A contraction reads through views without guards, reshapes and broadcasts, as long as the place
+ * of an element stays a sum of one part for each of the loops. */
+#ifndef FLOW_PASSES_OPERAND_H
+#define FLOW_PASSES_OPERAND_H
+
+#include "compiler/graph/graph.h"
+
+enum { DIGIT_LIMIT = 16 };
+
+/* The index of a loop as digits, the first the most significant; each adds digit * stride. */
+typedef struct Digit {
+    Dim size, stride;
+} Digit;
+
+typedef struct Digits {
+    int count;
+    Digit items[DIGIT_LIMIT];
+} Digits;
+
+/* y[outer, row, column] = sum(depth) a[outer, row, depth] * b[outer, depth, column] */
+typedef struct ContractionOperand {
+    NodeId node; /* in memory */
+    Dim start;
+    Digits outer, first, second; /* first, second: row and depth of a, depth and column of b */
+} ContractionOperand;
+
+/* Is b one matrix for all of a, whose leading axes are then rows like others? */
+bool contraction_collapses(const Graph *graph, const Node *matmul);
+
+/* Operand 0, a, or 1, b. */
+ContractionOperand contraction_operand(const Graph *graph, const Node *matmul, int which);
+
+/* Does the operand lie as the loops go over it, one element after the other, all of the node? */
+bool is_in_order(const Graph *graph, const ContractionOperand *operand);
+
+#endif

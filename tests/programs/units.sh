@@ -1,0 +1,24 @@
+# A program of many kernels is several files, compiled at the same time; it computes the same as in
+# one file.
+. tests/programs/lib/common.sh
+small_data
+layers=
+for width in 33 34 35 36 37 38; do layers="$layers |> dense($width) |> relu()"; done
+sed "s/|> dense(256) |> relu()/$layers/" "$digits" >wide.flow
+grep -q 'dense(38)' wide.flow || fail "the example has changed"
+trained() { # program
+    "$1" --epochs=1 >"$2.out"
+    mv digits.safetensors "$2.safetensors"
+}
+"$FLOWC" build wide.flow -o built
+trained ./built built
+"$FLOWC" build wide.flow --emit=c -o several
+[ -f several/kernels_2.c ] || fail "one unit only"
+cp -r several one
+(cd one && cat kernels_*.c program.c >whole && rm kernels_*.c && mv whole program.c && echo UNITS = program.c >units.mk)
+for folder in several one; do
+    make -s -C $folder CC="${CC:-gcc}" ARCH=-march=x86-64-v3
+    trained $folder/trainer $folder
+done
+same several.safetensors one.safetensors
+same built.out one.out
