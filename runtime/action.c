@@ -98,6 +98,11 @@ static FlowStatus print(Run *run, int index) {
     return fflush(stdout) ? write_failure(run) : flow_ok;
 }
 
+const char *run_path(const Run *run, const FlowAction *action) {
+    const Places places = settings_places(run->settings);
+    return path_said(&places, action->path, action->path_option);
+}
+
 FlowStatus run_save(const Run *run, const char *path, int actions_done) {
     Position position = run->position;
     position.action = actions_done;
@@ -107,7 +112,7 @@ FlowStatus run_save(const Run *run, const char *path, int actions_done) {
 static FlowStatus save(Run *run, int index) {
     const FlowAction *action = &run->train->actions[index];
     bool given = action == run->saves && run->settings->save_path;
-    const char *path = given ? run->settings->save_path : action->path;
+    const char *path = given ? run->settings->save_path : run_path(run, action);
     if (action->watch.set && !run->position.watchers[index].improved) return flow_ok;
     FlowStatus status = action->keep > 1 ? file_rotate(path, action->keep - 1) : flow_ok;
     if (status.exit) return status;

@@ -6,15 +6,16 @@
 
 static void *open_stage(void *argument) {
     Evaluation *evaluation = argument;
-    evaluation->status = stage_open(evaluation->pipeline, evaluation->folder,
+    evaluation->status = stage_open(evaluation->pipeline, evaluation->places,
                                     evaluation->call.sizes, evaluation->seed, &evaluation->stage);
     evaluation->opened = true;
     return NULL;
 }
 
-FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline,
-                            const char *folder, int64_t seed, Call call) {
-    *evaluation = (Evaluation){.pipeline = pipeline, .folder = folder, .seed = seed, .call = call};
+FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline, Places places,
+                            int workers, int64_t seed, Call call) {
+    *evaluation =
+        (Evaluation){.pipeline = pipeline, .places = places, .workers = workers, .seed = seed, .call = call};
     evaluation->opening = !pthread_create(&evaluation->thread, NULL, open_stage, evaluation);
     if (evaluation->opening) return flow_ok;
     return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no thread to open it", pipeline->name);
@@ -43,7 +44,7 @@ FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team, Aver
     wait_until_open(evaluation);
     if (evaluation->status.exit) return evaluation->status;
     int64_t batches = stage_batches(evaluation->stage);
-    FlowStatus status = stage_start(evaluation->stage, 0, batches, 0, team);
+    FlowStatus status = stage_start(evaluation->stage, 0, batches, evaluation->workers, team);
     for (int64_t i = 0; i < batches && !status.exit && !interrupted(); i++)
         status = run_batch(evaluation, memory, team, averages);
     stage_stop(evaluation->stage);

@@ -9,7 +9,8 @@
 
 typedef struct Evaluation {
     const FlowPipeline *pipeline;
-    const char *folder;
+    Places places;
+    int workers;
     int64_t seed;
     Call call;
     Stage *stage;
@@ -19,10 +20,10 @@ typedef struct Evaluation {
     atomic_bool opened;
 } Evaluation;
 
-/* Begins to open the pipeline in the background. The call is the evaluation's from now on.
- */
-FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline,
-                            const char *folder, int64_t seed, Call call);
+/* Begins to open the pipeline in the background; workers: that make its batches. The call is the
+ * evaluation's from now on. */
+FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline, Places places,
+                            int workers, int64_t seed, Call call);
 
 /* Whether opening has failed so far. */
 bool evaluation_has_failed(const Evaluation *evaluation);

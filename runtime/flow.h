@@ -128,7 +128,8 @@ typedef struct FlowDecoder {
 #include "runtime/decode/decoders.def"
 #undef DECODER
 
-/* A named value of each record. `path` is where a source's field is read from; else NULL. */
+/* A named value of each record. `path` is where a source's field is read from; else NULL. `option`
+ * is 1 + the index of the string option that says the path instead, or 0. */
 typedef struct FlowField {
     const char *name;
     const char *path;
@@ -140,6 +141,7 @@ typedef struct FlowField {
     bool fills; /* what is missing is `filling` */
     double filling;
     bool digits; /* bytes are a number as text */
+    int option;
 } FlowField;
 
 /* A condition that every record has to meet; `text` says it: "`y` must lie in 0..10". */
@@ -222,6 +224,8 @@ typedef struct FlowPipeline {
     const FlowSection *sections;
     int section_count;
     int64_t batch; /* records in a batch; the last of an epoch may hold fewer */
+    int threads;   /* that make batches; 0: the run decides */
+    int queue;     /* batches that may lie ready before they are needed; 0: the run decides */
 } FlowPipeline;
 
 /* Programs. */
@@ -296,6 +300,7 @@ typedef struct FlowAction {
     int keep;                     /* save: so many files; the one before x.y is x.1.y */
     FlowWatch watch;              /* stop, reduce; save: only when the value is the best so far */
     FlowNumber factor;            /* reduce */
+    int path_option;              /* save: as FlowField.option */
 } FlowAction;
 
 typedef struct FlowTrain {
@@ -303,6 +308,7 @@ typedef struct FlowTrain {
     const FlowFunction *initialise, *step; /* results of step: loss first, then the metrics */
     const FlowFunction *accumulate; /* for the batches before the last of an update; or NULL */
     int64_t accumulate_count;       /* batches of one update; 0 stands for 1 */
+    bool limited; /* its memory was counted: no workers that neither pipeline nor user asks for */
     const FlowPipeline *data;
     FlowNumber epochs, seed;
     FlowNumber steps;          /* the most updates; 0: no limit */

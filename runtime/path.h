@@ -4,6 +4,17 @@
 
 #include "runtime/flow.h"
 
+/* What a run knows of where its files are. */
+typedef struct Places {
+    const char *folder;         /* of the program */
+    const char *const *strings; /* one an option: the value of a string option */
+} Places;
+
+/* The path itself, or the value of the string option whose index is option - 1. */
+static inline const char *path_said(const Places *places, const char *path, int option) {
+    return option ? places->strings[option - 1] : path;
+}
+
 /* Finds the file as given, relative to the current folder, or else in the program's folder.
  * The caller frees *found, which is NULL on failure. */
 FlowStatus path_find(const char *path, const char *folder, char **found);

@@ -63,7 +63,7 @@ static FlowStatus open_run(Pump *run) {
     run->numbers.seed = run->settings->seed;
     FlowStatus status = open_function(run);
     if (!status.exit)
-        status = stage_open(run->run->pipeline, run->settings->program->folder,
+        status = stage_open(run->run->pipeline, settings_places(run->settings),
                             run->settings->sizes, run->numbers.seed, &run->stage);
     if (!status.exit) status = sink_open(run->run->sink, run->run->path, &run->sink);
     return status;
@@ -104,7 +104,7 @@ static FlowStatus run_batch(Pump *run) {
 
 static FlowStatus run_all(Pump *run) {
     int64_t batches = stage_batches(run->stage);
-    FlowStatus status = stage_start(run->stage, 0, batches, run->settings->workers, &run->team);
+    FlowStatus status = stage_start(run->stage, 0, batches, settings_workers(run->settings, run->run->pipeline, run->settings->workers), &run->team);
     for (int64_t i = 0; i < batches && !status.exit; i++) {
         if (interrupted())
             return flow_failure(FLOW_EXIT_interrupted, "interrupted after %lld records",

@@ -268,23 +268,24 @@ static void copy_sections(Records *records) {
     }
 }
 
-static FlowStatus find_files(Records *records, const char *folder) {
+static FlowStatus find_files(Records *records, const Places *places) {
     const FlowPipeline *pipeline = records->pipeline;
     FlowStatus status = flow_ok;
     for (int i = 0; i < pipeline->sections[0].field_count && !status.exit; i++) {
-        const char *path = pipeline->sections[0].fields[i].path;
+        const FlowField *field = &pipeline->sections[0].fields[i];
+        const char *path = path_said(places, field->path, field->option);
         char *found = NULL;
         if (path)
-            status = pipeline->source->finds_many ? path_find_many(path, folder, &found)
-                                                  : path_find(path, folder, &found);
+            status = pipeline->source->finds_many ? path_find_many(path, places->folder, &found)
+                                                  : path_find(path, places->folder, &found);
         records->sections[0].fields[i].path = found;
     }
     return status;
 }
 
-static FlowStatus open_all(Records *records, const char *folder) {
+static FlowStatus open_all(Records *records, const Places *places) {
     const FlowPipeline *pipeline = records->pipeline;
-    FlowStatus status = find_files(records, folder);
+    FlowStatus status = find_files(records, places);
     if (!status.exit)
         status =
             pipeline->source->open(records->sections[0].fields, section_at(records, 0)->field_count,
@@ -308,7 +309,7 @@ static bool is_within_limits(const FlowPipeline *pipeline) {
     return good;
 }
 
-FlowStatus records_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, int64_t seed,
+FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
                         Records **out) {
     *out = NULL;
     if (!is_within_limits(pipeline))
@@ -322,7 +323,7 @@ FlowStatus records_open(const FlowPipeline *pipeline, const char *folder, Sizes 
     records->sizes = sizes;
     records->seed = seed;
     copy_sections(records);
-    FlowStatus status = open_all(records, folder);
+    FlowStatus status = open_all(records, &places);
     if (status.exit) records_close(records);
     else *out = records;
     return status;

@@ -4,6 +4,7 @@
 #ifndef FLOW_RECORDS_H
 #define FLOW_RECORDS_H
 
+#include "runtime/path.h"
 #include "runtime/permutation.h"
 #include "runtime/type.h"
 
@@ -12,7 +13,7 @@ enum { FIELD_LIMIT = 32 }; /* fields of a source, outputs of a section */
 typedef struct Records Records;
 
 /* seed: of random numbers in the pipeline. On failure *records is NULL. */
-FlowStatus records_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, int64_t seed,
+FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
                         Records **records);
 void records_close(Records *records);
 

@@ -35,6 +35,9 @@ void begin_pass(const Run *run, const FlowFunction *function);
 /* Sets the numbers that follow from the position. */
 void count_updates(Run *run);
 
+/* Where the action saves, if the command line doesn't say otherwise. */
+const char *run_path(const Run *run, const FlowAction *action);
+
 /* Saves the run with that many actions done after the last step. */
 FlowStatus run_save(const Run *run, const char *path, int actions_done);
 

@@ -54,6 +54,7 @@ static FlowStatus set_threads(Settings *settings, const char *value) {
 }
 
 static FlowStatus set_workers(Settings *settings, const char *value) {
+    settings->has_workers = true;
     return set_count("workers", value, 0, WORKERS_LIMIT, &settings->workers);
 }
 
@@ -107,7 +108,8 @@ static const struct {
     {"save", "=FILE", "save here instead of where the program says", VALUE_needed, set_save},
     {"seed", "=N", "for initial weights and randomness", VALUE_needed, set_seed},
     {"threads", "=N", "threads of a step (default: one a processor)", VALUE_needed, set_threads},
-    {"workers", "=N", "threads that prepare batches (default: processors left; 0: the step's do)",
+    {"workers", "=N",
+     "threads that prepare batches (default: the program's, or processors left; 0: the step's do)",
      VALUE_needed, set_workers},
     {"progress", "=MODE", "auto, plain or off", VALUE_needed, set_progress},
     {"help", "", "show this", VALUE_none, show_help},
@@ -130,8 +132,8 @@ static void print_option(const FlowOption *option) {
     const char *value = option->kind == FLOW_OPTION_string ? option->string : number;
     snprintf(remark, sizeof remark, option->fixed ? " (%s, fixed when built)" : " (default: %s)",
              value ? value : "");
-    print_row(option->name, option->kind == FLOW_OPTION_integer ? "=N" : "=X",
-              option->help ? option->help : "", remark);
+    static const char *const values[] = {"=N", "=X", "=TEXT"};
+    print_row(option->name, values[option->kind], option->help ? option->help : "", remark);
 }
 
 static void print_bound(const FlowBound *bound) {
@@ -195,15 +197,21 @@ static FlowStatus unknown_flag(const Settings *settings, const Flag *flag) {
 
 /* Setting. */
 
+static FlowStatus fixed_option(const FlowOption *option) {
+    char number[32];
+    snprintf(number, sizeof number, "%.10g", option->number);
+    return flow_failure(FLOW_EXIT_usage, "--%s was fixed at %s when this program was built",
+                        option->name, option->kind == FLOW_OPTION_string ? option->string : number);
+}
+
 static FlowStatus set_option(Settings *settings, int index, const char *value) {
     const FlowOption *option = &settings->program->options[index];
     double *number = &settings->numbers[index], most = largest_whole;
-    if (option->fixed)
-        return flow_failure(FLOW_EXIT_usage, "--%s was fixed at %.10g when this program was built",
-                            option->name, option->number);
-    if (option->kind == FLOW_OPTION_string)
-        return flow_failure(FLOW_EXIT_usage,
-                            "--%s is text and cannot be changed in a built program", option->name);
+    if (option->fixed) return fixed_option(option);
+    if (option->kind == FLOW_OPTION_string) {
+        settings->strings[index] = value;
+        return flow_ok;
+    }
     if (option->kind == FLOW_OPTION_integer && !parse_whole(value, -most, most, number))
         return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a whole number", option->name,
                             value);
@@ -336,12 +344,15 @@ FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Set
     *settings = (Settings){.program = program, .workers = -1};
     settings->numbers = calloc((size_t)program->option_count + 1, sizeof *settings->numbers);
     settings->bounded = calloc((size_t)program->bound_count + 1, sizeof *settings->bounded);
-    if (!settings->numbers || !settings->bounded)
+    settings->strings = calloc((size_t)program->option_count + 1, sizeof *settings->strings);
+    if (!settings->numbers || !settings->bounded || !settings->strings)
         return flow_failure(FLOW_EXIT_resource, "no memory");
     settings->sizes = (Sizes){program, settings->bounded};
     for (int i = 0; i < program->bound_count; i++) settings->bounded[i] = program->bounds[i].most;
-    for (int i = 0; i < program->option_count; i++)
+    for (int i = 0; i < program->option_count; i++) {
         settings->numbers[i] = program->options[i].number;
+        settings->strings[i] = program->options[i].string;
+    }
     FlowStatus status = flow_ok;
     for (int i = 1; i < argc && !status.exit && !settings->answered; i++)
         status = parse_argument(settings, argv, &i);
@@ -354,6 +365,17 @@ FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Set
 void settings_free(Settings *settings) {
     free(settings->numbers);
     free(settings->bounded);
+    free(settings->strings);
+}
+
+int settings_workers(const Settings *settings, const FlowPipeline *pipeline, int otherwise) {
+    if (settings->has_workers) return settings->workers;
+    if (pipeline->threads) return pipeline->threads;
+    return pipeline->queue && !otherwise ? 1 : otherwise; /* without a worker nothing queues up */
+}
+
+Places settings_places(const Settings *settings) {
+    return (Places){settings->program->folder, settings->strings};
 }
 
 double settings_number(const Settings *settings, FlowNumber number) {

@@ -2,6 +2,7 @@
 #ifndef FLOW_SETTINGS_H
 #define FLOW_SETTINGS_H
 
+#include "runtime/path.h"
 #include "runtime/progress.h"
 #include "runtime/type.h"
 
@@ -9,13 +10,16 @@ typedef struct Settings {
     const FlowProgram *program;
     const FlowTrain *train; /* one of the two: what is run */
     const FlowRun *run;
-    double *numbers;  /* one an option */
-    int64_t *bounded; /* one a bound */
-    Sizes sizes;      /* of these */
+    double *numbers;      /* one an option */
+    const char **strings; /* one an option */
+    int64_t *bounded;     /* one a bound */
+    Sizes sizes;          /* of these */
     bool resume;
     const char *resume_path, *save_path; /* NULL: the program's own */
-    int threads, workers;                /* workers < 0: as many as processors are left */
-    bool has_seed;                       /* else the train block's */
+    int threads;
+    int workers;      /* for pipelines that don't say how many; */
+    bool has_workers; /* for all: the command line says so */
+    bool has_seed;    /* else the train block's */
     int64_t seed;
     ProgressMode progress;
     bool answered; /* --help or --version: nothing is left to do */
@@ -24,6 +28,12 @@ typedef struct Settings {
 /* Settings are to be freed whether it fails or not. */
 FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Settings *settings);
 void settings_free(Settings *settings);
+
+/* How many threads make a pipeline's batches; otherwise: if neither it nor the command line says. */
+int settings_workers(const Settings *settings, const FlowPipeline *pipeline, int otherwise);
+
+/* Where the run's files are. */
+Places settings_places(const Settings *settings);
 
 /* The value of a number in the train block. */
 double settings_number(const Settings *settings, FlowNumber number);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum {
-    SLOTS = 4,      /* of a worker */
+    SLOTS = 4,      /* of a worker, unless the pipeline says how long its queue is */
     TEAM_SLOTS = 2, /* without workers: the step's, and the next */
     AHEAD = 4,      /* records asked from memory before they are needed */
 };
@@ -39,7 +39,7 @@ struct Stage {
     Batch *slots;
     int slot_count;
     Worker *workers;
-    int worker_count;
+    int worker_count, worker_slots;
     Batch *taken; /* by the step */
 };
 
@@ -145,10 +145,11 @@ static bool start_worker(Stage *stage, int index) {
     Worker *worker = &stage->workers[index];
     worker->stage = stage;
     worker->first = stage->first + index;
-    worker->vacant = queue_new(SLOTS, SLOTS / 2);
-    worker->ready = queue_new(SLOTS, 1);
+    int slots = stage->worker_slots;
+    worker->vacant = queue_new(slots, slots > 1 ? slots / 2 : 1);
+    worker->ready = queue_new(slots, 1);
     if (!worker->vacant || !worker->ready) return false;
-    for (int i = 0; i < SLOTS; i++) queue_push(worker->vacant, &stage->slots[index * SLOTS + i]);
+    for (int i = 0; i < slots; i++) queue_push(worker->vacant, &stage->slots[index * slots + i]);
     return worker->running = !pthread_create(&worker->thread, NULL, work, worker);
 }
 
@@ -240,9 +241,16 @@ static FlowStatus start_team(Stage *stage, Team *team) {
     return flow_ok;
 }
 
+/* So many that with the step's batch taken away a whole queue is left. */
+static int slots_of_worker(const Stage *stage) {
+    int queue = stage->pipeline->queue;
+    return queue ? (queue + stage->worker_count) / stage->worker_count : SLOTS;
+}
+
 static FlowStatus start_workers(Stage *stage) {
     stage->workers = calloc((size_t)stage->worker_count, sizeof *stage->workers);
-    bool room = stage->workers && make_slots(stage, stage->worker_count * SLOTS) &&
+    stage->worker_slots = slots_of_worker(stage);
+    bool room = stage->workers && make_slots(stage, stage->worker_count * stage->worker_slots) &&
                 make_scratch(stage, stage->worker_count);
     if (!room) return no_memory(stage);
     for (int i = 0; i < stage->worker_count; i++)
@@ -294,12 +302,12 @@ void stage_release(Stage *stage) {
 
 /* Open and close. */
 
-FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, int64_t seed,
+FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
                       Stage **out) {
     Stage *stage = *out = calloc(1, sizeof *stage);
     if (!stage) return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
     stage->pipeline = pipeline;
-    FlowStatus status = records_open(pipeline, folder, sizes, seed, &stage->source);
+    FlowStatus status = records_open(pipeline, places, sizes, seed, &stage->source);
     if (status.exit) {
         stage_close(stage);
         *out = NULL;

@@ -9,6 +9,7 @@
 #define FLOW_STAGE_H
 
 #include "runtime/records.h"
+#include "runtime/path.h"
 #include "runtime/team.h"
 #include "runtime/type.h"
 
@@ -24,7 +25,7 @@ typedef struct Batch {
 typedef struct Stage Stage;
 
 /* Opens the source. seed: of random numbers in the pipeline. On failure *stage is NULL. */
-FlowStatus stage_open(const FlowPipeline *pipeline, const char *folder, Sizes sizes, int64_t seed,
+FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
                       Stage **stage);
 void stage_close(Stage *stage);
 

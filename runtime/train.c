@@ -69,7 +69,7 @@ static const FlowAction *first_save(const FlowTrain *train) {
 static FlowStatus choose_save_path(Run *run) {
     run->saves = first_save(run->train);
     run->save_path = run->settings->save_path;
-    if (!run->save_path && run->saves) run->save_path = run->saves->path;
+    if (!run->save_path && run->saves) run->save_path = run_path(run, run->saves);
     if (run->save_path) return flow_ok;
     if (asprintf(&run->default_path, "%s.safetensors", run->train->name) < 0)
         return flow_failure(FLOW_EXIT_resource, "no memory");
@@ -79,6 +79,11 @@ static FlowStatus choose_save_path(Run *run) {
 
 static FlowStatus bind(const Run *run, const FlowFunction *function, Call *call) {
     return call_new(function, run->settings->sizes, run->settings->numbers, &run->numbers, call);
+}
+
+/* The team makes the batches, unless the program asks for threads. */
+static int evaluation_workers(const Run *run, const FlowAction *action) {
+    return run->settings->has_workers ? 0 : settings_workers(run->settings, action->pipeline, 0);
 }
 
 /* The functions of the actions. */
@@ -92,7 +97,8 @@ static FlowStatus start_evaluations(Run *run) {
         if (!status.exit && action->kind == FLOW_ACTION_print) run->evaluations[i].call = call;
         else if (!status.exit)
             status = evaluation_start(&run->evaluations[i], action->pipeline,
-                                      run->settings->program->folder, run->numbers.seed, call);
+                                      settings_places(run->settings),
+                                      evaluation_workers(run, action), run->numbers.seed, call);
     }
     return status;
 }
@@ -114,7 +120,7 @@ static FlowStatus allocate(Run *run) {
 }
 
 static FlowStatus open_data(Run *run) {
-    FlowStatus status = stage_open(run->train->data, run->settings->program->folder,
+    FlowStatus status = stage_open(run->train->data, settings_places(run->settings),
                                    run->settings->sizes, run->numbers.seed, &run->data);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
@@ -228,8 +234,10 @@ static bool is_over(const Run *run) {
 }
 
 static FlowStatus run_steps(Run *run) {
-    FlowStatus status = stage_start(run->data, run->position.step, run->last_step,
-                                    run->settings->workers, &run->team);
+    int left = run->train->limited ? 0 : run->settings->workers;
+    int workers = settings_workers(run->settings, run->train->data, left);
+    FlowStatus status =
+        stage_start(run->data, run->position.step, run->last_step, workers, &run->team);
     if (!status.exit) status = run_actions(run);
     while (!status.exit && !is_over(run) && !interrupted()) status = one_step(run);
     return status;

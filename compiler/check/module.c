@@ -1,14 +1,17 @@
 /* Module: loading files, imports first found first. */
+#define _GNU_SOURCE
 #include "compiler/check/module.h"
 
 #include "lang/parse.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Loader {
     Module *module;
     Diagnostics *diagnostics;
-    Map loaded; /* path to Unit * */
+    Map loaded;         /* the one path of a file, without `..` and links, to Unit * */
+    const char *search; /* folders of imports, with `:` between them */
 } Loader;
 
 static void declare(Loader *loader, Unit *unit, Declaration *declaration) {
@@ -52,13 +55,20 @@ static void check_parameters(Loader *loader, const Declaration *declaration) {
     check_fields(loader, declaration->result);
 }
 
+static const char *one_path(Arena *arena, const char *path) {
+    char *full = realpath(path, NULL);
+    const char *copy = full ? arena_copy(arena, full, strlen(full)) : path;
+    free(full);
+    return copy;
+}
+
 static Unit *load_unit(Loader *loader, const Source *source, bool library) {
     Arena *arena = loader->module->arena;
     Unit *unit = arena_new_item(arena, Unit);
     unit->tree = parse(arena, source, loader->diagnostics);
     unit->names = map_new(arena);
     unit->library = library;
-    map_put(&loader->loaded, source->path, unit);
+    map_put(&loader->loaded, one_path(arena, source->path), unit);
     vector_each(Declaration *, declaration, unit->tree->declarations)
         declare(loader, unit, *declaration);
     vector_each(Declaration *, declaration, unit->tree->declarations)
@@ -73,22 +83,45 @@ static const char *import_path(Arena *arena, const Source *from, const char *pat
     return arena_format(arena, "%.*s/%s", (int)(slash - from->path), from->path, path);
 }
 
-static Unit *load_import(Loader *loader, const Unit *from, const Declaration *import) {
+/* The file of that path, read once; NULL (*why says why) when it can't be. */
+static Unit *load_path(Loader *loader, const char *path, const char **why) {
     Module *module = loader->module;
-    const char *path = import_path(module->arena, from->tree->source, import->value->string);
-    Unit *known = map_get(&loader->loaded, path);
+    Unit *known = map_get(&loader->loaded, one_path(module->arena, path));
     if (known) return known;
-    const char *why = NULL;
-    Source *source = module->units.count < IMPORT_LIMIT
-                         ? source_read(module->arena, path, &why)
-                         : (why = "the program has too many files", NULL);
-    if (!source) {
-        diagnostic_add(loader->diagnostics, E0001, import->value->range, "%s: %s", path, why);
-        return NULL;
-    }
+    *why = "the program has too many files";
+    if (module->units.count >= IMPORT_LIMIT) return NULL;
+    Source *source = source_read(module->arena, path, why);
+    if (!source) return NULL;
     Unit *unit = load_unit(loader, source, false);
     vector_push(module->arena, &module->units, unit);
     return unit;
+}
+
+static Unit *search_path(Loader *loader, const char *path) {
+    const char *why, *folder = loader->search;
+    Unit *found = NULL;
+    while (*folder && !found && path[0] != '/') {
+        size_t size = strcspn(folder, ":");
+        if (size)
+            found = load_path(
+                loader, arena_format(loader->module->arena, "%.*s/%s", (int)size, folder, path),
+                &why);
+        folder += size + (folder[size] == ':');
+    }
+    return found;
+}
+
+static Unit *load_import(Loader *loader, const Unit *from, const Declaration *import) {
+    const char *why, *name = import->value->string;
+    const char *path = import_path(loader->module->arena, from->tree->source, name);
+    Unit *found = load_path(loader, path, &why);
+    if (!found) found = search_path(loader, name);
+    if (found) return found;
+    Diagnostic *d =
+        diagnostic_add(loader->diagnostics, E0001, import->value->range, "%s: %s", path, why);
+    if (*loader->search && name[0] != '/')
+        diagnostic_help(d, "it was looked for there and in %s", loader->search);
+    return NULL;
 }
 
 static void load_imports(Loader *loader, Unit *unit) {
@@ -102,10 +135,10 @@ static void load_imports(Loader *loader, Unit *unit) {
 }
 
 Module *module_load(Arena *arena, const Source *source, Source *const *library,
-                    size_t library_count, Diagnostics *diagnostics) {
+                    size_t library_count, const char *search, Diagnostics *diagnostics) {
     Module *module = arena_new_item(arena, Module);
     module->arena = arena;
-    Loader loader = {module, diagnostics, map_new(arena)};
+    Loader loader = {module, diagnostics, map_new(arena), search};
     for (size_t i = 0; i < library_count; i++)
         vector_push(arena, &module->library, load_unit(&loader, library[i], true));
     module->program = load_unit(&loader, source, false);

@@ -27,9 +27,11 @@ typedef struct Module {
     Vector(Unit *) library;
 } Module;
 
-/* Parses the source, what it imports and the library. Never NULL; errors stand in diagnostics. */
+/* Parses the source, what it imports and the library. An import is looked for beside the file that
+ * names it, then in the folders of `search`, which has `:` between them. Never NULL; errors stand in
+ * diagnostics. */
 Module *module_load(Arena *arena, const Source *source, Source *const *library,
-                    size_t library_count, Diagnostics *diagnostics);
+                    size_t library_count, const char *search, Diagnostics *diagnostics);
 
 /* The declaration that name means in the unit, and the unit that declares it; or NULL. */
 const Declaration *module_find(const Module *module, const Unit *from, const char *name,

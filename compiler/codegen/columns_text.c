@@ -8,13 +8,17 @@ enum { COLUMN_PART = 256 /* outputs of a run */ };
 static const char *initial_value(const Node *node) {
     Element element = node->type.element;
     const char *initial = op_info[node->op].initial;
-    static const char *const lowest[ELEMENT_COUNT] = {
-        "0", "0", "INT8_MIN", "INT32_MIN", "INT64_MIN", "-__builtin_inff()", "-__builtin_inf()"};
+    static const char *const lowest[ELEMENT_COUNT] = {[TYPE_u8] = "0",
+                                                      [TYPE_i8] = "INT8_MIN",
+                                                      [TYPE_i32] = "INT32_MIN",
+                                                      [TYPE_i64] = "INT64_MIN",
+                                                      [TYPE_f32] = "-__builtin_inff()",
+                                                      [TYPE_f64] = "-__builtin_inf()"};
     static const char *const highest[ELEMENT_COUNT] = {
-        "1",         "UINT8_MAX",        "INT8_MAX",       "INT32_MAX",
-        "INT64_MAX", "__builtin_inff()", "__builtin_inf()"};
+        [TYPE_u8] = "UINT8_MAX",  [TYPE_i8] = "INT8_MAX",          [TYPE_i32] = "INT32_MAX",
+        [TYPE_i64] = "INT64_MAX", [TYPE_f32] = "__builtin_inff()", [TYPE_f64] = "__builtin_inf()"};
     if (!strcmp(initial, "lowest")) return lowest[element];
-    return strcmp(initial, "highest") ? "0" : highest[element];
+    return strcmp(initial, "highest") ? initial : highest[element];
 }
 
 static void write_column_step(Writer *writer, NodeId id) {
@@ -22,16 +26,17 @@ static void write_column_step(Writer *writer, NodeId id) {
     const char *a = value_of(writer, node->inputs[0], plain_index(writer, INDEX_full));
     Text *stores = &writer->stores;
     unsigned y = number_of(writer, id);
-    switch (node->op) {
-    case OP_sum: text_format(stores, "y%u[j] = y%u[j] + %s;\n", y, y, a); break;
-    case OP_max: text_format(stores, "y%u[j] = y%u[j] < %s ? %s : y%u[j];\n", y, y, a, a, y); break;
-    case OP_min: text_format(stores, "y%u[j] = %s < y%u[j] ? %s : y%u[j];\n", y, a, y, a, y); break;
-    default:
-        text_format(stores,
-                    "y%u[j] = d == 0 || z%u[j] < %s ? (int32_t)d : y%u[j];\n"
-                    "z%u[j] = y%u[j] == (int32_t)d ? %s : z%u[j];\n",
-                    y, y, a, y, y, y, a, y);
+    bool best = op_info[node->op].gives == GIVES_index;
+    const char *before = arena_format(writer->arena, best ? "z%u[j]" : "y%u[j]", y);
+    const char *next = formula_text(writer, node, (const char *const[]){a, "", ""}, before, "");
+    if (!best) {
+        text_format(stores, "y%u[j] = %s;\n", y, next);
+        return;
     }
+    text_format(stores,
+                "y%u[j] = d == 0 || %s ? (int32_t)d : y%u[j];\n"
+                "z%u[j] = y%u[j] == (int32_t)d ? %s : z%u[j];\n",
+                y, next, y, y, y, a, y);
 }
 
 static void declare_column_sums(Writer *writer, Text *text) {
@@ -42,7 +47,7 @@ static void declare_column_sums(Writer *writer, Text *text) {
         const char *type = element_info[node->type.element].c;
         unsigned y = number_of(writer, id);
         text_format(text, "        _Alignas(64) %s y%u[%d];\n", type, y, COLUMN_PART);
-        if (node->op == OP_argmax)
+        if (op_info[node->op].gives == GIVES_index)
             text_format(text, "        %s z%u[%d] = {0};\n",
                         element_info[node_of(writer, node->inputs[0])->type.element].c, y,
                         COLUMN_PART);

@@ -21,6 +21,7 @@ static KernelOperands write_by_kind(Text *text, const FunctionPlan *plan, int ke
     case KERNEL_rows: return write_rows_kernel(text, plan, kernel, name);
     case KERNEL_columns: return write_columns_kernel(text, plan, kernel, name);
     case KERNEL_contraction: return write_contraction_kernel(text, plan, kernel, name);
+    case KERNEL_row_function: return write_row_function_kernel(text, plan, kernel, name);
     case KERNEL_scatter: return write_scatter_kernel(text, plan, kernel, name);
     }
     return (KernelOperands){0};

@@ -70,7 +70,7 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
     text_format(printer->text, "static const FlowField %s[] = {\n", name);
     for (size_t i = 0; i < count; i++) {
         const Field *field = &fields[i];
-        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s},\n",
+        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d},\n",
                     literal(printer, field->column ? field->column : field->name),
                     literal(printer, field->path),
                     type_initialiser(printer->arena, printer->sizes, &field->type),
@@ -80,7 +80,7 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
                     field->resized ? "true" : "false", categories[i], field->categories.count,
                     field->fills ? "true" : "false",
                     number_literal(printer->arena, TYPE_f64, field->filling),
-                    field->digits ? "true" : "false");
+                    field->digits ? "true" : "false", field->path_option);
     }
     text_add(printer->text, "};\n");
 }
@@ -170,10 +170,11 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
                 "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
                 "    .arguments = {%s, %lld},\n"
                 "    .sections = p%zu_sections,\n    .section_count = %zu,\n"
-                "    .batch = %lld,\n};\n\n",
+                "    .batch = %lld,\n    .threads = %d,\n    .queue = %d,\n};\n\n",
                 index, literal(printer, pipeline->name), line_literal(printer, pipeline->range),
                 pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
-                index, pipeline->sections.count, (long long)pipeline->batch);
+                index, pipeline->sections.count, (long long)pipeline->batch,
+                pipeline->threads.value, pipeline->queue.value);
 }
 
 void write_pipelines(Text *text, const Plan *plan, const Kernels *kernels, DimList *sizes) {

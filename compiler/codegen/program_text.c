@@ -14,7 +14,7 @@ static int size_number(Arena *arena, DimList *sizes, Dim size) {
     return (int)sizes->count - 1;
 }
 
-static const char *size_text(Arena *arena, DimList *sizes, Dim size) {
+static const char *size_initialiser(Arena *arena, DimList *sizes, Dim size) {
     if (has_bounded(size)) return arena_format(arena, "~%d", size_number(arena, sizes, size));
     return arena_format(arena, "%lld", (long long)dim_bound(size));
 }
@@ -23,7 +23,7 @@ const char *type_initialiser(Arena *arena, DimList *sizes, const Type *type) {
     Text text = text_new(arena);
     text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
     for (int i = 0; i < type->rank; i++)
-        text_format(&text, "%s%s", i ? ", " : "", size_text(arena, sizes, type->dims[i]));
+        text_format(&text, "%s%s", i ? ", " : "", size_initialiser(arena, sizes, type->dims[i]));
     text_add(&text, type->rank ? "}}" : "0}}");
     return text_string(&text);
 }
@@ -203,9 +203,10 @@ static void print_action(Printer *printer, const Action *action) {
                     pipeline_number(printer->program, action->pipeline));
     if (action->text) text_format(printer->text, ", .text = %s", literal(printer, action->text));
     if (action->kind == ACTION_save)
-        text_format(printer->text, ", .path = %s, .weights_only = %s, .keep = %d",
-                    literal(printer, action->path), action->weights_only ? "true" : "false",
-                    action->keep);
+        text_format(printer->text,
+                    ", .path = %s, .path_option = %d, .weights_only = %s, .keep = %d",
+                    literal(printer, action->path), action->path_option,
+                    action->weights_only ? "true" : "false", action->keep);
     if (action->watch.set) print_watch(printer, &action->watch);
     if (action->kind == ACTION_reduce)
         text_format(printer->text, ", .factor = %s", setting(printer, action->factor));
@@ -241,6 +242,7 @@ static void print_trains(Printer *printer) {
                         "        .accumulate = &f%d_function,\n        .accumulate_count = %lld,\n",
                         function_number(printer, &train->accumulate),
                         (long long)train->accumulate_count);
+        if (train->memory) text_add(printer->text, "        .limited = true,\n");
         if (train->actions.count)
             text_format(printer->text,
                         "        .actions = t%zu_actions,\n        .action_count = %zu,\n", i,

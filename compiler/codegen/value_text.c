@@ -6,9 +6,8 @@
 
 #include <ctype.h>
 
-/* The formula of an op with a, b, c, index and stream replaced. */
-static const char *expand(Writer *writer, const Node *node, const char *const *operands,
-                          const char *index) {
+const char *formula_text(Writer *writer, const Node *node, const char *const *operands,
+                         const char *y, const char *index) {
     Text text = text_new(writer->arena);
     for (const char *c = op_info[node->op].formula; *c;) {
         size_t size = 0;
@@ -18,6 +17,7 @@ static const char *expand(Writer *writer, const Node *node, const char *const *o
             continue;
         }
         if (size == 1 && *c >= 'a' && *c <= 'c') text_add(&text, operands[*c - 'a']);
+        else if (size == 1 && *c == 'y') text_add(&text, y);
         else if (size == 5 && !memcmp(c, "index", 5)) text_add(&text, index);
         else if (size == 6 && !memcmp(c, "stream", 6))
             text_add(&text, number_operand(writer, node->stream));
@@ -65,7 +65,7 @@ static const char *computed(Writer *writer, NodeId id, Index index) {
         operands[i] = value_of(writer, node->inputs[i], inner);
     }
     if (op_info[node->op].class == LOOP_move) return operands[0];
-    const char *expression = expand(writer, node, operands, index.text);
+    const char *expression = formula_text(writer, node, operands, "", index.text);
     if (node->op == OP_cast && node->type.element == TYPE_bool)
         expression = arena_format(writer->arena, "%s != 0", operands[0]);
     return define_variable(writer, id, index, element_info[node->type.element].c, expression);

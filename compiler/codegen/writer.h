@@ -152,6 +152,10 @@ const char *gathered_value(Writer *writer, const Node *node, Index index);
 
 /* value_text.c. */
 
+/* The op's formula of ops.def with C for a, b, c, y, index and stream. */
+const char *formula_text(Writer *writer, const Node *node, const char *const *operands,
+                         const char *y, const char *index);
+
 /* The C of the node's element: a variable or a literal. */
 const char *value_of(Writer *writer, NodeId id, Index index);
 
@@ -161,7 +165,7 @@ void store_value(Writer *writer, NodeId id, Index index);
 /* The same for every stored value of the kernel. */
 void store_values(Writer *writer, IndexKind kind);
 
-/* rows_text.c, columns_text.c, contraction_text.c, scatter_text.c: a kernel of that kind as a function `name`;
+/* rows_text.c, columns_text.c, contraction_text.c, scatter_text.c, row_function_text.c: a kernel of that kind as a function `name`;
  * NULL: a text that is equal for equal kernels. Returns what its call passes. */
 
 KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
@@ -170,6 +174,8 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
                                     const char *name);
 KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                         const char *name);
+KernelOperands write_row_function_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                         const char *name);
 KernelOperands write_scatter_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                     const char *name);
 

@@ -27,6 +27,13 @@ static const Flag flags[] = {
     {"weights", 0, FLAG_value, FIELD(weights), "FILE", "trained weights to put beside the library"},
     {"cc", 0, FLAG_value, FIELD(compiler), "PROGRAM",
      "the C compiler (default: FLOWC_CC, gcc, clang)"},
+    {"soft-placement", 0, FLAG_switch, FIELD(soft_placement), NULL,
+     "run on the CPU what wants a device that is not here, and say so"},
+    {"visible-devices", 0, FLAG_value, FIELD(visible_devices), "LIST",
+     "the GPUs to use, as 0,1; or none"},
+    {"gpu-memory", 0, FLAG_value, FIELD(gpu_memory), "SIZE", "the most memory of a GPU, as 4GiB"},
+    {"path", 0, FLAG_value, FIELD(path), "FOLDERS",
+     "where imports are looked for, with `:` between; then in FLOW_PATH"},
     {"bundle", 0, FLAG_switch, FIELD(bundle), NULL, "put LLVM's libomp beside the program"},
     {"dump-ir", 0, FLAG_optional, FIELD(dump_ir), "PASS",
      "print the graphs: lower, a pass, plan; or all"},
@@ -111,15 +118,15 @@ bool arguments_parse(const Command *command, int argc, char **argv, Arena *arena
             vector_push(arena, &arguments->program, argument);
         }
     }
-    if (arguments->file || arguments->help) return true;
+    bool complete = arguments->file || *command->operands != 'F';
+    if (complete || arguments->help) return true;
     fprintf(stderr, "flowc %s: which .flow file?\n", command->name);
     fprintf(stderr, "try `flowc %s --help`\n", command->name);
     return false;
 }
 
 void arguments_help(const Command *command) {
-    printf("flowc %s [flags] FILE.flow%s\n%s\n\n", command->name,
-           !strcmp(command->name, "run") ? " [flags of the program]" : "", command->help);
+    printf("flowc %s [FLAGS] %s\n%s\n\n", command->name, command->operands, command->help);
     for (int i = 0; i < FLAG_COUNT; i++) {
         const Flag *flag = &flags[i];
         if (!takes(command, flag)) continue;

@@ -17,13 +17,16 @@ typedef struct Arguments {
     const char *weights;  /* --weights of an export */
     const char *compiler; /* --cc */
     const char *dump_ir;  /* --dump-ir: a pass, "" for all, NULL for none */
-    bool time_passes, explain, keep, no_cache, bundle, verbose, help;
-    Strings program; /* what the program itself is given: run and fixed options */
+    const char *visible_devices, *gpu_memory, *path; /* --visible-devices, --gpu-memory, --path */
+    bool time_passes, explain, keep, no_cache, bundle, soft_placement, verbose, help;
+    Strings program; /* what follows the file: names of what is meant, options of the program */
 } Arguments;
 
 /* What the arguments are for. */
 typedef struct Command {
-    const char *name, *help;
+    const char *name;
+    const char *operands; /* as help shows them; in [brackets]: none are needed */
+    const char *help;
     const char *flags; /* names of the flags it takes, blank-separated */
     int (*run)(Arguments *arguments);
 } Command;

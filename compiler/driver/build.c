@@ -3,6 +3,8 @@
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/placement.h"
+#include "compiler/driver/select.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -103,6 +105,9 @@ int command_build(Arguments *arguments) {
         fprintf(stderr, "flowc build: --emit is exe or c, not `%s`\n", arguments->emit);
         return EXIT_usage;
     }
+    status = select_trains(&compilation);
+    if (status == EXIT_ok) status = settle_devices(&compilation);
+    if (status != EXIT_ok) return status;
     const char *output = arguments->output ? arguments->output : compilation.program->name;
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);

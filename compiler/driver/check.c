@@ -1,6 +1,7 @@
 /* flowc check, and what all commands begin with. */
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/select.h"
 
 #include <stdio.h>
 
@@ -23,5 +24,6 @@ int command_compile(Compilation *compilation, Arguments *arguments, bool bake, S
 int command_check(Arguments *arguments) {
     Compilation compilation;
     Stop stop = arguments->explain || arguments->dump_ir ? STOP_plan : STOP_fuse;
-    return command_compile(&compilation, arguments, true, stop);
+    int status = command_compile(&compilation, arguments, true, stop);
+    return status == EXIT_ok && !is_unnamed(&compilation) ? EXIT_usage : status;
 }

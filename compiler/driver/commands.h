@@ -4,7 +4,7 @@
 
 #include "compiler/driver/compilation.h"
 
-#define COMMAND(name, help, flags) int command_##name(Arguments *arguments);
+#define COMMAND(name, operands, help, flags) int command_##name(Arguments *arguments);
 #include "compiler/driver/commands.def"
 #undef COMMAND
 

@@ -20,7 +20,7 @@ static bool wants_color(void) {
     return isatty(STDERR_FILENO) && !getenv("NO_COLOR") && !(term && !strcmp(term, "dumb"));
 }
 
-static bool failed(const Compilation *compilation) {
+bool compilation_failed(const Compilation *compilation) {
     if (!compilation->diagnostics->list.count) return false;
     diagnostics_print(compilation->diagnostics, stderr, wants_color());
     return true;
@@ -79,12 +79,24 @@ static const Option *find_option(const Program *program, const char *argument) {
     return NULL;
 }
 
-/* Takes fixed options (all of them: also those that are not fixed) out of the arguments. */
+/* A word that can't be the value of the flag before it. */
+static bool is_name(const Strings *given, size_t i) {
+    const char *before = i ? given->items[i - 1] : "";
+    bool value = before[0] == '-' && !strchr(before, '=');
+    return given->items[i][0] != '-' && !value;
+}
+
+/* Takes names and fixed options (all of them: also those that are not fixed) out of the
+ * arguments. */
 static bool take_options(Compilation *compilation, bool all, Overrides *overrides) {
     const Strings *given = &compilation->arguments->program;
-    compilation->remaining = (Strings){0};
+    compilation->names = compilation->remaining = (Strings){0};
     for (size_t i = 0; i < given->count; i++) {
         const Option *option = find_option(compilation->program, given->items[i]);
+        if (is_name(given, i)) {
+            vector_push(compilation->arena, &compilation->names, given->items[i]);
+            continue;
+        }
         if (!option || !(all || option->fixed)) {
             vector_push(compilation->arena, &compilation->remaining, given->items[i]);
             continue;
@@ -131,14 +143,16 @@ static void describe_section(Text *text, const Section *section) {
     }
 }
 
-/* Two programs with the same one compute the same from the same data, options and seed. */
+/* Two programs with the same one compute the same from the same data, options and seed, on
+ * whatever devices. */
 static const char *take_fingerprint(const Compilation *compilation) {
     enum { SHOWN = 16 };
     Sha256 hash = sha256_new();
     Text text = text_new(compilation->arena);
     char *hex = arena_allocate(compilation->arena, 65);
     FunctionList functions = program_functions(compilation->arena, compilation->program);
-    vector_each(Function *, function, functions) graph_print((*function)->graph, &text);
+    vector_each(Function *, function, functions)
+        graph_print(graph_unplaced(compilation->arena, (*function)->graph), &text);
     vector_each(Pipeline *, item, compilation->program->pipelines) {
         const Pipeline *pipeline = *item;
         text_format(&text, "%s %s %lld %lld\n", pipeline->name, pipeline->source,
@@ -163,18 +177,18 @@ static Program *lower(Compilation *compilation, const Module *module, const Over
 static int lower_with_options(Compilation *compilation, const Module *module) {
     Overrides overrides = {0};
     compilation->program = lower(compilation, module, &overrides);
-    if (failed(compilation)) return EXIT_program;
+    if (compilation_failed(compilation)) return EXIT_program;
     if (!take_options(compilation, compilation->bake, &overrides)) return EXIT_usage;
     if (!overrides.count) return EXIT_ok;
     compilation->program = lower(compilation, module, &overrides);
-    return failed(compilation) ? EXIT_program : EXIT_ok;
+    return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
 }
 
 static int run_passes(Compilation *compilation, double *since) {
     for (int i = 0; i < pass_count; i++) {
         const char *broken = NULL;
         bool done = pass_run(&passes[i], compilation->program, compilation->diagnostics, &broken);
-        if (failed(compilation)) return EXIT_program;
+        if (compilation_failed(compilation)) return EXIT_program;
         if (!done) {
             fprintf(stderr, "flowc: internal error in pass %s; please report it with the program\n",
                     broken);
@@ -195,6 +209,20 @@ static void make_plan(Compilation *compilation, double *since) {
     fputs(text_string(&text), stdout);
 }
 
+static bool has_limit(const Program *program) {
+    vector_each(Train, train, program->trains)
+        if (train->memory) return true;
+    return false;
+}
+
+/* --path, then FLOW_PATH. */
+static const char *search_path(const Compilation *compilation) {
+    const char *given = compilation->arguments->path, *always = getenv("FLOW_PATH");
+    if (!given) given = "";
+    if (!always || !*always) return given;
+    return *given ? arena_format(compilation->arena, "%s:%s", given, always) : always;
+}
+
 int compile(Compilation *compilation, Stop stop) {
     const char *why, *path = compilation->arguments->file;
     double since = seconds();
@@ -206,8 +234,9 @@ int compile(Compilation *compilation, Stop stop) {
     }
     compilation->diagnostics = diagnostics_new(compilation->arena);
     const Module *module = module_load(compilation->arena, source, compilation->home->library.items,
-                                       compilation->home->library.count, compilation->diagnostics);
-    if (failed(compilation)) return EXIT_program;
+                                       compilation->home->library.count, search_path(compilation),
+                                       compilation->diagnostics);
+    if (compilation_failed(compilation)) return EXIT_program;
     report_time(compilation, "parse", &since);
     int status = lower_with_options(compilation, module);
     if (status != EXIT_ok) return status;
@@ -215,6 +244,8 @@ int compile(Compilation *compilation, Stop stop) {
     report_time(compilation, "lower", &since);
     dump_graphs(compilation, "lower");
     status = run_passes(compilation, &since);
-    if (status == EXIT_ok && stop == STOP_plan) make_plan(compilation, &since);
-    return status;
+    if (status != EXIT_ok || (stop != STOP_plan && !has_limit(compilation->program))) return status;
+    make_plan(compilation, &since);
+    plan_check_memory(compilation->arena, compilation->plan, compilation->diagnostics);
+    return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
 }

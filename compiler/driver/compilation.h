@@ -19,7 +19,8 @@ typedef struct Compilation {
     Diagnostics *diagnostics;
     Program *program;
     Plan *plan;        /* STOP_plan */
-    Strings remaining; /* program arguments that were not taken as fixed options */
+    Strings names;     /* program arguments that name a part of the program */
+    Strings remaining; /* those left, when fixed options are taken out as well */
 } Compilation;
 
 /* Compiles as far as asked; diagnostics go to standard error. EXIT_ok, or what to exit with. */
@@ -30,5 +31,8 @@ double seconds(void);
 
 /* Prints how long a step took, when asked to; *since: its start, and then its end. */
 void report_time(const Compilation *compilation, const char *name, double *since);
+
+/* True after printing the diagnostics, if there are any. */
+bool compilation_failed(const Compilation *compilation);
 
 #endif

@@ -4,6 +4,8 @@
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/placement.h"
+#include "compiler/driver/select.h"
 #include "runtime/format/safetensors.h"
 
 #include <errno.h>
@@ -142,6 +144,13 @@ static int put_library(const Toolchain *toolchain, const Generated *generated, c
     return status;
 }
 
+/* Training may want other devices. */
+static int settle_export(const Compilation *compilation, Program *deployed) {
+    Compilation exports = *compilation;
+    exports.program = deployed;
+    return settle_devices(&exports);
+}
+
 int command_export(Arguments *arguments) {
     Compilation compilation;
     int status = command_compile(&compilation, arguments, true, STOP_plan);
@@ -151,12 +160,16 @@ int command_export(Arguments *arguments) {
         fprintf(stderr, "flowc: %s has no export\n", arguments->file);
         return EXIT_program;
     }
+    status = select_exports(&compilation);
+    if (status != EXIT_ok) return status;
+    Program deployed = exports_only(compilation.program);
+    status = settle_export(&compilation, &deployed);
+    if (status != EXIT_ok) return status;
     const char *folder = arguments->output ? arguments->output : ".";
     Toolchain toolchain = {.arena = arena, .home = compilation.home};
     status = toolchain_find(&toolchain, arguments, "all");
     if (status != EXIT_ok) return status;
     if (!folder_make(folder, 0777)) return failed(folder);
-    Program deployed = exports_only(compilation.program);
     const char *name = public_name(arena, deployed.name);
     Generated generated = codegen_library(arena, &deployed, plan_program(arena, &deployed));
     status = put_library(&toolchain, &generated, folder, name, arguments->keep);

@@ -1,6 +1,7 @@
 /* flowc graph: pictures. */
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/select.h"
 #include "compiler/passes/passes.h"
 #include "compiler/picture/picture.h"
 
@@ -20,6 +21,7 @@ int command_graph(Arguments *arguments) {
     Compilation compilation;
     int status = command_compile(&compilation, arguments, true, STOP_fuse);
     if (status != EXIT_ok) return status;
+    if (!is_unnamed(&compilation)) return EXIT_usage;
     bool dot = arguments->format && !strcmp(arguments->format, "dot");
     if (arguments->format && !dot && strcmp(arguments->format, "html")) {
         fprintf(stderr, "flowc: a picture is html or dot, not `%s`\n", arguments->format);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const Command commands[] = {
-#define COMMAND(name, help, flags) {#name, help, flags, command_##name},
+#define COMMAND(name, operands, help, flags) {#name, operands, help, flags, command_##name},
 #include "compiler/driver/commands.def"
 #undef COMMAND
 };
@@ -15,8 +15,8 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 static int usage(FILE *file, int status) {
     fprintf(file, "flowc: dataflow programs, compiled\n\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(file, "  flowc %-7s FILE.flow  %s\n", commands[i].name, commands[i].help);
-    fprintf(file, "\n  flowc COMMAND --help     the flags of a command\n"
+        fprintf(file, "  flowc %-7s %s\n", commands[i].name, commands[i].help);
+    fprintf(file, "\n  flowc COMMAND --help  what a command is given\n"
                   "  flowc --version\n");
     return status;
 }

@@ -4,6 +4,8 @@
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/placement.h"
+#include "compiler/driver/select.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,10 @@ int command_run(Arguments *arguments) {
                 arguments->file);
         return EXIT_program;
     }
+    status = select_trains(&compilation);
+    if (status == EXIT_ok && !has_one_train(&compilation)) status = EXIT_usage;
+    if (status == EXIT_ok) status = settle_devices(&compilation);
+    if (status != EXIT_ok) return status;
     Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
     status = toolchain_find(&toolchain, arguments, "native");
     if (status != EXIT_ok) return status;

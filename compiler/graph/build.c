@@ -46,13 +46,31 @@ typedef struct Key {
     const View *view;
     int64_t inputs[ARITY_LIMIT];
     Dim dims[RANK_LIMIT];
+    int64_t device, device_index, soft;
 } Key;
 
+/* What is not computed is wherever it is needed. */
+static bool is_leaf(Op op) {
+    return op == OP_constant || op == OP_input || op == OP_weight;
+}
+
 static Key node_key(const Node *node) {
-    Key key = {node->op,     node->type.element, node->type.rank, node->axes, node->low, node->high,
-               node->stream, node->number,       node->name,      node->view, {0},       {0}};
+    Key key = {.op = node->op,
+               .element = node->type.element,
+               .rank = node->type.rank,
+               .axes = node->axes,
+               .low = node->low,
+               .high = node->high,
+               .stream = node->stream,
+               .number = node->number,
+               .name = node->name,
+               .view = node->view};
     for (int i = 0; i < ARITY_LIMIT; i++) key.inputs[i] = node->inputs[i];
     memcpy(key.dims, node->type.dims, sizeof key.dims);
+    if (is_leaf(node->op)) return key;
+    key.device = node->placement.device;
+    key.device_index = node->placement.index;
+    key.soft = node->placement.soft;
     return key;
 }
 
@@ -90,15 +108,28 @@ NodeId graph_append(Graph *graph, Node node, Problem *problem) {
     return problem->text ? NODE_NONE : append(graph, &node, &key, problem);
 }
 
+/* Appends the node, if it is new. */
+static NodeId intern(Graph *graph, const Node *node, Problem *problem) {
+    Key key = node_key(node);
+    NodeId known = known_node(graph, &key);
+    return known != NODE_NONE ? known : append(graph, node, &key, problem);
+}
+
+static Placement own_placement(const Graph *graph, const Node *node) {
+    if (node->op == OP_constant || node->op == OP_input) return (Placement){0};
+    return is_placed(&node->placement) ? node->placement : graph->placement;
+}
+
 NodeId graph_add(Graph *graph, Node node, Problem *problem) {
+    Placement outer = graph->placement;
     node.kernel = NO_KERNEL;
+    node.placement = own_placement(graph, &node);
     *problem = complete(graph, &node);
     if (problem->text) return NODE_NONE;
+    graph->placement = node.placement;
     NodeId simpler = graph_simplify(graph, &node);
-    if (simpler != NODE_NONE) return simpler;
-    Key key = node_key(&node);
-    NodeId known = known_node(graph, &key);
-    return known != NODE_NONE ? known : append(graph, &node, &key, problem);
+    graph->placement = outer;
+    return simpler != NODE_NONE ? simpler : intern(graph, &node, problem);
 }
 
 static NodeId must_add(Graph *graph, Node node) {
@@ -150,6 +181,22 @@ NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *ma
     Node node = *graph_node(from, id);
     for (int i = 0; i < node.input_count; i++) node.inputs[i] = map[node.inputs[i]];
     return must_add(to, node);
+}
+
+const Graph *graph_unplaced(Arena *arena, const Graph *graph) {
+    Graph *to = graph_new(arena, graph->dimensions, graph->name);
+    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
+    to->batch = graph->batch;
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        Node node = *graph_node(graph, id);
+        for (int i = 0; i < node.input_count; i++) node.inputs[i] = map[node.inputs[i]];
+        node.placement = (Placement){0};
+        map[id] = must_add(to, node);
+    }
+    vector_each(Output, output, graph->outputs)
+        graph_output(to, output->kind, output->name, map[output->value],
+                     output->kind == OUTPUT_update ? map[output->target] : NODE_NONE);
+    return to;
 }
 
 const bool *graph_needed(Arena *arena, const Graph *graph) {

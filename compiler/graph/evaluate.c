@@ -101,6 +101,13 @@ static double initial_value(const Node *node) {
     return strtod(initial, NULL);
 }
 
+/* Whole numbers wrap at each step: a double can't hold their product. */
+static double multiplied(const Evaluator *evaluator, const Node *node, double a, double b) {
+    Node product = {.op = OP_multiply, .type = node->type};
+    bool floating = element_info[node->type.element].class == CLASS_floating;
+    return op_evaluate(&product, (const double[]){a, b, 0}, floating || evaluator->exact);
+}
+
 static void evaluate_reduce(const Evaluator *evaluator, const Node *node, const Shape *shape,
                             double *y) {
     const Shape *from = &evaluator->shapes[node->inputs[0]];
@@ -108,21 +115,80 @@ static void evaluate_reduce(const Evaluator *evaluator, const Node *node, const 
     for (int64_t i = 0; i < from->count; i++) {
         double *at = &y[place_in(shape, from, i)];
         Scalars scalars = {.a = operand(evaluator, node, 0)[i], .y = *at};
-        *at = formula_evaluate(node->op, &scalars);
+        *at = node->op == OP_prod ? multiplied(evaluator, node, scalars.y, scalars.a)
+                                  : formula_evaluate(node->op, &scalars);
     }
     for (int64_t i = 0; i < shape->count; i++) y[i] = rounded(evaluator, node, y[i]);
 }
 
-static void evaluate_argmax(const Evaluator *evaluator, const Node *node, const Shape *shape,
-                            double *y) {
+/* The index of the first best element. */
+static void evaluate_best(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                          double *y) {
     const Shape *from = &evaluator->shapes[node->inputs[0]];
     double *best = arena_new_array(evaluator->arena, double, shape->count);
     for (int64_t i = 0; i < from->count; i++) {
         double value = operand(evaluator, node, 0)[i];
         int64_t at = place_in(shape, from, i), along = place_along(from, node->axes, i);
-        if (along && !(best[at] < value)) continue;
+        Scalars scalars = {.a = value, .y = best[at]};
+        if (along && !formula_evaluate(node->op, &scalars)) continue;
         best[at] = value;
         y[at] = (double)along;
+    }
+}
+
+/* Rows. */
+
+static void accumulate_row(const Evaluator *evaluator, const Node *node, const double *a, double *y,
+                           int64_t count) {
+    bool whole = element_info[node->type.element].class == CLASS_integer;
+    bool product = node->op == OP_cumprod, back = node->op == OP_cumsum_back;
+    double total = product;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = back ? count - 1 - i : i;
+        total = product ? multiplied(evaluator, node, total, a[at]) : total + a[at];
+        if (whole) total = rounded(evaluator, node, total);
+        y[at] = rounded(evaluator, node, total);
+    }
+}
+
+static void best_of_row(const double *a, double *y, int64_t count) {
+    int64_t best = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (a[best] < a[i]) best = i;
+        y[i] = (double)best;
+    }
+}
+
+typedef struct Ranked {
+    double value;
+    int64_t index;
+} Ranked;
+
+static int by_value(const void *left, const void *right) {
+    const Ranked *a = left, *b = right;
+    if (isnan(a->value) != isnan(b->value)) return isnan(a->value) ? 1 : -1;
+    if (a->value < b->value || b->value < a->value) return a->value < b->value ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+static void sort_row(Arena *arena, const double *a, double *y, int64_t count, double sign) {
+    Ranked *ranked = arena_new_array(arena, Ranked, count);
+    for (int64_t i = 0; i < count; i++) ranked[i] = (Ranked){sign * a[i], i};
+    qsort(ranked, (size_t)count, sizeof *ranked, by_value);
+    for (int64_t i = 0; i < count; i++) y[i] = (double)ranked[i].index;
+}
+
+static void evaluate_row(const Evaluator *evaluator, const Node *node, const Shape *shape,
+                         double *y) {
+    int64_t count = shape->sizes[shape->rank - 1];
+    for (int64_t row = 0; row < shape->count; row += count) {
+        const double *a = operand(evaluator, node, 0) + row;
+        switch (node->op) {
+        case OP_cumargmax: best_of_row(a, y + row, count); break;
+        case OP_argsort: sort_row(evaluator->arena, a, y + row, count, 1); break;
+        case OP_argsort_descending: sort_row(evaluator->arena, a, y + row, count, -1); break;
+        default: accumulate_row(evaluator, node, a, y + row, count);
+        }
     }
 }
 
@@ -225,7 +291,6 @@ static void evaluate_node(const Evaluator *evaluator, const Node *node, const Sh
                           double *y) {
     switch (node->op) {
     case OP_constant: evaluate_constant(evaluator, node, shape, y); return;
-    case OP_argmax: evaluate_argmax(evaluator, node, shape, y); return;
     case OP_matmul: evaluate_matmul(evaluator, node, shape, y); return;
     case OP_view: evaluate_view(evaluator, node, shape, y); return;
     case OP_broadcast: evaluate_broadcast(evaluator, node, shape, y); return;
@@ -239,7 +304,11 @@ static void evaluate_node(const Evaluator *evaluator, const Node *node, const Sh
     switch (op_info[node->op].class) {
     case LOOP_elementwise: evaluate_elementwise(evaluator, node, shape, y); return;
     case LOOP_generate: evaluate_generate(evaluator, node, shape, y); return;
-    case LOOP_reduce: evaluate_reduce(evaluator, node, shape, y); return;
+    case LOOP_row: evaluate_row(evaluator, node, shape, y); return;
+    case LOOP_reduce:
+        if (op_info[node->op].gives == GIVES_index) evaluate_best(evaluator, node, shape, y);
+        else evaluate_reduce(evaluator, node, shape, y);
+        return;
     default: abort(); /* gradient: differentiate has not run */
     }
 }

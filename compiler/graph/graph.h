@@ -1,12 +1,15 @@
 /* Graph: what is computed, as an append-only array of nodes whose inputs come before them.
  *
  * Adding a node infers its type, simplifies, folds constants and returns an equal node that is
- * already there. Nodes never change (but for `kernel`, which fuse sets in a graph of its own); a
+ * already there. The wanted device is part of what is equal: the same value wanted on two devices
+ * is two nodes. Constants, inputs and weights are not computed and are one node for all devices; a
+ * weight keeps the device it was declared for. Nodes never change (but for `kernel`, which fuse sets in a graph of its own); a
  * pass reads one graph and builds another. Nodes that no output needs do no harm: passes copy
  * what is needed. One graph is built by one thread. */
 #ifndef FLOW_GRAPH_H
 #define FLOW_GRAPH_H
 
+#include "compiler/graph/device.h"
 #include "compiler/ops/ops.h"
 
 typedef uint32_t NodeId;
@@ -25,7 +28,8 @@ typedef struct Node {
     int64_t stream;    /* random: which sequence, unique to the call site */
     const char *name;  /* input, weight; check: the field it speaks of */
     Range range;       /* where in the program; not part of equality */
-    int kernel;        /* the kernel that stores it, or NO_KERNEL: computed wherever it is used */
+    Placement placement; /* the wanted device; graph_add fills in the graph's */
+    int kernel;          /* the kernel that stores it, or NO_KERNEL: computed wherever it is used */
 } Node;
 
 typedef enum OutputKind {
@@ -48,7 +52,8 @@ typedef struct Graph {
     Vector(Node) nodes;
     Vector(Output) outputs;
     Map interned, names, views;
-    int kernel_count; /* after fuse */
+    Placement placement; /* of nodes that are added without one */
+    int kernel_count;    /* after fuse */
 } Graph;
 
 Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name);
@@ -66,6 +71,9 @@ void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value,
 
 /* Copies node with its inputs renamed by map[old] into another graph; map must cover the inputs. */
 NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map);
+
+/* The same for any device; nodes that differ in nothing else become one. */
+const Graph *graph_unplaced(Arena *arena, const Graph *graph);
 
 /* For each node: is it needed by an output? The array lies in arena. */
 const bool *graph_needed(Arena *arena, const Graph *graph);

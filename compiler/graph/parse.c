@@ -6,6 +6,7 @@
  *       %1 = sum %0 axes=[1]             the type may be left out where it follows
  *       %2 = view %0 [i0, (2*i1 - 1)/2] fill 0 : f32[B, 9]     i0 is axis 0 of the result
  *       %3 = transpose %0                short for the view that exchanges the last two axes
+ *       %4 = exp %1 @gpu(0)              the wanted device: @cpu, @gpu(k), @prefer(gpu(k))
  *       result "y" %1
  *       update "w" %3 of %2
  *
@@ -374,6 +375,31 @@ static void read_operands(Reader *reader, Node *node) {
     read_attributes(reader, node);
 }
 
+static Placement read_device(Reader *reader) {
+    Placement device = {.device = DEVICE_cpu};
+    if (take_name(reader, "cpu")) return device;
+    device.device = DEVICE_gpu;
+    if (!take_name(reader, "gpu")) fail(reader, "expected `cpu` or `gpu`");
+    expect(reader, "(");
+    int64_t index = read_integer(reader);
+    if (index < 0 || index >= GPU_LIMIT) fail(reader, "there is no such GPU");
+    device.index = (int)index;
+    expect(reader, ")");
+    return device;
+}
+
+static Placement read_placement(Reader *reader) {
+    uint32_t begin = (skip_blanks(reader), reader->at);
+    if (!take(reader, "@")) return (Placement){0};
+    bool soft = take_name(reader, "prefer");
+    if (soft) expect(reader, "(");
+    Placement placement = read_device(reader);
+    if (soft) expect(reader, ")");
+    placement.soft = soft;
+    placement.range = (Range){reader->source, begin, reader->at};
+    return placement;
+}
+
 static void read_kernel(Reader *reader, Node *node) {
     node->kernel = NO_KERNEL;
     if (!take_name(reader, "kernel")) return;
@@ -427,6 +453,7 @@ static void read_node(Reader *reader) {
     if (transpose && !shape_equal(&exchanged, &node.type))
         fail(reader, "the type is %s", type_text(reader->arena, &exchanged));
     node.range.end = reader->at;
+    node.placement = read_placement(reader);
     read_kernel(reader, &node);
     append_node(reader, &node, typed);
 }

@@ -150,6 +150,10 @@ static void print_node(const Graph *graph, NodeId id, Text *text) {
     print_attributes(graph, node, text);
     text_add(text, " : ");
     type_print(&node->type, text);
+    if (is_placed(&node->placement)) {
+        text_add(text, " ");
+        placement_print(&node->placement, text);
+    }
     if (node->kernel != NO_KERNEL) text_format(text, " kernel=%d", node->kernel);
     print_place(node->range, line, text);
     text_add(text, "\n");

@@ -47,7 +47,8 @@ typedef struct Field {
     Vector(const char *) categories; /* texts that stand for 0, 1, … */
     bool fills;                      /* an empty cell is `filling` */
     double filling;
-    bool digits; /* its bytes are a number as text */
+    bool digits;     /* its bytes are a number as text */
+    int path_option; /* 1 + the option that says the path, or 0 */
 } Field;
 
 typedef enum OrderKind { ORDER_shuffle, ORDER_take, ORDER_skip, ORDER_filter } OrderKind;
@@ -72,6 +73,19 @@ typedef struct Section {
     bool plain; /* the outputs are the fields */
 } Section;
 
+/* A source, `map`, `batch`, as it was called. */
+typedef struct Stage {
+    const char *name;
+    Range range;
+    Placement placement;
+} Stage;
+
+/* A number that an annotation gives: `@threads(4)`. value 0: there is none. */
+typedef struct Wish {
+    int value;
+    Range range;
+} Wish;
+
 /* A stream of batches: source → sections → batch. */
 typedef struct Pipeline {
     const char *name; /* "digits" */
@@ -82,6 +96,8 @@ typedef struct Pipeline {
     Vector(Section *) sections;
     Section *section; /* the last */
     int64_t batch;    /* the most records in a batch */
+    Vector(Stage) stages;
+    Wish threads, queue; /* what makes batches, and how many lie ready at least */
 } Pipeline;
 
 /* `dim T <= 1024`: each run chooses its value. Bound i is the symbol with that number. */
@@ -98,7 +114,7 @@ typedef struct Option {
     OptionKind kind;
     double number;
     const char *string;
-    bool fixed; /* a shape depends on it */
+    bool fixed; /* a shape depends on it, or a decision at compile time */
     Range range;
 } Option;
 
@@ -149,7 +165,10 @@ typedef struct Action {
     int keep;           /* save: this many files, the older ones numbered; at least 1 */
     Watch watch;        /* stop, reduce; save: only when the measure is better than ever */
     Setting factor;     /* reduce */
+    int path_option;    /* save: as Field.path_option */
 } Action;
+
+enum { ALL_GPUS = -1 };
 
 typedef struct Train {
     const char *name;
@@ -160,6 +179,10 @@ typedef struct Train {
     int64_t accumulate_count;  /* batches of one update */
     Pipeline *data;
     Setting epochs, steps, seed; /* steps: 0: no limit */
+    Wish replicas, microbatches; /* of a batch; replicas: or ALL_GPUS */
+    bool on_gpus;                /* each replica wants a GPU */
+    double memory;               /* bytes it may take; 0: no limit */
+    Range memory_range;
     Vector(Action) actions;
 } Train;
 

@@ -159,7 +159,7 @@ static NodeId reshape_number(Graph *graph, const Node *node) {
     return from->op == OP_constant && !from->type.rank ? stretched(graph, node, number) : NODE_NONE;
 }
 
-/* A sum, max or min over axes of size 1. */
+/* A reduction over axes of size 1. */
 static NodeId reduce_nothing(Graph *graph, const Node *node) {
     const Type *from = &operand(graph, node, 0)->type;
     for (int i = 0; i < from->rank; i++)
@@ -258,6 +258,9 @@ static Rule *const rules[OP_COUNT][RULE_LIMIT] = {
     [OP_sum] = {reduce_nothing},
     [OP_max] = {reduce_nothing},
     [OP_min] = {reduce_nothing},
+    [OP_prod] = {reduce_nothing},
+    [OP_any] = {reduce_nothing},
+    [OP_all] = {reduce_nothing},
     [OP_reshape] = {nothing_changes, skip_twin, reshape_number},
     [OP_view] = {plain_view, same_place, compose_views, view_of_number},
     [OP_broadcast] = {nothing_changes, skip_twin},

@@ -77,7 +77,7 @@ static void lower_print(Place *place, const Statement *statement, Action action)
     Value value = lower_expression(&inner, statement->value);
     if (value.kind == VALUE_error) return;
     if (value.kind == VALUE_string) {
-        action.text = value.string;
+        action.text = fixed_string(context, &value);
         add_action(place, action);
         return;
     }
@@ -222,6 +222,7 @@ static bool lower_path(const Place *place, const Expression *expression, Action 
     if (path.kind == VALUE_error) return false;
     if (path.kind == VALUE_string && *path.string) {
         action->path = path.string;
+        action->path_option = path.index;
         return true;
     }
     Diagnostic *d = report(place->context, E0203, expression->range, "save takes a file name");

@@ -36,6 +36,7 @@ static Context batch_context(const Context *context, Stream *stream) {
     inner.function = batch_function(context, stream);
     inner.graph = inner.function->graph;
     inner.scope = scope_new(context->lowering->arena, context->scope);
+    place_nodes(&inner);
     return inner;
 }
 

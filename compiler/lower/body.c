@@ -116,6 +116,7 @@ static void initialise(const Context *context, const Statement *statement, const
     inner.initialise = NULL;
     inner.updates = false;
     inner.expected = type;
+    place_nodes(&inner);
     Range range = statement->value->range;
     Value value = lower_expression(&inner, statement->value);
     if (value.kind == VALUE_error) return;
@@ -172,13 +173,13 @@ static bool has_known_sizes(const Context *context, const Statement *statement, 
 static void lower_storage(const Context *context, const Statement *statement) {
     const Name *name = &statement->names.items[0];
     Arena *arena = context->lowering->arena;
-    bool trained = statement->kind == STATEMENT_weight, is_new = false;
+    bool trained = statement->kind == STATEMENT_weight, begins = false;
     Type type;
     const char *path = arena_format(arena, "%s/%s", context->frame->path, name->text);
     bool sound = may_store(context, statement) && resolve_type(context, statement->type, &type);
     if (sound && !context->checking)
         sound = has_known_sizes(context, statement, &type) &&
-                store(context, path, &type, trained, name->range, &is_new);
+                store(context, path, &type, trained, name->range, &begins);
     if (!sound) {
         bind(context, name, value_error, false);
         return;
@@ -209,7 +210,7 @@ static void lower_storage(const Context *context, const Statement *statement) {
         Diagnostic *d = report(context, E0302, name->range, "`%s` has no first value", name->text);
         diagnostic_help(d, "`%s %s: … = zeros()`", trained ? "weight" : "state", name->text);
     }
-    if (statement->value && context->initialise && (context->checking || is_new))
+    if (statement->value && context->initialise && (context->checking || begins))
         initialise(context, statement, path, &type);
 }
 
@@ -245,7 +246,7 @@ static void lower_repeat(const Context *context, const Statement *statement, Val
             run_turn(context, statement, count.items.values[i], result);
         return;
     }
-    if (!to_number(&fixing, &count, range, &turns)) return;
+    if (!is_count(&fixing, &count, range) || !to_number(&fixing, &count, range, &turns)) return;
     if (turns < 0 || turns > REPEAT_LIMIT || turns != floor(turns)) {
         report(context, E0211, range, "repeat takes a whole number up to %d, not %.15g",
                REPEAT_LIMIT, turns);
@@ -281,6 +282,17 @@ static void lower_if(const Context *context, const Statement *statement, Value *
     else context->frame->undecided = true;
 }
 
+/* A region is no scope: it says where, not what there is. */
+static void lower_on(const Context *context, const Statement *statement, Value *result) {
+    Context inner = *context;
+    Placement placement = {0};
+    if (read_region(context, statement->value, &placement))
+        inner.placement = inner_placement(&context->placement, &placement);
+    Placement before = place_nodes(&inner);
+    lower_statements(&inner, &statement->body, result);
+    restore_placement(&inner, before);
+}
+
 static void lower_return(const Context *context, const Statement *statement, Value *result) {
     Context inner = *context;
     *result = lower_expression(&inner, statement->value);
@@ -302,7 +314,7 @@ static void lower_statement(const Context *context, const Statement *statement, 
     case STATEMENT_return: lower_return(context, statement, result); break;
     case STATEMENT_repeat: lower_repeat(&inner, statement, result); break;
     case STATEMENT_if: lower_if(context, statement, result); break;
-    case STATEMENT_on: misplaced(context, statement, "`on` can't be used yet"); break;
+    case STATEMENT_on: lower_on(context, statement, result); break;
     case STATEMENT_action:
         if (!strcmp(statement->names.items[0].text, "require")) {
             lower_require(&inner, statement);

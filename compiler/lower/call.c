@@ -17,20 +17,6 @@ typedef struct Call {
     bool broken;
 } Call;
 
-static bool check_annotation(const Context *context, const Annotation *annotation) {
-    const char *name = annotation->name.text;
-    if (!strcmp(name, "cpu")) return true;
-    if (!strcmp(name, "gpu")) {
-        Diagnostic *d = report(context, E0304, annotation->range,
-                               "this version of flowc places everything on the CPU");
-        diagnostic_help(d, "write `@cpu`, or leave the annotation out");
-        return false;
-    }
-    Diagnostic *d = report(context, E0201, annotation->range, "`@%s` is no annotation", name);
-    diagnostic_help(d, "a stage or call can be placed by `@cpu`");
-    return false;
-}
-
 static bool is_recursive(const Context *context, const Declaration *declaration, Range range) {
     for (const Frame *frame = context->frame; frame; frame = frame->caller)
         if (frame->declaration == declaration) {
@@ -371,14 +357,19 @@ static Value call_instance(const Context *context, const Expression *call, Insta
     return call_declaration(context, call, callee, piped, piped != NULL);
 }
 
-Value lower_call(const Context *context, const Expression *call, const Value *piped) {
+/* A source or a stage that only passes records on. */
+static bool may_be_placed(const Context *context, const Expression *call, const Placement *wanted) {
+    if (wanted->device != DEVICE_gpu || is_computing_stage(call->name.text)) return true;
+    Diagnostic *d = report(context, E0214, wanted->range,
+                           "`%s` computes nothing that a GPU could do", call->name.text);
+    diagnostic_help(d, "place the `map` that computes");
+    return false;
+}
+
+static Value call_by_name(const Context *context, const Expression *call, const Value *piped,
+                          const Placement *wanted) {
     const Unit *unit;
     Value result;
-    if (call->kind != EXPRESSION_call) return value_error;
-    bool placed = true;
-    vector_each(Annotation, annotation, call->annotations)
-        placed &= check_annotation(context, annotation);
-    if (!placed || (piped && piped->kind == VALUE_error)) return value_error;
     if (lower_field_call(context, call, piped, &result)) return result;
     const Binding *local = scope_find(context->scope, call->name.text);
     const Declaration *declaration =
@@ -390,13 +381,27 @@ Value lower_call(const Context *context, const Expression *call, const Value *pi
                                 piped != NULL);
     if (local && local->value.kind == VALUE_model) {
         const Value *net = &local->value;
-        Callee callee = {net->model, net->unit, NULL, net->model->name.text};
+        Callee callee = {net->model, net->model_unit, NULL, net->model->name.text};
         return call_declaration(context, call, callee, piped, piped != NULL);
     }
     if (lower_load(context, call, &result)) return result;
+    if (is_stage_name(call->name.text) && !may_be_placed(context, call, wanted)) return value_error;
     if (lower_stage(context, call, piped, &result)) return result;
     if (lower_operation(context, call, piped, &result)) return result;
     if (local) return call_of_value(context, call, &local->value);
     if (declaration) return not_callable(context, call, declaration);
     return unknown_function(context, call);
+}
+
+Value lower_call(const Context *context, const Expression *call, const Value *piped) {
+    Wishes wishes;
+    if (call->kind != EXPRESSION_call) return value_error;
+    bool sound = read_annotations(context, call, &wishes);
+    if (!sound || (piped && piped->kind == VALUE_error)) return value_error;
+    Context inner = *context;
+    inner.placement = inner_placement(&context->placement, &wishes.placement);
+    Placement before = place_nodes(&inner);
+    Value result = call_by_name(&inner, call, piped, &wishes.placement);
+    restore_placement(&inner, before);
+    return grant_wishes(context, &wishes, &result) ? result : value_error;
 }

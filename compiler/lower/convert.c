@@ -140,6 +140,11 @@ static NodeId number_node(const Context *context, double number, Element element
     return id;
 }
 
+const char *fixed_string(const Context *context, const Value *string) {
+    if (string->index) context->lowering->program->options.items[string->index - 1].fixed = true;
+    return string->string;
+}
+
 void report_foreign(const Context *context, Range range) {
     const Frame *frame = context->frame;
     while (frame && frame->declaration) frame = frame->caller;
@@ -261,9 +266,20 @@ static void report_fraction(const Context *context, double number, Range range) 
     else report(context, E0211, range, "%.15g is no whole size", number);
 }
 
+bool is_count(const Context *context, const Value *value, Range range) {
+    bool plain = value->kind != VALUE_number || !value->unit;
+    if (plain || (strchr("kMG", value->unit[0]) && !value->unit[1])) return true;
+    bool bytes = strstr(value->unit, "iB") != NULL;
+    Diagnostic *d = report(context, E0203, range, "a count can't be %s: the unit is `%s`",
+                           bytes ? "an amount of memory" : "a time", value->unit);
+    diagnostic_help(d, "counts have the units k (1000), M and G");
+    return false;
+}
+
 Dim to_size(const Context *context, const Value *value, Range range) {
     double number;
     if (value->kind == VALUE_size) return value->size;
+    if (!is_count(context, value, range)) return NULL;
     if (!to_number(context, value, range, &number)) return NULL;
     if (number > (double)DIMENSION_LIMIT)
         report(context, E0216, range, "a size is at most 2^40, not %.15g", number);
@@ -281,6 +297,7 @@ Setting to_setting(const Context *context, const Value *value, Range range, doub
     } else if (!to_number(context, value, range, &setting.value)) {
         return setting;
     }
+    if (!is_count(context, value, range)) return setting;
     if (!is_whole(setting.value) || setting.value < least)
         report(context, E0211, range, "expects a whole number of at least %.15g, receives %.15g",
                least, setting.value);

@@ -109,10 +109,12 @@ static Value lower_option(const Context *context, const Declaration *declaration
     for (size_t i = 0; i < program->options.count; i++) {
         Option *option = &program->options.items[i];
         if (strcmp(option->name, declaration->name.text)) continue;
-        if (option->kind == OPTION_string) return value_string(option->string, range);
+        if (option->kind == OPTION_string && !context->fixing)
+            return (Value){VALUE_string, range, .string = option->string, .index = (int)i + 1};
         if (!context->fixing && !context->entering)
             return (Value){.kind = VALUE_option, .range = range, .index = (int)i};
         option->fixed = true;
+        if (option->kind == OPTION_string) return value_string(option->string, range);
         return value_number(option->number, range);
     }
     if (map_get_bytes(&context->lowering->used, &declaration, sizeof declaration))
@@ -140,7 +142,7 @@ static Value lower_run_number(const Context *context, const Name *name, int inde
     return (Value){.kind = VALUE_option, .range = name->range, .index = index};
 }
 
-/* Names that are neither bound nor declared: element types, true, false, and those. */
+/* Names that are neither bound nor declared: element types, true, false, all, and those. */
 static bool lower_builtin_name(const Context *context, const Name *name, Value *value) {
     Element element;
     *value = (Value){.kind = VALUE_truth, .range = name->range};
@@ -150,6 +152,10 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
         return true;
     }
     if (!strcmp(name->text, "false")) return true;
+    if (!strcmp(name->text, "all")) {
+        value->kind = VALUE_all;
+        return true;
+    }
     value->number = 1;
     if (!strcmp(name->text, "true")) return true;
     if (!strcmp(name->text, "stdout")) {
@@ -319,7 +325,11 @@ Value lower_expression(const Context *context, const Expression *expression) {
     if (is_too_much(context, range)) return value_error;
     switch (expression->kind) {
     case EXPRESSION_error: return value_error;
-    case EXPRESSION_number: return value_number(expression->number, range);
+    case EXPRESSION_number: {
+        Value number = value_number(expression->number, range);
+        number.unit = expression->unit;
+        return number;
+    }
     case EXPRESSION_string: return value_string(expression->string, range);
     case EXPRESSION_name: return lower_name(&inner, &expression->name);
     case EXPRESSION_list: return lower_list(&inner, expression);

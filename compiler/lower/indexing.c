@@ -24,7 +24,13 @@ static bool is_in_range(const Context *context, const Value *index, Dim size, Ra
 static NodeId index_node(const Context *context, const Value *index, Dim last, Range range) {
     Element element = index->kind == VALUE_tensor ? value_type(index)->element : TYPE_i32;
     NodeId node = to_node(context, index, element, range);
-    if (node == NODE_NONE || element_info[element].class != CLASS_integer) return node;
+    if (node == NODE_NONE) return node;
+    if (element_info[element].class != CLASS_integer) {
+        Diagnostic *d = report(context, E0203, index->range.source ? index->range : range,
+                               "an index is an integer, not %s", element_info[element].name);
+        diagnostic_help(d, "`cast(…, i32)`");
+        return NODE_NONE;
+    }
     Type type = graph_node(context->graph, node)->type;
     bool large = dim_bound(last) != SIZE_UNKNOWN && dim_bound(last) > INT32_MAX;
     type.element = large || element == TYPE_i64 ? TYPE_i64 : TYPE_i32;

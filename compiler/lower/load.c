@@ -29,14 +29,16 @@ bool lower_load(const Context *context, const Expression *call, Value *result) {
         return true;
     }
     const Declaration *model = find_model(context, arguments->items[0].value, &unit);
-    Value path = lower_expression(context, arguments->items[1].value);
+    Context fixing = *context;
+    fixing.fixing = true;
+    Value path = lower_expression(&fixing, arguments->items[1].value);
     if (!model) {
         report_use(context, arguments->items[0].value->range, "`load` takes the name of a model");
     } else if (path.kind == VALUE_string) {
         Arena *arena = context->lowering->arena;
         const char *prefix = arena_format(arena, "%s/", model->name.text);
         vector_push(arena, &context->lowering->loads, (Load){prefix, path.string});
-        *result = (Value){.kind = VALUE_model, .range = call->range, .model = model, .unit = unit};
+        *result = (Value){.kind = VALUE_model, .range = call->range, .model = model, .model_unit = unit};
     } else if (path.kind != VALUE_error) {
         report_use(context, arguments->items[1].value->range, "`load` takes the name of a file");
     }

@@ -220,6 +220,7 @@ Program *lower_program(Arena *arena, const Module *module, const char *name,
                          .program = program,
                          .used = map_new(arena),
                          .stored = map_new(arena),
+                         .begun = map_new(arena),
                          .constants = map_new(arena)};
     Context context = {.lowering = &lowering, .unit = module->program};
     vector_each(Unit *, unit, module->units)

@@ -24,6 +24,7 @@ typedef struct Lowering {
     Program *program;
     Map used;       /* declarations that were run at least once, by address */
     Map stored;     /* names of storages to 1 + their index */
+    Map begun;      /* names of storages to the last Graph that gives them their first value */
     Map constants;  /* values of dims and consts that are in no graph, by ConstantKey */
     Dim single;     /* the batch of one record */
     LoadList loads; /* that the pipeline being run asks for */
@@ -63,6 +64,7 @@ typedef struct Context {
     int nesting;          /* of expressions, through all calls */
     bool fixing;          /* an option that is used becomes fixed: its value shapes something */
     const Type *expected; /* the type the result must have, for calls that take it; or NULL */
+    Placement placement;  /* of what is computed here; new nodes get it by the graph's */
 } Context;
 
 /* report.c: messages. */
@@ -106,8 +108,14 @@ Element list_element(const Value *list);
 /* Does every record have the same shape? False after reporting a `?n` in it. */
 bool has_one_shape(const Context *context, const Value *tensor, Range range);
 
+/* The text of a string where no flag of the built program can change it: its option is fixed. */
+const char *fixed_string(const Context *context, const Value *string);
+
 /* Says why a tensor that is in another graph can't be used. */
 void report_foreign(const Context *context, Range range);
+
+/* Is the number a count, not bytes or a time? False after reporting. */
+bool is_count(const Context *context, const Value *value, Range range);
 
 /* A whole compile-time size; NULL after reporting. */
 Dim to_size(const Context *context, const Value *value, Range range);
@@ -207,9 +215,10 @@ void lower_let(const Context *context, const Statement *statement);
 /* The weight or state of that path, or NULL. */
 Storage *find_storage(const Context *context, const char *path);
 
-/* Adds a weight or state, or finds that it is there with the same type; false after reporting. */
+/* Adds a weight or state, or finds that it is there with the same type; false after reporting.
+ * *begins: the train block's first values lack it. */
 bool store(const Context *context, const char *path, const Type *type, bool trained, Range range,
-           bool *is_new);
+           bool *begins);
 
 /* A state that training keeps: its node. It begins as `like`, a weight node of this graph, does;
  * NODE_NONE: as zero. */
@@ -222,9 +231,36 @@ NodeId total_node(const Context *context, NodeId summand, Range range);
 /* require.c: `require(condition, "text")`, an error of the caller's when the condition is false. */
 void lower_require(const Context *context, const Statement *statement);
 
+/* device.c: annotations and regions. */
+
+/* What the annotations of one call ask for. */
+typedef struct Wishes {
+    Placement placement;
+    Wish threads, queue;
+} Wishes;
+
+/* False after reporting. */
+bool read_annotations(const Context *context, const Expression *call, Wishes *wishes);
+
+/* Sets what `on value { … }` asks for, unless the context says otherwise. False after reporting. */
+bool read_region(const Context *context, const Expression *value, Placement *placement);
+
+/* From here on the graph's new nodes are placed as the context says; returns how they were. */
+Placement place_nodes(const Context *context);
+void restore_placement(const Context *context, Placement before);
+
+/* The innermost of the two holds, but what is only preferred yields. */
+Placement inner_placement(const Placement *outer, const Placement *inner);
+
+/* Gives threads and queue to the pipeline that the call has made or gone through. */
+bool grant_wishes(const Context *context, const Wishes *wishes, const Value *result);
+
 /* stage.c: streams. */
 
 bool is_stage_name(const char *name);
+
+/* Does the stage compute something, which a device can do? */
+bool is_computing_stage(const char *name);
 
 /* The source or stage whose name is nearest, or NULL. */
 const char *nearest_stage(const char *name);

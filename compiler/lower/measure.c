@@ -70,26 +70,59 @@ static void add_metrics(const Context *context, const Expression *expression) {
     }
 }
 
-/* The block's `let`s, loss and metrics over batches of data. */
+/* What is measured: the first of each kind counts. Metrics come last, though they may stand
+ * before the loss. */
+typedef struct Measures {
+    bool has_loss;
+    const Statement *metric;
+    Placement metric_placement;
+} Measures;
+
+static void lower_statements(const Context *context, const StatementList *body, Measures *measures);
+
+static void lower_region(const Context *context, const Statement *statement, Measures *measures) {
+    Context inner = *context;
+    Placement placement = {0};
+    if (read_region(context, statement->value, &placement))
+        inner.placement = inner_placement(&context->placement, &placement);
+    Placement before = place_nodes(&inner);
+    lower_statements(&inner, &statement->body, measures);
+    restore_placement(&inner, before);
+}
+
+static void lower_entry(const Context *context, const Statement *statement, Measures *measures) {
+    const char *name = statement->names.items[0].text;
+    if (!is_entry(name)) scope_put(context->lowering->arena, context->scope, name, value_error);
+    if (!strcmp(name, "metric") && !measures->metric) {
+        measures->metric = statement;
+        measures->metric_placement = context->placement;
+    }
+    if (strcmp(name, "loss") || measures->has_loss) return;
+    Value loss = lower_expression(context, statement->value);
+    add_measure(context, "loss", statement->value, &loss);
+    measures->has_loss = true;
+}
+
+static void lower_statements(const Context *context, const StatementList *body,
+                             Measures *measures) {
+    vector_each(Statement *, item, *body) {
+        const Statement *statement = *item;
+        if (statement->kind == STATEMENT_let) lower_let(context, statement);
+        if (statement->kind == STATEMENT_on) lower_region(context, statement, measures);
+        if (statement->kind == STATEMENT_assign) lower_entry(context, statement, measures);
+    }
+}
+
 void lower_measures(const Context *context, const Declaration *declaration, Value data) {
     Context inner = *context;
     int total_count = 0;
+    Measures measures = {0};
     inner.total_count = &total_count;
     inner.scope = scope_new(context->lowering->arena, NULL);
     scope_put(context->lowering->arena, inner.scope, "data", data);
-    const Statement *metric = find_entry(declaration, "metric");
-    bool has_loss = false;
-    vector_each(Statement *, item, declaration->body) {
-        const Statement *statement = *item;
-        if (statement->kind == STATEMENT_let) lower_let(&inner, statement);
-        if (statement->kind == STATEMENT_assign && !is_entry(statement->names.items[0].text))
-            scope_put(context->lowering->arena, inner.scope, statement->names.items[0].text,
-                      value_error);
-        if (statement->kind != STATEMENT_assign || has_loss) continue;
-        if (strcmp(statement->names.items[0].text, "loss")) continue;
-        Value loss = lower_expression(&inner, statement->value);
-        add_measure(&inner, "loss", statement->value, &loss);
-        has_loss = true;
-    }
-    if (metric) add_metrics(&inner, metric->value);
+    lower_statements(&inner, &declaration->body, &measures);
+    inner.placement = measures.metric_placement;
+    Placement before = place_nodes(&inner);
+    if (measures.metric) add_metrics(&inner, measures.metric->value);
+    restore_placement(&inner, before);
 }

@@ -405,16 +405,21 @@ static bool add_axis(Given *given, const Value *value, int rank, uint32_t *axes,
     return true;
 }
 
+/* One axis, a list of them or all. */
+static bool to_axes(Given *given, const Value *value, int rank, uint32_t *axes, Range range) {
+    *axes = value->kind == VALUE_all ? (1u << rank) - 1 : 0;
+    if (value->kind == VALUE_all) return true;
+    if (value->kind != VALUE_items) return add_axis(given, value, rank, axes, range);
+    for (size_t i = 0; i < value->items.count; i++)
+        if (!add_axis(given, &value->items.values[i], rank, axes, range)) return false;
+    return true;
+}
+
 static bool find_axes(Given *given, int rank, uint32_t *axes) {
     const Expression *expression = named(given, "axis");
-    *axes = rank ? (uint32_t)((1ull << rank) - 1) : 0;
-    if (!expression) return true;
-    Value value = lower_expression(given->context, expression);
-    *axes = 0;
-    if (value.kind != VALUE_items) return add_axis(given, &value, rank, axes, expression->range);
-    for (size_t i = 0; i < value.items.count; i++)
-        if (!add_axis(given, &value.items.values[i], rank, axes, expression->range)) return false;
-    return true;
+    Value value = {.kind = VALUE_all};
+    if (expression) value = lower_expression(given->context, expression);
+    return to_axes(given, &value, rank, axes, expression ? expression->range : given->call->range);
 }
 
 static Value drop_axes(const Context *context, Value value, uint32_t axes, Range range) {
@@ -443,7 +448,7 @@ static Value lower_reduction(Given *given, Op op, Range range) {
     Value result = add_node(context, (Node){.op = op, .inputs = {a->node}, .axes = axes}, range);
     if (result.kind != VALUE_error && !keep) result = drop_axes(context, result, axes, range);
     note_fact(context->lowering->dimensions, op, &a, &result);
-    if (op == OP_argmax && result.kind != VALUE_error) {
+    if (op_info[op].gives == GIVES_index && result.kind != VALUE_error) {
         result.low = dim_constant(context->lowering->dimensions, 0);
         result.high = dim_constant(context->lowering->dimensions, 1);
         for (int i = 0; i < type.rank; i++)
@@ -463,6 +468,45 @@ static Value bounded_by_type(const Context *context, const Value *value) {
     bounded.low = dim_constant(table, 0);
     bounded.high = dim_constant(table, element == TYPE_bool ? 2 : 256);
     return bounded;
+}
+
+/* True or false, known now; absent: false. False after reporting. */
+static bool find_flag(Given *given, const char *name, bool *flag) {
+    double number = 0;
+    const Expression *expression = named(given, name);
+    Value value = {.kind = VALUE_truth};
+    if (expression) value = lower_expression(given->context, expression);
+    if (!to_number(given->context, &value, given->call->range, &number)) return false;
+    *flag = number != 0;
+    return true;
+}
+
+/* Of each row of the last axis. */
+static Value lower_row(Given *given, Op op, Range range) {
+    static const char *const names[] = {"axis", "descending"};
+    const Context *context = given->context;
+    bool descending = false;
+    if (!expect_count(given, 1, 1) || !only_names(given, names, op == OP_argsort ? 2 : 1) ||
+        !tensor_argument(given, 0) || !find_flag(given, "descending", &descending))
+        return value_error;
+    const Value *a = &given->positions.items[0];
+    uint32_t axes = 0;
+    int rank = value_type(a)->rank;
+    Value last = value_number(-1, range);
+    const Expression *axis = named(given, "axis");
+    if (axis) last = lower_expression(context, axis);
+    if (rank && !add_axis(given, &last, rank, &axes, axis ? axis->range : range))
+        return value_error;
+    if (rank && axes != 1u << (rank - 1)) {
+        report(context, E0211, axis->range, "`%s` goes along the last axis", op_info[op].name);
+        return value_error;
+    }
+    Value result = add_node(
+        context, (Node){.op = descending ? OP_argsort_descending : op, .inputs = {a->node}}, range);
+    if (result.kind == VALUE_error || op_info[op].gives != GIVES_index) return result;
+    result.low = dim_constant(context->lowering->dimensions, 0);
+    result.high = value_type(&result)->dims[rank - 1];
+    return result;
 }
 
 static Value lower_cast(Given *given, Range range) {
@@ -649,15 +693,28 @@ static Value lower_elementwise(Given *given, Op op, Range range) {
     return apply(context, op, values, (int)arity, op == OP_select, range);
 }
 
-/* Size(x, axis). */
-static Value lower_axis_size(Given *given, const Value *axis, Range range) {
-    double number;
-    uint32_t axes = 0;
-    if (!tensor_argument(given, 0) || !to_number(given->context, axis, range, &number))
-        return value_error;
+static Dim size_along(Dimensions *table, const Type *type, uint32_t axes) {
+    Dim count = dim_constant(table, 1);
+    for (int i = 0; i < type->rank && count; i++)
+        if (axes >> i & 1) count = dim_multiply(table, count, type->dims[i]);
+    return count;
+}
+
+/* Size(x, axis = …), all axes if nothing is said. */
+static Value lower_tensor_size(Given *given, Range range) {
+    const Expression *axis = named(given, "axis");
+    Value along = {.kind = VALUE_all};
+    uint32_t axes;
+    if (axis) along = lower_expression(given->context, axis);
+    if (given->positions.count == 2) along = given->positions.items[1];
     const Type *type = value_type(&given->positions.items[0]);
-    if (!add_axis(given, axis, type->rank, &axes, range)) return value_error;
-    return value_size(type->dims[__builtin_ctz(axes)], range);
+    if (along.kind == VALUE_error || !tensor_argument(given, 0) ||
+        !to_axes(given, &along, type->rank, &axes, range))
+        return value_error;
+    Dim count = size_along(given->context->lowering->dimensions, type, axes);
+    if (count) return value_size(count, range);
+    report(given->context, E0216, range, "the number of values passes 2^40");
+    return value_error;
 }
 
 /* Size(x), size(x, axis), size(...), size(list): how many values. */
@@ -667,16 +724,10 @@ static Value lower_size(Given *given, Range range) {
     Dimensions *table = context->lowering->dimensions;
     if (!expect_count(given, 1, 2) || !only_names(given, names, 1)) return value_error;
     const Value *value = &given->positions.items[0];
-    const Expression *axis = named(given, "axis");
-    Value along = axis ? lower_expression(context, axis) : value_error;
-    if (axis && along.kind == VALUE_error) return value_error;
-    if (given->positions.count == 2) along = given->positions.items[1];
-    if (along.kind != VALUE_error) return lower_axis_size(given, &along, range);
+    if (value->kind == VALUE_tensor) return lower_tensor_size(given, range);
     Dim count = dim_constant(table, 1);
     const Binding *rest = is_rest(value) ? scope_find(context->scope, "...") : NULL;
-    if (value->kind == VALUE_tensor) {
-        count = type_count(table, value_type(value), 0, value_type(value)->rank);
-    } else if (value->kind == VALUE_items && !is_rest(value)) {
+    if (value->kind == VALUE_items && !is_rest(value)) {
         count = dim_constant(table, (int64_t)value->items.count);
     } else if (rest) {
         for (size_t i = 0; i < rest->value.items.count && count; i++)
@@ -715,6 +766,7 @@ static Value lower_op(Given *given, Op op) {
     }
     switch (op_info[op].class) {
     case LOOP_reduce: return lower_reduction(given, op, range);
+    case LOOP_row: return lower_row(given, op, range);
     case LOOP_generate: return lower_generator(given, op, range);
     case LOOP_elementwise: return lower_elementwise(given, op, range);
     default: return lower_tensors(given, op, range);

@@ -115,6 +115,12 @@ static Type type_of(const Optimizer *optimizer, NodeId node) {
     return graph_node(optimizer->context->graph, node)->type;
 }
 
+/* From here on new nodes are where the weight is, until `NULL` ends that. */
+static void place_with(const Optimizer *optimizer, const Weight *weight) {
+    Graph *graph = optimizer->context->graph;
+    graph->placement = weight ? graph_node(graph, weight->node)->placement : (Placement){0};
+}
+
 /* Gradients over several batches. */
 
 static NodeId sum_of_gradients(const Optimizer *optimizer, const Weight *weight) {
@@ -128,6 +134,7 @@ static void finish_sums(Optimizer *optimizer) {
     Graph *graph = optimizer->context->graph;
     double count = (double)optimizer->train->accumulate_count;
     vector_each(Weight, weight, optimizer->weights) {
+        place_with(optimizer, weight);
         NodeId sum = sum_of_gradients(optimizer, weight);
         Type type = type_of(optimizer, sum);
         NodeId zero = constant(optimizer, type.element, 0);
@@ -137,15 +144,18 @@ static void finish_sums(Optimizer *optimizer) {
         zero = graph_declared(graph, OP_broadcast, zero, type, optimizer->range);
         graph_output(graph, OUTPUT_update, graph_node(graph, sum)->name, zero, sum);
     }
+    place_with(optimizer, NULL);
 }
 
 static void add_to_sums(Optimizer *optimizer) {
     Graph *graph = optimizer->context->graph;
     vector_each(Weight, weight, optimizer->weights) {
+        place_with(optimizer, weight);
         NodeId sum = sum_of_gradients(optimizer, weight);
         NodeId total = make(optimizer, OP_add, sum, weight->gradient);
         graph_output(graph, OUTPUT_update, graph_node(graph, sum)->name, total, sum);
     }
+    place_with(optimizer, NULL);
 }
 
 /* Clipping. */
@@ -278,8 +288,10 @@ static void average_weight(const Optimizer *optimizer, const Weight *weight, Nod
 }
 
 static void update_weight(const Optimizer *optimizer, const Weight *weight) {
-    const Context *context = optimizer->context;
+    Context there = *optimizer->context;
+    const Context *context = &there;
     Graph *graph = context->graph;
+    there.placement = graph_node(graph, weight->node)->placement;
     const Expression *call = optimizer_of(optimizer, weight->name);
     Range range = call->range;
     Value first[] = {value_tensor(graph, weight->node, range),
@@ -314,7 +326,11 @@ void lower_optimizer(const Context *context, const Declaration *declaration, Tra
     if (train->accumulate_count > 1) finish_sums(&optimizer);
     clip_values(&optimizer);
     clip_norm(&optimizer);
-    vector_each(Weight, weight, optimizer.weights) update_weight(&optimizer, weight);
+    vector_each(Weight, weight, optimizer.weights) {
+        place_with(&optimizer, weight);
+        update_weight(&optimizer, weight);
+    }
+    place_with(&optimizer, NULL);
 }
 
 void lower_accumulation(const Context *context, const Declaration *declaration, Train *train) {

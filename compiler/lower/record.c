@@ -11,6 +11,7 @@ Context record_context(const Context *context, Stream *stream) {
     inner.stream = stream->open ? stream : NULL;
     inner.entering = true;
     inner.initialise = NULL;
+    place_nodes(&inner);
     return inner;
 }
 

@@ -11,7 +11,7 @@ void help_nearest(Diagnostic *d, const char *nearest) {
 }
 
 const char *names_text(Arena *arena, const char *const *names, size_t count) {
-    enum { SHOWN = 12 };
+    enum { SHOWN = 16 };
     Text text = text_new(arena);
     for (size_t i = 0; i < count && i < SHOWN; i++)
         text_format(&text, "%s%s", i ? ", " : "", names[i]);

@@ -24,7 +24,9 @@ Value lower_csv(const Context *context, const Expression *call, const Value *pip
     const Expression *argument = call->arguments.count == 1 && !call->arguments.items[0].name.text
                                      ? call->arguments.items[0].value
                                      : NULL;
-    Value path = argument ? lower_expression(context, argument) : (Value){.kind = VALUE_items};
+    Context fixing = *context;
+    fixing.fixing = true;
+    Value path = argument ? lower_expression(&fixing, argument) : (Value){.kind = VALUE_items};
     if (path.kind == VALUE_error) return value_error;
     if (path.kind == VALUE_stdout) return add_sink(context, call, piped, SINK_csv, NULL);
     if (path.kind == VALUE_string && *path.string)

@@ -27,10 +27,15 @@ static const char *pipeline_name(const Context *context) {
     return "data";
 }
 
-static void add_field(const Context *context, Stream *stream, const char *name, const char *path,
+/* path: a string, or NULL. */
+static void add_field(const Context *context, Stream *stream, const char *name, const Value *path,
                       Value value) {
-    vector_push(context->lowering->arena, &stream->pipeline->section->fields,
-                (Field){.name = name, .path = path});
+    Field field = {.name = name};
+    if (path) {
+        field.path = path->string;
+        field.path_option = path->index;
+    }
+    vector_push(context->lowering->arena, &stream->pipeline->section->fields, field);
     size_t index = stream->record.count++;
     stream->record.names[index] = name;
     stream->record.values[index] = value;
@@ -38,7 +43,7 @@ static void add_field(const Context *context, Stream *stream, const char *name, 
 
 /* The one field of a source whose type is known. */
 static void add_known_field(const Context *context, Stream *stream, const char *name,
-                            const char *path, Element element, double high, Range range) {
+                            const Value *path, Element element, double high, Range range) {
     Context inner = record_context(context, stream);
     Type type = type_scalar(element);
     Dimensions *table = context->lowering->dimensions;
@@ -77,7 +82,7 @@ static bool open_files(const Context *context, const Expression *call, Stream *s
                        argument->name.text);
                 return false;
             }
-        add_field(context, stream, argument->name.text, path.string,
+        add_field(context, stream, argument->name.text, &path,
                   (Value){.kind = VALUE_field,
                           .range = argument->name.range,
                           .index = (int)i,
@@ -86,9 +91,9 @@ static bool open_files(const Context *context, const Expression *call, Stream *s
     return true;
 }
 
-/* The call's file, and the argument after it; NULL after reporting. */
-static const char *file_argument(const Context *context, const Expression *call, const char *second,
-                                 const Expression **second_value) {
+/* The call's file, a string, and the argument after it; value_error after reporting. */
+static Value file_argument(const Context *context, const Expression *call, const char *second,
+                           const Expression **second_value) {
     const char *source = call->name.text;
     const Expression *first = NULL;
     *second_value = NULL;
@@ -105,21 +110,21 @@ static const char *file_argument(const Context *context, const Expression *call,
             report(context, E0204, call->range, "`%s` takes the name of a file%s%s%s", source,
                    second ? " and `" : "", second ? second : "", second ? " = …`" : "");
         diagnostic_help(d, "`%s(\"file\")`", source);
-        return NULL;
+        return value_error;
     }
     Value path = lower_expression(context, first);
-    if (path.kind == VALUE_string) return path.string;
+    if (path.kind == VALUE_string) return path;
     if (path.kind != VALUE_error)
         report(context, E0203, first->range, "`%s` takes the name of a file, not %s", source,
                value_text(context->lowering->arena, &path));
-    return NULL;
+    return value_error;
 }
 
 static bool open_text(const Context *context, const Expression *call, Stream *stream) {
     const Expression *none;
-    const char *path = file_argument(context, call, NULL, &none);
-    if (!path) return false;
-    add_known_field(context, stream, "byte", path, TYPE_u8, 256, call->range);
+    Value path = file_argument(context, call, NULL, &none);
+    if (path.kind == VALUE_error) return false;
+    add_known_field(context, stream, "byte", &path, TYPE_u8, 256, call->range);
     return true;
 }
 
@@ -138,12 +143,13 @@ static bool open_table(const Context *context, const Expression *call, Stream *s
     const Expression *header;
     bool tar = !strcmp(call->name.text, "tar");
     double number = 1;
-    const char *path = file_argument(context, call, tar ? NULL : "header", &header);
-    if (!path) return false;
+    Value path = file_argument(context, call, tar ? NULL : "header", &header);
+    if (path.kind == VALUE_error) return false;
     if (header && !whole_number(context, header, "header", 0, 1, &number)) return false;
     stream->open = true;
     stream->form = tar ? FORM_bytes : FORM_cell;
-    stream->path = path;
+    stream->path = path.string;
+    stream->path_option = path.index;
     stream->pipeline->header = number != 0;
     return true;
 }
@@ -167,6 +173,7 @@ Value open_source(const Context *context, const Expression *call, const char *so
                        .record = items_new(lowering->arena, call->arguments.count + 1)};
     stream->record.count = 0;
     add_section(context, pipeline);
+    note_stage(context, pipeline, call);
     if (piped) {
         report(context, E0204, call->range, "`%s` starts a pipeline; nothing flows into it",
                source);

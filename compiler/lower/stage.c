@@ -25,19 +25,26 @@ bool whole_number(const Context *context, const Expression *argument, const char
     if (value.kind == VALUE_option && value.index >= 0)
         value = value_number(context->lowering->program->options.items[value.index].number,
                              argument->range);
-    if (!to_number(&fixing, &value, argument->range, number)) return false;
+    if (!is_count(&fixing, &value, argument->range) ||
+        !to_number(&fixing, &value, argument->range, number))
+        return false;
     if (*number == floor(*number) && *number >= least && *number <= most) return true;
     report(context, E0211, argument->range, "`%s` is a whole number from %.15g to %.15g, not %.15g",
            name, least, most, *number);
     return false;
 }
 
-typedef Value (*Stage)(const Context *context, const Expression *call, const Value *stream);
+void note_stage(const Context *context, Pipeline *pipeline, const Expression *call) {
+    vector_push(context->lowering->arena, &pipeline->stages,
+                (Stage){call->name.text, call->range, context->placement});
+}
+
+typedef Value RunStage(const Context *context, const Expression *call, const Value *stream);
 
 static const struct {
     const char *name;
     ValueKind takes;
-    Stage run;
+    RunStage *run;
 } stages[] = {
     {"shuffle", VALUE_stream, lower_shuffle}, {"map", VALUE_stream, lower_map},
     {"map", VALUE_batch, lower_batch_map},    {"take", VALUE_stream, lower_take},
@@ -60,7 +67,7 @@ static int find_stage(const char *name, const Value *piped) {
 
 /* A stream flows on once: what it was before a stage is gone. */
 static Value run_stage(const Context *context, const Expression *call, const Value *piped,
-                       Stage run) {
+                       RunStage *run) {
     Stream *stream = piped->stream;
     if (piped->index != stream->stages) {
         Diagnostic *d =
@@ -73,6 +80,7 @@ static Value run_stage(const Context *context, const Expression *call, const Val
         report(context, E0214, call->range, "only `print` and `csv` can follow `unbatch`");
         return value_error;
     }
+    note_stage(context, stream->pipeline, call);
     Value result = run(context, call, piped);
     result.index = ++stream->stages;
     stream->reader = call->range;
@@ -96,6 +104,10 @@ static Value report_misplaced(const Context *context, const Expression *call, Va
 
 bool is_stage_name(const char *name) {
     return find_stage(name, NULL) >= 0 || find_source(name);
+}
+
+bool is_computing_stage(const char *name) {
+    return !strcmp(name, "map") || !strcmp(name, "filter");
 }
 
 const char *nearest_stage(const char *name) {

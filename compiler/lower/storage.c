@@ -30,11 +30,20 @@ static void report_reshaped(const Context *context, const Frame *call, const cha
                     instance->declaration->name.text);
 }
 
+/* Each train block gives every weight it uses its first value, once. */
+static bool begin(const Context *context, const char *path) {
+    Map *begun = &context->lowering->begun;
+    if (!context->initialise) return false;
+    if (map_get(begun, path) == context->initialise->graph) return false;
+    map_put(begun, path, context->initialise->graph);
+    return true;
+}
+
 bool store(const Context *context, const char *path, const Type *type, bool trained, Range range,
-           bool *is_new) {
+           bool *begins) {
     Lowering *lowering = context->lowering;
     uintptr_t index = (uintptr_t)map_get(&lowering->stored, path);
-    *is_new = !index;
+    *begins = begin(context, path);
     if (!index) {
         vector_push(lowering->arena, &lowering->program->storage,
                     (Storage){.name = path,
@@ -81,11 +90,11 @@ static void initialise_state(const Context *context, const char *path, Type type
 }
 
 NodeId keep_state(const Context *context, const char *path, Type type, NodeId like, Range range) {
-    bool is_new;
+    bool begins;
     Problem problem;
-    if (!store(context, path, &type, false, range, &is_new)) return NODE_NONE;
+    if (!store(context, path, &type, false, range, &begins)) return NODE_NONE;
     find_storage(context, path)->of_run = true;
-    if (is_new && context->initialise) initialise_state(context, path, type, like, range);
+    if (begins) initialise_state(context, path, type, like, range);
     return graph_add(context->graph,
                      (Node){.op = OP_weight, .name = path, .type = type, .range = range}, &problem);
 }

@@ -24,6 +24,9 @@ const Expression *only_argument(const Context *context, const Expression *call, 
 bool whole_number(const Context *context, const Expression *argument, const char *name,
                   double least, double most, double *number);
 
+/* Keeps where the stage is to run. */
+void note_stage(const Context *context, Pipeline *pipeline, const Expression *call);
+
 /* record.c: the graph that computes a record. */
 
 Context record_context(const Context *context, Stream *stream);

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const entries[] = {"data",      "loss",       "metric", "optimizer",
-                                      "epochs",    "steps",      "seed",   "accumulate",
-                                      "clip_norm", "clip_value", "ema"};
+static const char *const entries[] = {
+    "data",       "loss",      "metric",     "optimizer", "epochs",   "steps",        "seed",
+    "accumulate", "clip_norm", "clip_value", "ema",       "replicas", "microbatches", "memory"};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 bool is_entry(const char *name) {
@@ -16,12 +16,24 @@ bool is_entry(const char *name) {
     return false;
 }
 
-const Statement *find_entry(const Declaration *declaration, const char *name) {
-    vector_each(Statement *, statement, declaration->body)
-        if ((*statement)->kind == STATEMENT_assign && !(*statement)->pattern &&
-            !strcmp((*statement)->names.items[0].text, name))
-            return *statement;
+static bool is_plain_entry(const Statement *statement, const char *name) {
+    return statement->kind == STATEMENT_assign && !statement->pattern &&
+           !strcmp(statement->names.items[0].text, name);
+}
+
+/* Also in regions. */
+static const Statement *find_in(const StatementList *body, const char *name) {
+    vector_each(Statement *, item, *body) {
+        const Statement *statement = *item, *inside = NULL;
+        if (is_plain_entry(statement, name)) return statement;
+        if (statement->kind == STATEMENT_on) inside = find_in(&statement->body, name);
+        if (inside) return inside;
+    }
     return NULL;
+}
+
+const Statement *find_entry(const Declaration *declaration, const char *name) {
+    return find_in(&declaration->body, name);
 }
 
 static void check_entry(const Context *context, const Declaration *declaration,
@@ -58,14 +70,43 @@ static bool is_misspelt(const Declaration *declaration, const char *entry) {
     return false;
 }
 
+/* What a region of a train block may hold: what a step computes of its data. */
+static bool can_be_placed(const char *entry) {
+    return !strcmp(entry, "loss") || !strcmp(entry, "metric") || !is_entry(entry);
+}
+
+static void check_placed_entry(const Context *context, const Declaration *declaration,
+                               const Statement *region, const Statement *statement) {
+    const Name *name = &statement->names.items[0];
+    check_entry(context, declaration, statement);
+    if (can_be_placed(name->text)) return;
+    Diagnostic *d = report(context, E0214, name->range, "`%s` can't be placed", name->text);
+    diagnostic_note(d, region->value->range, "the region is here");
+    diagnostic_help(d, "`let`, `loss` and `metric` can: the optimizer runs where each weight is, "
+                       "data where its stages say");
+}
+
+static void check_region(const Context *context, const Declaration *declaration,
+                         const Statement *region) {
+    vector_each(Statement *, item, region->body) {
+        StatementKind kind = (*item)->kind;
+        if (kind == STATEMENT_on) check_region(context, declaration, *item);
+        else if (kind == STATEMENT_assign) check_placed_entry(context, declaration, region, *item);
+        else if (kind != STATEMENT_let)
+            report(context, E0214, (*item)->range,
+                   "a region of a train block holds `let`, `loss` and `metric`");
+    }
+}
+
 static bool check_entries(const Context *context, const Declaration *declaration) {
     bool whole = true;
     vector_each(Statement *, statement, declaration->body) {
         StatementKind kind = (*statement)->kind;
         if (kind == STATEMENT_assign) check_entry(context, declaration, *statement);
+        else if (kind == STATEMENT_on) check_region(context, declaration, *statement);
         else if (kind != STATEMENT_let && kind != STATEMENT_every)
             report(context, E0214, (*statement)->range,
-                   "a train block holds entries, `let` and `every`");
+                   "a train block holds entries, `let`, `on` and `every`");
     }
     static const char *const required[] = {"data", "loss", "optimizer"};
     const char *missing[sizeof required / sizeof *required];
@@ -177,6 +218,7 @@ void lower_train(const Context *context, const Declaration *declaration) {
     train.accumulate_count = lower_count(&inner, declaration);
     Value data = lower_data(&inner, find_entry(declaration, "data")->value);
     if (data.kind == VALUE_error) return;
+    lower_resources(&inner, declaration, &data, &train);
     lower_step(&inner, declaration, &train, data);
     vector_each(Statement *, statement, declaration->body)
         if ((*statement)->kind == STATEMENT_every)

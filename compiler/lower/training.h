@@ -18,6 +18,10 @@ Value lower_data(const Context *context, const Expression *expression);
 Function function_new(const Context *context, const char *train, const char *name,
                       const Pipeline *data);
 
+/* resources.c: replicas, microbatches, memory. Microbatches make the batches of data smaller. */
+void lower_resources(const Context *context, const Declaration *declaration, const Value *data,
+                     Train *train);
+
 /* measure.c */
 
 /* The block's `let`s, loss and metrics over batches of data: results of the context's function. */

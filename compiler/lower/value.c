@@ -124,6 +124,7 @@ const char *value_text(Arena *arena, const Value *value) {
                                                : "an option";
     case VALUE_tensor: return type_text(arena, value_type(value));
     case VALUE_field: return "a field of a type not known yet";
+    case VALUE_all: return "all axes";
     case VALUE_items: return items_text(arena, &value->items);
     case VALUE_stream: return "a stream of records";
     case VALUE_batch: return "a batch of records";

@@ -28,6 +28,7 @@ typedef enum ValueKind {
     VALUE_option,   /* a number known when the program runs, or now by fixing it */
     VALUE_tensor,   /* a node */
     VALUE_field,    /* a source's field whose type no use has told yet */
+    VALUE_all,      /* every axis */
     VALUE_items,    /* record, tuple or list */
     VALUE_stream,   /* records */
     VALUE_batch,    /* the batches of a stream: a record whose tensors appear when asked for */
@@ -58,12 +59,13 @@ struct Value {
     ValueKind kind;
     Range range; /* where it came from */
     double number;
+    const char *unit; /* of a number, as written ("ms"), or NULL */
     Dim size;
     const char *string;
     Element element;
-    int index;          /* option: of the program, or STEP_INDEX…; field: of the section;
-                        stream: the stages it has gone through */
-    FieldForm form;     /* field */
+    int index;      /* option: of the program, or STEP_INDEX…; string: 1 + the option it is, or 0;
+                        field: of the section; stream: the stages it has gone through */
+    FieldForm form; /* field */
     const Field *field; /* field of an open stream: what is asked for; else NULL */
     Graph *graph;       /* tensor: where its node is */
     NodeId node;
@@ -71,7 +73,7 @@ struct Value {
     Items items;
     Stream *stream;           /* field, stream, batch */
     const Declaration *model; /* model */
-    const Unit *unit;         /* model: where it is declared */
+    const Unit *model_unit;   /* model: where it is declared */
     Instance *instance;
 };
 
@@ -82,6 +84,7 @@ struct Stream {
     bool open;      /* names that mean nothing else are fields of the source */
     FieldForm form; /* of those */
     const char *path;
+    int path_option;    /* 1 + the option that says the path, or 0 */
     int stages;         /* that it has gone through: a value made before the last is used up */
     Range reader;       /* the last of them */
     Function *function; /* of its batches; NULL: there is none */

@@ -107,11 +107,20 @@ static Problem infer_reduce(Dimensions *table, Op op, const Operands *operands, 
     const Type *a = operands->types[0];
     if (operands->axes >> a->rank)
         return problem(table, E0208, "%s has no such axis", type_text(table->arena, a));
-    if (op == OP_argmax && !is_run(table, a, operands->axes))
-        return problem(table, E0208, "argmax goes over one axis, or several side by side");
+    if (op_info[op].gives == GIVES_index && !is_run(table, a, operands->axes))
+        return problem(table, E0208, "%s goes over one axis, or several side by side",
+                       op_info[op].name);
     *y = *a;
     for (int i = 0; i < a->rank; i++)
         if (operands->axes >> i & 1) y->dims[i] = dim_constant(table, 1);
+    if (op_info[op].gives == GIVES_index) y->element = TYPE_i32;
+    return no_problem;
+}
+
+static Problem infer_row(Dimensions *table, Op op, const Type *a, Type *y) {
+    if (a->rank < 1)
+        return problem(table, E0208, "%s goes along an axis; a number has none", op_info[op].name);
+    *y = *a;
     if (op_info[op].gives == GIVES_index) y->element = TYPE_i32;
     return no_problem;
 }
@@ -236,6 +245,7 @@ static Problem infer_by_class(Dimensions *table, Op op, const Operands *operands
     switch (op_info[op].class) {
     case LOOP_elementwise: return infer_elementwise(table, op, operands, y);
     case LOOP_reduce: return infer_reduce(table, op, operands, y);
+    case LOOP_row: return infer_row(table, op, operands->types[0], y);
     case LOOP_generate: return infer_generate(table, op, y);
     default: return no_problem; /* declared */
     }

@@ -19,6 +19,7 @@ typedef enum LoopClass {
     LOOP_elementwise, /* y[i] from a[i], b[i], c[i], broadcast */
     LOOP_generate,    /* y[i] from i */
     LOOP_reduce,      /* over the node's axes */
+    LOOP_row,         /* y[…, :] from a[…, :] */
     LOOP_contract,    /* sums of products */
     LOOP_move,        /* the same elements at other places */
     LOOP_gather,      /* elements at places that are data */

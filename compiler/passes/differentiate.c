@@ -156,6 +156,7 @@ static void sweep_node(Differentiation *all, Sweep *sweep, NodeId id) {
     }
     const Rules *rules = rules_of(all, node.op);
     Environment environment = environment_of(all, sweep, id);
+    all->to->placement = node.placement; /* a gradient runs where its node does */
     for (int i = 0; i < node.input_count; i++) {
         if (!rules->of[i] || !sweep->carries[node.inputs[i]]) continue;
         NodeId gradient = expression_build(all->to, rules->of[i], &environment);
@@ -183,6 +184,7 @@ static void sweep_loss(Differentiation *all, Sweep *sweep, NodeId first) {
     sweep->gradients[sweep->loss] = graph_constant(all->to, loss.type.element, 1, loss.range);
     for (NodeId id = sweep->loss + 1; id-- > 0;)
         if (sweep->gradients[id] != NODE_NONE) sweep_node(all, sweep, id);
+    all->to->placement = (Placement){0};
 }
 
 static NodeId zeros(Graph *graph, Type type, Range range) {

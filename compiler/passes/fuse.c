@@ -5,7 +5,10 @@
  * to compute again than to load). Nodes are visited in order. One may join the latest kernel of
  * its operands, or a later one, when it finds each operand that this kernel computes at the same
  * point of the loops; otherwise it starts a kernel. Kernel numbers therefore respect the data
- * flow: a kernel reads only what smaller ones store. */
+ * flow: a kernel reads only what smaller ones store.
+ *
+ * A kernel runs on one device. What nobody placed goes where its first placed operand is; what
+ * crosses to another device is stored. */
 #include "compiler/passes/fuse.h"
 
 #include "compiler/passes/operand.h"
@@ -81,18 +84,27 @@ static Loops scatter_loops(const Graph *graph, const Node *node) {
                    type_count(table, &node->type, 1, node->type.rank)};
 }
 
+static Loops row_function_loops(const Graph *graph, const Node *node) {
+    Dimensions *table = graph->dimensions;
+    int last = node->type.rank - 1;
+    return (Loops){KERNEL_row_function, one(table), type_count(table, &node->type, 0, last),
+                   one(table), node->type.dims[last]};
+}
+
 Loops node_loops(const Graph *graph, const Node *node) {
     switch (op_info[node->op].class) {
     case LOOP_reduce: return reduction_loops(graph, node);
     case LOOP_contract: return contraction_loops(graph, node);
     case LOOP_scatter: return scatter_loops(graph, node);
+    case LOOP_row: return row_function_loops(graph, node);
     default: return elementwise_loops(graph, node);
     }
 }
 
 /* Are the loops of the class's nodes other than their result asks for? */
 static bool has_own_loops(LoopClass class) {
-    return class == LOOP_reduce || class == LOOP_contract || class == LOOP_scatter;
+    return class == LOOP_reduce || class == LOOP_contract || class == LOOP_scatter ||
+           class == LOOP_row;
 }
 
 Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
@@ -117,7 +129,7 @@ bool keeps_rows(const Loops *loops) {
 
 IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type) {
     Dim count = whole_count(table, type);
-    if (loops->kind == KERNEL_scatter) return INDEX_other;
+    if (loops->kind == KERNEL_scatter || loops->kind == KERNEL_row_function) return INDEX_other;
     if (loops->kind == KERNEL_columns) {
         Dim outputs = dim_multiply(table, loops->outer, loops->columns);
         return count == outputs ? INDEX_output : INDEX_other;
@@ -220,7 +232,7 @@ static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
     uint32_t left = 0;
     for (int i = 0; i < type.rank; i++)
         if (node->axes >> i & 1 && !dim_is_one(type.dims[i])) left |= 1u << i;
-    if (!left && node->op != OP_argmax) return operand;
+    if (!left && op_info[node->op].gives != GIVES_index) return operand;
     if (!left) {
         NodeId zero = graph_constant(to, node->type.element, 0, node->range);
         return node->type.rank ? graph_declared(to, OP_broadcast, zero, node->type, node->range)
@@ -261,6 +273,7 @@ typedef struct Open {
     Loops loops;
     bool elementwise; /* has only elementwise nodes at the full index: any loops will do */
     int node_count, output_count;
+    Placement placement; /* of its first placed node */
 } Open;
 
 typedef struct Fuser {
@@ -271,7 +284,7 @@ typedef struct Fuser {
     int *latest;     /* the last kernel that the value depends on, or NO_KERNEL */
     int *size;       /* of inline nodes: how many are computed for one element */
     int *depth;      /* rows kernels: loops over a row that come before the value is known */
-    Map by_loops;    /* Loops → 1 + the last kernel with them */
+    Map by_loops;    /* LoopsKey → 1 + the last kernel with it */
 } Fuser;
 
 static Node *node_of(Fuser *fuser, NodeId id) {
@@ -298,6 +311,7 @@ static NodeId raw_copy(Fuser *fuser, NodeId id) {
                  .inputs = {id, NODE_NONE, NODE_NONE},
                  .type = graph_node(graph, id)->type,
                  .range = graph_node(graph, id)->range,
+                 .placement = graph_node(graph, id)->placement,
                  .kernel = NO_KERNEL};
     vector_push(graph->arena, &graph->nodes, node);
     return (NodeId)(graph->nodes.count - 1);
@@ -342,7 +356,34 @@ static void mark_in_memory(Fuser *fuser) {
             for (int i = 0; i < 2; i++)
                 fuser->in_memory[contraction_operand(graph, node, i).node] = true;
         if (node->op == OP_view) mark_viewed(fuser, node);
-        if (node->op == OP_check || node->op == OP_gather) want_in_memory(fuser, node->inputs[0]);
+        if (node->op == OP_check || node->op == OP_gather || op_info[node->op].class == LOOP_row)
+            want_in_memory(fuser, node->inputs[0]);
+    }
+}
+
+/* Devices. */
+
+/* A reshape computes nothing: it is where its operand is. */
+static void inherit_placement(Fuser *fuser, Node *node) {
+    if (node->op == OP_reshape) node->placement = node_of(fuser, node->inputs[0])->placement;
+    for (int i = 0; i < node->input_count && !is_placed(&node->placement); i++)
+        node->placement = node_of(fuser, node->inputs[i])->placement;
+}
+
+static void store_what_crosses(Fuser *fuser, const Node *node) {
+    for (int i = 0; i < node->input_count; i++) {
+        NodeId source = strip_reshapes(fuser->graph, node->inputs[i]);
+        const Node *from = node_of(fuser, source);
+        if (!is_leaf(from->op) && devices_differ(&from->placement, &node->placement))
+            fuser->in_memory[source] = true;
+    }
+}
+
+static void settle_devices(Fuser *fuser) {
+    for (NodeId id = 0; id < fuser->graph->nodes.count; id++) {
+        Node *node = node_of(fuser, id);
+        inherit_placement(fuser, node);
+        if (node->op != OP_reshape) store_what_crosses(fuser, node);
     }
 }
 
@@ -418,7 +459,9 @@ static bool reduction_fits(Fuser *fuser, int kernel, const Node *node) {
 static bool fits(Fuser *fuser, int kernel, const Node *node) {
     const Open *open = &fuser->kernels.items[kernel];
     if (open->node_count >= NODES_LIMIT || open->output_count >= OUTPUTS_LIMIT) return false;
+    if (devices_differ(&open->placement, &node->placement)) return false;
     switch (op_info[node->op].class) {
+    case LOOP_row:
     case LOOP_contract:
     case LOOP_scatter: return false;
     case LOOP_reduce: return reduction_fits(fuser, kernel, node);
@@ -426,14 +469,15 @@ static bool fits(Fuser *fuser, int kernel, const Node *node) {
     }
 }
 
-/* Loops without padding. */
+/* Loops and a device, without padding. */
 typedef struct LoopsKey {
-    uintptr_t parts[5];
+    uintptr_t parts[7];
 } LoopsKey;
 
-static LoopsKey loops_key(const Loops *loops) {
+static LoopsKey loops_key(const Loops *loops, const Placement *placement) {
     return (LoopsKey){{loops->kind, (uintptr_t)loops->outer, (uintptr_t)loops->rows,
-                       (uintptr_t)loops->depth, (uintptr_t)loops->columns}};
+                       (uintptr_t)loops->depth, (uintptr_t)loops->columns, placement->device,
+                       (uintptr_t)placement->index}};
 }
 
 static void join(Fuser *fuser, int kernel, NodeId id) {
@@ -448,14 +492,15 @@ static void join(Fuser *fuser, int kernel, NodeId id) {
     node->kernel = fuser->latest[id] = kernel;
     open->node_count++;
     open->output_count += fuser->in_memory[id];
-    LoopsKey key = loops_key(&open->loops);
+    if (!is_placed(&open->placement)) open->placement = node->placement;
+    LoopsKey key = loops_key(&open->loops, &open->placement);
     map_put_bytes(&fuser->by_loops, &key, sizeof key, (void *)(uintptr_t)(kernel + 1));
 }
 
 static void start(Fuser *fuser, NodeId id) {
     Loops loops = node_loops(fuser->graph, node_of(fuser, id));
     bool elementwise = !has_own_loops(op_info[node_of(fuser, id)->op].class);
-    vector_push(fuser->arena, &fuser->kernels, (Open){loops, elementwise, 0, 0});
+    vector_push(fuser->arena, &fuser->kernels, (Open){.loops = loops, .elementwise = elementwise});
     join(fuser, (int)fuser->kernels.count - 1, id);
 }
 
@@ -464,7 +509,7 @@ static void start(Fuser *fuser, NodeId id) {
  * equals no other and takes a C compiler long. */
 static int independent_kernel(Fuser *fuser, const Node *node) {
     Loops loops = node_loops(fuser->graph, node);
-    LoopsKey key = loops_key(&loops);
+    LoopsKey key = loops_key(&loops, &node->placement);
     uintptr_t found = (uintptr_t)map_get_bytes(&fuser->by_loops, &key, sizeof key);
     return (int)found - 1;
 }
@@ -581,8 +626,10 @@ static Graph *copy_needed(Arena *arena, const Graph *graph) {
     const bool *needed = graph_needed(arena, graph);
     NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
     for (NodeId id = 0; id < graph->nodes.count; id++)
-        if (needed[id] || graph_node(graph, id)->op == OP_weight)
+        if (needed[id] || graph_node(graph, id)->op == OP_weight) {
+            to->placement = graph_node(graph, id)->placement;
             map[id] = copy_node(to, graph, id, map);
+        }
     vector_each(Output, output, graph->outputs)
         graph_output(to, output->kind, output->name, map[output->value],
                      output->kind == OUTPUT_update ? map[output->target] : NODE_NONE);
@@ -601,6 +648,7 @@ Graph *fuse(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     fuser.depth = arena_new_array(arena, int, count);
     for (size_t i = 0; i < count; i++) fuser.latest[i] = NO_KERNEL;
     mark_in_memory(&fuser);
+    settle_devices(&fuser);
     for (NodeId id = 0; id < fused->nodes.count; id++) visit(&fuser, id);
     compute_again(&fuser);
     renumber(&fuser);

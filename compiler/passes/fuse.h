@@ -6,10 +6,11 @@
 #include "lang/diagnostic.h"
 
 typedef enum KernelKind {
-    KERNEL_rows,        /* each of `rows` rows by itself: elementwise values, reductions of a row */
-    KERNEL_columns,     /* y[outer, columns] = the reduction of a[outer, depth, columns] */
-    KERNEL_contraction, /* y[outer, rows, columns] = sum(depth) of products */
-    KERNEL_scatter,     /* y[depth, columns] = sums of the updates [rows, columns] */
+    KERNEL_rows,    /* each of `rows` rows by itself: elementwise values, reductions of a row */
+    KERNEL_columns, /* y[outer, columns] = the reduction of a[outer, depth, columns] */
+    KERNEL_row_function, /* each of `rows` rows by one function of `columns` elements */
+    KERNEL_contraction,  /* y[outer, rows, columns] = sum(depth) of products */
+    KERNEL_scatter,      /* y[depth, columns] = sums of the updates [rows, columns] */
 } KernelKind;
 
 /* The loops of a kernel. Dims that a kind has no use for are the constant 1. */

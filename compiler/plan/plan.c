@@ -60,6 +60,17 @@ static Dim loops_share(Dimensions *table, const Loops *loops) {
     return dim_multiply(table, loops->outer, inner);
 }
 
+/* All placed nodes of a kernel want the same, some more than others. Code is written for the CPU
+ * alone. */
+static void give_device(const Planner *planner, KernelPlan *kernel) {
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const Placement *placement = &node_of(planner, kernel->nodes[i])->placement;
+        bool firmer = kernel->wanted.soft && !placement->soft && is_placed(placement);
+        if (!is_placed(&kernel->wanted) || firmer) kernel->wanted = *placement;
+    }
+    kernel->given = (Placement){.device = DEVICE_cpu};
+}
+
 static void collect_kernels(Planner *planner) {
     FunctionPlan *plan = planner->plan;
     size_t *counts = arena_new_array(planner->arena, size_t, plan->kernel_count + 1);
@@ -77,6 +88,7 @@ static void collect_kernels(Planner *planner) {
         kernel->nodes = lists[k];
         kernel->loops = kernel_loops(planner->graph, kernel->nodes, kernel->node_count);
         kernel->share = loops_share(planner->graph->dimensions, &kernel->loops);
+        give_device(planner, kernel);
     }
 }
 

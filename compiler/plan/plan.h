@@ -9,6 +9,7 @@
 
 #include "compiler/graph/program.h"
 #include "compiler/passes/fuse.h"
+#include "lang/diagnostic.h"
 
 enum { ALIGNMENT = 64 };
 
@@ -35,6 +36,7 @@ typedef struct KernelPlan {
     bool barrier; /* before it */
     int phase;
     double operations, bytes;
+    Placement wanted, given; /* wanted: DEVICE_any when the program doesn't say */
 } KernelPlan;
 
 /* A stored value of a function, in scratch. */
@@ -78,6 +80,11 @@ Plan *plan_program(Arena *arena, const Program *program);
 const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 
 void plan_print(const Plan *plan, Text *text);
+
+/* Reports each train block that takes more than its `memory`. */
+void plan_check_memory(Arena *arena, const Plan *plan, Diagnostics *diagnostics);
+
+const char *size_text(Arena *arena, double bytes); /* "1.5 MiB" */
 
 /* Calls visit for each node that a kernel reads to compute node: those in memory and its own. */
 typedef void VisitRead(void *context, NodeId read, IndexKind index);

@@ -1,7 +1,8 @@
 /* Print: a plan as text, for `--explain` and `--dump-ir=plan`. */
+#include "compiler/graph/print.h"
 #include "compiler/plan/plan.h"
 
-static const char *size_text(Arena *arena, double bytes) {
+const char *size_text(Arena *arena, double bytes) {
     if (bytes < 10240) return arena_format(arena, "%.0f B", bytes);
     if (bytes < 10 * 1048576.0) return arena_format(arena, "%.1f KiB", bytes / 1024);
     return arena_format(arena, "%.1f MiB", bytes / 1048576);
@@ -40,6 +41,19 @@ static void print_nodes(const Graph *graph, const KernelPlan *kernel, Text *text
     }
 }
 
+/* "on cpu, gpu(0) wanted at gpt.flow:12" */
+static void print_device(const Placement *wanted, const Placement *given, Text *text) {
+    text_add(text, "on ");
+    device_print(given, text);
+    if (!is_placed(wanted)) return;
+    text_add(text, ", ");
+    device_print(wanted, text);
+    text_add(text, wanted->soft ? " preferred" : " wanted");
+    if (!range_is_of_program(wanted->range)) return;
+    text_add(text, " at ");
+    place_print(wanted->range, text);
+}
+
 static void print_kernel(const FunctionPlan *plan, int k, Text *text) {
     const KernelPlan *kernel = &plan->kernels[k];
     if (kernel->barrier) text_add(text, "  ---- barrier ----\n");
@@ -47,8 +61,10 @@ static void print_kernel(const FunctionPlan *plan, int k, Text *text) {
     print_loops(&kernel->loops, text);
     text_add(text, kernel->by_columns ? ", threads split columns " : ", threads split ");
     dim_print(kernel->share, text);
-    text_format(text, ", %.3g operations, %s\n   ", kernel->operations,
+    text_format(text, ", %.3g operations, %s, ", kernel->operations,
                 size_text(text->arena, kernel->bytes));
+    print_device(&kernel->wanted, &kernel->given, text);
+    text_add(text, "\n   ");
     print_nodes(plan->graph, kernel, text);
     text_add(text, "\n");
 }
@@ -76,7 +92,23 @@ static void print_function(const FunctionPlan *plan, Text *text) {
     text_add(text, "\n");
 }
 
+/* Stages run on the processor's threads until there is code for something else. */
+static void print_pipeline(const Pipeline *pipeline, Text *text) {
+    const Placement given = {.device = DEVICE_cpu};
+    text_format(text, "pipeline %s: batches of %lld", pipeline->name, (long long)pipeline->batch);
+    if (pipeline->threads.value) text_format(text, ", %d threads", pipeline->threads.value);
+    if (pipeline->queue.value) text_format(text, ", a queue of %d", pipeline->queue.value);
+    text_add(text, "\n");
+    vector_each(Stage, stage, pipeline->stages) {
+        text_format(text, "  %s, ", stage->name);
+        print_device(&stage->placement, &given, text);
+        text_add(text, "\n");
+    }
+    text_add(text, "\n");
+}
+
 void plan_print(const Plan *plan, Text *text) {
+    vector_each(Pipeline *, pipeline, plan->program->pipelines) print_pipeline(*pipeline, text);
     vector_each(FunctionPlan *, function, plan->functions) print_function(*function, text);
     text_format(text, "storage: %s\n", size_text(text->arena, (double)plan->storage_size));
     for (size_t i = 0; i < plan->program->storage.count; i++)

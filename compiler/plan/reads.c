@@ -46,6 +46,7 @@ void each_read(const Graph *graph, int kernel, const Loops *loops, NodeId id, Vi
     Reader reader = {graph, kernel, loops, visit, context};
     if (node->op == OP_matmul) read_contraction(&reader, node);
     else if (op_info[node->op].class == LOOP_scatter) read_scatter(&reader, node);
+    else if (op_info[node->op].class == LOOP_row) read_value(&reader, node->inputs[0], INDEX_full);
     else if (op_info[node->op].class == LOOP_reduce)
         read_value(&reader, node->inputs[0],
                    loops->kind == KERNEL_columns ? INDEX_other : INDEX_full);

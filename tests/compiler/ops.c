@@ -69,6 +69,7 @@ static double random_in(const char *domain, int which, int64_t index, int64_t co
     double unit = random_unit();
     if (!strcmp(domain, "positive")) return 0.5 + 2 * unit;
     if (!strcmp(domain, "nonzero")) return (unit < 0.5 ? -1 : 1) * (0.5 + 2 * random_unit());
+    if (!strcmp(domain, "zeros")) return unit < 0.25 ? 0 : 4 * random_unit() - 2;
     if (strcmp(domain, "apart")) return 4 * unit - 2;
     /* No two of one operand are equal, nor one of this and one of another. */
     int64_t place = (index * 7919 + 5) % count;
@@ -377,6 +378,7 @@ static const Sizes reduced_shapes[] = {
     {3, {2, 3, 5}},
     {3, {2, 1, SIZE_BATCH}},
     {2, {SIZE_BATCH, 1}},
+    {2, {3, 65}},
 };
 
 static const Sizes contracted_shapes[][2] = {
@@ -443,6 +445,13 @@ static void run_reductions(Case given) {
         }
 }
 
+static void run_rows(Case given) {
+    for (size_t i = 0; i < COUNT(reduced_shapes); i++) {
+        given.operands[0] = reduced_shapes[i];
+        run_case(&given);
+    }
+}
+
 static void run_contractions(Case given) {
     for (size_t i = 0; i < COUNT(contracted_shapes); i++) {
         memcpy(given.operands, contracted_shapes[i], sizeof contracted_shapes[i]);
@@ -483,6 +492,7 @@ static void run_class(Case given) {
     case LOOP_elementwise: run_elementwise(given); return;
     case LOOP_reduce: run_reductions(given); return;
     case LOOP_contract: run_contractions(given); return;
+    case LOOP_row: run_rows(given); return;
     case LOOP_move:
     case LOOP_generate: run_moves(given); return;
     case LOOP_gather: run_gathers(given); return;

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size) {
     Diagnostics *diagnostics = diagnostics_new(arena);
     const Source *source =
         source_from_text(arena, "fuzz.flow", size ? (const char *)bytes : "", size);
-    const Module *module = module_load(arena, source, library, count, diagnostics);
+    const Module *module = module_load(arena, source, library, count, "", diagnostics);
     Program *program = NULL;
     if (!diagnostics->list.count)
         program = lower_program(arena, module, "fuzz", NULL, 0, diagnostics);

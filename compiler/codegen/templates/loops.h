@@ -41,6 +41,11 @@ static inline int64_t flow_smaller(int64_t a, int64_t b) {
 #define FLOW_ADD(y, a) ((y) + (a))
 #define FLOW_MAX(y, a) ((y) < (a) ? (a) : (y))
 #define FLOW_MIN(y, a) ((a) < (y) ? (a) : (y))
+#define FLOW_MULTIPLY(y, a) ((y) * (a))
+#define FLOW_ANY(y, a) ((y) || (a))
+#define FLOW_ALL(y, a) ((y) && (a))
+#define FLOW_GREATER(y, a) ((y) < (a))
+#define FLOW_LESS(y, a) ((a) < (y))
 
 /* start, add and end of a reduction over the parts of a row, each part but the last a multiple of
  * 16 long. */
@@ -69,33 +74,35 @@ static inline int64_t flow_smaller(int64_t a, int64_t b) {
         return state->lanes[0];                                                                    \
     }
 
-/* The index of the first largest element. */
-#define FLOW_ARGMAX(suffix, type)                                                         \
-    typedef struct flow_row_argmax_##suffix {                                             \
-        type best;                                                                        \
-        int64_t seen, at;                                                                 \
-    } flow_row_argmax_##suffix;                                                           \
-    static inline flow_row_argmax_##suffix flow_row_argmax_start_##suffix(void) {         \
-        return (flow_row_argmax_##suffix){0, 0, 0};                                       \
-    }                                                                                     \
-    static inline void flow_row_argmax_add_##suffix(flow_row_argmax_##suffix *state,      \
-                                                    const type *part, int64_t count) {    \
-        for (int64_t i = 0; i < count; i++) {                                             \
-            int better = (state->seen + i == 0) | (state->best < part[i]);                \
-            state->at = better ? state->seen + i : state->at;                             \
-            state->best = better ? part[i] : state->best;                                 \
-        }                                                                                 \
-        state->seen += count;                                                             \
-    }                                                                                     \
-    static inline int32_t flow_row_argmax_end_##suffix(flow_row_argmax_##suffix *state) { \
-        return (int32_t)state->at;                                                        \
+/* The index of the first element that is better than all before it. */
+#define FLOW_BEST(name, suffix, type, better)                                                 \
+    typedef struct flow_row_##name##_##suffix {                                               \
+        type best;                                                                            \
+        int64_t seen, at;                                                                     \
+    } flow_row_##name##_##suffix;                                                             \
+    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {         \
+        return (flow_row_##name##_##suffix){0, 0, 0};                                         \
+    }                                                                                         \
+    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,      \
+                                                      const type *part, int64_t count) {      \
+        for (int64_t i = 0; i < count; i++) {                                                 \
+            int better = (state->seen + i == 0) | better(state->best, part[i]);               \
+            state->at = better ? state->seen + i : state->at;                                 \
+            state->best = better ? part[i] : state->best;                                     \
+        }                                                                                     \
+        state->seen += count;                                                                 \
+    }                                                                                         \
+    static inline int32_t flow_row_##name##_end_##suffix(flow_row_##name##_##suffix *state) { \
+        return (int32_t)state->at;                                                            \
     }
 
 #define FLOW_REDUCTIONS(suffix, type, lowest, highest)   \
     FLOW_REDUCTION(sum, suffix, type, FLOW_ADD, 0)       \
     FLOW_REDUCTION(max, suffix, type, FLOW_MAX, lowest)  \
     FLOW_REDUCTION(min, suffix, type, FLOW_MIN, highest) \
-    FLOW_ARGMAX(suffix, type)
+    FLOW_REDUCTION(prod, suffix, type, FLOW_MULTIPLY, 1) \
+    FLOW_BEST(argmax, suffix, type, FLOW_GREATER)        \
+    FLOW_BEST(argmin, suffix, type, FLOW_LESS)
 
 FLOW_REDUCTIONS(f32, float, -__builtin_inff(), __builtin_inff())
 FLOW_REDUCTIONS(f64, double, -__builtin_inf(), __builtin_inf())
@@ -103,5 +110,7 @@ FLOW_REDUCTIONS(i64, int64_t, INT64_MIN, INT64_MAX)
 FLOW_REDUCTIONS(i32, int32_t, INT32_MIN, INT32_MAX)
 FLOW_REDUCTIONS(i8, int8_t, INT8_MIN, INT8_MAX)
 FLOW_REDUCTIONS(u8, uint8_t, 0, UINT8_MAX)
+FLOW_REDUCTION(any, u8, uint8_t, FLOW_ANY, 0)
+FLOW_REDUCTION(all, u8, uint8_t, FLOW_ALL, 1)
 
 #endif

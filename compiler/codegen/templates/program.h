@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "kernel.h"
 #include "loops.h"
+#include "row.h"
 
 #ifndef FLOW_PROGRAM_NAME
 #define FLOW_PROGRAM_NAME flow_program /* one for each processor, chosen by dispatch.c */

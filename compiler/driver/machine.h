@@ -1,0 +1,15 @@
+/* Machine: the devices of this machine, as far as the command line lets the program see them. */
+#ifndef FLOW_DRIVER_MACHINE_H
+#define FLOW_DRIVER_MACHINE_H
+
+#include "compiler/driver/arguments.h"
+#include "runtime/device/device.h"
+
+/* Leaves the GPUs that --visible-devices names, in that order, each with at most --gpu-memory.
+ * False after printing what is wrong with the flags. */
+bool machine_ask(const Arguments *arguments, Processor *processor, Gpus *gpus);
+
+/* "4 GiB", "812 MiB" */
+const char *memory_text(Arena *arena, uint64_t bytes);
+
+#endif

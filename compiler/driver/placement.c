@@ -1,0 +1,106 @@
+/* Placement: what is asked for by nodes, by stages and by the replicas of a train block, each place
+ * of the program once. */
+#include "compiler/driver/placement.h"
+
+#include "compiler/driver/machine.h"
+#include "compiler/graph/print.h"
+#include "compiler/passes/passes.h"
+
+#include <stdio.h>
+
+/* written: as in the program, "on gpu(0)". */
+typedef struct Asked {
+    Placement placement;
+    const char *written, *stands_in;
+} Asked;
+
+typedef struct Settling {
+    Compilation *compilation;
+    Arena *arena;
+    Processor processor;
+    Gpus gpus;
+    Vector(Asked) asked; /* hard ones, for a GPU */
+} Settling;
+
+static bool same_place(const Range *a, const Range *b) {
+    return a->source == b->source && a->begin == b->begin && a->end == b->end;
+}
+
+/* "on gpu(0)" of a region, "@gpu(0)" of a call. */
+static const char *written(const Settling *settling, const Placement *placement) {
+    Text text = text_new(settling->arena);
+    bool call = placement->range.source->text[placement->range.begin] == '@';
+    text_add(&text, call ? "@" : "on ");
+    device_print(placement, &text);
+    return text_string(&text);
+}
+
+static void ask(Settling *settling, const Placement *placement) {
+    if (placement->device != DEVICE_gpu || placement->soft) return;
+    vector_each(Asked, known, settling->asked)
+        if (same_place(&known->placement.range, &placement->range)) return;
+    vector_push(settling->arena, &settling->asked,
+                (Asked){*placement, written(settling, placement), "runs on the CPU"});
+}
+
+/* The last GPU that they need; all that there are is at least one. */
+static void ask_for_replicas(Settling *settling, const Train *train) {
+    int last = train->replicas.value > 1 ? train->replicas.value - 1 : 0;
+    Placement placement = {.device = DEVICE_gpu, .index = last, .range = train->replicas.range};
+    if (train->on_gpus)
+        vector_push(settling->arena, &settling->asked,
+                    (Asked){placement, "replicas", "is one on the CPU"});
+}
+
+static void collect(Settling *settling) {
+    Program *program = settling->compilation->program;
+    FunctionList functions = program_functions(settling->arena, program);
+    vector_each(Function *, function, functions)
+        vector_each(Node, node, (*function)->graph->nodes) ask(settling, &node->placement);
+    vector_each(Pipeline *, pipeline, program->pipelines)
+        vector_each(Stage, stage, (*pipeline)->stages) ask(settling, &stage->placement);
+    vector_each(Train, train, program->trains) ask_for_replicas(settling, train);
+}
+
+static const char *devices_text(const Settling *settling) {
+    Text text = text_new(settling->arena);
+    text_format(&text, "cpu (%s)", settling->processor.device.name);
+    for (int i = 0; i < settling->gpus.count; i++)
+        text_format(&text, ", gpu(%d) (%s)", i, settling->gpus.items[i].name);
+    return text_string(&text);
+}
+
+static void refuse(const Settling *settling, const Placement *placement) {
+    Diagnostics *diagnostics = settling->compilation->diagnostics;
+    bool here = placement->index < settling->gpus.count;
+    Diagnostic *d = diagnostic_add(
+        diagnostics, E0304, placement->range,
+        here ? "gpu(%d) is here, but this version of flowc writes code for the CPU alone"
+             : "gpu(%d) is not on this machine",
+        placement->index);
+    diagnostic_note(d, (Range){0}, "the devices are %s", devices_text(settling));
+    diagnostic_help(d, "`--soft-placement` runs it on the CPU; `prefer(gpu)` takes a GPU where "
+                       "there is one");
+}
+
+static void move(const Settling *settling, const Asked *asked) {
+    const Placement *placement = &asked->placement;
+    Text place = text_new(settling->arena);
+    bool here = placement->index < settling->gpus.count;
+    place_print(placement->range, &place);
+    fprintf(stderr, "%s: %s %s: %s\n", text_string(&place), asked->written, asked->stands_in,
+            here                   ? "this version of flowc writes code for it alone"
+            : settling->gpus.count ? "there is no such GPU here"
+                                   : "no GPU here");
+}
+
+int settle_devices(Compilation *compilation) {
+    Settling settling = {.compilation = compilation, .arena = compilation->arena};
+    if (!machine_ask(compilation->arguments, &settling.processor, &settling.gpus))
+        return EXIT_usage;
+    collect(&settling);
+    vector_each(Asked, asked, settling.asked)
+        if (compilation->arguments->soft_placement) move(&settling, asked);
+        else refuse(&settling, &asked->placement);
+    return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
+}

@@ -1,0 +1,11 @@
+/* Placement: does this machine have what the program asks for? */
+#ifndef FLOW_DRIVER_PLACEMENT_H
+#define FLOW_DRIVER_PLACEMENT_H
+
+#include "compiler/driver/compilation.h"
+
+/* Every device that the program insists on and that is missing is an error; with --soft-placement
+ * it is said on standard error that the CPU stands in for it. EXIT_ok, or what to exit with. */
+int settle_devices(Compilation *compilation);
+
+#endif

@@ -1,0 +1,40 @@
+/* A driver of CUDA with two GPUs, or with a fault that CUDA_STUB names: for a machine without one. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fails_at(const char *what) {
+    const char *fault = getenv("CUDA_STUB");
+    return fault && !strcmp(fault, what) ? 100 : 0;
+}
+
+int cuInit(unsigned flags) {
+    (void)flags;
+    return fails_at("init");
+}
+
+int cuDeviceGetCount(int *count) {
+    *count = fails_at("empty") ? 0 : 2;
+    return fails_at("count");
+}
+
+int cuDeviceGet(int *device, int ordinal) {
+    *device = ordinal;
+    return fails_at("get");
+}
+
+int cuDeviceGetName(char *name, int size, int device) {
+    snprintf(name, (size_t)size, "Stub %d", device);
+    return fails_at("name");
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    *bytes = (size_t)(8 + 8 * device) << 30;
+    return fails_at("memory");
+}
+
+int cuGetErrorString(int error, const char **text) {
+    *text = "no CUDA-capable device is detected";
+    return error == 100 ? 0 : 1;
+}
