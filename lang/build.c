@@ -187,6 +187,20 @@ Expression *build_choice(Parser *parser, Expression *condition, Expression *valu
     return finish(parser, expression);
 }
 
+Expression *build_reduce(Parser *parser, Expression *call, Expression *body) {
+    if (call->kind != EXPRESSION_call) return call;
+    Expression *expression =
+        build_expression(parser, EXPRESSION_reduce, range_join(call->range, body->range));
+    expression->name = call->name;
+    expression->left = body;
+    vector_each(const Argument, argument, call->arguments) {
+        bool index = argument->value->kind == EXPRESSION_name && !argument->name.text;
+        if (!index) report_syntax(parser, argument->value->range, "expected an index", NULL);
+        if (index) vector_push(parser->arena, &expression->items, argument->value);
+    }
+    return finish(parser, expression);
+}
+
 /* `(a)` is a itself, anything else in parentheses a record. */
 Expression *build_group(Parser *parser, ArgumentList arguments, Range range) {
     bool single = arguments.count == 1 && !arguments.items[0].name.text;

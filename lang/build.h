@@ -14,6 +14,9 @@ typedef struct Parser {
     Tree *tree;             /* of a program */
     Expression *expression; /* of an expression */
     bool too_deep;          /* was reported: once is enough */
+    Token next;             /* the token handed out, or held back behind one put in between */
+    bool held, closed_reduction;
+    bool reduces[NESTING_LIMIT + 2]; /* of each open `(`: `sum` or its like stands before it */
 } Parser;
 
 void report_syntax(Parser *parser, Range range, const char *text, const char *help);
@@ -42,6 +45,7 @@ Expression *build_slice(Parser *parser, Expression *from, Expression *to, Expres
 Expression *build_new(Parser *parser, Expression *model, Range range);
 Expression *build_choice(Parser *parser, Expression *condition, Expression *value,
                          Expression *otherwise, Range range);
+Expression *build_reduce(Parser *parser, Expression *call, Expression *body);
 Expression *build_group(Parser *parser, ArgumentList arguments, Range range);
 Expression *build_bad_call(Parser *parser, Token name, Expression *bad, Range range);
 TypeTree *build_type(Parser *parser, Range range);

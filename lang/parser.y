@@ -62,17 +62,18 @@ static void yyerror(YYLTYPE *location, Parser *parser, const char *message);
 %token <token> NAME "a name" NUMBER "a number" STRING "a string" UNKNOWN_SIZE "a size"
 %token <token> IMPORT "import" OPTION "option" DIM "dim" CONST "const" FN "fn" MODEL "model"
 %token <token> PIPELINE "pipeline" TRAIN "train" EXPORT "export"
-%token <token> LET "let" WEIGHT "weight" STATE "state" RETURN "return" REPEAT "repeat" ON "on"
+%token <token> LET "let" WEIGHT "weight" STATE "state" RETURN "return" REPEAT "repeat" SCAN "scan" ON "on"
 %token <token> IF "if" ELSE "else" EVERY "every" IN "in" NEW "new"
 %token <token> TRUE "true" FALSE "false" AND "and" OR "or" NOT "not"
 %token PIPE "|>" ARROW "->" RANGE ".." ELLIPSIS "..."
+%token OF /* between `sum(k)` and what is summed */
 %token EQUAL "==" NOT_EQUAL "!=" LESS_EQUAL "<=" GREATER_EQUAL ">="
 
 %type <token> label
 %type <operator> comparing
 %type <kind> function_word
 %type <statement_kind> owned
-%type <expression> expression pipe stage disjunction conjunction negation comparison sum product
+%type <expression> expression pipe stage disjunction conjunction negation comparison sum term product
 %type <expression> unary power postfix primary call item slice bound bad place choice
 %type <expressions> items item_list slices
 %type <arguments> arguments argument_list
@@ -233,6 +234,10 @@ statement:
         $$ = build_named_statement(parser, STATEMENT_let, @$, $NAME, NULL, $expression); }
   | LET NAME ':' type '=' expression {
         $$ = build_named_statement(parser, STATEMENT_let, @$, $NAME, $type, $expression); }
+  | LET NAME '[' slices ']' '=' expression {
+        $$ = build_named_statement(parser, STATEMENT_let, @$, $NAME, NULL, $expression);
+        $$->indices = $slices;
+    }
   | LET NAME bad { $$ = build_named_statement(parser, STATEMENT_let, @$, $NAME, NULL, $bad); }
   | LET '(' names ')' '=' expression { $$ = build_let(parser, @$, $names, $expression); }
   | LET '(' names ')' bad            { $$ = build_let(parser, @$, $names, $bad); }
@@ -256,6 +261,10 @@ statement:
   | RETURN bad        { $$ = build_statement(parser, STATEMENT_return, @$, $bad); }
   | REPEAT NAME IN expression block {
         $$ = build_named_statement(parser, STATEMENT_repeat, @$, $NAME, NULL, $expression);
+        $$ = build_blocks($$, $block, (StatementList){0});
+    }
+  | SCAN NAME IN expression block {
+        $$ = build_named_statement(parser, STATEMENT_scan, @$, $NAME, NULL, $expression);
         $$ = build_blocks($$, $block, (StatementList){0});
     }
   | ON place block {
@@ -359,9 +368,14 @@ comparing:
   ;
 
 sum:
+    term
+  | sum '+' term { $$ = build_binary(parser, OPERATOR_add, $1, $3); }
+  | sum '-' term { $$ = build_binary(parser, OPERATOR_subtract, $1, $3); }
+  ;
+
+term:
     product
-  | sum '+' product { $$ = build_binary(parser, OPERATOR_add, $1, $3); }
-  | sum '-' product { $$ = build_binary(parser, OPERATOR_subtract, $1, $3); }
+  | call OF term { $$ = build_reduce(parser, $call, $3); }
   ;
 
 product:
@@ -476,14 +490,39 @@ bound:
 
 %%
 
+static bool is_reduction(const Token *token) {
+    static const char *const names[] = {"sum", "max", "min", "prod", "mean"};
+    for (size_t i = 0; token->kind == TOKEN_NAME && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(token->text, names[i])) return true;
+    return false;
+}
+
+/* `sum(k)` is followed by what is summed when that stands in the same line. */
+static bool follows_reduction(const Parser *parser) {
+    int kind = parser->next.kind;
+    bool begins = kind == TOKEN_NAME || kind == TOKEN_NUMBER || kind == '(';
+    return parser->closed_reduction && begins && !parser->next.first_on_line;
+}
+
+static void note_bracket(Parser *parser) {
+    const Tokens *tokens = parser->tokens;
+    if (parser->next.kind == '(') parser->reduces[tokens->depth] = is_reduction(&tokens->previous);
+    parser->closed_reduction = parser->next.kind == ')' && parser->reduces[tokens->depth + 1];
+}
+
 /* The first token says which kind of text follows. */
 static int yylex(YYSTYPE *value, YYLTYPE *location, Parser *parser) {
     *location = (Range){parser->tokens->source, 0, 0};
     int start = parser->start;
     parser->start = 0;
     if (start) return start;
-    value->token = tokens_next(parser->tokens);
+    if (!parser->held) parser->next = tokens_next(parser->tokens);
+    bool reduces = !parser->held && follows_reduction(parser);
+    parser->held = reduces;
+    value->token = parser->next;
     *location = value->token.range;
+    if (reduces) return TOKEN_OF;
+    note_bracket(parser);
     return value->token.kind;
 }
 
@@ -532,12 +571,13 @@ static bool simplify(Expected *expected, bool after_let) {
            YYTRANSLATE('<'), YYTRANSLATE('>'), YYTRANSLATE('.'), YYTRANSLATE('@'), SYMBOL(EQUAL),
            SYMBOL(NOT_EQUAL), SYMBOL(LESS_EQUAL), SYMBOL(GREATER_EQUAL), SYMBOL(AND), SYMBOL(OR),
            SYMBOL(PIPE), YYTRANSLATE(';'), SYMBOL(LET), SYMBOL(WEIGHT), SYMBOL(STATE),
-           SYMBOL(RETURN), SYMBOL(REPEAT), SYMBOL(ON), SYMBOL(IF), SYMBOL(EVERY), SYMBOL(IMPORT),
+           SYMBOL(RETURN), SYMBOL(REPEAT), SYMBOL(SCAN), SYMBOL(ON), SYMBOL(IF), SYMBOL(EVERY), SYMBOL(IMPORT),
            SYMBOL(OPTION), SYMBOL(DIM), SYMBOL(CONST), SYMBOL(FN), SYMBOL(MODEL),
            SYMBOL(PIPELINE), SYMBOL(TRAIN), SYMBOL(EXPORT), SYMBOL(END));
     if (symbols[SYMBOL(NAME)] || begins) FORGET(expected, SYMBOL(IN), SYMBOL(NEW));
     if (continues || expected->phrase || after_let)
         FORGET(expected, YYTRANSLATE('('), YYTRANSLATE('['), YYTRANSLATE('-'));
+    if (symbols[YYTRANSLATE('=')]) FORGET(expected, YYTRANSLATE('[')); /* few lets have indices */
     if (expected->phrase)
         FORGET(expected, SYMBOL(NAME), SYMBOL(NUMBER), SYMBOL(STRING), SYMBOL(NOT), SYMBOL(TRUE),
                SYMBOL(FALSE), SYMBOL(ELLIPSIS), SYMBOL(UNKNOWN_SIZE));

@@ -165,6 +165,7 @@ static Binding binding_of(const Expression *expression) {
     case EXPRESSION_call: return expression->annotations.count ? BINDING_pipe : BINDING_primary;
     case EXPRESSION_binary:
     case EXPRESSION_unary: return operators[expression->operator].binding;
+    case EXPRESSION_reduce: return BINDING_add;
     default: return BINDING_primary;
     }
 }
@@ -200,6 +201,11 @@ static void print_kind(const Expression *expression, Text *text) {
         print(expression->left, BINDING_primary, text);
         break;
     case EXPRESSION_choice: print_choice(expression, text); break;
+    case EXPRESSION_reduce:
+        text_add(text, expression->name.text);
+        print_items(&expression->items, "(", ") ", text);
+        print(expression->left, BINDING_multiply, text);
+        break;
     }
 }
 
@@ -254,7 +260,7 @@ static const char *const statement_words[] = {
     [STATEMENT_let] = "let ",       [STATEMENT_assign] = "assign ", [STATEMENT_weight] = "weight ",
     [STATEMENT_state] = "state ",   [STATEMENT_return] = "return ", [STATEMENT_repeat] = "repeat ",
     [STATEMENT_on] = "on ",         [STATEMENT_if] = "if ",         [STATEMENT_every] = "every ",
-    [STATEMENT_action] = "action ",
+    [STATEMENT_action] = "action ", [STATEMENT_scan] = "scan ",
 };
 
 static void print_head(const Statement *statement, Text *text) {
@@ -266,9 +272,11 @@ static void print_head(const Statement *statement, Text *text) {
     case STATEMENT_state:
         print_names(&statement->names, text);
         if (statement->pattern) text_format(text, " \"%s\"", statement->pattern);
+        if (statement->indices.count) print_items(&statement->indices, "[", "]", text);
         if (statement->type) text_add(text, ": "), print_type(statement->type, text);
         if (statement->value) text_add(text, " = ");
         break;
+    case STATEMENT_scan:
     case STATEMENT_repeat: text_format(text, "%s in ", statement->names.items[0].text); break;
     case STATEMENT_action: text_format(text, "%s ", statement->names.items[0].text); break;
     default: break;

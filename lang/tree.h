@@ -80,6 +80,7 @@ typedef enum ExpressionKind {
     EXPRESSION_slice,    /* left:right:step inside an index; left and right may be NULL, items holds
                             the step if there is one */
     EXPRESSION_new,      /* new left: an instance of a model; left is a call, or a hole */
+    EXPRESSION_reduce,   /* name(items) left, as in sum(k) a[k]: over indices of index notation */
     EXPRESSION_choice,   /* if left { items[0] } else { items[1] } */
 } ExpressionKind;
 
@@ -118,12 +119,14 @@ struct TypeTree {
 };
 
 typedef enum StatementKind {
-    STATEMENT_let,    /* let names = value; several names: let (q, k, v) = value */
+    STATEMENT_let,    /* let names = value; several names: let (q, k, v) = value; or let
+                         names[0][indices] = value */
     STATEMENT_assign, /* names[0] = value: of a name that exists, or an entry of a train block */
     STATEMENT_weight, /* weight names[0]: type = value */
     STATEMENT_state,  /* state names[0]: type = value */
     STATEMENT_return, /* return value */
     STATEMENT_repeat, /* repeat names[0] in value { body } */
+    STATEMENT_scan,   /* scan names[0] in value { body } */
     STATEMENT_on,     /* on value { body }; value is a call: gpu(1) */
     STATEMENT_if,     /* if value { body } else { otherwise } */
     STATEMENT_every,  /* every value names[0] { body }; names[0]: steps, epoch, seconds … */
@@ -134,10 +137,11 @@ struct Statement {
     StatementKind kind;
     uint32_t depth; /* of statements below, itself included; at most NESTING_LIMIT */
     Range range;
-    NameList names;      /* none: `let (` with a syntax error behind it */
-    const char *pattern; /* assign: `optimizer "head*" = …` in a train block; or NULL */
-    TypeTree *type;      /* weight, state (NULL: broken); or of a let: `let x: f32[B] = …` */
-    Expression *value;   /* NULL where nothing was written (weight without initialiser) */
+    NameList names;         /* none: `let (` with a syntax error behind it */
+    const char *pattern;    /* assign: `optimizer "head*" = …` in a train block; or NULL */
+    TypeTree *type;         /* weight, state (NULL: broken); or of a let: `let x: f32[B] = …` */
+    Expression *value;      /* NULL where nothing was written (weight without initialiser) */
+    ExpressionList indices; /* of a let, as the items of EXPRESSION_index; or none */
     StatementList body, otherwise;
 };
 

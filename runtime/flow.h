@@ -89,7 +89,8 @@ typedef struct FlowInput {
     const char *name;
     FlowInputKind kind;
     int index;
-    FlowType type; /* of one record, when a field */
+    FlowType type;     /* of one record, when a field */
+    int64_t low, high; /* of an export's argument: low <= each value < high; both 0: any value */
 } FlowInput;
 
 /* A value that a call leaves in memory: a metric (scalar), or an export's result. */

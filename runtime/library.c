@@ -21,6 +21,7 @@ struct FlowLibrary {
 static FlowStatus load_weights(FlowLibrary *library, const char *path) {
     const FlowProgram *program = library->program;
     Safetensors *file;
+    if (!program->storage_count) return flow_ok;
     FlowStatus status = safetensors_open(path, &file);
     for (int i = 0; i < program->storage_count && !status.exit; i++)
         status = safetensors_read(file, &program->storage[i],
@@ -88,11 +89,28 @@ static FlowExit set_sizes(FlowLibrary *library, const int64_t *sizes) {
     return sizes_check((Sizes){program, library->sizes}).exit;
 }
 
+/* Do all values of the call's arguments lie where the program says? */
+static bool arguments_fit(const Call *call, const void *const *arguments) {
+    for (int i = 0; i < call->function->input_count; i++) {
+        const FlowInput *input = &call->function->inputs[i];
+        if (input->kind != FLOW_INPUT_field || (!input->low && !input->high)) continue;
+        FlowType type = type_at(&input->type, call->sizes);
+        size_t size = flow_element_size(type.element), count = flow_type_size(&type) / size;
+        const char *values = arguments[input->index];
+        for (size_t j = 0; j < count; j++) {
+            double value = number_read(type.element, values + j * size);
+            if (!(value >= (double)input->low && value < (double)input->high)) return false;
+        }
+    }
+    return true;
+}
+
 FlowExit flow_library_run(FlowLibrary *library, int index, const int64_t *sizes,
                           const void *const *arguments, void *const *results) {
     Call *call = &library->calls[index];
     FlowExit exit = set_sizes(library, sizes);
     if (exit) return exit;
+    if (!arguments_fit(call, arguments)) return FLOW_EXIT_data;
     call_bind(call, arguments, 1);
     FlowFrame frame = {
         .memory = library->memory, .inputs = call->inputs, .batch = 1, .sizes = library->sizes};

@@ -104,7 +104,9 @@ static FlowStatus run_batch(Pump *run) {
 
 static FlowStatus run_all(Pump *run) {
     int64_t batches = stage_batches(run->stage);
-    FlowStatus status = stage_start(run->stage, 0, batches, settings_workers(run->settings, run->run->pipeline, run->settings->workers), &run->team);
+    FlowStatus status = stage_start(
+        run->stage, 0, batches,
+        settings_workers(run->settings, run->run->pipeline, run->settings->workers), &run->team);
     for (int64_t i = 0; i < batches && !status.exit; i++) {
         if (interrupted())
             return flow_failure(FLOW_EXIT_interrupted, "interrupted after %lld records",

@@ -6,7 +6,7 @@
 enum { COLUMN_PART = 256 /* outputs of a run */ };
 
 static const char *initial_value(const Node *node) {
-    Element element = node->type.element;
+    Element element = is_half(node->type.element) ? TYPE_f32 : node->type.element;
     const char *initial = op_info[node->op].initial;
     static const char *const lowest[ELEMENT_COUNT] = {[TYPE_u8] = "0",
                                                       [TYPE_i8] = "INT8_MIN",
@@ -44,12 +44,12 @@ static void declare_column_sums(Writer *writer, Text *text) {
         NodeId id = writer->kernel->nodes[at];
         if (!is_reduction(writer, id)) continue;
         const Node *node = node_of(writer, id);
-        const char *type = element_info[node->type.element].c;
+        const char *type = element_info[node->type.element].computed;
         unsigned y = number_of(writer, id);
         text_format(text, "        _Alignas(64) %s y%u[%d];\n", type, y, COLUMN_PART);
         if (op_info[node->op].gives == GIVES_index)
             text_format(text, "        %s z%u[%d] = {0};\n",
-                        element_info[node_of(writer, node->inputs[0])->type.element].c, y,
+                        element_info[node_of(writer, node->inputs[0])->type.element].computed, y,
                         COLUMN_PART);
         text_format(text, "        for (int64_t j = 0; j < count; j++) y%u[j] = %s;\n", y,
                     initial_value(node));

@@ -72,7 +72,7 @@ static void write_finish(Writer *writer, Text *text) {
                 "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
                 "    (void)batch, (void)sizes;\n",
                 name, name,
-                element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c);
+                element_info[node_of(writer, writer->kernel->nodes[0])->type.element].computed);
     vector_each(Pointer, pointer, writer->pointers)
         if (in_tile(writer, pointer->name))
             text_format(text, "    %s%s *restrict %s = context->%s;\n",
@@ -132,6 +132,11 @@ static const char *operand_address(Writer *writer, const ContractionOperand *ope
                         dim_expression(writer->arena, operand->start));
 }
 
+static const char *load_macro(Arena *arena, Element element) {
+    return is_half(element) ? arena_format(arena, "flow_load_%s(a)", element_info[element].name)
+                            : "(a)";
+}
+
 static void write_parameters(Writer *writer, Text *text) {
     Arena *arena = writer->arena;
     const char *name = writer->name;
@@ -146,7 +151,9 @@ static void write_parameters(Writer *writer, Text *text) {
         {"CONTEXT", arena_format(arena, "struct %s", name)},
         {"PREPARE", arena_format(arena, "%s_prepare", name)},
         {"FINISH", arena_format(arena, "%s_finish", name)},
-        {"ELEMENT", element_info[matmul->type.element].c},
+        {"ELEMENT", element_info[matmul->type.element].computed},
+        {"STORED", element_info[matmul->type.element].c},
+        {"LOAD(a)", load_macro(arena, matmul->type.element)},
         {"OUTER", dim_expression(arena, loops->outer)},
         {"ROWS", dim_expression(arena, loops->rows)},
         {"DEPTH", dim_expression(arena, loops->depth)},

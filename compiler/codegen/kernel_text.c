@@ -15,14 +15,15 @@ Kernels kernels_new(Arena *arena) {
 
 /* Kernels. */
 
-static KernelOperands write_by_kind(Text *text, const FunctionPlan *plan, int kernel,
-                                    const char *name) {
+static KernelOperands write_by_kind(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                                    int kernel, const char *name) {
     switch (plan->kernels[kernel].loops.kind) {
     case KERNEL_rows: return write_rows_kernel(text, plan, kernel, name);
     case KERNEL_columns: return write_columns_kernel(text, plan, kernel, name);
     case KERNEL_contraction: return write_contraction_kernel(text, plan, kernel, name);
     case KERNEL_row_function: return write_row_function_kernel(text, plan, kernel, name);
     case KERNEL_scatter: return write_scatter_kernel(text, plan, kernel, name);
+    case KERNEL_scan: return write_scan_kernel(text, kernels, plan, kernel, name);
     }
     return (KernelOperands){0};
 }
@@ -30,7 +31,7 @@ static KernelOperands write_by_kind(Text *text, const FunctionPlan *plan, int ke
 static int new_kernel(Kernels *kernels, const FunctionPlan *plan, int number) {
     Text text = text_new(kernels->arena);
     const char *name = arena_format(kernels->arena, "k%zu", kernels->list.count);
-    write_by_kind(&text, plan, number, name);
+    write_by_kind(&text, kernels, plan, number, name);
     vector_push(kernels->arena, &kernels->list,
                 (SharedKernel){name, text_string(&text), plan, number, {0}, 0});
     return (int)kernels->list.count - 1;
@@ -52,7 +53,8 @@ static void note_call(Arena *arena, SharedKernel *kernel, const FunctionPlan *pl
 
 static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number) {
     Text text = text_new(kernels->arena);
-    KernelOperands operands = write_by_kind(&text, plan, number, NULL);
+    if (plan->kernels[number].scan) add_kernels(kernels, plan->kernels[number].scan->body);
+    KernelOperands operands = write_by_kind(&text, kernels, plan, number, NULL);
     int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;
     if (known < 0) {
         known = new_kernel(kernels, plan, number);
@@ -139,9 +141,10 @@ void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, c
     text_add(text, "};\n\n");
 }
 
-const char *run_text(Arena *arena, const FunctionPlan *plan, const char *prefix) {
+const char *run_text(Arena *arena, const char *frame, const FunctionPlan *plan,
+                     const char *prefix) {
     if (!call_count(plan)) return "(void)frame, (void)thread, (void)threads;";
-    return arena_format(arena, "flow_run(frame, %s_calls, %d, thread, threads);", prefix,
+    return arena_format(arena, "flow_run(%s, %s_calls, %d, thread, threads);", frame, prefix,
                         call_count(plan));
 }
 
@@ -151,5 +154,5 @@ void write_function(Text *text, const Kernels *kernels, const FunctionPlan *plan
     text_format(text,
                 "static void %s(const FlowFrame *frame, int thread, int threads) {\n"
                 "    %s\n}\n\n",
-                prefix, run_text(text->arena, plan, prefix));
+                prefix, run_text(text->arena, "frame", plan, prefix));
 }

@@ -43,8 +43,12 @@ void write_kernel(Text *text, const SharedKernel *kernel);
 /* `static const FlowCall PREFIX_calls[]`; nothing for a function without kernels. */
 void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, const char *prefix);
 
-/* The C that runs those calls. */
-const char *run_text(Arena *arena, const FunctionPlan *plan, const char *prefix);
+/* scan_text.c: a loop over the calls of its body, whose kernels were added. */
+KernelOperands write_scan_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                                 int kernel, const char *name);
+
+/* The C that runs those calls on the frame of that name. */
+const char *run_text(Arena *arena, const char *frame, const FunctionPlan *plan, const char *prefix);
 
 /* The calls and `static void PREFIX(frame, thread, threads)`. */
 void write_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,

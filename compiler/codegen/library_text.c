@@ -109,6 +109,14 @@ static void describe(Text *text, const char *what, const char *name, const Type 
                 comment_text(text->arena, type_text(text->arena, type)));
 }
 
+static void describe_ranges(Text *text, const Export *export) {
+    vector_each(Input, input, export->function.inputs)
+        if (input->low || input->high)
+            text_format(text, " *   in %s: from %lld to %lld\n",
+                        comment_text(text->arena, input->name), (long long)input->low,
+                        (long long)input->high - 1);
+}
+
 static void write_export(Text *text, const Program *program, size_t index) {
     const Export *export = &program->exports.items[index];
     Names names = write_signature(text, program, index);
@@ -143,9 +151,15 @@ void write_library(Text *text, const Program *program) {
 static bool describe_returns(Text *text, const Program *program, const Export *export,
                              const bool *used) {
     bool sized = false;
+    bool ranged = false;
     for (size_t i = 0; i < program->bounds.count; i++) sized |= used[i];
+    vector_each(Input, input, export->function.inputs) ranged |= input->low || input->high;
     text_format(text, "/* %s. Returns 0%s.\n *\n", comment_text(text->arena, export->function.name),
-                sized ? "; or 2, when a size is out of its bounds or does not come out whole" : "");
+                ranged && sized ? "; 1, when a value is out of its range; or 2, when a size is out "
+                                  "of its bounds or does not come out whole"
+                : ranged        ? "; or 1, when a value is out of its range"
+                : sized ? "; or 2, when a size is out of its bounds or does not come out whole"
+                        : "");
     return sized;
 }
 
@@ -175,6 +189,7 @@ void write_header(Text *text, const Program *program) {
                             (long long)dim_bound(program->bounds.items[j].symbol));
         vector_each(Field, field, export->arguments)
             describe(text, "in ", field->name, &field->type);
+        describe_ranges(text, export);
         size_t result = 0;
         vector_each(Output, output, export->function.graph->outputs)
             if (output->kind == OUTPUT_result)

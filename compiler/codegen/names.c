@@ -81,12 +81,13 @@ const char *comment_text(Arena *arena, const char *text) {
 }
 
 static const char *floating_literal(Arena *arena, Element element, double number) {
-    const char *suffix = element == TYPE_f32 ? "f" : "";
+    bool single = element != TYPE_f64;
+    const char *suffix = single ? "f" : "";
     if (isnan(number)) return arena_format(arena, "__builtin_nan%s(\"\")", suffix);
     if (isinf(number))
         return arena_format(arena, "%s__builtin_inf%s()", number < 0 ? "-" : "", suffix);
-    char *text = element == TYPE_f32 ? arena_format(arena, "%.9g", (double)(float)number)
-                                     : arena_format(arena, "%.17g", number);
+    char *text = single ? arena_format(arena, "%.9g", (double)(float)number)
+                        : arena_format(arena, "%.17g", number);
     bool whole = !strpbrk(text, ".e");
     return arena_format(arena, number < 0 || signbit(number) ? "(%s%s%s)" : "%s%s%s", text,
                         whole ? ".0" : "", suffix);

@@ -114,7 +114,7 @@ static const char *print_checks(Printer *printer, const Section *section, const 
     return any ? name : "NULL";
 }
 
-static const char *print_order(Printer *printer, const Section *section, const Order *order,
+static const char *print_order(Printer *printer, const Section *section, const Ordering *order,
                                const char *prefix) {
     static const char *const kinds[] = {"shuffle", "take", "skip", "filter"};
     bool filter = order->kind == ORDER_filter;
@@ -131,7 +131,7 @@ static const char *print_orders(Printer *printer, const Section *section, const 
     Text rows = text_new(printer->arena);
     size_t index = 0;
     if (!section->orders.count) return "NULL";
-    vector_each(Order, order, section->orders) {
+    vector_each(Ordering, order, section->orders) {
         const char *own = arena_format(printer->arena, "%s_%zu", name, index++);
         text_add(&rows, print_order(printer, section, order, own));
     }

@@ -68,9 +68,10 @@ static void print_inputs(Printer *printer, const Function *function, int index) 
     if (!function->inputs.count) return;
     text_format(printer->text, "static const FlowInput f%d_inputs[] = {\n", index);
     vector_each(Input, input, function->inputs)
-        text_format(printer->text, "    {%s, %s, %d, %s},\n", literal(printer, input->name),
-                    kinds[input->kind], input->index,
-                    type_initialiser(printer->arena, &printer->sizes, &input->type));
+        text_format(printer->text, "    {%s, %s, %d, %s, %lld, %lld},\n",
+                    literal(printer, input->name), kinds[input->kind], input->index,
+                    type_initialiser(printer->arena, &printer->sizes, &input->type),
+                    (long long)input->low, (long long)input->high);
     text_add(printer->text, "};\n");
 }
 

@@ -71,7 +71,7 @@ void write_record_function(Text *text, const Kernels *kernels, const FunctionPla
         "    const int thread = 0, threads = 1;\n"
         "    const int64_t batch = 1;\n"
         "    (void)fields, (void)batch;\n    %s\n",
-        run_text(text->arena, plan, prefix));
+        run_text(text->arena, "frame", plan, prefix));
     int failure = 0;
     for (NodeId id = 0; id < plan->graph->nodes.count; id++)
         if (graph_node(plan->graph, id)->op == OP_check) write_check(text, plan, id, ++failure);

@@ -88,6 +88,7 @@ static bool stage_reduces(const Writer *writer) {
 /* The type in the names of a reduction's functions: flow_row_sum_add_f32. */
 static const char *reduced_type(const Writer *writer, const Node *reduction) {
     Element element = node_of(writer, reduction->inputs[0])->type.element;
+    if (is_half(element)) return "f32";
     return element == TYPE_bool ? "u8" : element_info[element].name;
 }
 
@@ -118,10 +119,9 @@ static void end_reductions(Writer *writer) {
         if (!is_fed(writer, at)) continue;
         NodeId id = writer->kernel->nodes[at];
         const Node *node = node_of(writer, id);
-        define_variable(
-            writer, id, plain_index(writer, INDEX_row), element_info[node->type.element].c,
-            arena_format(writer->arena, "flow_row_%s_end_%s(&s%u)", op_info[node->op].name,
-                         reduced_type(writer, node), number_of(writer, id)));
+        define_value(writer, id, plain_index(writer, INDEX_row),
+                     arena_format(writer->arena, "flow_row_%s_end_%s(&s%u)", op_info[node->op].name,
+                                  reduced_type(writer, node), number_of(writer, id)));
     }
 }
 
@@ -166,8 +166,8 @@ static void declare_buffers(Writer *writer, Text *text, bool whole) {
         const Node *node = node_of(writer, id);
         if (is_reduction(writer, id)) node = node_of(writer, node->inputs[0]);
         const char *columns = whole ? writer->columns : arena_format(writer->arena, "%d", ROW_PART);
-        text_format(text, "        _Alignas(64) %s t%u[%s];\n", element_info[node->type.element].c,
-                    number_of(writer, id), columns);
+        text_format(text, "        _Alignas(64) %s t%u[%s];\n",
+                    element_info[node->type.element].computed, number_of(writer, id), columns);
     }
 }
 

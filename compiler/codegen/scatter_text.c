@@ -28,7 +28,8 @@ KernelOperands write_scatter_kernel(Text *text, const FunctionPlan *plan, int ke
     const char *place = value_of(&writer, node->inputs[0], plain_index(&writer, INDEX_row));
     const char *update = value_of(&writer, node->inputs[1], plain_index(&writer, INDEX_full));
     const char *y = pointer_to(&writer, id, true);
-    text_format(&writer.stores, "%s[o] = %s[o] + %s;\n", y, y, update);
+    const char *sum = arena_format(text->arena, "%s + %s", load_text(&writer, id, "o"), update);
+    text_add(&writer.stores, store_text(&writer, id, "o", sum));
     write_head(&writer, text);
     write_body(&writer, text, y, place);
     return writer.operands;

@@ -27,13 +27,36 @@ const char *formula_text(Writer *writer, const Node *node, const char *const *op
     return text_string(&text);
 }
 
+const char *load_text(Writer *writer, NodeId id, const char *index) {
+    Element element = node_of(writer, id)->type.element;
+    const char *pointer = pointer_to(writer, id, false);
+    if (!is_half(element)) return arena_format(writer->arena, "%s[%s]", pointer, index);
+    return arena_format(writer->arena, "flow_load_%s(%s[%s])", element_info[element].name, pointer,
+                        index);
+}
+
+const char *store_text(Writer *writer, NodeId id, const char *index, const char *value) {
+    Element element = node_of(writer, id)->type.element;
+    const char *pointer = pointer_to(writer, id, true);
+    if (!is_half(element))
+        return arena_format(writer->arena, "%s[%s] = %s;\n", pointer, index, value);
+    return arena_format(writer->arena, "%s[%s] = flow_store_%s(%s);\n", pointer, index,
+                        element_info[element].name, value);
+}
+
+const char *define_value(Writer *writer, NodeId id, Index index, const char *expression) {
+    const ElementInfo *info = &element_info[node_of(writer, id)->type.element];
+    if (is_half(node_of(writer, id)->type.element))
+        expression = arena_format(writer->arena, "flow_round_%s(%s)", info->name, expression);
+    return define_variable(writer, id, index, info->computed, expression);
+}
+
 /* What stands at a place of a value: in memory it is not looked at outside; what is computed is
  * computed for place 0 instead. */
 static const char *value_inside(Writer *writer, NodeId id, Index place, Index inside) {
     id = strip_reshapes(writer->graph, id);
     if (node_of(writer, id)->op == OP_constant) return value_of(writer, id, place);
-    if (writer->plan->places[id].kind != PLACE_none)
-        return arena_format(writer->arena, "%s[%s]", pointer_to(writer, id, false), place.text);
+    if (writer->plan->places[id].kind != PLACE_none) return load_text(writer, id, place.text);
     Level level = place.level > inside.level ? place.level : inside.level;
     return value_of(
         writer, id,
@@ -48,7 +71,7 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
     if (!inside.text) return value_of(writer, node->inputs[0], place);
     const char *value = value_inside(writer, node->inputs[0], place, inside);
     index.level = place.level > inside.level ? place.level : inside.level;
-    return define_variable(writer, id, index, element_info[element].c,
+    return define_variable(writer, id, index, element_info[element].computed,
                            arena_format(writer->arena, "%s ? %s : %s", inside.text, value,
                                         number_literal(writer->arena, element, node->view->fill)));
 }
@@ -68,7 +91,7 @@ static const char *computed(Writer *writer, NodeId id, Index index) {
     const char *expression = formula_text(writer, node, operands, "", index.text);
     if (node->op == OP_cast && node->type.element == TYPE_bool)
         expression = arena_format(writer->arena, "%s != 0", operands[0]);
-    return define_variable(writer, id, index, element_info[node->type.element].c, expression);
+    return define_value(writer, id, index, expression);
 }
 
 static const char *uniform_sum(Writer *writer, NodeId id) {
@@ -77,24 +100,23 @@ static const char *uniform_sum(Writer *writer, NodeId id) {
     NodeId summand = strip_reshapes(writer->graph, node->inputs[0]);
     if (node_of(writer, summand)->op == OP_broadcast) summand = node_of(writer, summand)->inputs[0];
     const Type *summed = &node_of(writer, node->inputs[0])->type;
-    const char *type = element_info[node->type.element].c;
+    const char *type = element_info[node->type.element].computed;
     const char *a = value_of(writer, summand, zero);
     Dim total = type_count(writer->table, summed, 0, summed->rank);
     Dim kept = type_count(writer->table, &node->type, 0, node->type.rank);
     Dim count = dim_divide(writer->table, total, kept);
-    return define_variable(
-        writer, id, zero, type,
+    return define_value(
+        writer, id, zero,
         arena_format(writer->arena, "%s * (%s)%s", a, type, dim_expression(writer->arena, count)));
 }
 
 static const char *own_value(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
-    const char *type = element_info[node->type.element].c;
-    if (node->op == OP_matmul)
-        return define_variable(writer, id, index, type, "tile[m * stride + n]");
+    const char *type = element_info[node->type.element].computed;
+    if (node->op == OP_matmul) return define_value(writer, id, index, "tile[m * stride + n]");
     if (op_info[node->op].class == LOOP_reduce)
-        return define_variable(writer, id, index, type,
-                               arena_format(writer->arena, "y%u[j]", number_of(writer, id)));
+        return define_value(writer, id, index,
+                            arena_format(writer->arena, "y%u[j]", number_of(writer, id)));
     size_t at = place_in_kernel(writer, id);
     if (index.kind == INDEX_full && writer->depths && writer->depths[at] < writer->stage)
         return define_variable(writer, id, index, type,
@@ -112,16 +134,15 @@ const char *value_of(Writer *writer, NodeId id, Index index) {
     if (node->kernel != NO_KERNEL && node->kernel == writer->number)
         return own_value(writer, id, index);
     if (writer->plan->places[id].kind != PLACE_none)
-        return define_variable(
-            writer, id, index, element_info[node->type.element].c,
-            arena_format(writer->arena, "%s[%s]", pointer_to(writer, id, false), index.text));
+        return define_variable(writer, id, index, element_info[node->type.element].computed,
+                               load_text(writer, id, index.text));
     return is_uniform_sum(writer->graph, node) ? uniform_sum(writer, id)
                                                : computed(writer, id, index);
 }
 
 void store_value(Writer *writer, NodeId id, Index index) {
     const char *value = value_of(writer, id, index);
-    text_format(&writer->stores, "%s[%s] = %s;\n", pointer_to(writer, id, true), index.text, value);
+    text_add(&writer->stores, store_text(writer, id, index.text, value));
 }
 
 void store_values(Writer *writer, IndexKind kind) {

@@ -200,8 +200,7 @@ static int64_t place_value(const Writer *writer, Place place) {
     }
 }
 
-static int place_operand(Writer *writer, NodeId id) {
-    Place place = writer->plan->places[id];
+static int place_operand(Writer *writer, Place place) {
     assert(place.kind != PLACE_none);
     int64_t value = place_value(writer, place);
     for (size_t i = 0; i < writer->operands.count; i++)
@@ -227,12 +226,16 @@ static const char *address_text(Writer *writer, int operand) {
     return arena_format(writer->arena, "flow_at(frame, %s)", operand_text(writer, operand));
 }
 
+const char *address_of_place(Writer *writer, Place place) {
+    return address_text(writer, place_operand(writer, place));
+}
+
 const char *address_of(Writer *writer, NodeId id) {
-    return address_text(writer, place_operand(writer, id));
+    return address_of_place(writer, writer->plan->places[id]);
 }
 
 const char *pointer_to(Writer *writer, NodeId id, bool written) {
-    int operand = place_operand(writer, id);
+    int operand = place_operand(writer, writer->plan->places[id]);
     vector_each(Pointer, known, writer->pointers)
         if (known->operand == operand) {
             known->written |= written;

@@ -119,6 +119,7 @@ const char *number_operand(Writer *writer, int64_t number);
 
 /* The C of the address of a stored value or leaf. */
 const char *address_of(Writer *writer, NodeId id);
+const char *address_of_place(Writer *writer, Place place);
 
 /* The pointer to a stored value or leaf; written: the kernel writes there. Values in the same
  * place have one pointer. */
@@ -151,6 +152,14 @@ Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 const char *gathered_value(Writer *writer, const Node *node, Index index);
 
 /* value_text.c. */
+
+/* Element `index` of a stored value, and what stores a value there, as C: f16 and bf16 are
+ * converted. */
+const char *load_text(Writer *writer, NodeId id, const char *index);
+const char *store_text(Writer *writer, NodeId id, const char *index, const char *value);
+
+/* A new variable with the expression's value, rounded to the node's type. */
+const char *define_value(Writer *writer, NodeId node, Index index, const char *expression);
 
 /* The op's formula of ops.def with C for a, b, c, y, index and stream. */
 const char *formula_text(Writer *writer, const Node *node, const char *const *operands,

@@ -132,7 +132,7 @@ static void hash_text(Sha256 *hash, const char *text) {
 
 static void describe_section(Text *text, const Section *section) {
     text_format(text, "%lld %lld\n", (long long)section->window, (long long)section->stride);
-    vector_each(Order, order, section->orders)
+    vector_each(Ordering, order, section->orders)
         text_format(text, "%d %llu %d\n", order->kind, (unsigned long long)order->number,
                     order->each_epoch);
     vector_each(Field, field, section->fields) {

@@ -51,7 +51,7 @@ static int failed(const char *path) {
 
 static FlowType runtime_type(const Type *type) {
     static const FlowElement elements[] = {
-#define ELEMENT(name, bytes, c, class, rank) FLOW_##name,
+#define ELEMENT(name, bytes, c, computed, class, rank) FLOW_##name,
 #include "compiler/types/elements.def"
 #undef ELEMENT
     };

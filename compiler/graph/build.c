@@ -1,5 +1,6 @@
 /* Build: adding nodes. Type, simplification, hash-consing, in this order. */
 #include "compiler/graph/build.h"
+#include "compiler/graph/scan.h"
 
 #include "compiler/graph/movement.h"
 
@@ -40,10 +41,11 @@ static const View *intern_view(Graph *graph, const View *view) {
 
 /* What two equal nodes have in common, without padding. */
 typedef struct Key {
-    int64_t op, element, rank, axes, low, high, stream;
+    int64_t op, element, rank, axes, low, high, stream, part;
     double number;
     const char *name;
     const View *view;
+    const Scan *scan;
     int64_t inputs[ARITY_LIMIT];
     Dim dims[RANK_LIMIT];
     int64_t device, device_index, soft;
@@ -62,9 +64,11 @@ static Key node_key(const Node *node) {
                .low = node->low,
                .high = node->high,
                .stream = node->stream,
+               .part = node->part,
                .number = node->number,
                .name = node->name,
-               .view = node->view};
+               .view = node->view,
+               .scan = node->scan};
     for (int i = 0; i < ARITY_LIMIT; i++) key.inputs[i] = node->inputs[i];
     memcpy(key.dims, node->type.dims, sizeof key.dims);
     if (is_leaf(node->op)) return key;
@@ -99,6 +103,7 @@ static Problem complete(Graph *graph, Node *node) {
         if (i >= operands.count) node->inputs[i] = NODE_NONE;
         else operands.types[i] = &graph->nodes.items[node->inputs[i]].type;
     }
+    if (is_of_scan(node->op)) return scan_infer(graph, node);
     return op_infer(graph->dimensions, node->op, &operands, &node->type);
 }
 

@@ -1,5 +1,6 @@
 /* Evaluate: what a graph means, one element at a time. Nothing here is fast; everything is plain. */
 #include "compiler/graph/build.h"
+#include "compiler/graph/scan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@ typedef struct Evaluator {
     const Graph *graph;
     int64_t batch;
     bool exact;
-    Shape *shapes; /* one a node */
+    Shape *shapes;   /* one a node */
+    double ***parts; /* of each scan: its results */
     Evaluation result;
 } Evaluator;
 
@@ -287,9 +289,83 @@ static void evaluate_constant(const Evaluator *evaluator, const Node *node, cons
     for (int64_t i = 0; i < shape->count; i++) y[i] = rounded(evaluator, node, node->number);
 }
 
-static void evaluate_node(const Evaluator *evaluator, const Node *node, const Shape *shape,
-                          double *y) {
+/* The values of a scan while it runs. */
+typedef struct Run {
+    const Evaluator *evaluator;
+    const Scan *scan;
+    const NodeId *operands, *inputs;
+    const double **carried;
+    double **results;
+    int64_t *counts; /* elements of a carried value or of one slice */
+} Run;
+
+static const double *const *turn_inputs(Arena *arena, const Run *run, int64_t turn,
+                                        const double *number) {
+    const Scan *scan = run->scan;
+    const double **given = arena_new_array(arena, const double *, scan->body->nodes.count + 1);
+    int count = scan_operand_count(scan);
+    for (int i = 0; i <= count; i++) {
+        if (run->inputs[i] == NODE_NONE) continue;
+        const double **input = &given[run->inputs[i]];
+        *input = i == count ? number : run->evaluator->result.values[run->operands[i]];
+        if (i < scan->carried) *input = run->carried[i];
+        else if (i < scan->carried + scan->scanned)
+            *input += turn *
+                      shape_of(run->evaluator, &graph_node(scan->body, run->inputs[i])->type).count;
+    }
+    return given;
+}
+
+static void evaluate_turn(Run *run, int64_t turn) {
+    Arena *arena = arena_new();
+    const Evaluator *evaluator = run->evaluator;
+    double number = (double)turn;
+    Evaluation evaluation =
+        graph_evaluate(arena, run->scan->body, turn_inputs(arena, run, turn, &number),
+                       evaluator->batch, evaluator->exact);
+    for (int i = 0; i < scan_result_count(run->scan); i++) {
+        bool carried = i < run->scan->carried;
+        double *to = run->results[i] + (carried ? 0 : turn * run->counts[i]);
+        memcpy(to, evaluation.values[run->scan->body->outputs.items[i].value],
+               sizeof *to * (size_t)run->counts[i]);
+        if (carried) run->carried[i] = to;
+    }
+    arena_free(arena);
+}
+
+static void evaluate_scan(const Evaluator *evaluator, NodeId id) {
+    const Scan *scan = graph_node(evaluator->graph, id)->scan;
+    Arena *arena = evaluator->arena;
+    int results = scan_result_count(scan);
+    Type turns = {.rank = 1, .dims = {scan->turns}};
+    int64_t turn_count = shape_of(evaluator, &turns).count;
+    Run run = {evaluator,
+               scan,
+               scan_operands(arena, evaluator->graph, id),
+               scan_inputs(arena, scan),
+               arena_new_array(arena, const double *, scan->carried + 1),
+               arena_new_array(arena, double *, results + 1),
+               arena_new_array(arena, int64_t, results + 1)};
+    for (int i = 0; i < results; i++) {
+        Type type = scan_result_type(scan, i);
+        int64_t count = shape_of(evaluator, &type).count;
+        run.results[i] = arena_new_array(arena, double, count);
+        run.counts[i] = i < scan->carried ? count : count / turn_count;
+        if (i < scan->carried) run.carried[i] = evaluator->result.values[run.operands[i]];
+    }
+    evaluator->parts[id] = run.results;
+    for (int64_t n = 0; n < turn_count; n++)
+        evaluate_turn(&run, scan->backwards ? turn_count - 1 - n : n);
+}
+
+static void evaluate_node(const Evaluator *evaluator, NodeId id, const Shape *shape, double *y) {
+    const Node *node = graph_node(evaluator->graph, id);
     switch (node->op) {
+    case OP_list: return;
+    case OP_scan: evaluate_scan(evaluator, id); return;
+    case OP_part:
+        memcpy(y, evaluator->parts[node->inputs[0]][node->part], sizeof *y * (size_t)shape->count);
+        return;
     case OP_constant: evaluate_constant(evaluator, node, shape, y); return;
     case OP_matmul: evaluate_matmul(evaluator, node, shape, y); return;
     case OP_view: evaluate_view(evaluator, node, shape, y); return;
@@ -321,6 +397,7 @@ Evaluation graph_evaluate(Arena *arena, const Graph *graph, const double *const 
                            batch,
                            exact,
                            arena_new_array(arena, Shape, count + 1),
+                           arena_new_array(arena, double **, count + 1),
                            {.values = arena_new_array(arena, double *, count + 1),
                             .counts = arena_new_array(arena, int64_t, count + 1)}};
     Evaluation *result = &evaluator.result;
@@ -335,7 +412,7 @@ Evaluation graph_evaluate(Arena *arena, const Graph *graph, const double *const 
         result->counts[id] = shape->count;
         if (node->op == OP_input || node->op == OP_weight)
             memcpy(y, given[id], sizeof *y * (size_t)shape->count);
-        else evaluate_node(&evaluator, node, shape, y);
+        else evaluate_node(&evaluator, id, shape, y);
         if (node->op == OP_check && !result->failed_check && !passes_check(node, y, shape->count))
             result->failed_check = 1 + (int)id;
     }

@@ -58,11 +58,31 @@ static int64_t whole(double value) {
     return (int64_t)value;
 }
 
+/* To the nearest number of so many binary digits, the even one of two; `least` is the exponent of
+ * the smallest normal numbers, as frexp counts. */
+static double round_half(double value, int digits, int least, double largest) {
+    int exponent;
+    if (!isfinite(value)) return value;
+    frexp(value, &exponent);
+    if (exponent < least) exponent = least;
+    double unit = ldexp(1, exponent - digits), rounded = rint(value / unit) * unit;
+    return fabs(rounded) > largest ? copysign(INFINITY, value) : rounded;
+}
+
+static double round_floating(Element element, double value) {
+    switch (element) {
+    case TYPE_f16: return round_half(value, 11, -13, 65504);
+    case TYPE_bf16: return round_half(value, 8, -125, 0x1.fep127);
+    case TYPE_f32: return (double)(float)value;
+    default: return value;
+    }
+}
+
 double element_round(Element element, double value) {
     switch (element_info[element].class) {
     case CLASS_boolean: return value != 0;
     case CLASS_integer: return wrap(element, whole(value));
-    case CLASS_floating: return element == TYPE_f32 ? (double)(float)value : value;
+    case CLASS_floating: return round_floating(element, value);
     }
     return value;
 }

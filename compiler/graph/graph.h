@@ -20,16 +20,18 @@ typedef struct Node {
     Op op;
     int input_count; /* set by graph_add */
     NodeId inputs[ARITY_LIMIT];
-    Type type;         /* given for ops with GIVES_declared, inferred for all others */
-    double number;     /* constant: the value */
-    const View *view;  /* view: where its elements are in the operand; one pointer for equal ones */
-    uint32_t axes;     /* reductions: bit i is dimension i */
-    int64_t low, high; /* check: low <= a < high */
-    int64_t stream;    /* random: which sequence, unique to the call site */
-    const char *name;  /* input, weight; check: the field it speaks of */
-    Range range;       /* where in the program; not part of equality */
-    Placement placement; /* the wanted device; graph_add fills in the graph's */
-    int kernel;          /* the kernel that stores it, or NO_KERNEL: computed wherever it is used */
+    Type type;               /* given for ops with GIVES_declared, inferred for all others */
+    double number;           /* constant: the value */
+    const View *view;        /* view: where its elements are in the operand; one for equal ones */
+    uint32_t axes;           /* reductions: bit i is dimension i */
+    int64_t low, high;       /* check: low <= a < high */
+    int64_t stream;          /* random: which sequence, unique to the call site */
+    const char *name;        /* input, weight; check: the field it speaks of */
+    const struct Scan *scan; /* scan: what it runs (scan.h) */
+    int part;                /* part: which result of the scan */
+    Range range;             /* where in the program; not part of equality */
+    Placement placement;     /* the wanted device; graph_add fills in the graph's */
+    int kernel; /* the kernel that stores it, or NO_KERNEL: computed wherever it is used */
 } Node;
 
 typedef enum OutputKind {

@@ -9,17 +9,26 @@
  *       %4 = exp %1 @gpu(0)              the wanted device: @cpu, @gpu(k), @prefer(gpu(k))
  *       result "y" %1
  *       update "w" %3 of %2
+ *       %4 = scan %3 turns=T carried=1 scanned=1 shared=0 backwards {
+ *         …                              its body: nodes and results; `backwards` may be missing
+ *       }
+ *       %5 = part %4 0
  *
  * Line ends are blanks, `#` starts a comment. Nodes are appended as they are written, nothing is
  * simplified. The reader stops at the first error: `failed` makes every later step do nothing. */
 #include "compiler/graph/build.h"
 #include "compiler/graph/movement.h"
+#include "compiler/graph/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIM_STEP_LIMIT = 64 }; /* operators and brackets in one size */
+enum {
+    DIM_STEP_LIMIT = 64, /* operators and brackets in one size */
+    BODY_DEPTH_LIMIT = 8,
+    OPERAND_LIMIT = 1 << 16, /* of each kind, of one scan */
+};
 
 typedef struct Reader {
     Arena *arena;
@@ -29,6 +38,7 @@ typedef struct Reader {
     Graph *graph;
     Map symbols; /* from a name to its Dim */
     int dim_steps;
+    int depth; /* bodies around */
     bool failed;
 } Reader;
 
@@ -276,6 +286,46 @@ static bool take_attribute(Reader *reader, const char *name) {
     return true;
 }
 
+static int read_count(Reader *reader, const char *name) {
+    if (!take_attribute(reader, name)) fail(reader, "expected `%s=`", name);
+    int64_t count = reader->failed ? 0 : read_integer(reader);
+    if (count < 0 || count > OPERAND_LIMIT) fail(reader, "no such number of operands");
+    return (int)count;
+}
+
+static void read_line(Reader *reader);
+
+static const Graph *read_body(Reader *reader) {
+    Graph *outside = reader->graph;
+    Graph *body = graph_new(reader->arena, outside->dimensions, outside->name);
+    if (++reader->depth > BODY_DEPTH_LIMIT) fail(reader, "bodies are nested too deeply");
+    body->batch = outside->batch;
+    reader->graph = body;
+    expect(reader, "{");
+    while (!reader->failed && !take(reader, "}")) read_line(reader);
+    reader->graph = outside;
+    reader->depth--;
+    return body;
+}
+
+static void read_scan(Reader *reader, Node *node) {
+    Scan *scan = arena_new_item(reader->arena, Scan);
+    if (!take_attribute(reader, "turns")) fail(reader, "expected `turns=`");
+    scan->turns = reader->failed ? one(reader) : read_dim(reader);
+    scan->carried = read_count(reader, "carried");
+    scan->scanned = read_count(reader, "scanned");
+    scan->shared = read_count(reader, "shared");
+    scan->backwards = take_name(reader, "backwards");
+    scan->body = read_body(reader);
+    node->scan = scan;
+}
+
+static int read_part(Reader *reader) {
+    int64_t part = read_integer(reader);
+    if (part < 0 || part > OPERAND_LIMIT) fail(reader, "no such part");
+    return (int)part;
+}
+
 static void read_attributes(Reader *reader, Node *node) {
     if (op_info[node->op].class == LOOP_reduce && take_attribute(reader, "axes"))
         node->axes = read_axes(reader);
@@ -366,6 +416,8 @@ static void read_operands(Reader *reader, Node *node) {
     for (int i = 0; i < op_info[node->op].arity; i++) node->inputs[i] = read_id(reader);
     if (node->op == OP_constant) node->number = read_number(reader);
     if (node->op == OP_view) read_view(reader, node);
+    if (node->op == OP_scan) read_scan(reader, node);
+    if (node->op == OP_part) node->part = read_part(reader);
     if (node->op == OP_input || node->op == OP_weight) node->name = read_string(reader);
     if (node->op == OP_check) {
         node->low = read_integer(reader);

@@ -1,6 +1,7 @@
 /* Print: a graph as text, one node a line. parse.c describes the form. */
 #include "compiler/graph/build.h"
 #include "compiler/graph/print.h"
+#include "compiler/graph/scan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +73,18 @@ static void declare_symbol(Dim symbol, void *context) {
     text_add(symbols->text, "\n");
 }
 
+static void declare_symbols(const Graph *graph, Symbols *symbols) {
+    vector_each(Node, node, graph->nodes) {
+        for (int i = 0; i < node->type.rank; i++)
+            dim_each_symbol(node->type.dims[i], declare_symbol, symbols);
+        for (int i = 0; node->op == OP_view && i < node->view->rank; i++)
+            dim_each_symbol(node->view->coordinates[i].start, declare_symbol, symbols);
+        if (node->op != OP_scan) continue;
+        dim_each_symbol(node->scan->turns, declare_symbol, symbols);
+        declare_symbols(node->scan->body, symbols);
+    }
+}
+
 static void print_header(const Graph *graph, Text *text) {
     Symbols symbols = {text, map_new(text->arena)};
     text_add(text, "graph ");
@@ -82,15 +95,21 @@ static void print_header(const Graph *graph, Text *text) {
         map_put(&symbols.printed, dim_symbol_name(graph->batch), text);
     }
     text_add(text, "\n");
-    vector_each(Node, node, graph->nodes) {
-        for (int i = 0; i < node->type.rank; i++)
-            dim_each_symbol(node->type.dims[i], declare_symbol, &symbols);
-        for (int i = 0; node->op == OP_view && i < node->view->rank; i++)
-            dim_each_symbol(node->view->coordinates[i].start, declare_symbol, &symbols);
-    }
+    declare_symbols(graph, &symbols);
 }
 
 /* Nodes. */
+
+static void print_lines(const Graph *graph, int depth, Text *text);
+
+static void print_scan(const Scan *scan, int depth, Text *text) {
+    text_add(text, " turns=");
+    dim_print(scan->turns, text);
+    text_format(text, " carried=%d scanned=%d shared=%d%s {\n", scan->carried, scan->scanned,
+                scan->shared, scan->backwards ? " backwards" : "");
+    print_lines(scan->body, depth + 1, text);
+    text_format(text, "%*s}", 2 * depth, "");
+}
 
 static void print_axes(uint32_t axes, Text *text) {
     const char *before = " axes=[";
@@ -111,8 +130,10 @@ static void print_view(const Graph *graph, const Node *node, Text *text) {
     number_print(node->view->fill, node->type.element, text);
 }
 
-static void print_attributes(const Graph *graph, const Node *node, Text *text) {
+static void print_attributes(const Graph *graph, const Node *node, int depth, Text *text) {
     switch (node->op) {
+    case OP_scan: print_scan(node->scan, depth, text); return;
+    case OP_part: text_format(text, " %d", node->part); return;
     case OP_constant:
         text_add(text, " ");
         number_print(node->number, node->type.element, text);
@@ -142,12 +163,12 @@ static void print_place(Range range, size_t line, Text *text) {
     place_print(range, text);
 }
 
-static void print_node(const Graph *graph, NodeId id, Text *text) {
+static void print_node(const Graph *graph, NodeId id, int depth, Text *text) {
     const Node *node = graph_node(graph, id);
     size_t line = text->size;
-    text_format(text, "  %%%u = %s", id, op_info[node->op].name);
+    text_format(text, "%*s%%%u = %s", 2 * depth, "", id, op_info[node->op].name);
     for (int i = 0; i < node->input_count; i++) text_format(text, " %%%u", node->inputs[i]);
-    print_attributes(graph, node, text);
+    print_attributes(graph, node, depth, text);
     text_add(text, " : ");
     type_print(&node->type, text);
     if (is_placed(&node->placement)) {
@@ -155,20 +176,25 @@ static void print_node(const Graph *graph, NodeId id, Text *text) {
         placement_print(&node->placement, text);
     }
     if (node->kernel != NO_KERNEL) text_format(text, " kernel=%d", node->kernel);
-    print_place(node->range, line, text);
+    print_place(node->range, node->op == OP_scan ? text->size : line, text);
     text_add(text, "\n");
 }
 
-static void print_output(const Output *output, Text *text) {
-    text_add(text, output->kind == OUTPUT_update ? "  update " : "  result ");
+static void print_output(const Output *output, int depth, Text *text) {
+    text_format(text, "%*s%s", 2 * depth, "",
+                output->kind == OUTPUT_update ? "update " : "result ");
     quoted_print(output->name ? output->name : "", text);
     text_format(text, " %%%u", output->value);
     if (output->kind == OUTPUT_update) text_format(text, " of %%%u", output->target);
     text_add(text, "\n");
 }
 
+static void print_lines(const Graph *graph, int depth, Text *text) {
+    for (NodeId id = 0; id < graph->nodes.count; id++) print_node(graph, id, depth, text);
+    vector_each(Output, output, graph->outputs) print_output(output, depth, text);
+}
+
 void graph_print(const Graph *graph, Text *text) {
     print_header(graph, text);
-    for (NodeId id = 0; id < graph->nodes.count; id++) print_node(graph, id, text);
-    vector_each(Output, output, graph->outputs) print_output(output, text);
+    print_lines(graph, 1, text);
 }

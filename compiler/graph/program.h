@@ -23,9 +23,10 @@ typedef enum InputKind {
 typedef struct Input {
     const char *name; /* of the input node */
     InputKind kind;
-    int index; /* field: of the batch, of a source's record or of an export's arguments;
+    int index;         /* field: of the batch, of a source's record or of an export's arguments;
                          option: of Program.options */
-    Type type; /* of one record; for other kinds, of the value */
+    Type type;         /* of one record; for other kinds, of the value */
+    int64_t low, high; /* of an export's argument: low <= each value < high; both 0: any value */
 } Input;
 
 /* One graph and the meaning of its inputs. Results are the graph's outputs, in order. */
@@ -54,18 +55,18 @@ typedef struct Field {
 typedef enum OrderKind { ORDER_shuffle, ORDER_take, ORDER_skip, ORDER_filter } OrderKind;
 
 /* Which records there are, and which comes first. */
-typedef struct Order {
+typedef struct Ordering {
     OrderKind kind;
     uint64_t number;    /* shuffle: its seed; take, skip: records */
     bool each_epoch;    /* shuffle: another order in each epoch */
     Function condition; /* filter: a record function of one bool */
-} Order;
+} Ordering;
 
 /* Records that are made of others: of the source's, or of a window of the section's before. */
 typedef struct Section {
     int64_t window, stride; /* records in one, and from one to the next; of the first: 1, 1 */
     Vector(Field) fields;   /* what a record is made of */
-    Vector(Order) orders;
+    Vector(Ordering) orders;
     Function record; /* from fields to outputs, for one record; OP_check nodes are its checks,
                         which name a field. INPUT_seed and INPUT_pass are numbered behind the
                         fields */

@@ -1,5 +1,6 @@
 /* Verify: what every graph promises. A pass that breaks it is wrong. */
 #include "compiler/graph/build.h"
+#include "compiler/graph/scan.h"
 
 typedef struct Verifier {
     Arena *arena;
@@ -36,7 +37,11 @@ static void verify_type(Verifier *verifier, NodeId id, const Node *node) {
     Type type = node->type;
     for (int i = 0; i < node->input_count; i++)
         operands.types[i] = &graph_node(verifier->graph, node->inputs[i])->type;
-    Problem problem = op_infer(verifier->graph->dimensions, node->op, &operands, &type);
+    Node copy = *node;
+    Problem problem = is_of_scan(node->op)
+                          ? scan_infer(verifier->graph, &copy)
+                          : op_infer(verifier->graph->dimensions, node->op, &operands, &type);
+    if (is_of_scan(node->op)) type = copy.type;
     if (problem.text) broken(verifier, "%%%u: %s", id, problem.text);
     else if (!type_equal(&type, &node->type))
         broken(verifier, "%%%u is %s, not %s", id, type_text(verifier->arena, &type),
@@ -55,6 +60,8 @@ static void verify_node(Verifier *verifier, NodeId id) {
     if (node->kernel < NO_KERNEL || (node->kernel >= verifier->graph->kernel_count))
         broken(verifier, "%%%u is in kernel %d of %d", id, node->kernel,
                verifier->graph->kernel_count);
+    const char *inside = node->op == OP_scan ? scan_verify(verifier->arena, node->scan) : NULL;
+    if (inside) broken(verifier, "%%%u: %s", id, inside);
     verify_type(verifier, id, node);
 }
 

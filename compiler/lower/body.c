@@ -17,6 +17,10 @@ static void bind(const Context *context, const Name *name, Value value, bool ren
     scope_put(context->lowering->arena, context->scope, name->text, value);
 }
 
+void introduce(const Context *context, const Name *name, Value value) {
+    bind(context, name, value, false);
+}
+
 static void bind_each(const Context *context, const Statement *statement, const Value *value) {
     size_t count = statement->names.count;
     bool fits = value->kind == VALUE_items && value->items.count == count;
@@ -29,6 +33,10 @@ static void bind_each(const Context *context, const Statement *statement, const 
 }
 
 void lower_let(const Context *context, const Statement *statement) {
+    if (statement->indices.count) {
+        lower_stacked(context, statement);
+        return;
+    }
     const Name *name = &statement->names.items[0];
     Value value = statement->value->kind == EXPRESSION_new
                       ? lower_new(context, statement->value, name->text)
@@ -112,6 +120,7 @@ static void initialise(const Context *context, const Statement *statement, const
                    .depth = context->frame->depth};
     inner.frame = &frame;
     inner.graph = function->graph;
+    inner.scan = NULL;
     inner.function = function;
     inner.initialise = NULL;
     inner.updates = false;
@@ -154,6 +163,19 @@ static bool may_store(const Context *context, const Statement *statement) {
     return false;
 }
 
+/* All turns of a scan share one set of weights; what changes from turn to turn is carried. */
+static bool may_store_in_scan(const Context *context, const Statement *statement) {
+    if (!context->scan) return true;
+    bool state = statement->kind == STATEMENT_state;
+    if (!state && context->frame != context->scan->frame) return true;
+    Diagnostic *d = report(context, E0214, statement->names.items[0].range,
+                           "a %s can't be declared in a scan", state ? "state" : "weight");
+    diagnostic_note(d, context->scan->statement->names.items[0].range, "the scan begins here");
+    if (state) diagnostic_help(d, "`let` a name before the scan; what it assigns is carried");
+    else diagnostic_help(d, "declare it before the scan, whose turns all read it");
+    return false;
+}
+
 static bool has_known_sizes(const Context *context, const Statement *statement, const Type *type) {
     int64_t size;
     for (int i = 0; i < type->rank; i++)
@@ -176,7 +198,8 @@ static void lower_storage(const Context *context, const Statement *statement) {
     bool trained = statement->kind == STATEMENT_weight, begins = false;
     Type type;
     const char *path = arena_format(arena, "%s/%s", context->frame->path, name->text);
-    bool sound = may_store(context, statement) && resolve_type(context, statement->type, &type);
+    bool sound = may_store(context, statement) && may_store_in_scan(context, statement) &&
+                 resolve_type(context, statement->type, &type);
     if (sound && !context->checking)
         sound = has_known_sizes(context, statement, &type) &&
                 store(context, path, &type, trained, name->range, &begins);
@@ -187,7 +210,8 @@ static void lower_storage(const Context *context, const Statement *statement) {
     Problem problem;
     const Storage *storage = context->checking ? NULL : find_storage(context, path);
     bool averaged = context->averaged && storage && storage->average;
-    NodeId node = graph_add(context->graph,
+    Graph *owner = outside_scans(context)->graph;
+    NodeId node = graph_add(owner,
                             (Node){.op = OP_weight,
                                    .name = averaged ? storage->average : path,
                                    .type = type,
@@ -197,7 +221,7 @@ static void lower_storage(const Context *context, const Statement *statement) {
         report(context, problem.code, name->range, "%s", problem.text);
         return;
     }
-    bind(context, name, value_tensor(context->graph, node, name->range), false);
+    bind(context, name, inside_scan(context, value_tensor(owner, node, name->range)), false);
     Binding *binding = scope_find(context->scope, name->text);
     binding->weight = true;
     binding->target = node;
@@ -213,8 +237,6 @@ static void lower_storage(const Context *context, const Statement *statement) {
     if (statement->value && context->initialise && (context->checking || begins))
         initialise(context, statement, path, &type);
 }
-
-static void lower_statements(const Context *context, const StatementList *body, Value *result);
 
 static bool may_go_on(const Context *context, Range range) {
     Lowering *lowering = context->lowering;
@@ -313,6 +335,7 @@ static void lower_statement(const Context *context, const Statement *statement, 
     case STATEMENT_state: lower_storage(&inner, statement); break;
     case STATEMENT_return: lower_return(context, statement, result); break;
     case STATEMENT_repeat: lower_repeat(&inner, statement, result); break;
+    case STATEMENT_scan: lower_scan(&inner, statement, result); break;
     case STATEMENT_if: lower_if(context, statement, result); break;
     case STATEMENT_on: lower_on(context, statement, result); break;
     case STATEMENT_action:
@@ -324,7 +347,7 @@ static void lower_statement(const Context *context, const Statement *statement, 
     }
 }
 
-static void lower_statements(const Context *context, const StatementList *body, Value *result) {
+void lower_statements(const Context *context, const StatementList *body, Value *result) {
     for (size_t i = 0; i < body->count; i++) {
         const Statement *statement = body->items[i];
         if (i && body->items[i - 1]->kind == STATEMENT_return) {

@@ -178,9 +178,9 @@ static void bind_made(Call *call, size_t position) {
     const ArgumentList *arguments = &call->instance->made->arguments;
     for (size_t i = 0; i < arguments->count; i++) {
         const Argument *argument = &arguments->items[i];
-        const Value *value = &call->instance->given[i];
-        if (argument->name.text) bind_name(call, argument, *value);
-        else bind_position(call, position++, *value, argument->value->range);
+        Value value = inside_scan(call->caller, call->instance->given[i]);
+        if (argument->name.text) bind_name(call, argument, value);
+        else bind_position(call, position++, value, argument->value->range);
     }
 }
 
@@ -289,6 +289,7 @@ static Value call_declaration(const Context *context, const Expression *expressi
     call.inside.scope = scope_new(lowering->arena, NULL);
     call.inside.fixing = false;
     call.inside.stream = NULL;
+    call.inside.notation = NULL;
     call.inside.nesting += CALL_NESTING;
     call.inside.expected = NULL;
     call.filled = arena_new_array(lowering->arena, bool, declaration->parameters.count + 1);

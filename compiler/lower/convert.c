@@ -12,6 +12,12 @@ NodeId input_node(const Context *context, const char *name, InputKind kind, int 
                   Type record_type, Range range) {
     Problem problem;
     Function *function = context->function;
+    if (context->scan) {
+        const Context *outside = context->scan->outside;
+        NodeId outer = input_node(outside, name, kind, index, type, record_type, range);
+        if (outer == NODE_NONE) return outer;
+        return inside_scan(context, value_tensor(outside->graph, outer, range)).node;
+    }
     range = users_place(context, range);
     Node node = {.op = OP_input, .name = name, .type = type, .range = range};
     NodeId id = graph_add(context->graph, node, &problem);
@@ -23,7 +29,10 @@ NodeId input_node(const Context *context, const char *name, InputKind kind, int 
         if (input->kind == kind && input->index == index && input->type.element == type.element)
             return id;
     vector_push(context->lowering->arena, &function->inputs,
-                (Input){graph_node(context->graph, id)->name, kind, index, record_type});
+                (Input){.name = graph_node(context->graph, id)->name,
+                        .kind = kind,
+                        .index = index,
+                        .type = record_type});
     return id;
 }
 

@@ -7,6 +7,24 @@ static void report_open_size(const Context *context, const TypeTree *declared, c
     diagnostic_help(d, "write the number, or declare it: `dim N = 10`, `dim N <= 10`");
 }
 
+/* `in low..high` of an argument: proven inside, checked at each call. */
+static void take_fact(const Context *context, const TypeTree *declared, int argument,
+                      Value *value) {
+    if (!declared->low || value->kind != VALUE_tensor) return;
+    Context fixing = *context;
+    fixing.fixing = true;
+    Value low = lower_expression(&fixing, declared->low);
+    Value high = lower_expression(&fixing, declared->high);
+    value->low = to_size(&fixing, &low, declared->low->range);
+    value->high = value->low ? to_size(&fixing, &high, declared->high->range) : NULL;
+    vector_each(Input, input, context->function->inputs) {
+        if (input->kind != INPUT_field || input->index != argument || !value->high) continue;
+        if (dim_is_constant(value->low, &input->low) && dim_is_constant(value->high, &input->high))
+            continue;
+        report(context, E0206, declared->range, "the range of an argument is a pair of numbers");
+    }
+}
+
 static void bind_argument(const Context *context, Export *export, const Parameter *parameter) {
     Arena *arena = context->lowering->arena;
     Type type = {0};
@@ -26,6 +44,7 @@ static void bind_argument(const Context *context, Export *export, const Paramete
                                  type, type, name->range);
         if (node != NODE_NONE) value = value_tensor(context->graph, node, name->range);
         if (!sized) report_open_size(context, parameter->type, &type);
+        take_fact(context, parameter->type, (int)export->arguments.count, &value);
     }
     vector_push(arena, &export->arguments, (Field){.name = name->text, .type = type});
     scope_put(arena, context->scope, name->text, value);

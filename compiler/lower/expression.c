@@ -142,7 +142,8 @@ static Value lower_run_number(const Context *context, const Name *name, int inde
     return (Value){.kind = VALUE_option, .range = name->range, .index = index};
 }
 
-/* Names that are neither bound nor declared: element types, true, false, all, and those. */
+/* Names that are neither bound nor declared: element types, true, false, training (as against
+ * evaluation and deployment), all, and those. */
 static bool lower_builtin_name(const Context *context, const Name *name, Value *value) {
     Element element;
     *value = (Value){.kind = VALUE_truth, .range = name->range};
@@ -152,6 +153,10 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
         return true;
     }
     if (!strcmp(name->text, "false")) return true;
+    if (!strcmp(name->text, "training")) {
+        value->number = context->updates || context->checking;
+        return true;
+    }
     if (!strcmp(name->text, "all")) {
         value->kind = VALUE_all;
         return true;
@@ -206,7 +211,7 @@ static Value unknown_name(const Context *context, const Name *name) {
 Value lower_name(const Context *context, const Name *name) {
     const Binding *binding = scope_find(context->scope, name->text);
     if (binding) {
-        Value value = binding->value;
+        Value value = inside_scan(context, binding->value);
         value.range = name->range;
         return value;
     }
@@ -356,6 +361,7 @@ Value lower_expression(const Context *context, const Expression *expression) {
         inner.expected = context->expected;
         return lower_choice(&inner, expression);
     case EXPRESSION_ellipsis: return not_yet(context, expression, "`...` outside a list of sizes");
+    case EXPRESSION_reduce: return lower_reduced(&inner, expression);
     case EXPRESSION_index: return lower_index(&inner, expression);
     case EXPRESSION_slice: return not_yet(context, expression, "a slice outside an index");
     case EXPRESSION_new: return lower_new(&inner, expression, NULL);

@@ -14,7 +14,8 @@ static const char *const decoders[] = {
 Value open_field(const Context *context, const char *name, Range range) {
     Stream *stream = context->stream;
     Field *field = arena_new_item(context->lowering->arena, Field);
-    *field = (Field){.name = name, .column = name, .path = stream->path, .path_option = stream->path_option};
+    *field = (Field){
+        .name = name, .column = name, .path = stream->path, .path_option = stream->path_option};
     return (Value){.kind = VALUE_field,
                    .range = range,
                    .form = stream->form,

@@ -184,9 +184,12 @@ static Value index_tensor(const Context *context, const Expression *expression, 
 }
 
 Value lower_index(const Context *context, const Expression *expression) {
+    Value slice;
+    if (lower_scanned(context, expression, &slice)) return slice;
     Value x = lower_expression(context, expression->left);
     if (x.kind == VALUE_error) return value_error;
     if (x.kind == VALUE_items) return lower_item(context, expression, &x);
+    if (x.kind == VALUE_tensor && context->notation) return lower_indexed(context, expression, &x);
     if (x.kind == VALUE_tensor) return index_tensor(context, expression, &x);
     Diagnostic *d = report(context, E0203, expression->range, "an index takes a tensor, not %s",
                            value_text(context->lowering->arena, &x));

@@ -38,7 +38,8 @@ bool lower_load(const Context *context, const Expression *call, Value *result) {
         Arena *arena = context->lowering->arena;
         const char *prefix = arena_format(arena, "%s/", model->name.text);
         vector_push(arena, &context->lowering->loads, (Load){prefix, path.string});
-        *result = (Value){.kind = VALUE_model, .range = call->range, .model = model, .model_unit = unit};
+        *result =
+            (Value){.kind = VALUE_model, .range = call->range, .model = model, .model_unit = unit};
     } else if (path.kind != VALUE_error) {
         report_use(context, arguments->items[1].value->range, "`load` takes the name of a file");
     }

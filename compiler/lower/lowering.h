@@ -5,6 +5,7 @@
 #define FLOW_LOWER_LOWERING_H
 
 #include "compiler/check/module.h"
+#include "compiler/graph/scan.h"
 #include "compiler/lower/value.h"
 
 enum {
@@ -45,6 +46,16 @@ typedef struct Frame {
     bool undecided; /* an `if` on a size that only a call tells: the rest is not checked alone */
 } Frame;
 
+/* The body of a scan while it is lowered: tensors from outside become inputs of it. */
+typedef struct ScanBody {
+    const struct Context *outside; /* where the scan stands */
+    const Statement *statement;
+    const Frame *frame; /* in which the body runs */
+    ScanBuilder builder;
+    NodeId turn;                   /* the input that is the loop's index */
+    Vector(struct Stacked) stacks; /* what `let y[:, t] = …` stacks */
+} ScanBody;
+
 /* Where an expression stands. Copied, changed and passed down. */
 typedef struct Context {
     Lowering *lowering;
@@ -52,6 +63,7 @@ typedef struct Context {
     Scope *scope;
     Frame *frame;
     Graph *graph;         /* NULL: only compile-time values exist here */
+    ScanBody *scan;       /* whose body the graph is, or NULL */
     Function *function;   /* whose graph it is */
     Function *initialise; /* where weights get their first value; NULL: nowhere */
     bool updates;         /* states that are assigned are updated (training) */
@@ -63,6 +75,7 @@ typedef struct Context {
     bool checking;        /* a declaration is checked by itself: the graph is thrown away */
     int nesting;          /* of expressions, through all calls */
     bool fixing;          /* an option that is used becomes fixed: its value shapes something */
+    const struct Notation *notation; /* the indices of `let y[n] = …`, or NULL */
     const Type *expected; /* the type the result must have, for calls that take it; or NULL */
     Placement placement;  /* of what is computed here; new nodes get it by the graph's */
 } Context;
@@ -199,7 +212,18 @@ Value lower_new(const Context *context, const Expression *expression, const char
 /* `sizes[0]`, `sizes[1:]`. */
 Value lower_item(const Context *context, const Expression *expression, const Value *list);
 
+/* notation.c: index notation. */
+
+/* `let y[n, m] = …` */
+void lower_notation(const Context *context, const Statement *statement);
+
+/* `a[n, k]` and `sum(k) …` inside it. */
+Value lower_indexed(const Context *context, const Expression *expression, const Value *x);
+Value lower_reduced(const Context *context, const Expression *expression);
+
 /* body.c: statements. */
+
+void introduce(const Context *context, const Name *name, Value value);
 
 /* Whether a condition holds at compile time; asker: "if". False after reporting, or when only a
  * call tells. */
@@ -209,6 +233,33 @@ bool lower_condition(const Context *context, const Expression *condition, const 
 /* Runs the statements; the value of `return`, or value_error when there is none. */
 Value lower_body(const Context *context, const StatementList *body);
 void lower_let(const Context *context, const Statement *statement);
+
+/* Introduces the name in the innermost scope. */
+void introduce(const Context *context, const Name *name, Value value);
+
+/* Runs statements inside a body; a `return` sets *result. */
+void lower_statements(const Context *context, const StatementList *body, Value *result);
+
+/* scan.c: loops that are not unrolled. */
+
+/* A `return` in it, which is reported, also sets *result. */
+void lower_scan(const Context *context, const Statement *statement, Value *result);
+
+/* `let name[…] = …`: in a scan that has the index, what a turn stacks; else index notation. */
+void lower_stacked(const Context *context, const Statement *statement);
+
+/* True when an index of the expression is the index of a loop, as in `x[:, t]`; *result is then the
+ * slice of the turn. */
+bool lower_scanned(const Context *context, const Expression *expression, Value *result);
+
+/* The value as the context's graph has it: tensors from outside a scan become inputs of its body. */
+Value inside_scan(const Context *context, Value value);
+
+/* The context around all scans. */
+const Context *outside_scans(const Context *context);
+
+/* The seed of random numbers: another one for each turn of a scan. */
+NodeId seed_node(const Context *context, Range range);
 
 /* storage.c: what is kept from call to call. */
 

@@ -78,7 +78,7 @@ typedef struct Measures {
     Placement metric_placement;
 } Measures;
 
-static void lower_statements(const Context *context, const StatementList *body, Measures *measures);
+static void measure_statements(const Context *context, const StatementList *body, Measures *measures);
 
 static void lower_region(const Context *context, const Statement *statement, Measures *measures) {
     Context inner = *context;
@@ -86,7 +86,7 @@ static void lower_region(const Context *context, const Statement *statement, Mea
     if (read_region(context, statement->value, &placement))
         inner.placement = inner_placement(&context->placement, &placement);
     Placement before = place_nodes(&inner);
-    lower_statements(&inner, &statement->body, measures);
+    measure_statements(&inner, &statement->body, measures);
     restore_placement(&inner, before);
 }
 
@@ -103,7 +103,7 @@ static void lower_entry(const Context *context, const Statement *statement, Meas
     measures->has_loss = true;
 }
 
-static void lower_statements(const Context *context, const StatementList *body,
+static void measure_statements(const Context *context, const StatementList *body,
                              Measures *measures) {
     vector_each(Statement *, item, *body) {
         const Statement *statement = *item;
@@ -120,7 +120,7 @@ void lower_measures(const Context *context, const Declaration *declaration, Valu
     inner.total_count = &total_count;
     inner.scope = scope_new(context->lowering->arena, NULL);
     scope_put(context->lowering->arena, inner.scope, "data", data);
-    lower_statements(&inner, &declaration->body, &measures);
+    measure_statements(&inner, &declaration->body, &measures);
     inner.placement = measures.metric_placement;
     Placement before = place_nodes(&inner);
     if (measures.metric) add_metrics(&inner, measures.metric->value);

@@ -589,12 +589,11 @@ static int64_t stream_key(const Context *context) {
 }
 
 /* The seed, changed by `key = …`: other numbers for each key. */
-static NodeId seed_node(Given *given, Range range) {
+static NodeId keyed_seed(Given *given, Range range) {
     const Context *context = given->context;
     const double spread = 2654435769.0 * 1048583; /* odd, below 2^53 */
     const Expression *key = named(given, "key");
-    Type type = type_scalar(TYPE_i64);
-    NodeId seed = input_node(context, "seed", INPUT_seed, 0, type, type, range);
+    NodeId seed = seed_node(context, range);
     if (!key) return seed;
     Value value = lower_expression(context, key);
     NodeId node = to_node(context, &value, TYPE_i64, key->range);
@@ -629,7 +628,7 @@ static Value lower_generator(Given *given, Op op, Range range) {
         result.high = type_count(table, &node.type, 0, node.type.rank);
         return result;
     }
-    node.inputs[0] = seed_node(given, range);
+    node.inputs[0] = keyed_seed(given, range);
     if (node.inputs[0] == NODE_NONE) return value_error;
     node.stream = stream_key(context);
     return add_node(context, node, range);
@@ -748,8 +747,17 @@ static Value lower_total(Given *given, Range range) {
     const Context *context = given->context;
     if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
     const Value *value = &given->positions.items[0];
-    if (value->kind != VALUE_tensor && is_numeric(value)) return *value;
+    if (value->kind != VALUE_tensor && is_numeric(value)) {
+        NodeId node = to_node(context, value, TYPE_f32, range);
+        if (node == NODE_NONE) return value_error;
+        return value_tensor(context->graph, total_node(context, node, range), range);
+    }
     if (!tensor_argument(given, 0)) return value_error;
+    if (context->scan) {
+        Diagnostic *d = report(context, E0214, range, "a total can't be taken in a scan");
+        diagnostic_help(d, "carry the sum of the turns, and take its total behind the scan");
+        return value_error;
+    }
     return value_tensor(context->graph, total_node(context, value->node, range), range);
 }
 

@@ -10,11 +10,11 @@
 
 /* Shuffles so far deal the records once. */
 static void settle(Section *section) {
-    vector_each(Order, order, section->orders) order->each_epoch = false;
+    vector_each(Ordering, order, section->orders) order->each_epoch = false;
 }
 
 static bool add_order(const Context *context, const Expression *call, Section *section,
-                      Order order) {
+                      Ordering order) {
     if (section->orders.count == ORDER_LIMIT) {
         report(context, E0217, call->range, "more than %d stages choose or order the records",
                ORDER_LIMIT);
@@ -30,12 +30,12 @@ Value lower_shuffle(const Context *context, const Expression *call, const Value 
                       &seed))
         return value_error;
     Section *section = piped->stream->pipeline->section;
-    vector_each(Order, order, section->orders)
+    vector_each(Ordering, order, section->orders)
         if (order->each_epoch) {
             report(context, E0214, call->range, "this pipeline is shuffled already");
             return value_error;
         }
-    Order order = {.kind = ORDER_shuffle, .number = (uint64_t)seed, .each_epoch = true};
+    Ordering order = {.kind = ORDER_shuffle, .number = (uint64_t)seed, .each_epoch = true};
     return add_order(context, call, section, order) ? *piped : value_error;
 }
 
@@ -47,7 +47,7 @@ static Value lower_count(const Context *context, const Expression *call, const V
                       &records))
         return value_error;
     settle(section);
-    Order order = {.kind = kind, .number = (uint64_t)records};
+    Ordering order = {.kind = kind, .number = (uint64_t)records};
     return add_order(context, call, section, order) ? *piped : value_error;
 }
 
@@ -114,7 +114,7 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
     NodeId node = condition ? lower_condition_node(&inner, condition) : NODE_NONE;
     if (node == NODE_NONE) return value_error;
     settle(section);
-    Order order = {.kind = ORDER_filter};
+    Ordering order = {.kind = ORDER_filter};
     const char *name =
         arena_format(arena, "%s.filter%zu", stream->pipeline->name, section->orders.count + 1);
     order.condition = extract(arena, inner.function, node, name);

@@ -169,7 +169,7 @@ bool finish_section(const Context *context, Stream *stream) {
             return false;
     if (!is_within_limits(context, stream) || !are_used(context, stream)) return false;
     number_inputs(&section->record, (int)section->fields.count);
-    vector_each(Order, order, section->orders)
+    vector_each(Ordering, order, section->orders)
         number_inputs(&order->condition, (int)section->fields.count);
     section->plain = is_plain(section);
     return true;

@@ -200,9 +200,10 @@ static const char *nearest_type(const char *name) {
     static const char *const known[][2] = {
         {"float", "f32"}, {"float32", "f32"}, {"double", "f64"},   {"float64", "f64"},
         {"byte", "u8"},   {"uint8", "u8"},    {"int8", "i8"},      {"int32", "i32"},
-        {"int64", "i64"}, {"long", "i64"},    {"boolean", "bool"}, {"str", "string"}};
-    static const char *const names[] = {"bool", "u8",  "i8",     "i32",  "i64",   "f32",
-                                        "f64",  "int", "number", "path", "string"};
+        {"int64", "i64"}, {"long", "i64"},    {"boolean", "bool"}, {"str", "string"},
+        {"half", "f16"},  {"float16", "f16"}, {"bfloat16", "bf16"}};
+    static const char *const names[] = {"bool", "u8",  "i8",  "i32",    "i64",  "f16",   "bf16",
+                                        "f32",  "f64", "int", "number", "path", "string"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i][0], name)) return known[i][1];
     return nearest_name(name, names, sizeof names / sizeof *names);
@@ -226,7 +227,7 @@ static void report_type(const Context *context, const Name *name) {
     Diagnostic *d = report(context, E0205, name->range, "`%s` is no type", name->text);
     const char *nearest = nearest_type(name->text);
     help_nearest(d, nearest);
-    if (!nearest) diagnostic_help(d, "the element types are bool u8 i8 i32 i64 f32 f64");
+    if (!nearest) diagnostic_help(d, "the element types are bool u8 i8 i32 i64 f16 bf16 f32 f64");
 }
 
 static bool match_element(const Match *match, Element element, const Value *value) {

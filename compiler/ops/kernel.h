@@ -34,6 +34,47 @@ static inline double flow_double_of_bits(uint64_t bits) {
     return value;
 }
 
+/* ---- f16 and bf16 -------------------------------------------------------------------------
+ * Stored in 16 bits and computed as float: rounded to the nearest, the even one of two. */
+
+static inline float flow_load_bf16(uint16_t bits) {
+    return flow_float_of_bits((uint32_t)bits << 16);
+}
+
+static inline uint16_t flow_store_bf16(float value) {
+    uint32_t bits = flow_bits_f32(value);
+    uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
+    return (uint16_t)((value == value ? rounded : bits | 0x400000) >> 16);
+}
+
+static inline float flow_load_f16(uint16_t bits) {
+    uint32_t size = (uint32_t)(bits & 0x7fff) << 13;
+    float denormal = (float)(int32_t)(bits & 0x3ff) * 0x1p-24f;
+    uint32_t value = size + (112u << 23);
+    value = size >= 0x0f800000 ? value + (112u << 23) : value;
+    value = size < 0x00800000 ? flow_bits_f32(denormal) : value;
+    return flow_float_of_bits(value | (uint32_t)(bits & 0x8000) << 16);
+}
+
+/* Small numbers are rounded by adding 2^-1, whose last place is the smallest f16, 2^-24. */
+static inline uint16_t flow_store_f16(float value) {
+    uint32_t bits = flow_bits_f32(value), size = bits & 0x7fffffff;
+    uint32_t normal = (size + 0xfff + (size >> 13 & 1) - (112u << 23)) >> 13;
+    uint32_t small = flow_bits_f32(flow_float_of_bits(size) + 0.5f) - 0x3f000000;
+    uint32_t half = size < 0x38800000 ? small : normal;
+    half = size >= 0x477ff000 ? 0x7c00 : half;
+    half = size > 0x7f800000 ? 0x7e00 : half;
+    return (uint16_t)(half | (bits >> 16 & 0x8000));
+}
+
+static inline float flow_round_bf16(float value) {
+    return flow_load_bf16(flow_store_bf16(value));
+}
+
+static inline float flow_round_f16(float value) {
+    return flow_load_f16(flow_store_f16(value));
+}
+
 /* ---- Maxima and minima --------------------------------------------------------------------
  * As the comparison is written: when either operand is NaN, the result is a. */
 

@@ -6,10 +6,13 @@
  * are plain nodes already, gradients of gradients need no care. A last copy drops stop_gradient,
  * which had to stay until all sweeps were done, and what nobody needs.
  *
+ * A scan that is met in a sweep is differentiated as a whole, by scan.h.
+ *
  * Rules speak of elements only. `fit` undoes broadcasting for all of them: it sums over what was
  * stretched and stretches over what was reduced. */
 #include "compiler/passes/pass.h"
 #include "compiler/graph/expression.h"
+#include "compiler/passes/scan.h"
 #include "lang/parse.h"
 
 #include <assert.h>
@@ -78,6 +81,7 @@ static bool is_floating(const Node *node) {
 
 /* Could something flow to operand i? Ops without any rule say yes, and are reported if it does. */
 static bool flows(Differentiation *all, const Node *node, int i) {
+    if (is_of_scan(node->op)) return true;
     if (!is_floating(node)) return false;
     return !op_info[node->op].gradient || rules_of(all, node->op)->of[i];
 }
@@ -87,7 +91,8 @@ static void find_carriers(Differentiation *all, Sweep *sweep) {
         const Node *node = graph_node(all->to, id);
         for (int i = 0; i < node->input_count; i++)
             if (sweep->carries[node->inputs[i]] && flows(all, node, i)) sweep->carries[id] = true;
-        if (!is_floating(node)) sweep->carries[id] = false;
+        if (!is_floating(node) && !is_of_scan(node->op)) sweep->carries[id] = false;
+        if (node->op == OP_part && !is_floating(node)) sweep->carries[id] = false;
     }
 }
 
@@ -147,9 +152,53 @@ static void report_missing(Differentiation *all, const Sweep *sweep, const Node 
     all->failed = true;
 }
 
+static Graph *expand(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
+/* The gradients of the scan's results that the sweep has met, and which operands want theirs: not
+ * one that the body does not read. */
+static Adjoint collect_adjoint(Differentiation *all, const Sweep *sweep, NodeId id,
+                               const NodeId *operands) {
+    const Scan *scan = graph_node(all->to, id)->scan;
+    int results = scan_result_count(scan), count = scan_operand_count(scan);
+    const NodeId *inputs = scan_inputs(all->arena, scan);
+    Adjoint adjoint = {id, new_ids(all->arena, (size_t)results),
+                       arena_new_array(all->arena, bool, count + 1)};
+    for (NodeId part = id + 1; part <= sweep->loss; part++) {
+        const Node *node = graph_node(all->to, part);
+        if (node->op == OP_part && node->inputs[0] == id)
+            adjoint.results[node->part] = sweep->gradients[part];
+    }
+    for (int i = 0; i < count; i++)
+        adjoint.wanted[i] = sweep->carries[operands[i]] &&
+                            is_floating(graph_node(all->to, operands[i])) &&
+                            (i < scan->carried || inputs[i] != NODE_NONE);
+    return adjoint;
+}
+
+static void sweep_scan(Differentiation *all, Sweep *sweep, NodeId id) {
+    const NodeId *operands = scan_operands(all->arena, all->to, id);
+    Adjoint adjoint = collect_adjoint(all, sweep, id, operands);
+    ScanBuilder builder = scan_begin_adjoint(all->arena, all->to, &adjoint);
+    const Graph *body = expand(all->arena, builder.body, all->diagnostics);
+    if (!body) all->failed = true;
+    if (!body) return;
+    NodeId *gradients = scan_end_adjoint(all->arena, &adjoint, &builder, body);
+    for (int i = 0; i < scan_operand_count(graph_node(all->to, id)->scan); i++)
+        if (gradients[i] != NODE_NONE)
+            add_gradient(all, sweep, operands[i], gradients[i], builder.range);
+}
+
 static void sweep_node(Differentiation *all, Sweep *sweep, NodeId id) {
     Node node = *graph_node(all->to, id);
     if (!node.input_count) return;
+    if (node.op == OP_part) {
+        sweep->gradients[node.inputs[0]] = id; /* the scan has something to do */
+        return;
+    }
+    if (node.op == OP_scan) {
+        sweep_scan(all, sweep, id);
+        return;
+    }
     if (!op_info[node.op].gradient) {
         report_missing(all, sweep, &node);
         return;
@@ -229,42 +278,31 @@ static void copy_outputs(Graph *to, const Graph *from, const NodeId *map) {
     }
 }
 
+/* The body, which may have gradients itself, is expanded; it keeps what a sweep will ask for. */
+static NodeId copy_scan(Differentiation *all, const Node *node) {
+    const Graph *body = expand(all->arena, node->scan->body, all->diagnostics);
+    NodeId list = all->map[node->inputs[0]];
+    if (body) return scan_keep(all->to, node, list, body);
+    all->failed = true;
+    return scan_copy(all->to, node, list, node->scan->body);
+}
+
 static void expand_gradients(Differentiation *all) {
     const bool *needed = graph_needed(all->arena, all->from);
     list_gradients(all, needed);
     for (NodeId id = 0; id < all->from->nodes.count; id++) {
         const Node *node = graph_node(all->from, id);
         if (!needed[id]) continue;
-        if (node->op != OP_gradient)
+        if (node->op == OP_scan) all->map[id] = copy_scan(all, node);
+        else if (node->op != OP_gradient)
             all->map[id] = graph_copy_node(all->to, all->from, id, all->map);
         else if (all->map[id] == NODE_NONE) differentiate_loss(all, node->inputs[0]);
     }
     copy_outputs(all->to, all->from, all->map);
 }
 
-static Graph *drop_stops(Arena *arena, const Graph *graph) {
-    Graph *to = new_graph_like(arena, graph);
-    const bool *needed = graph_needed(arena, graph);
-    NodeId *map = new_ids(arena, graph->nodes.count);
-    for (NodeId id = 0; id < graph->nodes.count; id++) {
-        const Node *node = graph_node(graph, id);
-        if (!needed[id]) continue;
-        map[id] = node->op == OP_stop_gradient ? map[node->inputs[0]]
-                                               : graph_copy_node(to, graph, id, map);
-    }
-    copy_outputs(to, graph, map);
-    return to;
-}
-
-static bool has_dead_nodes(Arena *arena, const Graph *graph) {
-    const bool *needed = graph_needed(arena, graph);
-    for (NodeId id = 0; id < graph->nodes.count; id++)
-        if (!needed[id]) return true;
-    return false;
-}
-
-/* Copying simplifies, which can leave nodes behind. */
-Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
+/* The graph with every gradient replaced; stop_gradient stays. NULL after reporting. */
+static Graph *expand(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     size_t count = graph->nodes.count;
     Differentiation *all = arena_new_item(arena, Differentiation);
     *all = (Differentiation){.arena = arena,
@@ -275,7 +313,50 @@ Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics)
                              .first = new_ids(arena, count),
                              .next = new_ids(arena, count)};
     expand_gradients(all);
-    if (all->failed) return NULL;
-    Graph *result = drop_stops(arena, all->to);
-    return has_dead_nodes(arena, result) ? drop_stops(arena, result) : result;
+    return all->failed ? NULL : all->to;
+}
+
+static bool has_dead_nodes(Arena *arena, const Graph *graph) {
+    const bool *needed = graph_needed(arena, graph);
+    for (NodeId id = 0; id < graph->nodes.count; id++)
+        if (!needed[id]) return true;
+    return false;
+}
+
+static Graph *drop_stops(Arena *arena, const Graph *graph);
+
+/* Copying simplifies, and drops operands of scans, which can leave nodes behind. */
+static Graph *drop_unneeded(Arena *arena, const Graph *graph) {
+    Graph *result = drop_stops(arena, graph);
+    while (has_dead_nodes(arena, result) && result->nodes.count < graph->nodes.count) {
+        graph = result;
+        result = drop_stops(arena, graph);
+    }
+    return result;
+}
+
+static Graph *drop_stops(Arena *arena, const Graph *graph) {
+    Graph *to = new_graph_like(arena, graph);
+    const bool *needed = graph_needed(arena, graph);
+    NodeId *map = new_ids(arena, graph->nodes.count);
+    int **parts = arena_new_array(arena, int *, graph->nodes.count + 1);
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        const Node *node = graph_node(graph, id);
+        if (!needed[id] || node->op == OP_list) continue;
+        if (node->op == OP_stop_gradient) map[id] = map[node->inputs[0]];
+        else if (node->op == OP_scan) {
+            parts[id] = arena_new_array(arena, int, scan_result_count(node->scan) + 1);
+            map[id] = scan_trim(arena, to, graph, id, map, needed, drop_unneeded, parts[id]);
+        } else if (node->op == OP_part) {
+            NodeId scan = node->inputs[0];
+            map[id] = scan_part(to, map[scan], parts[scan][node->part], node->range);
+        } else map[id] = graph_copy_node(to, graph, id, map);
+    }
+    copy_outputs(to, graph, map);
+    return to;
+}
+
+Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
+    const Graph *expanded = expand(arena, graph, diagnostics);
+    return expanded ? drop_unneeded(arena, expanded) : NULL;
 }

@@ -8,8 +8,12 @@
  * flow: a kernel reads only what smaller ones store.
  *
  * A kernel runs on one device. What nobody placed goes where its first placed operand is; what
- * crosses to another device is stored. */
+ * crosses to another device is stored.
+ *
+ * A scan and its parts are a kernel by themselves; its operands are stored. The body is fused like
+ * any graph, but each of its results is a node of its own, because it has a place of its own. */
 #include "compiler/passes/fuse.h"
+#include "compiler/graph/scan.h"
 
 #include "compiler/passes/operand.h"
 
@@ -91,7 +95,12 @@ static Loops row_function_loops(const Graph *graph, const Node *node) {
                    one(table), node->type.dims[last]};
 }
 
+static Loops scan_loops(Dimensions *table) {
+    return (Loops){KERNEL_scan, one(table), one(table), one(table), one(table)};
+}
+
 Loops node_loops(const Graph *graph, const Node *node) {
+    if (node->op == OP_scan) return scan_loops(graph->dimensions);
     switch (op_info[node->op].class) {
     case LOOP_reduce: return reduction_loops(graph, node);
     case LOOP_contract: return contraction_loops(graph, node);
@@ -113,7 +122,7 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const Node *node = graph_node(graph, nodes[i]);
         LoopClass class = op_info[node->op].class;
-        if (has_own_loops(class)) return node_loops(graph, node);
+        if (has_own_loops(class) || node->op == OP_scan) return node_loops(graph, node);
         int64_t size = dim_bound(whole_count(graph->dimensions, &node->type));
         if (size > largest_size) largest = nodes[i], largest_size = size;
     }
@@ -256,8 +265,13 @@ static NodeId copy_division(Graph *to, const Node *node, NodeId a, NodeId b) {
     return graph_make(to, OP_multiply, a, reciprocal, NODE_NONE, node->range);
 }
 
+static Graph *fuse_graph(Arena *arena, const Graph *graph, bool body);
+
 static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
     const Node *node = graph_node(from, id);
+    if (node->op == OP_scan)
+        return scan_copy(to, node, map[node->inputs[0]],
+                         fuse_graph(to->arena, node->scan->body, true));
     if (op_info[node->op].class == LOOP_reduce)
         return copy_reduction(to, node, map[node->inputs[0]]);
     if (node->op == OP_divide && graph_node(from, node->inputs[1])->type.rank == 0 &&
@@ -279,6 +293,7 @@ typedef struct Open {
 typedef struct Fuser {
     Arena *arena;
     Graph *graph;
+    bool body; /* of a scan */
     Vector(Open) kernels;
     bool *in_memory; /* must be stored, whatever it costs */
     int *latest;     /* the last kernel that the value depends on, or NO_KERNEL */
@@ -317,7 +332,14 @@ static NodeId raw_copy(Fuser *fuser, NodeId id) {
     return (NodeId)(graph->nodes.count - 1);
 }
 
-/* Every output gets a node that a kernel stores, every update one of its own. */
+/* Can't the output be stored right where its value is computed? */
+static bool needs_copy(const Fuser *fuser, const Node *source, OutputKind kind, bool shared) {
+    bool own = kind == OUTPUT_update || fuser->body;
+    return is_leaf(source->op) || (own && (shared || source->op == OP_part));
+}
+
+/* Every output gets a node that a kernel stores, every update, or result of a body, one of its
+ * own. */
 static void separate_outputs(Fuser *fuser) {
     Graph *graph = fuser->graph;
     bool *taken = arena_new_array(fuser->arena, bool, graph->nodes.count + 1);
@@ -328,7 +350,7 @@ static void separate_outputs(Fuser *fuser) {
             if (output->kind != kind) continue;
             NodeId source = strip_reshapes(graph, output->value);
             bool shared = source < known && taken[source];
-            if (is_leaf(graph_node(graph, source)->op) || (shared && kind == OUTPUT_update))
+            if (needs_copy(fuser, graph_node(graph, source), kind, shared))
                 output->value = raw_copy(fuser, output->value);
             else taken[source] = true;
         }
@@ -358,6 +380,7 @@ static void mark_in_memory(Fuser *fuser) {
         if (node->op == OP_view) mark_viewed(fuser, node);
         if (node->op == OP_check || node->op == OP_gather || op_info[node->op].class == LOOP_row)
             want_in_memory(fuser, node->inputs[0]);
+        if (node->op == OP_list) want_in_memory(fuser, node->inputs[1]);
     }
 }
 
@@ -460,6 +483,7 @@ static bool fits(Fuser *fuser, int kernel, const Node *node) {
     const Open *open = &fuser->kernels.items[kernel];
     if (open->node_count >= NODES_LIMIT || open->output_count >= OUTPUTS_LIMIT) return false;
     if (devices_differ(&open->placement, &node->placement)) return false;
+    if (open->loops.kind == KERNEL_scan) return false;
     switch (op_info[node->op].class) {
     case LOOP_row:
     case LOOP_contract:
@@ -499,7 +523,8 @@ static void join(Fuser *fuser, int kernel, NodeId id) {
 
 static void start(Fuser *fuser, NodeId id) {
     Loops loops = node_loops(fuser->graph, node_of(fuser, id));
-    bool elementwise = !has_own_loops(op_info[node_of(fuser, id)->op].class);
+    LoopClass class = op_info[node_of(fuser, id)->op].class;
+    bool elementwise = !has_own_loops(class) && class != LOOP_none;
     vector_push(fuser->arena, &fuser->kernels, (Open){.loops = loops, .elementwise = elementwise});
     join(fuser, (int)fuser->kernels.count - 1, id);
 }
@@ -544,6 +569,7 @@ static bool is_cheap_of_leaves(Fuser *fuser, const Node *node) {
 static bool stays_inline(Fuser *fuser, NodeId id) {
     const Node *node = node_of(fuser, id);
     if (node->op == OP_input || node->op == OP_weight || node->op == OP_reshape) return true;
+    if (node->op == OP_list) return true;
     if (node->op == OP_constant) return !fuser->in_memory[id];
     if (fuser->in_memory[id] || fuser->size[id] > INLINE_SIZE_LIMIT) return false;
     if (is_uniform_sum(fuser->graph, node)) return true;
@@ -557,6 +583,11 @@ static bool stays_inline(Fuser *fuser, NodeId id) {
 static void visit(Fuser *fuser, NodeId id) {
     Node *node = node_of(fuser, id);
     fuser->size[id] = inline_size(fuser, node);
+    if (node->op == OP_scan || node->op == OP_part) {
+        if (node->op == OP_scan) start(fuser, id);
+        else join(fuser, node_of(fuser, node->inputs[0])->kernel, id);
+        return;
+    }
     if (!stays_inline(fuser, id)) {
         place(fuser, id);
         return;
@@ -636,10 +667,9 @@ static Graph *copy_needed(Arena *arena, const Graph *graph) {
     return to;
 }
 
-Graph *fuse(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
-    (void)diagnostics;
+static Graph *fuse_graph(Arena *arena, const Graph *graph, bool body) {
     Graph *fused = copy_needed(arena, graph);
-    Fuser fuser = {.arena = arena, .graph = fused, .by_loops = map_new(arena)};
+    Fuser fuser = {.arena = arena, .graph = fused, .body = body, .by_loops = map_new(arena)};
     separate_outputs(&fuser);
     size_t count = fused->nodes.count + 1;
     fuser.in_memory = arena_new_array(arena, bool, count);
@@ -653,4 +683,9 @@ Graph *fuse(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     compute_again(&fuser);
     renumber(&fuser);
     return fused;
+}
+
+Graph *fuse(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
+    (void)diagnostics;
+    return fuse_graph(arena, graph, false);
 }

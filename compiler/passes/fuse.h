@@ -11,6 +11,7 @@ typedef enum KernelKind {
     KERNEL_row_function, /* each of `rows` rows by one function of `columns` elements */
     KERNEL_contraction,  /* y[outer, rows, columns] = sum(depth) of products */
     KERNEL_scatter,      /* y[depth, columns] = sums of the updates [rows, columns] */
+    KERNEL_scan,         /* a scan and its parts: a loop over the kernels of its body */
 } KernelKind;
 
 /* The loops of a kernel. Dims that a kind has no use for are the constant 1. */

@@ -16,7 +16,7 @@ FunctionList program_functions(Arena *arena, Program *program) {
     vector_each(Pipeline *, pipeline, program->pipelines)
         vector_each(Section *, section, (*pipeline)->sections) {
             vector_push(arena, &list, &(*section)->record);
-            vector_each(Order, order, (*section)->orders)
+            vector_each(Ordering, order, (*section)->orders)
                 if (order->kind == ORDER_filter) vector_push(arena, &list, &order->condition);
         }
     vector_each(Train, train, program->trains) {

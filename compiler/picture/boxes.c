@@ -1,6 +1,7 @@
 /* Boxes: nodes gathered by the kernel that computes them. */
 #include "compiler/picture/boxes.h"
 #include "compiler/graph/print.h"
+#include "compiler/graph/scan.h"
 
 #include <stdlib.h>
 
@@ -140,6 +141,11 @@ static void add_axes(Text *text, uint32_t axes) {
     }
 }
 
+static void add_scan(Text *text, const Scan *scan) {
+    text_format(text, " of %s turns%s, %zu operations each", dim_text(text->arena, scan->turns),
+                scan->backwards ? " backwards" : "", scan->body->nodes.count);
+}
+
 const char *node_summary(Arena *arena, const Graph *graph, NodeId id) {
     const Node *node = graph_node(graph, id);
     Text text = text_new(arena);
@@ -151,6 +157,8 @@ const char *node_summary(Arena *arena, const Graph *graph, NodeId id) {
         number_print(input->number, input->type.element, &text);
     }
     add_axes(&text, node->axes);
+    if (node->op == OP_scan) add_scan(&text, node->scan);
+    if (node->op == OP_part) text_format(&text, " %d", node->part);
     return text_string(&text);
 }
 

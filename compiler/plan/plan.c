@@ -1,5 +1,6 @@
 /* Plan: storage, then each function by itself: order, barriers, phases, memory. */
 #include "compiler/plan/plan.h"
+#include "compiler/plan/scan.h"
 
 #include "compiler/passes/operand.h"
 
@@ -89,6 +90,7 @@ static void collect_kernels(Planner *planner) {
         kernel->loops = kernel_loops(planner->graph, kernel->nodes, kernel->node_count);
         kernel->share = loops_share(planner->graph->dimensions, &kernel->loops);
         give_device(planner, kernel);
+        if (kernel->loops.kind == KERNEL_scan) plan_scan(planner->program_plan, plan, k);
     }
 }
 
@@ -196,7 +198,7 @@ static void choose_shares(Planner *planner) {
     }
 }
 
-/* Order and barriers. */
+/* Ordering and barriers. */
 
 /* A weight and its new value in place are one. */
 static Access *access_of(Planner *planner, NodeId id) {
@@ -411,9 +413,13 @@ static void place_all(Planner *planner, size_t base) {
     for (NodeId id = 0; id < planner->graph->nodes.count; id++) place_leaf(planner, id);
     for (NodeId id = 0; id < planner->graph->nodes.count; id++)
         if (planner->stored[id]) place_value(planner, id, results);
+    for (int k = 0; k < plan->kernel_count; k++)
+        if (plan->kernels[k].scan) buffer_scan(planner->arena, plan, k, planner->stored);
     plan->scratch_size = place_buffers(planner->arena, plan, base) - base;
     vector_each(Buffer, buffer, plan->buffers)
         plan->places[buffer->node] = (Place){PLACE_memory, buffer->offset, -1};
+    for (int k = 0; k < plan->kernel_count; k++)
+        if (plan->kernels[k].scan) place_scan(planner->arena, plan, k);
     for (NodeId id = 0; id < planner->graph->nodes.count; id++) {
         NodeId target = planner->target[id];
         if (target == NODE_NONE || !planner->late[target]) continue;
@@ -440,6 +446,10 @@ static void estimate_read(void *context, NodeId read, IndexKind index) {
 static void estimate(Planner *planner, int k) {
     KernelPlan *kernel = &planner->plan->kernels[k];
     visit_kernel(planner, k, estimate_read);
+    if (kernel->scan) {
+        kernel->operations = scan_operations(planner->plan, k);
+        return;
+    }
     for (size_t i = 0; i < kernel->node_count; i++) {
         const Node *node = node_of(planner, kernel->nodes[i]);
         const Loops *loops = &kernel->loops;
@@ -476,8 +486,7 @@ static void prepare(Planner *planner) {
         planner->accesses[i] = (Access){.write_phase = -1, .read_phase = -1};
 }
 
-static FunctionPlan *plan_function(const Plan *program_plan, const Function *function,
-                                   bool record) {
+FunctionPlan *plan_function(const Plan *program_plan, const Function *function, bool record) {
     Arena *arena = program_plan->arena;
     FunctionPlan *plan = arena_new_item(arena, FunctionPlan);
     plan->function = function;
@@ -512,7 +521,7 @@ static void add_function(Plan *plan, const Function *function, bool record) {
 
 static void add_section(Plan *plan, const Section *section) {
     add_function(plan, &section->record, true);
-    vector_each(Order, order, section->orders)
+    vector_each(Ordering, order, section->orders)
         if (order->kind == ORDER_filter) add_function(plan, &order->condition, true);
 }
 

@@ -27,8 +27,21 @@ typedef struct Place {
     int index;
 } Place;
 
+/* A loop: the kernels of its body run for each turn. The body's input 0 is the turn, input 1 + i
+ * operand i; its outputs are the results. */
+typedef struct ScanPlan {
+    struct FunctionPlan *body;
+    bool waits;          /* threads wait for each other between turns */
+    NodeId *results;     /* of each result: the part that holds it, or NODE_NONE */
+    Place *turn_places;  /* of each result two: where even and odd turns leave a carried value; or
+                           a slice that nobody wants */
+    size_t memory;       /* of the body's scratch */
+    size_t offsets_from; /* of the turn places, in that memory */
+} ScanPlan;
+
 typedef struct KernelPlan {
     Loops loops;
+    ScanPlan *scan; /* KERNEL_scan; else NULL */
     Dim share; /* what is split over threads; kernels with the same share split it the same way */
     bool by_columns; /* contractions of few rows: share is the columns */
     const NodeId *nodes;

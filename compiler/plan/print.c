@@ -1,5 +1,6 @@
 /* Print: a plan as text, for `--explain` and `--dump-ir=plan`. */
 #include "compiler/graph/print.h"
+#include "compiler/graph/scan.h"
 #include "compiler/plan/plan.h"
 
 const char *size_text(Arena *arena, double bytes) {
@@ -9,7 +10,7 @@ const char *size_text(Arena *arena, double bytes) {
 }
 
 static void print_loops(const Loops *loops, Text *text) {
-    static const char *const kinds[] = {"rows", "columns", "contraction"};
+    static const char *const kinds[] = {"rows", "columns", "contraction", "scatter", "scan"};
     text_format(text, "%s [", kinds[loops->kind]);
     const Dim dims[] = {loops->outer, loops->rows, loops->depth, loops->columns};
     bool first = true;
@@ -54,19 +55,41 @@ static void print_device(const Placement *wanted, const Placement *given, Text *
     place_print(wanted->range, text);
 }
 
-static void print_kernel(const FunctionPlan *plan, int k, Text *text) {
-    const KernelPlan *kernel = &plan->kernels[k];
-    if (kernel->barrier) text_add(text, "  ---- barrier ----\n");
-    text_format(text, "  kernel %d: ", k);
-    print_loops(&kernel->loops, text);
-    text_add(text, kernel->by_columns ? ", threads split columns " : ", threads split ");
-    dim_print(kernel->share, text);
+static void print_body(const FunctionPlan *plan, const KernelPlan *kernel, int depth, Text *text);
+
+/* "12 operations, 96 B" and the nodes. */
+static void print_work(const FunctionPlan *plan, const KernelPlan *kernel, int depth, Text *text) {
     text_format(text, ", %.3g operations, %s, ", kernel->operations,
                 size_text(text->arena, kernel->bytes));
     print_device(&kernel->wanted, &kernel->given, text);
-    text_add(text, "\n   ");
+    text_format(text, "\n%*s", depth + 1, "");
     print_nodes(plan->graph, kernel, text);
     text_add(text, "\n");
+}
+
+static void print_kernel(const FunctionPlan *plan, int k, int depth, Text *text) {
+    const KernelPlan *kernel = &plan->kernels[k];
+    if (kernel->barrier) text_format(text, "%*s---- barrier ----\n", depth, "");
+    text_format(text, "%*skernel %d: ", depth, "", k);
+    if (kernel->scan) {
+        print_body(plan, kernel, depth, text);
+        return;
+    }
+    print_loops(&kernel->loops, text);
+    text_add(text, kernel->by_columns ? ", threads split columns " : ", threads split ");
+    dim_print(kernel->share, text);
+    print_work(plan, kernel, depth, text);
+}
+
+static void print_body(const FunctionPlan *plan, const KernelPlan *kernel, int depth, Text *text) {
+    const FunctionPlan *body = kernel->scan->body;
+    text_add(text, "scan of ");
+    dim_print(graph_node(plan->graph, kernel->nodes[0])->scan->turns, text);
+    text_add(text, kernel->scan->waits ? " turns, threads wait between them"
+                                       : " turns, threads wait for nobody between them");
+    print_work(plan, kernel, depth, text);
+    for (int i = 0; i < body->kernel_count; i++)
+        print_kernel(body, body->order[i], depth + 2, text);
 }
 
 static void print_buffer(const FunctionPlan *plan, const Buffer *buffer, Text *text) {
@@ -84,7 +107,7 @@ static void print_function(const FunctionPlan *plan, Text *text) {
     text_format(text, "%s: %d kernels, %d phases, %.3g operations, %s of scratch\n",
                 plan->function->name, plan->kernel_count, plan->phase_count, operations,
                 size_text(text->arena, (double)plan->scratch_size));
-    for (int i = 0; i < plan->kernel_count; i++) print_kernel(plan, plan->order[i], text);
+    for (int i = 0; i < plan->kernel_count; i++) print_kernel(plan, plan->order[i], 2, text);
     vector_each(Buffer, buffer, plan->buffers) print_buffer(plan, buffer, text);
     vector_each(LateCopy, copy, plan->late)
         text_format(text, "  at the end: copies %s from %zu to %zu\n",

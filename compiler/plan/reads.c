@@ -1,6 +1,7 @@
 /* Reads: which values a kernel needs for a node, and where in its loops. */
 #include "compiler/passes/operand.h"
 #include "compiler/plan/plan.h"
+#include "compiler/graph/scan.h"
 
 typedef struct Reader {
     const Graph *graph;
@@ -40,6 +41,13 @@ static void read_scatter(const Reader *reader, const Node *node) {
     for (int i = 0; i < node->input_count; i++) read_value(reader, node->inputs[i], INDEX_other);
 }
 
+/* Every operand, by all threads. */
+static void read_scan(const Reader *reader, const Node *node) {
+    const Node *list = graph_node(reader->graph, node->inputs[0]);
+    for (; list->op == OP_list; list = graph_node(reader->graph, list->inputs[0]))
+        reader->visit(reader->context, strip_reshapes(reader->graph, list->inputs[1]), INDEX_other);
+}
+
 void each_read(const Graph *graph, int kernel, const Loops *loops, NodeId id, VisitRead *visit,
                void *context) {
     const Node *node = graph_node(graph, id);
@@ -47,6 +55,8 @@ void each_read(const Graph *graph, int kernel, const Loops *loops, NodeId id, Vi
     if (node->op == OP_matmul) read_contraction(&reader, node);
     else if (op_info[node->op].class == LOOP_scatter) read_scatter(&reader, node);
     else if (op_info[node->op].class == LOOP_row) read_value(&reader, node->inputs[0], INDEX_full);
+    else if (node->op == OP_scan) read_scan(&reader, node);
+    else if (node->op == OP_part) return;
     else if (op_info[node->op].class == LOOP_reduce)
         read_value(&reader, node->inputs[0],
                    loops->kind == KERNEL_columns ? INDEX_other : INDEX_full);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const ElementInfo element_info[ELEMENT_COUNT] = {
-#define ELEMENT(name, bytes, c, class, rank) {#name, bytes, #c, class, rank},
+#define ELEMENT(name, bytes, c, computed, class, rank) {#name, bytes, #c, #computed, class, rank},
 #include "compiler/types/elements.def"
 #undef ELEMENT
 };

@@ -8,7 +8,7 @@ enum { RANK_LIMIT = 8 };
 #define TENSOR_SIZE_LIMIT ((int64_t)1 << 47) /* bytes of one tensor */
 
 typedef enum Element {
-#define ELEMENT(name, bytes, c, class, rank) TYPE_##name,
+#define ELEMENT(name, bytes, c, computed, class, rank) TYPE_##name,
 #include "compiler/types/elements.def"
 #undef ELEMENT
     ELEMENT_COUNT
@@ -18,8 +18,8 @@ typedef enum ElementClass { CLASS_boolean, CLASS_integer, CLASS_floating } Eleme
 
 typedef struct ElementInfo {
     const char *name;
-    int size; /* bytes */
-    const char *c;
+    int size;                 /* bytes */
+    const char *c, *computed; /* in memory; in variables */
     ElementClass class;
     int rank;
 } ElementInfo;
@@ -31,6 +31,11 @@ typedef struct Type {
     int rank;
     Dim dims[RANK_LIMIT];
 } Type;
+
+/* Is it computed in a wider type than it is stored in? */
+static inline bool is_half(Element element) {
+    return element == TYPE_f16 || element == TYPE_bf16;
+}
 
 bool element_by_name(const char *name, Element *element);
 

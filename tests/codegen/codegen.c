@@ -55,10 +55,12 @@ static bool check_file(const char *path) {
     return passed;
 }
 
-/* The graphs named, or all of tests/codegen: run from the top of the repository. */
+/* The graphs named, or all of tests/codegen and the loops of tests/passes: run from the top of the
+ * repository. */
 int main(int argc, char **argv) {
     glob_t found = {0};
-    if (argc == 1 && !glob("tests/codegen/*.graph", 0, NULL, &found)) {
+    if (argc == 1 && !glob("tests/codegen/*.graph", 0, NULL, &found) &&
+        !glob("tests/passes/scan*.graph", GLOB_APPEND, NULL, &found)) {
         argc = 1 + (int)found.gl_pathc;
         argv = found.gl_pathv - 1;
     }

@@ -2,6 +2,7 @@
 #include "tests/codegen/compiled.h"
 
 #include "compiler/codegen/program_text.h"
+#include "compiler/graph/build.h"
 #include "compiler/graph/program.h"
 #include "runtime/flow.h"
 
@@ -71,6 +72,30 @@ static void *load(Arena *arena, const char *text) {
 
 /* Numbers. */
 
+/* Sign, exponent and fraction as IEEE 754 lays them out: f16 has 10 bits of fraction, bf16 7. */
+static double half_value(Element element, uint16_t bits) {
+    int fraction_bits = element == TYPE_f16 ? 10 : 7, last = (1 << (15 - fraction_bits)) - 1;
+    int exponent = bits >> fraction_bits & last, fraction = bits & ((1 << fraction_bits) - 1);
+    double sign = bits >> 15 ? -1 : 1;
+    if (exponent == last) return fraction ? NAN : sign * INFINITY;
+    if (exponent) fraction += 1 << fraction_bits;
+    else exponent = 1;
+    return sign * ldexp(fraction, exponent - last / 2 - fraction_bits);
+}
+
+/* The bits whose value is the number's, rounded. */
+static uint16_t half_bits(Element element, double number) {
+    double rounded = element_round(element, number);
+    uint32_t low = 0, high = 0x8000;
+    if (isnan(rounded)) return 0x7fff;
+    while (low + 1 < high) {
+        uint32_t middle = (low + high) / 2;
+        if (half_value(element, (uint16_t)middle) <= fabs(rounded)) low = middle;
+        else high = middle;
+    }
+    return (uint16_t)(low | (signbit(rounded) ? 0x8000 : 0));
+}
+
 static void encode(Element element, const double *from, int64_t count, void *to) {
     for (int64_t i = 0; i < count; i++) switch (element) {
         case TYPE_bool:
@@ -78,6 +103,8 @@ static void encode(Element element, const double *from, int64_t count, void *to)
         case TYPE_i8: ((int8_t *)to)[i] = (int8_t)from[i]; break;
         case TYPE_i32: ((int32_t *)to)[i] = (int32_t)from[i]; break;
         case TYPE_i64: ((int64_t *)to)[i] = (int64_t)from[i]; break;
+        case TYPE_f16: ((uint16_t *)to)[i] = half_bits(element, from[i]); break;
+        case TYPE_bf16: ((uint16_t *)to)[i] = half_bits(element, from[i]); break;
         case TYPE_f32: ((float *)to)[i] = (float)from[i]; break;
         default: ((double *)to)[i] = from[i];
         }
@@ -90,6 +117,8 @@ static double decode(Element element, const void *from, int64_t i) {
     case TYPE_i8: return ((const int8_t *)from)[i];
     case TYPE_i32: return ((const int32_t *)from)[i];
     case TYPE_i64: return (double)((const int64_t *)from)[i];
+    case TYPE_f16: return half_value(element, ((const uint16_t *)from)[i]);
+    case TYPE_bf16: return half_value(element, ((const uint16_t *)from)[i]);
     case TYPE_f32: return ((const float *)from)[i];
     default: return ((const double *)from)[i];
     }
@@ -99,7 +128,10 @@ static bool is_near(Element element, double found, double wanted, double scale) 
     if (isnan(wanted) || isnan(found)) return isnan(wanted) && isnan(found);
     if (isinf(wanted)) return found == wanted;
     if (element_info[element].class != CLASS_floating) return found == wanted;
-    double relative = element == TYPE_f32 ? 3e-5 : 1e-12;
+    double relative = element == TYPE_bf16  ? 1.0 / 128
+                      : element == TYPE_f16 ? 1.0 / 1024
+                      : element == TYPE_f32 ? 3e-5
+                                            : 1e-12;
     return fabs(found - wanted) <= relative * (fabs(wanted) + scale);
 }
 

@@ -90,7 +90,32 @@ static void check_special(void) {
     expect(max((int64_t)1 << 40, 3) == (int64_t)1 << 40, "max", 0, 3, 0, 0);
 }
 
+/* Every float of 16 bits comes back; what lies between two goes to the nearer, or the even one. */
+static void check_halves(void) {
+    for (uint32_t bits = 0; bits < 0x7c00; bits++) {
+        float low = flow_load_f16((uint16_t)bits), high = flow_load_f16((uint16_t)(bits + 1));
+        float middle = bits == 0x7bff ? 65520.0f : (low + high) / 2;
+        uint32_t even = bits + (bits & 1);
+        expect(flow_store_f16(low) == bits, "f16", bits, 0, low, 0);
+        expect(flow_store_f16(-low) == (bits | 0x8000), "-f16", bits, 0, low, 0);
+        expect(flow_store_f16(middle) == even, "f16 between", bits, 0, middle, even);
+    }
+    for (uint32_t bits = 0; bits < 0x7f80; bits++) {
+        float low = flow_load_bf16((uint16_t)bits);
+        float middle = flow_float_of_bits(bits << 16 | 0x8000);
+        expect(flow_store_bf16(low) == bits, "bf16", bits, 0, low, 0);
+        expect(flow_store_bf16(middle) == bits + (bits & 1), "bf16 between", bits, 0, middle, 0);
+    }
+    const float inf = __builtin_inff(), nan = __builtin_nanf("");
+    expect(flow_round_f16(inf) == inf && flow_round_bf16(-inf) == -inf, "half inf", 0, 0, 0, 0);
+    expect(flow_round_f16(1e30f) == inf && flow_round_f16(-1e-30f) == 0, "f16", 1e30, 0, 0, 0);
+    expect(flow_round_f16(nan) != 0 && flow_round_f16(nan) != flow_round_f16(nan), "f16", nan, 0, 0,
+           0);
+    expect(flow_round_bf16(nan) != flow_round_bf16(nan), "bf16", nan, 0, 0, 0);
+}
+
 int main(void) {
+    check_halves();
     check_generator();
     check_moments();
     check_special();

@@ -1,4 +1,6 @@
 /* row.h: orders with equal values, with NaN, both ways, for many lengths. */
+#include "compiler/ops/kernel.h"
+
 #include "compiler/codegen/templates/row.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
  *   CONTEXT, PREPARE, FINISH  type with pointers `a` and `b`; what makes it from a frame and a
  *                             call's operands; what stores a tile of sums
  *   ELEMENT                   float or double
+ *   STORED, LOAD(a)           type of the operands in memory, and what makes an ELEMENT of it
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
  *   A_OUTER(s), B_OUTER(s)    where the matrices of `outer` index s begin, in elements
  *   A_ROW, A_DEPTH            strides, if A_TABLE is 0; if it is 1, a row m and a depth k add
@@ -41,6 +42,8 @@ static inline void example_finish(const ExampleContext *context, const float *ti
 #define PREPARE example_prepare
 #define FINISH example_finish
 #define ELEMENT float
+#define STORED float
+#define LOAD(a) (a)
 #define OUTER 1
 #define ROWS batch
 #define DEPTH 128
@@ -90,11 +93,10 @@ typedef ELEMENT VECTOR
     __attribute__((vector_size(FLOW_VECTOR), aligned(sizeof(ELEMENT)), may_alias));
 
 /* `rows` rows of sums, a constant where it is called; more: goes on with the sums in the tile. */
-static inline FLOW_WIDE __attribute__((always_inline)) void
-FLOW_JOIN(KERNEL, _tile)(int64_t batch, const int64_t *sizes, const ELEMENT *restrict a, int64_t a_row, int64_t a_depth,
-                         const int64_t *restrict rows_at, const int64_t *restrict depth_at,
-                         const ELEMENT *restrict b, int64_t b_depth, int64_t depth,
-                         ELEMENT *restrict tile, int more, const int rows) {
+static inline FLOW_WIDE __attribute__((always_inline)) void FLOW_JOIN(KERNEL, _tile)(
+    int64_t batch, const int64_t *sizes, const STORED *restrict a, int64_t a_row, int64_t a_depth,
+    const int64_t *restrict rows_at, const int64_t *restrict depth_at, const ELEMENT *restrict b,
+    int64_t b_depth, int64_t depth, ELEMENT *restrict tile, int more, const int rows) {
     (void)batch, (void)sizes, (void)rows_at, (void)depth_at;
     VECTOR sums[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 16
@@ -113,7 +115,8 @@ FLOW_JOIN(KERNEL, _tile)(int64_t batch, const int64_t *sizes, const ELEMENT *res
             right[v] = *(const VECTOR *)(b + k * b_depth + v * LANES);
 #pragma GCC unroll 16
         for (int m = 0; m < rows; m++) {
-            const ELEMENT left = A_TABLE ? a[rows_at[m] + depth_at[k]] : a[m * a_row + k * a_depth];
+            const ELEMENT left =
+                LOAD(a[A_TABLE ? rows_at[m] + depth_at[k] : m * a_row + k * a_depth]);
 #pragma GCC unroll 8
             for (int v = 0; v < TILE_VECTORS; v++) sums[m][v] += left * right[v];
         }
@@ -126,18 +129,18 @@ FLOW_JOIN(KERNEL, _tile)(int64_t batch, const int64_t *sizes, const ELEMENT *res
 }
 
 /* Copies `depth` rows of a panel, columns past `columns` as zero. */
-static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const int64_t *sizes, const ELEMENT *restrict b,
-                                            int64_t first_depth, int64_t depth,
-                                            int64_t first_column, int64_t columns,
+static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const int64_t *sizes,
+                                            const STORED *restrict b, int64_t first_depth,
+                                            int64_t depth, int64_t first_column, int64_t columns,
                                             ELEMENT *restrict panel) {
     (void)batch, (void)sizes, (void)first_depth, (void)first_column;
     if (B_TABLE) {
         int64_t columns_at[WIDTH];
         for (int64_t n = 0; n < columns; n++) columns_at[n] = B_COLUMN_AT(first_column + n);
         for (int64_t k = 0; k < depth; k++) {
-            const ELEMENT *row = b + (B_DEPTH_AT(first_depth + k));
+            const STORED *row = b + (B_DEPTH_AT(first_depth + k));
             for (int64_t n = 0; n < WIDTH; n++)
-                panel[k * WIDTH + n] = n < columns ? row[columns_at[n]] : 0;
+                panel[k * WIDTH + n] = n < columns ? LOAD(row[columns_at[n]]) : 0;
         }
         return;
     }
@@ -145,12 +148,12 @@ static inline void FLOW_JOIN(KERNEL, _pack)(int64_t batch, const int64_t *sizes,
     if (B_COLUMN == 1) {
         for (int64_t k = 0; k < depth; k++)
             for (int64_t n = 0; n < WIDTH; n++)
-                panel[k * WIDTH + n] = n < columns ? b[k * (B_DEPTH) + n] : 0;
+                panel[k * WIDTH + n] = n < columns ? LOAD(b[k * (B_DEPTH) + n]) : 0;
         return;
     }
     for (int64_t n = 0; n < WIDTH; n++)
         for (int64_t k = 0; k < depth; k++)
-            panel[k * WIDTH + n] = n < columns ? b[k * (B_DEPTH) + n * (B_COLUMN)] : 0;
+            panel[k * WIDTH + n] = n < columns ? LOAD(b[k * (B_DEPTH) + n * (B_COLUMN)]) : 0;
 }
 
 /* The rows [row, row + rows) and the columns [first, last) of one slice. */
@@ -161,22 +164,24 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(const CONTEXT *restrict s
     const int64_t batch = context.batch, *const sizes = context.sizes;
     (void)batch, (void)sizes;
     _Alignas(64) ELEMENT tiles[CHUNK * WIDTH], panel[PART * WIDTH];
-    const ELEMENT *a = (const ELEMENT *)context.a + (A_OUTER(slice)) + row * (A_ROW);
-    const ELEMENT *b = (const ELEMENT *)context.b + (B_OUTER(slice));
+    const STORED *a = (const STORED *)context.a + (A_OUTER(slice)) + row * (A_ROW);
+    const STORED *b = (const STORED *)context.b + (B_OUTER(slice));
     int64_t rows_at[A_TABLE ? CHUNK : 1], depth_at[A_TABLE ? PART : 1];
     for (int64_t m = 0; A_TABLE && m < rows; m++) rows_at[m] = A_ROW_AT(row + m);
     for (int64_t column = first; column < last_column; column += WIDTH) {
         const int64_t columns = flow_smaller(last_column - column, WIDTH);
-        const int direct = !B_TABLE && B_COLUMN == 1 && columns == WIDTH &&
+        const int direct = sizeof(STORED) == sizeof(ELEMENT) && !B_TABLE && B_COLUMN == 1 &&
+                           columns == WIDTH &&
                            (rows < 16 || (B_DEPTH) * (int64_t)sizeof(ELEMENT) <= 2048);
         const int64_t part = direct && !A_TABLE ? (DEPTH) : PART;
         for (int64_t k = 0; k < DEPTH; k += part) {
             const int64_t depth = flow_smaller((DEPTH)-k, part);
-            const ELEMENT *right = b + k * (B_DEPTH) + column * (B_COLUMN);
+            const STORED *from = b + k * (B_DEPTH) + column * (B_COLUMN);
             for (int64_t l = 0; A_TABLE && l < depth; l++) depth_at[l] = A_DEPTH_AT(k + l);
-            if (!direct) FLOW_JOIN(KERNEL, _pack)(batch, sizes, b, k, depth, column, columns, panel);
+            if (!direct)
+                FLOW_JOIN(KERNEL, _pack)(batch, sizes, b, k, depth, column, columns, panel);
             const int64_t stride = direct ? (B_DEPTH) : WIDTH;
-            if (!direct) right = panel;
+            const ELEMENT *right = direct ? (const ELEMENT *)from : panel;
             const int last = k + depth == DEPTH;
             int64_t m = 0;
             for (; m + TILE_ROWS <= rows; m += TILE_ROWS) {
@@ -233,6 +238,8 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
 #undef PREPARE
 #undef FINISH
 #undef ELEMENT
+#undef STORED
+#undef LOAD
 #undef OUTER
 #undef ROWS
 #undef DEPTH

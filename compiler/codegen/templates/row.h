@@ -1,4 +1,5 @@
-/* row.h: the functions of whole rows that generated code calls: y from a, both `count` long. */
+/* row.h: the functions of whole rows that generated code calls: y from a, both `count` long.
+ * Comes after kernel.h. */
 #ifndef FLOW_ROW_H
 #define FLOW_ROW_H
 
@@ -77,6 +78,8 @@
     FLOW_SORT(suffix, stored)
 
 FLOW_ROW_FUNCTIONS(f32, float, float, , )
+FLOW_ROW_FUNCTIONS(f16, uint16_t, float, flow_load_f16, flow_store_f16)
+FLOW_ROW_FUNCTIONS(bf16, uint16_t, float, flow_load_bf16, flow_store_bf16)
 FLOW_ROW_FUNCTIONS(f64, double, double, , )
 FLOW_ROW_FUNCTIONS(i64, int64_t, int64_t, , )
 FLOW_ROW_FUNCTIONS(i32, int32_t, int32_t, , )

@@ -1,0 +1,131 @@
+/* Scan: a loop in the schedule of a function. Its body is planned like a record function: what it
+ * reads and makes lies behind pointers that each turn sets. One buffer of the function, as long as
+ * the loop runs, holds the body's scratch and, for each carried value, two places that turns read
+ * and write in turn. */
+#include "compiler/plan/scan.h"
+
+#include "compiler/graph/scan.h"
+
+static NodeId scan_node(const FunctionPlan *plan, int kernel) {
+    return plan->kernels[kernel].nodes[0];
+}
+
+/* The turn, then the operands. */
+static Function *body_function(Arena *arena, const Scan *scan) {
+    Function *function = arena_new_item(arena, Function);
+    function->name = scan->body->name;
+    function->graph = (Graph *)scan->body;
+    int count = scan_operand_count(scan);
+    for (int i = 0; i <= count; i++)
+        vector_push(arena, &function->inputs,
+                    (Input){.name = scan_input_name(arena, scan, i),
+                            .kind = INPUT_field,
+                            .index = i == count ? 0 : i + 1});
+    return function;
+}
+
+/* Where the function leaves each result; NODE_NONE: nobody wants it. */
+static NodeId *result_nodes(Arena *arena, const FunctionPlan *plan, int kernel,
+                            const bool *stored) {
+    const KernelPlan *scan = &plan->kernels[kernel];
+    int count = scan_result_count(graph_node(plan->graph, scan->nodes[0])->scan);
+    NodeId *nodes = arena_new_array(arena, NodeId, count + 1);
+    for (int i = 0; i < count; i++) nodes[i] = NODE_NONE;
+    for (size_t i = 1; i < scan->node_count; i++)
+        if (stored[scan->nodes[i]])
+            nodes[graph_node(plan->graph, scan->nodes[i])->part] = scan->nodes[i];
+    return nodes;
+}
+
+static size_t slice_size(const Scan *scan, int result) {
+    NodeId value = scan->body->outputs.items[result].value;
+    return align_size((size_t)type_size_bound(&graph_node(scan->body, value)->type));
+}
+
+/* What the threads of a turn access of its values. */
+typedef struct Turn {
+    const FunctionPlan *body;
+    const KernelPlan *kernel;
+    bool apart;
+} Turn;
+
+static bool is_carried(const Node *node) {
+    return node->op == OP_input && !strncmp(node->name, "carried.", 8);
+}
+
+static void check_apart(void *context, NodeId read, IndexKind index) {
+    Turn *turn = context;
+    const Node *node = graph_node(turn->body->graph, read);
+    bool own = index == INDEX_full || index == INDEX_row || index == INDEX_output;
+    if ((is_carried(node) || node->kernel != NO_KERNEL) && !own) turn->apart = false;
+}
+
+/* Does each thread read only what it wrote itself, in this turn and the last? Then nobody has to
+ * wait between turns. */
+static bool threads_stay_apart(const FunctionPlan *body) {
+    Turn turn = {.body = body, .apart = body->phase_count <= 1};
+    for (int k = 0; k < body->kernel_count && turn.apart; k++) {
+        turn.kernel = &body->kernels[k];
+        if (turn.kernel->loops.kind == KERNEL_scan || turn.kernel->by_columns ||
+            turn.kernel->share != body->kernels[0].share)
+            return false;
+        for (size_t i = 0; i < turn.kernel->node_count; i++)
+            each_read(body->graph, k, &turn.kernel->loops, turn.kernel->nodes[i], check_apart,
+                      &turn);
+    }
+    return turn.apart;
+}
+
+void plan_scan(const Plan *program, FunctionPlan *plan, int kernel) {
+    const Scan *scan = graph_node(plan->graph, scan_node(plan, kernel))->scan;
+    ScanPlan *scan_plan = arena_new_item(program->arena, ScanPlan);
+    scan_plan->body = plan_function(program, body_function(program->arena, scan), true);
+    scan_plan->waits = !threads_stay_apart(scan_plan->body);
+    plan->kernels[kernel].scan = scan_plan;
+    plan->kernels[kernel].share = NULL;
+}
+
+/* Bytes of scratch: the body's, two of each carried value, one of each slice nobody wants. */
+static size_t scratch_size(ScanPlan *plan, const Scan *scan) {
+    size_t size = align_size(plan->body->scratch_size);
+    plan->offsets_from = size;
+    for (int i = 0; i < scan_result_count(scan); i++) {
+        if (i < scan->carried) size += 2 * slice_size(scan, i);
+        else if (plan->results[i] == NODE_NONE) size += slice_size(scan, i);
+    }
+    return size;
+}
+
+void buffer_scan(Arena *arena, FunctionPlan *plan, int kernel, const bool *stored) {
+    KernelPlan *planned = &plan->kernels[kernel];
+    const Scan *scan = graph_node(plan->graph, scan_node(plan, kernel))->scan;
+    planned->scan->results = result_nodes(arena, plan, kernel, stored);
+    size_t size = scratch_size(planned->scan, scan);
+    vector_push(arena, &plan->buffers,
+                (Buffer){scan_node(plan, kernel), size ? size : ALIGNMENT, 0, planned->phase,
+                         planned->phase});
+}
+
+void place_scan(Arena *arena, FunctionPlan *plan, int kernel) {
+    const Scan *scan = graph_node(plan->graph, scan_node(plan, kernel))->scan;
+    ScanPlan *scan_plan = plan->kernels[kernel].scan;
+    scan_plan->memory = plan->places[scan_node(plan, kernel)].offset;
+    size_t offset = scan_plan->memory + scan_plan->offsets_from;
+    scan_plan->turn_places = arena_new_array(arena, Place, 2 * scan_result_count(scan) + 1);
+    for (int i = 0; i < scan_result_count(scan); i++) {
+        Place *places = &scan_plan->turn_places[2 * i];
+        bool carried = i < scan->carried, unwanted = scan_plan->results[i] == NODE_NONE;
+        if (!carried && !unwanted) continue;
+        places[0] = (Place){PLACE_memory, offset, -1};
+        places[1] = (Place){PLACE_memory, carried ? offset += slice_size(scan, i) : offset, -1};
+        offset += slice_size(scan, i);
+    }
+}
+
+double scan_operations(const FunctionPlan *plan, int kernel) {
+    const FunctionPlan *body = plan->kernels[kernel].scan->body;
+    double operations = 0;
+    for (int k = 0; k < body->kernel_count; k++) operations += body->kernels[k].operations;
+    return operations *
+           (double)dim_bound(graph_node(plan->graph, scan_node(plan, kernel))->scan->turns);
+}
