@@ -7,15 +7,15 @@
 static void *open_stage(void *argument) {
     Evaluation *evaluation = argument;
     evaluation->status = stage_open(evaluation->pipeline, evaluation->places,
-                                    evaluation->call.sizes, &evaluation->stage);
+                                    evaluation->call.sizes, evaluation->seed, &evaluation->stage);
     evaluation->opened = true;
     return NULL;
 }
 
 FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline, Places places,
-                            int workers, Call call) {
-    *evaluation =
-        (Evaluation){.pipeline = pipeline, .places = places, .workers = workers, .call = call};
+                            int workers, int64_t seed, Call call) {
+    *evaluation = (Evaluation){
+        .pipeline = pipeline, .places = places, .workers = workers, .seed = seed, .call = call};
     evaluation->opening = !pthread_create(&evaluation->thread, NULL, open_stage, evaluation);
     if (evaluation->opening) return flow_ok;
     return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no thread to open it", pipeline->name);

@@ -11,6 +11,7 @@ typedef struct Evaluation {
     const FlowPipeline *pipeline;
     Places places;
     int workers;
+    int64_t seed;
     Call call;
     Stage *stage;
     pthread_t thread; /* that opens the stage */
@@ -22,7 +23,7 @@ typedef struct Evaluation {
 /* Begins to open the pipeline in the background; workers: that make its batches. The call is the
  * evaluation's from now on. */
 FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline, Places places,
-                            int workers, Call call);
+                            int workers, int64_t seed, Call call);
 
 /* Whether opening has failed so far. */
 bool evaluation_has_failed(const Evaluation *evaluation);

@@ -116,12 +116,32 @@ void flow_barrier(const FlowFrame *frame, int thread, int threads);
 
 /* Pipelines. */
 
+/* Of images: bytes that somebody else has written become pixels. The texts of failures say what is
+ * wrong and not where. Thread-safe. */
+typedef struct FlowDecoder {
+    const char *name;
+    FlowStatus (*measure)(const void *bytes, size_t size, int64_t *height, int64_t *width);
+    /* type: u8[height, width, channels], as measured; channels are 3 (red, green, blue) or 1. */
+    FlowStatus (*decode)(const void *bytes, size_t size, const FlowType *type, void *pixels);
+} FlowDecoder;
+
+#define DECODER(name, library) extern const FlowDecoder flow_decoder_##name;
+#include "runtime/decode/decoders.def"
+#undef DECODER
+
 /* A named value of each record. `path` is where a source's field is read from; else NULL. `option`
  * is 1 + the index of the string option that says the path instead, or 0. */
 typedef struct FlowField {
     const char *name;
     const char *path;
     FlowType type;
+    const FlowDecoder *decoder;    /* of an image; NULL: the value is a number, or bytes */
+    bool resized;                  /* the image, from any size to the type's */
+    const char *const *categories; /* texts that stand for 0, 1, …; or NULL */
+    int category_count;
+    bool fills; /* what is missing is `filling` */
+    double filling;
+    bool digits; /* bytes are a number as text */
     int option;
 } FlowField;
 
@@ -129,8 +149,14 @@ typedef struct FlowField {
 typedef struct FlowCheck {
     const char *text;
     const char *line; /* of the program: "digits.flow:19" */
-    int field;        /* the source field it speaks of, or -1 */
+    int field;        /* the field it speaks of, or -1 */
 } FlowCheck;
+
+/* What a source is told beside its fields. */
+typedef struct FlowSourceArguments {
+    bool header;     /* csv: the first line has the names */
+    int64_t records; /* range: how many */
+} FlowSourceArguments;
 
 /* A reader of one data format. Readers are opened once, read by many threads at the same time. */
 typedef struct FlowReader FlowReader;
@@ -138,34 +164,66 @@ typedef struct FlowSource {
     const char *name;
     /* Opens what the fields' paths name and checks it against the fields' types; element types
      * are widened where no value can change. Fails with a message that names the file. */
-    FlowStatus (*open)(const FlowField *fields, int count, FlowReader **reader);
+    FlowStatus (*open)(const FlowField *fields, int count, const FlowSourceArguments *arguments,
+                       FlowReader **reader);
     int64_t (*records)(const FlowReader *reader);
-    /* Points values[i] at field i of the record, valid until close. Thread-safe. */
+    /* Points values[i] at field i of the record, valid until close; record r + 1 lies behind
+     * record r. Thread-safe. NULL: values have to be made. */
     void (*read)(const FlowReader *reader, int64_t record, const void **values);
+    /* Makes field i of the record in values[i]. False: it can't be; *failure (unless it is NULL)
+     * then says why, naming file and record. Thread-safe. */
+    bool (*make)(const FlowReader *reader, int64_t record, void *const *values,
+                 FlowStatus *failure);
     void (*close)(FlowReader *reader);
+    bool finds_many; /* paths are patterns: "shard-*.tar" */
 } FlowSource;
 
 #define SOURCE(name) extern const FlowSource flow_source_##name;
 #include "runtime/source/sources.def"
 #undef SOURCE
 
-/* The compiled per-record function: from a source's fields to the pipeline's outputs. Returns 0,
- * or 1 + the index of the check that failed. */
+/* A compiled per-record function: from fields to outputs. Behind the fields come two i64: the
+ * record's seed and the epoch. Returns 0, or 1 + the index of the check that failed. */
 typedef int (*FlowRecordFunction)(const int64_t *sizes, const void *const *fields,
                                   void *const *outputs);
+
+typedef enum FlowOrderKind {
+    FLOW_ORDER_shuffle,
+    FLOW_ORDER_take,
+    FLOW_ORDER_skip,
+    FLOW_ORDER_filter
+} FlowOrderKind;
+
+/* Which records there are, and which comes first. */
+typedef struct FlowOrder {
+    FlowOrderKind kind;
+    uint64_t number;              /* shuffle: its seed; take, skip: records */
+    bool each_epoch;              /* shuffle: another order in each epoch */
+    FlowRecordFunction condition; /* filter: one bool; not of the epoch */
+    const FlowCheck *checks;      /* filter */
+} FlowOrder;
+
+/* Records that are made of others: of the source's, or of a window of the section's before. A
+ * window's fields are arrays of that section's outputs. */
+typedef struct FlowSection {
+    int64_t window, stride; /* records in one, and from one to the next; of the first: 1, 1 */
+    const FlowField *fields;
+    int field_count;
+    const FlowOrder *orders; /* the only one of each epoch is of the last section */
+    int order_count;
+    FlowRecordFunction record; /* NULL: the fields are the outputs */
+    const FlowCheck *checks;
+    const FlowField *outputs;
+    int output_count;
+} FlowSection;
 
 typedef struct FlowPipeline {
     const char *name;
     const char *line;
     const FlowSource *source;
-    const FlowField *fields; /* what the source delivers */
-    int field_count;
-    bool shuffled; /* a new order each epoch, a function of shuffle_seed and epoch alone */
-    uint64_t shuffle_seed;
-    FlowRecordFunction record;
-    const FlowCheck *checks;
-    const FlowField *outputs; /* what a batch holds */
-    int output_count;
+    FlowSourceArguments arguments;
+    const FlowSection *sections;
+    int section_count;
     int64_t batch; /* records in a batch; the last of an epoch may hold fewer */
     int threads;   /* that make batches; 0: the run decides */
     int queue;     /* batches that may lie ready before they are needed; 0: the run decides */
@@ -259,6 +317,25 @@ typedef struct FlowTrain {
     int action_count;
 } FlowTrain;
 
+typedef enum FlowSink { FLOW_SINK_print, FLOW_SINK_csv } FlowSink;
+
+/* Weights that are read from a file: all whose names begin with the prefix. */
+typedef struct FlowLoad {
+    const char *prefix, *path;
+} FlowLoad;
+
+/* A pipeline that runs by itself. */
+typedef struct FlowRun {
+    const char *name;
+    const FlowPipeline *pipeline;
+    const FlowFunction
+        *function; /* of its batches; its results go to the sink. NULL: the records */
+    FlowSink sink;
+    const char *path; /* NULL: standard output */
+    const FlowLoad *loads;
+    int load_count;
+} FlowRun;
+
 typedef struct FlowProgram {
     const char *name;        /* "digits" */
     const char *folder;      /* where data is looked for after the current folder: that of the .flow
@@ -276,6 +353,8 @@ typedef struct FlowProgram {
     size_t memory_size;
     const FlowTrain *trains;
     int train_count;
+    const FlowRun *runs;
+    int run_count;
     const FlowFunction *exports;
     int export_count;
 } FlowProgram;

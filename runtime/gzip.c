@@ -95,19 +95,28 @@ static FlowStatus advance(Gzip *file) {
     return flow_ok;
 }
 
-FlowStatus gzip_read(Gzip *file, void *bytes, size_t size) {
+FlowStatus gzip_read_some(Gzip *file, void *bytes, size_t size, size_t *count) {
     enum { MOST = 1 << 30 }; /* zlib counts in unsigned int */
-    for (unsigned char *out = bytes; size;) {
-        unsigned count = size < MOST ? (unsigned)size : MOST;
-        file->stream.next_out = out;
-        file->stream.avail_out = count;
+    *count = 0;
+    while (*count < size) {
+        unsigned wanted = size - *count < MOST ? (unsigned)(size - *count) : MOST;
+        file->stream.next_out = (unsigned char *)bytes + *count;
+        file->stream.avail_out = wanted;
         FlowStatus status = advance(file);
-        if (status.exit) return status;
-        if (file->stream.avail_out) return ends_early(file);
-        out += count;
-        size -= count;
+        *count += wanted - file->stream.avail_out;
+        if (status.exit || file->stream.avail_out) return status;
     }
     return flow_ok;
+}
+
+FlowStatus gzip_read(Gzip *file, void *bytes, size_t size) {
+    size_t count;
+    FlowStatus status = gzip_read_some(file, bytes, size, &count);
+    return status.exit || count == size ? status : ends_early(file);
+}
+
+bool gzip_is_compressed(const Gzip *file) {
+    return file->compressed;
 }
 
 FlowStatus gzip_finish(Gzip *file) {

@@ -1,4 +1,4 @@
-/* Gzip: reads a file whose size the reader knows, compressed or plain. */
+/* Gzip: reads a file, compressed or plain. */
 #ifndef FLOW_GZIP_H
 #define FLOW_GZIP_H
 
@@ -12,6 +12,11 @@ void gzip_close(Gzip *file);
 
 /* Reads exactly `size` bytes. */
 FlowStatus gzip_read(Gzip *file, void *bytes, size_t size);
+
+/* Reads until `size` bytes are there or the file ends; *count says how many. */
+FlowStatus gzip_read_some(Gzip *file, void *bytes, size_t size, size_t *count);
+
+bool gzip_is_compressed(const Gzip *file);
 
 /* Checks that everything was read and that the checksum is right. */
 FlowStatus gzip_finish(Gzip *file);

@@ -1,5 +1,6 @@
 /* Main: what a built program does: read the command line, train, tell how it ended. */
 #include "runtime/interrupt.h"
+#include "runtime/pump.h"
 #include "runtime/settings.h"
 #include "runtime/train.h"
 
@@ -21,7 +22,8 @@ static const char *own_folder(void) {
 static FlowStatus run(int argc, char **argv, const FlowProgram *program) {
     Settings settings;
     FlowStatus status = settings_parse(argc, argv, program, &settings);
-    if (!status.exit && !settings.answered) status = train_run(&settings);
+    if (!status.exit && !settings.answered)
+        status = settings.train ? train_run(&settings) : pump_run(&settings);
     settings_free(&settings);
     return status;
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/path.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +13,41 @@ static FlowStatus no_memory(const char *path) {
     return flow_failure(FLOW_EXIT_resource, "%s: no memory to open it", path);
 }
 
-FlowStatus path_find(const char *path, const char *folder, char **found) {
+typedef bool IsThere(const char *path);
+
+static bool is_file(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+static bool is_matched(const char *pattern) {
+    glob_t files;
+    bool found = glob(pattern, 0, NULL, &files) == 0;
+    globfree(&files);
+    return found;
+}
+
+static FlowStatus find(const char *path, const char *folder, IsThere *is_there, char **found) {
     *found = strdup(path);
     if (!*found) return no_memory(path);
     bool one_place = path[0] == '/' || !folder || !*folder;
-    if (one_place || access(path, F_OK) == 0) return flow_ok;
+    if (one_place || is_there(path)) return flow_ok;
     char *second;
     if (asprintf(&second, "%s/%s", folder, path) < 0) second = NULL;
     free(*found);
     *found = second;
     if (!second) return no_memory(path);
-    if (access(second, F_OK) == 0) return flow_ok;
+    if (is_there(second)) return flow_ok;
     FlowStatus status =
         flow_failure(FLOW_EXIT_data, "%s: no such file, nor is there %s", path, second);
     free(second);
     *found = NULL;
     return status;
+}
+
+FlowStatus path_find(const char *path, const char *folder, char **found) {
+    return find(path, folder, is_file, found);
+}
+
+FlowStatus path_find_many(const char *pattern, const char *folder, char **found) {
+    return find(pattern, folder, is_matched, found);
 }

@@ -19,4 +19,7 @@ static inline const char *path_said(const Places *places, const char *path, int 
  * The caller frees *found, which is NULL on failure. */
 FlowStatus path_find(const char *path, const char *folder, char **found);
 
+/* The same for a pattern, as of a shell: found when a file matches it. */
+FlowStatus path_find_many(const char *pattern, const char *folder, char **found);
+
 #endif

@@ -4,6 +4,7 @@
 #include "runtime/settings.h"
 
 #include "runtime/cpus.h"
+#include "runtime/nearest.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREAD_LIMIT = 1024, DEFAULT_THREADS_LIMIT = 16, WORKERS_LIMIT = 256, NAME_SIZE = 64 };
+enum { THREAD_LIMIT = 1024, DEFAULT_THREADS_LIMIT = 16, WORKERS_LIMIT = 256 };
 
 static const double largest_whole = 0x1p53; /* that a double counts to */
 
@@ -145,11 +146,12 @@ static void print_bound(const FlowBound *bound) {
 static FlowStatus show_help(Settings *settings, const char *value) {
     const FlowProgram *program = settings->program;
     (void)value;
-    printf("usage: %s [--flag=value …]%s\n", program->name,
-           program->train_count > 1 ? " <train>" : "");
-    if (program->train_count > 1) printf("\ntrain blocks:\n");
-    for (int i = 0; i < program->train_count && program->train_count > 1; i++)
+    bool many = program->train_count + program->run_count > 1;
+    printf("usage: %s [--flag=value …]%s\n", program->name, many ? " <name>" : "");
+    if (many) printf("\ntrain blocks and pipelines that run by themselves:\n");
+    for (int i = 0; many && i < program->train_count; i++)
         printf("  %s\n", program->trains[i].name);
+    for (int i = 0; many && i < program->run_count; i++) printf("  %s\n", program->runs[i].name);
     if (program->option_count || program->bound_count) printf("\noptions of the program:\n");
     for (int i = 0; i < program->bound_count; i++) print_bound(&program->bounds[i]);
     for (int i = 0; i < program->option_count; i++) print_option(&program->options[i]);
@@ -171,30 +173,8 @@ static bool names_equal(const char *a, const Flag *flag) {
     return true;
 }
 
-static int smallest(int a, int b, int c) {
-    int least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* The edits between two names (Levenshtein), row by row. */
-static int distance(const char *a, const char *b, size_t b_length) {
-    int row[NAME_SIZE];
-    if (b_length >= NAME_SIZE) return NAME_SIZE;
-    for (size_t j = 0; j <= b_length; j++) row[j] = (int)j;
-    for (size_t i = 0; a[i]; i++) {
-        int diagonal = row[0];
-        row[0] = (int)i + 1;
-        for (size_t j = 1; j <= b_length; j++) {
-            int above = row[j];
-            row[j] = smallest(row[j] + 1, row[j - 1] + 1, diagonal + (a[i] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[b_length];
-}
-
 static void consider(const char *name, const Flag *flag, const char **best, int *least) {
-    int edits = distance(name, flag->name, flag->length);
+    int edits = name_distance(name, flag->name, flag->length);
     if (edits >= *least) return;
     *least = edits;
     *best = name;
@@ -202,7 +182,7 @@ static void consider(const char *name, const Flag *flag, const char **best, int 
 
 static FlowStatus unknown_flag(const Settings *settings, const Flag *flag) {
     const char *best = NULL;
-    int least = (int)flag->length / 2 < 3 ? (int)flag->length / 2 + 1 : 4;
+    int least = name_distance_limit(flag->length);
     for (int i = 0; i < settings->program->option_count; i++)
         consider(settings->program->options[i].name, flag, &best, &least);
     for (int i = 0; i < settings->program->bound_count; i++)
@@ -285,30 +265,48 @@ static FlowStatus set_flag(Settings *settings, Flag flag, const char *next, bool
     return unknown_flag(settings, &flag);
 }
 
-static FlowStatus choose_train(Settings *settings, const char *name) {
+/* What can be run: train blocks, then pipelines. NULL past the last. */
+static const char *runnable_name(const FlowProgram *program, int index) {
+    if (index < program->train_count) return program->trains[index].name;
+    index -= program->train_count;
+    return index < program->run_count ? program->runs[index].name : NULL;
+}
+
+static void choose(Settings *settings, int index) {
     const FlowProgram *program = settings->program;
+    if (index < program->train_count) settings->train = &program->trains[index];
+    else settings->run = &program->runs[index - program->train_count];
+}
+
+static bool is_chosen(const Settings *settings) {
+    return settings->train || settings->run;
+}
+
+static FlowStatus choose_by_name(Settings *settings, const char *name) {
+    const FlowProgram *program = settings->program;
+    const char *what = program->run_count ? "train block or pipeline" : "train block";
     char names[256] = "";
     size_t used = 0;
-    for (int i = 0; i < program->train_count; i++) {
-        if (name && !strcmp(program->trains[i].name, name)) {
-            settings->train = &program->trains[i];
+    for (int i = 0; runnable_name(program, i); i++) {
+        const char *known = runnable_name(program, i);
+        if (name && !strcmp(known, name)) {
+            choose(settings, i);
             return flow_ok;
         }
         if (used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-                                     program->trains[i].name);
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", known);
     }
     if (!name)
-        return flow_failure(FLOW_EXIT_usage, "which train block is to run? There are: %s", names);
-    return flow_failure(FLOW_EXIT_usage, "there is no train block `%s`; there are: %s", name,
-                        names);
+        return flow_failure(FLOW_EXIT_usage, "which %s is to run? There are: %s", what, names);
+    return flow_failure(FLOW_EXIT_usage, "there is no %s `%s`; there are: %s", what, name, names);
 }
 
 static FlowStatus parse_argument(Settings *settings, char **argv, int *index) {
     const char *argument = argv[*index];
     bool used = false;
     if (!strcmp(argument, "-h")) return show_help(settings, NULL);
-    if (argument[0] != '-' && !settings->train) return choose_train(settings, argument);
+    if (argument[0] != '-' && !is_chosen(settings)) return choose_by_name(settings, argument);
     if (strncmp(argument, "--", 2) || !argument[2])
         return flow_failure(FLOW_EXIT_usage, "unexpected argument `%s`; --help lists the options",
                             argument);
@@ -320,14 +318,16 @@ static FlowStatus parse_argument(Settings *settings, char **argv, int *index) {
     return status;
 }
 
-static FlowStatus settle_train(Settings *settings) {
+/* The only one that can be run, or the only train block. */
+static FlowStatus settle_choice(Settings *settings) {
     const FlowProgram *program = settings->program;
-    if (settings->train || settings->answered) return flow_ok;
-    if (program->train_count == 0)
+    if (is_chosen(settings) || settings->answered) return flow_ok;
+    if (program->train_count + program->run_count == 0)
         return flow_failure(FLOW_EXIT_data, "%s has no train block: nothing can be run",
                             program->name);
-    if (program->train_count > 1) return choose_train(settings, NULL);
-    settings->train = &program->trains[0];
+    if (program->train_count != 1 && program->train_count + program->run_count > 1)
+        return choose_by_name(settings, NULL);
+    choose(settings, 0);
     return flow_ok;
 }
 
@@ -357,7 +357,7 @@ FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Set
     for (int i = 1; i < argc && !status.exit && !settings->answered; i++)
         status = parse_argument(settings, argv, &i);
     if (!status.exit) status = sizes_check(settings->sizes);
-    if (!status.exit) status = settle_train(settings);
+    if (!status.exit) status = settle_choice(settings);
     settle_threads(settings);
     return status;
 }

@@ -8,7 +8,8 @@
 
 typedef struct Settings {
     const FlowProgram *program;
-    const FlowTrain *train;
+    const FlowTrain *train; /* one of the two: what is run */
+    const FlowRun *run;
     double *numbers;      /* one an option */
     const char **strings; /* one an option */
     int64_t *bounded;     /* one a bound */

@@ -6,22 +6,17 @@
 
 #include "runtime/clock.h"
 #include "runtime/memory.h"
-#include "runtime/permutation.h"
 #include "runtime/queue.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 enum {
-    SLOTS = 4,             /* of a worker, unless the pipeline says how long its queue is */
-    TEAM_SLOTS = 2,        /* without workers: the step's, and the next */
-    AHEAD = 4,             /* records asked from memory before they are needed */
-    LINE = 64,             /* bytes that one prefetch brings */
-    PREFETCH_LIMIT = 1024, /* bytes; the hardware goes on by itself */
-    CHECK_LIMIT = 1 << 10,
+    SLOTS = 4,      /* of a worker, unless the pipeline says how long its queue is */
+    TEAM_SLOTS = 2, /* without workers: the step's, and the next */
+    AHEAD = 4,      /* records asked from memory before they are needed */
 };
 
-/* A batch's failure is position * CHECK_LIMIT + check, so the smallest one comes first. */
 static const long long no_failure = INT64_MAX;
 
 typedef struct Worker {
@@ -34,13 +29,13 @@ typedef struct Worker {
 
 struct Stage {
     const FlowPipeline *pipeline;
-    Sizes sizes;
-    FlowField *fields; /* with the paths that were found and sizes that are known */
-    FlowType outputs[FIELD_LIMIT];
-    FlowReader *reader;
+    const FlowSection *section; /* the last, whose outputs are a batch's */
+    Records *source;
     int64_t records, batches;
     int64_t first, next, end; /* batches: the first, the one to take, one past the last */
     int64_t input_time;
+    char **scratch; /* one a thread that makes batches */
+    int scratch_count;
     Batch *slots;
     int slot_count;
     Worker *workers;
@@ -51,69 +46,53 @@ struct Stage {
 /* Making batches. */
 
 /* Where a batch's records stand in the order of its epoch. */
-typedef struct Order {
-    Permutation permutation;
-    bool shuffled;
-    int64_t first;
-} Order;
+typedef struct Place {
+    Permutation shuffle;
+    int64_t epoch, first;
+} Place;
 
-static Order order_of(const Stage *stage, int64_t number) {
-    const FlowPipeline *pipeline = stage->pipeline;
-    return (Order){
-        .permutation =
-            permutation_new(stage->records, pipeline->shuffle_seed, number / stage->batches),
-        .shuffled = pipeline->shuffled,
-        .first = number % stage->batches * pipeline->batch,
-    };
+static Place place_of(const Stage *stage, int64_t number) {
+    int64_t epoch = number / stage->batches;
+    return (Place){records_shuffle(stage->source, epoch), epoch,
+                   number % stage->batches * stage->pipeline->batch};
 }
 
-static int64_t record_at(const Order *order, int64_t row) {
-    int64_t position = order->first + row;
-    return order->shuffled ? permutation_at(&order->permutation, position) : position;
-}
-
-static void prefetch(const void *bytes, size_t size) {
-    size_t length = size < PREFETCH_LIMIT ? size : PREFETCH_LIMIT;
-    for (size_t at = 0; at < length; at += LINE) __builtin_prefetch((const char *)bytes + at);
+static int64_t record_at(const Stage *stage, const Place *place, int64_t row) {
+    return records_find(stage->source, &place->shuffle, place->first + row);
 }
 
 /* Finds the row's record and asks for its bytes. */
-static int64_t fetch(const Stage *stage, const Order *order, int64_t row) {
-    const void *values[FIELD_LIMIT];
-    int64_t record = record_at(order, row);
-    stage->pipeline->source->read(stage->reader, record, values);
-    for (int i = 0; i < stage->pipeline->field_count; i++)
-        prefetch(values[i], flow_type_size(&stage->fields[i].type));
+static int64_t fetch(const Stage *stage, const Place *place, int64_t row) {
+    int64_t record = record_at(stage, place, row);
+    records_prefetch(stage->source, record);
     return record;
 }
 
-static int make_record(const Stage *stage, int64_t record, const Batch *batch, int64_t row) {
-    const FlowPipeline *pipeline = stage->pipeline;
-    const void *values[FIELD_LIMIT];
+static bool make_record(const Stage *stage, int64_t record, int64_t epoch, char *scratch,
+                        const Batch *batch, int64_t row, FlowStatus *failure) {
     void *outputs[FIELD_LIMIT];
-    pipeline->source->read(stage->reader, record, values);
-    for (int i = 0; i < pipeline->output_count; i++)
-        outputs[i] = (char *)batch->arrays[i] + (size_t)row * flow_type_size(&stage->outputs[i]);
-    return pipeline->record(stage->sizes.values, values, outputs);
+    for (int i = 0; i < stage->section->output_count; i++)
+        outputs[i] = (char *)batch->arrays[i] +
+                     (size_t)row * flow_type_size(&stage->section->outputs[i].type);
+    return records_make(stage->source, record, epoch, scratch, outputs, failure);
 }
 
-static void note_failure(Batch *batch, int64_t row, int failed) {
-    long long failure = row * CHECK_LIMIT + failed, before = batch->failure;
-    while (failure < before && !atomic_compare_exchange_weak(&batch->failure, &before, failure))
-        continue;
+/* The smallest row that failed is told. */
+static void note_failure(Batch *batch, int64_t row) {
+    long long before = batch->failure;
+    while (row < before && !atomic_compare_exchange_weak(&batch->failure, &before, row)) continue;
 }
 
-static void fill_rows(const Stage *stage, Batch *batch, int64_t first, int64_t end) {
-    Order order = order_of(stage, batch->number);
+static void fill_rows(const Stage *stage, Batch *batch, char *scratch, int64_t first, int64_t end) {
+    Place place = place_of(stage, batch->number);
     int64_t ahead[AHEAD];
     for (int64_t row = first; row < end && row < first + AHEAD; row++)
-        ahead[row % AHEAD] = fetch(stage, &order, row);
+        ahead[row % AHEAD] = fetch(stage, &place, row);
     for (int64_t row = first; row < end; row++) {
         int64_t record = ahead[row % AHEAD];
-        if (row + AHEAD < end) ahead[row % AHEAD] = fetch(stage, &order, row + AHEAD);
-        int failed = make_record(stage, record, batch, row);
-        if (failed) {
-            note_failure(batch, row, failed);
+        if (row + AHEAD < end) ahead[row % AHEAD] = fetch(stage, &place, row + AHEAD);
+        if (!make_record(stage, record, place.epoch, scratch, batch, row, NULL)) {
+            note_failure(batch, row);
             return;
         }
     }
@@ -126,19 +105,24 @@ static void number_batch(const Stage *stage, Batch *batch, int64_t number) {
     batch->failure = no_failure;
 }
 
-static void fill_share(Stage *stage, Batch *batch, int thread, int threads) {
-    fill_rows(stage, batch, batch->records * thread / threads,
+/* maker: which scratch is used. */
+static void fill_share(Stage *stage, Batch *batch, int maker, int thread, int threads) {
+    fill_rows(stage, batch, stage->scratch[maker], batch->records * thread / threads,
               batch->records * (thread + 1) / threads);
 }
 
+/* Makes the record that failed once more, to hear why. */
 static FlowStatus failure_of(const Stage *stage, const Batch *batch) {
     if (batch->failure == no_failure) return flow_ok;
-    Order order = order_of(stage, batch->number);
-    const FlowCheck *check = &stage->pipeline->checks[batch->failure % CHECK_LIMIT - 1];
-    const FlowField *field = &stage->fields[check->field < 0 ? 0 : check->field];
-    return flow_failure(
-        FLOW_EXIT_data, "%s: record %lld: %s (%s)", field->path ? field->path : field->name,
-        (long long)record_at(&order, batch->failure / CHECK_LIMIT), check->text, check->line);
+    FlowStatus failure = flow_failure(FLOW_EXIT_data, "pipeline `%s`: a record can't be read",
+                                      stage->pipeline->name);
+    Place place = place_of(stage, batch->number);
+    char *scratch = aligned_alloc(FLOW_ALIGNMENT, records_scratch(stage->source) + FLOW_ALIGNMENT);
+    if (scratch)
+        make_record(stage, record_at(stage, &place, batch->failure), place.epoch, scratch, batch,
+                    batch->failure, &failure);
+    free(scratch);
+    return failure;
 }
 
 /* Workers. */
@@ -150,7 +134,7 @@ static void *work(void *argument) {
     for (int64_t number = worker->first; number < stage->end; number += stage->worker_count) {
         if (!queue_pop(worker->vacant, &item)) break;
         number_batch(stage, item, number);
-        fill_share(stage, item, 0, 1);
+        fill_share(stage, item, (int)(worker - stage->workers), 0, 1);
         queue_push(worker->ready, item);
     }
     queue_close(worker->ready);
@@ -185,10 +169,9 @@ static Worker *worker_of(Stage *stage, int64_t number) {
 /* Slots. */
 
 static bool make_slot(const Stage *stage, Batch *slot) {
-    const FlowPipeline *pipeline = stage->pipeline;
-    for (int i = 0; i < pipeline->output_count; i++) {
-        size_t size = flow_type_size(&stage->outputs[i]);
-        if (__builtin_mul_overflow(size, (size_t)pipeline->batch, &size)) return false;
+    for (int i = 0; i < stage->section->output_count; i++) {
+        size_t size = flow_type_size(&stage->section->outputs[i].type);
+        if (__builtin_mul_overflow(size, (size_t)stage->pipeline->batch, &size)) return false;
         if (!(slot->arrays[i] = memory_zeroed(size))) return false;
     }
     return true;
@@ -214,6 +197,25 @@ static bool make_slots(Stage *stage, int count) {
     return true;
 }
 
+static void drop_scratch(Stage *stage) {
+    for (int i = 0; stage->scratch && i < stage->scratch_count; i++) free(stage->scratch[i]);
+    free(stage->scratch);
+    stage->scratch = NULL;
+    stage->scratch_count = 0;
+}
+
+/* Scratch stays from one start to the next. */
+static bool make_scratch(Stage *stage, int count) {
+    if (stage->scratch_count == count) return true;
+    drop_scratch(stage);
+    stage->scratch = calloc((size_t)count, sizeof *stage->scratch);
+    if (!stage->scratch) return false;
+    stage->scratch_count = count;
+    for (int i = 0; i < count; i++)
+        if (!(stage->scratch[i] = memory_new(records_scratch(stage->source)))) return false;
+    return true;
+}
+
 static Batch *team_slot(Stage *stage, int64_t number) {
     return &stage->slots[number % TEAM_SLOTS];
 }
@@ -227,11 +229,12 @@ static FlowStatus no_memory(const Stage *stage) {
 
 static void fill_first(void *argument, int thread, int threads) {
     Stage *stage = argument;
-    fill_share(stage, team_slot(stage, stage->first), thread, threads);
+    fill_share(stage, team_slot(stage, stage->first), thread, thread, threads);
 }
 
 static FlowStatus start_team(Stage *stage, Team *team) {
-    if (!make_slots(stage, TEAM_SLOTS)) return no_memory(stage);
+    if (!make_slots(stage, TEAM_SLOTS) || !make_scratch(stage, team->threads))
+        return no_memory(stage);
     if (stage->first == stage->end) return flow_ok;
     number_batch(stage, team_slot(stage, stage->first), stage->first);
     team_run(team, fill_first, stage);
@@ -247,8 +250,9 @@ static int slots_of_worker(const Stage *stage) {
 static FlowStatus start_workers(Stage *stage) {
     stage->workers = calloc((size_t)stage->worker_count, sizeof *stage->workers);
     stage->worker_slots = slots_of_worker(stage);
-    if (!stage->workers || !make_slots(stage, stage->worker_count * stage->worker_slots))
-        return no_memory(stage);
+    bool room = stage->workers && make_slots(stage, stage->worker_count * stage->worker_slots) &&
+                make_scratch(stage, stage->worker_count);
+    if (!room) return no_memory(stage);
     for (int i = 0; i < stage->worker_count; i++)
         if (!start_worker(stage, i)) return no_memory(stage);
     return flow_ok;
@@ -286,7 +290,7 @@ FlowStatus stage_take(Stage *stage, const Batch **batch) {
 void stage_fill_next(Stage *stage, int thread, int threads) {
     if (stage->worker_count || stage->next + 1 >= stage->end) return;
     int64_t before = thread ? 0 : clock_nanoseconds();
-    fill_share(stage, team_slot(stage, stage->next + 1), thread, threads);
+    fill_share(stage, team_slot(stage, stage->next + 1), thread, thread, threads);
     if (!thread) stage->input_time += clock_nanoseconds() - before;
 }
 
@@ -298,63 +302,34 @@ void stage_release(Stage *stage) {
 
 /* Open and close. */
 
-static FlowStatus find_fields(Stage *stage, const Places *places) {
-    const FlowPipeline *pipeline = stage->pipeline;
-    FlowStatus status = flow_ok;
-    for (int i = 0; i < pipeline->field_count && !status.exit; i++) {
-        const FlowField *field = &pipeline->fields[i];
-        const char *path = path_said(places, field->path, field->option);
-        char *found = NULL;
-        if (path) status = path_find(path, places->folder, &found);
-        stage->fields[i] = *field;
-        stage->fields[i].path = found;
-        stage->fields[i].type = type_at(&pipeline->fields[i].type, stage->sizes);
+FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
+                      Stage **out) {
+    Stage *stage = *out = calloc(1, sizeof *stage);
+    if (!stage) return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
+    stage->pipeline = pipeline;
+    FlowStatus status = records_open(pipeline, places, sizes, seed, &stage->source);
+    if (status.exit) {
+        stage_close(stage);
+        *out = NULL;
+        return status;
     }
-    return status;
-}
-
-static FlowStatus open_source(Stage *stage, const Places *places) {
-    const FlowPipeline *pipeline = stage->pipeline;
-    FlowStatus status = find_fields(stage, places);
-    if (!status.exit)
-        status = pipeline->source->open(stage->fields, pipeline->field_count, &stage->reader);
-    if (status.exit) return status;
-    stage->records = pipeline->source->records(stage->reader);
+    stage->section = records_section(stage->source);
+    stage->records = records_count(stage->source);
     stage->batches = (stage->records + pipeline->batch - 1) / pipeline->batch;
     return flow_ok;
-}
-
-FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, Stage **out) {
-    *out = NULL;
-    if (pipeline->field_count > FIELD_LIMIT || pipeline->output_count > FIELD_LIMIT ||
-        pipeline->batch < 1)
-        return flow_failure(FLOW_EXIT_internal,
-                            "pipeline `%s` (%s): more than %d fields, or no batch", pipeline->name,
-                            pipeline->line, FIELD_LIMIT);
-    Stage *stage = calloc(1, sizeof *stage);
-    FlowField *fields = calloc((size_t)pipeline->field_count + 1, sizeof *fields);
-    if (!stage || !fields) {
-        free(stage);
-        free(fields);
-        return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
-    }
-    *stage = (Stage){.pipeline = pipeline, .sizes = sizes, .fields = fields};
-    for (int i = 0; i < pipeline->output_count; i++)
-        stage->outputs[i] = type_at(&pipeline->outputs[i].type, sizes);
-    FlowStatus status = open_source(stage, &places);
-    if (status.exit) stage_close(stage);
-    else *out = stage;
-    return status;
 }
 
 void stage_close(Stage *stage) {
     if (!stage) return;
     stage_stop(stage);
     drop_slots(stage);
-    if (stage->reader) stage->pipeline->source->close(stage->reader);
-    for (int i = 0; i < stage->pipeline->field_count; i++) free((char *)stage->fields[i].path);
-    free(stage->fields);
+    drop_scratch(stage);
+    records_close(stage->source);
     free(stage);
+}
+
+const FlowSection *stage_section(const Stage *stage) {
+    return stage->section;
 }
 
 int64_t stage_records(const Stage *stage) {

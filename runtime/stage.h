@@ -1,5 +1,4 @@
-/* Stage: a pipeline at work: a source, an order, the compiled record function and the
- * batches that it fills. A batch is a pure function of its number, whoever makes it and
+/* Stage: a pipeline at work: its records and the batches that they fill. A batch is a pure function of its number, whoever makes it and
  * when; so training is the same, bit for bit, for any number of threads and workers.
  *
  * Batches are numbered through all epochs: number = epoch * stage_batches + position. They
@@ -9,26 +8,29 @@
 #ifndef FLOW_STAGE_H
 #define FLOW_STAGE_H
 
+#include "runtime/records.h"
 #include "runtime/path.h"
 #include "runtime/team.h"
 #include "runtime/type.h"
 
 #include <stdatomic.h>
 
-enum { FIELD_LIMIT = 32 }; /* fields of a source, outputs of a pipeline */
-
 typedef struct Batch {
     int64_t number;
     int64_t records;
     void *arrays[FIELD_LIMIT]; /* one an output */
-    atomic_llong failure;      /* of its first record that failed a check; see stage.c */
+    atomic_llong failure;      /* its first row that could not be made */
 } Batch;
 
 typedef struct Stage Stage;
 
-/* Opens the source. On failure *stage is NULL. */
-FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, Stage **stage);
+/* Opens the source. seed: of random numbers in the pipeline. On failure *stage is NULL. */
+FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
+                      Stage **stage);
 void stage_close(Stage *stage);
+
+/* What a batch holds. */
+const FlowSection *stage_section(const Stage *stage);
 
 int64_t stage_records(const Stage *stage); /* in an epoch */
 int64_t stage_batches(const Stage *stage); /* in an epoch */

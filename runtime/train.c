@@ -98,7 +98,7 @@ static FlowStatus start_evaluations(Run *run) {
         else if (!status.exit)
             status = evaluation_start(&run->evaluations[i], action->pipeline,
                                       settings_places(run->settings),
-                                      evaluation_workers(run, action), call);
+                                      evaluation_workers(run, action), run->numbers.seed, call);
     }
     return status;
 }
@@ -121,7 +121,7 @@ static FlowStatus allocate(Run *run) {
 
 static FlowStatus open_data(Run *run) {
     FlowStatus status = stage_open(run->train->data, settings_places(run->settings),
-                                   run->settings->sizes, &run->data);
+                                   run->settings->sizes, run->numbers.seed, &run->data);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
     run->identity = (Identity){run->settings, run->numbers.seed, stage_records(run->data),

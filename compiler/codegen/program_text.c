@@ -7,6 +7,27 @@
 
 #include <assert.h>
 
+static int size_number(Arena *arena, DimList *sizes, Dim size) {
+    for (size_t i = 0; i < sizes->count; i++)
+        if (sizes->items[i] == size) return (int)i;
+    vector_push(arena, sizes, size);
+    return (int)sizes->count - 1;
+}
+
+static const char *size_initialiser(Arena *arena, DimList *sizes, Dim size) {
+    if (has_bounded(size)) return arena_format(arena, "~%d", size_number(arena, sizes, size));
+    return arena_format(arena, "%lld", (long long)dim_bound(size));
+}
+
+const char *type_initialiser(Arena *arena, DimList *sizes, const Type *type) {
+    Text text = text_new(arena);
+    text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
+    for (int i = 0; i < type->rank; i++)
+        text_format(&text, "%s%s", i ? ", " : "", size_initialiser(arena, sizes, type->dims[i]));
+    text_add(&text, type->rank ? "}}" : "0}}");
+    return text_string(&text);
+}
+
 typedef struct Printer {
     Arena *arena;
     Text *text;
@@ -14,43 +35,16 @@ typedef struct Printer {
     const Program *program;
     Kernels kernels;
     bool trains;
-    Vector(Dim) sizes;    /* that a run computes: FlowProgram.sizes */
-    Generated *others;    /* where kernels may go, or NULL */
-    const char **records; /* of each pipeline: the name of its record function */
+    DimList sizes;     /* that a run computes: FlowProgram.sizes */
+    Generated *others; /* where kernels may go, or NULL */
 } Printer;
 
 static const char *literal(Printer *printer, const char *string) {
     return string_literal(printer->arena, string);
 }
 
-static const char *line_literal(Printer *printer, Range range) {
-    return literal(printer, place_text(printer->arena, range));
-}
-
 static const char *number(Printer *printer, double value) {
     return number_literal(printer->arena, TYPE_f64, value);
-}
-
-static int size_number(Printer *printer, Dim size) {
-    for (size_t i = 0; i < printer->sizes.count; i++)
-        if (printer->sizes.items[i] == size) return (int)i;
-    vector_push(printer->arena, &printer->sizes, size);
-    return (int)printer->sizes.count - 1;
-}
-
-static const char *size_initialiser(Printer *printer, Dim size) {
-    if (has_bounded(size)) return arena_format(printer->arena, "~%d", size_number(printer, size));
-    return arena_format(printer->arena, "%lld", (long long)dim_bound(size));
-}
-
-/* "{FLOW_f32, 2, {28, 28}}" */
-static const char *type_initialiser(Printer *printer, const Type *type) {
-    Text text = text_new(printer->arena);
-    text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
-    for (int i = 0; i < type->rank; i++)
-        text_format(&text, "%s%s", i ? ", " : "", size_initialiser(printer, type->dims[i]));
-    text_add(&text, type->rank ? "}}" : "0}}");
-    return text_string(&text);
 }
 
 /* Kernels of all functions. */
@@ -76,8 +70,8 @@ static void print_inputs(Printer *printer, const Function *function, int index) 
     vector_each(Input, input, function->inputs)
         text_format(printer->text, "    {%s, %s, %d, %s, %lld, %lld},\n",
                     literal(printer, input->name), kinds[input->kind], input->index,
-                    type_initialiser(printer, &input->type), (long long)input->low,
-                    (long long)input->high);
+                    type_initialiser(printer->arena, &printer->sizes, &input->type),
+                    (long long)input->low, (long long)input->high);
     text_add(printer->text, "};\n");
 }
 
@@ -92,7 +86,8 @@ static void print_results(Printer *printer, const FunctionPlan *plan, int index)
         bool total = result < plan->function->totals.count && plan->function->totals.items[result];
         text_format(printer->text, "    {%s, %zu, %s, %s},\n", literal(printer, output->name),
                     place.offset,
-                    type_initialiser(printer, &plan->function->results.items[result++]),
+                    type_initialiser(printer->arena, &printer->sizes,
+                                     &plan->function->results.items[result++]),
                     total ? "true" : "false");
     }
     text_add(printer->text, "};\n");
@@ -144,119 +139,10 @@ static void print_functions(Printer *printer) {
         vector_each(Action, action, train->actions)
             if (action->function) print_train_function(printer, action->function);
     }
+    vector_each(Run, run, printer->program->runs)
+        if (printer->trains && run->function) print_train_function(printer, run->function);
     vector_each(Export, export, printer->program->exports)
         print_function(printer, &export->function);
-}
-
-/* Pipelines. */
-
-static bool is_source(const char *name) {
-    static const char *const names[] = {
-#define SOURCE(name) #name,
-#include "runtime/source/sources.def"
-#undef SOURCE
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i])) return true;
-    return false;
-}
-
-/* The text of a record function under the name of pipeline `index`. */
-static const char *record_text(Printer *printer, size_t index) {
-    const Pipeline *pipeline = printer->program->pipelines.items[index];
-    Text text = text_new(printer->arena);
-    write_record_function(&text, &printer->kernels, plan_of(printer->plan, &pipeline->record),
-                          arena_format(printer->arena, "r%zu", index));
-    return text_string(&text);
-}
-
-/* Pipelines that differ only in their files share a record function. */
-static void print_record(Printer *printer, Map *known, size_t index) {
-    const Pipeline *pipeline = printer->program->pipelines.items[index];
-    Text key = text_new(printer->arena);
-    write_record_function(&key, &printer->kernels, plan_of(printer->plan, &pipeline->record), "r");
-    const char *name = map_get(known, text_string(&key));
-    if (!name) {
-        char *added = arena_format(printer->arena, "r%zu", index);
-        map_put(known, text_string(&key), added);
-        text_format(printer->text, "/* ---- %s, one record ---- */\n\n",
-                    comment_text(printer->arena, pipeline->name));
-        text_add(printer->text, record_text(printer, index));
-        name = added;
-    }
-    printer->records[index] = name;
-}
-
-static void print_fields(Printer *printer, const char *name, const Field *fields, size_t count) {
-    if (!count) return;
-    text_format(printer->text, "static const FlowField %s[] = {\n", name);
-    for (size_t i = 0; i < count; i++)
-        text_format(printer->text, "    {%s, %s, %s, %d},\n", literal(printer, fields[i].name),
-                    literal(printer, fields[i].path), type_initialiser(printer, &fields[i].type),
-                    fields[i].path_option);
-    text_add(printer->text, "};\n");
-}
-
-static int field_index(const Pipeline *pipeline, const char *name) {
-    for (size_t i = 0; name && i < pipeline->fields.count; i++)
-        if (!strcmp(pipeline->fields.items[i].name, name)) return (int)i;
-    return -1;
-}
-
-static const char *check_text(Printer *printer, const Node *check) {
-    return arena_format(printer->arena, "`%s` must lie in %lld..%lld",
-                        check->name ? check->name : "value", (long long)check->low,
-                        (long long)check->high);
-}
-
-static bool print_checks(Printer *printer, const Pipeline *pipeline, size_t index) {
-    bool any = false;
-    vector_each(Node, node, pipeline->record.graph->nodes) {
-        if (node->op != OP_check) continue;
-        if (!any) text_format(printer->text, "static const FlowCheck p%zu_checks[] = {\n", index);
-        any = true;
-        text_format(printer->text, "    {%s, %s, %d},\n",
-                    literal(printer, check_text(printer, node)), line_literal(printer, node->range),
-                    field_index(pipeline, node->name));
-    }
-    if (any) text_add(printer->text, "};\n");
-    return any;
-}
-
-static void print_pipeline(Printer *printer, size_t index) {
-    const Pipeline *pipeline = printer->program->pipelines.items[index];
-    assert(is_source(pipeline->source));
-    print_fields(printer, arena_format(printer->arena, "p%zu_fields", index),
-                 pipeline->fields.items, pipeline->fields.count);
-    print_fields(printer, arena_format(printer->arena, "p%zu_outputs", index),
-                 pipeline->outputs.items, pipeline->outputs.count);
-    bool checks = print_checks(printer, pipeline, index);
-    text_format(printer->text,
-                "static const FlowPipeline p%zu = {\n"
-                "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
-                "    .fields = p%zu_fields,\n    .field_count = %zu,\n"
-                "    .shuffled = %s,\n    .shuffle_seed = %lluu,\n    .record = %s,\n",
-                index, literal(printer, pipeline->name), line_literal(printer, pipeline->range),
-                pipeline->source, index, pipeline->fields.count,
-                pipeline->shuffled ? "true" : "false", (unsigned long long)pipeline->shuffle_seed,
-                printer->records[index]);
-    if (checks) text_format(printer->text, "    .checks = p%zu_checks,\n", index);
-    if (pipeline->threads.value)
-        text_format(printer->text, "    .threads = %d,\n", pipeline->threads.value);
-    if (pipeline->queue.value)
-        text_format(printer->text, "    .queue = %d,\n", pipeline->queue.value);
-    text_format(
-        printer->text,
-        "    .outputs = p%zu_outputs,\n    .output_count = %zu,\n    .batch = %lld,\n};\n\n", index,
-        pipeline->outputs.count, (long long)pipeline->batch);
-}
-
-static void print_pipelines(Printer *printer) {
-    size_t count = printer->program->pipelines.count;
-    Map known = map_new(printer->arena);
-    printer->records = arena_new_array(printer->arena, const char *, count + 1);
-    for (size_t i = 0; i < count; i++) print_record(printer, &known, i);
-    for (size_t i = 0; i < count; i++) print_pipeline(printer, i);
 }
 
 static size_t pipeline_number(const Program *program, const Pipeline *pipeline) {
@@ -286,7 +172,8 @@ static void print_storage(Printer *printer) {
     for (size_t i = 0; i < printer->program->storage.count; i++) {
         const Storage *storage = &printer->program->storage.items[i];
         text_format(printer->text, "    {%s, %s, %zu, %s, %s, %s},\n",
-                    literal(printer, storage->name), type_initialiser(printer, &storage->type),
+                    literal(printer, storage->name),
+                    type_initialiser(printer->arena, &printer->sizes, &storage->type),
                     printer->plan->storage[i], storage->of_run ? "true" : "false",
                     literal(printer, storage->pass), literal(printer, storage->average));
     }
@@ -362,6 +249,36 @@ static void print_trains(Printer *printer) {
                         "        .actions = t%zu_actions,\n        .action_count = %zu,\n", i,
                         train->actions.count);
         text_add(printer->text, "    },\n");
+    }
+    text_add(printer->text, "};\n\n");
+}
+
+static void print_loads(Printer *printer, const Run *run, size_t index) {
+    if (!run->loads.count) return;
+    text_format(printer->text, "static const FlowLoad run%zu_loads[] = {\n", index);
+    vector_each(Load, load, run->loads)
+        text_format(printer->text, "    {%s, %s},\n", literal(printer, load->prefix),
+                    literal(printer, load->path));
+    text_add(printer->text, "};\n");
+}
+
+static void print_runs(Printer *printer) {
+    static const char *const sinks[] = {"FLOW_SINK_print", "FLOW_SINK_csv"};
+    size_t count = printer->program->runs.count;
+    if (!printer->trains || !count) return;
+    for (size_t i = 0; i < count; i++) print_loads(printer, &printer->program->runs.items[i], i);
+    text_add(printer->text, "static const FlowRun runs[] = {\n");
+    for (size_t i = 0; i < count; i++) {
+        const Run *run = &printer->program->runs.items[i];
+        const char *function = run->function ? arena_format(printer->arena, "&f%d_function",
+                                                            function_number(printer, run->function))
+                                             : "NULL";
+        const char *loads =
+            run->loads.count ? arena_format(printer->arena, "run%zu_loads", i) : "NULL";
+        text_format(printer->text, "    {%s, &p%zu, %s, %s, %s, %s, %zu},\n",
+                    literal(printer, run->name), pipeline_number(printer->program, run->pipeline),
+                    function, sinks[run->sink], literal(printer, run->path), loads,
+                    run->loads.count);
     }
     text_add(printer->text, "};\n\n");
 }
@@ -459,6 +376,7 @@ static void print_program(Printer *printer) {
     text_add(printer->text, table(printer, "storage", program->storage.count));
     text_format(printer->text, "    .memory_size = %zu,\n", printer->plan->memory_size);
     text_add(printer->text, table(printer, "trains", printer->trains ? program->trains.count : 0));
+    text_add(printer->text, table(printer, "runs", printer->trains ? program->runs.count : 0));
     text_add(printer->text, table(printer, "exports", program->exports.count));
     text_add(printer->text, "};\n\n");
 }
@@ -476,11 +394,12 @@ void write_program(Text *text, const Plan *plan, bool trains, Generated *others)
     text_format(text, "/* %s: written by flowc. */\n#include \"program.h\"\n\n",
                 comment_text(text->arena, plan->program->name));
     print_kernels(&printer);
-    if (trains) print_pipelines(&printer);
+    if (trains) write_pipelines(text, plan, &printer.kernels, &printer.sizes);
     print_functions(&printer);
     print_options(&printer);
     print_storage(&printer);
     print_trains(&printer);
+    print_runs(&printer);
     print_exports(&printer);
     print_program(&printer);
 }

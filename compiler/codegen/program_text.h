@@ -3,6 +3,15 @@
 #define FLOW_CODEGEN_PROGRAM_TEXT_H
 
 #include "compiler/codegen/codegen.h"
+#include "compiler/codegen/kernel_text.h"
+
+typedef Vector(Dim) DimList;
+
+/* "{FLOW_f32, 2, {28, 28}}"; sizes that a run computes are added to the list. */
+const char *type_initialiser(Arena *arena, DimList *sizes, const Type *type);
+
+/* pipeline_text.c: the pipelines p0, p1, … */
+void write_pipelines(Text *text, const Plan *plan, const Kernels *kernels, DimList *sizes);
 
 /* All of program.c but its last line. trains: with pipelines and training. Kernels of a large
  * program become files and units of their own; others NULL: never. */

@@ -33,6 +33,21 @@ static bool copy_matching(const Compilation *compilation, const char *pattern, c
     return good;
 }
 
+/* What the program's decoders need: their sources and libraries. */
+static bool write_libraries(const Compilation *compilation, const char *folder) {
+    Toolchain toolchain = {.arena = compilation->arena};
+    toolchain_use(&toolchain, compilation->program);
+    Text text = text_new(compilation->arena);
+    text_add(&text, "DECODERS =");
+    vector_each(const char *, decoder, toolchain.decoders)
+        text_format(&text, " runtime/decode/decode_%s.c", *decoder);
+    text_add(&text, "\nLIBRARIES =");
+    vector_each(const char *, library, toolchain.libraries) text_format(&text, " %s", *library);
+    text_add(&text, "\n");
+    const char *path = arena_format(compilation->arena, "%s/libraries.mk", folder);
+    return file_write(path, text_string(&text), text.size);
+}
+
 /* The generated C, the templates it includes, the runtime and a Makefile. */
 static int emit_c(const Compilation *compilation, const Generated *generated, const char *folder) {
     static const char *const runtime[] = {"runtime/*.[ch]", "runtime/*/*.c", "runtime/*/*.h",
@@ -48,6 +63,7 @@ static int emit_c(const Compilation *compilation, const Generated *generated, co
                      arena_format(compilation->arena, "%s/compiler/codegen/templates/standalone.mk",
                                   compilation->home->share),
                      arena_format(compilation->arena, "%s/Makefile", folder), 0644);
+    good = good && write_libraries(compilation, folder);
     if (!good) return failed(folder);
     return write_generated(compilation->arena, generated, folder) ? EXIT_ok : EXIT_resource;
 }
@@ -79,8 +95,9 @@ int command_build(Arguments *arguments) {
     Compilation compilation;
     int status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status != EXIT_ok) return status;
-    if (!compilation.program->trains.count) {
-        fprintf(stderr, "flowc: %s has no train block to build\n", arguments->file);
+    if (!compilation.program->trains.count && !compilation.program->runs.count) {
+        fprintf(stderr, "flowc: %s has no train block and no pipeline with a sink to build\n",
+                arguments->file);
         return EXIT_program;
     }
     bool c = arguments->emit && !strcmp(arguments->emit, "c");
@@ -99,6 +116,7 @@ int command_build(Arguments *arguments) {
     Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
     status = toolchain_find(&toolchain, arguments, "all");
     if (status != EXIT_ok) return status;
+    toolchain_use(&toolchain, compilation.program);
     status = build_program(&toolchain, arguments, &generated, output);
     report_time(&compilation, "compile", &since);
     return status;

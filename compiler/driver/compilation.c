@@ -123,6 +123,19 @@ static void hash_text(Sha256 *hash, const char *text) {
     }
 }
 
+static void describe_section(Text *text, const Section *section) {
+    text_format(text, "%lld %lld\n", (long long)section->window, (long long)section->stride);
+    vector_each(Ordering, order, section->orders)
+        text_format(text, "%d %llu %d\n", order->kind, (unsigned long long)order->number,
+                    order->each_epoch);
+    vector_each(Field, field, section->fields) {
+        text_format(text, "%s %s %d %d %g\n", field->column ? field->column : field->name,
+                    field->decoder ? field->decoder : "", field->resized, field->fills,
+                    field->filling);
+        vector_each(const char *, category, field->categories) text_format(text, "%s\n", *category);
+    }
+}
+
 /* Two programs with the same one compute the same from the same data, options and seed, on
  * whatever devices. */
 static const char *take_fingerprint(const Compilation *compilation) {
@@ -135,9 +148,9 @@ static const char *take_fingerprint(const Compilation *compilation) {
         graph_print(graph_unplaced(compilation->arena, (*function)->graph), &text);
     vector_each(Pipeline *, item, compilation->program->pipelines) {
         const Pipeline *pipeline = *item;
-        text_format(&text, "%s %s %d %llu %lld\n", pipeline->name, pipeline->source,
-                    pipeline->shuffled, (unsigned long long)pipeline->shuffle_seed,
-                    (long long)pipeline->batch);
+        text_format(&text, "%s %s %lld %lld\n", pipeline->name, pipeline->source,
+                    (long long)pipeline->records, (long long)pipeline->batch);
+        vector_each(Section *, section, pipeline->sections) describe_section(&text, *section);
     }
     hash_text(&hash, text_string(&text));
     sha256_hex(&hash, hex);

@@ -33,8 +33,9 @@ int command_run(Arguments *arguments) {
     Compilation compilation;
     int status = command_compile(&compilation, arguments, false, STOP_plan);
     if (status != EXIT_ok) return status;
-    if (!compilation.program->trains.count) {
-        fprintf(stderr, "flowc: %s has no train block to run\n", arguments->file);
+    if (!compilation.program->trains.count && !compilation.program->runs.count) {
+        fprintf(stderr, "flowc: %s has no train block and no pipeline with a sink to run\n",
+                arguments->file);
         return EXIT_program;
     }
     status = select_trains(&compilation);
@@ -44,6 +45,7 @@ int command_run(Arguments *arguments) {
     Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
     status = toolchain_find(&toolchain, arguments, "native");
     if (status != EXIT_ok) return status;
+    toolchain_use(&toolchain, compilation.program);
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
     report_time(&compilation, "codegen", &since);

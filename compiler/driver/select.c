@@ -50,10 +50,15 @@ static int choose(const Compilation *compilation, Choice *choice) {
     return EXIT_ok;
 }
 
-static Choice train_choice(const Compilation *compilation) {
+/* Train blocks, then pipelines that run by themselves. */
+static Choice run_choice(const Compilation *compilation) {
     const Program *program = compilation->program;
-    Choice choice = choice_new(compilation->arena, "train block", program->trains.count);
-    for (size_t i = 0; i < choice.count; i++) choice.names[i] = program->trains.items[i].name;
+    size_t trains = program->trains.count, runs = program->runs.count;
+    Choice choice =
+        choice_new(compilation->arena, runs ? "train block or pipeline with a sink" : "train block",
+                   trains + runs);
+    for (size_t i = 0; i < trains; i++) choice.names[i] = program->trains.items[i].name;
+    for (size_t i = 0; i < runs; i++) choice.names[trains + i] = program->runs.items[i].name;
     return choice;
 }
 
@@ -64,13 +69,14 @@ static bool reads(const Train *train, const Pipeline *pipeline) {
     return false;
 }
 
-/* Pipelines that no train block reads any more go as well. */
+/* Pipelines that nothing reads any more go as well. */
 static void drop_pipelines(Program *program) {
     size_t kept = 0;
     for (size_t i = 0; i < program->pipelines.count; i++) {
         Pipeline *pipeline = program->pipelines.items[i];
         bool used = false;
         vector_each(Train, train, program->trains) used |= reads(train, pipeline);
+        vector_each(Run, run, program->runs) used |= run->pipeline == pipeline;
         if (used) program->pipelines.items[kept++] = pipeline;
     }
     program->pipelines.count = kept;
@@ -78,13 +84,16 @@ static void drop_pipelines(Program *program) {
 
 int select_trains(Compilation *compilation) {
     Program *program = compilation->program;
-    Choice choice = train_choice(compilation);
+    Choice choice = run_choice(compilation);
     int status = choose(compilation, &choice);
     if (status != EXIT_ok || !compilation->names.count) return status;
-    size_t kept = 0;
-    for (size_t i = 0; i < choice.count; i++)
+    size_t kept = 0, kept_runs = 0, trains = program->trains.count;
+    for (size_t i = 0; i < trains; i++)
         if (choice.chosen[i]) program->trains.items[kept++] = program->trains.items[i];
+    for (size_t i = 0; i < program->runs.count; i++)
+        if (choice.chosen[trains + i]) program->runs.items[kept_runs++] = program->runs.items[i];
     program->trains.count = kept;
+    program->runs.count = kept_runs;
     drop_pipelines(program);
     compilation->plan = plan_program(compilation->arena, program);
     return EXIT_ok;
@@ -112,14 +121,16 @@ bool is_unnamed(const Compilation *compilation) {
 }
 
 bool has_one_train(const Compilation *compilation) {
-    if (compilation->program->trains.count == 1) return true;
-    Choice choice = train_choice(compilation);
+    const Program *program = compilation->program;
+    if (program->trains.count == 1) return true;
+    if (program->trains.count + program->runs.count == 1) return true;
+    Choice choice = run_choice(compilation);
     vector_each(const char *, word, compilation->remaining) {
         bool answers =
             !strcmp(*word, "--help") || !strcmp(*word, "-h") || !strcmp(*word, "--version");
         if (answers || index_of(&choice, *word) >= 0) return true; /* the program sees to it */
     }
-    fprintf(stderr, "flowc: which train block is to run? There are: ");
+    fprintf(stderr, "flowc: which %s is to run? There are: ", choice.what);
     print_names(&choice);
     fprintf(stderr, "try `flowc run %s %s`\n", compilation->arguments->file, choice.names[0]);
     return false;

@@ -109,6 +109,33 @@ int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char 
                                                                                 : EXIT_resource;
 }
 
+static const char *library_of(const char *decoder) {
+    static const char *const libraries[][2] = {
+#define DECODER(name, library) {#name, library},
+#include "runtime/decode/decoders.def"
+#undef DECODER
+    };
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (!strcmp(libraries[i][0], decoder)) return libraries[i][1];
+    return NULL;
+}
+
+static bool has_string(const Strings *strings, const char *string) {
+    for (size_t i = 0; i < strings->count; i++)
+        if (!strcmp(strings->items[i], string)) return true;
+    return false;
+}
+
+void toolchain_use(Toolchain *toolchain, const Program *program) {
+    vector_each(Pipeline *, pipeline, program->pipelines)
+        vector_each(Field, field, (*pipeline)->sections.items[0]->fields) {
+            const char *library = field->decoder ? library_of(field->decoder) : NULL;
+            if (!library || has_string(&toolchain->libraries, library)) continue;
+            vector_push(toolchain->arena, &toolchain->libraries, library);
+            vector_push(toolchain->arena, &toolchain->decoders, field->decoder);
+        }
+}
+
 const char *toolchain_key(const Toolchain *toolchain) {
     Text key = text_new(toolchain->arena);
     text_format(&key, "%s %s %s", FLOWC_VERSION, toolchain->compiler, toolchain->omp);
@@ -250,6 +277,7 @@ bool toolchain_program(const Toolchain *toolchain, const Generated *generated, c
     vector_push(arena, &words,
                 bundle ? "-Wl,-rpath,$ORIGIN"
                        : arena_format(arena, "-Wl,-rpath,%s", toolchain->omp));
+    vector_each(const char *, library, toolchain->libraries) vector_push(arena, &words, *library);
     add_words(arena, &words, libraries);
     return !process_wait(process_start(arena, &words, toolchain->verbose));
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/driver/home.h"
+#include "compiler/graph/program.h"
 #include "compiler/driver/process.h"
 
 enum { LEVEL_LIMIT = 3 };
@@ -21,6 +22,7 @@ typedef struct Toolchain {
     const char *compiler; /* a name or path */
     const char *omp;      /* the folder of LLVM's libomp.so */
     bool verbose;
+    Strings decoders, libraries; /* that the program needs beside those of all programs */
     Level levels[LEVEL_LIMIT];
     int level_count; /* several: chosen when the program starts */
 } Toolchain;
@@ -28,6 +30,9 @@ typedef struct Toolchain {
 /* target: a level's name, "native", "all" or NULL (then `otherwise`). 0, or the exit code after
  * printing what is missing or wrong, and the fix. */
 int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise);
+
+/* The libraries of the decoders that the program's pipelines use. */
+void toolchain_use(Toolchain *toolchain, const Program *program);
 
 /* Everything but the sources that decides what comes out: for the name of a cache entry. */
 const char *toolchain_key(const Toolchain *toolchain);

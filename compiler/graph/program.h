@@ -14,6 +14,7 @@ typedef enum InputKind {
     INPUT_seed,    /* of the run, i64 */
     INPUT_batch,   /* records in this batch, i64 */
     INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
+    INPUT_pass,    /* of a record: the epoch it is made for, i64 */
     INPUT_epoch,   /* passes over the data so far, f64 */
     INPUT_size,    /* Program.sizes[index], i64 */
 } InputKind;
@@ -38,13 +39,41 @@ typedef struct Function {
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
 } Function;
 
-/* A named value of each record. path: the file a source reads it from; else NULL. path_option: 1 +
- * the option that says the path, or 0. */
+/* A named value of each record. The rest says how a source makes it of bytes or text. */
 typedef struct Field {
-    const char *name, *path;
+    const char *name, *path; /* path: the file a source reads it from; else NULL */
     Type type;
-    int path_option;
+    const char *column;  /* what the file calls it, where that differs; or NULL */
+    const char *decoder; /* of images: an entry of the runtime's decoders.def; else NULL */
+    bool resized;        /* the image, to the type's height and width */
+    Vector(const char *) categories; /* texts that stand for 0, 1, … */
+    bool fills;                      /* an empty cell is `filling` */
+    double filling;
+    bool digits;     /* its bytes are a number as text */
+    int path_option; /* 1 + the option that says the path, or 0 */
 } Field;
+
+typedef enum OrderKind { ORDER_shuffle, ORDER_take, ORDER_skip, ORDER_filter } OrderKind;
+
+/* Which records there are, and which comes first. */
+typedef struct Ordering {
+    OrderKind kind;
+    uint64_t number;    /* shuffle: its seed; take, skip: records */
+    bool each_epoch;    /* shuffle: another order in each epoch */
+    Function condition; /* filter: a record function of one bool */
+} Ordering;
+
+/* Records that are made of others: of the source's, or of a window of the section's before. */
+typedef struct Section {
+    int64_t window, stride; /* records in one, and from one to the next; of the first: 1, 1 */
+    Vector(Field) fields;   /* what a record is made of */
+    Vector(Ordering) orders;
+    Function record; /* from fields to outputs, for one record; OP_check nodes are its checks,
+                        which name a field. INPUT_seed and INPUT_pass are numbered behind the
+                        fields */
+    Vector(Field) outputs;
+    bool plain; /* the outputs are the fields */
+} Section;
 
 /* A source, `map`, `batch`, as it was called. */
 typedef struct Stage {
@@ -59,18 +88,16 @@ typedef struct Wish {
     Range range;
 } Wish;
 
-/* A stream of batches: source → shuffle → record function → batch. */
+/* A stream of batches: source → sections → batch. */
 typedef struct Pipeline {
     const char *name; /* "digits" */
     Range range;
-    const char *source;   /* an entry of the runtime's sources.def */
-    Vector(Field) fields; /* what the source delivers */
-    bool shuffled;
-    uint64_t shuffle_seed;
-    Function record; /* from fields to outputs, for one record; OP_check nodes are its checks,
-                        which name a source field */
-    Vector(Field) outputs;
-    int64_t batch; /* the most records in a batch */
+    const char *source; /* an entry of the runtime's sources.def */
+    bool header;        /* csv: the first line has the names */
+    int64_t records;    /* range: how many */
+    Vector(Section *) sections;
+    Section *section; /* the last */
+    int64_t batch;    /* the most records in a batch */
     Vector(Stage) stages;
     Wish threads, queue; /* what makes batches, and how many lie ready at least */
 } Pipeline;
@@ -161,6 +188,12 @@ typedef struct Train {
     Vector(Action) actions;
 } Train;
 
+/* Weights that are read from a file: all whose names begin with the prefix. */
+typedef struct Load {
+    const char *prefix, *path;
+} Load;
+typedef Vector(Load) LoadList;
+
 /* A function of the deployed library. */
 typedef struct Export {
     Function function;
@@ -175,6 +208,19 @@ typedef struct Layer {
     NodeId value;       /* NODE_NONE: no tensor */
 } Layer;
 
+typedef enum SinkKind { SINK_print, SINK_csv } SinkKind;
+
+/* A pipeline that runs by itself. */
+typedef struct Run {
+    const char *name;
+    Range range;
+    Pipeline *pipeline;
+    Function *function; /* of its batches; results are what the sink gets. NULL: the records */
+    SinkKind sink;
+    const char *path; /* NULL: standard output */
+    LoadList loads;
+} Run;
+
 typedef struct Program {
     Arena *arena;
     Dimensions *dimensions;
@@ -187,6 +233,7 @@ typedef struct Program {
     Vector(Storage) storage;
     Vector(Pipeline *) pipelines; /* all that trains and actions use */
     Vector(Train) trains;
+    Vector(Run) runs;
     Vector(Export) exports;
     Vector(Layer) layers; /* the caller before the called */
 } Program;

@@ -31,9 +31,10 @@ static bool is_recursive(const Context *context, const Declaration *declaration,
     return false;
 }
 
-/* Instances can be nested in one another, so that only their depth is limited. */
+/* Instances can be nested in one another, so that only their depth is limited.
+ * loaded: with weights from a file. */
 static bool may_call(const Context *context, const Declaration *declaration,
-                     const Instance *instance, Range range) {
+                     const Instance *instance, bool loaded, Range range) {
     Lowering *lowering = context->lowering;
     int depth = context->frame ? context->frame->depth : 0;
     if (lowering->exhausted) return false;
@@ -47,6 +48,19 @@ static bool may_call(const Context *context, const Declaration *declaration,
     }
     bool from_fn = context->frame && context->frame->declaration &&
                    context->frame->declaration->kind == DECLARATION_fn;
+    bool in_pipeline = context->frame && context->frame->declaration &&
+                       context->frame->declaration->kind == DECLARATION_pipeline;
+    if (declaration->kind == DECLARATION_model && in_pipeline && !context->checking) {
+        if (loaded && !context->entering) return true;
+        Diagnostic *d = report(context, E0214, range,
+                               loaded ? "a model runs on batches, not on single records"
+                                      : "a model in a pipeline needs weights from a file");
+        diagnostic_help(d,
+                        loaded ? "`|> batch(64) |> map(…) |> unbatch()`"
+                               : "`let net = load(%s, \"weights.safetensors\")`",
+                        declaration->name.text);
+        return false;
+    }
     bool owned = declaration->kind == DECLARATION_model && !instance;
     if (owned && (from_fn || context->entering)) {
         Diagnostic *d =
@@ -261,7 +275,8 @@ static Value call_declaration(const Context *context, const Expression *expressi
                               const Value *first, size_t count) {
     Lowering *lowering = context->lowering;
     const Declaration *declaration = callee.declaration;
-    if (!may_call(context, declaration, callee.instance, expression->range)) return value_error;
+    if (!may_call(context, declaration, callee.instance, callee.path != NULL, expression->range))
+        return value_error;
     map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
     Call call = {.caller = context,
                  .expression = expression,
@@ -273,6 +288,7 @@ static Value call_declaration(const Context *context, const Expression *expressi
     call.inside.frame = &call.frame;
     call.inside.scope = scope_new(lowering->arena, NULL);
     call.inside.fixing = false;
+    call.inside.stream = NULL;
     call.inside.notation = NULL;
     call.inside.nesting += CALL_NESTING;
     call.inside.expected = NULL;
@@ -357,6 +373,7 @@ static Value call_by_name(const Context *context, const Expression *call, const 
                           const Placement *wanted) {
     const Unit *unit;
     Value result;
+    if (lower_field_call(context, call, piped, &result)) return result;
     const Binding *local = scope_find(context->scope, call->name.text);
     const Declaration *declaration =
         module_find(context->lowering->module, context->unit, call->name.text, &unit);
@@ -365,6 +382,12 @@ static Value call_by_name(const Context *context, const Expression *call, const 
     if (declaration && is_callable(declaration))
         return call_declaration(context, call, (Callee){declaration, unit, NULL, NULL}, piped,
                                 piped != NULL);
+    if (local && local->value.kind == VALUE_model) {
+        const Value *net = &local->value;
+        Callee callee = {net->model, net->model_unit, NULL, net->model->name.text};
+        return call_declaration(context, call, callee, piped, piped != NULL);
+    }
+    if (lower_load(context, call, &result)) return result;
     if (is_stage_name(call->name.text) && !may_be_placed(context, call, wanted)) return value_error;
     if (lower_stage(context, call, piped, &result)) return result;
     if (lower_operation(context, call, piped, &result)) return result;

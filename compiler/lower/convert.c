@@ -48,6 +48,12 @@ static NodeId plateau_node(const Context *context, Element element, Range range)
     return graph_declared(context->graph, OP_cast, plateau, type_scalar(element), range);
 }
 
+static NodeId pass_node(const Context *context, Element element, Range range) {
+    Type type = type_scalar(TYPE_i64);
+    NodeId pass = input_node(context, "epoch of the record", INPUT_pass, 0, type, type, range);
+    return graph_declared(context->graph, OP_cast, pass, type_scalar(element), range);
+}
+
 static NodeId epoch_node(const Context *context, Element element, Range range) {
     Type type = type_scalar(TYPE_f64);
     NodeId epoch = input_node(context, "epoch", INPUT_epoch, 0, type, type, range);
@@ -58,6 +64,7 @@ static NodeId option_node(const Context *context, const Value *value, Element el
     if (value->index == STEP_INDEX) return step_node(context, element, value->range);
     if (value->index == EPOCH_INDEX) return epoch_node(context, element, value->range);
     if (value->index == PLATEAU_INDEX) return plateau_node(context, element, value->range);
+    if (value->index == PASS_INDEX) return pass_node(context, element, value->range);
     const Option *option = &context->lowering->program->options.items[value->index];
     Type type = type_scalar(element);
     const char *name =
@@ -191,6 +198,29 @@ static NodeId tensor_node(const Context *context, const Value *value, Element el
     return NODE_NONE;
 }
 
+/* A column becomes a number of the element type; other fields have to be asked for by type. */
+static NodeId field_node(const Context *context, const Value *field, Element element, Range range) {
+    if (field->form == FORM_cell || field->form == FORM_number) {
+        Value typed = type_field(context, field, type_scalar(element), range);
+        return typed.kind == VALUE_error ? NODE_NONE : tensor_node(context, &typed, element, range);
+    }
+    Diagnostic *d = report(context, E0203, range, "expects a tensor, receives %s",
+                           value_text(context->lowering->arena, field));
+    if (field->form == FORM_bytes)
+        diagnostic_help(d,
+                        "`decode_jpeg(%s)`, `decode_png(%s)` and `integer(%s)` make values of it",
+                        field_name(field), field_name(field), field_name(field));
+    else if (field->form == FORM_image)
+        diagnostic_help(d,
+                        "say its size, `|> : u8[32, 32, 3]`, or give it one: `|> resize(32, 32)`");
+    else
+        diagnostic_help(d,
+                        "say its type first: `%s |> : u8[28, 28]`, or give it to a function that "
+                        "does",
+                        field_name(field));
+    return NODE_NONE;
+}
+
 NodeId to_node(const Context *context, const Value *value, Element element, Range range) {
     int64_t constant;
     if (value->kind == VALUE_error) return NODE_NONE;
@@ -207,15 +237,15 @@ NodeId to_node(const Context *context, const Value *value, Element element, Rang
                    : size_node(context, value->size, element, range);
     case VALUE_option: return option_node(context, value, element);
     case VALUE_tensor: return tensor_node(context, value, element, range);
+    case VALUE_field: return field_node(context, value, element, range);
+    case VALUE_items:
+        if (value->items.count && !value->items.names)
+            return stack_values(context, value, element, range);
+        break;
     default: break;
     }
-    Diagnostic *d = report(context, E0203, range, "expects a tensor, receives %s",
-                           value_text(context->lowering->arena, value));
-    if (value->kind == VALUE_field)
-        diagnostic_help(d,
-                        "say its type first: `%s |> : u8[28, 28]`, or give it to a function that "
-                        "does",
-                        value->stream->pipeline->fields.items[value->index].name);
+    report(context, E0203, range, "expects a tensor, receives %s",
+           value_text(context->lowering->arena, value));
     return NODE_NONE;
 }
 

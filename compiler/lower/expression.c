@@ -111,7 +111,8 @@ static Value lower_option(const Context *context, const Declaration *declaration
         if (strcmp(option->name, declaration->name.text)) continue;
         if (option->kind == OPTION_string && !context->fixing)
             return (Value){VALUE_string, range, .string = option->string, .index = (int)i + 1};
-        if (!context->fixing) return (Value){.kind = VALUE_option, .range = range, .index = (int)i};
+        if (!context->fixing && !context->entering)
+            return (Value){.kind = VALUE_option, .range = range, .index = (int)i};
         option->fixed = true;
         if (option->kind == OPTION_string) return value_string(option->string, range);
         return value_number(option->number, range);
@@ -162,6 +163,14 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
     }
     value->number = 1;
     if (!strcmp(name->text, "true")) return true;
+    if (!strcmp(name->text, "stdout")) {
+        value->kind = VALUE_stdout;
+        return true;
+    }
+    if (!strcmp(name->text, "epoch") && context->entering) {
+        *value = (Value){.kind = VALUE_option, .range = name->range, .index = PASS_INDEX};
+        return true;
+    }
     int index = !strcmp(name->text, "step")      ? STEP_INDEX
                 : !strcmp(name->text, "epoch")   ? EPOCH_INDEX
                 : !strcmp(name->text, "plateau") ? PLATEAU_INDEX
@@ -210,8 +219,9 @@ Value lower_name(const Context *context, const Name *name) {
     const Unit *unit;
     const Declaration *found =
         module_find(context->lowering->module, context->unit, name->text, &unit);
-    if (!found)
-        return lower_builtin_name(context, name, &value) ? value : unknown_name(context, name);
+    if (!found && lower_builtin_name(context, name, &value)) return value;
+    if (!found && context->stream) return open_field(context, name->text, name->range);
+    if (!found) return unknown_name(context, name);
     switch (found->kind) {
     case DECLARATION_option: return lower_option(context, found, name->range);
     case DECLARATION_dim:

@@ -194,7 +194,6 @@ Value lower_index(const Context *context, const Expression *expression) {
     Diagnostic *d = report(context, E0203, expression->range, "an index takes a tensor, not %s",
                            value_text(context->lowering->arena, &x));
     if (x.kind == VALUE_field)
-        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`",
-                        x.stream->pipeline->fields.items[x.index].name);
+        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", field_name(&x));
     return value_error;
 }

@@ -188,6 +188,10 @@ static void lower_kind(const Context *context, const Unit *unit, DeclarationKind
         case DECLARATION_const:
             if (!was_used(context->lowering, declaration)) lower_name(&inner, &declaration->name);
             break;
+        case DECLARATION_pipeline:
+            if (was_used(context->lowering, declaration) || lower_run(&inner, declaration)) break;
+            check_alone(&inner, declaration);
+            break;
         default:
             if (!was_used(context->lowering, declaration)) check_alone(&inner, declaration);
         }

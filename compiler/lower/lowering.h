@@ -23,11 +23,12 @@ typedef struct Lowering {
     Diagnostics *diagnostics;
     const Module *module;
     Program *program;
-    Map used;      /* declarations that were run at least once, by address */
-    Map stored;    /* names of storages to 1 + their index */
-    Map begun;     /* names of storages to the last Graph that gives them their first value */
-    Map constants; /* values of dims and consts that are in no graph, by ConstantKey */
-    Dim single;    /* the batch of one record */
+    Map used;       /* declarations that were run at least once, by address */
+    Map stored;     /* names of storages to 1 + their index */
+    Map begun;      /* names of storages to the last Graph that gives them their first value */
+    Map constants;  /* values of dims and consts that are in no graph, by ConstantKey */
+    Dim single;     /* the batch of one record */
+    LoadList loads; /* that the pipeline being run asks for */
     int calls;
     bool exhausted; /* CALL_LIMIT was passed and reported */
 } Lowering;
@@ -70,6 +71,7 @@ typedef struct Context {
     const char *measures; /* names the sums that measures keep over a pass; NULL: none are kept */
     int *total_count;     /* of these sums so far */
     bool entering;        /* in a pipeline: facts are checked on each record */
+    Stream *stream;       /* whose fields are in scope by name, when it is open; or NULL */
     bool checking;        /* a declaration is checked by itself: the graph is thrown away */
     int nesting;          /* of expressions, through all calls */
     bool fixing;          /* an option that is used becomes fixed: its value shapes something */
@@ -111,6 +113,11 @@ const char *nearest_value(const Context *context, const char *name);
 /* A node of the element type for a number, size, option or tensor; NODE_NONE after reporting. */
 NodeId to_node(const Context *context, const Value *value, Element element, Range range);
 
+/* stack.c: the values of a list as one tensor, side by side along a new first dimension. */
+NodeId stack_values(const Context *context, const Value *list, Element element, Range range);
+
+/* The element type of the first tensor in it, or f32. */
+Element list_element(const Value *list);
 /* Does every record have the same shape? False after reporting a `?n` in it. */
 bool has_one_shape(const Context *context, const Value *tensor, Range range);
 
@@ -318,8 +325,28 @@ const char *nearest_stage(const char *name);
 /* True when the call is of a source or stage; *result is then set. */
 bool lower_stage(const Context *context, const Expression *call, const Value *piped, Value *result);
 
-/* The field of a batch in the context's function: an input of it. */
+/* record.c: The field of a batch in the context's function: an input of it. */
 Value batch_field(const Context *context, const Value *batch, const Name *name);
+
+/* field.c: fields of a source. */
+
+/* The field of that name of an open stream, asked for the first time or again. */
+Value open_field(const Context *context, const char *name, Range range);
+
+/* Gives a field its type, which is then that of all its uses. value_error after reporting. */
+Value type_field(const Context *context, const Value *field, Type type, Range range);
+
+/* True when the call is of what makes a value of a source's field (decode_jpeg, category, …);
+ * *result is then set. */
+bool lower_field_call(const Context *context, const Expression *call, const Value *piped,
+                      Value *result);
+
+/* load.c: true when the call is of `load`; *result is then set. */
+bool lower_load(const Context *context, const Expression *call, Value *result);
+
+/* run.c: runs a pipeline that needs no arguments; one that ends in a sink becomes a run of the
+ * program. False: it needs some. */
+bool lower_run(const Context *context, const Declaration *declaration);
 
 /* train.c, export.c. */
 

@@ -386,8 +386,7 @@ static bool tensor_argument(Given *given, size_t index) {
                "`%s` takes a tensor, not %s", given->call->name.text,
                value_text(given->context->lowering->arena, value));
     if (value->kind == VALUE_field)
-        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`",
-                        value->stream->pipeline->fields.items[value->index].name);
+        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", field_name(value));
     return false;
 }
 
@@ -460,6 +459,17 @@ static Value lower_reduction(Given *given, Op op, Range range) {
     return result;
 }
 
+/* The value with the range that its element type has by itself. */
+static Value bounded_by_type(const Context *context, const Value *value) {
+    Dimensions *table = context->lowering->dimensions;
+    Element element = value_type(value)->element;
+    Value bounded = *value;
+    if (bounded.low || (element != TYPE_bool && element != TYPE_u8)) return bounded;
+    bounded.low = dim_constant(table, 0);
+    bounded.high = dim_constant(table, element == TYPE_bool ? 2 : 256);
+    return bounded;
+}
+
 /* True or false, known now; absent: false. False after reporting. */
 static bool find_flag(Given *given, const char *name, bool *flag) {
     double number = 0;
@@ -516,7 +526,8 @@ static Value lower_cast(Given *given, Range range) {
     if (!tensor_argument(given, 0)) return value_error;
     result = add_node(
         context, (Node){.op = OP_cast, .inputs = {a->node}, .type.element = to->element}, range);
-    note_fact(context->lowering->dimensions, OP_cast, &a, &result);
+    const Value bounded = bounded_by_type(context, a), *operand = &bounded;
+    note_fact(context->lowering->dimensions, OP_cast, &operand, &result);
     return result;
 }
 
@@ -577,10 +588,32 @@ static int64_t stream_key(const Context *context) {
     return (int64_t)((hash ^ count * 0x9e3779b97f4a7c15u) >> 1);
 }
 
-/* Random_uniform, random_normal, iota: a shape and nothing else. */
-static Value lower_generator(Given *given, Op op, Range range) {
+/* The seed, changed by `key = …`: other numbers for each key. */
+static NodeId keyed_seed(Given *given, Range range) {
     const Context *context = given->context;
-    if (!expect_count(given, 1, 1) || !only_names(given, NULL, 0)) return value_error;
+    const double spread = 2654435769.0 * 1048583; /* odd, below 2^53 */
+    const Expression *key = named(given, "key");
+    NodeId seed = seed_node(context, range);
+    if (!key) return seed;
+    Value value = lower_expression(context, key);
+    NodeId node = to_node(context, &value, TYPE_i64, key->range);
+    if (node == NODE_NONE) return node;
+    if (graph_node(context->graph, node)->type.rank) {
+        report(context, E0208, key->range, "a key is one number, not %s",
+               value_text(context->lowering->arena, &value));
+        return NODE_NONE;
+    }
+    NodeId far = graph_make(context->graph, OP_multiply, node,
+                            graph_constant(context->graph, TYPE_i64, spread, range), NODE_NONE,
+                            users_place(context, range));
+    return graph_make(context->graph, OP_add, seed, far, NODE_NONE, users_place(context, range));
+}
+
+/* Random_uniform, random_normal, iota: a shape and, of random ones, a key. */
+static Value lower_generator(Given *given, Op op, Range range) {
+    static const char *const names[] = {"key"};
+    const Context *context = given->context;
+    if (!expect_count(given, 1, 1) || !only_names(given, names, op != OP_iota)) return value_error;
     if (!context->graph || !context->function) {
         report(context, E0206, range, "tensors don't exist here");
         return value_error;
@@ -595,7 +628,8 @@ static Value lower_generator(Given *given, Op op, Range range) {
         result.high = type_count(table, &node.type, 0, node.type.rank);
         return result;
     }
-    node.inputs[0] = seed_node(context, range);
+    node.inputs[0] = keyed_seed(given, range);
+    if (node.inputs[0] == NODE_NONE) return value_error;
     node.stream = stream_key(context);
     return add_node(context, node, range);
 }

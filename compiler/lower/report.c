@@ -42,6 +42,8 @@ static void note_call(const Context *context, Diagnostic *d, Range place) {
     const Frame *frame = context->frame;
     if (!frame || !frame->caller || !frame->call.source || is_inside(place, frame->call)) return;
     if (in_library(context->lowering->module, frame->call)) return;
+    bool by_itself = frame->declaration && is_inside(frame->call, frame->declaration->name.range);
+    if (by_itself) return;
     bool called = frame->declaration && frame->declaration->parameters.count;
     diagnostic_note(d, frame->call, called ? "in this call" : "used here");
 }

@@ -337,32 +337,29 @@ static Value match_tensor(const Match *match, Value value) {
     return match_fact(match, value);
 }
 
+/* Has it sizes that only the data tells? */
+static bool has_open_size(const TypeTree *declared) {
+    for (size_t i = 0; i < declared->dimensions.count; i++)
+        if (is_open(declared->dimensions.items[i])) return true;
+    return false;
+}
+
 /* The first use of a source's field tells its type. */
 static Value match_field(const Match *match, const Value *field) {
     const Context *context = match->context;
-    Field *declared = &field->stream->pipeline->fields.items[field->index];
     Type type;
     bool known = match->declared->element.text != NULL;
+    if (field->form == FORM_image && has_open_size(match->declared)) return *field;
     for (size_t i = 0; known && i < match->declared->dimensions.count; i++)
         known = !is_free(context, match->declared->dimensions.items[i]);
     if (!known || !resolve_type(context, match->declared, &type)) {
         Diagnostic *d = report(context, E0203, match->range, "the type of `%s` is not known here",
-                               declared->name);
-        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", declared->name);
+                               field_name(field));
+        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", field_name(field));
         return value_error;
     }
-    Context inner = *context;
-    inner.graph = field->stream->pipeline->record.graph;
-    inner.function = &field->stream->pipeline->record;
-    NodeId node =
-        input_node(&inner, declared->name, INPUT_field, field->index, type, type, field->range);
-    declared->type = type;
-    for (size_t i = 0; i < field->stream->record.count; i++) {
-        Value *same = &field->stream->record.values[i];
-        if (same->kind == VALUE_field && same->index == field->index)
-            *same = value_tensor(inner.graph, node, field->range);
-    }
-    return match_fact(match, value_tensor(inner.graph, node, field->range));
+    Value typed = type_field(context, field, type, match->range);
+    return typed.kind == VALUE_error ? typed : match_tensor(match, typed);
 }
 
 /* A field that is there, is not declared and looks alike. */
@@ -409,11 +406,17 @@ static Items match_items(const Match *match, Items *items) {
     Items result = items_new(arena, declared->fields.count);
     for (size_t i = 0; i < result.count; i++) {
         const FieldType *field = &declared->fields.items[i];
-        bool named = field->name.text && items->names && items->count && items->names[0];
+        bool named = field->name.text && items->names &&
+                     (match->context->stream || (items->count && items->names[0]));
         const Value *found = named              ? items_find(items, field->name.text)
                              : i < items->count ? &items->values[i]
                                                 : NULL;
         const char *name = field->name.text ? field->name.text : "?";
+        Value opened;
+        if (!found && named && match->context->stream) {
+            opened = open_field(match->context, name, match->range);
+            found = &opened;
+        }
         if (!found) {
             Diagnostic *d = report(match->context, E0212, match->range, "%s has no field `%s`",
                                    match->what, name);
@@ -438,9 +441,10 @@ static Value match_record(const Match *match, Value value) {
     Match inner = *match;
     Context record = *match->context;
     if (value.kind == VALUE_stream) {
-        record.graph = value.stream->pipeline->record.graph;
-        record.function = &value.stream->pipeline->record;
+        record.graph = value.stream->pipeline->section->record.graph;
+        record.function = &value.stream->pipeline->section->record;
         record.entering = true;
+        record.stream = value.stream->open ? value.stream : NULL;
         inner.context = &record;
     }
     Items matched = match_items(&inner, items);
@@ -464,6 +468,17 @@ static Value match_number(const Match *match, Value value) {
         return value;
     }
     NodeId node = to_node(context, &value, element, match->range);
+    return node == NODE_NONE
+               ? value_error
+               : match_tensor(match, value_tensor(context->graph, node, match->range));
+}
+
+/* A list where a tensor is asked for. */
+static Value match_list(const Match *match, Value list) {
+    const Context *context = match->context;
+    Element element;
+    if (!element_by_name(match->declared->element.text, &element)) element = list_element(&list);
+    NodeId node = to_node(context, &list, element, match->range);
     return node == NODE_NONE
                ? value_error
                : match_tensor(match, value_tensor(context->graph, node, match->range));
@@ -534,6 +549,9 @@ Value match_type(const Context *context, const TypeTree *declared, Value value, 
     case VALUE_option: return match_number(&match, value);
     case VALUE_tensor: return match_tensor(&match, value);
     case VALUE_field: return match_field(&match, &value);
+    case VALUE_items:
+        if (value.items.count && !value.items.names) return match_list(&match, value);
+        break;
     default: break;
     }
     mismatch(&match, E0203, &value);

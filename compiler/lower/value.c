@@ -64,6 +64,11 @@ void scope_put(Arena *arena, Scope *scope, const char *name, Value value) {
     for (size_t i = 0; i < count; i++) index_binding(scope, i);
 }
 
+const char *field_name(const Value *field) {
+    if (field->field) return field->field->name;
+    return field->stream->pipeline->section->fields.items[field->index].name;
+}
+
 const Value *items_find(const Items *items, const char *name) {
     for (size_t i = 0; items->names && i < items->count; i++)
         if (items->names[i] && !strcmp(items->names[i], name)) return &items->values[i];
@@ -115,6 +120,7 @@ const char *value_text(Arena *arena, const Value *value) {
         return value->index == STEP_INDEX      ? "the step"
                : value->index == EPOCH_INDEX   ? "the epoch"
                : value->index == PLATEAU_INDEX ? "the plateau's factor"
+               : value->index == PASS_INDEX    ? "the epoch"
                                                : "an option";
     case VALUE_tensor: return type_text(arena, value_type(value));
     case VALUE_field: return "a field of a type not known yet";
@@ -122,6 +128,9 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_items: return items_text(arena, &value->items);
     case VALUE_stream: return "a stream of records";
     case VALUE_batch: return "a batch of records";
+    case VALUE_sink: return "the end of a stream";
+    case VALUE_model: return "a model";
+    case VALUE_stdout: return "standard output";
     case VALUE_instance:
         return arena_format(arena, "an instance of `%s`", value->instance->declaration->name.text);
     }

@@ -33,6 +33,9 @@ typedef enum ValueKind {
     VALUE_stream,   /* records */
     VALUE_batch,    /* the batches of a stream: a record whose tensors appear when asked for */
     VALUE_instance, /* `new dense(64)` */
+    VALUE_sink,     /* where a stream ends */
+    VALUE_stdout,
+    VALUE_model, /* with weights from a file */
 } ValueKind;
 
 /* Option-like values that the run itself has. */
@@ -40,7 +43,17 @@ enum {
     STEP_INDEX = -1,    /* the number of updates made so far */
     EPOCH_INDEX = -2,   /* the same, counted in epochs */
     PLATEAU_INDEX = -3, /* the product of the factors that `reduce` applied so far */
+    PASS_INDEX = -4,    /* the epoch that a record is made for */
 };
+
+/* What a source's field can become. */
+typedef enum FieldForm {
+    FORM_tensor, /* any type that is declared */
+    FORM_cell,   /* a number of the element type that is wanted, or a category */
+    FORM_number, /* the same, but no category */
+    FORM_bytes,  /* u8 of any shape, or what is decoded from it */
+    FORM_image,  /* u8[h, w, 3] or u8[h, w, 1] */
+} FieldForm;
 
 struct Value {
     ValueKind kind;
@@ -50,22 +63,35 @@ struct Value {
     Dim size;
     const char *string;
     Element element;
-    int index;    /* option: of the program, or STEP_INDEX…; string: 1 + the option it is, or 0;
-                     field: of the stream; stream: the stages it has gone through */
-    Graph *graph; /* tensor: where its node is */
+    int index;      /* option: of the program, or STEP_INDEX…; string: 1 + the option it is, or 0;
+                        field: of the section; stream: the stages it has gone through */
+    FieldForm form; /* field */
+    const Field *field; /* field of an open stream: what is asked for; else NULL */
+    Graph *graph;       /* tensor: where its node is */
     NodeId node;
     Dim low, high; /* tensor: every value v has low <= v < high; or both NULL */
     Items items;
-    Stream *stream; /* field, stream, batch */
+    Stream *stream;           /* field, stream, batch */
+    const Declaration *model; /* model */
+    const Unit *model_unit;   /* model: where it is declared */
     Instance *instance;
 };
 
 /* A pipeline being put together. */
 struct Stream {
     Pipeline *pipeline;
-    Items record; /* the fields of each record, in pipeline->record.graph */
-    int stages;   /* that it has gone through: a value made before the last is used up */
-    Range reader; /* the last of them */
+    Items record;   /* the fields of each record, in pipeline->section->record.graph */
+    bool open;      /* names that mean nothing else are fields of the source */
+    FieldForm form; /* of those */
+    const char *path;
+    int path_option;    /* 1 + the option that says the path, or 0 */
+    int stages;         /* that it has gone through: a value made before the last is used up */
+    Range reader;       /* the last of them */
+    Function *function; /* of its batches; NULL: there is none */
+    Items results;      /* of the function: a batch each */
+    bool unbatched;     /* batches were made, and taken apart again */
+    SinkKind sink;
+    const char *sink_path; /* NULL: standard output */
 };
 
 /* A model whose calls share their weights. */
@@ -105,6 +131,7 @@ Value value_size(Dim size, Range range);
 Value value_string(const char *string, Range range);
 Value value_tensor(Graph *graph, NodeId node, Range range);
 const Type *value_type(const Value *value); /* of a tensor */
+const char *field_name(const Value *field); /* of a source's field */
 
 /* The item of that name, or NULL. */
 const Value *items_find(const Items *items, const char *name);

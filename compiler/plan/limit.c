@@ -49,7 +49,7 @@ static int64_t batches_ahead(const Pipeline *pipeline) {
 
 static void add_pipeline(Account *account, const Pipeline *pipeline) {
     int64_t batches = batches_ahead(pipeline);
-    vector_each(Field, field, pipeline->outputs) {
+    vector_each(Field, field, pipeline->section->outputs) {
         double size = (double)type_size_bound(&field->type) * (double)(pipeline->batch * batches);
         const char *name =
             arena_format(account->arena, "%lld batches of %lld %s.%s", (long long)batches,

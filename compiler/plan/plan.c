@@ -198,7 +198,7 @@ static void choose_shares(Planner *planner) {
     }
 }
 
-/* Order and barriers. */
+/* Ordering and barriers. */
 
 /* A weight and its new value in place are one. */
 static Access *access_of(Planner *planner, NodeId id) {
@@ -519,6 +519,12 @@ static void add_function(Plan *plan, const Function *function, bool record) {
     if (!record && size > plan->memory_size) plan->memory_size = size;
 }
 
+static void add_section(Plan *plan, const Section *section) {
+    add_function(plan, &section->record, true);
+    vector_each(Ordering, order, section->orders)
+        if (order->kind == ORDER_filter) add_function(plan, &order->condition, true);
+}
+
 static void place_storage(Plan *plan) {
     size_t offset = 0;
     plan->storage = arena_new_array(plan->arena, size_t, plan->program->storage.count + 1);
@@ -544,7 +550,7 @@ Plan *plan_program(Arena *arena, const Program *program) {
     plan->program = program;
     place_storage(plan);
     vector_each(Pipeline *, pipeline, program->pipelines)
-        add_function(plan, &(*pipeline)->record, true);
+        vector_each(Section *, section, (*pipeline)->sections) add_section(plan, *section);
     vector_each(Train, train, program->trains) {
         add_function(plan, &train->initialise, false);
         add_function(plan, &train->step, false);
@@ -552,6 +558,8 @@ Plan *plan_program(Arena *arena, const Program *program) {
         vector_each(Action, action, train->actions)
             if (action->function) add_function(plan, action->function, false);
     }
+    vector_each(Run, run, program->runs)
+        if (run->function) add_function(plan, run->function, false);
     vector_each(Export, export, program->exports) add_function(plan, &export->function, false);
     return plan;
 }

@@ -211,7 +211,9 @@ static void idx_close(FlowReader *reader) {
     free(reader);
 }
 
-static FlowStatus idx_open(const FlowField *fields, int count, FlowReader **out) {
+static FlowStatus idx_open(const FlowField *fields, int count, const FlowSourceArguments *arguments,
+                           FlowReader **out) {
+    (void)arguments;
     FlowReader *reader = calloc(1, sizeof *reader + sizeof *reader->columns * (size_t)count);
     *out = NULL;
     if (!reader)

@@ -30,9 +30,9 @@ static unsigned read_all(const FlowReader *reader, const FlowType *type) {
 
 static void open_as(const char *path, const FlowType *type) {
     static volatile unsigned total;
-    FlowField field = {"x", path, *type, 0};
+    FlowField field = {.name = "x", .path = path, .type = *type};
     FlowReader *reader;
-    if (!flow_source_idx.open(&field, 1, &reader).exit) total += read_all(reader, type);
+    if (!flow_source_idx.open(&field, 1, NULL, &reader).exit) total += read_all(reader, type);
     flow_source_idx.close(reader);
 }
 

@@ -13,11 +13,11 @@ static size_t image_size, label_size;
 /* Opens two fields and closes them again. */
 static FlowStatus try(const char *image_path, const char *label_path) {
     FlowField fields[] = {
-        {"image", image_path, {FLOW_u8, 2, {4, 4}}, 0},
-        {"label", label_path, {FLOW_i32, 0, {0}}, 0},
+        {.name = "image", .path = image_path, .type = {FLOW_u8, 2, {4, 4}}},
+        {.name = "label", .path = label_path, .type = {FLOW_i32, 0, {0}}},
     };
     FlowReader *reader;
-    FlowStatus status = flow_source_idx.open(fields, 2, &reader);
+    FlowStatus status = flow_source_idx.open(fields, 2, NULL, &reader);
     CHECK(!status.exit == !!reader, "a reader without success, or the other way");
     flow_source_idx.close(reader);
     return status;
@@ -25,11 +25,11 @@ static FlowStatus try(const char *image_path, const char *label_path) {
 
 static void reads(const char *image_path, const char *label_path) {
     FlowField fields[] = {
-        {"image", image_path, {FLOW_u8, 2, {4, 4}}, 0},
-        {"label", label_path, {FLOW_i32, 0, {0}}, 0},
+        {.name = "image", .path = image_path, .type = {FLOW_u8, 2, {4, 4}}},
+        {.name = "label", .path = label_path, .type = {FLOW_i32, 0, {0}}},
     };
     FlowReader *reader;
-    FlowStatus status = flow_source_idx.open(fields, 2, &reader);
+    FlowStatus status = flow_source_idx.open(fields, 2, NULL, &reader);
     CHECK(!status.exit, "%s", status.text);
     if (status.exit) return;
     CHECK(flow_source_idx.records(reader) == COUNT, "%d", (int)flow_source_idx.records(reader));
@@ -45,12 +45,12 @@ static void reads(const char *image_path, const char *label_path) {
 /* A scalar file with one number of some element, read as f64 and as i64. */
 static void widens(int code, const void *big_endian, size_t size, double expected) {
     unsigned char bytes[16] = {0, 0, (unsigned char)code, 1, 0, 0, 0, 1};
-    FlowField field = {"x", "number", {FLOW_f64, 0, {0}}, 0};
+    FlowField field = {.name = "x", .path = "number", .type = {FLOW_f64, 0, {0}}};
     FlowReader *reader;
     const void *value;
     memcpy(bytes + 8, big_endian, size);
     write_test_file("number", bytes, 8 + size);
-    FlowStatus status = flow_source_idx.open(&field, 1, &reader);
+    FlowStatus status = flow_source_idx.open(&field, 1, NULL, &reader);
     CHECK(!status.exit, "%s", status.text);
     if (status.exit) return;
     flow_source_idx.read(reader, 0, &value);

@@ -137,47 +137,65 @@ static int linear_record(const int64_t *sizes, const void *const *fields, void *
 }
 
 static const FlowField linear_fields[] = {
-    {"image", "images.gz", {FLOW_u8, 2, {4, 4}}, 0},
-    {"label", "labels.gz", {FLOW_i32, 0, {0}}, 0},
+    {.name = "image", .path = "images.gz", .type = {FLOW_u8, 2, {4, 4}}},
+    {.name = "label", .path = "labels.gz", .type = {FLOW_i32, 0, {0}}},
 };
 
 static const FlowField linear_test_fields[] = {
-    {"image", "test-images.gz", {FLOW_u8, 2, {4, 4}}, 0},
-    {"label", "test-labels.gz", {FLOW_i32, 0, {0}}, 0},
+    {.name = "image", .path = "test-images.gz", .type = {FLOW_u8, 2, {4, 4}}},
+    {.name = "label", .path = "test-labels.gz", .type = {FLOW_i32, 0, {0}}},
 };
 
 static const FlowField linear_outputs[] = {
-    {"x", NULL, {FLOW_f32, 1, {INPUTS}}, 0},
-    {"y", NULL, {FLOW_i32, 0, {0}}, 0},
+    {.name = "x", .path = NULL, .type = {FLOW_f32, 1, {INPUTS}}},
+    {.name = "y", .path = NULL, .type = {FLOW_i32, 0, {0}}},
 };
 
 static const FlowCheck linear_checks[] = {{"`y` must lie in 0..4", "linear.flow:19", 1}};
+
+static const FlowOrder linear_orders[] = {
+    {.kind = FLOW_ORDER_shuffle, .number = 7, .each_epoch = true},
+};
+
+static const FlowSection linear_data_section = {
+    .window = 1,
+    .stride = 1,
+    .fields = linear_fields,
+    .field_count = 2,
+    .orders = linear_orders,
+    .order_count = 1,
+    .record = linear_record,
+    .checks = linear_checks,
+    .outputs = linear_outputs,
+    .output_count = 2,
+};
 
 static const FlowPipeline linear_data = {
     .name = "digits",
     .line = "linear.flow:15",
     .source = &flow_source_idx,
-    .fields = linear_fields,
-    .field_count = 2,
-    .shuffled = true,
-    .shuffle_seed = 7,
-    .record = linear_record,
-    .checks = linear_checks,
-    .outputs = linear_outputs,
-    .output_count = 2,
+    .sections = &linear_data_section,
+    .section_count = 1,
     .batch = BATCH,
 };
 
-static const FlowPipeline linear_test_data = {
-    .name = "digits",
-    .line = "linear.flow:25",
-    .source = &flow_source_idx,
+static const FlowSection linear_test_data_section = {
+    .window = 1,
+    .stride = 1,
     .fields = linear_test_fields,
     .field_count = 2,
     .record = linear_record,
     .checks = linear_checks,
     .outputs = linear_outputs,
     .output_count = 2,
+};
+
+static const FlowPipeline linear_test_data = {
+    .name = "digits",
+    .line = "linear.flow:25",
+    .source = &flow_source_idx,
+    .sections = &linear_test_data_section,
+    .section_count = 1,
     .batch = TEST_BATCH,
 };
 

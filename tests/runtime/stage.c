@@ -22,8 +22,9 @@ static void note_thread(void) {
     pthread_mutex_unlock(&lock);
 }
 
-static FlowStatus open_numbers(const FlowField *fields, int count, FlowReader **reader) {
-    (void)fields, (void)count;
+static FlowStatus open_numbers(const FlowField *fields, int count,
+                               const FlowSourceArguments *arguments, FlowReader **reader) {
+    (void)fields, (void)count, (void)arguments;
     *reader = (FlowReader *)&made; /* nothing is kept */
     return flow_ok;
 }
@@ -44,8 +45,11 @@ static void close_numbers(FlowReader *reader) {
     (void)reader;
 }
 
-static const FlowSource numbers = {"numbers", open_numbers, count_numbers, read_number,
-                                   close_numbers};
+static const FlowSource numbers = {.name = "numbers",
+                                   .open = open_numbers,
+                                   .records = count_numbers,
+                                   .read = read_number,
+                                   .close = close_numbers};
 
 static int make(const int64_t *sizes, const void *const *fields, void *const *outputs) {
     (void)sizes;
@@ -57,14 +61,19 @@ static int make(const int64_t *sizes, const void *const *fields, void *const *ou
 
 static const FlowField fields[] = {{.name = "number", .type = {FLOW_i32, 0, {0}}}};
 
+static const FlowSection section = {.window = 1,
+                                    .stride = 1,
+                                    .fields = fields,
+                                    .field_count = 1,
+                                    .record = make,
+                                    .outputs = fields,
+                                    .output_count = 1};
+
 static FlowPipeline pipeline_of(int threads, int queue) {
     return (FlowPipeline){.name = "numbers",
                           .source = &numbers,
-                          .fields = fields,
-                          .field_count = 1,
-                          .record = make,
-                          .outputs = fields,
-                          .output_count = 1,
+                          .sections = &section,
+                          .section_count = 1,
                           .batch = BATCH,
                           .threads = threads,
                           .queue = queue};
@@ -89,7 +98,7 @@ static void check_queue(int threads, int queue, int batches) {
     Stage *stage;
     made = seen_count = 0;
     int workers = settings_workers(&settings, &pipeline, 0);
-    CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, &stage).exit, "not opened");
+    CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
     CHECK(!stage_start(stage, 0, RECORDS / BATCH, workers, &team).exit, "not started");
     CHECK(settled() == batches * BATCH, "@threads(%d) @queue(%d): %d records, not %d", threads,
           queue, made, batches * BATCH);

@@ -1,17 +1,20 @@
 # Builds the generated trainer from the sources beside it. Needs a C compiler, zlib and LLVM's
-# libomp (Debian: gcc zlib1g-dev libomp-19-dev).
+# libomp (Debian: gcc zlib1g-dev libomp-19-dev); for images libjpeg-dev and libpng-dev.
 CC   = gcc
 OMP  = $(dir $(lastword $(sort $(wildcard /usr/lib/llvm-*/lib/libomp.so))))
 ARCH = -march=native
 
 FLAGS   = -std=gnu11 -I. -Iruntime
-RUNTIME = $(patsubst %.c,%.o,$(wildcard runtime/*.c runtime/*/*.c))
+SOURCES = $(filter-out runtime/decode/decode_%.c,$(wildcard runtime/*.c runtime/*/*.c))
+RUNTIME = $(patsubst %.c,%.o,$(SOURCES) $(DECODERS))
+
+include libraries.mk
 
 include units.mk
 OBJECTS = $(UNITS:.c=.o)
 
 trainer: $(OBJECTS) $(RUNTIME)
-	$(CC) -o $@ $^ $(OMP)libomp.so -Wl,-rpath,$(OMP) -lz -lm -lpthread
+	$(CC) -o $@ $^ $(OMP)libomp.so -Wl,-rpath,$(OMP) $(LIBRARIES) -lz -lm -lpthread
 
 $(OBJECTS): %.o: %.c
 	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<

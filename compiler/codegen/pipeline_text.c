@@ -1,0 +1,189 @@
+/* Pipeline text: record functions, and the tables of sources, sections and orders. */
+#include "compiler/codegen/program_text.h"
+
+#include "compiler/codegen/kernel_text.h"
+#include "compiler/codegen/names.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef struct Printer {
+    Arena *arena;
+    Text *text;
+    const Plan *plan;
+    const Kernels *kernels;
+    DimList *sizes;
+    Map known; /* the text of a record function to its name */
+    int count; /* of record functions */
+} Printer;
+
+static const char *literal(Printer *printer, const char *string) {
+    return string_literal(printer->arena, string);
+}
+
+static const char *line_literal(Printer *printer, Range range) {
+    return literal(printer, place_text(printer->arena, range));
+}
+
+static bool is_source(const char *name) {
+    static const char *const names[] = {
+#define SOURCE(name) #name,
+#include "runtime/source/sources.def"
+#undef SOURCE
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
+/* Writes the function unless an equal one is there: pipelines that differ only in their files share
+ * it. Returns its name. */
+static const char *print_record(Printer *printer, const Function *function) {
+    Text key = text_new(printer->arena);
+    const FunctionPlan *plan = plan_of(printer->plan, function);
+    write_record_function(&key, printer->kernels, plan, "r");
+    const char *name = map_get(&printer->known, text_string(&key));
+    if (name) return name;
+    char *added = arena_format(printer->arena, "r%d", printer->count++);
+    map_put(&printer->known, text_string(&key), added);
+    text_format(printer->text, "/* ---- %s ---- */\n\n",
+                comment_text(printer->arena, function->name));
+    write_record_function(printer->text, printer->kernels, plan, added);
+    return added;
+}
+
+static const char *print_categories(Printer *printer, const Field *field, const char *name) {
+    const char *array = arena_format(printer->arena, "%s_categories", name);
+    if (!field->categories.count) return "NULL";
+    text_format(printer->text, "static const char *const %s[] = {", array);
+    vector_each(const char *, category, field->categories)
+        text_format(printer->text, "%s, ", literal(printer, *category));
+    text_add(printer->text, "};\n");
+    return array;
+}
+
+static void print_fields(Printer *printer, const char *name, const Field *fields, size_t count) {
+    const char **categories = arena_new_array(printer->arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        categories[i] =
+            print_categories(printer, &fields[i], arena_format(printer->arena, "%s%zu", name, i));
+    text_format(printer->text, "static const FlowField %s[] = {\n", name);
+    for (size_t i = 0; i < count; i++) {
+        const Field *field = &fields[i];
+        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d},\n",
+                    literal(printer, field->column ? field->column : field->name),
+                    literal(printer, field->path),
+                    type_initialiser(printer->arena, printer->sizes, &field->type),
+                    field->decoder
+                        ? arena_format(printer->arena, "&flow_decoder_%s", field->decoder)
+                        : "NULL",
+                    field->resized ? "true" : "false", categories[i], field->categories.count,
+                    field->fills ? "true" : "false",
+                    number_literal(printer->arena, TYPE_f64, field->filling),
+                    field->digits ? "true" : "false", field->path_option);
+    }
+    text_add(printer->text, "};\n");
+}
+
+static int field_index(const Section *section, const char *name) {
+    for (size_t i = 0; name && i < section->fields.count; i++)
+        if (!strcmp(section->fields.items[i].name, name)) return (int)i;
+    return -1;
+}
+
+static const char *check_text(Printer *printer, const Node *check) {
+    return arena_format(printer->arena, "`%s` must lie in %lld..%lld",
+                        check->name ? check->name : "value", (long long)check->low,
+                        (long long)check->high);
+}
+
+/* The name of the table of the function's checks, or "NULL". */
+static const char *print_checks(Printer *printer, const Section *section, const Function *function,
+                                const char *prefix) {
+    const char *name = arena_format(printer->arena, "%s_checks", prefix);
+    bool any = false;
+    vector_each(Node, node, function->graph->nodes) {
+        if (node->op != OP_check) continue;
+        if (!any) text_format(printer->text, "static const FlowCheck %s[] = {\n", name);
+        any = true;
+        text_format(printer->text, "    {%s, %s, %d},\n",
+                    literal(printer, check_text(printer, node)), line_literal(printer, node->range),
+                    field_index(section, node->name));
+    }
+    if (any) text_add(printer->text, "};\n");
+    return any ? name : "NULL";
+}
+
+static const char *print_order(Printer *printer, const Section *section, const Ordering *order,
+                               const char *prefix) {
+    static const char *const kinds[] = {"shuffle", "take", "skip", "filter"};
+    bool filter = order->kind == ORDER_filter;
+    const char *condition = filter ? print_record(printer, &order->condition) : "NULL";
+    const char *checks =
+        filter ? print_checks(printer, section, &order->condition, prefix) : "NULL";
+    return arena_format(printer->arena, "    {FLOW_ORDER_%s, %lluu, %s, %s, %s},\n",
+                        kinds[order->kind], (unsigned long long)order->number,
+                        order->each_epoch ? "true" : "false", condition, checks);
+}
+
+static const char *print_orders(Printer *printer, const Section *section, const char *prefix) {
+    const char *name = arena_format(printer->arena, "%s_orders", prefix);
+    Text rows = text_new(printer->arena);
+    size_t index = 0;
+    if (!section->orders.count) return "NULL";
+    vector_each(Ordering, order, section->orders) {
+        const char *own = arena_format(printer->arena, "%s_%zu", name, index++);
+        text_add(&rows, print_order(printer, section, order, own));
+    }
+    text_format(printer->text, "static const FlowOrder %s[] = {\n%s};\n", name, text_string(&rows));
+    return name;
+}
+
+/* The section's initialiser, after what it points at. */
+static const char *print_section(Printer *printer, const Section *section, const char *prefix) {
+    Arena *arena = printer->arena;
+    const char *fields = arena_format(arena, "%s_fields", prefix);
+    const char *outputs = arena_format(arena, "%s_outputs", prefix);
+    const char *record = section->plain ? "NULL" : print_record(printer, &section->record);
+    print_fields(printer, fields, section->fields.items, section->fields.count);
+    print_fields(printer, outputs, section->outputs.items, section->outputs.count);
+    const char *orders = print_orders(printer, section, prefix);
+    const char *checks =
+        section->plain ? "NULL" : print_checks(printer, section, &section->record, prefix);
+    return arena_format(arena, "    {%lld, %lld, %s, %zu, %s, %zu, %s, %s, %s, %zu},\n",
+                        (long long)section->window, (long long)section->stride, fields,
+                        section->fields.count, orders, section->orders.count, record, checks,
+                        outputs, section->outputs.count);
+}
+
+static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t index) {
+    Text rows = text_new(printer->arena);
+    size_t number = 0;
+    assert(is_source(pipeline->source));
+    vector_each(Section *, section, pipeline->sections)
+        text_add(&rows, print_section(printer, *section,
+                                      arena_format(printer->arena, "p%zu_%zu", index, number++)));
+    text_format(printer->text, "static const FlowSection p%zu_sections[] = {\n%s};\n", index,
+                text_string(&rows));
+    text_format(printer->text,
+                "static const FlowPipeline p%zu = {\n"
+                "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
+                "    .arguments = {%s, %lld},\n"
+                "    .sections = p%zu_sections,\n    .section_count = %zu,\n"
+                "    .batch = %lld,\n    .threads = %d,\n    .queue = %d,\n};\n\n",
+                index, literal(printer, pipeline->name), line_literal(printer, pipeline->range),
+                pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
+                index, pipeline->sections.count, (long long)pipeline->batch,
+                pipeline->threads.value, pipeline->queue.value);
+}
+
+void write_pipelines(Text *text, const Plan *plan, const Kernels *kernels, DimList *sizes) {
+    Printer printer = {.arena = text->arena,
+                       .text = text,
+                       .plan = plan,
+                       .kernels = kernels,
+                       .sizes = sizes,
+                       .known = map_new(text->arena)};
+    for (size_t i = 0; i < plan->program->pipelines.count; i++)
+        print_pipeline(&printer, plan->program->pipelines.items[i], i);
+}

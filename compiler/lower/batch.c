@@ -1,0 +1,100 @@
+/* Batch: where records become batches, and the function that a pipeline runs on each. */
+#include "compiler/lower/stream.h"
+
+#include <string.h>
+
+enum { BATCH_LIMIT = 1 << 20 };
+
+bool finish_pipeline(const Context *context, Stream *stream, int64_t size) {
+    if (!finish_section(context, stream)) return false;
+    stream->pipeline->batch = size;
+    vector_push(context->lowering->arena, &context->lowering->program->pipelines, stream->pipeline);
+    return true;
+}
+
+Value lower_batch(const Context *context, const Expression *call, const Value *piped) {
+    double size;
+    if (!whole_number(context, only_argument(context, call, "size"), "size", 1, BATCH_LIMIT, &size))
+        return value_error;
+    if (!finish_pipeline(context, piped->stream, (int64_t)size)) return value_error;
+    return (Value){.kind = VALUE_batch, .range = call->range, .stream = piped->stream};
+}
+
+/* The function of the stream's batches, made when first asked for. */
+static Function *batch_function(const Context *context, Stream *stream) {
+    Lowering *lowering = context->lowering;
+    if (stream->function) return stream->function;
+    Function *function = stream->function = arena_new_item(lowering->arena, Function);
+    function->name = arena_format(lowering->arena, "%s.batch", stream->pipeline->name);
+    function->graph = graph_new(lowering->arena, lowering->dimensions, function->name);
+    function->graph->batch = dim_symbol(lowering->dimensions, "B", stream->pipeline->batch, true);
+    return function;
+}
+
+static Context batch_context(const Context *context, Stream *stream) {
+    Context inner = *context;
+    inner.function = batch_function(context, stream);
+    inner.graph = inner.function->graph;
+    inner.scope = scope_new(context->lowering->arena, context->scope);
+    place_nodes(&inner);
+    return inner;
+}
+
+/* The batch's fields, or what the `map` before made of them. */
+static Items batch_record(const Context *inner, const Value *batch) {
+    const Stream *stream = batch->stream;
+    if (stream->results.names) return stream->results;
+    Items record = items_new(inner->lowering->arena, stream->record.count);
+    for (size_t i = 0; i < record.count; i++) {
+        Name name = {stream->record.names[i], batch->range};
+        record.names[i] = name.text;
+        record.values[i] = batch_field(inner, batch, &name);
+    }
+    return record;
+}
+
+Value lower_batch_map(const Context *context, const Expression *call, const Value *batch) {
+    Context inner = batch_context(context, batch->stream);
+    Items record = batch_record(&inner, batch);
+    put_record(context, inner.scope, &record);
+    Items mapped = lower_fields(context, &inner, call);
+    if (!mapped.names) return value_error;
+    batch->stream->results = mapped;
+    return *batch;
+}
+
+/* A batch of values becomes a result of each record. */
+static bool add_result(const Context *inner, const char *name, const Value *value) {
+    Element element = value->kind == VALUE_tensor  ? value_type(value)->element
+                      : value->kind == VALUE_items ? list_element(value)
+                                                   : TYPE_f32;
+    NodeId node = to_node(inner, value, element, value->range);
+    if (node == NODE_NONE) return false;
+    Type type = graph_node(inner->graph, node)->type;
+    if (!type.rank || type.dims[0] != inner->graph->batch) {
+        Diagnostic *d = report(inner, E0207, value->range, "`%s` is %s, not one value a record",
+                               name, type_text(inner->lowering->arena, &type));
+        diagnostic_help(d, "the first dimension of what `unbatch` takes is the batch");
+        return false;
+    }
+    memmove(type.dims, type.dims + 1, sizeof(Dim) * (size_t)--type.rank);
+    type.dims[type.rank] = NULL;
+    graph_output(inner->graph, OUTPUT_result, name, node, NODE_NONE);
+    vector_push(inner->lowering->arena, &inner->function->results, type);
+    return true;
+}
+
+Value lower_unbatch(const Context *context, const Expression *call, const Value *batch) {
+    Stream *stream = batch->stream;
+    if (call->arguments.count) {
+        report(context, E0204, call->range, "`unbatch` takes no arguments");
+        return value_error;
+    }
+    Context inner = batch_context(context, stream);
+    stream->unbatched = true;
+    if (!stream->results.names) stream->function = NULL;
+    for (size_t i = 0; stream->results.names && i < stream->results.count; i++)
+        if (!add_result(&inner, stream->results.names[i], &stream->results.values[i]))
+            return value_error;
+    return (Value){.kind = VALUE_stream, .range = call->range, .stream = stream};
+}

@@ -1,0 +1,314 @@
+/* Field: what a source's fields can become. A field of an open stream (the columns of a table, the
+ * members of an archive) is only described until a use tells its type; then it is one of the
+ * section's, and the source makes it so. */
+#include "compiler/lower/lowering.h"
+
+#include <string.h>
+
+static const char *const decoders[] = {
+#define DECODER(name, library) "decode_" #name,
+#include "runtime/decode/decoders.def"
+#undef DECODER
+};
+
+Value open_field(const Context *context, const char *name, Range range) {
+    Stream *stream = context->stream;
+    Field *field = arena_new_item(context->lowering->arena, Field);
+    *field = (Field){
+        .name = name, .column = name, .path = stream->path, .path_option = stream->path_option};
+    return (Value){.kind = VALUE_field,
+                   .range = range,
+                   .form = stream->form,
+                   .field = field,
+                   .stream = stream};
+}
+
+/* Typing. */
+
+static bool fits_form(FieldForm form, const Type *type) {
+    int64_t channels;
+    switch (form) {
+    case FORM_tensor: return true;
+    case FORM_cell:
+    case FORM_number: return type->rank == 0;
+    case FORM_bytes: return type->element == TYPE_u8;
+    case FORM_image:
+        return type->element == TYPE_u8 && type->rank == 3 &&
+               dim_is_constant(type->dims[2], &channels) && (channels == 3 || channels == 1);
+    }
+    return false;
+}
+
+static bool report_form(const Context *context, const Value *field, const Type *type, Range range) {
+    static const char *const forms[] = {[FORM_tensor] = "",
+                                        [FORM_cell] = "one number",
+                                        [FORM_number] = "one number",
+                                        [FORM_bytes] = "u8[n] as it is",
+                                        [FORM_image] = "u8[h, w, 3], or u8[h, w, 1] of grey"};
+    Diagnostic *d = report(context, E0203, range, "`%s` is %s, not %s", field_name(field),
+                           forms[field->form], type_text(context->lowering->arena, type));
+    if (field->form == FORM_bytes)
+        diagnostic_help(d, "`decode_jpeg(%s)`, `decode_png(%s)`, `integer(%s)`", field_name(field),
+                        field_name(field), field_name(field));
+    if (field->form == FORM_image)
+        diagnostic_help(d, "its values are 0..255: `cast(…, f32)` after `|> : u8[32, 32, 3]`");
+    return false;
+}
+
+static bool is_same(const Field *a, const Field *b) {
+    bool same = a->column && !strcmp(a->column, b->column) && a->decoder == b->decoder &&
+                a->resized == b->resized && a->digits == b->digits && a->fills == b->fills &&
+                a->filling == b->filling && a->categories.count == b->categories.count;
+    if (same && a->resized) same = type_equal(&a->type, &b->type);
+    for (size_t i = 0; same && i < a->categories.count; i++)
+        same = !strcmp(a->categories.items[i], b->categories.items[i]);
+    return same;
+}
+
+/* A name that no field of the section has. */
+static const char *new_name(Arena *arena, const Section *section, const char *name) {
+    int taken = 0;
+    for (size_t i = 0; i < section->fields.count; i++)
+        taken += !strcmp(section->fields.items[i].column, name);
+    return taken ? arena_format(arena, "%s:%d", name, taken + 1) : name;
+}
+
+/* The place of a described field among the section's, where it is put when it is new. */
+static size_t place_field(const Context *context, Section *section, const Field *described,
+                          const Type *type) {
+    Arena *arena = context->lowering->arena;
+    for (size_t i = 0; i < section->fields.count; i++)
+        if (is_same(&section->fields.items[i], described)) return i;
+    Field field = *described;
+    field.name = new_name(arena, section, field.column);
+    field.type = *type;
+    vector_push(arena, &section->fields, field);
+    return section->fields.count - 1;
+}
+
+/* Every value that stands for the field and has no type yet. */
+static void replace_field(Stream *stream, int index, const Value *typed) {
+    for (size_t i = 0; i < stream->record.count; i++) {
+        Value *same = &stream->record.values[i];
+        if (same->kind == VALUE_field && !same->field && same->index == index) *same = *typed;
+    }
+}
+
+Value type_field(const Context *context, const Value *field, Type type, Range range) {
+    Stream *stream = field->stream;
+    Section *section = stream->pipeline->section;
+    if (!fits_form(field->form, &type)) {
+        report_form(context, field, &type, range);
+        return value_error;
+    }
+    Context inner = *context;
+    inner.function = &section->record;
+    inner.graph = section->record.graph;
+    size_t index =
+        field->field ? place_field(context, section, field->field, &type) : (size_t)field->index;
+    Field *declared = &section->fields.items[index];
+    if (field->field) type = declared->type;
+    declared->type = type;
+    NodeId node =
+        input_node(&inner, declared->name, INPUT_field, (int)index, type, type, field->range);
+    if (node == NODE_NONE) return value_error;
+    Value typed = value_tensor(inner.graph, node, field->range);
+    if (!field->field) replace_field(stream, (int)index, &typed);
+    return typed;
+}
+
+/* Calls. */
+
+typedef struct FieldCall {
+    const Context *context;
+    const Expression *call;
+    Value field;
+    Vector(const Argument *) rest; /* arguments after the field */
+} FieldCall;
+
+/* A copy of the description that may be changed. */
+static Field *describe(const FieldCall *call) {
+    Field *field = arena_new_item(call->context->lowering->arena, Field);
+    *field = *call->field.field;
+    return field;
+}
+
+static Value become(const FieldCall *call, const Field *field, FieldForm form) {
+    Value value = call->field;
+    value.field = field;
+    value.form = form;
+    value.range = call->call->range;
+    return value;
+}
+
+static bool expect(const FieldCall *call, FieldForm least, FieldForm most, const char *what) {
+    if (call->field.field && call->field.form >= least && call->field.form <= most) return true;
+    report(call->context, E0203, call->call->range, "`%s` takes %s, `%s` is something else",
+           call->call->name.text, what, field_name(&call->field));
+    return false;
+}
+
+static bool expect_count(const FieldCall *call, size_t count, const char *example) {
+    if (call->rest.count == count) return true;
+    Diagnostic *d = report(call->context, E0204, call->call->range,
+                           "`%s` takes the field and %zu argument%s more", call->call->name.text,
+                           count, count == 1 ? "" : "s");
+    diagnostic_help(d, "`%s`", example);
+    return false;
+}
+
+static Value lower_decode(const FieldCall *call) {
+    if (!expect(call, FORM_bytes, FORM_bytes, "a member of an archive") ||
+        !expect_count(call, 0, "decode_jpeg(jpg)"))
+        return value_error;
+    Field *field = describe(call);
+    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
+        if (!strcmp(decoders[i], call->call->name.text))
+            field->decoder = decoders[i] + strlen("decode_");
+    return become(call, field, FORM_image);
+}
+
+static Value lower_integer(const FieldCall *call) {
+    if (!expect(call, FORM_bytes, FORM_bytes, "a member of an archive") ||
+        !expect_count(call, 0, "integer(cls)"))
+        return value_error;
+    Field *field = describe(call);
+    field->digits = true;
+    return become(call, field, FORM_number);
+}
+
+static Value lower_missing(const FieldCall *call) {
+    if (!expect(call, FORM_cell, FORM_number, "a column") ||
+        !expect_count(call, 1, "missing(age, 30)"))
+        return value_error;
+    const Expression *argument = call->rest.items[0]->value;
+    Value value = lower_expression(call->context, argument);
+    Field *field = describe(call);
+    field->fills = true;
+    if (!to_number(call->context, &value, argument->range, &field->filling)) return value_error;
+    return become(call, field, FORM_number);
+}
+
+static Value with_range(const Context *context, Value value, size_t count) {
+    if (value.kind != VALUE_tensor) return value;
+    value.low = dim_constant(context->lowering->dimensions, 0);
+    value.high = dim_constant(context->lowering->dimensions, (int64_t)count);
+    return value;
+}
+
+static Value lower_category(const FieldCall *call) {
+    const Context *context = call->context;
+    if (!expect(call, FORM_cell, FORM_cell, "a column") ||
+        !expect_count(call, 1, "category(sex, [\"female\", \"male\"])"))
+        return value_error;
+    const Expression *argument = call->rest.items[0]->value;
+    Value list = lower_expression(context, argument);
+    Field *field = describe(call);
+    if (list.kind == VALUE_error) return value_error;
+    bool good = list.kind == VALUE_items && list.items.count;
+    for (size_t i = 0; good && i < list.items.count; i++) {
+        good = list.items.values[i].kind == VALUE_string;
+        vector_push(context->lowering->arena, &field->categories, list.items.values[i].string);
+    }
+    if (!good) {
+        report(context, E0203, argument->range, "`category` takes a list of texts, not %s",
+               value_text(context->lowering->arena, &list));
+        return value_error;
+    }
+    Value value = become(call, field, FORM_number);
+    value = type_field(context, &value, type_scalar(TYPE_i32), call->call->range);
+    return with_range(context, value, field->categories.count);
+}
+
+static Value lower_resize(const FieldCall *call) {
+    const Context *context = call->context;
+    if (!expect(call, FORM_image, FORM_image, "an image") ||
+        !expect_count(call, 2, "resize(decode_jpeg(jpg), 32, 32)"))
+        return value_error;
+    Type type = {.element = TYPE_u8, .rank = 3};
+    for (int i = 0; i < 2; i++) {
+        Context fixing = *context;
+        fixing.fixing = true;
+        const Expression *argument = call->rest.items[i]->value;
+        Value size = lower_expression(&fixing, argument);
+        type.dims[i] = to_size(&fixing, &size, argument->range);
+        if (!type.dims[i] || !is_dimension(context, type.dims[i], argument->range))
+            return value_error;
+    }
+    type.dims[2] = dim_constant(context->lowering->dimensions, 3);
+    Field *field = describe(call);
+    field->resized = true;
+    field->type = type;
+    Value value = become(call, field, FORM_image);
+    return type_field(context, &value, type, call->call->range);
+}
+
+static Value lower_column(const Context *context, const Expression *call) {
+    const Expression *argument = call->arguments.count == 1 ? call->arguments.items[0].value : NULL;
+    Value name = argument ? lower_expression(context, argument) : (Value){.kind = VALUE_items};
+    if (name.kind == VALUE_error) return value_error;
+    bool header = context->stream->pipeline->header;
+    if (name.kind == VALUE_string && header) return open_field(context, name.string, call->range);
+    bool numbered = name.kind == VALUE_number && name.number >= 0 && name.number < 1 << 20 &&
+                    name.number == (int)name.number;
+    if (numbered && !header)
+        return open_field(context, arena_format(context->lowering->arena, "%d", (int)name.number),
+                          call->range);
+    Diagnostic *d = report(context, E0204, call->range,
+                           header ? "`column` takes the name of a column"
+                                  : "without a header `column` takes a number, from 0");
+    diagnostic_help(d, header ? "`column(\"total rooms\")`" : "`column(3)`");
+    return value_error;
+}
+
+static const struct {
+    const char *name;
+    Value (*lower)(const FieldCall *call);
+} functions[] = {{"category", lower_category},  {"missing", lower_missing},
+                 {"integer", lower_integer},    {"resize", lower_resize},
+                 {"decode_jpeg", lower_decode}, {"decode_png", lower_decode}};
+
+/* The field is what was piped, or the first argument. False: it is no field. */
+static bool find_field(const Context *context, const Expression *expression, const Value *piped,
+                       FieldCall *call) {
+    *call = (FieldCall){.context = context, .call = expression};
+    bool found = piped != NULL;
+    if (piped) call->field = *piped;
+    for (size_t i = 0; i < expression->arguments.count; i++) {
+        const Argument *argument = &expression->arguments.items[i];
+        if (!found) call->field = lower_expression(context, argument->value);
+        else vector_push(context->lowering->arena, &call->rest, argument);
+        found = true;
+    }
+    return found && (call->field.kind == VALUE_field || call->field.kind == VALUE_error);
+}
+
+static bool is_declared(const Context *context, const char *name) {
+    const Unit *unit;
+    return module_find(context->lowering->module, context->unit, name, &unit) ||
+           is_operation_name(name);
+}
+
+bool lower_field_call(const Context *context, const Expression *expression, const Value *piped,
+                      Value *result) {
+    const char *name = expression->name.text;
+    FieldCall call;
+    *result = value_error;
+    if (!context->entering) return false;
+    if (context->stream && !piped && !strcmp(name, "column")) {
+        *result = lower_column(context, expression);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (strcmp(functions[i].name, name)) continue;
+        bool found = find_field(context, expression, piped, &call);
+        if (found && call.field.kind == VALUE_field) *result = functions[i].lower(&call);
+        if (found || is_declared(context, name)) return found;
+        Diagnostic *d =
+            report(context, E0203, expression->range, "`%s` takes a field of the source", name);
+        diagnostic_help(d,
+                        "it stands in the first `map`, before anything else is done to the field");
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,201 @@
+/* Order: which records there are and which comes first. Stages that look at nothing but a record's
+ * place (shuffle, take, skip), that choose among records (filter) or put them together (window).
+ *
+ * What comes after a choice has to be the same in every epoch, or a split into training and
+ * validation data would leak; so only a shuffle that nothing but `map` follows is a new one each
+ * epoch. */
+#include "compiler/lower/stream.h"
+
+#include <string.h>
+
+/* Shuffles so far deal the records once. */
+static void settle(Section *section) {
+    vector_each(Ordering, order, section->orders) order->each_epoch = false;
+}
+
+static bool add_order(const Context *context, const Expression *call, Section *section,
+                      Ordering order) {
+    if (section->orders.count == ORDER_LIMIT) {
+        report(context, E0217, call->range, "more than %d stages choose or order the records",
+               ORDER_LIMIT);
+        return false;
+    }
+    vector_push(context->lowering->arena, &section->orders, order);
+    return true;
+}
+
+Value lower_shuffle(const Context *context, const Expression *call, const Value *piped) {
+    double seed;
+    if (!whole_number(context, only_argument(context, call, "seed"), "seed", 0, 9007199254740992.0,
+                      &seed))
+        return value_error;
+    Section *section = piped->stream->pipeline->section;
+    vector_each(Ordering, order, section->orders)
+        if (order->each_epoch) {
+            report(context, E0214, call->range, "this pipeline is shuffled already");
+            return value_error;
+        }
+    Ordering order = {.kind = ORDER_shuffle, .number = (uint64_t)seed, .each_epoch = true};
+    return add_order(context, call, section, order) ? *piped : value_error;
+}
+
+static Value lower_count(const Context *context, const Expression *call, const Value *piped,
+                         OrderKind kind, double least) {
+    double records;
+    Section *section = piped->stream->pipeline->section;
+    if (!whole_number(context, only_argument(context, call, "records"), "records", least, 0x1p53,
+                      &records))
+        return value_error;
+    settle(section);
+    Ordering order = {.kind = kind, .number = (uint64_t)records};
+    return add_order(context, call, section, order) ? *piped : value_error;
+}
+
+Value lower_take(const Context *context, const Expression *call, const Value *piped) {
+    return lower_count(context, call, piped, ORDER_take, 1);
+}
+
+Value lower_skip(const Context *context, const Expression *call, const Value *piped) {
+    return lower_count(context, call, piped, ORDER_skip, 0);
+}
+
+/* Filter. */
+
+/* A function of what the node needs. */
+static Function extract(Arena *arena, const Function *from, NodeId node, const char *name) {
+    const Graph *graph = from->graph;
+    Function function = {.name = name, .graph = graph_new(arena, graph->dimensions, name)};
+    bool *needed = arena_new_array(arena, bool, graph->nodes.count + 1);
+    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
+    needed[node] = true;
+    for (size_t id = (size_t)node + 1; id-- > 0;)
+        for (int i = 0; needed[id] && i < graph_node(graph, (NodeId)id)->input_count; i++)
+            needed[graph_node(graph, (NodeId)id)->inputs[i]] = true;
+    for (NodeId id = 0; id <= node; id++)
+        if (needed[id]) map[id] = graph_copy_node(function.graph, graph, id, map);
+    for (NodeId id = 0; id <= node; id++) {
+        const Node *leaf = graph_node(graph, id);
+        if (!needed[id] || leaf->op != OP_input) continue;
+        vector_each(Input, input, from->inputs)
+            if (!strcmp(input->name, leaf->name)) vector_push(arena, &function.inputs, *input);
+    }
+    graph_output(function.graph, OUTPUT_result, "condition", map[node], NODE_NONE);
+    vector_push(arena, &function.results, type_scalar(TYPE_bool));
+    return function;
+}
+
+/* One bool of each record; NODE_NONE after reporting. */
+static NodeId lower_condition_node(const Context *inner, const Expression *condition) {
+    Value value = lower_expression(inner, condition);
+    if (value.kind == VALUE_error) return NODE_NONE;
+    bool one = value.kind == VALUE_truth || value.kind == VALUE_field ||
+               (value.kind == VALUE_tensor && !value_type(&value)->rank);
+    if (one) return to_node(inner, &value, TYPE_bool, condition->range);
+    Diagnostic *d = report(inner, E0203, condition->range, "`filter` takes one bool, not %s",
+                           value_text(inner->lowering->arena, &value));
+    diagnostic_help(d, "compare: `filter(label == 3)`");
+    return NODE_NONE;
+}
+
+static bool knows_epoch(const Function *function) {
+    vector_each(Input, input, function->inputs)
+        if (input->kind == INPUT_pass) return true;
+    return false;
+}
+
+Value lower_filter(const Context *context, const Expression *call, const Value *piped) {
+    Arena *arena = context->lowering->arena;
+    Stream *stream = piped->stream;
+    Section *section = stream->pipeline->section;
+    const Expression *condition = only_argument(context, call, "condition");
+    Context inner = record_context(context, stream);
+    inner.scope = scope_new(arena, context->scope);
+    put_record(context, inner.scope, &stream->record);
+    NodeId node = condition ? lower_condition_node(&inner, condition) : NODE_NONE;
+    if (node == NODE_NONE) return value_error;
+    settle(section);
+    Ordering order = {.kind = ORDER_filter};
+    const char *name =
+        arena_format(arena, "%s.filter%zu", stream->pipeline->name, section->orders.count + 1);
+    order.condition = extract(arena, inner.function, node, name);
+    if (knows_epoch(&order.condition)) {
+        report(context, E0214, condition->range,
+               "`filter` chooses once; it can't depend on the epoch");
+        return value_error;
+    }
+    return add_order(context, call, section, order) ? *piped : value_error;
+}
+
+/* Window. */
+
+static bool window_arguments(const Context *context, const Expression *call, double *size,
+                             double *stride) {
+    const Expression *first = NULL, *second = NULL;
+    vector_each(Argument, argument, call->arguments) {
+        const char *name = argument->name.text;
+        bool is_size = name ? !strcmp(name, "size") : !first;
+        bool is_stride = name ? !strcmp(name, "stride") : !is_size && !second;
+        if (is_size && !first) first = argument->value;
+        else if (is_stride && !second) second = argument->value;
+        else first = NULL;
+        if (first) continue;
+        break;
+    }
+    *stride = 1;
+    if (first && first != second)
+        return whole_number(context, first, "size", 1, 1 << 24, size) &&
+               (!second || whole_number(context, second, "stride", 1, 0x1p40, stride));
+    Diagnostic *d = report(context, E0204, call->range, "`window` takes `size` and `stride`");
+    diagnostic_help(d, "`window(129)`, `window(129, stride = 128)`");
+    return false;
+}
+
+/* The fields of the new section: arrays of what came before. */
+static bool add_window_fields(const Context *context, Stream *stream, const Section *before,
+                              Dim size, Range range) {
+    Context inner = record_context(context, stream);
+    Arena *arena = context->lowering->arena;
+    Items record = items_new(arena, before->outputs.count);
+    for (size_t i = 0; i < record.count; i++) {
+        Field field = before->outputs.items[i];
+        if (field.type.rank == RANK_LIMIT) {
+            report(context, E0208, range, "`%s` has too many dimensions for a window", field.name);
+            return false;
+        }
+        memmove(field.type.dims + 1, field.type.dims, sizeof(Dim) * (size_t)field.type.rank++);
+        field.type.dims[0] = size;
+        if (type_size_bound(&field.type) < 0) {
+            report(context, E0216, range, "a window of `%s` is larger than 2^47 bytes", field.name);
+            return false;
+        }
+        vector_push(arena, &stream->pipeline->section->fields, field);
+        NodeId node =
+            input_node(&inner, field.name, INPUT_field, (int)i, field.type, field.type, range);
+        record.names[i] = field.name;
+        record.values[i] = value_tensor(inner.graph, node, range);
+        record.values[i].low = stream->record.values[i].low;
+        record.values[i].high = stream->record.values[i].high;
+    }
+    stream->record = record;
+    return true;
+}
+
+Value lower_window(const Context *context, const Expression *call, const Value *piped) {
+    Stream *stream = piped->stream;
+    Pipeline *pipeline = stream->pipeline;
+    const Section *before = pipeline->section;
+    double size, stride;
+    if (!window_arguments(context, call, &size, &stride)) return value_error;
+    settle(pipeline->section);
+    if (!finish_section(context, stream)) return value_error;
+    if (pipeline->sections.count == SECTION_LIMIT) {
+        report(context, E0217, call->range, "a pipeline has at most %d windows", SECTION_LIMIT - 1);
+        return value_error;
+    }
+    Section *section = add_section(context, pipeline);
+    section->window = (int64_t)size;
+    section->stride = (int64_t)stride;
+    stream->open = false;
+    Dim length = dim_constant(context->lowering->dimensions, section->window);
+    return add_window_fields(context, stream, before, length, call->range) ? *piped : value_error;
+}

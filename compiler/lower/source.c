@@ -1,0 +1,186 @@
+/* Source: where a pipeline begins. Each source has its own form of call. */
+#include "compiler/lower/stream.h"
+
+#include <string.h>
+
+static const char *const source_names[] = {
+#define SOURCE(name) #name,
+#include "runtime/source/sources.def"
+#undef SOURCE
+};
+enum { SOURCE_COUNT = sizeof source_names / sizeof *source_names };
+
+const char *find_source(const char *name) {
+    for (size_t i = 0; i < SOURCE_COUNT; i++)
+        if (!strcmp(source_names[i], name)) return source_names[i];
+    return NULL;
+}
+
+const char *nearest_source(const char *name) {
+    return nearest_name(name, source_names, SOURCE_COUNT);
+}
+
+static const char *pipeline_name(const Context *context) {
+    for (const Frame *frame = context->frame; frame; frame = frame->caller)
+        if (frame->declaration && frame->declaration->kind == DECLARATION_pipeline)
+            return frame->declaration->name.text;
+    return "data";
+}
+
+/* path: a string, or NULL. */
+static void add_field(const Context *context, Stream *stream, const char *name, const Value *path,
+                      Value value) {
+    Field field = {.name = name};
+    if (path) {
+        field.path = path->string;
+        field.path_option = path->index;
+    }
+    vector_push(context->lowering->arena, &stream->pipeline->section->fields, field);
+    size_t index = stream->record.count++;
+    stream->record.names[index] = name;
+    stream->record.values[index] = value;
+}
+
+/* The one field of a source whose type is known. */
+static void add_known_field(const Context *context, Stream *stream, const char *name,
+                            const Value *path, Element element, double high, Range range) {
+    Context inner = record_context(context, stream);
+    Type type = type_scalar(element);
+    Dimensions *table = context->lowering->dimensions;
+    add_field(context, stream, name, path, value_error);
+    stream->pipeline->section->fields.items[0].type = type;
+    NodeId node = input_node(&inner, name, INPUT_field, 0, type, type, range);
+    Value value = value_tensor(inner.graph, node, range);
+    value.low = dim_constant(table, 0);
+    value.high = high <= (double)DIMENSION_LIMIT ? dim_constant(table, (int64_t)high) : NULL;
+    if (!value.high) value.low = NULL;
+    stream->record.values[0] = value;
+}
+
+/* name(field: path, …) */
+static bool open_files(const Context *context, const Expression *call, Stream *stream) {
+    const char *source = stream->pipeline->source;
+    if (!call->arguments.count) {
+        Diagnostic *d =
+            report(context, E0204, call->range, "`%s` starts a pipeline from named files", source);
+        diagnostic_help(d, "`%s(image: images, label: labels)`", source);
+        return false;
+    }
+    for (size_t i = 0; i < call->arguments.count; i++) {
+        const Argument *argument = &call->arguments.items[i];
+        Value path = lower_expression(context, argument->value);
+        if (path.kind == VALUE_error) return false;
+        if (path.kind != VALUE_string || !argument->name.text) {
+            Diagnostic *d = report(context, E0204, argument->value->range,
+                                   "`%s` takes the name and the file of each field", source);
+            diagnostic_help(d, "`%s(image: \"file\")`", source);
+            return false;
+        }
+        for (size_t j = 0; j < i; j++)
+            if (!strcmp(call->arguments.items[j].name.text, argument->name.text)) {
+                report(context, E0202, argument->name.range, "field `%s` is given twice",
+                       argument->name.text);
+                return false;
+            }
+        add_field(context, stream, argument->name.text, &path,
+                  (Value){.kind = VALUE_field,
+                          .range = argument->name.range,
+                          .index = (int)i,
+                          .stream = stream});
+    }
+    return true;
+}
+
+/* The call's file, a string, and the argument after it; value_error after reporting. */
+static Value file_argument(const Context *context, const Expression *call, const char *second,
+                           const Expression **second_value) {
+    const char *source = call->name.text;
+    const Expression *first = NULL;
+    *second_value = NULL;
+    bool broken = false;
+    vector_each(Argument, argument, call->arguments) {
+        bool is_second = argument->name.text ? second && !strcmp(argument->name.text, second)
+                                             : first && second && !*second_value;
+        if (is_second) *second_value = argument->value;
+        else if (!argument->name.text && !first) first = argument->value;
+        else broken = true;
+    }
+    if (!first || broken) {
+        Diagnostic *d =
+            report(context, E0204, call->range, "`%s` takes the name of a file%s%s%s", source,
+                   second ? " and `" : "", second ? second : "", second ? " = …`" : "");
+        diagnostic_help(d, "`%s(\"file\")`", source);
+        return value_error;
+    }
+    Value path = lower_expression(context, first);
+    if (path.kind == VALUE_string) return path;
+    if (path.kind != VALUE_error)
+        report(context, E0203, first->range, "`%s` takes the name of a file, not %s", source,
+               value_text(context->lowering->arena, &path));
+    return value_error;
+}
+
+static bool open_text(const Context *context, const Expression *call, Stream *stream) {
+    const Expression *none;
+    Value path = file_argument(context, call, NULL, &none);
+    if (path.kind == VALUE_error) return false;
+    add_known_field(context, stream, "byte", &path, TYPE_u8, 256, call->range);
+    return true;
+}
+
+static bool open_range(const Context *context, const Expression *call, Stream *stream) {
+    double records;
+    if (!whole_number(context, only_argument(context, call, "records"), "records", 1, 0x1p53,
+                      &records))
+        return false;
+    stream->pipeline->records = (int64_t)records;
+    add_known_field(context, stream, "index", NULL, TYPE_i64, records, call->range);
+    return true;
+}
+
+/* Fields are those that the program asks for. */
+static bool open_table(const Context *context, const Expression *call, Stream *stream) {
+    const Expression *header;
+    bool tar = !strcmp(call->name.text, "tar");
+    double number = 1;
+    Value path = file_argument(context, call, tar ? NULL : "header", &header);
+    if (path.kind == VALUE_error) return false;
+    if (header && !whole_number(context, header, "header", 0, 1, &number)) return false;
+    stream->open = true;
+    stream->form = tar ? FORM_bytes : FORM_cell;
+    stream->path = path.string;
+    stream->path_option = path.index;
+    stream->pipeline->header = number != 0;
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool (*open)(const Context *context, const Expression *call, Stream *stream);
+} forms[] = {{"idx", open_files},
+             {"csv", open_table},
+             {"tar", open_table},
+             {"text", open_text},
+             {"range", open_range}};
+
+Value open_source(const Context *context, const Expression *call, const char *source,
+                  const Value *piped) {
+    Lowering *lowering = context->lowering;
+    Pipeline *pipeline = arena_new_item(lowering->arena, Pipeline);
+    Stream *stream = arena_new_item(lowering->arena, Stream);
+    *pipeline = (Pipeline){.name = pipeline_name(context), .range = call->range, .source = source};
+    *stream = (Stream){.pipeline = pipeline,
+                       .record = items_new(lowering->arena, call->arguments.count + 1)};
+    stream->record.count = 0;
+    add_section(context, pipeline);
+    note_stage(context, pipeline, call);
+    if (piped) {
+        report(context, E0204, call->range, "`%s` starts a pipeline; nothing flows into it",
+               source);
+        return value_error;
+    }
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (!strcmp(forms[i].name, source) && !forms[i].open(context, call, stream))
+            return value_error;
+    return (Value){.kind = VALUE_stream, .range = call->range, .stream = stream};
+}

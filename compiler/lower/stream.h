@@ -1,0 +1,66 @@
+/* Stream: what the files that lower pipelines share. */
+#ifndef FLOW_LOWER_STREAM_H
+#define FLOW_LOWER_STREAM_H
+
+#include "compiler/lower/lowering.h"
+
+/* What the runtime holds of one record. */
+enum { FIELD_LIMIT = 32, CHECK_LIMIT = 1000, SECTION_LIMIT = 8, ORDER_LIMIT = 16 };
+
+/* source.c */
+
+/* The name of a source as it lies in memory for ever, or NULL. */
+const char *find_source(const char *name);
+const char *nearest_source(const char *name);
+Value open_source(const Context *context, const Expression *call, const char *source,
+                  const Value *piped);
+
+/* stage.c: arguments. */
+
+/* The call's only argument, perhaps named; NULL after reporting. */
+const Expression *only_argument(const Context *context, const Expression *call, const char *name);
+
+/* A whole number known at compile time; false after reporting. */
+bool whole_number(const Context *context, const Expression *argument, const char *name,
+                  double least, double most, double *number);
+
+/* Keeps where the stage is to run. */
+void note_stage(const Context *context, Pipeline *pipeline, const Expression *call);
+
+/* record.c: the graph that computes a record. */
+
+Context record_context(const Context *context, Stream *stream);
+
+/* Makes a new section, the last of the pipeline. */
+Section *add_section(const Context *context, Pipeline *pipeline);
+Value lower_map(const Context *context, const Expression *call, const Value *stream);
+
+/* The record's fields become the outputs of its section. False after reporting. */
+bool finish_section(const Context *context, Stream *stream);
+
+/* The fields of a section or record, by name, in the scope. */
+void put_record(const Context *context, Scope *scope, const Items *record);
+
+/* The fields that a call makes, each with a name: in `inner`. names NULL after reporting. */
+Items lower_fields(const Context *context, const Context *inner, const Expression *call);
+
+/* order.c: which records there are. */
+Value lower_shuffle(const Context *context, const Expression *call, const Value *stream);
+Value lower_take(const Context *context, const Expression *call, const Value *stream);
+Value lower_skip(const Context *context, const Expression *call, const Value *stream);
+Value lower_filter(const Context *context, const Expression *call, const Value *stream);
+Value lower_window(const Context *context, const Expression *call, const Value *stream);
+
+/* batch.c */
+Value lower_batch(const Context *context, const Expression *call, const Value *stream);
+Value lower_batch_map(const Context *context, const Expression *call, const Value *batch);
+Value lower_unbatch(const Context *context, const Expression *call, const Value *batch);
+
+/* Ends the pipeline in batches of `size` records. False after reporting. */
+bool finish_pipeline(const Context *context, Stream *stream, int64_t size);
+
+/* run.c */
+Value lower_print(const Context *context, const Expression *call, const Value *stream);
+Value lower_csv(const Context *context, const Expression *call, const Value *stream);
+
+#endif

@@ -1,0 +1,16 @@
+/* Content: a whole file in memory, unpacked when it is compressed. */
+#ifndef FLOW_CONTENT_H
+#define FLOW_CONTENT_H
+
+#include "runtime/flow.h"
+
+typedef struct Content {
+    char *bytes; /* `size` of them, and a NUL */
+    size_t size;
+} Content;
+
+/* On failure there is nothing to free. */
+FlowStatus content_read(const char *path, Content *content);
+void content_free(Content *content);
+
+#endif

@@ -1,0 +1,42 @@
+/* Records: a pipeline's source, opened, and the way to each of its records: from a position in an
+ * epoch to the record that stands there, and from the record to its values. Everything but opening
+ * and closing is thread-safe. */
+#ifndef FLOW_RECORDS_H
+#define FLOW_RECORDS_H
+
+#include "runtime/path.h"
+#include "runtime/permutation.h"
+#include "runtime/type.h"
+
+enum { FIELD_LIMIT = 32 }; /* fields of a source, outputs of a section */
+
+typedef struct Records Records;
+
+/* seed: of random numbers in the pipeline. On failure *records is NULL. */
+FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
+                        Records **records);
+void records_close(Records *records);
+
+int64_t records_count(const Records *records); /* in an epoch; at least 1 */
+
+/* The last section, with sizes that are known: what is made. */
+const FlowSection *records_section(const Records *records);
+
+/* Bytes that each thread needs for making a record. */
+size_t records_scratch(const Records *records);
+
+/* The order that is new in the epoch. */
+Permutation records_shuffle(const Records *records, int64_t epoch);
+
+/* The record at the position of the epoch with that order. */
+int64_t records_find(const Records *records, const Permutation *shuffle, int64_t position);
+
+/* Asks for the bytes that the record is made of. */
+void records_prefetch(const Records *records, int64_t record);
+
+/* Makes the outputs of the last section. False: it can't be; *failure (unless it is NULL) says
+ * why. */
+bool records_make(const Records *records, int64_t record, int64_t epoch, char *scratch,
+                  void *const *outputs, FlowStatus *failure);
+
+#endif

@@ -1,0 +1,111 @@
+/* csv: cells of every kind, and clear errors that name file, line and column. */
+#include "runtime/flow.h"
+#include "tests/runtime/test.h"
+
+#include <string.h>
+
+enum { LIMIT = 8 };
+
+static const char *const colours[] = {"red", "green, or so", ""};
+
+static FlowStatus open_text(const char *text, const FlowField *fields, int count, bool header,
+                            FlowReader **reader) {
+    write_test_file("table.csv", text, strlen(text));
+    FlowSourceArguments arguments = {.header = header};
+    return flow_source_csv.open(fields, count, &arguments, reader);
+}
+
+static FlowField field(const char *name, FlowElement element) {
+    return (FlowField){.name = name, .path = "table.csv", .type = {.element = element}};
+}
+
+static void reads(const char *text, FlowField wanted, bool header, int count,
+                  const double *expected) {
+    FlowReader *reader;
+    const void *value;
+    FlowStatus status = open_text(text, &wanted, 1, header, &reader);
+    CHECK(!status.exit, "%s: %s", text, status.text);
+    if (status.exit) return;
+    CHECK(flow_source_csv.records(reader) == count, "%s: %d records", text,
+          (int)flow_source_csv.records(reader));
+    for (int i = 0; i < count && i < flow_source_csv.records(reader); i++) {
+        flow_source_csv.read(reader, i, &value);
+        CHECK(*(const double *)value == expected[i], "%s: record %d is %g", text, i,
+              *(const double *)value);
+    }
+    flow_source_csv.close(reader);
+}
+
+static void refuses(const char *text, FlowField wanted, bool header, const char *says) {
+    FlowReader *reader;
+    FlowStatus status = open_text(text, &wanted, 1, header, &reader);
+    CHECK(status.exit == FLOW_EXIT_data, "%s: exit %d", text, (int)status.exit);
+    CHECK_SAYS(status.text, says);
+    if (!status.exit) flow_source_csv.close(reader);
+}
+
+static void reads_cells(void) {
+    FlowField x = field("x", FLOW_f64);
+    reads("x\n1\n2.5\n-3e2\n", x, true, 3, (double[]){1, 2.5, -300});
+    reads("x\r\n1\r\n2", x, true, 2, (double[]){1, 2});
+    reads("a,x\n\"1,\"\"\n\",\"7\"\n\n2, 8 \n", x, true, 2, (double[]){7, 8});
+    reads("\xef\xbb\xbfx\n4\n", x, true, 1, (double[]){4});
+    reads("\"x\",y\n4,\n", x, true, 1, (double[]){4});
+    reads("\"5\"\"\",1\n6,2\n", field("1", FLOW_f64), false, 2, (double[]){1, 2});
+    x.fills = true;
+    x.filling = 9;
+    reads("x,y\n,1\n1,1\n  ,1\n", x, true, 3, (double[]){9, 1, 9});
+    FlowField colour = field("colour", FLOW_f64);
+    colour.categories = colours;
+    colour.category_count = 3;
+    reads("colour,y\n\"green, or so\",1\nred,2\n,3\n", colour, true, 3, (double[]){1, 0, 2});
+}
+
+static void reads_elements(void) {
+    FlowField fields[] = {field("big", FLOW_i64), field("yes", FLOW_bool), field("byte", FLOW_u8)};
+    FlowReader *reader;
+    const void *values[3];
+    FlowStatus status =
+        open_text("byte,big,yes\n255,9007199254740993,True\n41.0,-7,0\n", fields, 3, true, &reader);
+    CHECK(!status.exit, "%s", status.text);
+    if (status.exit) return;
+    flow_source_csv.read(reader, 0, values);
+    CHECK(*(const int64_t *)values[0] == 9007199254740993, "%lld",
+          (long long)*(const int64_t *)values[0]);
+    CHECK(*(const uint8_t *)values[1] == 1 && *(const uint8_t *)values[2] == 255, "true, 255");
+    flow_source_csv.read(reader, 1, values);
+    CHECK(*(const int64_t *)values[0] == -7 && *(const uint8_t *)values[2] == 41, "-7, 41");
+    flow_source_csv.close(reader);
+}
+
+static void refuses_what_is_wrong(void) {
+    FlowField x = field("x", FLOW_f64), byte = field("x", FLOW_u8);
+    FlowField colour = field("x", FLOW_i32);
+    colour.categories = colours;
+    colour.category_count = 2;
+    refuses("", x, true, "table.csv: is empty");
+    refuses("x\n", x, true, "table.csv: has no records");
+    refuses("rooms,y\n1,2\n", field("room", FLOW_f32), true,
+            "has no column `room`; did you mean `rooms`?");
+    refuses("alpha,beta\n1,2\n", x, true, "has no column `x`; its columns are alpha, beta");
+    refuses("1,2\n", field("2", FLOW_f32), false, "has no column 2: it has 2");
+    refuses("x,y\n1,2\n\n3\n", x, true, "line 4: has 1 cells, the first line 2");
+    refuses("x,y\n1,2\n,3\n", x, true, "line 3: `x` is missing; `missing(x, 0)` takes 0");
+    refuses("x\n0x10\n", x, true, "line 2: `x` is `0x10`, the program expects f64");
+    refuses("x\nnan\n", x, true, "line 2: `x` is `nan`");
+    refuses("x\n256\n", byte, true, "line 2: `x` is `256`, the program expects u8");
+    refuses("x\n\n1.5\n", byte, true, "line 3: `x` is `1.5`");
+    refuses("x\n\"a\nb\"\n1\n", x, true, "line 2: `x` is `a?b`");
+    refuses("x\nblue\n", colour, true, "line 2: `x` is `blue`, none of its 2 categories");
+    refuses("x\n\"1\n", x, true, "a quote is not closed");
+    refuses("x\n\"1\"2\n", x, true, "line 2: something stands between a closing quote");
+}
+
+int main(void) {
+    test_folder();
+    reads_cells();
+    reads_elements();
+    refuses_what_is_wrong();
+    test_folder_remove();
+    return test_result();
+}
