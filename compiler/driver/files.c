@@ -68,7 +68,7 @@ static bool write_beside(Arena *arena, const char *path, const void *bytes, size
     return false;
 }
 
-bool file_replace(Arena *arena, const char *path, const void *bytes, size_t size) {
+bool file_rewrite(Arena *arena, const char *path, const void *bytes, size_t size) {
     struct stat status;
     char *full = realpath(path, NULL);
     if (!full || stat(full, &status)) return false;

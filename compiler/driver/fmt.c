@@ -28,7 +28,7 @@ static int write_output(const Arguments *arguments, Arena *arena, const char *pa
     bool written =
         !strcmp(path, "-")
             ? fwrite(text_string(text), 1, text->size, stdout) == text->size && !fflush(stdout)
-            : file_replace(arena, path, text_string(text), text->size);
+            : file_rewrite(arena, path, text_string(text), text->size);
     if (!written) report_file(arguments, path, strerror(errno));
     return written ? EXIT_ok : EXIT_resource;
 }

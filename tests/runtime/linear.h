@@ -199,14 +199,18 @@ static const FlowPipeline linear_test_data = {
     .batch = TEST_BATCH,
 };
 
-static const FlowInput linear_seed_input[] = {{"seed", FLOW_INPUT_seed, 0, {FLOW_i64, 0, {0}}}};
+static const FlowInput linear_seed_input[] = {
+    {.name = "seed", .kind = FLOW_INPUT_seed, .index = 0, .type = {FLOW_i64, 0, {0}}}};
 
 static const FlowInput linear_step_inputs[] = {
-    {"x", FLOW_INPUT_field, 0, {FLOW_f32, 1, {INPUTS}}},
-    {"y", FLOW_INPUT_field, 1, {FLOW_i32, 0, {0}}},
-    {"rate", FLOW_INPUT_option, OPTION_rate, {FLOW_f32, 0, {0}}},
-    {"step", FLOW_INPUT_step, 0, {FLOW_i64, 0, {0}}},
-    {"nan_step", FLOW_INPUT_option, OPTION_nan_step, {FLOW_i64, 0, {0}}},
+    {.name = "x", .kind = FLOW_INPUT_field, .index = 0, .type = {FLOW_f32, 1, {INPUTS}}},
+    {.name = "y", .kind = FLOW_INPUT_field, .index = 1, .type = {FLOW_i32, 0, {0}}},
+    {.name = "rate", .kind = FLOW_INPUT_option, .index = OPTION_rate, .type = {FLOW_f32, 0, {0}}},
+    {.name = "step", .kind = FLOW_INPUT_step, .index = 0, .type = {FLOW_i64, 0, {0}}},
+    {.name = "nan_step",
+     .kind = FLOW_INPUT_option,
+     .index = OPTION_nan_step,
+     .type = {FLOW_i64, 0, {0}}},
 };
 
 static const FlowResult linear_results[] = {
@@ -287,7 +291,7 @@ static const FlowProgram linear_program = {
 /* The library of it: no options, and of the storage the weights alone. */
 
 static const FlowInput linear_export_inputs[] = {
-    {"x", FLOW_INPUT_field, 0, {FLOW_f32, 1, {INPUTS}}}};
+    {.name = "x", .kind = FLOW_INPUT_field, .index = 0, .type = {FLOW_f32, 1, {INPUTS}}}};
 static const FlowResult linear_export_results[] = {
     {.name = "scores", .offset = GUESS, .type = {FLOW_f32, 1, {OUTPUTS}}}};
 static const FlowFunction linear_exports[] = {
