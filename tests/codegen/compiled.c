@@ -26,8 +26,10 @@ static Program *program_of(Arena *arena, const Graph *graph) {
     vector_each(Node, node, graph->nodes) {
         if (node->op == OP_input) {
             int index = (int)export.function.inputs.count;
-            vector_push(arena, &export.function.inputs,
-                        (Input){node->name, INPUT_field, index, node->type});
+            vector_push(
+                arena, &export.function.inputs,
+                (Input){
+                    .name = node->name, .kind = INPUT_field, .index = index, .type = node->type});
         }
         if (node->op == OP_weight)
             vector_push(arena, &program->storage,
