@@ -78,7 +78,8 @@ typedef struct Measures {
     Placement metric_placement;
 } Measures;
 
-static void measure_statements(const Context *context, const StatementList *body, Measures *measures);
+static void measure_statements(const Context *context, const StatementList *body,
+                               Measures *measures);
 
 static void lower_region(const Context *context, const Statement *statement, Measures *measures) {
     Context inner = *context;
@@ -104,7 +105,7 @@ static void lower_entry(const Context *context, const Statement *statement, Meas
 }
 
 static void measure_statements(const Context *context, const StatementList *body,
-                             Measures *measures) {
+                               Measures *measures) {
     vector_each(Statement *, item, *body) {
         const Statement *statement = *item;
         if (statement->kind == STATEMENT_let) lower_let(context, statement);

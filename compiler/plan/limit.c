@@ -85,8 +85,9 @@ static void report_limit(Account *account, const Train *train, Diagnostics *diag
     Diagnostic *d = diagnostic_add(
         diagnostics, E0306, train->memory_range,
         "`%s` needs %s: %s of weights and states, %s of scratch, %s of batches", train->name,
-        bytes_text(arena, weights + account->scratch + account->batches), bytes_text(arena, weights),
-        bytes_text(arena, account->scratch), bytes_text(arena, account->batches));
+        bytes_text(arena, weights + account->scratch + account->batches),
+        bytes_text(arena, weights), bytes_text(arena, account->scratch),
+        bytes_text(arena, account->batches));
     qsort(account->tensors.items, account->tensors.count, sizeof(Tensor), by_size);
     for (size_t i = 0; i < account->tensors.count && i < SHOWN; i++) {
         const Tensor *tensor = &account->tensors.items[i];

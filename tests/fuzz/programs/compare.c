@@ -46,7 +46,8 @@ static Program *lower(Arena *arena, const Text *text) {
     Sources library = read_library(arena);
     Diagnostics *diagnostics = diagnostics_new(arena);
     const Source *source = source_from_text(arena, "made.flow", text_string(text), text->size);
-    const Module *module = module_load(arena, source, library.items, library.count, NULL, diagnostics);
+    const Module *module =
+        module_load(arena, source, library.items, library.count, NULL, diagnostics);
     Program *program = lower_program(arena, module, "made", NULL, 0, diagnostics);
     const char *broken = NULL;
     if (!diagnostics->list.count) pass_run(&passes[0], program, diagnostics, &broken);
