@@ -1,16 +1,20 @@
-/* Arena: a chain of growing blocks. */
+/* Arena: a chain of growing blocks. All but the first are whole huge pages, where the system has
+ * them: a compilation touches some 20 MB, which in small pages takes a third of its time. */
+#define _GNU_SOURCE
 #include "lang/base/arena.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGNMENT = 16, FIRST_BLOCK = 64 << 10, LARGEST_BLOCK = 16 << 20 };
+enum { ALIGNMENT = 16, FIRST_BLOCK = 64 << 10, HUGE_PAGE = 2 << 20, LARGEST_BLOCK = 16 << 20 };
 
 typedef struct Block {
     struct Block *previous;
     size_t size, used; /* of bytes[] */
+    size_t mapped;     /* of the pages it lies in, itself included; 0: it was allocated */
     _Alignas(ALIGNMENT) char bytes[];
 } Block;
 
@@ -23,12 +27,38 @@ static _Noreturn void out_of_memory(size_t size) {
     exit(3);
 }
 
+/* Zeroed bytes, or NULL. */
+static Block *allocate_block(size_t size) {
+    return size > SIZE_MAX / 2 ? NULL : calloc(1, sizeof(Block) + size);
+}
+
+/* The same in pages of its own, at the start of a huge one; what was mapped before it is given back. */
+static Block *map_block(size_t size) {
+    if (size > SIZE_MAX / 2) return NULL;
+    size_t mapped = (sizeof(Block) + size + HUGE_PAGE - 1) & ~((size_t)HUGE_PAGE - 1);
+    char *start = mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED) return NULL;
+    size_t before = -(uintptr_t)start & (HUGE_PAGE - 1);
+    if (before) munmap(start, before);
+    if (before < HUGE_PAGE) munmap(start + before + mapped, HUGE_PAGE - before);
+    Block *block = (Block *)(start + before);
+    madvise(block, mapped, MADV_HUGEPAGE); /* a wish: small pages do as well */
+    block->mapped = mapped;
+    return block;
+}
+
 static Block *new_block(size_t size, Block *previous) {
-    Block *block = size > SIZE_MAX / 2 ? NULL : calloc(1, sizeof *block + size);
+    Block *block = previous ? map_block(size) : allocate_block(size);
     if (!block) out_of_memory(size);
     block->previous = previous;
-    block->size = size;
+    block->size = block->mapped ? block->mapped - sizeof *block : size;
     return block;
+}
+
+static void free_block(Block *block) {
+    if (block->mapped) munmap(block, block->mapped);
+    else free(block);
 }
 
 Arena *arena_new(void) {
@@ -42,7 +72,7 @@ void arena_free(Arena *arena) {
     if (!arena) return;
     for (Block *block = arena->block, *previous; block; block = previous) {
         previous = block->previous;
-        free(block);
+        free_block(block);
     }
     free(arena);
 }
