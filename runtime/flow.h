@@ -79,6 +79,7 @@ typedef enum FlowInputKind {
     FLOW_INPUT_option,  /* option `index`, converted to `type.element` */
     FLOW_INPUT_step,    /* updates made so far, i64 */
     FLOW_INPUT_seed,    /* the run's seed, i64 */
+    FLOW_INPUT_draw,    /* the seed, another one for each batch that is trained, i64 */
     FLOW_INPUT_batch,   /* records in this batch, i64 */
     FLOW_INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
     FLOW_INPUT_epoch,   /* passes over the data so far, f64 */

@@ -196,7 +196,14 @@ static void begin_epoch(Run *run) {
     progress_start_epoch(&run->progress, 0);
 }
 
+/* Neighbouring batches and neighbouring seeds are far apart. */
+static int64_t draw_of(const Run *run) {
+    uint64_t batch = (uint64_t)run->position.step + 1;
+    return (int64_t)((uint64_t)run->numbers.seed + batch * UINT64_C(0x9e3779b97f4a7c15));
+}
+
 void count_updates(Run *run) {
+    run->numbers.draw = draw_of(run);
     run->numbers.step = run->position.step / run->group;
     run->numbers.epoch = (double)run->position.step / (double)run->identity.batches;
 }

@@ -12,6 +12,7 @@ typedef enum InputKind {
     INPUT_option,
     INPUT_step,    /* updates made so far, i64 */
     INPUT_seed,    /* of the run, i64 */
+    INPUT_draw,    /* the seed, another one for each batch that is trained, i64 */
     INPUT_batch,   /* records in this batch, i64 */
     INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
     INPUT_pass,    /* of a record: the epoch it is made for, i64 */
