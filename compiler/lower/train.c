@@ -185,6 +185,22 @@ static Context step_context(const Context *context, const Declaration *declarati
     return inner;
 }
 
+/* What a step keeps stays as it is when its loss is not finite: where that began can be found then. */
+static void guard_updates(const Context *context, Range range) {
+    Graph *graph = context->graph;
+    if (!graph->outputs.count || graph->outputs.items[0].kind != OUTPUT_result) return;
+    NodeId loss = graph->outputs.items[0].value;
+    NodeId zero = graph_make(graph, OP_subtract, loss, loss, NODE_NONE, range);
+    NodeId none = graph_constant(graph, graph_node(graph, loss)->type.element, 0, range);
+    NodeId finite = graph_make(graph, OP_equal, zero, none, NODE_NONE, range);
+    vector_each(Output, output, graph->outputs) {
+        if (output->kind != OUTPUT_update) continue;
+        graph->placement = graph_node(graph, output->target)->placement;
+        output->value = graph_make(graph, OP_select, finite, output->value, output->target, range);
+    }
+    graph->placement = (Placement){0};
+}
+
 static void lower_step(const Context *context, const Declaration *declaration, Train *train,
                        Value data) {
     train->data = data.stream->pipeline;
@@ -192,10 +208,12 @@ static void lower_step(const Context *context, const Declaration *declaration, T
     Context step = step_context(context, declaration, train, &train->step, "step");
     lower_measures(&step, declaration, data);
     lower_optimizer(&step, declaration, train);
+    guard_updates(&step, find_entry(declaration, "loss")->range);
     if (train->accumulate_count == 1) return;
     Context sum = step_context(context, declaration, train, &train->accumulate, "accumulate");
     lower_measures(&sum, declaration, data);
     lower_accumulation(&sum, declaration, train);
+    guard_updates(&sum, find_entry(declaration, "loss")->range);
 }
 
 /* How long it trains: epochs, if nothing is said one of them; or steps; or what ends first. */
