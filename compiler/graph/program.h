@@ -180,6 +180,7 @@ typedef struct Train {
     Function accumulate;       /* runs instead of step but for each accumulate_count-th batch; same
                             results; graph NULL: there is none */
     int64_t accumulate_count;  /* batches of one update */
+    GraphWishes wishes;        /* of step and accumulate */
     Pipeline *data;
     Setting epochs, steps, seed; /* steps: 0: no limit */
     Wish replicas, microbatches; /* of a batch; replicas: or ALL_GPUS */

@@ -5,9 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const entries[] = {
-    "data",       "loss",      "metric",     "optimizer", "epochs",   "steps",        "seed",
-    "accumulate", "clip_norm", "clip_value", "ema",       "replicas", "microbatches", "memory"};
+static const char *const entries[] = {"data",         "loss",       "metric",   "optimizer",
+                                      "epochs",       "steps",      "seed",     "accumulate",
+                                      "clip_norm",    "clip_value", "ema",      "replicas",
+                                      "microbatches", "memory",     "precision"};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 bool is_entry(const char *name) {
@@ -168,6 +169,23 @@ static int64_t lower_count(const Context *context, const Declaration *declaratio
     return 1;
 }
 
+/* What products round their operands to; f32: they don't. */
+static Element lower_precision(const Context *context, const Declaration *declaration) {
+    const Statement *statement = find_entry(declaration, "precision");
+    if (!statement) return TYPE_f32;
+    Value value = lower_expression(context, statement->value);
+    bool known = value.kind == VALUE_element;
+    if (known && (value.element == TYPE_f32 || value.element == TYPE_bf16)) return value.element;
+    if (value.kind == VALUE_error) return TYPE_f32;
+    Diagnostic *d =
+        report(context, E0203, statement->value->range, "expects `bf16` or `f32`, receives %s",
+               value_text(context->lowering->arena, &value));
+    if (known && value.element == TYPE_f16)
+        diagnostic_help(d,
+                        "gradients are often too small for `f16`; `bf16` has the range of `f32`");
+    return TYPE_f32;
+}
+
 /* A function of the batches that training takes. */
 static Context step_context(const Context *context, const Declaration *declaration, Train *train,
                             Function *function, const char *name) {
@@ -181,6 +199,7 @@ static Context step_context(const Context *context, const Declaration *declarati
     inner.function = function;
     inner.initialise = &train->initialise;
     inner.updates = true;
+    function->graph->wishes = train->wishes;
     inner.measures = train->step.name;
     return inner;
 }
@@ -234,6 +253,7 @@ void lower_train(const Context *context, const Declaration *declaration) {
     lower_length(&inner, declaration, &train);
     train.seed = lower_setting(&inner, declaration, "seed", 0, 0);
     train.accumulate_count = lower_count(&inner, declaration);
+    train.wishes.product = lower_precision(&inner, declaration);
     Value data = lower_data(&inner, find_entry(declaration, "data")->value);
     if (data.kind == VALUE_error) return;
     lower_resources(&inner, declaration, &data, &train);
