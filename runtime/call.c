@@ -15,6 +15,7 @@ static const void *input_cell(const Call *call, int i, const RunNumbers *run) {
     switch (call->function->inputs[i].kind) {
     case FLOW_INPUT_step: return &run->step;
     case FLOW_INPUT_seed: return &run->seed;
+    case FLOW_INPUT_draw: return &run->draw;
     case FLOW_INPUT_plateau: return &run->plateau;
     case FLOW_INPUT_epoch: return &run->epoch;
     default: return &call->cells[i];

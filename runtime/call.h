@@ -14,6 +14,7 @@ typedef struct Call {
 /* What the functions of a run share; read at each call. */
 typedef struct RunNumbers {
     int64_t step, seed; /* step: updates made so far */
+    int64_t draw;       /* the seed, another one for each batch that is trained */
     float plateau;
     double epoch; /* passes over the data so far */
 } RunNumbers;

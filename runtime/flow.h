@@ -73,12 +73,43 @@ typedef struct FlowFrame {
     const int64_t *sizes;      /* one for each of FlowProgram.bounds */
 } FlowFrame;
 
+/* One call of a kernel in a function. An operand is a number, or the place of a value: an offset
+ * in the frame's memory, or ~i for the frame's input i. */
+typedef void FlowKernel(const FlowFrame *frame, const int64_t *operands, int thread, int threads);
+
+typedef struct FlowCall {
+    FlowKernel *kernel;
+    bool barrier; /* before it */
+    const int64_t *operands;
+} FlowCall;
+
+/* A floating-point value that a call leaves in memory. */
+typedef struct FlowStored {
+    int call;
+    size_t offset;
+    FlowElement element;
+    int64_t count;        /* of elements, as in FlowType */
+    const char *nan;      /* what may make NaN of finite numbers: "log, digits.flow:24" */
+    const char *infinity; /* the same for infinities */
+    const int *reads;     /* what the call reads: FlowTrace.stored[i], or storage ~i */
+    int read_count;
+} FlowStored;
+
+/* The calls of a training function, to be made one by one; the values in the order of calls. */
+typedef struct FlowTrace {
+    const FlowCall *calls;
+    int call_count;
+    const FlowStored *stored;
+    int stored_count;
+} FlowTrace;
+
 /* Where a function's input comes from. */
 typedef enum FlowInputKind {
     FLOW_INPUT_field,   /* field `index` of the batch; of an export: argument `index` */
     FLOW_INPUT_option,  /* option `index`, converted to `type.element` */
     FLOW_INPUT_step,    /* updates made so far, i64 */
     FLOW_INPUT_seed,    /* the run's seed, i64 */
+    FLOW_INPUT_draw,    /* the seed, another one for each batch that is trained, i64 */
     FLOW_INPUT_batch,   /* records in this batch, i64 */
     FLOW_INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
     FLOW_INPUT_epoch,   /* passes over the data so far, f64 */
@@ -101,7 +132,8 @@ typedef struct FlowResult {
     bool total;    /* a measure over the whole pass so far: its last value counts, not the mean */
 } FlowResult;
 
-/* All threads of a team call `run` with the same frame. Weights are updated in place. */
+/* All threads of a team call `run` with the same frame. Weights are updated in place; of a training
+ * function only if the first result is finite. */
 typedef struct FlowFunction {
     const char *name;
     void (*run)(const FlowFrame *frame, int thread, int threads);
@@ -109,6 +141,7 @@ typedef struct FlowFunction {
     int input_count;
     const FlowResult *results;
     int result_count;
+    const FlowTrace *trace; /* of training functions; or NULL */
 } FlowFunction;
 
 /* Waits until all threads of the frame's team are here. Spins, then yields the processor. */

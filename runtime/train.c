@@ -8,6 +8,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/run.h"
 #include "runtime/memory.h"
+#include "runtime/trace.h"
 #include "runtime/type.h"
 
 #include <errno.h>
@@ -181,13 +182,15 @@ static Standing standing(const Run *run) {
     };
 }
 
-static FlowStatus check_loss(const Run *run, const FlowFunction *function) {
-    const FlowResult *loss = &function->results[0];
+static FlowStatus check_loss(const Run *run, const Call *call, const Batch *batch) {
+    const FlowResult *loss = &call->function->results[0];
     double value = number_read(loss->type.element, run->memory + loss->offset);
     if (isfinite(value)) return flow_ok;
-    return flow_failure(FLOW_EXIT_data, "%s is %s at step %lld (epoch %lld)", loss->name,
+    char where[384];
+    trace_text(call, run->memory, batch, isnan(value), where, sizeof where);
+    return flow_failure(FLOW_EXIT_data, "%s is %s at step %lld (epoch %lld)%s", loss->name,
                         isnan(value) ? "nan" : "infinite", (long long)run->position.step,
-                        (long long)standing(run).epoch + 1);
+                        (long long)standing(run).epoch + 1, where);
 }
 
 static void begin_epoch(Run *run) {
@@ -196,7 +199,14 @@ static void begin_epoch(Run *run) {
     progress_start_epoch(&run->progress, 0);
 }
 
+/* Neighbouring batches and neighbouring seeds are far apart. */
+static int64_t draw_of(const Run *run) {
+    uint64_t batch = (uint64_t)run->position.step + 1;
+    return (int64_t)((uint64_t)run->numbers.seed + batch * UINT64_C(0x9e3779b97f4a7c15));
+}
+
 void count_updates(Run *run) {
+    run->numbers.draw = draw_of(run);
     run->numbers.step = run->position.step / run->group;
     run->numbers.epoch = (double)run->position.step / (double)run->identity.batches;
 }
@@ -207,14 +217,14 @@ static FlowStatus update(Run *run) {
     if (status.exit) return status;
     bool last = (run->position.step + 1) % run->group == 0;
     count_updates(run);
-    step_run(last ? &run->step : &run->accumulate, run->memory, batch, run->data, &run->team);
+    Call *call = last ? &run->step : &run->accumulate;
+    step_run(call, run->memory, batch, run->data, &run->team);
     int64_t records = batch->records;
-    stage_release(run->data);
     run->position.step++;
     run->position.action = 0;
-    const FlowFunction *function = last ? run->train->step : run->train->accumulate;
-    averages_add(&run->position.averages, function, run->memory, records);
-    status = check_loss(run, function);
+    averages_add(&run->position.averages, call->function, run->memory, records);
+    status = check_loss(run, call, batch);
+    stage_release(run->data);
     progress_step(&run->progress, records, standing(run));
     return status;
 }

@@ -145,6 +145,7 @@ static void write_parameters(Writer *writer, Text *text) {
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     int rows, vectors;
+    Element stored = node_of(writer, a.node)->type.element;
     choose_tile(loops, matmul->type.element, &rows, &vectors);
     const char *lines[][2] = {
         {"KERNEL", name},
@@ -152,8 +153,8 @@ static void write_parameters(Writer *writer, Text *text) {
         {"PREPARE", arena_format(arena, "%s_prepare", name)},
         {"FINISH", arena_format(arena, "%s_finish", name)},
         {"ELEMENT", element_info[matmul->type.element].computed},
-        {"STORED", element_info[matmul->type.element].c},
-        {"LOAD(a)", load_macro(arena, matmul->type.element)},
+        {"STORED", element_info[stored].c},
+        {"LOAD(a)", load_macro(arena, stored)},
         {"OUTER", dim_expression(arena, loops->outer)},
         {"ROWS", dim_expression(arena, loops->rows)},
         {"DEPTH", dim_expression(arena, loops->depth)},

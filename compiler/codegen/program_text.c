@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/kernel_text.h"
 #include "compiler/codegen/names.h"
+#include "compiler/codegen/trace_text.h"
 #include "compiler/codegen/unit_text.h"
 
 #include <assert.h>
@@ -65,8 +66,9 @@ static void print_inputs(Printer *printer, const Function *function, int index) 
     static const char *const kinds[] = {
         [INPUT_field] = "FLOW_INPUT_field", [INPUT_option] = "FLOW_INPUT_option",
         [INPUT_step] = "FLOW_INPUT_step",   [INPUT_seed] = "FLOW_INPUT_seed",
-        [INPUT_batch] = "FLOW_INPUT_batch", [INPUT_plateau] = "FLOW_INPUT_plateau",
-        [INPUT_epoch] = "FLOW_INPUT_epoch", [INPUT_size] = "FLOW_INPUT_size"};
+        [INPUT_draw] = "FLOW_INPUT_draw",   [INPUT_batch] = "FLOW_INPUT_batch",
+        [INPUT_size] = "FLOW_INPUT_size",   [INPUT_plateau] = "FLOW_INPUT_plateau",
+        [INPUT_epoch] = "FLOW_INPUT_epoch"};
     if (!function->inputs.count) return;
     text_format(printer->text, "static const FlowInput f%d_inputs[] = {\n", index);
     vector_each(Input, input, function->inputs)
@@ -116,20 +118,41 @@ static void print_function(Printer *printer, const Function *function) {
     print_results(printer, plan, index);
 }
 
-/* "{name, run, inputs, their count, results, their count}" */
-static const char *function_initialiser(Printer *printer, const Function *function) {
+/* "{name, run, inputs, their count, results, their count, trace}" */
+static const char *function_initialiser(Printer *printer, const Function *function, bool traced) {
     int index = function_number(printer, function);
     int inputs = (int)function->inputs.count, results = (int)function->results.count;
     return arena_format(
-        printer->arena, "{%s, f%d, %s, %d, %s, %d}", literal(printer, function->name), index,
+        printer->arena, "{%s, f%d, %s, %d, %s, %d, %s}", literal(printer, function->name), index,
         inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
-        results ? arena_format(printer->arena, "f%d_results", index) : "NULL", results);
+        results ? arena_format(printer->arena, "f%d_results", index) : "NULL", results,
+        traced ? arena_format(printer->arena, "&f%d_trace", index) : "NULL");
+}
+
+static const char *trace_size(void *context, Dim size) {
+    Printer *printer = context;
+    int64_t value;
+    if (dim_is_constant(size, &value))
+        return arena_format(printer->arena, "%lld", (long long)value);
+    return arena_format(printer->arena, "~%d", size_number(printer->arena, &printer->sizes, size));
+}
+
+static bool is_trained(const Printer *printer, const Function *function) {
+    vector_each(Train, train, printer->program->trains)
+        if (function == &train->step || function == &train->accumulate) return true;
+    return false;
 }
 
 static void print_train_function(Printer *printer, const Function *function) {
     print_function(printer, function);
+    SizeText size = {trace_size, printer};
+    bool traced =
+        is_trained(printer, function) &&
+        write_trace(printer->text, plan_of(printer->plan, function),
+                    arena_format(printer->arena, "f%d", function_number(printer, function)), &size);
     text_format(printer->text, "static const FlowFunction f%d_function = %s;\n\n",
-                function_number(printer, function), function_initialiser(printer, function));
+                function_number(printer, function),
+                function_initialiser(printer, function, traced));
 }
 
 static void print_functions(Printer *printer) {
@@ -290,7 +313,8 @@ static void print_exports(Printer *printer) {
     if (!printer->program->exports.count) return;
     text_add(printer->text, "static const FlowFunction exports[] = {\n");
     vector_each(Export, export, printer->program->exports)
-        text_format(printer->text, "    %s,\n", function_initialiser(printer, &export->function));
+        text_format(printer->text, "    %s,\n",
+                    function_initialiser(printer, &export->function, false));
     text_add(printer->text, "};\n\n");
 }
 

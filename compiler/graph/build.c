@@ -18,6 +18,13 @@ Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name) {
     return graph;
 }
 
+Graph *graph_like(Arena *arena, const Graph *graph) {
+    Graph *new = graph_new(arena, graph->dimensions, graph->name);
+    new->batch = graph->batch;
+    new->wishes = graph->wishes;
+    return new;
+}
+
 /* The same pointer for equal strings, so that nodes can be compared as bytes. */
 static const char *intern_name(Graph *graph, const char *name) {
     if (!name) return NULL;
@@ -186,6 +193,13 @@ NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *ma
     Node node = *graph_node(from, id);
     for (int i = 0; i < node.input_count; i++) node.inputs[i] = map[node.inputs[i]];
     return must_add(to, node);
+}
+
+void graph_copy_outputs(Graph *to, const Graph *from, const NodeId *map) {
+    vector_each(Output, output, from->outputs) {
+        NodeId target = output->kind == OUTPUT_update ? map[output->target] : NODE_NONE;
+        graph_output(to, output->kind, output->name, map[output->value], target);
+    }
 }
 
 const Graph *graph_unplaced(Arena *arena, const Graph *graph) {

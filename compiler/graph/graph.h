@@ -46,6 +46,12 @@ typedef struct Output {
     NodeId target; /* update: the weight node */
 } Output;
 
+/* How a training function is to be computed. */
+typedef struct GraphWishes {
+    Element product; /* a half type: products read their operands rounded to it; else as they are */
+    bool recompute;  /* the way back computes again what it needs of the way there */
+} GraphWishes;
+
 typedef struct Graph {
     Arena *arena;
     Dimensions *dimensions;
@@ -55,10 +61,14 @@ typedef struct Graph {
     Vector(Output) outputs;
     Map interned, names, views;
     Placement placement; /* of nodes that are added without one */
-    int kernel_count;    /* after fuse */
+    GraphWishes wishes;
+    int kernel_count; /* after fuse */
 } Graph;
 
 Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name);
+
+/* An empty one with the same name, batch and wishes. */
+Graph *graph_like(Arena *arena, const Graph *graph);
 
 /* NODE_NONE when the node can't be; *problem then says why. Past NODE_LIMIT the problem is E0217. */
 NodeId graph_add(Graph *graph, Node node, Problem *problem);
@@ -73,6 +83,9 @@ void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value,
 
 /* Copies node with its inputs renamed by map[old] into another graph; map must cover the inputs. */
 NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map);
+
+/* The outputs of `from`, whose nodes are map[…] in `to`. */
+void graph_copy_outputs(Graph *to, const Graph *from, const NodeId *map);
 
 /* The same for any device; nodes that differ in nothing else become one. */
 const Graph *graph_unplaced(Arena *arena, const Graph *graph);

@@ -12,6 +12,7 @@ typedef enum InputKind {
     INPUT_option,
     INPUT_step,    /* updates made so far, i64 */
     INPUT_seed,    /* of the run, i64 */
+    INPUT_draw,    /* the seed, another one for each batch that is trained, i64 */
     INPUT_batch,   /* records in this batch, i64 */
     INPUT_plateau, /* the product of the factors that `reduce` applied so far, f32 */
     INPUT_pass,    /* of a record: the epoch it is made for, i64 */
@@ -179,6 +180,7 @@ typedef struct Train {
     Function accumulate;       /* runs instead of step but for each accumulate_count-th batch; same
                             results; graph NULL: there is none */
     int64_t accumulate_count;  /* batches of one update */
+    GraphWishes wishes;        /* of step and accumulate */
     Pipeline *data;
     Setting epochs, steps, seed; /* steps: 0: no limit */
     Wish replicas, microbatches; /* of a batch; replicas: or ALL_GPUS */

@@ -264,7 +264,7 @@ Value inside_scan(const Context *context, Value value);
 /* The context around all scans. */
 const Context *outside_scans(const Context *context);
 
-/* The seed of random numbers: another one for each turn of a scan. */
+/* The seed of random numbers: another one for each batch that is trained, each turn of a scan. */
 NodeId seed_node(const Context *context, Range range);
 
 /* storage.c: what is kept from call to call. */

@@ -71,6 +71,8 @@ NodeId seed_node(const Context *context, Range range) {
     static const double turn_step = 4294967296.0, outer_step = 65537;
     Type type = type_scalar(TYPE_i64);
     double step = turn_step;
+    if (!context->scan && context->updates)
+        return input_node(context, "draw", INPUT_draw, 0, type, type, range);
     if (!context->scan) return input_node(context, "seed", INPUT_seed, 0, type, type, range);
     const Context *outside = context->scan->outside;
     Value seed = value_tensor(outside->graph, seed_node(outside, range), range);

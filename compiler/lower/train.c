@@ -5,9 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const entries[] = {
-    "data",       "loss",      "metric",     "optimizer", "epochs",   "steps",        "seed",
-    "accumulate", "clip_norm", "clip_value", "ema",       "replicas", "microbatches", "memory"};
+static const char *const entries[] = {"data",         "loss",       "metric",   "optimizer",
+                                      "epochs",       "steps",      "seed",     "accumulate",
+                                      "clip_norm",    "clip_value", "ema",      "replicas",
+                                      "microbatches", "memory",     "precision"};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 bool is_entry(const char *name) {
@@ -168,6 +169,23 @@ static int64_t lower_count(const Context *context, const Declaration *declaratio
     return 1;
 }
 
+/* What products round their operands to; f32: they don't. */
+static Element lower_precision(const Context *context, const Declaration *declaration) {
+    const Statement *statement = find_entry(declaration, "precision");
+    if (!statement) return TYPE_f32;
+    Value value = lower_expression(context, statement->value);
+    bool known = value.kind == VALUE_element;
+    if (known && (value.element == TYPE_f32 || value.element == TYPE_bf16)) return value.element;
+    if (value.kind == VALUE_error) return TYPE_f32;
+    Diagnostic *d =
+        report(context, E0203, statement->value->range, "expects `bf16` or `f32`, receives %s",
+               value_text(context->lowering->arena, &value));
+    if (known && value.element == TYPE_f16)
+        diagnostic_help(d,
+                        "gradients are often too small for `f16`; `bf16` has the range of `f32`");
+    return TYPE_f32;
+}
+
 /* A function of the batches that training takes. */
 static Context step_context(const Context *context, const Declaration *declaration, Train *train,
                             Function *function, const char *name) {
@@ -181,8 +199,25 @@ static Context step_context(const Context *context, const Declaration *declarati
     inner.function = function;
     inner.initialise = &train->initialise;
     inner.updates = true;
+    function->graph->wishes = train->wishes;
     inner.measures = train->step.name;
     return inner;
+}
+
+/* What a step keeps stays as it is when its loss is not finite: where that began can be found then. */
+static void guard_updates(const Context *context, Range range) {
+    Graph *graph = context->graph;
+    if (!graph->outputs.count || graph->outputs.items[0].kind != OUTPUT_result) return;
+    NodeId loss = graph->outputs.items[0].value;
+    NodeId zero = graph_make(graph, OP_subtract, loss, loss, NODE_NONE, range);
+    NodeId none = graph_constant(graph, graph_node(graph, loss)->type.element, 0, range);
+    NodeId finite = graph_make(graph, OP_equal, zero, none, NODE_NONE, range);
+    vector_each(Output, output, graph->outputs) {
+        if (output->kind != OUTPUT_update) continue;
+        graph->placement = graph_node(graph, output->target)->placement;
+        output->value = graph_make(graph, OP_select, finite, output->value, output->target, range);
+    }
+    graph->placement = (Placement){0};
 }
 
 static void lower_step(const Context *context, const Declaration *declaration, Train *train,
@@ -192,10 +227,12 @@ static void lower_step(const Context *context, const Declaration *declaration, T
     Context step = step_context(context, declaration, train, &train->step, "step");
     lower_measures(&step, declaration, data);
     lower_optimizer(&step, declaration, train);
+    guard_updates(&step, find_entry(declaration, "loss")->range);
     if (train->accumulate_count == 1) return;
     Context sum = step_context(context, declaration, train, &train->accumulate, "accumulate");
     lower_measures(&sum, declaration, data);
     lower_accumulation(&sum, declaration, train);
+    guard_updates(&sum, find_entry(declaration, "loss")->range);
 }
 
 /* How long it trains: epochs, if nothing is said one of them; or steps; or what ends first. */
@@ -216,6 +253,7 @@ void lower_train(const Context *context, const Declaration *declaration) {
     lower_length(&inner, declaration, &train);
     train.seed = lower_setting(&inner, declaration, "seed", 0, 0);
     train.accumulate_count = lower_count(&inner, declaration);
+    train.wishes.product = lower_precision(&inner, declaration);
     Value data = lower_data(&inner, find_entry(declaration, "data")->value);
     if (data.kind == VALUE_error) return;
     lower_resources(&inner, declaration, &data, &train);

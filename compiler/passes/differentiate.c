@@ -265,19 +265,6 @@ static void list_gradients(Differentiation *all, const bool *needed) {
     }
 }
 
-static Graph *new_graph_like(Arena *arena, const Graph *graph) {
-    Graph *new = graph_new(arena, graph->dimensions, graph->name);
-    new->batch = graph->batch;
-    return new;
-}
-
-static void copy_outputs(Graph *to, const Graph *from, const NodeId *map) {
-    vector_each(Output, output, from->outputs) {
-        NodeId target = output->kind == OUTPUT_update ? map[output->target] : NODE_NONE;
-        graph_output(to, output->kind, output->name, map[output->value], target);
-    }
-}
-
 /* The body, which may have gradients itself, is expanded; it keeps what a sweep will ask for. */
 static NodeId copy_scan(Differentiation *all, const Node *node) {
     const Graph *body = expand(all->arena, node->scan->body, all->diagnostics);
@@ -298,7 +285,7 @@ static void expand_gradients(Differentiation *all) {
             all->map[id] = graph_copy_node(all->to, all->from, id, all->map);
         else if (all->map[id] == NODE_NONE) differentiate_loss(all, node->inputs[0]);
     }
-    copy_outputs(all->to, all->from, all->map);
+    graph_copy_outputs(all->to, all->from, all->map);
 }
 
 /* The graph with every gradient replaced; stop_gradient stays. NULL after reporting. */
@@ -307,7 +294,7 @@ static Graph *expand(Arena *arena, const Graph *graph, Diagnostics *diagnostics)
     Differentiation *all = arena_new_item(arena, Differentiation);
     *all = (Differentiation){.arena = arena,
                              .from = graph,
-                             .to = new_graph_like(arena, graph),
+                             .to = graph_like(arena, graph),
                              .diagnostics = diagnostics,
                              .map = new_ids(arena, count),
                              .first = new_ids(arena, count),
@@ -336,7 +323,7 @@ static Graph *drop_unneeded(Arena *arena, const Graph *graph) {
 }
 
 static Graph *drop_stops(Arena *arena, const Graph *graph) {
-    Graph *to = new_graph_like(arena, graph);
+    Graph *to = graph_like(arena, graph);
     const bool *needed = graph_needed(arena, graph);
     NodeId *map = new_ids(arena, graph->nodes.count);
     int **parts = arena_new_array(arena, int *, graph->nodes.count + 1);
@@ -352,7 +339,7 @@ static Graph *drop_stops(Arena *arena, const Graph *graph) {
             map[id] = scan_part(to, map[scan], parts[scan][node->part], node->range);
         } else map[id] = graph_copy_node(to, graph, id, map);
     }
-    copy_outputs(to, graph, map);
+    graph_copy_outputs(to, graph, map);
     return to;
 }
 

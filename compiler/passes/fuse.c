@@ -265,6 +265,24 @@ static NodeId copy_division(Graph *to, const Node *node, NodeId a, NodeId b) {
     return graph_make(to, OP_multiply, a, reciprocal, NODE_NONE, node->range);
 }
 
+/* A cast that only one product reads, which therefore no kernel stores. */
+static NodeId own_cast(Graph *to, NodeId id) {
+    Node node = *graph_node(to, id);
+    vector_push(to->arena, &to->nodes, node);
+    return (NodeId)(to->nodes.count - 1);
+}
+
+static NodeId copy_product(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
+    Node node = *graph_node(from, id);
+    Problem problem;
+    for (int i = 0; i < 2; i++) node.inputs[i] = map[node.inputs[i]];
+    if (widens_both(to, &node))
+        for (int i = 0; i < 2; i++) node.inputs[i] = own_cast(to, node.inputs[i]);
+    NodeId copy = graph_add(to, node, &problem);
+    assert(copy != NODE_NONE && "a product that can't be copied");
+    return copy;
+}
+
 static Graph *fuse_graph(Arena *arena, const Graph *graph, bool body);
 
 static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
@@ -272,6 +290,7 @@ static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *m
     if (node->op == OP_scan)
         return scan_copy(to, node, map[node->inputs[0]],
                          fuse_graph(to->arena, node->scan->body, true));
+    if (node->op == OP_matmul) return copy_product(to, from, id, map);
     if (op_info[node->op].class == LOOP_reduce)
         return copy_reduction(to, node, map[node->inputs[0]]);
     if (node->op == OP_divide && graph_node(from, node->inputs[1])->type.rank == 0 &&
@@ -572,7 +591,7 @@ static bool stays_inline(Fuser *fuser, NodeId id) {
     if (node->op == OP_list) return true;
     if (node->op == OP_constant) return !fuser->in_memory[id];
     if (fuser->in_memory[id] || fuser->size[id] > INLINE_SIZE_LIMIT) return false;
-    if (is_uniform_sum(fuser->graph, node)) return true;
+    if (is_uniform_sum(fuser->graph, node) || is_widening(fuser->graph, node)) return true;
     LoopClass class = op_info[node->op].class;
     if (class == LOOP_generate || class == LOOP_move || class == LOOP_gather) return true;
     if (is_cheap_of_leaves(fuser, node)) return true;

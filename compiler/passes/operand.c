@@ -275,6 +275,18 @@ bool contraction_collapses(const Graph *graph, const Node *matmul) {
     return graph_node(graph, matmul->inputs[1])->type.rank == 2;
 }
 
+bool is_widening(const Graph *graph, const Node *node) {
+    return node->op == OP_cast && node->kernel == NO_KERNEL && node->type.element == TYPE_f32 &&
+           is_half(graph_node(graph, node->inputs[0])->type.element);
+}
+
+bool widens_both(const Graph *graph, const Node *matmul) {
+    const Node *a = graph_node(graph, matmul->inputs[0]), *b = graph_node(graph, matmul->inputs[1]);
+    return is_widening(graph, a) && is_widening(graph, b) &&
+           graph_node(graph, a->inputs[0])->type.element ==
+               graph_node(graph, b->inputs[0])->type.element;
+}
+
 static Walk begin(const Graph *graph, NodeId id, bool collapses) {
     Walk walk = {.graph = graph,
                  .table = graph->dimensions,
@@ -309,8 +321,9 @@ static void add_digit(Walk *walk, Digits *digits, Digit digit) {
 }
 
 ContractionOperand contraction_operand(const Graph *graph, const Node *matmul, int which) {
-    Walk walk =
-        begin(graph, matmul->inputs[which], which == 0 && contraction_collapses(graph, matmul));
+    NodeId id = matmul->inputs[which];
+    if (widens_both(graph, matmul)) id = graph_node(graph, id)->inputs[0];
+    Walk walk = begin(graph, id, which == 0 && contraction_collapses(graph, matmul));
     while (step(&walk)) continue;
     bool good = true;
     Place place = joined(&walk, &walk.type, 0, walk.type.rank, &good);

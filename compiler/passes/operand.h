@@ -1,6 +1,6 @@
 /* Operand: where a contraction finds the elements of an operand in memory.
  *
- * A contraction reads through views without guards, reshapes and broadcasts, as long as the place
+ * A contraction reads through casts that make f32 of both operands, views without guards, reshapes and broadcasts, as long as the place
  * of an element stays a sum of one part for each of the loops. */
 #ifndef FLOW_PASSES_OPERAND_H
 #define FLOW_PASSES_OPERAND_H
@@ -28,6 +28,12 @@ typedef struct ContractionOperand {
 
 /* Is b one matrix for all of a, whose leading axes are then rows like others? */
 bool contraction_collapses(const Graph *graph, const Node *matmul);
+
+/* A cast from a half type to f32 that no kernel stores. */
+bool is_widening(const Graph *graph, const Node *node);
+
+/* Are both operands such casts, of the same type? Then it is read through them. */
+bool widens_both(const Graph *graph, const Node *matmul);
 
 /* Operand 0, a, or 1, b. */
 ContractionOperand contraction_operand(const Graph *graph, const Node *matmul, int which);

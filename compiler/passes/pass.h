@@ -8,4 +8,7 @@
  * NULL when something on the way from a loss to a weight has no gradient. */
 Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
+/* The graph's wish for products. */
+Graph *precision(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
 #endif

@@ -23,16 +23,6 @@
 #define FLOW_KERNEL static /* in one file; else empty */
 #endif
 
-/* One call of a kernel in a function. An operand is a number, or the place of a value: an offset
- * in the frame's memory, or ~i for the frame's input i. */
-typedef void FlowKernel(const FlowFrame *frame, const int64_t *operands, int thread, int threads);
-
-typedef struct FlowCall {
-    FlowKernel *kernel;
-    bool barrier; /* before it */
-    const int64_t *operands;
-} FlowCall;
-
 static inline void *flow_at(const FlowFrame *frame, int64_t place) {
     return place < 0 ? (void *)frame->inputs[~place] : frame->memory + place;
 }

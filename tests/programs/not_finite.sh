@@ -1,0 +1,48 @@
+# A loss that is NaN or infinite stops the run, and what is said names where that began.
+. tests/programs/lib/common.sh
+{ echo a,b; for i in 1 2 3 4 5 6 7 8; do echo "$i,$i"; done; } >numbers.csv
+program() { # the model's result, the loss, the optimizer, if wanted what becomes of column a
+    cat >bad.flow <<EOF
+pipeline numbers -> (x: f32, b: f32) { return csv("numbers.csv") |> map(x: column("a")${4-}, b: column("b")) }
+model net(x: f32[B]) -> f32[B, 6] {
+  let first = dense(expand(x, 1), 6)
+  return $1
+}
+train fit {
+  data = numbers() |> batch(4)
+  let y = net(data.x)
+  loss = $2
+  optimizer = $3
+  epochs = 30
+}
+EOF
+}
+
+# In a model, after other operations, before others.
+program 'log(first * 0 - 1) * 2 + 1' 'mean(y * y)' 'sgd(0.1)'
+expect 1 'loss is nan at step 1 (epoch 1): first at log, bad.flow:4' "$FLOWC" run bad.flow
+
+# In a loss.
+program 'first' 'sum(y * 0) / sum(data.b * 0)' 'sgd(0.1)'
+expect 1 'loss is nan at step 1 (epoch 1): first at divide, bad.flow:9' "$FLOWC" run bad.flow
+
+# Infinities that are meant are no cause.
+program 'softmax(select(first < 1e9, first, -1 / 0.0)) + sqrt(0 * first - 1)' 'mean(y)' 'sgd(0.1)'
+expect 1 'loss is nan at step 1 (epoch 1): first at sqrt, bad.flow:4' "$FLOWC" run bad.flow
+
+# Of an infinity that is none.
+program 'exp(first * 0 + 100)' 'mean(y)' 'sgd(0.1)'
+expect 1 'loss is infinite at step 1 (epoch 1): first at exp, bad.flow:4' "$FLOWC" run bad.flow
+
+# In the data.
+program 'first' 'mean(y * y)' 'sgd(0.1)' ' |> subtract(2.5) |> negate() |> sqrt()'
+expect 1 'loss is nan at step 1 (epoch 1): first in `numbers.x` of record 3 of the batch' "$FLOWC" run bad.flow
+
+# A rate that is far too high: the weights are what grew.
+program 'dense(tanh(first), 6) + first * first * first' 'mean(y * y)' 'sgd(1e30)'
+expect 1 'loss is infinite at step 2 (epoch 1): first at multiply, bad.flow:4' "$FLOWC" run bad.flow
+
+# Any number of threads says the same.
+for threads in 1 3; do "$FLOWC" run bad.flow --threads=$threads 2>said.$threads || true; done
+same said.1 said.3
+exit 0

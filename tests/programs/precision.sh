@@ -1,0 +1,46 @@
+# `precision = bf16`: products of rounded operands, in what is as good a model; weights stay f32.
+. tests/programs/lib/common.sh
+program() { # name, entries
+    cat >"$1.flow" <<EOF
+dim C = 10
+fn pixels(image: u8[28, 28]) -> f32[28, 28, 1] { return image |> cast(f32) |> scale(1 / 255) |> expand(2) }
+pipeline digits -> (x: f32[28, 28, 1], y: i32 in 0..C) {
+  return idx(image: "$data/t10k-images-idx3-ubyte.gz", label: "$data/t10k-labels-idx1-ubyte.gz")
+      |> map(x: pixels(image), y: label)
+}
+model net(x: f32[B, 28, 28, 1]) -> f32[B, C] {
+  let seen = x |> conv2d(4, kernel = 5, stride = 2) |> relu()
+  let read = simple_rnn(reshape(x, [B, 28, 28]), 8)
+  return concat([flatten(seen), last(read)]) |> dense(32) |> relu() |> dense(C)
+}
+train fit {
+  data = digits() |> batch(100)
+  let logits = net(data.x)
+  loss = cross_entropy(logits, data.y)
+  metric = accuracy(logits, data.y)
+  optimizer = adam(2e-3)
+  epochs = 2
+  every 2 epochs { evaluate digits() |> batch(1000); save weights("$1.safetensors") }
+  $2
+}
+EOF
+}
+accuracy() { "$FLOWC" run "$@" 2>errors | sed 's/.*accuracy=//'; }
+
+program exact ''
+program plain 'precision = f32'
+program rounded 'precision = bf16'
+exact=$(accuracy exact.flow) && plain=$(accuracy plain.flow) && rounded=$(accuracy rounded.flow) || fail "$(cat errors)"
+[ "$exact" = "$plain" ] || fail "f32 is what it is without a word: $exact, $plain"
+awk "BEGIN { exit !($exact > 0.9 && $rounded > $exact - 0.003) }" || fail "f32: $exact, bf16: $rounded"
+cmp -s exact.safetensors rounded.safetensors && fail "nothing was rounded"
+grep -aq bf16 rounded.safetensors && fail "weights are stored as bf16"
+mv rounded.safetensors first
+accuracy rounded.flow --threads=3 >/dev/null && same first rounded.safetensors
+
+# Both operands of each product lie in memory as bf16; what is deployed computes in f32.
+"$FLOWC" check --dump-ir=precision rounded.flow >graph
+sed -n '/fit.step/,/fit.evaluate/p' graph | grep -c ' = cast .* : bf16' >count
+[ "$(cat count)" -ge 10 ] || fail "few casts: $(cat count)"
+sed -n '/fit.evaluate/,$p' graph | grep -q bf16 && fail "evaluate rounds"
+exit 0
