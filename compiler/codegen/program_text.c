@@ -63,8 +63,10 @@ static void print_kernels(Printer *printer) {
 
 static void print_inputs(Printer *printer, const Function *function, int index) {
     static const char *const kinds[] = {
-        "FLOW_INPUT_field", "FLOW_INPUT_option",  "FLOW_INPUT_step",  "FLOW_INPUT_seed",
-        "FLOW_INPUT_batch", "FLOW_INPUT_plateau", "FLOW_INPUT_epoch", "FLOW_INPUT_size"};
+        [INPUT_field] = "FLOW_INPUT_field", [INPUT_option] = "FLOW_INPUT_option",
+        [INPUT_step] = "FLOW_INPUT_step",   [INPUT_seed] = "FLOW_INPUT_seed",
+        [INPUT_batch] = "FLOW_INPUT_batch", [INPUT_plateau] = "FLOW_INPUT_plateau",
+        [INPUT_epoch] = "FLOW_INPUT_epoch", [INPUT_size] = "FLOW_INPUT_size"};
     if (!function->inputs.count) return;
     text_format(printer->text, "static const FlowInput f%d_inputs[] = {\n", index);
     vector_each(Input, input, function->inputs)
