@@ -5,7 +5,10 @@
  * Jordan, in whole numbers), they give a view the other way: coordinate y_j of dy, from x and from
  * those y_j that stay free, over which is summed. An equation that is left without any y_j is a
  * condition on x alone: it becomes the coordinate of one more axis of dy, of size 1, which is
- * inside only where it is 0. Axes of y that no equation has are summed before. */
+ * inside only where it is 0. Axes of y that no equation has are summed before.
+ *
+ * Windows side by side (size·y_j + y_k) are taken apart first: their two axes are the digits of one
+ * of x, which a reshape puts together. */
 #include "compiler/graph/movement.h"
 
 #include <assert.h>
@@ -193,7 +196,7 @@ bool has_adjoint(Dimensions *table, const View *view, const Type *operand, const
     return find_adjoint(table, view, operand, result, &adjoint);
 }
 
-NodeId graph_adjoint(Graph *graph, const View *view, NodeId dy, Type operand, Range range) {
+static NodeId solved_adjoint(Graph *graph, const View *view, NodeId dy, Type operand, Range range) {
     Adjoint adjoint;
     const Type result = graph_node(graph, dy)->type;
     if (!find_adjoint(graph->dimensions, view, &operand, &result, &adjoint)) return NODE_NONE;
@@ -202,4 +205,60 @@ NodeId graph_adjoint(Graph *graph, const View *view, NodeId dy, Type operand, Ra
     dy = graph_view(graph, dy, &adjoint.view, adjoint.to, range);
     if (adjoint.summed) dy = graph_reduce(graph, OP_sum, dy, adjoint.summed, range);
     return graph_declared(graph, OP_reshape, dy, operand, range);
+}
+
+/* Windows side by side. */
+
+/* Is the coordinate size·y_high + y_low, with y_low in 0..size? */
+static bool is_two_digits(const Coordinate *coordinate, const Type *result, int *high, int *low) {
+    int64_t start, size;
+    int factors = 0;
+    *low = *high = -1;
+    for (int j = 0; j < result->rank; j++) {
+        factors += coordinate->factors[j] != 0;
+        if (coordinate->factors[j] == 1) *low = j;
+        else if (coordinate->factors[j] > 1) *high = j;
+    }
+    return factors == 2 && *low >= 0 && *high >= 0 && coordinate->divisor == 1 &&
+           dim_is_constant(coordinate->start, &start) && !start &&
+           dim_is_constant(result->dims[*low], &size) && size == coordinate->factors[*high];
+}
+
+/* The same view of the operand cut to its windows, with two axes for each coordinate of two digits.
+ * False: it has none, or too many. */
+static bool split_digits(Dimensions *table, const View *view, const Type *operand,
+                         const Type *result, View *split, Type *apart, Type *cut) {
+    *split = (View){0};
+    *cut = *apart = *operand;
+    int rank = 0;
+    for (int i = 0; i < operand->rank; i++) {
+        int high, low;
+        bool two = is_two_digits(&view->coordinates[i], result, &high, &low);
+        if (rank + 1 + two > RANK_LIMIT) return false;
+        if (two) {
+            split->coordinates[rank] = coordinate_along(dim_constant(table, 0), high);
+            apart->dims[rank++] = result->dims[high];
+            cut->dims[i] = dim_multiply(table, result->dims[high], result->dims[low]);
+        }
+        split->coordinates[rank] =
+            two ? coordinate_along(dim_constant(table, 0), low) : view->coordinates[i];
+        apart->dims[rank++] = two ? result->dims[low] : operand->dims[i];
+        if (!cut->dims[i]) return false;
+    }
+    split->rank = apart->rank = rank;
+    return rank > operand->rank;
+}
+
+/* What flows back to each place of the operand comes from one window: nothing has to be summed. */
+NodeId graph_adjoint(Graph *graph, const View *view, NodeId dy, Type operand, Range range) {
+    View split;
+    Type apart, cut;
+    if (!split_digits(graph->dimensions, view, &operand, &graph_node(graph, dy)->type, &split,
+                      &apart, &cut))
+        return solved_adjoint(graph, view, dy, operand, range);
+    dy = solved_adjoint(graph, &split, dy, apart, range);
+    if (dy == NODE_NONE) return NODE_NONE;
+    dy = graph_declared(graph, OP_reshape, dy, cut, range);
+    View whole = view_identity(graph->dimensions, operand.rank);
+    return graph_view(graph, dy, &whole, operand, range);
 }

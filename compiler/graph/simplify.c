@@ -14,7 +14,11 @@
 
 typedef NodeId Rule(Graph *graph, const Node *node);
 
-enum { RULE_LIMIT = 6 };
+enum {
+    RULE_LIMIT = 6,
+    MOVED_COST_LIMIT = 4,  /* of an elementwise node that a view goes through */
+    MOVED_DEPTH_LIMIT = 2, /* of such nodes below it */
+};
 
 /* Helpers. */
 
@@ -185,25 +189,40 @@ static NodeId plain_view(Graph *graph, const Node *node) {
     return same ? NODE_NONE : graph_view(graph, node->inputs[0], &view, node->type, node->range);
 }
 
-/* Is the coordinate axis `axis` of the result and nothing else? -1: is it always 0? */
-static bool is_axis(const Graph *graph, const Coordinate *coordinate, int axis) {
-    Coordinate wanted = coordinate_along(dim_constant(graph->dimensions, 0), axis);
-    return !memcmp(coordinate, &wanted, sizeof wanted);
+/* How far a step along axis `axis` of the result goes in the operand; NULL past a limit. */
+static Dim view_stride(const Graph *graph, const Node *node, int axis) {
+    Dimensions *table = graph->dimensions;
+    const Type *from = &operand(graph, node, 0)->type;
+    Dim stride = dim_constant(table, 0);
+    for (int i = 0; i < from->rank && stride; i++) {
+        Dim step = type_count(table, from, i + 1, from->rank);
+        Dim factor = dim_constant(table, node->view->coordinates[i].factors[axis]);
+        step = step ? dim_multiply(table, step, factor) : NULL;
+        stride = step ? dim_add(table, stride, step) : NULL;
+    }
+    return stride;
 }
 
-/* A view that moves axes of size 1 only, or none. */
+static bool starts_at_zero(const Graph *graph, const View *view) {
+    for (int i = 0; i < view->rank; i++)
+        if (view->coordinates[i].start != dim_constant(graph->dimensions, 0) ||
+            view->coordinates[i].divisor != 1)
+            return false;
+    return true;
+}
+
+/* A view of all elements in their order. */
 static NodeId same_place(Graph *graph, const Node *node) {
+    Dimensions *table = graph->dimensions;
     const Type *from = &operand(graph, node, 0)->type, *to = &node->type;
-    int j = 0;
-    for (int i = 0; i < from->rank; i++) {
-        if (is_one(graph, from->dims[i]) && is_axis(graph, &node->view->coordinates[i], -1))
-            continue;
-        while (j < to->rank && is_one(graph, to->dims[j])) j++;
-        if (j == to->rank || from->dims[i] != to->dims[j]) return NODE_NONE;
-        if (!is_axis(graph, &node->view->coordinates[i], j++)) return NODE_NONE;
-    }
-    while (j < to->rank && is_one(graph, to->dims[j])) j++;
-    if (j < to->rank) return NODE_NONE;
+    Dim count = type_count(table, to, 0, to->rank);
+    if (!count || count != type_count(table, from, 0, from->rank) || !is_unguarded(graph, node) ||
+        !starts_at_zero(graph, node->view))
+        return NODE_NONE;
+    for (int j = 0; j < to->rank; j++)
+        if (!is_one(graph, to->dims[j]) &&
+            view_stride(graph, node, j) != type_count(table, to, j + 1, to->rank))
+            return NODE_NONE;
     return graph_declared(graph, OP_reshape, node->inputs[0], *to, node->range);
 }
 
@@ -228,6 +247,60 @@ static NodeId compose_views(Graph *graph, const Node *node) {
     const Type *from = &graph_node(graph, a)->type;
     if (!has_adjoint(graph->dimensions, &composed, from, &node->type)) return NODE_NONE;
     return graph_view(graph, a, &composed, node->type, node->range);
+}
+
+/* What a view of a node does to an operand of it, which may repeat along axes of the node. */
+static NodeId view_of_operand(Graph *graph, const Node *node, NodeId a) {
+    const Type *from = &graph_node(graph, a)->type;
+    if (!from->rank) return a;
+    View view = {.rank = from->rank};
+    for (int i = 0; i < from->rank; i++)
+        view.coordinates[i] = is_one(graph, from->dims[i])
+                                  ? coordinate_along(dim_constant(graph->dimensions, 0), -1)
+                                  : node->view->coordinates[node->view->rank - from->rank + i];
+    Type type = node->type;
+    type.element = from->element;
+    if (!has_adjoint(graph->dimensions, &view, from, &type)) return NODE_NONE;
+    return graph_view(graph, a, &view, type, node->range);
+}
+
+static NodeId view_of_broadcast(Graph *graph, const Node *node) {
+    const Node *from = operand(graph, node, 0);
+    if (from->op != OP_broadcast || !is_unguarded(graph, node)) return NODE_NONE;
+    return graph_node(graph, from->inputs[0])->type.rank
+               ? view_of_operand(graph, node, from->inputs[0])
+               : NODE_NONE;
+}
+
+/* Is the node cheap, and made of nothing but what is moved or repeated? */
+static bool is_of_moved(const Graph *graph, const Node *node, int depth) {
+    if (op_info[node->op].class != LOOP_elementwise || node->op == OP_cast ||
+        op_info[node->op].cost > MOVED_COST_LIMIT)
+        return false;
+    for (int i = 0; i < node->input_count; i++) {
+        const Node *from = operand(graph, node, i);
+        bool moved = from->op == OP_view || from->op == OP_broadcast ||
+                     most_elements(graph, &from->type) < most_elements(graph, &node->type);
+        if (!moved && !(depth && is_of_moved(graph, from, depth - 1))) return false;
+    }
+    return node->input_count > 0;
+}
+
+/* A view of such a node is that of its operands: what flows back through a pool finds each value
+ * beside the largest of its window. */
+static NodeId view_of_moved(Graph *graph, const Node *node) {
+    const Node *from = operand(graph, node, 0);
+    NodeId moved[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
+    Node copy = *from;
+    if (!is_unguarded(graph, node) || !starts_at_zero(graph, node->view) ||
+        most_elements(graph, &node->type) > most_elements(graph, &from->type) ||
+        !is_of_moved(graph, from, MOVED_DEPTH_LIMIT))
+        return NODE_NONE;
+    for (int i = 0; i < copy.input_count; i++) {
+        moved[i] = view_of_operand(graph, node, copy.inputs[i]);
+        if (moved[i] == NODE_NONE) return NODE_NONE;
+    }
+    return graph_make(graph, copy.op, moved[0], moved[1], moved[2], copy.range);
 }
 
 /* A view of one number everywhere, which is also what fills it. */
@@ -262,7 +335,8 @@ static Rule *const rules[OP_COUNT][RULE_LIMIT] = {
     [OP_any] = {reduce_nothing},
     [OP_all] = {reduce_nothing},
     [OP_reshape] = {nothing_changes, skip_twin, reshape_number},
-    [OP_view] = {plain_view, same_place, compose_views, view_of_number},
+    [OP_view] = {plain_view, same_place, compose_views, view_of_number, view_of_broadcast,
+                 view_of_moved},
     [OP_broadcast] = {nothing_changes, skip_twin},
 };
 
