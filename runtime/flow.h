@@ -215,9 +215,10 @@ typedef struct FlowSource {
 #include "runtime/source/sources.def"
 #undef SOURCE
 
-/* A compiled per-record function: from fields to outputs. Behind the fields come two i64: the
- * record's seed and the epoch. Returns 0, or 1 + the index of the check that failed. */
-typedef int (*FlowRecordFunction)(const int64_t *sizes, const void *const *fields,
+/* A compiled per-record function: from fields to outputs, in `memory` of the caller. Behind the
+ * fields come two i64: the record's seed and the epoch. Returns 0, or 1 + the index of the check
+ * that failed. */
+typedef int (*FlowRecordFunction)(char *memory, const int64_t *sizes, const void *const *fields,
                                   void *const *outputs);
 
 typedef enum FlowOrderKind {
@@ -257,6 +258,7 @@ typedef struct FlowPipeline {
     FlowSourceArguments arguments;
     const FlowSection *sections;
     int section_count;
+    size_t memory; /* bytes: the most that one of its record functions needs */
     int64_t batch; /* records in a batch; the last of an epoch may hold fewer */
     int threads;   /* that make batches; 0: the run decides */
     int queue;     /* batches that may lie ready before they are needed; 0: the run decides */

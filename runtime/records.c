@@ -33,8 +33,8 @@ struct Records {
     Sizes sizes;
     FlowReader *reader;
     int64_t seed;
-    size_t scratch;
-    int64_t count; /* records in an epoch */
+    size_t scratch; /* bytes: what record functions work in, then fields that have to be made */
+    int64_t count;  /* records in an epoch */
     SectionState sections[];
 };
 
@@ -142,7 +142,7 @@ static bool compute(const Maker *maker, int index, int64_t record, FlowRecordFun
     if (!gather(maker, index, record, values)) return false;
     values[count] = &seed;
     values[count + 1] = &maker->epoch;
-    int failed = function(maker->records->sizes.values, values, outputs);
+    int failed = function(maker->scratch, maker->records->sizes.values, values, outputs);
     if (!failed) return true;
     if (maker->failure)
         *maker->failure = check_failure(maker->records, index, &checks[failed - 1], record);
@@ -223,13 +223,17 @@ static bool is_direct(const Records *records, int index) {
     return index == 1 && !before->record && !before->order_count && records->pipeline->source->read;
 }
 
+static size_t aligned(size_t size) {
+    return (size + FLOW_ALIGNMENT - 1) / FLOW_ALIGNMENT * FLOW_ALIGNMENT;
+}
+
 /* Where the section's fields are made, behind those of the sections before. */
 static void place_fields(Records *records, int index) {
     const FlowSection *section = section_at(records, index);
     for (int i = 0; i < section->field_count; i++) {
         size_t size = flow_type_size(&section->fields[i].type);
         records->sections[index].offsets[i] = records->scratch;
-        records->scratch += (size + FLOW_ALIGNMENT - 1) / FLOW_ALIGNMENT * FLOW_ALIGNMENT;
+        records->scratch += aligned(size);
     }
 }
 
@@ -322,6 +326,7 @@ FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes
     records->pipeline = pipeline;
     records->sizes = sizes;
     records->seed = seed;
+    records->scratch = aligned(pipeline->memory);
     copy_sections(records);
     FlowStatus status = open_all(records, &places);
     if (status.exit) records_close(records);

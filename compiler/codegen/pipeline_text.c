@@ -156,6 +156,24 @@ static const char *print_section(Printer *printer, const Section *section, const
                         outputs, section->outputs.count);
 }
 
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* What the pipeline's record functions work in, one at a time. */
+static size_t record_memory(const Plan *plan, const Pipeline *pipeline) {
+    size_t most = 0;
+    vector_each(Section *, section, pipeline->sections) {
+        if (!(*section)->plain)
+            most = larger(most, plan_of(plan, &(*section)->record)->scratch_size);
+        vector_each(Ordering, order, (*section)->orders) {
+            if (order->kind == ORDER_filter)
+                most = larger(most, plan_of(plan, &order->condition)->scratch_size);
+        }
+    }
+    return most;
+}
+
 static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t index) {
     Text rows = text_new(printer->arena);
     size_t number = 0;
@@ -169,12 +187,12 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
                 "static const FlowPipeline p%zu = {\n"
                 "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
                 "    .arguments = {%s, %lld},\n"
-                "    .sections = p%zu_sections,\n    .section_count = %zu,\n"
+                "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
                 "    .batch = %lld,\n    .threads = %d,\n    .queue = %d,\n};\n\n",
                 index, literal(printer, pipeline->name), line_literal(printer, pipeline->range),
                 pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
-                index, pipeline->sections.count, (long long)pipeline->batch,
-                pipeline->threads.value, pipeline->queue.value);
+                index, pipeline->sections.count, record_memory(printer->plan, pipeline),
+                (long long)pipeline->batch, pipeline->threads.value, pipeline->queue.value);
 }
 
 void write_pipelines(Text *text, const Plan *plan, const Kernels *kernels, DimList *sizes) {

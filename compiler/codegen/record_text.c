@@ -58,19 +58,16 @@ void write_record_function(Text *text, const Kernels *kernels, const FunctionPla
                            const char *prefix) {
     write_calls(text, kernels, plan, prefix);
     text_format(text,
-                "static int %s(const int64_t *sizes, const void *const *fields, "
+                "static int %s(char *memory, const int64_t *sizes, const void *const *fields, "
                 "void *const *outputs) {\n",
                 prefix);
-    bool large = plan->scratch_size > 1 << 16;
-    text_format(text, "    %s_Alignas(64) char memory[%zu];\n",
-                large ? "static _Thread_local " : "", plan->scratch_size ? plan->scratch_size : 64);
     write_record_pointers(text, plan);
     text_format(
         text,
         "    const FlowFrame record = {memory, pointers, 1, NULL, sizes}, *frame = &record;\n"
         "    const int thread = 0, threads = 1;\n"
         "    const int64_t batch = 1;\n"
-        "    (void)fields, (void)batch;\n    %s\n",
+        "    (void)memory, (void)fields, (void)batch;\n    %s\n",
         run_text(text->arena, "frame", plan, prefix));
     int failure = 0;
     for (NodeId id = 0; id < plan->graph->nodes.count; id++)

@@ -74,6 +74,10 @@ pipeline wrong {
   return tar("examples-data/cifar10-*.tar") |> map(image: decode_jpeg(jpg) |> : u8[32, 30, 3]) |> print()
 }
 
+pipeline large {
+  return range(8) |> map(a: random_normal([1024, 1024])) |> map(sum: sum(matmul(a, a))) |> print()
+}
+
 pipeline endless {
   return range(1000000000000) |> csv(stdout)
 }
@@ -100,6 +104,8 @@ run words >out && same expected out
 run waves | sed 's/ r=.*//' >out
 printf '%s\n' 'v=[[0, 1, 4], [4, 9, 16]]' 'v=[[4, 9, 16], [16, 25, 36]]' 'v=[[16, 25, 36], [36, 49, 64]]' >expected
 same expected out
+
+[ "$(run large --threads=2 | wc -l)" = 8 ] || fail "records need more memory than a stack has"
 
 # The same bytes for any number of threads and workers, random numbers included.
 run images --threads=1 --workers=0 >expected

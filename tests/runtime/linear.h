@@ -126,8 +126,9 @@ static void linear_export(const FlowFrame *frame, int thread, int threads) {
     for (int j = thread; j < OUTPUTS; j += threads) guess(frame, j);
 }
 
-static int linear_record(const int64_t *sizes, const void *const *fields, void *const *outputs) {
-    (void)sizes;
+static int linear_record(char *memory, const int64_t *sizes, const void *const *fields,
+                         void *const *outputs) {
+    (void)memory, (void)sizes;
     const uint8_t *image = fields[0];
     const int32_t *label = fields[1];
     float *x = outputs[0];

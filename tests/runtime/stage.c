@@ -51,8 +51,9 @@ static const FlowSource numbers = {.name = "numbers",
                                    .read = read_number,
                                    .close = close_numbers};
 
-static int make(const int64_t *sizes, const void *const *fields, void *const *outputs) {
-    (void)sizes;
+static int make(char *memory, const int64_t *sizes, const void *const *fields,
+                void *const *outputs) {
+    (void)memory, (void)sizes;
     note_thread();
     *(int32_t *)outputs[0] = *(const int32_t *)fields[0];
     made++;
