@@ -372,6 +372,7 @@ static void evaluate_node(const Evaluator *evaluator, NodeId id, const Shape *sh
     case OP_broadcast: evaluate_broadcast(evaluator, node, shape, y); return;
     case OP_gather: evaluate_gather(evaluator, node, shape, y); return;
     case OP_scatter_add: evaluate_scatter(evaluator, node, shape, y); return;
+    case OP_hold:
     case OP_reshape:
         memcpy(y, operand(evaluator, node, 0), sizeof *y * (size_t)shape->count);
         return;

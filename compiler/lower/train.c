@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const entries[] = {"data",         "loss",       "metric",   "optimizer",
-                                      "epochs",       "steps",      "seed",     "accumulate",
-                                      "clip_norm",    "clip_value", "ema",      "replicas",
-                                      "microbatches", "memory",     "precision"};
+static const char *const entries[] = {"data",         "loss",       "metric",    "optimizer",
+                                      "epochs",       "steps",      "seed",      "accumulate",
+                                      "clip_norm",    "clip_value", "ema",       "replicas",
+                                      "microbatches", "memory",     "precision", "recompute"};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 bool is_entry(const char *name) {
@@ -186,6 +186,13 @@ static Element lower_precision(const Context *context, const Declaration *declar
     return TYPE_f32;
 }
 
+static bool lower_recompute(const Context *context, const Declaration *declaration) {
+    const Statement *statement = find_entry(declaration, "recompute");
+    bool wanted = false;
+    if (statement) lower_condition(context, statement->value, "recompute", &wanted);
+    return wanted;
+}
+
 /* A function of the batches that training takes. */
 static Context step_context(const Context *context, const Declaration *declaration, Train *train,
                             Function *function, const char *name) {
@@ -254,6 +261,7 @@ void lower_train(const Context *context, const Declaration *declaration) {
     train.seed = lower_setting(&inner, declaration, "seed", 0, 0);
     train.accumulate_count = lower_count(&inner, declaration);
     train.wishes.product = lower_precision(&inner, declaration);
+    train.wishes.recompute = lower_recompute(&inner, declaration);
     Value data = lower_data(&inner, find_entry(declaration, "data")->value);
     if (data.kind == VALUE_error) return;
     lower_resources(&inner, declaration, &data, &train);

@@ -234,6 +234,7 @@ static Problem infer_generate(Dimensions *table, Op op, const Type *y) {
 static Problem infer_by_class(Dimensions *table, Op op, const Operands *operands, Type *y) {
     switch (op) {
     case OP_matmul: return infer_matmul(table, operands, y);
+    case OP_hold: *y = *operands->types[0]; return no_problem;
     case OP_reshape: return infer_reshape(table, operands->types[0], y);
     case OP_view: return infer_view(table, operands, y);
     case OP_broadcast: return infer_broadcast(table, operands->types[0], y);

@@ -317,6 +317,7 @@ typedef struct Fuser {
     bool body; /* of a scan */
     Vector(Open) kernels;
     bool *in_memory; /* must be stored, whatever it costs */
+    NodeId *after;   /* what a node that was a hold waits for, or NODE_NONE */
     int *latest;     /* the last kernel that the value depends on, or NO_KERNEL */
     int *size;       /* of inline nodes: how many are computed for one element */
     int *depth;      /* rows kernels: loops over a row that come before the value is known */
@@ -351,6 +352,19 @@ static NodeId raw_copy(Fuser *fuser, NodeId id) {
                  .kernel = NO_KERNEL};
     vector_push(graph->arena, &graph->nodes, node);
     return (NodeId)(graph->nodes.count - 1);
+}
+
+/* Holds become reshapes that change nothing; `after` remembers what they wait for. */
+static void release_holds(Fuser *fuser) {
+    for (NodeId id = 0; id < fuser->graph->nodes.count; id++) {
+        Node *node = node_of(fuser, id);
+        bool holds = node->op == OP_hold;
+        fuser->after[id] = holds ? node->inputs[1] : NODE_NONE;
+        if (!holds) continue;
+        node->op = OP_reshape;
+        node->input_count = 1;
+        node->inputs[1] = NODE_NONE;
+    }
 }
 
 /* Can't the output be stored right where its value is computed? */
@@ -614,6 +628,9 @@ static void visit(Fuser *fuser, NodeId id) {
         return;
     }
     fuser->latest[id] = operands_latest(fuser, node);
+    NodeId after = fuser->after[id];
+    if (after != NODE_NONE && fuser->latest[after] > fuser->latest[id])
+        fuser->latest[id] = fuser->latest[after];
     fuser->depth[id] = operands_depth(fuser, node, fuser->latest[id]);
 }
 
@@ -719,8 +736,7 @@ static void renumber(Fuser *fuser) {
 }
 
 static Graph *copy_needed(Arena *arena, const Graph *graph) {
-    Graph *to = graph_new(arena, graph->dimensions, graph->name);
-    to->batch = graph->batch;
+    Graph *to = graph_like(arena, graph);
     const bool *needed = graph_needed(arena, graph);
     NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
     for (NodeId id = 0; id < graph->nodes.count; id++)
@@ -740,10 +756,12 @@ static Graph *fuse_graph(Arena *arena, const Graph *graph, bool body) {
     separate_outputs(&fuser);
     size_t count = fused->nodes.count + 1;
     fuser.in_memory = arena_new_array(arena, bool, count);
+    fuser.after = arena_new_array(arena, NodeId, count);
     fuser.latest = arena_new_array(arena, int, count);
     fuser.size = arena_new_array(arena, int, count);
     fuser.depth = arena_new_array(arena, int, count);
     for (size_t i = 0; i < count; i++) fuser.latest[i] = NO_KERNEL;
+    release_holds(&fuser);
     mark_in_memory(&fuser);
     settle_devices(&fuser);
     for (NodeId id = 0; id < fused->nodes.count; id++) visit(&fuser, id);

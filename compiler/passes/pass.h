@@ -11,4 +11,7 @@ Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics)
 /* The graph's wish for products. */
 Graph *precision(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
+/* The graph's wish to keep less for the way back. */
+Graph *recompute(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
 #endif

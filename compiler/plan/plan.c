@@ -295,8 +295,11 @@ static int heap_pop(Numbers *heap) {
     return top;
 }
 
-/* The first of the next few that needs no barrier, or else the first. */
+/* The first of the next few that needs no barrier, or else the first. Where memory counts more than
+ * barriers, the first, in a phase of its own. */
 static int choose(Planner *planner, Numbers *ready, bool *barrier) {
+    *barrier = true;
+    if (planner->graph->wishes.recompute) return heap_pop(ready);
     int looked[LOOK_AHEAD] = {0}, count = 0, chosen = -1;
     while (count < LOOK_AHEAD && ready->count && chosen < 0) {
         looked[count] = heap_pop(ready);
