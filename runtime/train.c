@@ -229,18 +229,18 @@ static FlowStatus update(Run *run) {
     return status;
 }
 
+static bool is_over(const Run *run) {
+    return run->position.stopped || run->position.step >= run->last_step;
+}
+
 static FlowStatus one_step(Run *run) {
     if (run->position.step % run->identity.batches == 0) begin_epoch(run);
     FlowStatus status = update(run);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
-    if (run->position.step % run->identity.batches == 0)
+    if (run->position.step % run->identity.batches == 0 || is_over(run))
         progress_end_epoch(&run->progress, standing(run));
     return run_actions(run);
-}
-
-static bool is_over(const Run *run) {
-    return run->position.stopped || run->position.step >= run->last_step;
 }
 
 static FlowStatus run_steps(Run *run) {
@@ -270,11 +270,17 @@ static bool is_complete(const Run *run) {
     return is_over(run) && run->position.action == run->train->action_count;
 }
 
+/* Counts epochs, or steps where they end within the first one. */
+static Progress start_progress(const Run *run) {
+    int64_t batches = run->identity.batches, last = run->last_step;
+    int64_t epochs = last / batches + (last % batches != 0);
+    return progress_new(run->settings->progress, run->train, epochs,
+                        last > 0 && last < batches ? last : batches);
+}
+
 static FlowStatus train(Run *run) {
     run->first_step = run->position.step;
-    int64_t epochs = (int64_t)settings_number(run->settings, run->train->epochs);
-    run->progress =
-        progress_new(run->settings->progress, run->train, epochs, run->identity.batches);
+    run->progress = start_progress(run);
     progress_start_epoch(&run->progress, run->position.step % run->identity.batches);
     for (int i = 0; i < run->train->action_count; i++) run->last_times[i] = clock_nanoseconds();
     FlowStatus status = run_steps(run);

@@ -238,8 +238,11 @@ int compile(Compilation *compilation, Stop stop) {
     report_time(compilation, "parse", &since);
     int status = lower_with_options(compilation, module);
     if (status != EXIT_ok) return status;
-    compilation->program->fingerprint = take_fingerprint(compilation);
     report_time(compilation, "lower", &since);
+    if (stop == STOP_plan) {
+        compilation->program->fingerprint = take_fingerprint(compilation);
+        report_time(compilation, "fingerprint", &since);
+    }
     dump_graphs(compilation, "lower");
     keep_lowered(compilation);
     status = run_passes(compilation, &since);

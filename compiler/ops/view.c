@@ -30,8 +30,23 @@ static bool is_whole(const Coordinate *coordinate) {
     return true;
 }
 
+/* The coordinate goes through every place of one axis, in order. */
+static bool is_whole_axis(const Coordinate *coordinate, Dim size, const Type *result) {
+    int64_t start;
+    int axis = -1;
+    if (coordinate->divisor != 1 || !dim_is_constant(coordinate->start, &start) || start)
+        return false;
+    for (int i = 0; i < result->rank; i++) {
+        if (!coordinate->factors[i]) continue;
+        if (axis >= 0 || coordinate->factors[i] != 1 || result->dims[i] != size) return false;
+        axis = i;
+    }
+    return axis >= 0;
+}
+
 int coordinate_guards(Dimensions *table, const Coordinate *coordinate, Dim size,
                       const Type *result) {
+    if (is_whole_axis(coordinate, size, result)) return 0;
     int guards = is_whole(coordinate) ? 0 : GUARD_whole;
     if (!is_nonnegative(table, extreme(table, coordinate, result, false))) guards |= GUARD_low;
     Dim end = dim_multiply(table, size, dim_constant(table, coordinate->divisor));

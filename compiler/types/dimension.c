@@ -76,11 +76,22 @@ static Dim intern(Dimensions *table, const Sum *sum) {
     return dim;
 }
 
+/* A number, without symbols that can only be 1. */
+static bool is_plain(Dim dim) {
+    return !dim->count || (dim->count == 1 && !dim->terms[0].count);
+}
+
+static int64_t plain_value(Dim dim) {
+    return dim->count ? dim->terms[0].coefficient : 0;
+}
+
 Dim dim_constant(Dimensions *table, int64_t value) {
+    Dim *recent = &table->recent[(uint64_t)value % DIMENSIONS_RECENT];
+    if (*recent && plain_value(*recent) == value) return *recent;
     Sum sum;
     sum.count = value != 0;
     sum.terms[0] = (Term){.coefficient = value};
-    return intern(table, &sum);
+    return *recent = intern(table, &sum);
 }
 
 static Dim intern_atom(Dimensions *table, const Atom *atom) {
@@ -150,7 +161,20 @@ static Dim within_limit(Dimensions *table, const Sum *sum) {
     return bound == SIZE_UNKNOWN || bound <= DIMENSION_LIMIT ? dim : NULL;
 }
 
+static Dim plain_sum(Dimensions *table, int64_t a, int64_t b) {
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum) || sum > DIMENSION_LIMIT) return NULL;
+    return dim_constant(table, sum);
+}
+
+static Dim plain_product(Dimensions *table, int64_t a, int64_t b) {
+    int64_t product;
+    if (__builtin_mul_overflow(a, b, &product) || product > DIMENSION_LIMIT) return NULL;
+    return dim_constant(table, product);
+}
+
 Dim dim_add(Dimensions *table, Dim a, Dim b) {
+    if (is_plain(a) && is_plain(b)) return plain_sum(table, plain_value(a), plain_value(b));
     Sum sum;
     sum.count = a->count;
     memcpy(sum.terms, a->terms, sizeof(Term) * (size_t)a->count);
@@ -177,13 +201,8 @@ static bool multiply_terms(const Term *a, const Term *b, Term *product) {
     return true;
 }
 
-/* The number 1 itself, not a symbol that can only be 1. */
-static bool is_unit(Dim dim) {
-    return dim->count == 1 && !dim->terms[0].count && dim->terms[0].coefficient == 1;
-}
-
 Dim dim_multiply(Dimensions *table, Dim a, Dim b) {
-    if (is_unit(a) && is_unit(b)) return a;
+    if (is_plain(a) && is_plain(b)) return plain_product(table, plain_value(a), plain_value(b));
     Sum sum;
     sum.count = 0;
     for (int i = 0; i < a->count; i++)

@@ -17,10 +17,13 @@
 
 typedef const struct Dimension *Dim;
 
+enum { DIMENSIONS_RECENT = 256 };
+
 /* The table that makes equal dimensions the same pointer. One compilation has one. */
 typedef struct Dimensions {
     Arena *arena;
     Map interned;
+    Dim recent[DIMENSIONS_RECENT]; /* constants, by their last bits: asked for again and again */
     int symbol_count, bounded_count;
 } Dimensions;
 
