@@ -10,6 +10,7 @@
 #include "parser.tab.h"
 
 #include <assert.h>
+#include <limits.h>
 
 enum { INDENT = 2, CONTINUED = 4, HELP_BLANKS = 4 };
 
@@ -69,6 +70,11 @@ static int level_at(const Formatter *formatter, uint32_t at) {
     }
 }
 
+/* Kinds of one character are that character; others lie above. */
+static bool is_one_of(int kind, const char *characters) {
+    return kind > 0 && kind <= CHAR_MAX && strchr(characters, kind);
+}
+
 static bool is_sign(int kind) {
     return kind == '+' || kind == '-' || kind == '*' || kind == '/' || kind == '^';
 }
@@ -85,11 +91,6 @@ static bool is_action(const Formatter *formatter, uint32_t at) {
     return word->starts && word->token.range.end < word[1].token.range.begin;
 }
 
-/* Is the word one of these characters? Kinds of longer words are larger than a character. */
-static bool is_mark(int kind, const char *marks) {
-    return kind > 0 && kind < 128 && strchr(marks, kind);
-}
-
 static uint32_t blanks_before_bracket(const Formatter *formatter, uint32_t at) {
     int left = kind_at(formatter, at - 1);
     if (is_minus_sign(formatter, at - 1)) return 0;
@@ -100,8 +101,7 @@ static uint32_t blanks_before_bracket(const Formatter *formatter, uint32_t at) {
 static uint32_t usual_blanks(const Formatter *formatter, uint32_t at) {
     int left = kind_at(formatter, at - 1), right = kind_at(formatter, at);
     bool tight = word_at(formatter, at)->tight && word_at(formatter, at - 1)->tight;
-    if (is_mark(left, "([.@")) return 0;
-    if (is_mark(right, ",)]")) return 0;
+    if (is_one_of(left, "([.@") || is_one_of(right, ",)]")) return 0;
     if (right == '.') return left == TOKEN_NUMBER;
     if (left == TOKEN_RANGE || right == TOKEN_RANGE || is_minus_sign(formatter, at - 1)) return 0;
     if (right == ':' && left != TOKEN_PIPE && left != ',') return 0;
