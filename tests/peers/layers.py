@@ -1,10 +1,12 @@
 """Every layer of the library beside PyTorch's, or beside Keras' formula written out, in float64, on
 random inputs and weights; then gradients of a few beside torch's.
 
-    python layers.py FLOWC
+    python layers.py FLOWC [PART OF A CALL]
 """
 
 import math
+import re
+import struct
 import sys
 import tempfile
 from pathlib import Path
@@ -213,12 +215,11 @@ def bidirectional(layer):
 
 
 def residual_block(x, g1, s1, m1, q1, *rest, stride=1):
-    y = F.relu(batch_norm(x, g1, s1, m1, q1))
-    if stride > 1 or len(rest) == 10:
+    """A change of width is made of what is normalised, as in the authors' code."""
+    y, short = F.relu(batch_norm(x, g1, s1, m1, q1)), x
+    if len(rest) == 10:
         w0, b0, *rest = rest
-        short = conv2d(x, w0, b0, stride, "same")
-    else:
-        short = x
+        short = conv2d(y, w0, b0, stride, "same")
     w1, b1, g2, s2, m2, q2, w2, b2 = rest
     y = F.relu(batch_norm(conv2d(y, w1, b1, stride, "same"), g2, s2, m2, q2))
     return short + conv2d(y, w2, b2, 1, "same")
@@ -253,10 +254,6 @@ def recurrent(gates, inputs, units, prefix="", second=False):
     if second:
         weights["v"] = normal(gates * units)
     return {prefix + name: weight for name, weight in weights.items()}
-
-
-def block(name, x, weights, **options):
-    return (name, weights, (x,), with_options(transformer_block, **options))
 
 
 SEQUENCE, IMAGE, ODD = normal(2, 7, 12), normal(2, 9, 8, 6), normal(1, 11, 7, 6)
@@ -341,8 +338,8 @@ def attentions():
             cases.append((f"grouped_attention(x, 6, 2{text}{', rotary = true' if rotary else ''})",
                           denses((12, 12), (12, 4), (12, 4), (12, 12)), (SEQUENCE,),
                           with_options(grouped_attention, heads=6, groups=2, causal=causal, rotary=rotary)))
-        weights = {**normalised("layer_norm.1/", 12), **denses((12, 36), (12, 12), prefix="self_attention/"),
-                   **normalised("layer_norm.2/", 12), **denses((12, 48), (48, 12), prefix="feed_forward/")}
+        weights = {**normalised("layer_norm.1/", 12), **denses((12, 36), (12, 12), prefix="self_attention.1/"),
+                   **normalised("layer_norm.2/", 12), **denses((12, 48), (48, 12), prefix="feed_forward.1/")}
         cases.append((f"transformer_block(x, 2{text})", weights, (SEQUENCE,),
                       with_options(transformer_block, heads=2, causal=causal)))
     cases += [
@@ -392,7 +389,9 @@ def simple():
     ]
 
 
+PART = sys.argv[2] if len(sys.argv) > 2 else ""
 CASES = simple() + convolutions() + pools() + norms() + attentions() + recurrents() + residuals()
+CASES = [case for case in CASES if PART in case[0]]
 
 
 def declared(tensor):
@@ -414,7 +413,7 @@ def forward(program, folder):
         lines.append(f"model m{i}({parameters}) -> {result} {{ return {call} }}")
         names = "xy"[: len(inputs)]
         lines.append(f"export e{i}({parameters}) -> (r: {result}) {{ return (r: m{i}({', '.join(names)})) }}")
-        weights.update({f"m{i}/{begin}/{name}": weight for name, weight in mine.items()})
+        weights.update({f"m{i}/{begin}.1/{name}": weight for name, weight in mine.items()})
     library = Library(program, folder, "\n".join(lines) + "\n", weights)
     for i, (call, _, inputs, _) in enumerate(CASES):
         (found,) = library.call(f"e{i}", inputs, [wanted[i]])
@@ -422,11 +421,99 @@ def forward(program, folder):
         yield call, (found.double() - wanted[i].double()).abs().max().item() / scale
 
 
+# Gradients: a model over the batch, its peer. `front` is multiplied by the input, so that its gradient
+# shows what flows back to the input.
+
+IMAGES, SEQUENCES, NUMBERS = normal(6, 9, 8, 6), normal(6, 7, 12), torch.randint(0, 13, (6, 5), generator=random)
+GRADIENTS = [
+    ('conv2d(x, 4, 3, 2, "same")', IMAGES, with_options(conv2d, stride=2, padding="same")),
+    ('conv2d(x, 4, 3, 2, "valid", 1, 2)', IMAGES, with_options(conv2d, stride=2, groups=2)),
+    ('depthwise_conv2d(x, 3, 2, "same", 2)', IMAGES, with_options(depthwise, stride=2, padding="same")),
+    ('conv2d_transpose(x, 4, 3, 2, "same")', IMAGES, with_options(conv2d_transpose, stride=2, padding="same")),
+    ("max_pool2d(x, 3, 2)", IMAGES, with_options(max_pool, kernel=3, stride=2)),
+    ('max_pool2d(x, 3, 2, "same")', IMAGES, with_options(max_pool, kernel=3, stride=2, padding="same")),
+    ('average_pool2d(x, 3, 2, "same")', IMAGES, with_options(average_pool, kernel=3, stride=2, padding="same")),
+    ("batch_norm(x)", IMAGES, training_batch_norm),
+    ("group_norm(x, 3)", IMAGES, lambda x, g, s: channels_last(F.group_norm(channels_second(x), 3, g, s))),
+    ("layer_norm(x)", SEQUENCES, lambda x, g, s: F.layer_norm(x, (12,), g, s)),
+    ("self_attention(x, 3, causal = true)", SEQUENCES, with_options(self_attention, heads=3, causal=True)),
+    ("grouped_attention(x, 6, 2, rotary = true)", SEQUENCES,
+     with_options(grouped_attention, heads=6, groups=2, rotary=True)),
+    ("lstm(x, 5)", SEQUENCES, lstm), ("gru(x, 5)", SEQUENCES, gru),
+    ("bidirectional_simple_rnn(x, 5)", SEQUENCES, bidirectional(simple_rnn)),
+    ("embedding(x, 4)", NUMBERS, lambda i, table: F.embedding(i, table)),
+]
+
+TRAINING = """
+pipeline records -> (image: f32[9, 8, 6], sequence: f32[7, 12], numbers: i32[5] in 0..13) {
+  return idx(image: "image.idx", sequence: "sequence.idx", numbers: "numbers.idx")
+}
+fn probe(y: f32[B, ...]) -> f32 {
+  return mean(y * y * y) + mean(y)
+}
+model kept(w: f32[...], gradient: f32[...]) -> f32[...] {
+  state flow: f32[...] = zeros()
+  flow = gradient
+  return w
+}
+train fit {
+  data = records() |> batch(6)
+  loss = LOSS
+  optimizer = kept()
+  steps = 1
+  every 1 step { save "run.safetensors" }
+}
+"""
+
+
+def write_idx(path, tensor):
+    code, order = (0x0D, ">f4") if tensor.is_floating_point() else (0x0C, ">i4")
+    header = struct.pack(">HBB", 0, code, tensor.dim()) + struct.pack(f">{tensor.dim()}I", *tensor.shape)
+    path.write_bytes(header + tensor.numpy().astype(order).tobytes())
+
+
+def training_program():
+    models, losses = [], []
+    for i, (call, x, _) in enumerate(GRADIENTS):
+        field = {4: "image", 3: "sequence", 2: "numbers"}[x.dim()]
+        shape = ", ".join(map(str, x.shape[1:]))
+        begin = f"  let x = a * front\n" if x.is_floating_point() else "  let x = a\n"
+        if x.is_floating_point():
+            begin = f"  weight front: f32[{shape}] = 1 + 0.3 * random_normal([{shape}])\n" + begin
+        element = "f32" if x.is_floating_point() else "i32"
+        fact = "" if x.is_floating_point() else " in 0..13"
+        models.append(f"model m{i}(a: {element}[B, {shape}]{fact}) -> f32 {{\n{begin}  return probe({call})\n}}\n")
+        losses.append(f"m{i}(data.{field})")
+    return "".join(models) + TRAINING.replace("LOSS", " + ".join(losses))
+
+
+def gradients(program, folder):
+    """(name of a weight, relative difference) of each."""
+    folder = Path(folder)
+    for name, x in (("image", IMAGES), ("sequence", SEQUENCES), ("numbers", NUMBERS)):
+        write_idx(folder / f"{name}.idx", x)
+    (folder / "gradients.flow").write_text(training_program())
+    flowc(program, "run", "gradients.flow", "--progress=off", folder=folder)
+    tensors = read_tensors(folder / "run.safetensors")
+    for i, (call, x, peer) in enumerate(GRADIENTS):
+        names = [name for name in tensors if name.startswith(f"m{i}.1/") and "flow" not in name]
+        names = [name for name in names if not re.search(r"/(middle|square)$", name)]
+        weights = [tensors[name].double().requires_grad_() for name in names]
+        front = [w for name, w in zip(names, weights) if name.endswith("/front")]
+        others = [w for name, w in zip(names, weights) if not name.endswith("/front")]
+        y = peer(x * front[0] if front else x, *others)
+        ((y**3).mean() + y.mean()).backward()
+        for name, weight in zip(names, weights):
+            (found,) = (t for n, t in tensors.items() if "flow" in n and name in n)
+            scale = weight.grad.abs().max().item()
+            yield f"gradient of {call}: {name}", (found - weight.grad).abs().max().item() / scale
+
+
 def main():
     failures = count = 0
     program = str(Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        for name, difference in forward(program, folder):
+        for name, difference in (*forward(program, folder), *gradients(program, folder)):
             good = difference <= TOLERANCE
             count += 1
             failures += not good
