@@ -496,7 +496,7 @@ def gradients(program, folder):
     flowc(program, "run", "gradients.flow", "--progress=off", folder=folder)
     tensors = read_tensors(folder / "run.safetensors")
     for i, (call, x, peer) in enumerate(GRADIENTS):
-        names = [name for name in tensors if name.startswith(f"m{i}.1/") and "flow" not in name]
+        names = [name for name in tensors if name.startswith(f"m{i}/") and "flow" not in name]
         names = [name for name in names if not re.search(r"/(middle|square)$", name)]
         weights = [tensors[name].double().requires_grad_() for name in names]
         front = [w for name, w in zip(names, weights) if name.endswith("/front")]
