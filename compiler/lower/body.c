@@ -240,7 +240,7 @@ static void lower_storage(const Context *context, const Statement *statement) {
 
 static bool may_go_on(const Context *context, Range range) {
     Lowering *lowering = context->lowering;
-    if (lowering->exhausted) return false;
+    if (lowering->exhausted || context->frame->returned) return false;
     if (++lowering->calls <= CALL_LIMIT) return true;
     report(context, E0217, range, "the program makes more than 2^17 calls and turns of `repeat`");
     return !(lowering->exhausted = true);
@@ -319,6 +319,7 @@ static void lower_return(const Context *context, const Statement *statement, Val
     Context inner = *context;
     *result = lower_expression(&inner, statement->value);
     result->range = statement->value->range;
+    context->frame->returned = true;
 }
 
 static void misplaced(const Context *context, const Statement *statement, const char *what) {
@@ -354,8 +355,8 @@ void lower_block(const Context *context, const StatementList *body, Value *resul
             report(context, E0214, statement->range, "nothing after `return` is run");
             return;
         }
+        if (context->frame->undecided || context->frame->returned) return;
         lower_statement(context, statement, result);
-        if (context->frame->undecided) return;
     }
 }
 
@@ -376,6 +377,7 @@ static void update_states(const Context *context) {
 
 Value lower_body(const Context *context, const StatementList *body) {
     Value result = {.kind = VALUE_error, .number = 1}; /* number: no return was run */
+    context->frame->returned = false;
     lower_block(context, body, &result);
     if (context->frame->undecided) return value_error;
     update_states(context);

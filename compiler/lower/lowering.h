@@ -44,6 +44,7 @@ typedef struct Frame {
     const Instance *instance; /* that this is a call of, or NULL */
     uint64_t repetition;      /* keeps the random numbers of an instance's calls apart */
     bool undecided; /* an `if` on a size that only a call tells: the rest is not checked alone */
+    bool returned;  /* the body has its result: nothing more of it is lowered */
 } Frame;
 
 /* The body of a scan while it is lowered: tensors from outside become inputs of it. */
