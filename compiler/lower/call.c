@@ -360,6 +360,12 @@ static Value call_instance(const Context *context, const Expression *call, Insta
     return call_declaration(context, call, callee, piped, piped != NULL);
 }
 
+static Value call_loaded(const Context *context, const Expression *call, const Value *net,
+                         const Value *piped) {
+    Callee callee = {net->model, net->model_unit, NULL, net->model->name.text};
+    return call_declaration(context, call, callee, piped, piped != NULL);
+}
+
 /* A source or a stage that only passes records on. */
 static bool may_be_placed(const Context *context, const Expression *call, const Placement *wanted) {
     if (wanted->device != DEVICE_gpu || is_computing_stage(call->name.text)) return true;
@@ -379,14 +385,11 @@ static Value call_by_name(const Context *context, const Expression *call, const 
         module_find(context->lowering->module, context->unit, call->name.text, &unit);
     if (local && local->value.kind == VALUE_instance)
         return call_instance(context, call, local->value.instance, piped);
+    if (local && local->value.kind == VALUE_model)
+        return call_loaded(context, call, &local->value, piped);
     if (declaration && is_callable(declaration))
         return call_declaration(context, call, (Callee){declaration, unit, NULL, NULL}, piped,
                                 piped != NULL);
-    if (local && local->value.kind == VALUE_model) {
-        const Value *net = &local->value;
-        Callee callee = {net->model, net->model_unit, NULL, net->model->name.text};
-        return call_declaration(context, call, callee, piped, piped != NULL);
-    }
     if (lower_load(context, call, &result)) return result;
     if (is_stage_name(call->name.text) && !may_be_placed(context, call, wanted)) return value_error;
     if (lower_stage(context, call, piped, &result)) return result;

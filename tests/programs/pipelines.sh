@@ -23,8 +23,8 @@ train fit {
 }
 
 pipeline score {
-  let net = load(classifier, "p.safetensors")
-  return digits(0) |> take(1000) |> batch(64) |> map(y, guess: argmax(net(x), axis = -1)) |> unbatch() |> csv("scores.csv")
+  let classifier = load(classifier, "p.safetensors")
+  return digits(0) |> take(1000) |> batch(64) |> map(y, guess: argmax(classifier(x), axis = -1)) |> unbatch() |> csv("scores.csv")
 }
 
 pipeline numbers {
