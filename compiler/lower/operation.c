@@ -372,6 +372,15 @@ static bool only_names(Given *given, const char *const *names, size_t count) {
     return !given->broken;
 }
 
+/* `sum([1, 2, 3])`: the list becomes a tensor. */
+static bool list_argument(Given *given, size_t index) {
+    Value *value = &given->positions.items[index];
+    Range range = value->range.source ? value->range : given->call->range;
+    NodeId node = to_node(given->context, value, list_element(value), range);
+    if (node != NODE_NONE) *value = value_tensor(given->context->graph, node, range);
+    return node != NODE_NONE;
+}
+
 static bool tensor_argument(Given *given, size_t index) {
     const Value *value = &given->positions.items[index];
     if (value->kind == VALUE_tensor && value->graph == given->context->graph)
@@ -381,6 +390,8 @@ static bool tensor_argument(Given *given, size_t index) {
         report_foreign(given->context, value->range);
         return false;
     }
+    if (value->kind == VALUE_items && value->items.count && !value->items.names)
+        return list_argument(given, index);
     Diagnostic *d =
         report(given->context, E0203, value->range.source ? value->range : given->call->range,
                "`%s` takes a tensor, not %s", given->call->name.text,

@@ -145,13 +145,17 @@ static bool is_plain(const Section *section) {
     return true;
 }
 
+/* Of what nobody asked for an element type. */
+static Element usual_element(const Value *value) {
+    if (value->kind == VALUE_tensor) return value_type(value)->element;
+    if (value->kind == VALUE_items) return list_element(value);
+    return value->kind == VALUE_field && value->field && value->field->digits ? TYPE_i32 : TYPE_f32;
+}
+
 static bool add_output(const Context *inner, Section *section, const char *name, Value *value) {
     Arena *arena = inner->lowering->arena;
-    Element element = value->kind == VALUE_tensor  ? value_type(value)->element
-                      : value->kind == VALUE_items ? list_element(value)
-                                                   : TYPE_f32;
     if (value->kind == VALUE_error) return false;
-    NodeId node = to_node(inner, value, element, value->range);
+    NodeId node = to_node(inner, value, usual_element(value), value->range);
     if (node == NODE_NONE) return false;
     Type type = graph_node(inner->graph, node)->type;
     graph_output(inner->graph, OUTPUT_result, name, node, NODE_NONE);

@@ -221,8 +221,8 @@ static const FlowResult linear_results[] = {
 
 static const FlowFunction linear_initialise_function = {
     "initialise", linear_initialise, linear_seed_input, 1, NULL, 0, NULL};
-static const FlowFunction linear_step_function = {"step", linear_step,    linear_step_inputs,
-                                                  5,      linear_results, 2, NULL};
+static const FlowFunction linear_step_function = {
+    "step", linear_step, linear_step_inputs, 5, linear_results, 2, NULL};
 static const FlowFunction linear_evaluate_function = {
     "evaluate", linear_evaluate, linear_step_inputs, 2, linear_results, 2, NULL};
 
