@@ -175,13 +175,20 @@ NodeId graph_view(Graph *graph, NodeId a, const View *view, Type type, Range ran
         graph, (Node){.op = OP_view, .inputs = {a}, .view = view, .type = type, .range = range});
 }
 
+NodeId graph_exchange(Graph *graph, NodeId a, int axis, int other, Range range) {
+    Type type = graph_node(graph, a)->type, result = type;
+    View view = view_identity(graph->dimensions, type.rank);
+    Coordinate kept = view.coordinates[axis];
+    view.coordinates[axis] = view.coordinates[other];
+    view.coordinates[other] = kept;
+    result.dims[axis] = type.dims[other];
+    result.dims[other] = type.dims[axis];
+    return graph_view(graph, a, &view, result, range);
+}
+
 NodeId graph_transpose(Graph *graph, NodeId a, Range range) {
-    Type type = graph_node(graph, a)->type;
-    View view = view_transposition(graph->dimensions, type.rank);
-    Dim last = type.dims[type.rank - 1];
-    type.dims[type.rank - 1] = type.dims[type.rank - 2];
-    type.dims[type.rank - 2] = last;
-    return graph_view(graph, a, &view, type, range);
+    int rank = graph_node(graph, a)->type.rank;
+    return graph_exchange(graph, a, rank - 2, rank - 1, range);
 }
 
 void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value, NodeId target) {

@@ -7,6 +7,9 @@
 /* The view of a, which must fit it. The element type is that of a. */
 NodeId graph_view(Graph *graph, NodeId a, const View *view, Type type, Range range);
 
+/* Two axes exchanged. */
+NodeId graph_exchange(Graph *graph, NodeId a, int axis, int other, Range range);
+
 /* The last two axes exchanged. */
 NodeId graph_transpose(Graph *graph, NodeId a, Range range);
 

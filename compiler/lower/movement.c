@@ -233,6 +233,14 @@ static Value lower_permute(Call *call) {
     return call->broken ? value_error : lower_permutation(call, axes);
 }
 
+static Value lower_exchange(Call *call) {
+    int rank = value_type(&call->values[0])->rank, axes[RANK_LIMIT];
+    int first = axis_argument(call, 1, 0, rank), second = axis_argument(call, 2, -1, rank);
+    if (call->broken) return value_error;
+    for (int i = 0; i < rank; i++) axes[i] = i == first ? second : i == second ? first : i;
+    return lower_permutation(call, axes);
+}
+
 static bool fill_argument(Call *call, int which, double *fill) {
     *fill = 0;
     return !call->given[which] ||
@@ -599,6 +607,7 @@ static Value lower_rank(Call *call) {
 static const Movement movements[] = {
     {"transpose", {"x"}, 1, lower_transpose},
     {"permute", {"x", "axes"}, 2, lower_permute},
+    {"exchange", {"x", "axis", "other"}, 3, lower_exchange},
     {"pad", {"x", "before", "after", "value"}, 1, lower_pad},
     {"flip", {"x", "axis"}, 1, lower_flip},
     {"roll", {"x", "by", "axis"}, 2, lower_roll},

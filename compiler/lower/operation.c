@@ -2,6 +2,7 @@
 #include "compiler/lower/lowering.h"
 
 #include "compiler/graph/build.h"
+#include "compiler/graph/movement.h"
 #include "compiler/lower/fact.h"
 #include "compiler/lower/movement.h"
 
@@ -492,31 +493,48 @@ static bool find_flag(Given *given, const char *name, bool *flag) {
     return true;
 }
 
-/* Of each row of the last axis. */
+/* The axis that a row op goes along: the last where none is named. False after reporting. */
+static bool find_row_axis(Given *given, int rank, int *axis) {
+    const Expression *expression = named(given, "axis");
+    Value value = value_number(-1, given->call->range);
+    uint32_t axes = 0;
+    if (expression) value = lower_expression(given->context, expression);
+    if (rank &&
+        !add_axis(given, &value, rank, &axes, expression ? expression->range : given->call->range))
+        return false;
+    *axis = axes ? __builtin_ctz(axes) : 0;
+    return true;
+}
+
+/* Rows op along the last axis; another one changes places with that before and after. */
+static Value lower_rows(const Context *context, Op op, NodeId a, int axis, Range range) {
+    Graph *graph = context->graph;
+    int last = graph_node(graph, a)->type.rank - 1;
+    if (axis >= last) return add_node(context, (Node){.op = op, .inputs = {a}}, range);
+    Range place = users_place(context, range);
+    NodeId rows = graph_exchange(graph, a, axis, last, place);
+    Value result = add_node(context, (Node){.op = op, .inputs = {rows}}, range);
+    if (result.kind != VALUE_error)
+        result.node = graph_exchange(graph, result.node, axis, last, place);
+    return result;
+}
+
+/* Of each row of an axis. */
 static Value lower_row(Given *given, Op op, Range range) {
     static const char *const names[] = {"axis", "descending"};
     const Context *context = given->context;
     bool descending = false;
+    int axis = 0;
     if (!expect_count(given, 1, 1) || !only_names(given, names, op == OP_argsort ? 2 : 1) ||
         !tensor_argument(given, 0) || !find_flag(given, "descending", &descending))
         return value_error;
     const Value *a = &given->positions.items[0];
-    uint32_t axes = 0;
-    int rank = value_type(a)->rank;
-    Value last = value_number(-1, range);
-    const Expression *axis = named(given, "axis");
-    if (axis) last = lower_expression(context, axis);
-    if (rank && !add_axis(given, &last, rank, &axes, axis ? axis->range : range))
-        return value_error;
-    if (rank && axes != 1u << (rank - 1)) {
-        report(context, E0211, axis->range, "`%s` goes along the last axis", op_info[op].name);
-        return value_error;
-    }
-    Value result = add_node(
-        context, (Node){.op = descending ? OP_argsort_descending : op, .inputs = {a->node}}, range);
+    if (!find_row_axis(given, value_type(a)->rank, &axis)) return value_error;
+    Value result =
+        lower_rows(context, descending ? OP_argsort_descending : op, a->node, axis, range);
     if (result.kind == VALUE_error || op_info[op].gives != GIVES_index) return result;
     result.low = dim_constant(context->lowering->dimensions, 0);
-    result.high = value_type(&result)->dims[rank - 1];
+    result.high = value_type(&result)->dims[axis];
     return result;
 }
 

@@ -46,6 +46,13 @@ HOT = numpy.eye(C, dtype=numpy.float32)[Y]
 WEIGHTS = numpy.exp(normal(C))
 LONG = 5 * normal(N, C)
 SCORES, TRUTH = normal(N), yes(N)
+TURNS, LABELS = normal(N, 10, C), random.integers(1, C, (N, 3)).astype(numpy.int32)
+LENGTHS, COUNTS = (random.integers(low, high, N).astype(numpy.int32) for low, high in ((7, 11), (1, 4)))
+
+
+def ctc(logits, target, lengths, counts):
+    return F.ctc_loss(logits.log_softmax(-1).transpose(0, 1), target, lengths, counts)
+
 
 
 def keras_auc(logits, target):
@@ -125,6 +132,7 @@ SCALARS = [
     ("categorical_hinge(a, b)", (X, HOT),
      lambda x, t: (((1 - t) * x).max(-1).values - (t * x).sum(-1) + 1).clamp(min=0).mean()),
     ("cosine_loss(a, b)", (X, T), lambda a, b: 1 - F.cosine_similarity(a, b).mean()),
+    ("ctc(a, b, c, d)", (TURNS, LABELS, LENGTHS, COUNTS), ctc),
     ("dice(a, b)", (P, BITS), lambda p, t: 1 - 2 * (p * t).sum() / (p.sum() + t.sum() + 1e-7)),
     ("accuracy(a, b)", (X, Y), lambda x, y: (x.argmax(-1) == y).double().mean()),
     ("binary_accuracy(a, b)", (X, BITS), lambda x, t: ((x > 0) == (t > 0.5)).double().mean()),
@@ -163,7 +171,7 @@ def declared(array):
 def program():
     lines = []
     for i, (call, arguments, _, shape) in enumerate(CASES):
-        parameters = ", ".join(f"{name}: {declared(a)}" for name, a in zip("abc", arguments))
+        parameters = ", ".join(f"{name}: {declared(a)}" for name, a in zip("abcd", arguments))
         lines.append(f"export f{i}({parameters}) -> (y: f32{shape}) {{ return (y: {call}) }}")
     return "\n".join(lines) + "\n"
 

@@ -444,6 +444,18 @@ GRADIENTS = [
     ("embedding(x, 4)", NUMBERS, lambda i, table: F.embedding(i, table)),
 ]
 
+# First values: the deviation and the largest size of those of f32[3, 3, 40, 60].
+INPUTS, OUTPUTS = 9 * 40, 9 * 60
+CUT = 2 / 0.8796256610342398
+FIRST = [
+    ("he_normal()", (2 / INPUTS) ** 0.5, CUT), ("he_uniform()", (2 / INPUTS) ** 0.5, 3**0.5),
+    ("lecun_normal()", (1 / INPUTS) ** 0.5, CUT), ("lecun_uniform()", (1 / INPUTS) ** 0.5, 3**0.5),
+    ("glorot_normal()", (2 / (INPUTS + OUTPUTS)) ** 0.5, CUT),
+    ("glorot_uniform()", (2 / (INPUTS + OUTPUTS)) ** 0.5, 3**0.5),
+    ("truncated_normal(0.1)", 0.1, CUT), ("normal(0.1)", 0.1, 6.0), ("uniform(-1, 1)", 3**-0.5, 3**0.5),
+    ('variance_scaling(3, "out")', (3 / OUTPUTS) ** 0.5, CUT),
+]
+
 TRAINING = """
 pipeline records -> (image: f32[9, 8, 6], sequence: f32[7, 12], numbers: i32[5] in 0..13) {
   return idx(image: "image.idx", sequence: "sequence.idx", numbers: "numbers.idx")
@@ -484,6 +496,9 @@ def training_program():
         fact = "" if x.is_floating_point() else " in 0..13"
         models.append(f"model m{i}(a: {element}[B, {shape}]{fact}) -> f32 {{\n{begin}  return probe({call})\n}}\n")
         losses.append(f"m{i}(data.{field})")
+    for i, (call, _, _) in enumerate(FIRST):
+        models.append(f"model first{i}() -> f32 {{\n  weight w: f32[3, 3, 40, 60] = {call}\n  return sum(w)\n}}\n")
+        losses.append(f"first{i}()")
     return "".join(models) + TRAINING.replace("LOSS", " + ".join(losses))
 
 
@@ -507,6 +522,11 @@ def gradients(program, folder):
             (found,) = (t for n, t in tensors.items() if "flow" in n and name in n)
             scale = weight.grad.abs().max().item()
             yield f"gradient of {call}: {name}", (found - weight.grad).abs().max().item() / scale
+    for i, (call, deviation, most) in enumerate(FIRST):
+        w = tensors[f"first{i}/w"].double()
+        fits = (abs(w.std() / deviation - 1) < 0.02 and abs(w.mean()) < 0.02 * deviation
+                and 0.98 * min(most, 3) < w.abs().max() / deviation < most * (1 + 1e-5))
+        yield f"first values of {call}: {w.mean():.2e} ± {w.std() / deviation:.3f}", 0 if fits else 1
 
 
 def main():

@@ -106,6 +106,8 @@ def reduce(function, kind="any", added=False):
             a = sample(dtype, shape, kind)
             x = wide(a)
             scale = numpy.abs(x).sum(axis) if added and dtype in FLOATING else None
+            if name == "prod" and dtype in FLOATING:  # each factor rounds
+                scale = numpy.abs(function(x, axis)) * (1 + x.size**0.5 / 32)
             if axis in ((0, 2), (1, 3)) and added and dtype in ("f16", "bf16"):
                 continue # made in two turns, rounded in between
             yield Case(f"{name}(a{axes_text(axis)})", [a], function(x, axis), dtype, scale)
@@ -207,6 +209,8 @@ def scatters(name, dtype):
         wanted, scale = (numpy.zeros(shape, wide(b).dtype) for _ in range(2))
         numpy.add.at(wanted, wide(a), wide(b))
         numpy.add.at(scale, wide(a), numpy.abs(wide(b)))
+        if dtype in ("f16", "bf16"):  # every sum so far is rounded
+            scale = scale * UNIT[dtype] / UNIT["f32"] / 16
         yield Case(f"{name}(a, b, {shape[0]})", [a, b], wanted, dtype, scale if dtype in FLOATING else None,
                    facts=(f" in 0..{shape[0]}", ""))
 
