@@ -78,8 +78,8 @@ static void report_unexpected(Parser *parser, const Token *token, const char *ex
     const char *text = expected ? arena_format(parser->arena, "%s, found %s", expected, found)
                                 : arena_format(parser->arena, "unexpected %s", found);
     help = expected && strstr(expected, "a declaration")
-               ? "declarations begin with import, option, dim, const, fn, model, pipeline, train "
-                 "or export"
+               ? "declarations begin with import, option, dim, const, fn, model, pipeline, train, "
+                 "export or extern fn"
            : expected || token->kind == ';' ? advice(parser->arena, parser->tokens, token)
                                             : NULL;
     report_syntax(parser, token->range, text, help);

@@ -60,7 +60,8 @@ static void yyerror(YYLTYPE *location, Parser *parser, const char *message);
 %token END 0 "the end of the file"
 %token PROGRAM EXPRESSION /* which text follows */
 %token <token> NAME "a name" NUMBER "a number" STRING "a string" UNKNOWN_SIZE "a size"
-%token <token> IMPORT "import" OPTION "option" DIM "dim" CONST "const" FN "fn" MODEL "model"
+%token <token> IMPORT "import" OPTION "option" DIM "dim" CONST "const" EXTERN "extern" FN "fn"
+%token <token> MODEL "model"
 %token <token> PIPELINE "pipeline" TRAIN "train" EXPORT "export"
 %token <token> LET "let" WEIGHT "weight" STATE "state" RETURN "return" REPEAT "repeat" SCAN "scan" ON "on"
 %token <token> IF "if" ELSE "else" EVERY "every" IN "in" NEW "new"
@@ -149,6 +150,18 @@ declaration:
         if ($$->broken) $$->parameters = (ParameterList){0};
     }
   | function_word NAME bad { $$ = build_broken(parser, $function_word, @$, $NAME, NULL); }
+  | EXTERN FN NAME signature "->" type {
+        $$ = build_declaration(parser, DECLARATION_fn, @$, $NAME, NULL);
+        $$->external = true;
+        $$->parameters = $signature;
+        $$->result = $type;
+        $$->broken = $signature.count && !$signature.items[0].name.text;
+        if ($$->broken) $$->parameters = (ParameterList){0};
+    }
+  | EXTERN FN NAME bad {
+        $$ = build_broken(parser, DECLARATION_fn, @$, $NAME, NULL);
+        $$->external = true;
+    }
   ;
 
 function_word:
@@ -572,7 +585,7 @@ static bool simplify(Expected *expected, bool after_let) {
            SYMBOL(NOT_EQUAL), SYMBOL(LESS_EQUAL), SYMBOL(GREATER_EQUAL), SYMBOL(AND), SYMBOL(OR),
            SYMBOL(PIPE), YYTRANSLATE(';'), SYMBOL(LET), SYMBOL(WEIGHT), SYMBOL(STATE),
            SYMBOL(RETURN), SYMBOL(REPEAT), SYMBOL(SCAN), SYMBOL(ON), SYMBOL(IF), SYMBOL(EVERY), SYMBOL(IMPORT),
-           SYMBOL(OPTION), SYMBOL(DIM), SYMBOL(CONST), SYMBOL(FN), SYMBOL(MODEL),
+           SYMBOL(OPTION), SYMBOL(DIM), SYMBOL(CONST), SYMBOL(EXTERN), SYMBOL(FN), SYMBOL(MODEL),
            SYMBOL(PIPELINE), SYMBOL(TRAIN), SYMBOL(EXPORT), SYMBOL(END));
     if (symbols[SYMBOL(NAME)] || begins) FORGET(expected, SYMBOL(IN), SYMBOL(NEW));
     if (continues || expected->phrase || after_let)

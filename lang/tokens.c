@@ -34,6 +34,7 @@ static bool is_declaration_word(int kind) {
     case TOKEN_OPTION:
     case TOKEN_DIM:
     case TOKEN_CONST:
+    case TOKEN_EXTERN:
     case TOKEN_FN:
     case TOKEN_MODEL:
     case TOKEN_PIPELINE:

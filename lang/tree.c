@@ -318,6 +318,7 @@ static const char *const declaration_words[] = {
 
 static void print_declaration(const Declaration *declaration, Text *text) {
     if (declaration->broken) text_add(text, "broken ");
+    if (declaration->external) text_add(text, "extern ");
     text_add(text, declaration_words[declaration->kind]);
     if (declaration->name.text) text_add(text, declaration->name.text);
     if (declaration->name.text && declaration->value)

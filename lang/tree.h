@@ -172,6 +172,7 @@ typedef struct Declaration {
     Expression *value;
     const char *help; /* of an option, or NULL */
     bool bounded;     /* dim T <= 1024 */
+    bool external;    /* extern fn: a C function, without a body */
     ParameterList parameters;
     TypeTree *result; /* or NULL */
     StatementList body;

@@ -23,6 +23,7 @@ static KernelOperands write_by_kind(Text *text, const Kernels *kernels, const Fu
     case KERNEL_contraction: return write_contraction_kernel(text, plan, kernel, name);
     case KERNEL_row_function: return write_row_function_kernel(text, plan, kernel, name);
     case KERNEL_scatter: return write_scatter_kernel(text, plan, kernel, name);
+    case KERNEL_external: return write_external_kernel(text, plan, kernel, name);
     case KERNEL_scan: return write_scan_kernel(text, kernels, plan, kernel, name);
     }
     return (KernelOperands){0};

@@ -1,6 +1,8 @@
 /* Names: nothing passes here but letters, digits, underscores and octal escapes. */
 #include "compiler/codegen/names.h"
 
+#include "lang/base/c_words.h"
+
 #include <math.h>
 
 enum { HINT_LIMIT = 24 };
@@ -23,30 +25,12 @@ const char *safe_name(Arena *arena, char prefix, NodeId number, const char *hint
     return name;
 }
 
-static bool is_keyword(const char *name) {
-    static const char *const keywords[] = {
-        "alignas",      "alignof",       "and",         "and_eq",   "asm",       "auto",
-        "bitand",       "bitor",         "bool",        "break",    "case",      "catch",
-        "char",         "class",         "compl",       "concept",  "const",     "const_cast",
-        "consteval",    "constexpr",     "constinit",   "continue", "co_await",  "co_return",
-        "co_yield",     "decltype",      "default",     "delete",   "do",        "double",
-        "dynamic_cast", "else",          "enum",        "explicit", "export",    "extern",
-        "false",        "float",         "for",         "friend",   "goto",      "if",
-        "inline",       "int",           "long",        "mutable",  "namespace", "new",
-        "noexcept",     "not",           "not_eq",      "nullptr",  "operator",  "or",
-        "or_eq",        "private",       "protected",   "public",   "register",  "reinterpret_cast",
-        "requires",     "restrict",      "return",      "short",    "signed",    "sizeof",
-        "static",       "static_assert", "static_cast", "struct",   "switch",    "template",
-        "this",         "thread_local",  "throw",       "true",     "try",       "typedef",
-        "typeid",       "typename",      "typeof",      "union",    "unsigned",  "using",
-        "virtual",      "void",          "volatile",    "wchar_t",  "while",     "xor",
-        "xor_eq",       "linux",         "unix",        "main",     "errno",     "assert",
-        "stdin",        "stdout",        "stderr",      "library",  "result",    "message",
-        "size",
-    };
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        if (!strcmp(name, keywords[i])) return true;
-    return false;
+/* A name that stands in every header of a library, or that C has. */
+static bool is_taken(const char *name) {
+    static const char *const names[] = {"library", "result", "message", "size"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return is_c_word(name);
 }
 
 const char *public_name(Arena *arena, const char *text) {
@@ -55,7 +39,7 @@ const char *public_name(Arena *arena, const char *text) {
         if (!is_word(*c)) *c = '_';
         if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
     }
-    return is_keyword(name) ? arena_format(arena, "%s_", name) : name;
+    return is_taken(name) ? arena_format(arena, "%s_", name) : name;
 }
 
 const char *string_literal(Arena *arena, const char *text) {

@@ -174,7 +174,7 @@ void store_value(Writer *writer, NodeId id, Index index);
 /* The same for every stored value of the kernel. */
 void store_values(Writer *writer, IndexKind kind);
 
-/* rows_text.c, columns_text.c, contraction_text.c, scatter_text.c, row_function_text.c: a kernel of that kind as a function `name`;
+/* rows_text.c, columns_text.c, contraction_text.c, scatter_text.c, external_text.c, row_function_text.c: a kernel of that kind as a function `name`;
  * NULL: a text that is equal for equal kernels. Returns what its call passes. */
 
 KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
@@ -185,6 +185,8 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
                                         const char *name);
 KernelOperands write_row_function_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                          const char *name);
+KernelOperands write_external_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                     const char *name);
 KernelOperands write_scatter_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                     const char *name);
 

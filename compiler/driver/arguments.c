@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum FlagKind { FLAG_switch, FLAG_value, FLAG_optional } FlagKind;
+typedef enum FlagKind { FLAG_switch, FLAG_value, FLAG_optional, FLAG_list } FlagKind;
 
 typedef struct Flag {
     const char *name;
@@ -34,6 +34,8 @@ static const Flag flags[] = {
     {"visible-devices", 0, FLAG_value, FIELD(visible_devices), "LIST",
      "the GPUs to use, as 0,1; or none"},
     {"gpu-memory", 0, FLAG_value, FIELD(gpu_memory), "SIZE", "the most memory of a GPU, as 4GiB"},
+    {"link", 0, FLAG_list, FIELD(link), "FILES",
+     "C functions that `extern fn` calls: .c, .o, .a, .so, with `,` between"},
     {"path", 0, FLAG_value, FIELD(path), "FOLDERS",
      "where imports are looked for, with `:` between; then in FLOW_PATH"},
     {"bundle", 0, FLAG_switch, FIELD(bundle), NULL, "put LLVM's libomp beside the program"},
@@ -73,9 +75,18 @@ static const Flag *find_flag(const Command *command, const char *argument, const
     return NULL;
 }
 
-static void set(Arguments *arguments, const Flag *flag, const char *value) {
+static void add_items(Arena *arena, Strings *list, const char *items) {
+    while (*items) {
+        size_t length = strcspn(items, ",");
+        if (length) vector_push(arena, list, arena_copy(arena, items, length));
+        items += length + (items[length] == ',');
+    }
+}
+
+static void set(Arena *arena, Arguments *arguments, const Flag *flag, const char *value) {
     char *field = (char *)arguments + flag->offset;
     if (flag->kind == FLAG_switch) *(bool *)field = true;
+    else if (flag->kind == FLAG_list) add_items(arena, (Strings *)field, value);
     else *(const char **)field = value;
 }
 
@@ -86,16 +97,16 @@ static bool usage_error(const Command *command, const char *what, const char *ar
 }
 
 /* One flag at argv[*at]; its value may be the next argument. */
-static bool parse_flag(const Command *command, int argc, char **argv, int *at, Arguments *arguments,
-                       const Flag *flag, const char *value) {
+static bool parse_flag(const Command *command, int argc, char **argv, int *at, Arena *arena,
+                       Arguments *arguments, const Flag *flag, const char *value) {
     if (value && flag->kind == FLAG_switch)
         return usage_error(command, "no value belongs to", argv[*at]);
     if (!value && flag->kind == FLAG_optional) value = "";
-    if (!value && flag->kind == FLAG_value) {
+    if (!value && (flag->kind == FLAG_value || flag->kind == FLAG_list)) {
         if (*at + 1 >= argc) return usage_error(command, "a value is missing after", argv[*at]);
         value = argv[++*at];
     }
-    set(arguments, flag, value);
+    set(arena, arguments, flag, value);
     return true;
 }
 
@@ -113,7 +124,7 @@ bool arguments_parse(const Command *command, int argc, char **argv, Arena *arena
         if (flag && arguments->file && !strcmp(flag->name, "help") && !strcmp(command->name, "run"))
             flag = NULL; /* the program's own */
         if (flag) {
-            if (!parse_flag(command, argc, argv, &at, arguments, flag, value)) return false;
+            if (!parse_flag(command, argc, argv, &at, arena, arguments, flag, value)) return false;
         } else if (!arguments->file && is_flag) {
             return usage_error(command, "there is no flag", argument);
         } else if (!arguments->file) {

@@ -20,6 +20,7 @@ typedef struct Arguments {
     const char *visible_devices, *gpu_memory, *path; /* --visible-devices, --gpu-memory, --path */
     const char *diagnostics;                         /* --diagnostics: "text" or "json" */
     bool time_passes, explain, keep, no_cache, bundle, soft_placement, verbose, check, ops, help;
+    Strings link;    /* --link: files of C functions */
     Strings program; /* what follows the file: names of what is meant, options of the program, more
                         files */
 } Arguments;

@@ -33,6 +33,27 @@ static bool copy_matching(const Compilation *compilation, const char *pattern, c
     return good;
 }
 
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Copies what --link names into linked/; a name has to mean nothing to make. */
+static bool copy_linked(const Compilation *compilation, const char *folder) {
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+    Arena *arena = compilation->arena;
+    vector_each(const char *, path, compilation->arguments->link) {
+        const char *name = file_name(*path),
+                   *to = arena_format(arena, "%s/linked/%s", folder, name);
+        errno = EINVAL;
+        if (strspn(name, plain) != strlen(name)) return false;
+        if (!folder_make(path_folder(arena, to), 0777) || !file_copy(arena, *path, to, 0644))
+            return false;
+    }
+    return true;
+}
+
 /* What the program's decoders need: their sources and libraries. */
 static bool write_libraries(const Compilation *compilation, const char *folder) {
     Toolchain toolchain = {.arena = compilation->arena};
@@ -43,6 +64,9 @@ static bool write_libraries(const Compilation *compilation, const char *folder) 
         text_format(&text, " runtime/decode/decode_%s.c", *decoder);
     text_add(&text, "\nLIBRARIES =");
     vector_each(const char *, library, toolchain.libraries) text_format(&text, " %s", *library);
+    text_add(&text, "\nLINKED =");
+    vector_each(const char *, path, compilation->arguments->link)
+        text_format(&text, " linked/%s", file_name(*path));
     text_add(&text, "\n");
     const char *path = arena_format(compilation->arena, "%s/libraries.mk", folder);
     return file_write(path, text_string(&text), text.size);
@@ -63,7 +87,7 @@ static int emit_c(const Compilation *compilation, const Generated *generated, co
                      arena_format(compilation->arena, "%s/compiler/codegen/templates/standalone.mk",
                                   compilation->home->share),
                      arena_format(compilation->arena, "%s/Makefile", folder), 0644);
-    good = good && write_libraries(compilation, folder);
+    good = good && copy_linked(compilation, folder) && write_libraries(compilation, folder);
     if (!good) return failed(folder);
     return write_generated(compilation->arena, generated, folder) ? EXIT_ok : EXIT_resource;
 }
@@ -117,7 +141,10 @@ int command_build(Arguments *arguments) {
     status = toolchain_find(&toolchain, arguments, "all");
     if (status != EXIT_ok) return status;
     toolchain_use(&toolchain, compilation.program);
+    status = toolchain_link(&toolchain, &compilation, compilation.program);
+    if (status != EXIT_ok) return status;
     status = build_program(&toolchain, arguments, &generated, output);
+    if (compilation_failed(&compilation)) status = EXIT_program;
     report_time(&compilation, "compile", &since);
     return status;
 }

@@ -63,6 +63,16 @@ static void hash_stamp(Sha256 *hash, const char *path) {
     sha256_add(hash, stamp, sizeof stamp);
 }
 
+static bool hash_linked(const Toolchain *toolchain, Sha256 *hash, const char *path) {
+    size_t size;
+    const char *content = linked_content(toolchain, path, &size);
+    if (!content) return false;
+    hash_string(hash, path);
+    sha256_add(hash, content, size);
+    return true;
+}
+
+/* NULL after printing what can't be read. */
 static const char *entry_key(const Toolchain *toolchain, const Generated *generated,
                              const char *folder_define) {
     Sha256 hash = sha256_new();
@@ -72,6 +82,8 @@ static const char *entry_key(const Toolchain *toolchain, const Generated *genera
     hash_stamp(&hash, toolchain->home->runtime);
     hash_stamp(&hash, arena_format(toolchain->arena, "%s/.made", toolchain->home->share));
     vector_each(GeneratedFile, file, generated->files) hash_string(&hash, file->text);
+    vector_each(const char *, path, toolchain->linked)
+        if (!hash_linked(toolchain, &hash, *path)) return NULL;
     sha256_hex(&hash, hex);
     return hex;
 }
@@ -168,6 +180,7 @@ bool cache_program(const Toolchain *toolchain, const Generated *generated,
     Arena *arena = toolchain->arena;
     const char *why, *cache = cache_folder(arena);
     const char *key = entry_key(toolchain, generated, folder_define);
+    if (!key) return false;
     if (cache) *entry = entry_in(arena, arena_format(arena, "%s/%s", cache, key));
     if (cache && !fresh && is_private(cache) && is_whole(arena, entry)) return true;
     if (cache && is_private(cache)) folder_remove(entry->folder); /* broken or unwanted */

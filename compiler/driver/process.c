@@ -3,6 +3,7 @@
 #include "compiler/driver/process.h"
 
 #include "compiler/driver/files.h"
+#include "lang/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { OUTPUT_LIMIT = 256 << 20 };
 
 extern char **environ;
 
@@ -52,6 +55,43 @@ int process_wait(Process process) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (code) fprintf(stderr, "flowc: %s failed with exit code %d\n", process.name, code);
     return code;
+}
+
+/* The process, with its standard output going to the pipe. */
+static pid_t start_into(Arena *arena, const Strings *words, const int ends[2]) {
+    pid_t id;
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions)) return -1;
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    int error = posix_spawnp(&id, words->items[0], &actions, NULL, word_list(arena, words),
+                             clean_environment(arena));
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) fprintf(stderr, "flowc: %s: %s\n", words->items[0], strerror(error));
+    return error ? -1 : id;
+}
+
+static bool read_all(int from, Text *text) {
+    char bytes[1 << 16];
+    ssize_t size;
+    while ((size = read(from, bytes, sizeof bytes)) != 0) {
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 || text->size + (size_t)size > OUTPUT_LIMIT) return false;
+        text_add_bytes(text, bytes, (size_t)size);
+    }
+    return true;
+}
+
+const char *process_output(Arena *arena, const Strings *words, size_t *size) {
+    int ends[2];
+    Text text = text_new(arena);
+    if (pipe2(ends, O_CLOEXEC)) return NULL;
+    Process process = {start_into(arena, words, ends), words->items[0]};
+    close(ends[1]);
+    bool whole = process.id >= 0 && read_all(ends[0], &text);
+    close(ends[0]);
+    if (process_wait(process) || !whole) return NULL;
+    *size = text.size;
+    return text_string(&text);
 }
 
 void process_become(Arena *arena, const char *path, const Strings *words, const char *folder) {

@@ -13,6 +13,9 @@ typedef struct Process {
  * change what a compiler does. */
 Process process_start(Arena *arena, const Strings *words, bool show);
 
+/* Runs words[0] and waits; what it prints, up to 256 MiB, or NULL when it fails or prints more. */
+const char *process_output(Arena *arena, const Strings *words, size_t *size);
+
 /* 0 when it ended well, else its exit code, after printing it; 127 when it could not be started. */
 int process_wait(Process process);
 

@@ -46,13 +46,15 @@ int command_run(Arguments *arguments) {
     status = toolchain_find(&toolchain, arguments, "native");
     if (status != EXIT_ok) return status;
     toolchain_use(&toolchain, compilation.program);
+    status = toolchain_link(&toolchain, &compilation, compilation.program);
+    if (status != EXIT_ok) return status;
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
     report_time(&compilation, "codegen", &since);
     CacheEntry entry;
     const char *folder = folder_literal(compilation.arena, arguments->file);
     if (!cache_program(&toolchain, &generated, folder, arguments->no_cache, &entry))
-        return EXIT_resource;
+        return compilation_failed(&compilation) ? EXIT_program : EXIT_resource;
     report_time(&compilation, "compile", &since);
     if (arguments->keep) fprintf(stderr, "flowc: the generated files are in %s\n", entry.folder);
     return start(&compilation, &entry);

@@ -225,6 +225,34 @@ static void compile_units(Team *team, const Generated *generated, const Level *l
     }
 }
 
+/* The C files given by --link, for the least processor that is meant, and the objects; shared
+ * libraries go where the linker finds them when the program starts. */
+static void compile_linked(Team *team, Strings *objects) {
+    const Toolchain *toolchain = team->toolchain;
+    Arena *arena = toolchain->arena;
+    Strings more = {0};
+    vector_push(arena, &more, toolchain->levels[toolchain->level_count - 1].march);
+    vector_each(const char *, file, toolchain->linked) {
+        const char *object = *file;
+        if (is_shared(*file)) continue;
+        if (is_source(*file)) {
+            object = arena_format(arena, "%s/linked%zu.o", team->folder,
+                                  (size_t)(file - toolchain->linked.items));
+            compile_file(team, *file, object, &more);
+        }
+        vector_push(arena, objects, object);
+    }
+}
+
+static void add_shared(const Toolchain *toolchain, Strings *words) {
+    Arena *arena = toolchain->arena;
+    vector_each(const char *, file, toolchain->linked) {
+        if (!is_shared(*file)) continue;
+        vector_push(arena, words, *file);
+        vector_push(arena, words, arena_format(arena, "-Wl,-rpath,%s", path_folder(arena, *file)));
+    }
+}
+
 /* What picks the program of one of several levels. */
 static void compile_dispatch(Team *team, bool has_main, Strings *objects) {
     const Toolchain *toolchain = team->toolchain;
@@ -270,7 +298,8 @@ bool toolchain_program(const Toolchain *toolchain, const Generated *generated, c
     Strings objects = {0};
     Team team = {.toolchain = toolchain, .folder = folder};
     compile_levels(&team, generated, define, true, &objects);
-    if (!wait_for_all(&team)) return false;
+    compile_linked(&team, &objects);
+    if (!wait_for_all(&team) || !externals_defined(toolchain, &objects)) return false;
     Strings words = link_words(toolchain, &objects, arena_format(arena, "%s/%s", folder, name));
     static const char *const libraries[] = {"-l:libz.a", "-lm", "-lpthread", NULL};
     vector_push(arena, &words, arena_format(arena, "%s/libomp.so", toolchain->omp));
@@ -278,6 +307,7 @@ bool toolchain_program(const Toolchain *toolchain, const Generated *generated, c
                 bundle ? "-Wl,-rpath,$ORIGIN"
                        : arena_format(arena, "-Wl,-rpath,%s", toolchain->omp));
     vector_each(const char *, library, toolchain->libraries) vector_push(arena, &words, *library);
+    add_shared(toolchain, &words);
     add_words(arena, &words, libraries);
     return !process_wait(process_start(arena, &words, toolchain->verbose));
 }
@@ -315,16 +345,21 @@ bool toolchain_library(const Toolchain *toolchain, const Generated *generated, c
     compile_levels(&team, generated, "\"\"", false, &objects);
     const char *wrapper = arena_format(arena, "%s/interface.o", folder);
     compile_file(&team, arena_format(arena, "%s/interface.c", folder), wrapper, &none);
-    if (!wait_for_all(&team)) return false;
     vector_push(arena, &objects, wrapper);
+    compile_linked(&team, &objects);
+    if (!wait_for_all(&team) || !externals_defined(toolchain, &objects)) return false;
     const char *joined = arena_format(arena, "%s/%s.o", folder, name);
     const char *archive = arena_format(arena, "%s/lib%s.a", folder, name);
     const char *shared = arena_format(arena, "%s/lib%s.so", folder, name);
     const char *soname = arena_format(arena, "-Wl,-soname,lib%s.so", name);
     const char *sanitizer = *FLOWC_SANITIZE ? "-fsanitize=" FLOWC_SANITIZE : "-Wl,-z,defs";
+    Strings words = {0};
+    add_words(arena, &words,
+              (const char *const[]){toolchain->compiler, "-shared", soname, sanitizer, "-o", shared,
+                                    joined, NULL});
+    add_shared(toolchain, &words);
+    add_words(arena, &words, (const char *const[]){"-l:libz.a", "-lm", "-lpthread", NULL});
     return join_objects(toolchain, &objects, joined, name) &&
            run_words(toolchain, (const char *const[]){"ar", "rcs", archive, joined, NULL}) &&
-           run_words(toolchain,
-                     (const char *const[]){toolchain->compiler, "-shared", soname, sanitizer, "-o",
-                                           shared, joined, "-l:libz.a", "-lm", "-lpthread", NULL});
+           !process_wait(process_start(arena, &words, toolchain->verbose));
 }

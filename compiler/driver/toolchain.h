@@ -4,7 +4,9 @@
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/driver/home.h"
+#include "compiler/graph/external.h"
 #include "compiler/graph/program.h"
+#include "compiler/driver/compilation.h"
 #include "compiler/driver/process.h"
 
 enum { LEVEL_LIMIT = 3 };
@@ -23,6 +25,9 @@ typedef struct Toolchain {
     const char *omp;      /* the folder of LLVM's libomp.so */
     bool verbose;
     Strings decoders, libraries; /* that the program needs beside those of all programs */
+    Strings linked;              /* files of C functions */
+    ExternalList externals;      /* the functions that are called */
+    Diagnostics *diagnostics;
     Level levels[LEVEL_LIMIT];
     int level_count; /* several: chosen when the program starts */
 } Toolchain;
@@ -33,6 +38,23 @@ int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char 
 
 /* The libraries of the decoders that the program's pipelines use. */
 void toolchain_use(Toolchain *toolchain, const Program *program);
+
+/* The files of C functions and which of them the program calls. 0, or the exit code after printing
+ * what is wrong with a file. A function that none has is a diagnostic of what links them. */
+int toolchain_link(Toolchain *toolchain, const Compilation *compilation, Program *program);
+
+/* link.c. */
+
+/* Is it a C source, which is compiled before it is linked? */
+bool is_source(const char *path);
+bool is_shared(const char *path);
+
+/* Reports each function that no object has. False: some are missing. */
+bool externals_defined(const Toolchain *toolchain, const Strings *objects);
+
+/* What a source is after its preprocessor, which has read what it includes; of other files, their
+ * bytes. NULL after printing why. */
+const char *linked_content(const Toolchain *toolchain, const char *path, size_t *size);
 
 /* Everything but the sources that decides what comes out: for the name of a cache entry. */
 const char *toolchain_key(const Toolchain *toolchain);

@@ -53,6 +53,7 @@ typedef struct Key {
     const char *name;
     const View *view;
     const Scan *scan;
+    const struct External *external;
     int64_t inputs[ARITY_LIMIT];
     Dim dims[RANK_LIMIT];
     int64_t device, device_index, soft;
@@ -75,7 +76,8 @@ static Key node_key(const Node *node) {
                .number = node->number,
                .name = node->name,
                .view = node->view,
-               .scan = node->scan};
+               .scan = node->scan,
+               .external = node->external};
     for (int i = 0; i < ARITY_LIMIT; i++) key.inputs[i] = node->inputs[i];
     memcpy(key.dims, node->type.dims, sizeof key.dims);
     if (is_leaf(node->op)) return key;
@@ -110,7 +112,7 @@ static Problem complete(Graph *graph, Node *node) {
         if (i >= operands.count) node->inputs[i] = NODE_NONE;
         else operands.types[i] = &graph->nodes.items[node->inputs[i]].type;
     }
-    if (is_of_scan(node->op)) return scan_infer(graph, node);
+    if (has_list_form(node->op)) return scan_infer(graph, node);
     return op_infer(graph->dimensions, node->op, &operands, &node->type);
 }
 

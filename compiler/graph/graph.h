@@ -28,9 +28,10 @@ typedef struct Node {
     int64_t stream;          /* random: which sequence, unique to the call site */
     const char *name;        /* input, weight; check: the field it speaks of */
     const struct Scan *scan; /* scan: what it runs (scan.h) */
-    int part;                /* part: which result of the scan */
-    Range range;             /* where in the program; not part of equality */
-    Placement placement;     /* the wanted device; graph_add fills in the graph's */
+    int part;                /* part: which result of the scan or the extern */
+    const struct External *external; /* extern: the C function (external.h) */
+    Range range;                     /* where in the program; not part of equality */
+    Placement placement;             /* the wanted device; graph_add fills in the graph's */
     int kernel; /* the kernel that stores it, or NO_KERNEL: computed wherever it is used */
 } Node;
 

@@ -18,6 +18,7 @@
  * simplified. The reader stops at the first error: `failed` makes every later step do nothing. */
 #include "compiler/graph/build.h"
 #include "compiler/graph/movement.h"
+#include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
 
 #include <errno.h>
@@ -320,6 +321,32 @@ static void read_scan(Reader *reader, Node *node) {
     node->scan = scan;
 }
 
+static void begin_list(Reader *reader, const char *name) {
+    if (!take_attribute(reader, name)) fail(reader, "expected `%s=`", name);
+    expect(reader, "[");
+}
+
+/* Is there another item? */
+static bool take_item(Reader *reader, size_t count) {
+    if (reader->failed || take(reader, "]")) return false;
+    if (count) expect(reader, ",");
+    return !reader->failed;
+}
+
+static void read_external(Reader *reader, Node *node) {
+    External *external = arena_new_item(reader->arena, External);
+    external->name = read_string(reader);
+    if (!reader->failed && external_name_problem(external->name))
+        fail(reader, "no name of a C function");
+    begin_list(reader, "sizes");
+    while (take_item(reader, external->sizes.count))
+        vector_push(reader->arena, &external->sizes, read_dim(reader));
+    begin_list(reader, "gives");
+    while (take_item(reader, external->results.count))
+        vector_push(reader->arena, &external->results, read_type(reader));
+    node->external = external;
+}
+
 static int read_part(Reader *reader) {
     int64_t part = read_integer(reader);
     if (part < 0 || part > OPERAND_LIMIT) fail(reader, "no such part");
@@ -417,6 +444,7 @@ static void read_operands(Reader *reader, Node *node) {
     if (node->op == OP_constant) node->number = read_number(reader);
     if (node->op == OP_view) read_view(reader, node);
     if (node->op == OP_scan) read_scan(reader, node);
+    if (node->op == OP_extern) read_external(reader, node);
     if (node->op == OP_part) node->part = read_part(reader);
     if (node->op == OP_input || node->op == OP_weight) node->name = read_string(reader);
     if (node->op == OP_check) {

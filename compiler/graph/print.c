@@ -1,6 +1,7 @@
 /* Print: a graph as text, one node a line. parse.c describes the form. */
 #include "compiler/graph/build.h"
 #include "compiler/graph/print.h"
+#include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
 
 #include <math.h>
@@ -73,12 +74,20 @@ static void declare_symbol(Dim symbol, void *context) {
     text_add(symbols->text, "\n");
 }
 
+static void declare_symbols_of_external(const External *external, Symbols *symbols) {
+    vector_each(Dim, size, external->sizes) dim_each_symbol(*size, declare_symbol, symbols);
+    vector_each(Type, type, external->results)
+        for (int i = 0; i < type->rank; i++)
+            dim_each_symbol(type->dims[i], declare_symbol, symbols);
+}
+
 static void declare_symbols(const Graph *graph, Symbols *symbols) {
     vector_each(Node, node, graph->nodes) {
         for (int i = 0; i < node->type.rank; i++)
             dim_each_symbol(node->type.dims[i], declare_symbol, symbols);
         for (int i = 0; node->op == OP_view && i < node->view->rank; i++)
             dim_each_symbol(node->view->coordinates[i].start, declare_symbol, symbols);
+        if (node->op == OP_extern) declare_symbols_of_external(node->external, symbols);
         if (node->op != OP_scan) continue;
         dim_each_symbol(node->scan->turns, declare_symbol, symbols);
         declare_symbols(node->scan->body, symbols);
@@ -111,6 +120,22 @@ static void print_scan(const Scan *scan, int depth, Text *text) {
     text_format(text, "%*s}", 2 * depth, "");
 }
 
+static void print_external(const External *external, Text *text) {
+    text_add(text, " ");
+    quoted_print(external->name, text);
+    text_add(text, " sizes=[");
+    vector_each(Dim, size, external->sizes) {
+        if (size != external->sizes.items) text_add(text, ", ");
+        dim_print(*size, text);
+    }
+    text_add(text, "] gives=[");
+    vector_each(Type, type, external->results) {
+        if (type != external->results.items) text_add(text, ", ");
+        type_print(type, text);
+    }
+    text_add(text, "]");
+}
+
 static void print_axes(uint32_t axes, Text *text) {
     const char *before = " axes=[";
     for (int i = 0; i < RANK_LIMIT; i++) {
@@ -133,6 +158,7 @@ static void print_view(const Graph *graph, const Node *node, Text *text) {
 static void print_attributes(const Graph *graph, const Node *node, int depth, Text *text) {
     switch (node->op) {
     case OP_scan: print_scan(node->scan, depth, text); return;
+    case OP_extern: print_external(node->external, text); return;
     case OP_part: text_format(text, " %d", node->part); return;
     case OP_constant:
         text_add(text, " ");

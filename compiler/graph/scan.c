@@ -1,4 +1,5 @@
 /* Scan: its parts and how they are put together. */
+#include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
 
 #include <assert.h>
@@ -7,7 +8,7 @@
 
 /* Operands. */
 
-static int list_size(const Graph *graph, NodeId list) {
+int scan_list_size(const Graph *graph, NodeId list) {
     int size = 0;
     for (; graph_node(graph, list)->op == OP_list; list = graph_node(graph, list)->inputs[0])
         size++;
@@ -16,7 +17,7 @@ static int list_size(const Graph *graph, NodeId list) {
 
 const NodeId *scan_operands(Arena *arena, const Graph *graph, NodeId scan) {
     NodeId list = graph_node(graph, scan)->inputs[0];
-    int size = list_size(graph, list);
+    int size = scan_list_size(graph, list);
     NodeId *operands = arena_new_array(arena, NodeId, size + 1);
     for (; size > 0; list = graph_node(graph, list)->inputs[0])
         operands[--size] = graph_node(graph, list)->inputs[1];
@@ -108,7 +109,7 @@ static Problem infer_scan(const Graph *graph, Node *node) {
     Problem problem = no_problem;
     int count = scan_operand_count(scan);
     Node copy = *node;
-    if (list_size(graph, copy.inputs[0]) != count) problem = mismatch("operands are missing");
+    if (scan_list_size(graph, copy.inputs[0]) != count) problem = mismatch("operands are missing");
     const NodeId *inputs = scan_inputs(arena, scan);
     NodeId list = node->inputs[0];
     for (int i = count; !problem.text && i-- > 0; list = graph_node(graph, list)->inputs[0]) {
@@ -127,7 +128,8 @@ static Problem infer_scan(const Graph *graph, Node *node) {
 
 static Problem infer_part(const Graph *graph, Node *node) {
     const Node *scan = graph_node(graph, node->inputs[0]);
-    if (scan->op != OP_scan) return mismatch("a part is of a scan");
+    if (scan->op == OP_extern) return external_part(scan->external, node);
+    if (scan->op != OP_scan) return mismatch("a part is of a scan or an extern");
     if (node->part < 0 || node->part >= scan_result_count(scan->scan))
         return mismatch("the scan has no such part");
     if (node->part >= scan->scan->carried &&
@@ -142,11 +144,14 @@ static Problem infer_list(const Graph *graph, Node *node) {
     const Node *head = graph_node(graph, node->inputs[1]);
     node->type = type_scalar(TYPE_bool);
     if (rest->op != OP_list && rest->op != OP_constant) return mismatch("a list goes on a list");
-    return head->op == OP_list || head->op == OP_scan ? mismatch("a list has values") : no_problem;
+    return head->op == OP_list || head->op == OP_scan || head->op == OP_extern
+               ? mismatch("a list has values")
+               : no_problem;
 }
 
 Problem scan_infer(const Graph *graph, Node *node) {
     if (node->op == OP_list) return infer_list(graph, node);
+    if (node->op == OP_extern) return external_infer(graph, node);
     return node->op == OP_scan ? infer_scan(graph, node) : infer_part(graph, node);
 }
 

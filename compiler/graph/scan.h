@@ -24,8 +24,9 @@ typedef struct Scan {
     bool backwards;
 } Scan;
 
-static inline bool is_of_scan(Op op) {
-    return op == OP_list || op == OP_scan || op == OP_part;
+/* Is it a list of operands, what takes one, or a result of that? */
+static inline bool has_list_form(Op op) {
+    return op == OP_list || op == OP_scan || op == OP_extern || op == OP_part;
 }
 
 static inline int scan_operand_count(const Scan *scan) {
@@ -36,8 +37,11 @@ static inline int scan_result_count(const Scan *scan) {
     return (int)scan->body->outputs.count;
 }
 
-/* The operands of a scan node, in an array in arena. */
+/* The operands of a scan or an extern, in an array in arena. */
 const NodeId *scan_operands(Arena *arena, const Graph *graph, NodeId scan);
+
+/* How many operands there are in a list. */
+int scan_list_size(const Graph *graph, NodeId list);
 
 /* "carried.0", …; for the number of operands itself, "turn". */
 const char *scan_input_name(Arena *arena, const Scan *scan, int operand);
@@ -51,7 +55,7 @@ const NodeId *scan_inputs(Arena *arena, const Scan *scan);
 /* The type of result `part` of the scan. */
 Type scan_result_type(const Scan *scan, int part);
 
-/* The type rule of list, scan and part. */
+/* The type rule of list, scan, extern and part. */
 Problem scan_infer(const Graph *graph, Node *node);
 
 /* What is broken in a scan's body beside what graph_verify sees, or NULL. */

@@ -38,10 +38,10 @@ static void verify_type(Verifier *verifier, NodeId id, const Node *node) {
     for (int i = 0; i < node->input_count; i++)
         operands.types[i] = &graph_node(verifier->graph, node->inputs[i])->type;
     Node copy = *node;
-    Problem problem = is_of_scan(node->op)
+    Problem problem = has_list_form(node->op)
                           ? scan_infer(verifier->graph, &copy)
                           : op_infer(verifier->graph->dimensions, node->op, &operands, &type);
-    if (is_of_scan(node->op)) type = copy.type;
+    if (has_list_form(node->op)) type = copy.type;
     if (problem.text) broken(verifier, "%%%u: %s", id, problem.text);
     else if (!type_equal(&type, &node->type))
         broken(verifier, "%%%u is %s, not %s", id, type_text(verifier->arena, &type),

@@ -242,7 +242,8 @@ static Value run(Call *call) {
     bool known = declaration->result && declaration->result->element.text && caller->expected &&
                  resolve_type(&call->inside, declaration->result, &expected);
     call->inside.expected = known ? &expected : NULL;
-    Value result = lower_body(&call->inside, &declaration->body);
+    Value result = declaration->external ? lower_external(&call->inside, declaration)
+                                         : lower_body(&call->inside, &declaration->body);
     if (declaration->result && result.kind != VALUE_error)
         result = match_type(&call->inside, declaration->result, result, result.range, "the result",
                             NULL);

@@ -164,7 +164,8 @@ static void check_alone(const Context *context, const Declaration *declaration) 
         bind_symbols(&inner, declaration->result);
         if (resolve_type(&inner, declaration->result, &expected)) inner.expected = &expected;
     }
-    Value result = lower_body(&inner, &declaration->body);
+    Value result = declaration->external ? lower_external(&inner, declaration)
+                                         : lower_body(&inner, &declaration->body);
     if (declaration->result && result.kind != VALUE_error)
         match_type(&inner, declaration->result, result, result.range, "the result", NULL);
 }
@@ -207,6 +208,13 @@ static void lower_options(const Context *context, const Unit *unit, const Overri
             lower_option_declaration(&inner, *item, overrides, override_count);
 }
 
+static void check_externals(const Context *context, const Unit *unit) {
+    Context inner = *context;
+    inner.unit = unit;
+    vector_each(Declaration *, item, unit->tree->declarations)
+        if ((*item)->external && !(*item)->broken) check_external(&inner, *item);
+}
+
 Program *lower_program(Arena *arena, const Module *module, const char *name,
                        const Override *overrides, size_t override_count, Diagnostics *diagnostics) {
     Program *program = arena_new_item(arena, Program);
@@ -226,6 +234,7 @@ Program *lower_program(Arena *arena, const Module *module, const char *name,
     Context context = {.lowering = &lowering, .unit = module->program};
     vector_each(Unit *, unit, module->units)
         lower_options(&context, *unit, overrides, override_count);
+    vector_each(Unit *, unit, module->units) check_externals(&context, *unit);
     lower_kind(&context, module->program, DECLARATION_train);
     lower_kind(&context, module->program, DECLARATION_export);
     static const DeclarationKind rest[] = {DECLARATION_dim, DECLARATION_const, DECLARATION_fn,

@@ -268,6 +268,14 @@ const Context *outside_scans(const Context *context);
 /* The seed of random numbers: another one for each batch that is trained, each turn of a scan. */
 NodeId seed_node(const Context *context, Range range);
 
+/* external.c: C functions. */
+
+/* Reports what a declaration of one may not have. */
+void check_external(const Context *context, const Declaration *declaration);
+
+/* Calls it with the parameters that are in scope; the results as its type is declared. */
+Value lower_external(const Context *context, const Declaration *declaration);
+
 /* storage.c: what is kept from call to call. */
 
 /* The weight or state of that path, or NULL. */

@@ -32,6 +32,7 @@ static const char *trained_weight(const Context *context, const Node *node) {
 /* Does a gradient of the node reach that operand? Where ops.def has none, differentiate says so. */
 static bool passes_gradient(const Node *node, int operand) {
     const char *gradient = op_info[node->op].gradient;
+    if (has_list_form(node->op)) return true;
     if (element_info[node->type.element].class != CLASS_floating) return false;
     if (!gradient) return true;
     for (int i = 0; i < operand && gradient; i++) {

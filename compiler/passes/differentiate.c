@@ -12,6 +12,7 @@
  * stretched and stretches over what was reduced. */
 #include "compiler/passes/pass.h"
 #include "compiler/graph/expression.h"
+#include "compiler/graph/external.h"
 #include "compiler/passes/scan.h"
 #include "lang/parse.h"
 
@@ -81,7 +82,7 @@ static bool is_floating(const Node *node) {
 
 /* Could something flow to operand i? Ops without any rule say yes, and are reported if it does. */
 static bool flows(Differentiation *all, const Node *node, int i) {
-    if (is_of_scan(node->op)) return true;
+    if (has_list_form(node->op)) return true;
     if (!is_floating(node)) return false;
     return !op_info[node->op].gradient || rules_of(all, node->op)->of[i];
 }
@@ -91,7 +92,7 @@ static void find_carriers(Differentiation *all, Sweep *sweep) {
         const Node *node = graph_node(all->to, id);
         for (int i = 0; i < node->input_count; i++)
             if (sweep->carries[node->inputs[i]] && flows(all, node, i)) sweep->carries[id] = true;
-        if (!is_floating(node) && !is_of_scan(node->op)) sweep->carries[id] = false;
+        if (!is_floating(node) && !has_list_form(node->op)) sweep->carries[id] = false;
         if (node->op == OP_part && !is_floating(node)) sweep->carries[id] = false;
     }
 }
@@ -145,8 +146,14 @@ static Environment environment_of(Differentiation *all, const Sweep *sweep, Node
 }
 
 static void report_missing(Differentiation *all, const Sweep *sweep, const Node *node) {
-    Diagnostic *diagnostic = diagnostic_add(all->diagnostics, E0401, node->range,
-                                            "`%s` has no gradient", op_info[node->op].name);
+    bool external = node->op == OP_extern;
+    Diagnostic *diagnostic =
+        diagnostic_add(all->diagnostics, E0401, node->range, "`%s` has no gradient",
+                       external ? node->external->name : op_info[node->op].name);
+    if (external) {
+        diagnostic_note(diagnostic, node->external->declared, "it is a C function");
+        diagnostic_help(diagnostic, "`stop_gradient(…)` around what it is given");
+    }
     diagnostic_note(diagnostic, graph_node(all->to, sweep->loss)->range,
                     "the gradient of this is wanted");
     all->failed = true;
@@ -334,7 +341,9 @@ static Graph *drop_stops(Arena *arena, const Graph *graph) {
         else if (node->op == OP_scan) {
             parts[id] = arena_new_array(arena, int, scan_result_count(node->scan) + 1);
             map[id] = scan_trim(arena, to, graph, id, map, needed, drop_unneeded, parts[id]);
-        } else if (node->op == OP_part) {
+        } else if (node->op == OP_extern) {
+            map[id] = external_copy(arena, to, graph, id, map);
+        } else if (node->op == OP_part && graph_node(graph, node->inputs[0])->op == OP_scan) {
             NodeId scan = node->inputs[0];
             map[id] = scan_part(to, map[scan], parts[scan][node->part], node->range);
         } else map[id] = graph_copy_node(to, graph, id, map);

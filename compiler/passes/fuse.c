@@ -10,9 +10,10 @@
  * A kernel runs on one device. What nobody placed goes where its first placed operand is; what
  * crosses to another device is stored.
  *
- * A scan and its parts are a kernel by themselves; its operands are stored. The body is fused like
+ * A scan, or an extern, and its parts are a kernel by themselves; its operands are stored. The body is fused like
  * any graph, but each of its results is a node of its own, because it has a place of its own. */
 #include "compiler/passes/fuse.h"
+#include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
 
 #include "compiler/passes/operand.h"
@@ -97,12 +98,13 @@ static Loops row_function_loops(const Graph *graph, const Node *node) {
                    one(table), node->type.dims[last]};
 }
 
-static Loops scan_loops(Dimensions *table) {
-    return (Loops){KERNEL_scan, one(table), one(table), one(table), one(table)};
+static Loops no_loops(Dimensions *table, KernelKind kind) {
+    return (Loops){kind, one(table), one(table), one(table), one(table)};
 }
 
 Loops node_loops(const Graph *graph, const Node *node) {
-    if (node->op == OP_scan) return scan_loops(graph->dimensions);
+    if (node->op == OP_scan) return no_loops(graph->dimensions, KERNEL_scan);
+    if (node->op == OP_extern) return no_loops(graph->dimensions, KERNEL_external);
     switch (op_info[node->op].class) {
     case LOOP_reduce: return reduction_loops(graph, node);
     case LOOP_contract: return contraction_loops(graph, node);
@@ -118,13 +120,18 @@ static bool has_own_loops(LoopClass class) {
            class == LOOP_row;
 }
 
+/* Is it a kernel by itself, which only its parts join? */
+static bool starts_alone(Op op) {
+    return op == OP_scan || op == OP_extern;
+}
+
 Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
     NodeId largest = nodes[0];
     int64_t largest_size = 0;
     for (size_t i = 0; i < count; i++) {
         const Node *node = graph_node(graph, nodes[i]);
         LoopClass class = op_info[node->op].class;
-        if (has_own_loops(class) || node->op == OP_scan) return node_loops(graph, node);
+        if (has_own_loops(class) || starts_alone(node->op)) return node_loops(graph, node);
         int64_t size = dim_bound(whole_count(graph->dimensions, &node->type));
         if (size > largest_size) largest = nodes[i], largest_size = size;
     }
@@ -518,7 +525,7 @@ static bool fits(Fuser *fuser, int kernel, const Node *node) {
     const Open *open = &fuser->kernels.items[kernel];
     if (open->node_count >= NODES_LIMIT || open->output_count >= OUTPUTS_LIMIT) return false;
     if (devices_differ(&open->placement, &node->placement)) return false;
-    if (open->loops.kind == KERNEL_scan) return false;
+    if (open->loops.kind == KERNEL_scan || open->loops.kind == KERNEL_external) return false;
     switch (op_info[node->op].class) {
     case LOOP_row:
     case LOOP_contract:
@@ -618,8 +625,8 @@ static bool stays_inline(Fuser *fuser, NodeId id) {
 static void visit(Fuser *fuser, NodeId id) {
     Node *node = node_of(fuser, id);
     fuser->size[id] = inline_size(fuser, node);
-    if (node->op == OP_scan || node->op == OP_part) {
-        if (node->op == OP_scan) start(fuser, id);
+    if (starts_alone(node->op) || node->op == OP_part) {
+        if (node->op != OP_part) start(fuser, id);
         else join(fuser, node_of(fuser, node->inputs[0])->kernel, id);
         return;
     }
@@ -735,6 +742,13 @@ static void renumber(Fuser *fuser) {
     fuser->graph->kernel_count = count;
 }
 
+/* A C function stores all its results, wanted or not. */
+static void add_parts(Graph *graph, NodeId call) {
+    const Node node = *graph_node(graph, call);
+    for (size_t i = 0; i < node.external->results.count; i++)
+        scan_part(graph, call, (int)i, node.range);
+}
+
 static Graph *copy_needed(Arena *arena, const Graph *graph) {
     Graph *to = graph_like(arena, graph);
     const bool *needed = graph_needed(arena, graph);
@@ -743,6 +757,7 @@ static Graph *copy_needed(Arena *arena, const Graph *graph) {
         if (needed[id] || graph_node(graph, id)->op == OP_weight) {
             to->placement = graph_node(graph, id)->placement;
             map[id] = copy_node(to, graph, id, map);
+            if (graph_node(graph, id)->op == OP_extern) add_parts(to, map[id]);
         }
     vector_each(Output, output, graph->outputs)
         graph_output(to, output->kind, output->name, map[output->value],

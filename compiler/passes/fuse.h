@@ -12,6 +12,7 @@ typedef enum KernelKind {
     KERNEL_contraction,  /* y[outer, rows, columns] = sum(depth) of products */
     KERNEL_scatter,      /* y[depth, columns] = sums of the updates [rows, columns] */
     KERNEL_scan,         /* a scan and its parts: a loop over the kernels of its body */
+    KERNEL_external,     /* an extern and its parts: a call of a C function, by one thread */
 } KernelKind;
 
 /* The loops of a kernel. Dims that a kind has no use for are the constant 1. */

@@ -1,6 +1,7 @@
 /* Boxes: nodes gathered by the kernel that computes them. */
 #include "compiler/picture/boxes.h"
 #include "compiler/graph/print.h"
+#include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
 
 #include <stdlib.h>
@@ -158,6 +159,7 @@ const char *node_summary(Arena *arena, const Graph *graph, NodeId id) {
     }
     add_axes(&text, node->axes);
     if (node->op == OP_scan) add_scan(&text, node->scan);
+    if (node->op == OP_extern) text_format(&text, " %s", node->external->name);
     if (node->op == OP_part) text_format(&text, " %d", node->part);
     return text_string(&text);
 }

@@ -91,6 +91,7 @@ static void collect_kernels(Planner *planner) {
         kernel->share = loops_share(planner->graph->dimensions, &kernel->loops);
         give_device(planner, kernel);
         if (kernel->loops.kind == KERNEL_scan) plan_scan(planner->program_plan, plan, k);
+        if (kernel->loops.kind == KERNEL_external) kernel->share = NULL;
     }
 }
 
@@ -112,10 +113,17 @@ static void mark_stored(void *context, NodeId read, IndexKind index) {
     if (kernel != NO_KERNEL && kernel != planner->kernel) planner->stored[read] = true;
 }
 
+static bool is_external_result(const Graph *graph, NodeId id) {
+    const Node *node = graph_node(graph, id);
+    return node->op == OP_part && graph_node(graph, node->inputs[0])->op == OP_extern;
+}
+
 static void find_stored(Planner *planner) {
     for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, mark_stored);
     vector_each(Output, output, planner->graph->outputs)
         planner->stored[strip_reshapes(planner->graph, output->value)] = true;
+    for (NodeId id = 0; id < planner->graph->nodes.count; id++)
+        if (is_external_result(planner->graph, id)) planner->stored[id] = true;
     vector_each(Node, node, planner->graph->nodes)
         if (node->op == OP_check) {
             NodeId source = strip_reshapes(planner->graph, node->inputs[0]);

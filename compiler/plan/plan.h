@@ -42,7 +42,8 @@ typedef struct ScanPlan {
 typedef struct KernelPlan {
     Loops loops;
     ScanPlan *scan; /* KERNEL_scan; else NULL */
-    Dim share; /* what is split over threads; kernels with the same share split it the same way */
+    Dim share; /* what is split over threads; kernels with the same share split it the same way;
+                  NULL: nothing is */
     bool by_columns; /* contractions of few rows: share is the columns */
     const NodeId *nodes;
     size_t node_count;

@@ -1,5 +1,6 @@
 /* Print: a plan as text, for `--explain` and `--dump-ir=plan`. */
 #include "compiler/graph/print.h"
+#include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
 #include "compiler/plan/plan.h"
 
@@ -77,6 +78,12 @@ static void print_kernel(const FunctionPlan *plan, int k, int depth, Text *text)
     text_format(text, "%*skernel %d: ", depth, "", k);
     if (kernel->scan) {
         print_body(plan, kernel, depth, text);
+        return;
+    }
+    if (kernel->loops.kind == KERNEL_external) {
+        text_format(text, "call of %s, by one thread",
+                    graph_node(plan->graph, kernel->nodes[0])->external->name);
+        print_work(plan, kernel, depth, text);
         return;
     }
     print_loops(&kernel->loops, text);

@@ -55,7 +55,7 @@ void each_read(const Graph *graph, int kernel, const Loops *loops, NodeId id, Vi
     if (node->op == OP_matmul) read_contraction(&reader, node);
     else if (op_info[node->op].class == LOOP_scatter) read_scatter(&reader, node);
     else if (op_info[node->op].class == LOOP_row) read_value(&reader, node->inputs[0], INDEX_full);
-    else if (node->op == OP_scan) read_scan(&reader, node);
+    else if (node->op == OP_scan || node->op == OP_extern) read_scan(&reader, node);
     else if (node->op == OP_part) return;
     else if (op_info[node->op].class == LOOP_reduce)
         read_value(&reader, node->inputs[0],

@@ -66,8 +66,8 @@ static bool threads_stay_apart(const FunctionPlan *body) {
     Turn turn = {.body = body, .apart = body->phase_count <= 1};
     for (int k = 0; k < body->kernel_count && turn.apart; k++) {
         turn.kernel = &body->kernels[k];
-        if (turn.kernel->loops.kind == KERNEL_scan || turn.kernel->by_columns ||
-            turn.kernel->share != body->kernels[0].share)
+        if (turn.kernel->loops.kind == KERNEL_scan || turn.kernel->loops.kind == KERNEL_external ||
+            turn.kernel->by_columns || turn.kernel->share != body->kernels[0].share)
             return false;
         for (size_t i = 0; i < turn.kernel->node_count; i++)
             each_read(body->graph, k, &turn.kernel->loops, turn.kernel->nodes[i], check_apart,

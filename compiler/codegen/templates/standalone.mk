@@ -13,10 +13,13 @@ include libraries.mk
 include units.mk
 OBJECTS = $(UNITS:.c=.o)
 
-trainer: $(OBJECTS) $(RUNTIME)
-	$(CC) -o $@ $^ $(OMP)libomp.so -Wl,-rpath,$(OMP) $(LIBRARIES) -lz -lm -lpthread
+C_FILES = $(filter %.c,$(LINKED))
+OTHERS  = $(filter-out %.c,$(LINKED))
 
-$(OBJECTS): %.o: %.c
+trainer: $(OBJECTS) $(C_FILES:.c=.o) $(OTHERS) $(RUNTIME)
+	$(CC) -o $@ $^ -Wl,-rpath,'$$ORIGIN/linked' $(OMP)libomp.so -Wl,-rpath,$(OMP) $(LIBRARIES) -lz -lm -lpthread
+
+$(OBJECTS) $(C_FILES:.c=.o): %.o: %.c
 	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
 
 runtime/%.o: runtime/%.c
