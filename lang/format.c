@@ -98,11 +98,6 @@ static uint32_t blanks_before_bracket(const Formatter *formatter, uint32_t at) {
     return !ends_operand(formatter, at - 1);
 }
 
-/* Kinds of more than one letter lie above all bytes. */
-static bool is_one_of(int kind, const char *letters) {
-    return kind > 0 && kind < 256 && strchr(letters, kind);
-}
-
 static uint32_t usual_blanks(const Formatter *formatter, uint32_t at) {
     int left = kind_at(formatter, at - 1), right = kind_at(formatter, at);
     bool tight = word_at(formatter, at)->tight && word_at(formatter, at - 1)->tight;

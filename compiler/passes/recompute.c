@@ -34,7 +34,7 @@ static bool is_activation(const Graph *graph, NodeId id) {
     const Node *node = graph_node(graph, id);
     Dim count = type_count(graph->dimensions, &node->type, 0, node->type.rank);
     int64_t value;
-    return node->op != OP_input && !is_of_scan(node->op) && !dim_is_constant(count, &value);
+    return node->op != OP_input && !has_list_form(node->op) && !dim_is_constant(count, &value);
 }
 
 static double bytes_of(const Graph *graph, NodeId id) {
