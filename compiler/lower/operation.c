@@ -266,6 +266,10 @@ static bool is_plain_number(const Value *value) {
     return value->kind == VALUE_number || value->kind == VALUE_size;
 }
 
+static bool is_list(const Value *value) {
+    return value->kind == VALUE_items && !value->items.names;
+}
+
 Value lower_binary(const Context *context, Operator operator, const Value * a, const Value *b,
                    Range range) {
     Value result;
@@ -281,9 +285,11 @@ Value lower_binary(const Context *context, Operator operator, const Value * a, c
     if (fold_binary(context, operator, a, b, range, &result)) return result;
     bool known = is_numeric(a) || a->kind == VALUE_field;
     if (!known || !(is_numeric(b) || b->kind == VALUE_field)) {
-        report(context, E0203, range, "`%s` takes numbers or tensors, not %s and %s",
-               operator_text(operator), value_text(context->lowering->arena, a),
-               value_text(context->lowering->arena, b));
+        Diagnostic *d =
+            report(context, E0203, range, "`%s` takes numbers or tensors, not %s and %s",
+                   operator_text(operator), value_text(context->lowering->arena, a),
+                   value_text(context->lowering->arena, b));
+        if (is_list(a) || is_list(b)) diagnostic_help(d, "`stack([…])` makes a tensor of a list");
         return value_error;
     }
     if (report_shapes(context, a, b, range)) return value_error;

@@ -39,12 +39,33 @@ static bool begin(const Context *context, const char *path) {
     return true;
 }
 
+/* The call in the body of an export that leads here; NULL elsewhere. */
+static const Frame *call_of_export(const Context *context) {
+    const Frame *frame = context->frame;
+    while (frame && frame->caller && frame->caller->caller) frame = frame->caller;
+    const Frame *body = frame ? frame->caller : NULL;
+    return body && body->declaration->kind == DECLARATION_export ? frame : NULL;
+}
+
+/* A new weight of an export, where others are trained, would stay zero. Said once, where nothing
+ * else is wrong. */
+static void report_untrained(const Context *context, const char *path) {
+    const Lowering *lowering = context->lowering;
+    const Frame *frame = call_of_export(context);
+    if (!frame || !lowering->program->trains.count || lowering->diagnostics->list.count) return;
+    Diagnostic *d = diagnostic_add(lowering->diagnostics, E0308, frame->call,
+                                   "no train block trains `%s`, a weight of this call", path);
+    diagnostic_help(d, "weights are the same where their names are; a second call of a model has "
+                       "weights of its own: give both records to one call");
+}
+
 bool store(const Context *context, const char *path, const Type *type, bool trained, Range range,
            bool *begins) {
     Lowering *lowering = context->lowering;
     uintptr_t index = (uintptr_t)map_get(&lowering->stored, path);
     *begins = begin(context, path);
     if (!index) {
+        if (trained) report_untrained(context, path);
         vector_push(lowering->arena, &lowering->program->storage,
                     (Storage){.name = path,
                               .type = *type,
