@@ -9,8 +9,12 @@
 
 #include "runtime/denormal.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
@@ -30,6 +34,18 @@ static void move_to(int processor) {
     sched_setaffinity(0, sizeof only, &only);
 }
 
+/* libomp registers itself in shared memory under the number of its process. What a process of this
+ * number left when it was killed while registering is empty or begins with zero, and libomp would
+ * stop at it with a bus error or a report of a second OpenMP. A whole one it judges itself. */
+static void remove_half_registration(void) {
+    char name[64], first = 0;
+    snprintf(name, sizeof name, "/__KMP_REGISTERED_LIB_%d_%d", (int)getpid(), (int)getuid());
+    int file = shm_open(name, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0) return;
+    if (read(file, &first, 1) >= 0 && !first) shm_unlink(name);
+    close(file);
+}
+
 /* Once for the process, before its first region. */
 static struct Placement {
     bool made;
@@ -40,6 +56,7 @@ static struct Placement {
 static void prepare(int threads) {
     if (placement.made) return;
     placement.made = true;
+    remove_half_registration();
     if (!getenv("KMP_BLOCKTIME")) kmp_set_blocktime(1);
     if (sched_getaffinity(0, sizeof placement.processors, &placement.processors)) return;
     placement.own_processors =

@@ -4,6 +4,10 @@
 #include "runtime/team.h"
 #include "tests/runtime/test.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
 enum { MOST_THREADS = 8, ROUNDS = 300 };
 
 typedef struct Work {
@@ -56,6 +60,30 @@ static void nothing(void *argument, int thread, int threads) {
     (void)argument, (void)thread, (void)threads;
 }
 
+/* What a process of the same number left that was killed while libomp registered there. */
+static void leave_registration(size_t size) {
+    char name[64];
+    snprintf(name, sizeof name, "/__KMP_REGISTERED_LIB_%d_%d", (int)getpid(), (int)getuid());
+    int file = shm_open(name, O_CREAT | O_RDWR, 0600);
+    if (file < 0 || ftruncate(file, (off_t)size)) _exit(99);
+    close(file);
+}
+
+/* libomp registers once in a process: each case has its own, before any region of this one. */
+static void starts_over_a_killed_one(size_t size) {
+    pid_t child = fork();
+    if (child == 0) {
+        leave_registration(size);
+        Team team = {.threads = 2};
+        team_run(&team, nothing, NULL);
+        exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%zu bytes left: status %#x", size,
+          (unsigned)status);
+}
+
 static void print_times(void) {
     enum { REGIONS = 2000 };
     Team team = {.threads = 2};
@@ -72,6 +100,8 @@ static void print_times(void) {
 }
 
 int main(void) {
+    starts_over_a_killed_one(0);
+    starts_over_a_killed_one(1024);
     for (int threads = 1; threads <= MOST_THREADS; threads++) meets(threads);
     needs_no_barrier_alone();
 #if defined __SSE__
