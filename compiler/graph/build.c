@@ -1,8 +1,9 @@
 /* Build: adding nodes. Type, simplification, hash-consing, in this order. */
 #include "compiler/graph/build.h"
-#include "compiler/graph/scan.h"
 
+#include "compiler/graph/equal.h"
 #include "compiler/graph/movement.h"
+#include "compiler/graph/scan.h"
 
 #include <assert.h>
 #include <string.h>
@@ -12,7 +13,6 @@ Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name) {
     graph->arena = arena;
     graph->dimensions = dimensions;
     graph->name = name;
-    graph->interned = map_new(arena);
     graph->names = map_new(arena);
     graph->views = map_new(arena);
     return graph;
@@ -46,59 +46,13 @@ static const View *intern_view(Graph *graph, const View *view) {
     return known;
 }
 
-/* What two equal nodes have in common, without padding. */
-typedef struct Key {
-    int64_t op, element, rank, axes, low, high, stream, part;
-    double number;
-    const char *name;
-    const View *view;
-    const Scan *scan;
-    const struct External *external;
-    int64_t inputs[ARITY_LIMIT];
-    Dim dims[RANK_LIMIT];
-    int64_t device, device_index, soft;
-} Key;
-
-/* What is not computed is wherever it is needed. */
-static bool is_leaf(Op op) {
-    return op == OP_constant || op == OP_input || op == OP_weight;
-}
-
-static Key node_key(const Node *node) {
-    Key key = {.op = node->op,
-               .element = node->type.element,
-               .rank = node->type.rank,
-               .axes = node->axes,
-               .low = node->low,
-               .high = node->high,
-               .stream = node->stream,
-               .part = node->part,
-               .number = node->number,
-               .name = node->name,
-               .view = node->view,
-               .scan = node->scan,
-               .external = node->external};
-    for (int i = 0; i < ARITY_LIMIT; i++) key.inputs[i] = node->inputs[i];
-    memcpy(key.dims, node->type.dims, sizeof key.dims);
-    if (is_leaf(node->op)) return key;
-    key.device = node->placement.device;
-    key.device_index = node->placement.index;
-    key.soft = node->placement.soft;
-    return key;
-}
-
-static NodeId known_node(const Graph *graph, const Key *key) {
-    void *known = map_get_bytes(&graph->interned, key, sizeof *key);
-    return known ? (NodeId)((uintptr_t)known - 1) : NODE_NONE;
-}
-
-static NodeId append(Graph *graph, const Node *node, const Key *key, Problem *problem) {
+static NodeId append(Graph *graph, const Node *node, uint64_t hash, Problem *problem) {
     if (graph->nodes.count >= NODE_LIMIT) {
         *problem = (Problem){E0217, "the program needs more than 2^20 operations"};
         return NODE_NONE;
     }
     vector_push(graph->arena, &graph->nodes, *node);
-    map_put_bytes(&graph->interned, key, sizeof *key, (void *)(uintptr_t)graph->nodes.count);
+    equal_note(graph, hash);
     return (NodeId)(graph->nodes.count - 1);
 }
 
@@ -118,15 +72,14 @@ static Problem complete(Graph *graph, Node *node) {
 
 NodeId graph_append(Graph *graph, Node node, Problem *problem) {
     *problem = complete(graph, &node);
-    Key key = node_key(&node);
-    return problem->text ? NODE_NONE : append(graph, &node, &key, problem);
+    return problem->text ? NODE_NONE : append(graph, &node, equal_hash(&node), problem);
 }
 
 /* Appends the node, if it is new. */
 static NodeId intern(Graph *graph, const Node *node, Problem *problem) {
-    Key key = node_key(node);
-    NodeId known = known_node(graph, &key);
-    return known != NODE_NONE ? known : append(graph, node, &key, problem);
+    uint64_t hash = equal_hash(node);
+    NodeId known = equal_find(graph, node, hash);
+    return known != NODE_NONE ? known : append(graph, node, hash, problem);
 }
 
 static Placement own_placement(const Graph *graph, const Node *node) {

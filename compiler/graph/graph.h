@@ -53,6 +53,12 @@ typedef struct GraphWishes {
     bool recompute;  /* the way back computes again what it needs of the way there */
 } GraphWishes;
 
+/* Which nodes there are, by what they compute (equal.h). */
+typedef struct EqualNodes {
+    struct EqualEntry *entries;
+    size_t capacity; /* a power of two, or 0 */
+} EqualNodes;
+
 typedef struct Graph {
     Arena *arena;
     Dimensions *dimensions;
@@ -60,7 +66,8 @@ typedef struct Graph {
     Dim batch;        /* the symbol that counts the records of a call, or NULL */
     Vector(Node) nodes;
     Vector(Output) outputs;
-    Map interned, names, views;
+    EqualNodes equal;
+    Map names, views;
     Placement placement; /* of nodes that are added without one */
     GraphWishes wishes;
     int kernel_count; /* after fuse */

@@ -127,17 +127,21 @@ static Problem infer_row(Dimensions *table, Op op, const Type *a, Type *y) {
 
 static Problem infer_matmul(Dimensions *table, const Operands *operands, Type *y) {
     const Type *a = operands->types[0], *b = operands->types[1];
-    const char *a_text = type_text(table->arena, a), *b_text = type_text(table->arena, b);
+    Arena *arena = table->arena;
     if (a->rank < 2 || b->rank < 2)
-        return problem(table, E0208, "matmul takes matrices, not %s and %s", a_text, b_text);
+        return problem(table, E0208, "matmul takes matrices, not %s and %s", type_text(arena, a),
+                       type_text(arena, b));
     if (a->element != b->element)
-        return problem(table, E0203, "%s and %s don't mix; use cast(…)", a_text, b_text);
+        return problem(table, E0203, "%s and %s don't mix; use cast(…)", type_text(arena, a),
+                       type_text(arena, b));
     if (a->dims[a->rank - 1] != b->dims[b->rank - 2])
-        return problem(table, E0207, "the rows of %s and the columns of %s differ", a_text, b_text);
+        return problem(table, E0207, "the rows of %s and the columns of %s differ",
+                       type_text(arena, a), type_text(arena, b));
     bool same = a->rank == b->rank;
     for (int i = 0; same && i < a->rank - 2; i++) same = a->dims[i] == b->dims[i];
     if (!same && b->rank != 2)
-        return problem(table, E0207, "the leading dimensions of %s and %s differ", a_text, b_text);
+        return problem(table, E0207, "the leading dimensions of %s and %s differ",
+                       type_text(arena, a), type_text(arena, b));
     *y = *a;
     y->dims[a->rank - 1] = b->dims[b->rank - 1];
     return no_problem;

@@ -202,6 +202,8 @@ static bool multiply_terms(const Term *a, const Term *b, Term *product) {
 }
 
 Dim dim_multiply(Dimensions *table, Dim a, Dim b) {
+    if (dim_is_one(a)) return b;
+    if (dim_is_one(b)) return a;
     if (is_plain(a) && is_plain(b)) return plain_product(table, plain_value(a), plain_value(b));
     Sum sum;
     sum.count = 0;

@@ -34,9 +34,13 @@ bool type_equal(const Type *a, const Type *b) {
 }
 
 Dim type_count(Dimensions *table, const Type *type, int first, int last) {
-    Dim count = dim_constant(table, 1);
-    for (int i = first; i < last && count; i++) count = dim_multiply(table, count, type->dims[i]);
-    return count;
+    Dim numbers = dim_constant(table, 1), others = numbers;
+    for (int i = first; i < last && numbers && others; i++) {
+        int64_t number;
+        Dim *part = dim_is_constant(type->dims[i], &number) ? &numbers : &others;
+        *part = dim_multiply(table, *part, type->dims[i]);
+    }
+    return numbers && others ? dim_multiply(table, numbers, others) : NULL;
 }
 
 int64_t type_size_bound(const Type *type) {

@@ -1,0 +1,16 @@
+/* Equal: the node of a graph that computes the same as one that is to be added (hash-consing).
+ * Names and views of both are interned in the graph; ranges, facts and kernels play no part. */
+#ifndef FLOW_GRAPH_EQUAL_H
+#define FLOW_GRAPH_EQUAL_H
+
+#include "compiler/graph/graph.h"
+
+uint64_t equal_hash(const Node *node);
+
+/* NODE_NONE if there is none. */
+NodeId equal_find(const Graph *graph, const Node *node, uint64_t hash);
+
+/* The newest node of the graph, with its hash, can be found from now on. */
+void equal_note(Graph *graph, uint64_t hash);
+
+#endif
