@@ -240,7 +240,8 @@ typedef struct FlowOrder {
 /* Records that are made of others: of the source's, or of a window of the section's before. A
  * window's fields are arrays of that section's outputs. */
 typedef struct FlowSection {
-    int64_t window, stride; /* records in one, and from one to the next; of the first: 1, 1 */
+    int64_t window, stride; /* records in one, and from one to the next, as in FlowType; of the
+                               first: 1, 1 */
     const FlowField *fields;
     int field_count;
     const FlowOrder *orders; /* the only one of each epoch is of the last section */

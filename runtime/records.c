@@ -237,15 +237,26 @@ static void place_fields(Records *records, int index) {
     }
 }
 
+static FlowStatus check_window(const Records *records, const FlowSection *section) {
+    if (section->window >= 1 && section->stride >= 1) return flow_ok;
+    return flow_failure(FLOW_EXIT_usage,
+                        "pipeline `%s` (%s): with these sizes a window has %lld records, and its "
+                        "stride is %lld",
+                        records->pipeline->name, records->pipeline->line,
+                        (long long)section->window, (long long)section->stride);
+}
+
 static FlowStatus open_section(Records *records, int index, int64_t *count) {
     const FlowSection *section = section_at(records, index);
+    FlowStatus status = check_window(records, section);
+    if (status.exit) return status;
     records->sections[index].direct = is_direct(records, index);
     place_fields(records, index);
     if (index)
         *count = *count < section->window ? 0 : (*count - section->window) / section->stride + 1;
     if (!*count) return nothing_left(records, "window");
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, records->scratch + FLOW_ALIGNMENT);
-    FlowStatus status = scratch ? flow_ok : no_memory(records);
+    status = scratch ? flow_ok : no_memory(records);
     for (int i = 0; i < section->order_count && !status.exit; i++)
         status = open_order(records, index, i, scratch, count);
     free(scratch);
@@ -267,6 +278,8 @@ static void copy_sections(Records *records) {
         copy_fields(records, from->fields, from->field_count, state->fields);
         copy_fields(records, from->outputs, from->output_count, state->outputs);
         state->section = *from;
+        state->section.window = size_at(from->window, records->sizes);
+        state->section.stride = size_at(from->stride, records->sizes);
         state->section.fields = state->fields;
         state->section.outputs = state->outputs;
     }
@@ -308,7 +321,7 @@ static bool is_within_limits(const FlowPipeline *pipeline) {
     for (int i = 0; good && i < pipeline->section_count; i++) {
         const FlowSection *section = &pipeline->sections[i];
         good = section->field_count <= FIELD_LIMIT && section->output_count <= FIELD_LIMIT &&
-               section->order_count <= ORDER_LIMIT && section->window >= 1 && section->stride >= 1;
+               section->order_count <= ORDER_LIMIT;
     }
     return good;
 }

@@ -31,11 +31,13 @@ size_t flow_type_size(const FlowType *type) {
     return size;
 }
 
+int64_t size_at(int64_t size, Sizes sizes) {
+    return size < 0 ? sizes.program->sizes[~size](1, sizes.values) : size;
+}
+
 FlowType type_at(const FlowType *type, Sizes sizes) {
     FlowType known = *type;
-    for (int i = 0; i < type->rank; i++)
-        if (type->sizes[i] < 0)
-            known.sizes[i] = sizes.program->sizes[~type->sizes[i]](1, sizes.values);
+    for (int i = 0; i < type->rank; i++) known.sizes[i] = size_at(type->sizes[i], sizes);
     return known;
 }
 

@@ -18,6 +18,9 @@ typedef struct Sizes {
     const int64_t *values; /* one for each of its bounds */
 } Sizes;
 
+/* What a size of a FlowType is in the run. */
+int64_t size_at(int64_t size, Sizes sizes);
+
 /* The type with every size known. */
 FlowType type_at(const FlowType *type, Sizes sizes);
 

@@ -96,12 +96,18 @@ static void write_finish(Writer *writer, Text *text) {
     text_add(text, "        }\n    }\n}\n\n");
 }
 
+/* Of both operands in memory. */
+static Element stored_element(const Writer *writer) {
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    return node_of(writer, contraction_operand(writer->graph, matmul, 0).node)->type.element;
+}
+
 static void write_context(Writer *writer, Text *text, const char *a, const char *b) {
     const char *name = writer->name;
-    const char *element = element_info[node_of(writer, writer->kernel->nodes[0])->type.element].c;
-    text_format(
-        text, "struct %s {\n    int64_t batch;\n    const int64_t *sizes;\n    const %s *a, *b;\n",
-        name, element);
+    text_format(text,
+                "struct %s {\n    int64_t batch;\n    const int64_t *sizes;\n"
+                "    const %s *a, *b;\n",
+                name, element_info[stored_element(writer)].c);
     vector_each(Pointer, pointer, writer->pointers)
         text_format(text, "    %s%s *%s;\n", pointer->written ? "" : "const ",
                     element_info[pointer->element].c, pointer->name);
@@ -145,7 +151,7 @@ static void write_parameters(Writer *writer, Text *text) {
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     int rows, vectors;
-    Element stored = node_of(writer, a.node)->type.element;
+    Element stored = stored_element(writer);
     choose_tile(loops, matmul->type.element, &rows, &vectors);
     const char *lines[][2] = {
         {"KERNEL", name},

@@ -150,8 +150,9 @@ static const char *print_section(Printer *printer, const Section *section, const
     const char *orders = print_orders(printer, section, prefix);
     const char *checks =
         section->plain ? "NULL" : print_checks(printer, section, &section->record, prefix);
-    return arena_format(arena, "    {%lld, %lld, %s, %zu, %s, %zu, %s, %s, %s, %zu},\n",
-                        (long long)section->window, (long long)section->stride, fields,
+    return arena_format(arena, "    {%s, %s, %s, %zu, %s, %zu, %s, %s, %s, %zu},\n",
+                        size_initialiser(arena, printer->sizes, section->window),
+                        size_initialiser(arena, printer->sizes, section->stride), fields,
                         section->fields.count, orders, section->orders.count, record, checks,
                         outputs, section->outputs.count);
 }

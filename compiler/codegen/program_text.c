@@ -15,7 +15,7 @@ static int size_number(Arena *arena, DimList *sizes, Dim size) {
     return (int)sizes->count - 1;
 }
 
-static const char *size_initialiser(Arena *arena, DimList *sizes, Dim size) {
+const char *size_initialiser(Arena *arena, DimList *sizes, Dim size) {
     if (has_bounded(size)) return arena_format(arena, "~%d", size_number(arena, sizes, size));
     return arena_format(arena, "%lld", (long long)dim_bound(size));
 }

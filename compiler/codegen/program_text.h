@@ -7,7 +7,10 @@
 
 typedef Vector(Dim) DimList;
 
-/* "{FLOW_f32, 2, {28, 28}}"; sizes that a run computes are added to the list. */
+/* "28"; a size that a run computes is added to the list, and what is written is its place. */
+const char *size_initialiser(Arena *arena, DimList *sizes, Dim size);
+
+/* "{FLOW_f32, 2, {28, 28}}" */
 const char *type_initialiser(Arena *arena, DimList *sizes, const Type *type);
 
 /* pipeline_text.c: the pipelines p0, p1, … */

@@ -124,7 +124,10 @@ static void hash_text(Sha256 *hash, const char *text) {
 }
 
 static void describe_section(Text *text, const Section *section) {
-    text_format(text, "%lld %lld\n", (long long)section->window, (long long)section->stride);
+    dim_print(section->window, text);
+    text_add(text, " ");
+    dim_print(section->stride, text);
+    text_add(text, "\n");
     vector_each(Ordering, order, section->orders)
         text_format(text, "%d %llu %d\n", order->kind, (unsigned long long)order->number,
                     order->each_epoch);

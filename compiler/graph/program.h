@@ -66,8 +66,8 @@ typedef struct Ordering {
 
 /* Records that are made of others: of the source's, or of a window of the section's before. */
 typedef struct Section {
-    int64_t window, stride; /* records in one, and from one to the next; of the first: 1, 1 */
-    Vector(Field) fields;   /* what a record is made of */
+    Dim window, stride;   /* records in one, and from one to the next; of the first: 1, 1 */
+    Vector(Field) fields; /* what a record is made of */
     Vector(Ordering) orders;
     Function record; /* from fields to outputs, for one record; OP_check nodes are its checks,
                         which name a field. INPUT_seed and INPUT_pass are numbered behind the

@@ -128,8 +128,19 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
 
 /* Window. */
 
-static bool window_arguments(const Context *context, const Expression *call, double *size,
-                             double *stride) {
+/* At least 1 whatever sizes the run chooses; NULL after reporting. */
+static Dim lower_distance(const Context *context, const Expression *argument, const char *name) {
+    double number;
+    Context fixing = *context;
+    fixing.fixing = true;
+    Value value = lower_expression(&fixing, argument);
+    if (value.kind == VALUE_size) return value.size;
+    if (!whole_number(context, argument, name, 1, (double)(1 << 24), &number)) return NULL;
+    return dim_constant(context->lowering->dimensions, (int64_t)number);
+}
+
+static bool window_arguments(const Context *context, const Expression *call, Dim *size,
+                             Dim *stride) {
     const Expression *first = NULL, *second = NULL;
     vector_each(Argument, argument, call->arguments) {
         const char *name = argument->name.text;
@@ -141,10 +152,10 @@ static bool window_arguments(const Context *context, const Expression *call, dou
         if (first) continue;
         break;
     }
-    *stride = 1;
+    *stride = dim_constant(context->lowering->dimensions, 1);
     if (first && first != second)
-        return whole_number(context, first, "size", 1, 1 << 24, size) &&
-               (!second || whole_number(context, second, "stride", 1, 0x1p40, stride));
+        return (*size = lower_distance(context, first, "size")) &&
+               (!second || (*stride = lower_distance(context, second, "stride")));
     Diagnostic *d = report(context, E0204, call->range, "`window` takes `size` and `stride`");
     diagnostic_help(d, "`window(129)`, `window(129, stride = 128)`");
     return false;
@@ -184,7 +195,7 @@ Value lower_window(const Context *context, const Expression *call, const Value *
     Stream *stream = piped->stream;
     Pipeline *pipeline = stream->pipeline;
     const Section *before = pipeline->section;
-    double size, stride;
+    Dim size, stride;
     if (!window_arguments(context, call, &size, &stride)) return value_error;
     settle(pipeline->section);
     if (!finish_section(context, stream)) return value_error;
@@ -193,9 +204,8 @@ Value lower_window(const Context *context, const Expression *call, const Value *
         return value_error;
     }
     Section *section = add_section(context, pipeline);
-    section->window = (int64_t)size;
-    section->stride = (int64_t)stride;
+    section->window = size;
+    section->stride = stride;
     stream->open = false;
-    Dim length = dim_constant(context->lowering->dimensions, section->window);
-    return add_window_fields(context, stream, before, length, call->range) ? *piped : value_error;
+    return add_window_fields(context, stream, before, size, call->range) ? *piped : value_error;
 }

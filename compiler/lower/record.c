@@ -18,7 +18,7 @@ Context record_context(const Context *context, Stream *stream) {
 Section *add_section(const Context *context, Pipeline *pipeline) {
     Arena *arena = context->lowering->arena;
     Section *section = arena_new_item(arena, Section);
-    section->window = section->stride = 1;
+    section->window = section->stride = dim_constant(context->lowering->dimensions, 1);
     section->record.name =
         pipeline->sections.count
             ? arena_format(arena, "%s.record%zu", pipeline->name, pipeline->sections.count + 1)

@@ -88,3 +88,15 @@ same <(sed 's/.*\(mean=[0-9.]*\).*/\1/' eight) <(sed 's/.*\(mean=[0-9.]*\).*/\1/
 expect 2 "from 1 to 8" "$FLOWC" run train.flow --T=9
 expect 2 "T/2 does not come out whole" "$FLOWC" run train.flow --T=3
 "$FLOWC" run train.flow --help | grep -q -- '--T=N *a size from 1 to 8'
+
+# Windows as long as the run wants them.
+cat >windows.flow <<'END'
+dim T <= 16
+pipeline next { return range(40) |> window(T + 1, T) |> take(2) |> map(x: index[:-1], y: index[1:]) |> print() }
+pipeline sums { return range(40) |> window(T - 1) |> take(2) |> map(sum: sum(index)) |> print() }
+END
+"$FLOWC" run windows.flow next --T=3 >next.out
+same next.out <(printf 'x=[0, 1, 2] y=[1, 2, 3]\nx=[3, 4, 5] y=[4, 5, 6]\n')
+"$FLOWC" run windows.flow sums --T=4 >sums.out
+same sums.out <(printf 'sum=3\nsum=6\n')
+expect 2 "a window has 0 records" "$FLOWC" run windows.flow sums --T=1
