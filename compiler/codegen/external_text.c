@@ -6,7 +6,7 @@
 #include "compiler/codegen/writer.h"
 
 #include "compiler/graph/external.h"
-#include "compiler/graph/scan.h"
+#include "compiler/graph/list.h"
 
 typedef struct ExternalWriter {
     Writer writer;
@@ -31,8 +31,8 @@ static void add_pointer(ExternalWriter *all, NodeId id, const char *qualifier) {
 static void add_operands(ExternalWriter *all) {
     const Writer *writer = &all->writer;
     NodeId call = writer->kernel->nodes[0];
-    const NodeId *operands = scan_operands(writer->arena, writer->graph, call);
-    int count = scan_list_size(writer->graph, node_of(writer, call)->inputs[0]);
+    const NodeId *operands = list_operands(writer->arena, writer->graph, call);
+    int count = list_size(writer->graph, node_of(writer, call)->inputs[0]);
     for (int i = 0; i < count; i++) add_pointer(all, operands[i], "const ");
 }
 

@@ -7,6 +7,7 @@
  * left in one of two places, at last where the result belongs. */
 #include "compiler/codegen/kernel_text.h"
 
+#include "compiler/graph/list.h"
 #include "compiler/graph/scan.h"
 
 typedef struct ScanWriter {
@@ -79,7 +80,7 @@ static void write_loop(ScanWriter *all, const char *calls) {
                 sizes_line, dim_expression(all->writer.arena, all->scan->turns),
                 all->scan->backwards ? "(turns - 1 - n)" : "n");
     const NodeId *operands =
-        scan_operands(all->writer.arena, plan->graph, all->writer.kernel->nodes[0]);
+        list_operands(all->writer.arena, plan->graph, all->writer.kernel->nodes[0]);
     for (int i = 0; i < scan_operand_count(all->scan); i++) write_operand(all, i, operands[i]);
     for (int i = 0; i < scan_result_count(all->scan); i++) write_result(all, i);
     text_format(text,

@@ -2,6 +2,7 @@
 #include "compiler/graph/build.h"
 
 #include "compiler/graph/equal.h"
+#include "compiler/graph/list.h"
 #include "compiler/graph/movement.h"
 #include "compiler/graph/scan.h"
 
@@ -66,7 +67,7 @@ static Problem complete(Graph *graph, Node *node) {
         if (i >= operands.count) node->inputs[i] = NODE_NONE;
         else operands.types[i] = &graph->nodes.items[node->inputs[i]].type;
     }
-    if (has_list_form(node->op)) return scan_infer(graph, node);
+    if (has_list_form(node->op)) return list_infer(graph, node);
     return op_infer(graph->dimensions, node->op, &operands, &node->type);
 }
 

@@ -1,5 +1,6 @@
 /* Evaluate: what a graph means, one element at a time. Nothing here is fast; everything is plain. */
 #include "compiler/graph/build.h"
+#include "compiler/graph/list.h"
 #include "compiler/graph/scan.h"
 
 #include <math.h>
@@ -341,7 +342,7 @@ static void evaluate_scan(const Evaluator *evaluator, NodeId id) {
     int64_t turn_count = shape_of(evaluator, &turns).count;
     Run run = {evaluator,
                scan,
-               scan_operands(arena, evaluator->graph, id),
+               list_operands(arena, evaluator->graph, id),
                scan_inputs(arena, scan),
                arena_new_array(arena, const double *, scan->carried + 1),
                arena_new_array(arena, double *, results + 1),

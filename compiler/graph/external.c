@@ -1,6 +1,7 @@
-/* External. */
+/* External: names, type rules, copies, and which there are. */
 #include "compiler/graph/external.h"
 
+#include "compiler/graph/list.h"
 #include "compiler/graph/scan.h"
 #include "lang/base/c_words.h"
 
@@ -30,7 +31,7 @@ Problem external_infer(const Graph *graph, Node *node) {
     return (Problem){0};
 }
 
-Problem external_part(const External *external, Node *node) {
+Problem external_infer_part(const External *external, Node *node) {
     if (node->part < 0 || (size_t)node->part >= external->results.count)
         return (Problem){E0203, "the extern has no such part"};
     node->type = external->results.items[node->part];
@@ -39,11 +40,10 @@ Problem external_part(const External *external, Node *node) {
 
 NodeId external_copy(Arena *arena, Graph *to, const Graph *from, NodeId id, const NodeId *map) {
     Node node = *graph_node(from, id);
-    const NodeId *operands = scan_operands(arena, from, id);
-    int count = scan_list_size(from, node.inputs[0]);
-    NodeId list = graph_constant(to, TYPE_bool, 0, node.range);
-    for (int i = 0; i < count; i++)
-        list = graph_make(to, OP_list, list, map[operands[i]], NODE_NONE, node.range);
+    const NodeId *operands = list_operands(arena, from, id);
+    int count = list_size(from, node.inputs[0]);
+    NodeId list = list_none(to, node.range);
+    for (int i = 0; i < count; i++) list = list_add(to, list, map[operands[i]], node.range);
     NodeId *renamed = arena_new_array(arena, NodeId, from->nodes.count);
     renamed[node.inputs[0]] = list;
     return graph_copy_node(to, from, id, renamed);

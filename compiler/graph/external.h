@@ -1,8 +1,7 @@
 /* External: a call of a C function, as nodes.
  *
- *     list(list(none, a), b)   its operands
- *     extern(list)             the call
- *     part(extern) i           result i
+ *     extern(list)     the call, of its operands
+ *     part(extern) i   result i
  *
  * The function gets pointers to the operands, then the sizes, then pointers to all results; all of
  * them dense, rows first. What it computes is not known here: it has no gradient, and
@@ -26,7 +25,7 @@ const char *external_name_problem(const char *name);
 
 /* The type rules of extern and of its parts. */
 Problem external_infer(const Graph *graph, Node *node);
-Problem external_part(const External *external, Node *node);
+Problem external_infer_part(const External *external, Node *node);
 
 /* The call in another graph, in which map has its operands. */
 NodeId external_copy(Arena *arena, Graph *to, const Graph *from, NodeId id, const NodeId *map);

@@ -1,5 +1,6 @@
 /* Verify: what every graph promises. A pass that breaks it is wrong. */
 #include "compiler/graph/build.h"
+#include "compiler/graph/list.h"
 #include "compiler/graph/scan.h"
 
 typedef struct Verifier {
@@ -39,7 +40,7 @@ static void verify_type(Verifier *verifier, NodeId id, const Node *node) {
         operands.types[i] = &graph_node(verifier->graph, node->inputs[i])->type;
     Node copy = *node;
     Problem problem = has_list_form(node->op)
-                          ? scan_infer(verifier->graph, &copy)
+                          ? list_infer(verifier->graph, &copy)
                           : op_infer(verifier->graph->dimensions, node->op, &operands, &type);
     if (has_list_form(node->op)) type = copy.type;
     if (problem.text) broken(verifier, "%%%u: %s", id, problem.text);

@@ -4,7 +4,7 @@
  * order of first appearance, then pointers to its results. */
 #include "compiler/graph/external.h"
 
-#include "compiler/graph/scan.h"
+#include "compiler/graph/list.h"
 #include "compiler/lower/lowering.h"
 
 #include <string.h>
@@ -126,7 +126,7 @@ static bool add_operand(const Context *context, const Parameter *parameter, Node
     if (!binding || !element_by_name(parameter->type->element.text, &element)) return false;
     NodeId node = to_node(context, &binding->value, element, binding->value.range);
     if (node == NODE_NONE) return false;
-    *list = graph_make(context->graph, OP_list, *list, node, NODE_NONE, parameter->name.range);
+    *list = list_add(context->graph, *list, node, parameter->name.range);
     return true;
 }
 
@@ -146,7 +146,7 @@ static bool add_results(const Context *context, const TypeTree *declared, Extern
 
 static Value part_value(const Context *context, NodeId call, int part) {
     Range range = graph_node(context->graph, call)->range;
-    return value_tensor(context->graph, scan_part(context->graph, call, part, range), range);
+    return value_tensor(context->graph, list_part(context->graph, call, part, range), range);
 }
 
 static Value result_value(const Context *context, const TypeTree *declared, NodeId call) {
@@ -171,7 +171,7 @@ Value lower_external(const Context *context, const Declaration *declaration) {
         report(context, E0206, range, "a C function is called when the program runs, not before");
         return value_error;
     }
-    NodeId list = graph_constant(context->graph, TYPE_bool, 0, range);
+    NodeId list = list_none(context->graph, range);
     vector_each(const Parameter, parameter, declaration->parameters)
         if (!add_operand(context, parameter, &list)) return value_error;
     if (!add_results(context, declaration->result, external)) return value_error;

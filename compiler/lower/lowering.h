@@ -5,7 +5,7 @@
 #define FLOW_LOWER_LOWERING_H
 
 #include "compiler/check/module.h"
-#include "compiler/graph/scan.h"
+#include "compiler/graph/scan_builder.h"
 #include "compiler/lower/value.h"
 
 enum {

@@ -2,6 +2,8 @@
  * several batches, clipping, running averages. */
 #include "compiler/lower/training.h"
 
+#include "compiler/graph/list.h"
+
 #include <fnmatch.h>
 #include <string.h>
 

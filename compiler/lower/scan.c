@@ -4,6 +4,7 @@
  * A carried name that is a number has no type before the body was run: it is run on trial with
  * the number, until every such name is known to become a tensor of some type, or a number still
  * and so a tensor of one element. */
+#include "compiler/graph/list.h"
 #include "compiler/graph/movement.h"
 #include "compiler/lower/lowering.h"
 
@@ -143,10 +144,10 @@ static bool fits_rank(const Context *context, const ExpressionList *indices, int
 static NodeId node_outside(const Context *context, const ScanBody *scan, NodeId node) {
     for (const ScanBody *at = context->scan;; at = at->outside->scan) {
         size_t i = 0;
-        while (i < at->builder.shared_inputs.count && at->builder.shared_inputs.items[i] != node)
+        while (i < at->builder.shared.inputs.count && at->builder.shared.inputs.items[i] != node)
             i++;
-        if (i == at->builder.shared_inputs.count) return NODE_NONE;
-        node = at->builder.shared.items[i];
+        if (i == at->builder.shared.inputs.count) return NODE_NONE;
+        node = at->builder.shared.values.items[i];
         if (at == scan) return node;
     }
 }
@@ -514,12 +515,12 @@ static void bind_results(Loop *loop, ScanBody *scan, NodeId node) {
     Range range = scan->builder.range;
     int part = 0;
     vector_each(Carried, carried, loop->carried) {
-        Value value = value_tensor(context->graph, scan_part(context->graph, node, part++, range),
+        Value value = value_tensor(context->graph, list_part(context->graph, node, part++, range),
                                    carried->name.range);
         scope_find(context->scope, carried->name.text)->value = value;
     }
     vector_each(Stacked, stacked, scan->stacks) {
-        NodeId array = scan_part(context->graph, node, part++, range);
+        NodeId array = list_part(context->graph, node, part++, range);
         array = move_axis(context->graph, array, 0, stacked->axis, range);
         introduce(context, &stacked->name,
                   value_tensor(context->graph, array, stacked->name.range));

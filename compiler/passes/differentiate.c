@@ -13,6 +13,7 @@
 #include "compiler/passes/pass.h"
 #include "compiler/graph/expression.h"
 #include "compiler/graph/external.h"
+#include "compiler/graph/list.h"
 #include "compiler/passes/scan.h"
 #include "lang/parse.h"
 
@@ -183,7 +184,7 @@ static Adjoint collect_adjoint(Differentiation *all, const Sweep *sweep, NodeId 
 }
 
 static void sweep_scan(Differentiation *all, Sweep *sweep, NodeId id) {
-    const NodeId *operands = scan_operands(all->arena, all->to, id);
+    const NodeId *operands = list_operands(all->arena, all->to, id);
     Adjoint adjoint = collect_adjoint(all, sweep, id, operands);
     ScanBuilder builder = scan_begin_adjoint(all->arena, all->to, &adjoint);
     const Graph *body = expand(all->arena, builder.body, all->diagnostics);
@@ -345,7 +346,7 @@ static Graph *drop_stops(Arena *arena, const Graph *graph) {
             map[id] = external_copy(arena, to, graph, id, map);
         } else if (node->op == OP_part && graph_node(graph, node->inputs[0])->op == OP_scan) {
             NodeId scan = node->inputs[0];
-            map[id] = scan_part(to, map[scan], parts[scan][node->part], node->range);
+            map[id] = list_part(to, map[scan], parts[scan][node->part], node->range);
         } else map[id] = graph_copy_node(to, graph, id, map);
     }
     graph_copy_outputs(to, graph, map);

@@ -14,6 +14,7 @@
  * any graph, but each of its results is a node of its own, because it has a place of its own. */
 #include "compiler/passes/fuse.h"
 #include "compiler/graph/external.h"
+#include "compiler/graph/list.h"
 #include "compiler/graph/scan.h"
 
 #include "compiler/passes/operand.h"
@@ -746,7 +747,7 @@ static void renumber(Fuser *fuser) {
 static void add_parts(Graph *graph, NodeId call) {
     const Node node = *graph_node(graph, call);
     for (size_t i = 0; i < node.external->results.count; i++)
-        scan_part(graph, call, (int)i, node.range);
+        list_part(graph, call, (int)i, node.range);
 }
 
 static Graph *copy_needed(Arena *arena, const Graph *graph) {

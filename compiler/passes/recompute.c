@@ -7,7 +7,7 @@
  * hold(kept, after), which is its first operand, after the other is known. */
 #include "compiler/passes/pass.h"
 
-#include "compiler/graph/scan.h"
+#include "compiler/graph/list.h"
 
 #include <assert.h>
 #include <math.h>

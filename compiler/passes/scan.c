@@ -1,6 +1,8 @@
 /* Scan: loops that keep what their derivative needs, the loop backwards, and dropping the rest. */
 #include "compiler/passes/scan.h"
 
+#include "compiler/graph/list.h"
+
 #include <string.h>
 
 static bool is_floating(const Type *type) {
@@ -43,7 +45,7 @@ static Graph *copy_keeping(Arena *arena, const Graph *from, int carried, Range r
         graph_output(body, OUTPUT_result, output->name, map[output->value], NODE_NONE);
     for (int i = 0; i < carried; i++) {
         Type type = graph_node(from, from->outputs.items[i].value)->type;
-        NodeId input = add_input(body, arena_format(arena, "carried.%d", i), type, range);
+        NodeId input = add_input(body, scan_name(arena, OPERAND_carried, i), type, range);
         graph_output(body, OUTPUT_result, arena_format(arena, "kept.%d", i), input, NODE_NONE);
     }
     return body;
@@ -104,12 +106,13 @@ static void read_operands(Backwards *all) {
     ScanBuilder *builder = all->builder;
     int count = scan_operand_count(scan);
     for (int i = 0; i < count; i++) {
-        bool shared = i >= scan->carried + scan->scanned;
+        OperandKind kind = scan_operand_kind(scan, i);
         NodeId from = all->operands[i];
-        if (i < scan->carried)
+        if (kind == OPERAND_carried)
             from =
-                scan_part(all->graph, all->adjoint->scan, kept_results(scan) + i, builder->range);
-        *input_place(all, i) = shared ? scan_share(builder, from) : scan_slice(builder, from);
+                list_part(all->graph, all->adjoint->scan, kept_results(scan) + i, builder->range);
+        *input_place(all, i) =
+            kind == OPERAND_shared ? scan_share(builder, from) : scan_slice(builder, from);
     }
     if (all->inputs[count] != NODE_NONE) all->map[all->inputs[count]] = scan_turn(builder);
 }
@@ -148,7 +151,7 @@ static NodeId turn_loss(Backwards *all) {
         NodeId value = all->map[all->scan->body->outputs.items[i].value], adjoint;
         if (i < all->scan->carried) {
             if (!is_differentiable(all, i)) continue;
-            adjoint = builder->carried_inputs.items[carried++];
+            adjoint = builder->carried.inputs.items[carried++];
         } else {
             if (all->adjoint->results[i] == NODE_NONE) continue;
             adjoint = scan_slice(builder, all->adjoint->results[i]);
@@ -161,12 +164,7 @@ static NodeId turn_loss(Backwards *all) {
 static NodeId gradient_by(Backwards *all, NodeId loss, int operand) {
     ScanBuilder *builder = all->builder;
     Type type = graph_node(all->graph, all->operands[operand])->type;
-    bool scanned =
-        operand >= all->scan->carried && operand < all->scan->carried + all->scan->scanned;
-    if (scanned) {
-        memmove(type.dims, type.dims + 1, sizeof(Dim) * (size_t)--type.rank);
-        type.dims[type.rank] = NULL;
-    }
+    if (scan_operand_kind(all->scan, operand) == OPERAND_scanned) type = scan_slice_type(type);
     if (all->inputs[operand] == NODE_NONE || loss == NODE_NONE)
         return zeros(builder->body, type, builder->range);
     return graph_make(builder->body, OP_gradient, loss, *input_place(all, operand), NODE_NONE,
@@ -178,15 +176,14 @@ static void add_results(Backwards *all, NodeId loss) {
     ScanBuilder *builder = all->builder;
     size_t carried = 0;
     for (int i = 0; i < scan_operand_count(scan); i++) {
-        bool is_carried = i < scan->carried && is_differentiable(all, i);
-        bool shared = i >= scan->carried + scan->scanned && all->adjoint->wanted[i];
-        bool scanned = i >= scan->carried && !shared && all->adjoint->wanted[i];
-        if (!is_carried && !shared && !scanned) continue;
+        OperandKind kind = scan_operand_kind(scan, i);
+        if (kind == OPERAND_carried ? !is_differentiable(all, i) : !all->adjoint->wanted[i])
+            continue;
         NodeId gradient = gradient_by(all, loss, i);
-        if (shared)
-            gradient = graph_make(builder->body, OP_add, builder->carried_inputs.items[carried],
+        if (kind == OPERAND_shared)
+            gradient = graph_make(builder->body, OP_add, builder->carried.inputs.items[carried],
                                   gradient, NODE_NONE, builder->range);
-        if (scanned) scan_stack(builder, gradient);
+        if (kind == OPERAND_scanned) scan_stack(builder, gradient);
         else scan_next(builder, gradient), carried++;
     }
 }
@@ -200,7 +197,7 @@ ScanBuilder scan_begin_adjoint(Arena *arena, Graph *graph, const Adjoint *adjoin
                      graph,
                      adjoint,
                      scan,
-                     scan_operands(arena, graph, adjoint->scan),
+                     list_operands(arena, graph, adjoint->scan),
                      scan_inputs(arena, scan),
                      &builder,
                      new_ids(arena, scan->body->nodes.count)};
@@ -216,16 +213,17 @@ NodeId *scan_end_adjoint(Arena *arena, const Adjoint *adjoint, ScanBuilder *buil
                          const Graph *body) {
     Graph *graph = builder->outside;
     const Scan *scan = graph_node(graph, adjoint->scan)->scan;
-    const NodeId *operands = scan_operands(arena, graph, adjoint->scan);
+    const NodeId *operands = list_operands(arena, graph, adjoint->scan);
     int count = scan_operand_count(scan), stacked = (int)builder->next.count, carried = 0;
     NodeId *gradients = new_ids(arena, (size_t)count);
     NodeId back = scan_end(builder, copy_keeping(arena, body, stacked, builder->range));
     for (int i = 0; i < count; i++) {
-        bool is_carried = i < scan->carried && is_floating(&graph_node(graph, operands[i])->type);
-        bool scanned = i >= scan->carried && i < scan->carried + scan->scanned;
-        if (!is_carried && !adjoint->wanted[i]) continue;
-        int part = scanned ? stacked++ : carried++;
-        if (adjoint->wanted[i]) gradients[i] = scan_part(graph, back, part, builder->range);
+        OperandKind kind = scan_operand_kind(scan, i);
+        bool carries =
+            kind == OPERAND_carried && is_floating(&graph_node(graph, operands[i])->type);
+        if (!carries && !adjoint->wanted[i]) continue;
+        int part = kind == OPERAND_scanned ? stacked++ : carried++;
+        if (adjoint->wanted[i]) gradients[i] = list_part(graph, back, part, builder->range);
     }
     return gradients;
 }
@@ -263,9 +261,10 @@ static Graph *with_operands(ScanBuilder *builder, Arena *arena, const Scan *scan
     int count = scan_operand_count(scan);
     for (int i = 0; i < count; i++) {
         NodeId from = map[operands[i]], input = NODE_NONE;
-        if (i < scan->carried) input = scan_carry(builder, from);
+        OperandKind kind = scan_operand_kind(scan, i);
+        if (kind == OPERAND_carried) input = scan_carry(builder, from);
         else if (inputs[i] == NODE_NONE) continue;
-        else if (i < scan->carried + scan->scanned) input = scan_slice(builder, from);
+        else if (kind == OPERAND_scanned) input = scan_slice(builder, from);
         else input = scan_share(builder, from);
         if (inputs[i] != NODE_NONE) renamed[inputs[i]] = input;
     }
@@ -284,7 +283,7 @@ NodeId scan_trim(Arena *arena, Graph *to, const Graph *from, NodeId id, const No
     const Graph *body = trim(arena, with_results(arena, scan, parts));
     ScanBuilder builder =
         scan_begin(to, scan->body->name, scan->turns, scan->backwards, node->range);
-    const NodeId *operands = scan_operands(arena, from, id);
+    const NodeId *operands = list_operands(arena, from, id);
     body = with_operands(&builder, arena, scan, body, operands, map);
     return scan_end(&builder, trim(arena, body));
 }

@@ -7,7 +7,7 @@
 #ifndef FLOW_PASSES_SCAN_H
 #define FLOW_PASSES_SCAN_H
 
-#include "compiler/graph/scan.h"
+#include "compiler/graph/scan_builder.h"
 
 /* The copy of a scan whose operands' list is `list` and whose body is a form of its own, with the
  * carried values at each turn's begin as additional results. */

@@ -44,34 +44,34 @@ static size_t slice_size(const Scan *scan, int result) {
 
 /* What the threads of a turn access of its values. */
 typedef struct Turn {
+    const Scan *scan;
     const FunctionPlan *body;
-    const KernelPlan *kernel;
     bool apart;
 } Turn;
 
-static bool is_carried(const Node *node) {
-    return node->op == OP_input && !strncmp(node->name, "carried.", 8);
+static bool is_carried(const Scan *scan, const Node *node) {
+    return node->op == OP_input &&
+           scan_operand_kind(scan, scan_operand_of(scan, node->name)) == OPERAND_carried;
 }
 
 static void check_apart(void *context, NodeId read, IndexKind index) {
     Turn *turn = context;
     const Node *node = graph_node(turn->body->graph, read);
     bool own = index == INDEX_full || index == INDEX_row || index == INDEX_output;
-    if ((is_carried(node) || node->kernel != NO_KERNEL) && !own) turn->apart = false;
+    if ((is_carried(turn->scan, node) || node->kernel != NO_KERNEL) && !own) turn->apart = false;
 }
 
 /* Does each thread read only what it wrote itself, in this turn and the last? Then nobody has to
  * wait between turns. */
-static bool threads_stay_apart(const FunctionPlan *body) {
-    Turn turn = {.body = body, .apart = body->phase_count <= 1};
+static bool threads_stay_apart(const Scan *scan, const FunctionPlan *body) {
+    Turn turn = {.scan = scan, .body = body, .apart = body->phase_count <= 1};
     for (int k = 0; k < body->kernel_count && turn.apart; k++) {
-        turn.kernel = &body->kernels[k];
-        if (turn.kernel->loops.kind == KERNEL_scan || turn.kernel->loops.kind == KERNEL_external ||
-            turn.kernel->by_columns || turn.kernel->share != body->kernels[0].share)
+        const KernelPlan *kernel = &body->kernels[k];
+        if (kernel->loops.kind == KERNEL_scan || kernel->loops.kind == KERNEL_external ||
+            kernel->by_columns || kernel->share != body->kernels[0].share)
             return false;
-        for (size_t i = 0; i < turn.kernel->node_count; i++)
-            each_read(body->graph, k, &turn.kernel->loops, turn.kernel->nodes[i], check_apart,
-                      &turn);
+        for (size_t i = 0; i < kernel->node_count; i++)
+            each_read(body->graph, k, &kernel->loops, kernel->nodes[i], check_apart, &turn);
     }
     return turn.apart;
 }
@@ -80,7 +80,7 @@ void plan_scan(const Plan *program, FunctionPlan *plan, int kernel) {
     const Scan *scan = graph_node(plan->graph, scan_node(plan, kernel))->scan;
     ScanPlan *scan_plan = arena_new_item(program->arena, ScanPlan);
     scan_plan->body = plan_function(program, body_function(program->arena, scan), true);
-    scan_plan->waits = !threads_stay_apart(scan_plan->body);
+    scan_plan->waits = !threads_stay_apart(scan, scan_plan->body);
     plan->kernels[kernel].scan = scan_plan;
     plan->kernels[kernel].share = NULL;
 }
