@@ -218,9 +218,9 @@ Index operand_index_text(Writer *writer, const Node *node, int i, Index index) {
     IndexKind kind = operand_index(writer->table, writer->loops, index.kind, &node->type, operand);
     if (kind == INDEX_other && index.kind == INDEX_other) {
         int64_t count;
-        Dim elements = type_count(writer->table, operand, 0, operand->rank);
+        Dim elements = type_elements(writer->table, operand);
         if (dim_is_constant(elements, &count) && count == 1) return plain_index(writer, INDEX_zero);
-        if (elements == type_count(writer->table, &node->type, 0, node->type.rank)) return index;
+        if (elements == type_elements(writer->table, &node->type)) return index;
     }
     if (kind == INDEX_other) return broadcast_index(writer, &node->type, operand, index);
     return kind == index.kind ? index : plain_index(writer, kind);

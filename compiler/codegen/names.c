@@ -78,8 +78,7 @@ static const char *floating_literal(Arena *arena, Element element, double number
 }
 
 const char *number_literal(Arena *arena, Element element, double number) {
-    if (element_info[element].class == CLASS_floating)
-        return floating_literal(arena, element, number);
+    if (is_floating(element)) return floating_literal(arena, element, number);
     if (number <= -9223372036854775808.0) return "INT64_MIN";
     if (number >= 9223372036854775807.0) return "INT64_MAX";
     long long whole = (long long)number;

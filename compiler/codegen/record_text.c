@@ -10,9 +10,8 @@ static void write_check(Text *text, const FunctionPlan *plan, NodeId id, int fai
     Writer writer = new_writer(text->arena, plan, NO_KERNEL, "check");
     const Node *check = graph_node(plan->graph, id);
     const Type *type = &check->type;
-    Loops loops = {KERNEL_rows, dim_constant(writer.table, 1),
-                   type_count(writer.table, type, 0, type->rank), dim_constant(writer.table, 1),
-                   dim_constant(writer.table, 1)};
+    Loops loops = {KERNEL_rows, dim_constant(writer.table, 1), type_elements(writer.table, type),
+                   dim_constant(writer.table, 1), dim_constant(writer.table, 1)};
     writer.loops = &loops;
     const char *value = value_of(&writer, check->inputs[0], plain_index(&writer, INDEX_full));
     text_add(text, "    {\n");
@@ -44,12 +43,10 @@ static void write_repeated_outputs(Text *text, const FunctionPlan *plan) {
         int first = plan->places[source].index;
         const Type *type = &graph_node(plan->graph, source)->type;
         if (first != index)
-            text_format(text,
-                        "    __builtin_memcpy(outputs[%d], outputs[%d], (size_t)(%s * %d));\n",
-                        index, first,
-                        dim_expression(text->arena,
-                                       type_count(plan->graph->dimensions, type, 0, type->rank)),
-                        element_info[type->element].size);
+            text_format(
+                text, "    __builtin_memcpy(outputs[%d], outputs[%d], (size_t)(%s * %d));\n", index,
+                first, dim_expression(text->arena, type_elements(plan->graph->dimensions, type)),
+                element_info[type->element].size);
         index++;
     }
 }

@@ -29,7 +29,7 @@ static const Node *node_at(const Tracer *tracer, NodeId id) {
 static bool is_traced(const Tracer *tracer, NodeId id) {
     Place place = tracer->plan->places[id];
     return place.kind == PLACE_memory && place.index < 0 &&
-           element_info[node_at(tracer, id)->type.element].class == CLASS_floating;
+           is_floating(node_at(tracer, id)->type.element);
 }
 
 /* Risks. */
@@ -140,7 +140,7 @@ static void write_reads(Tracer *tracer, Text *text) {
 static void write_value(Tracer *tracer, Text *text, int call, NodeId id, SizeText *size) {
     const Node *node = node_at(tracer, id);
     Dimensions *table = tracer->plan->graph->dimensions;
-    Dim count = type_count(table, &node->type, 0, node->type.rank);
+    Dim count = type_elements(table, &node->type);
     text_format(text, "    {%d, %zu, FLOW_%s, %s, %s, %s, ", call, tracer->plan->places[id].offset,
                 element_info[node->type.element].name, size->text(size->context, count),
                 string_literal(tracer->arena, cause_text(tracer, id, RISK_nan)),

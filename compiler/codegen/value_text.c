@@ -102,8 +102,8 @@ static const char *uniform_sum(Writer *writer, NodeId id) {
     const Type *summed = &node_of(writer, node->inputs[0])->type;
     const char *type = element_info[node->type.element].computed;
     const char *a = value_of(writer, summand, zero);
-    Dim total = type_count(writer->table, summed, 0, summed->rank);
-    Dim kept = type_count(writer->table, &node->type, 0, node->type.rank);
+    Dim total = type_elements(writer->table, summed);
+    Dim kept = type_elements(writer->table, &node->type);
     Dim count = dim_divide(writer->table, total, kept);
     return define_value(
         writer, id, zero,

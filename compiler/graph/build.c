@@ -100,7 +100,7 @@ NodeId graph_add(Graph *graph, Node node, Problem *problem) {
     return simpler != NODE_NONE ? simpler : intern(graph, &node, problem);
 }
 
-static NodeId must_add(Graph *graph, Node node) {
+NodeId graph_must_add(Graph *graph, Node node) {
     Problem problem;
     NodeId id = graph_add(graph, node, &problem);
     assert(id != NODE_NONE && "a pass built a node that can't be");
@@ -108,26 +108,31 @@ static NodeId must_add(Graph *graph, Node node) {
 }
 
 NodeId graph_make(Graph *graph, Op op, NodeId a, NodeId b, NodeId c, Range range) {
-    return must_add(graph, (Node){.op = op, .inputs = {a, b, c}, .range = range});
+    return graph_must_add(graph, (Node){.op = op, .inputs = {a, b, c}, .range = range});
 }
 
 NodeId graph_constant(Graph *graph, Element element, double value, Range range) {
-    return must_add(
+    return graph_must_add(
         graph,
         (Node){.op = OP_constant, .number = value, .range = range, .type = type_scalar(element)});
 }
 
 NodeId graph_reduce(Graph *graph, Op op, NodeId a, uint32_t axes, Range range) {
-    return must_add(graph, (Node){.op = op, .inputs = {a}, .axes = axes, .range = range});
+    return graph_must_add(graph, (Node){.op = op, .inputs = {a}, .axes = axes, .range = range});
 }
 
 NodeId graph_declared(Graph *graph, Op op, NodeId a, Type type, Range range) {
-    return must_add(graph, (Node){.op = op, .inputs = {a}, .type = type, .range = range});
+    return graph_must_add(graph, (Node){.op = op, .inputs = {a}, .type = type, .range = range});
+}
+
+NodeId graph_zeros(Graph *graph, Type type, Range range) {
+    NodeId zero = graph_constant(graph, type.element, 0, range);
+    return graph_declared(graph, OP_broadcast, zero, type, range);
 }
 
 NodeId graph_view(Graph *graph, NodeId a, const View *view, Type type, Range range) {
     type.element = graph_node(graph, a)->type.element;
-    return must_add(
+    return graph_must_add(
         graph, (Node){.op = OP_view, .inputs = {a}, .view = view, .type = type, .range = range});
 }
 
@@ -155,7 +160,7 @@ void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value,
 NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
     Node node = *graph_node(from, id);
     for (int i = 0; i < node.input_count; i++) node.inputs[i] = map[node.inputs[i]];
-    return must_add(to, node);
+    return graph_must_add(to, node);
 }
 
 void graph_copy_outputs(Graph *to, const Graph *from, const NodeId *map) {
@@ -173,12 +178,19 @@ const Graph *graph_unplaced(Arena *arena, const Graph *graph) {
         Node node = *graph_node(graph, id);
         for (int i = 0; i < node.input_count; i++) node.inputs[i] = map[node.inputs[i]];
         node.placement = (Placement){0};
-        map[id] = must_add(to, node);
+        map[id] = graph_must_add(to, node);
     }
     vector_each(Output, output, graph->outputs)
         graph_output(to, output->kind, output->name, map[output->value],
                      output->kind == OUTPUT_update ? map[output->target] : NODE_NONE);
     return to;
+}
+
+bool passes_gradient(const Node *node, int operand) {
+    size_t size;
+    if (has_list_form(node->op)) return true;
+    if (!is_floating(node->type.element)) return false;
+    return !op_info[node->op].gradient || op_gradient(node->op, operand, &size);
 }
 
 const bool *graph_needed(Arena *arena, const Graph *graph) {

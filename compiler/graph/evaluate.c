@@ -68,7 +68,7 @@ static int64_t place_along(const Shape *shape, uint32_t axes, int64_t index) {
 
 static double rounded(const Evaluator *evaluator, const Node *node, double value) {
     Element element = node->type.element;
-    bool floating = element_info[element].class == CLASS_floating;
+    bool floating = is_floating(element);
     return evaluator->exact && floating ? value : element_round(element, value);
 }
 
@@ -107,7 +107,7 @@ static double initial_value(const Node *node) {
 /* Whole numbers wrap at each step: a double can't hold their product. */
 static double multiplied(const Evaluator *evaluator, const Node *node, double a, double b) {
     Node product = {.op = OP_multiply, .type = node->type};
-    bool floating = element_info[node->type.element].class == CLASS_floating;
+    bool floating = is_floating(node->type.element);
     return op_evaluate(&product, (const double[]){a, b, 0}, floating || evaluator->exact);
 }
 

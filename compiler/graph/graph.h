@@ -82,10 +82,12 @@ Graph *graph_like(Arena *arena, const Graph *graph);
 NodeId graph_add(Graph *graph, Node node, Problem *problem);
 
 /* The same for nodes that are right by construction; asserts that they are. */
+NodeId graph_must_add(Graph *graph, Node node);
 NodeId graph_make(Graph *graph, Op op, NodeId a, NodeId b, NodeId c, Range range);
 NodeId graph_constant(Graph *graph, Element element, double value, Range range);
 NodeId graph_reduce(Graph *graph, Op op, NodeId a, uint32_t axes, Range range);
 NodeId graph_declared(Graph *graph, Op op, NodeId a, Type type, Range range); /* reshape, cast… */
+NodeId graph_zeros(Graph *graph, Type type, Range range);
 
 void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value, NodeId target);
 
@@ -97,6 +99,10 @@ void graph_copy_outputs(Graph *to, const Graph *from, const NodeId *map);
 
 /* The same for any device; nodes that differ in nothing else become one. */
 const Graph *graph_unplaced(Arena *arena, const Graph *graph);
+
+/* Could a gradient of the node reach that operand? Yes where ops.def has no rule at all: what needs
+ * one there is reported. */
+bool passes_gradient(const Node *node, int operand);
 
 /* For each node: is it needed by an output? The array lies in arena. */
 const bool *graph_needed(Arena *arena, const Graph *graph);

@@ -4,8 +4,6 @@
 #include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
 
-#include <assert.h>
-
 NodeId list_none(Graph *graph, Range range) {
     return graph_constant(graph, TYPE_bool, 0, range);
 }
@@ -31,11 +29,8 @@ const NodeId *list_operands(Arena *arena, const Graph *graph, NodeId call) {
 }
 
 NodeId list_part(Graph *graph, NodeId call, int part, Range range) {
-    Problem problem;
-    Node node = {.op = OP_part, .inputs = {call}, .part = part, .range = range};
-    NodeId id = graph_add(graph, node, &problem);
-    assert(id != NODE_NONE && "a part that can't be");
-    return id;
+    return graph_must_add(graph,
+                          (Node){.op = OP_part, .inputs = {call}, .part = part, .range = range});
 }
 
 static Problem mismatch(const char *text) {

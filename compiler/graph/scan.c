@@ -3,7 +3,6 @@
 
 #include "compiler/graph/list.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,12 +166,9 @@ const char *scan_verify(Arena *arena, const Scan *scan) {
 }
 
 NodeId scan_copy(Graph *to, const Node *scan, NodeId list, const Graph *body) {
-    Problem problem;
     Scan *copy = arena_new_item(to->arena, Scan);
     *copy = *scan->scan;
     copy->body = body;
-    Node node = {.op = OP_scan, .inputs = {list}, .scan = copy, .range = scan->range};
-    NodeId id = graph_add(to, node, &problem);
-    assert(id != NODE_NONE && "a copy of a scan that can't be");
-    return id;
+    return graph_must_add(
+        to, (Node){.op = OP_scan, .inputs = {list}, .scan = copy, .range = scan->range});
 }

@@ -3,16 +3,6 @@
 
 #include "compiler/graph/list.h"
 
-#include <assert.h>
-#include <string.h>
-
-static NodeId must_add(Graph *graph, Node node) {
-    Problem problem;
-    NodeId id = graph_add(graph, node, &problem);
-    assert(id != NODE_NONE && "a scan that can't be");
-    return id;
-}
-
 ScanBuilder scan_begin(Graph *outside, const char *name, Dim turns, bool backwards, Range range) {
     Graph *body = graph_new(outside->arena, outside->dimensions, name);
     body->batch = outside->batch;
@@ -22,8 +12,8 @@ ScanBuilder scan_begin(Graph *outside, const char *name, Dim turns, bool backwar
 
 static NodeId add_input(ScanBuilder *builder, OperandKind kind, size_t index, Type type) {
     const char *name = scan_name(builder->body->arena, kind, (int)index);
-    return must_add(builder->body,
-                    (Node){.op = OP_input, .name = name, .type = type, .range = builder->range});
+    return graph_must_add(
+        builder->body, (Node){.op = OP_input, .name = name, .type = type, .range = builder->range});
 }
 
 static NodeId add_operand(ScanBuilder *builder, OperandKind kind, ScanOperands *operands,
@@ -100,6 +90,7 @@ NodeId scan_end(ScanBuilder *builder, const Graph *body) {
                    .scanned = (int)builder->scanned.values.count,
                    .shared = (int)builder->shared.values.count,
                    .backwards = builder->backwards};
-    return must_add(builder->outside,
-                    (Node){.op = OP_scan, .inputs = {list}, .scan = scan, .range = builder->range});
+    return graph_must_add(
+        builder->outside,
+        (Node){.op = OP_scan, .inputs = {list}, .scan = scan, .range = builder->range});
 }

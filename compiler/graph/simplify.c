@@ -215,8 +215,8 @@ static bool starts_at_zero(const Graph *graph, const View *view) {
 static NodeId same_place(Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     const Type *from = &operand(graph, node, 0)->type, *to = &node->type;
-    Dim count = type_count(table, to, 0, to->rank);
-    if (!count || count != type_count(table, from, 0, from->rank) || !is_unguarded(graph, node) ||
+    Dim count = type_elements(table, to);
+    if (!count || count != type_elements(table, from) || !is_unguarded(graph, node) ||
         !starts_at_zero(graph, node->view))
         return NODE_NONE;
     for (int j = 0; j < to->rank; j++)
@@ -228,7 +228,7 @@ static NodeId same_place(Graph *graph, const Node *node) {
 
 /* At the largest sizes. */
 static int64_t most_elements(const Graph *graph, const Type *type) {
-    Dim count = type_count(graph->dimensions, type, 0, type->rank);
+    Dim count = type_elements(graph->dimensions, type);
     return count ? dim_bound(count) : SIZE_UNKNOWN;
 }
 

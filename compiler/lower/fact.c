@@ -183,8 +183,8 @@ void note_fact(Dimensions *table, Op op, const Value *const *operands, Value *re
     Element element = value_type(result)->element;
     if (element_info[element].class != CLASS_integer) return;
     for (int i = 0; i < op_info[op].arity; i++) {
-        bool floating = operands[i]->kind == VALUE_tensor &&
-                        element_info[value_type(operands[i])->element].class == CLASS_floating;
+        bool floating =
+            operands[i]->kind == VALUE_tensor && is_floating(value_type(operands[i])->element);
         if (!floating) facts[i] = fact_of(table, operands[i]);
     }
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {

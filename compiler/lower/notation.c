@@ -283,7 +283,7 @@ static bool reduced_axes(const Context *context, const Expression *expression, u
 /* Is it in the space, with floating-point numbers? */
 static bool is_factor(const Context *context, const Value *value) {
     return value->kind == VALUE_tensor && value_type(value)->rank == context->notation->count &&
-           element_info[value_type(value)->element].class == CLASS_floating;
+           is_floating(value_type(value)->element);
 }
 
 /* The axes of the space by the part they have in a product. */

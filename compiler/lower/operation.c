@@ -660,7 +660,7 @@ static Value lower_generator(Given *given, Op op, Range range) {
         Value result = add_node(context, node, range);
         Dimensions *table = context->lowering->dimensions;
         result.low = dim_constant(table, 0);
-        result.high = type_count(table, &node.type, 0, node.type.rank);
+        result.high = type_elements(table, &node.type);
         return result;
     }
     node.inputs[0] = keyed_seed(given, range);

@@ -2,8 +2,6 @@
  * several batches, clipping, running averages. */
 #include "compiler/lower/training.h"
 
-#include "compiler/graph/list.h"
-
 #include <fnmatch.h>
 #include <string.h>
 
@@ -29,19 +27,6 @@ static const char *trained_weight(const Context *context, const Node *node) {
     if (node->op != OP_weight) return NULL;
     const Storage *storage = find_storage(context, node->name);
     return storage && storage->trained ? node->name : NULL;
-}
-
-/* Does a gradient of the node reach that operand? Where ops.def has none, differentiate says so. */
-static bool passes_gradient(const Node *node, int operand) {
-    const char *gradient = op_info[node->op].gradient;
-    if (has_list_form(node->op)) return true;
-    if (element_info[node->type.element].class != CLASS_floating) return false;
-    if (!gradient) return true;
-    for (int i = 0; i < operand && gradient; i++) {
-        gradient = strchr(gradient, ';');
-        if (gradient) gradient++;
-    }
-    return gradient && gradient[strspn(gradient, " ")] && gradient[strspn(gradient, " ")] != ';';
 }
 
 /* The nodes that a gradient of the loss reaches. */

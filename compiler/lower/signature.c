@@ -460,7 +460,7 @@ static Value match_number(const Match *match, Value value) {
     Element element;
     if (!element_by_name(match->declared->element.text, &element)) element = TYPE_f32;
     if (!match->declared->dimensions.count && !match->declared->low) {
-        bool whole = element_info[element].class != CLASS_floating;
+        bool whole = !is_floating(element);
         if (whole && value.kind == VALUE_number && value.number != floor(value.number)) {
             mismatch(match, E0203, &value);
             return value_error;

@@ -19,6 +19,17 @@ bool op_by_name(const char *name, Op *op) {
     return false;
 }
 
+const char *op_gradient(Op op, int operand, size_t *size) {
+    const char *rule = op_info[op].gradient;
+    for (int i = 0; rule && i < operand; i++) {
+        rule = strchr(rule, ';');
+        if (rule) rule++;
+    }
+    if (!rule) return NULL;
+    *size = strcspn(rule, ";");
+    return strspn(rule, " \n") < *size ? rule : NULL;
+}
+
 static const Problem no_problem = {0};
 
 static Problem problem(Dimensions *table, ErrorCode code, const char *format, ...)
@@ -148,7 +159,7 @@ static Problem infer_matmul(Dimensions *table, const Operands *operands, Type *y
 }
 
 static Problem infer_reshape(Dimensions *table, const Type *a, Type *y) {
-    Dim before = type_count(table, a, 0, a->rank), after = type_count(table, y, 0, y->rank);
+    Dim before = type_elements(table, a), after = type_elements(table, y);
     y->element = a->element;
     if (before && before == after) return no_problem;
     return problem(table, E0207, "%s can't become %s: the number of values differs",

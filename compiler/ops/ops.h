@@ -53,6 +53,9 @@ extern const OpInfo op_info[OP_COUNT];
 
 bool op_by_name(const char *name, Op *op);
 
+/* The gradient by one operand, a flow expression of *size characters; NULL: none flows there. */
+const char *op_gradient(Op op, int operand, size_t *size);
+
 /* Why a node can't be. text NULL: it can. */
 typedef struct Problem {
     ErrorCode code;

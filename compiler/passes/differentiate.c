@@ -54,7 +54,6 @@ static NodeId *new_ids(Arena *arena, size_t count) {
 /* Rules. */
 
 static Expression *parse_rule(Differentiation *all, Op op, const char *text, size_t size) {
-    if (strspn(text, " \n") >= size) return NULL;
     Diagnostics *problems = diagnostics_new(all->arena);
     const char *path = arena_format(all->arena, "ops.def: %s", op_info[op].name);
     Source *source = source_from_text(all->arena, path, text, size);
@@ -65,11 +64,10 @@ static Expression *parse_rule(Differentiation *all, Op op, const char *text, siz
 
 static const Rules *rules_of(Differentiation *all, Op op) {
     Rules *rules = &all->rules[op];
-    const char *text = op_info[op].gradient;
     for (int i = 0; i < op_info[op].arity && !rules->parsed; i++) {
-        size_t size = strcspn(text, ";");
-        rules->of[i] = parse_rule(all, op, text, size);
-        text += size + (text[size] == ';');
+        size_t size;
+        const char *text = op_gradient(op, i, &size);
+        rules->of[i] = text ? parse_rule(all, op, text, size) : NULL;
     }
     rules->parsed = true;
     return rules;
@@ -77,24 +75,15 @@ static const Rules *rules_of(Differentiation *all, Op op) {
 
 /* One sweep. */
 
-static bool is_floating(const Node *node) {
-    return element_info[node->type.element].class == CLASS_floating;
-}
-
-/* Could something flow to operand i? Ops without any rule say yes, and are reported if it does. */
-static bool flows(Differentiation *all, const Node *node, int i) {
-    if (has_list_form(node->op)) return true;
-    if (!is_floating(node)) return false;
-    return !op_info[node->op].gradient || rules_of(all, node->op)->of[i];
-}
-
 static void find_carriers(Differentiation *all, Sweep *sweep) {
     for (NodeId id = 0; id <= sweep->loss; id++) {
         const Node *node = graph_node(all->to, id);
         for (int i = 0; i < node->input_count; i++)
-            if (sweep->carries[node->inputs[i]] && flows(all, node, i)) sweep->carries[id] = true;
-        if (!is_floating(node) && !has_list_form(node->op)) sweep->carries[id] = false;
-        if (node->op == OP_part && !is_floating(node)) sweep->carries[id] = false;
+            if (sweep->carries[node->inputs[i]] && passes_gradient(node, i))
+                sweep->carries[id] = true;
+        if (!is_floating(node->type.element) && !has_list_form(node->op))
+            sweep->carries[id] = false;
+        if (node->op == OP_part && !is_floating(node->type.element)) sweep->carries[id] = false;
     }
 }
 
@@ -178,7 +167,7 @@ static Adjoint collect_adjoint(Differentiation *all, const Sweep *sweep, NodeId 
     }
     for (int i = 0; i < count; i++)
         adjoint.wanted[i] = sweep->carries[operands[i]] &&
-                            is_floating(graph_node(all->to, operands[i])) &&
+                            is_floating(graph_node(all->to, operands[i])->type.element) &&
                             (i < scan->carried || inputs[i] != NODE_NONE);
     return adjoint;
 }
@@ -244,11 +233,6 @@ static void sweep_loss(Differentiation *all, Sweep *sweep, NodeId first) {
     all->to->placement = (Placement){0};
 }
 
-static NodeId zeros(Graph *graph, Type type, Range range) {
-    NodeId zero = graph_constant(graph, type.element, 0, range);
-    return graph_declared(graph, OP_broadcast, zero, type, range);
-}
-
 static void differentiate_loss(Differentiation *all, NodeId loss) {
     Sweep sweep = {.loss = all->map[loss]};
     sweep.carries = arena_new_array(all->arena, bool, sweep.loss + 1);
@@ -258,7 +242,8 @@ static void differentiate_loss(Differentiation *all, NodeId loss) {
         const Node *node = graph_node(all->from, id);
         NodeId target = target_of(all, &sweep, id);
         NodeId gradient = target == NODE_NONE ? NODE_NONE : sweep.gradients[target];
-        all->map[id] = gradient == NODE_NONE ? zeros(all->to, node->type, node->range) : gradient;
+        all->map[id] =
+            gradient == NODE_NONE ? graph_zeros(all->to, node->type, node->range) : gradient;
     }
 }
 

@@ -19,8 +19,6 @@
 
 #include "compiler/passes/operand.h"
 
-#include <assert.h>
-
 enum {
     INLINE_SIZE_LIMIT = 24, /* nodes computed again at each use */
     INLINE_COST_LIMIT = 4,  /* of one elementwise node that is computed again instead of loaded */
@@ -36,10 +34,6 @@ enum {
 
 static Dim one(Dimensions *table) {
     return dim_constant(table, 1);
-}
-
-static Dim whole_count(Dimensions *table, const Type *type) {
-    return type_count(table, type, 0, type->rank);
 }
 
 /* First and past-the-last axis that is reduced and longer than 1. */
@@ -79,7 +73,7 @@ static Loops elementwise_loops(const Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     int rank = node->type.rank;
     if (rank < 2)
-        return (Loops){KERNEL_rows, one(table), whole_count(table, &node->type), one(table),
+        return (Loops){KERNEL_rows, one(table), type_elements(table, &node->type), one(table),
                        one(table)};
     return (Loops){KERNEL_rows, one(table), type_count(table, &node->type, 0, rank - 1), one(table),
                    node->type.dims[rank - 1]};
@@ -88,7 +82,7 @@ static Loops elementwise_loops(const Graph *graph, const Node *node) {
 static Loops scatter_loops(const Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     const Type *index = &graph_node(graph, node->inputs[0])->type;
-    return (Loops){KERNEL_scatter, one(table), whole_count(table, index), node->type.dims[0],
+    return (Loops){KERNEL_scatter, one(table), type_elements(table, index), node->type.dims[0],
                    type_count(table, &node->type, 1, node->type.rank)};
 }
 
@@ -133,7 +127,7 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
         const Node *node = graph_node(graph, nodes[i]);
         LoopClass class = op_info[node->op].class;
         if (has_own_loops(class) || starts_alone(node->op)) return node_loops(graph, node);
-        int64_t size = dim_bound(whole_count(graph->dimensions, &node->type));
+        int64_t size = dim_bound(type_elements(graph->dimensions, &node->type));
         if (size > largest_size) largest = nodes[i], largest_size = size;
     }
     return node_loops(graph, graph_node(graph, largest));
@@ -147,7 +141,7 @@ bool keeps_rows(const Loops *loops) {
 /* Indices. */
 
 IndexKind native_index(Dimensions *table, const Loops *loops, const Type *type) {
-    Dim count = whole_count(table, type);
+    Dim count = type_elements(table, type);
     if (loops->kind == KERNEL_scatter || loops->kind == KERNEL_row_function) return INDEX_other;
     if (loops->kind == KERNEL_columns) {
         Dim outputs = dim_multiply(table, loops->outer, loops->columns);
@@ -194,7 +188,7 @@ static bool is_last(Dimensions *table, Dim columns, const Type *node, const Type
 
 IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index, const Type *node,
                         const Type *operand) {
-    if (dim_is_one(whole_count(table, operand))) {
+    if (dim_is_one(type_elements(table, operand))) {
         IndexKind native = native_index(table, loops, operand);
         return native == INDEX_other ? INDEX_zero : native;
     }
@@ -240,7 +234,7 @@ bool is_uniform_sum(const Graph *graph, const Node *node) {
     const Node *a = graph_node(graph, strip_reshapes(graph, node->inputs[0]));
     if (a->op == OP_constant) return true;
     if (a->op != OP_broadcast || a->kernel != NO_KERNEL) return false;
-    return dim_is_one(whole_count(graph->dimensions, &graph_node(graph, a->inputs[0])->type));
+    return dim_is_one(type_elements(graph->dimensions, &graph_node(graph, a->inputs[0])->type));
 }
 
 /* Copying into a form with fewer cases. */
@@ -284,13 +278,10 @@ static NodeId own_cast(Graph *to, NodeId id) {
 
 static NodeId copy_product(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
     Node node = *graph_node(from, id);
-    Problem problem;
     for (int i = 0; i < 2; i++) node.inputs[i] = map[node.inputs[i]];
     if (widens_both(to, &node))
         for (int i = 0; i < 2; i++) node.inputs[i] = own_cast(to, node.inputs[i]);
-    NodeId copy = graph_add(to, node, &problem);
-    assert(copy != NODE_NONE && "a product that can't be copied");
-    return copy;
+    return graph_must_add(to, node);
 }
 
 static Graph *fuse_graph(Arena *arena, const Graph *graph, bool body);
@@ -620,7 +611,7 @@ static bool stays_inline(Fuser *fuser, NodeId id) {
     if (class == LOOP_generate || class == LOOP_move || class == LOOP_gather) return true;
     if (is_cheap_of_leaves(fuser, node)) return true;
     return class == LOOP_elementwise &&
-           dim_is_one(whole_count(fuser->graph->dimensions, &node->type));
+           dim_is_one(type_elements(fuser->graph->dimensions, &node->type));
 }
 
 static void visit(Fuser *fuser, NodeId id) {
@@ -669,7 +660,7 @@ typedef struct Again {
 } Again;
 
 static bool add_load(Fuser *fuser, Again *again, NodeId id) {
-    if (whole_count(fuser->graph->dimensions, &node_of(fuser, id)->type) != again->count)
+    if (type_elements(fuser->graph->dimensions, &node_of(fuser, id)->type) != again->count)
         return true;
     for (int i = 0; i < again->load_count; i++)
         if (again->loads[i] == id) return true;
@@ -722,7 +713,7 @@ static void compute_again(Fuser *fuser) {
         if (!stored[id] || fuser->in_memory[id] || viewed[id] || node->kernel == NO_KERNEL ||
             !is_repeatable(node))
             continue;
-        Again again = {.count = whole_count(fuser->graph->dimensions, &node->type)};
+        Again again = {.count = type_elements(fuser->graph->dimensions, &node->type)};
         bool light = true;
         for (int i = 0; i < node->input_count; i++)
             light = light && is_light(fuser, stored, node->inputs[i], &again);

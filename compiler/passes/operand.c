@@ -346,5 +346,5 @@ bool is_in_order(const Graph *graph, const ContractionOperand *operand) {
             if (loops[loop]->items[i].stride != stride) return false;
             stride = dim_multiply(table, stride, loops[loop]->items[i].size);
         }
-    return is_zero(operand->start) && stride == type_count(table, type, 0, type->rank);
+    return is_zero(operand->start) && stride == type_elements(table, type);
 }

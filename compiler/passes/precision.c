@@ -8,15 +8,6 @@
 
 #include "compiler/graph/scan.h"
 
-#include <assert.h>
-
-static NodeId add(Graph *to, Node node) {
-    Problem problem;
-    NodeId id = graph_add(to, node, &problem);
-    assert(id != NODE_NONE && "a rounded operand that can't be");
-    return id;
-}
-
 static NodeId narrow(Graph *to, NodeId id, Element element) {
     Node node = *graph_node(to, id);
     Type type = node.type;
@@ -25,7 +16,7 @@ static NodeId narrow(Graph *to, NodeId id, Element element) {
         return graph_declared(to, OP_cast, id, type, node.range);
     node.inputs[0] = narrow(to, node.inputs[0], element);
     node.type = type;
-    return add(to, node);
+    return graph_must_add(to, node);
 }
 
 static NodeId rounded(Graph *to, NodeId id, Element element) {
@@ -46,7 +37,7 @@ static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *m
     to->placement = node.placement;
     for (int i = 0; i < 2; i++) node.inputs[i] = rounded(to, map[node.inputs[i]], element);
     to->placement = (Placement){0};
-    return add(to, node);
+    return graph_must_add(to, node);
 }
 
 static const Graph *round_products(Arena *arena, const Graph *graph, Element element) {

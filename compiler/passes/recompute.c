@@ -9,7 +9,6 @@
 
 #include "compiler/graph/list.h"
 
-#include <assert.h>
 #include <math.h>
 
 typedef struct Stretch {
@@ -32,7 +31,7 @@ typedef struct Recomputation {
 /* Is there one for each record? All else is small, or a weight's. */
 static bool is_activation(const Graph *graph, NodeId id) {
     const Node *node = graph_node(graph, id);
-    Dim count = type_count(graph->dimensions, &node->type, 0, node->type.rank);
+    Dim count = type_elements(graph->dimensions, &node->type);
     int64_t value;
     return node->op != OP_input && !has_list_form(node->op) && !dim_is_constant(count, &value);
 }
@@ -107,20 +106,13 @@ static void keep_live(Recomputation *all) {
 
 /* Copies. */
 
-static NodeId add(Graph *to, Node node) {
-    Problem problem;
-    NodeId id = graph_add(to, node, &problem);
-    assert(id != NODE_NONE && "a copy that can't be");
-    return id;
-}
-
 static NodeId hold(Recomputation *all, NodeId id, NodeId after) {
     const Node *node = graph_node(all->to, id);
-    return add(all->to, (Node){.op = OP_hold,
-                               .inputs = {id, after},
-                               .type = node->type,
-                               .range = node->range,
-                               .placement = node->placement});
+    return graph_must_add(all->to, (Node){.op = OP_hold,
+                                          .inputs = {id, after},
+                                          .type = node->type,
+                                          .range = node->range,
+                                          .placement = node->placement});
 }
 
 /* The value of a node of stretch `stretch`, computed again after `after`. */
@@ -135,7 +127,7 @@ static NodeId again(Recomputation *all, NodeId id, int stretch, NodeId after) {
     Node node = *old;
     for (int i = 0; i < node.input_count; i++)
         node.inputs[i] = again(all, node.inputs[i], stretch, after);
-    return all->copies[id] = add(all->to, node);
+    return all->copies[id] = graph_must_add(all->to, node);
 }
 
 /* What a node of the way back reads for a node of either way. */
@@ -151,7 +143,7 @@ static NodeId read(Recomputation *all, NodeId id) {
 static NodeId copy_back(Recomputation *all, NodeId id) {
     Node node = *graph_node(all->from, id);
     for (int i = 0; i < node.input_count; i++) node.inputs[i] = read(all, node.inputs[i]);
-    NodeId copy = add(all->to, node);
+    NodeId copy = graph_must_add(all->to, node);
     if (is_activation(all->from, id)) all->latest = copy;
     return copy;
 }

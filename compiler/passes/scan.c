@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-static bool is_floating(const Type *type) {
-    return element_info[type->element].class == CLASS_floating;
-}
-
-static NodeId zeros(Graph *graph, Type type, Range range) {
-    NodeId zero = graph_constant(graph, type.element, 0, range);
-    return graph_declared(graph, OP_broadcast, zero, type, range);
-}
-
 /* Copying a body. */
 
 static NodeId *new_ids(Arena *arena, size_t count) {
@@ -30,12 +21,6 @@ static void copy_nodes(Graph *to, const Graph *from, const bool *needed, NodeId 
 
 /* Keeping. */
 
-static NodeId add_input(Graph *body, const char *name, Type type, Range range) {
-    Problem problem;
-    return graph_add(body, (Node){.op = OP_input, .name = name, .type = type, .range = range},
-                     &problem);
-}
-
 static Graph *copy_keeping(Arena *arena, const Graph *from, int carried, Range range) {
     Graph *body = graph_new(arena, from->dimensions, from->name);
     body->batch = from->batch;
@@ -45,7 +30,9 @@ static Graph *copy_keeping(Arena *arena, const Graph *from, int carried, Range r
         graph_output(body, OUTPUT_result, output->name, map[output->value], NODE_NONE);
     for (int i = 0; i < carried; i++) {
         Type type = graph_node(from, from->outputs.items[i].value)->type;
-        NodeId input = add_input(body, scan_name(arena, OPERAND_carried, i), type, range);
+        const char *name = scan_name(arena, OPERAND_carried, i);
+        NodeId input = graph_must_add(
+            body, (Node){.op = OP_input, .name = name, .type = type, .range = range});
         graph_output(body, OUTPUT_result, arena_format(arena, "kept.%d", i), input, NODE_NONE);
     }
     return body;
@@ -74,7 +61,7 @@ static int kept_results(const Scan *scan) {
 }
 
 static bool is_differentiable(const Backwards *all, int operand) {
-    return is_floating(&graph_node(all->graph, all->operands[operand])->type);
+    return is_floating(graph_node(all->graph, all->operands[operand])->type.element);
 }
 
 static NodeId *input_place(const Backwards *all, int operand) {
@@ -90,13 +77,13 @@ static void carry_adjoints(Backwards *all) {
         if (!is_differentiable(all, i)) continue;
         NodeId first = all->adjoint->results[i];
         Type type = scan_result_type(scan, i);
-        if (first == NODE_NONE) first = zeros(all->graph, type, all->builder->range);
+        if (first == NODE_NONE) first = graph_zeros(all->graph, type, all->builder->range);
         scan_carry(all->builder, first);
     }
     for (int i = scan->carried + scan->scanned; i < scan_operand_count(scan); i++)
         if (all->adjoint->wanted[i]) {
             Type type = graph_node(all->graph, all->operands[i])->type;
-            scan_carry(all->builder, zeros(all->graph, type, all->builder->range));
+            scan_carry(all->builder, graph_zeros(all->graph, type, all->builder->range));
         }
 }
 
@@ -134,7 +121,8 @@ static Element widest_element(const Backwards *all) {
     Element widest = TYPE_f32;
     for (int i = 0; i < kept_results(all->scan); i++) {
         Type type = scan_result_type(all->scan, i);
-        if (is_floating(&type) && element_info[type.element].size > element_info[widest].size)
+        if (is_floating(type.element) &&
+            element_info[type.element].size > element_info[widest].size)
             widest = type.element;
     }
     return widest;
@@ -166,7 +154,7 @@ static NodeId gradient_by(Backwards *all, NodeId loss, int operand) {
     Type type = graph_node(all->graph, all->operands[operand])->type;
     if (scan_operand_kind(all->scan, operand) == OPERAND_scanned) type = scan_slice_type(type);
     if (all->inputs[operand] == NODE_NONE || loss == NODE_NONE)
-        return zeros(builder->body, type, builder->range);
+        return graph_zeros(builder->body, type, builder->range);
     return graph_make(builder->body, OP_gradient, loss, *input_place(all, operand), NODE_NONE,
                       builder->range);
 }
@@ -220,7 +208,7 @@ NodeId *scan_end_adjoint(Arena *arena, const Adjoint *adjoint, ScanBuilder *buil
     for (int i = 0; i < count; i++) {
         OperandKind kind = scan_operand_kind(scan, i);
         bool carries =
-            kind == OPERAND_carried && is_floating(&graph_node(graph, operands[i])->type);
+            kind == OPERAND_carried && is_floating(graph_node(graph, operands[i])->type.element);
         if (!carries && !adjoint->wanted[i]) continue;
         int part = kind == OPERAND_scanned ? stacked++ : carried++;
         if (adjoint->wanted[i]) gradients[i] = list_part(graph, back, part, builder->range);

@@ -43,6 +43,10 @@ Dim type_count(Dimensions *table, const Type *type, int first, int last) {
     return numbers && others ? dim_multiply(table, numbers, others) : NULL;
 }
 
+Dim type_elements(Dimensions *table, const Type *type) {
+    return type_count(table, type, 0, type->rank);
+}
+
 int64_t type_size_bound(const Type *type) {
     int64_t size = element_info[type->element].size;
     for (int i = 0; i < type->rank; i++) {

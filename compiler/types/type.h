@@ -37,6 +37,10 @@ static inline bool is_half(Element element) {
     return element == TYPE_f16 || element == TYPE_bf16;
 }
 
+static inline bool is_floating(Element element) {
+    return element_info[element].class == CLASS_floating;
+}
+
 bool element_by_name(const char *name, Element *element);
 
 Type type_scalar(Element element);
@@ -45,6 +49,9 @@ bool shape_equal(const Type *a, const Type *b);
 
 /* The product of the dims [first, last); NULL past a limit. */
 Dim type_count(Dimensions *table, const Type *type, int first, int last);
+
+/* The number of all elements; NULL past a limit. */
+Dim type_elements(Dimensions *table, const Type *type);
 
 /* Bytes at the largest size of every dimension; -1 past TENSOR_SIZE_LIMIT or when unbounded. */
 int64_t type_size_bound(const Type *type);
