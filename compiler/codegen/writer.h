@@ -174,20 +174,11 @@ void store_value(Writer *writer, NodeId id, Index index);
 /* The same for every stored value of the kernel. */
 void store_values(Writer *writer, IndexKind kind);
 
-/* rows_text.c, columns_text.c, contraction_text.c, scatter_text.c, external_text.c, row_function_text.c: a kernel of that kind as a function `name`;
- * NULL: a text that is equal for equal kernels. Returns what its call passes. */
-
-KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                 const char *name);
-KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                    const char *name);
-KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                        const char *name);
-KernelOperands write_row_function_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                         const char *name);
-KernelOperands write_external_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                     const char *name);
-KernelOperands write_scatter_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                    const char *name);
+/* A kernel as a function `name`; NULL: a text that is equal for equal kernels. Returns what its call
+ * passes. Each is in a file of its own, KIND_text.c. */
+typedef KernelOperands WriteKernel(Text *text, const FunctionPlan *plan, int kernel,
+                                   const char *name);
+WriteKernel write_rows_kernel, write_columns_kernel, write_contraction_kernel,
+    write_row_function_kernel, write_external_kernel, write_scatter_kernel;
 
 #endif

@@ -119,11 +119,7 @@ int command_build(Arguments *arguments) {
     Compilation compilation;
     int status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status != EXIT_ok) return status;
-    if (!compilation.program->trains.count && !compilation.program->runs.count) {
-        fprintf(stderr, "flowc: %s has no train block and no pipeline with a sink to build\n",
-                arguments->file);
-        return EXIT_program;
-    }
+    if (!has_trainer(&compilation, "build")) return EXIT_program;
     bool c = arguments->emit && !strcmp(arguments->emit, "c");
     if (arguments->emit && !c && strcmp(arguments->emit, "exe")) {
         fprintf(stderr, "flowc build: --emit is exe or c, not `%s`\n", arguments->emit);
@@ -137,11 +133,8 @@ int command_build(Arguments *arguments) {
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
     report_time(&compilation, "codegen", &since);
     if (c) return emit_c(&compilation, &generated, output);
-    Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
-    status = toolchain_find(&toolchain, arguments, "all");
-    if (status != EXIT_ok) return status;
-    toolchain_use(&toolchain, compilation.program);
-    status = toolchain_link(&toolchain, &compilation, compilation.program);
+    Toolchain toolchain;
+    status = toolchain_for_trainer(&toolchain, &compilation, "all");
     if (status != EXIT_ok) return status;
     status = build_program(&toolchain, arguments, &generated, output);
     if (compilation_failed(&compilation)) status = EXIT_program;

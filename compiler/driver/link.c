@@ -51,6 +51,15 @@ int toolchain_link(Toolchain *toolchain, const Compilation *compilation, Program
     return EXIT_ok;
 }
 
+int toolchain_for_trainer(Toolchain *toolchain, const Compilation *compilation,
+                          const char *otherwise) {
+    *toolchain = (Toolchain){.arena = compilation->arena, .home = compilation->home};
+    int status = toolchain_find(toolchain, compilation->arguments, otherwise);
+    if (status != EXIT_ok) return status;
+    toolchain_use(toolchain, compilation->program);
+    return toolchain_link(toolchain, compilation, compilation->program);
+}
+
 const char *linked_content(const Toolchain *toolchain, const char *path, size_t *size) {
     Strings words = {0};
     if (!is_source(path)) {

@@ -33,20 +33,13 @@ int command_run(Arguments *arguments) {
     Compilation compilation;
     int status = command_compile(&compilation, arguments, false, STOP_plan);
     if (status != EXIT_ok) return status;
-    if (!compilation.program->trains.count && !compilation.program->runs.count) {
-        fprintf(stderr, "flowc: %s has no train block and no pipeline with a sink to run\n",
-                arguments->file);
-        return EXIT_program;
-    }
+    if (!has_trainer(&compilation, "run")) return EXIT_program;
     status = select_trains(&compilation);
     if (status == EXIT_ok && !has_one_train(&compilation)) status = EXIT_usage;
     if (status == EXIT_ok) status = settle_devices(&compilation);
     if (status != EXIT_ok) return status;
-    Toolchain toolchain = {.arena = compilation.arena, .home = compilation.home};
-    status = toolchain_find(&toolchain, arguments, "native");
-    if (status != EXIT_ok) return status;
-    toolchain_use(&toolchain, compilation.program);
-    status = toolchain_link(&toolchain, &compilation, compilation.program);
+    Toolchain toolchain;
+    status = toolchain_for_trainer(&toolchain, &compilation, "native");
     if (status != EXIT_ok) return status;
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);

@@ -113,6 +113,13 @@ int select_exports(Compilation *compilation) {
     return EXIT_ok;
 }
 
+bool has_trainer(const Compilation *compilation, const char *verb) {
+    if (compilation->program->trains.count || compilation->program->runs.count) return true;
+    fprintf(stderr, "flowc: %s has no train block and no pipeline with a sink to %s\n",
+            compilation->arguments->file, verb);
+    return false;
+}
+
 bool is_unnamed(const Compilation *compilation) {
     if (!compilation->names.count) return true;
     fprintf(stderr, "flowc: `%s` is not expected: the whole file is looked at\n",

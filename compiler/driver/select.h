@@ -9,6 +9,9 @@
 int select_trains(Compilation *compilation);
 int select_exports(Compilation *compilation);
 
+/* Is there anything to "run" or to "build"? False after printing that there is nothing. */
+bool has_trainer(const Compilation *compilation, const char *verb);
+
 /* False after printing that the command takes no names, if one is given. */
 bool is_unnamed(const Compilation *compilation);
 

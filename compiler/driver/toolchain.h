@@ -43,6 +43,10 @@ void toolchain_use(Toolchain *toolchain, const Program *program);
  * what is wrong with a file. A function that none has is a diagnostic of what links them. */
 int toolchain_link(Toolchain *toolchain, const Compilation *compilation, Program *program);
 
+/* What builds a trainer of the program: all three of these. 0, or the exit code. */
+int toolchain_for_trainer(Toolchain *toolchain, const Compilation *compilation,
+                          const char *otherwise);
+
 /* link.c. */
 
 /* Is it a C source, which is compiled before it is linked? */

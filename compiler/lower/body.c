@@ -306,11 +306,8 @@ static void lower_if(const Context *context, const Statement *statement, Value *
 
 /* A region is no scope: it says where, not what there is. */
 static void lower_on(const Context *context, const Statement *statement, Value *result) {
-    Context inner = *context;
-    Placement placement = {0};
-    if (read_region(context, statement->value, &placement))
-        inner.placement = inner_placement(&context->placement, &placement);
-    Placement before = place_nodes(&inner);
+    Placement before;
+    Context inner = enter_region(context, statement->value, &before);
     lower_block(&inner, &statement->body, result);
     restore_placement(&inner, before);
 }

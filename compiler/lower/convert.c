@@ -36,35 +36,16 @@ NodeId input_node(const Context *context, const char *name, InputKind kind, int 
     return id;
 }
 
-static NodeId step_node(const Context *context, Element element, Range range) {
-    Type type = type_scalar(TYPE_i64);
-    NodeId step = input_node(context, "step", INPUT_step, 0, type, type, range);
-    return graph_declared(context->graph, OP_cast, step, type_scalar(element), range);
-}
-
-static NodeId plateau_node(const Context *context, Element element, Range range) {
-    Type type = type_scalar(TYPE_f32);
-    NodeId plateau = input_node(context, "plateau", INPUT_plateau, 0, type, type, range);
-    return graph_declared(context->graph, OP_cast, plateau, type_scalar(element), range);
-}
-
-static NodeId pass_node(const Context *context, Element element, Range range) {
-    Type type = type_scalar(TYPE_i64);
-    NodeId pass = input_node(context, "epoch of the record", INPUT_pass, 0, type, type, range);
-    return graph_declared(context->graph, OP_cast, pass, type_scalar(element), range);
-}
-
-static NodeId epoch_node(const Context *context, Element element, Range range) {
-    Type type = type_scalar(TYPE_f64);
-    NodeId epoch = input_node(context, "epoch", INPUT_epoch, 0, type, type, range);
-    return graph_declared(context->graph, OP_cast, epoch, type_scalar(element), range);
+static NodeId run_number_node(const Context *context, const RunNumber *number, Element element,
+                              Range range) {
+    Type type = type_scalar(number->element);
+    NodeId input = input_node(context, number->input, number->kind, 0, type, type, range);
+    return graph_declared(context->graph, OP_cast, input, type_scalar(element), range);
 }
 
 static NodeId option_node(const Context *context, const Value *value, Element element) {
-    if (value->index == STEP_INDEX) return step_node(context, element, value->range);
-    if (value->index == EPOCH_INDEX) return epoch_node(context, element, value->range);
-    if (value->index == PLATEAU_INDEX) return plateau_node(context, element, value->range);
-    if (value->index == PASS_INDEX) return pass_node(context, element, value->range);
+    const RunNumber *number = run_number(value);
+    if (number) return run_number_node(context, number, element, value->range);
     const Option *option = &context->lowering->program->options.items[value->index];
     Type type = type_scalar(element);
     const char *name =

@@ -175,7 +175,8 @@ bool grant_wishes(const Context *context, const Wishes *wishes, const Value *res
 
 /* Regions. */
 
-bool read_region(const Context *context, const Expression *value, Placement *placement) {
+/* Sets what `on value { … }` asks for. False after reporting. */
+static bool read_region(const Context *context, const Expression *value, Placement *placement) {
     const Placement *outer = &context->placement;
     Asked asked = asked_by_expression(value);
     if (value->kind != EXPRESSION_call) return false; /* a hole */
@@ -207,4 +208,13 @@ Placement place_nodes(const Context *context) {
 
 void restore_placement(const Context *context, Placement before) {
     if (context->graph) context->graph->placement = before;
+}
+
+Context enter_region(const Context *context, const Expression *value, Placement *before) {
+    Context inner = *context;
+    Placement placement = {0};
+    if (read_region(context, value, &placement))
+        inner.placement = inner_placement(&context->placement, &placement);
+    *before = place_nodes(&inner);
+    return inner;
 }

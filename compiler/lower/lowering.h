@@ -308,12 +308,12 @@ typedef struct Wishes {
 /* False after reporting. */
 bool read_annotations(const Context *context, const Expression *call, Wishes *wishes);
 
-/* Sets what `on value { … }` asks for, unless the context says otherwise. False after reporting. */
-bool read_region(const Context *context, const Expression *value, Placement *placement);
-
 /* From here on the graph's new nodes are placed as the context says; returns how they were. */
 Placement place_nodes(const Context *context);
 void restore_placement(const Context *context, Placement before);
+
+/* The context inside of `on value { … }`; new nodes are placed as it says until *before is restored. */
+Context enter_region(const Context *context, const Expression *value, Placement *before);
 
 /* The innermost of the two holds, but what is only preferred yields. */
 Placement inner_placement(const Placement *outer, const Placement *inner);

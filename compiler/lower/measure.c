@@ -82,11 +82,8 @@ static void measure_statements(const Context *context, const StatementList *body
                                Measures *measures);
 
 static void lower_region(const Context *context, const Statement *statement, Measures *measures) {
-    Context inner = *context;
-    Placement placement = {0};
-    if (read_region(context, statement->value, &placement))
-        inner.placement = inner_placement(&context->placement, &placement);
-    Placement before = place_nodes(&inner);
+    Placement before;
+    Context inner = enter_region(context, statement->value, &before);
     measure_statements(&inner, &statement->body, measures);
     restore_placement(&inner, before);
 }

@@ -283,24 +283,23 @@ static Value add_values(Call *call, const Value *a, const Value *b) {
     return sum;
 }
 
-/* The tensor behind `start` zeros, in an axis as long as `size`. */
-static Value placed(Call *call, const Value *x, int axis, Dim start, Dim size) {
-    Type type = *value_type(x);
-    View view = view_identity(table_of(call), type.rank);
-    view.coordinates[axis].start = dim_subtract(table_of(call), constant(call, 0), start);
-    type.dims[axis] = size;
-    Value result = make_view(call->context, x, &view, type, call->range);
-    result.low = x->low;
-    result.high = x->high;
-    return result;
-}
-
+/* `size` elements of an axis, from `start` on. */
 static Value sliced(Call *call, const Value *x, int axis, Dim start, Dim size) {
     Type type = *value_type(x);
     View view = view_identity(table_of(call), type.rank);
     view.coordinates[axis].start = start;
     type.dims[axis] = size;
     return make_view(call->context, x, &view, type, call->range);
+}
+
+/* The tensor behind `start` zeros, in an axis as long as `size`. What is known of it stays known,
+ * as the zeros will not be seen. */
+static Value placed(Call *call, const Value *x, int axis, Dim start, Dim size) {
+    Value result =
+        sliced(call, x, axis, dim_subtract(table_of(call), constant(call, 0), start), size);
+    result.low = x->low;
+    result.high = x->high;
+    return result;
 }
 
 /* The last `by` come first: two slices, each in its place. */

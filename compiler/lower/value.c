@@ -7,6 +7,16 @@ enum { FEW_BINDINGS = 16 }; /* in one scope; these are searched one by one */
 
 const Value value_error = {.kind = VALUE_error};
 
+const RunNumber *run_number(const Value *option) {
+    static const RunNumber numbers[] = {
+        [-STEP_INDEX] = {"step", "the step", INPUT_step, TYPE_i64},
+        [-EPOCH_INDEX] = {"epoch", "the epoch", INPUT_epoch, TYPE_f64},
+        [-PLATEAU_INDEX] = {"plateau", "the plateau's factor", INPUT_plateau, TYPE_f32},
+        [-PASS_INDEX] = {"epoch of the record", "the epoch", INPUT_pass, TYPE_i64},
+    };
+    return option->index < 0 ? &numbers[-option->index] : NULL;
+}
+
 Value value_number(double number, Range range) {
     return (Value){.kind = VALUE_number, .range = range, .number = number};
 }
@@ -116,12 +126,7 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_truth: return value->number ? "true" : "false";
     case VALUE_string: return "a string";
     case VALUE_element: return element_info[value->element].name;
-    case VALUE_option:
-        return value->index == STEP_INDEX      ? "the step"
-               : value->index == EPOCH_INDEX   ? "the epoch"
-               : value->index == PLATEAU_INDEX ? "the plateau's factor"
-               : value->index == PASS_INDEX    ? "the epoch"
-                                               : "an option";
+    case VALUE_option: return run_number(value) ? run_number(value)->text : "an option";
     case VALUE_tensor: return type_text(arena, value_type(value));
     case VALUE_field: return "a field of a type not known yet";
     case VALUE_all: return "all axes";

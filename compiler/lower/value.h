@@ -46,6 +46,13 @@ enum {
     PASS_INDEX = -4,    /* the epoch that a record is made for */
 };
 
+/* Of one of these: the input that has it, and what messages call it. */
+typedef struct RunNumber {
+    const char *input, *text;
+    InputKind kind;
+    Element element;
+} RunNumber;
+
 /* What a source's field can become. */
 typedef enum FieldForm {
     FORM_tensor, /* any type that is declared */
@@ -126,6 +133,10 @@ Binding *scope_find(const Scope *scope, const char *name);      /* NULL: not the
 void scope_put(Arena *arena, Scope *scope, const char *name, Value value);
 
 extern const Value value_error;
+
+/* What an option is that the run itself has; NULL of a program's option. */
+const RunNumber *run_number(const Value *option);
+
 Value value_number(double number, Range range);
 Value value_size(Dim size, Range range);
 Value value_string(const char *string, Range range);
