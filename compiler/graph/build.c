@@ -4,7 +4,6 @@
 #include "compiler/graph/equal.h"
 #include "compiler/graph/list.h"
 #include "compiler/graph/movement.h"
-#include "compiler/graph/scan.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Index: x[0, 1:-1, ..., ::2] of a tensor, which is one view. */
-#include "compiler/lower/movement.h"
+#include "compiler/lower/view.h"
 
 #include <math.h>
 #include <string.h>

@@ -165,25 +165,18 @@ void bind_symbols(const Context *context, const TypeTree *declared);
 
 Value lower_index(const Context *context, const Expression *expression);
 
-/* operation.c: primitive ops and compile-time functions. */
+/* operator.c: operators and nodes. */
 
-Value lower_binary(const Context *context, Operator operator, const Value * a, const Value *b,
+Value lower_binary(const Context *context, Operator sign, const Value *a, const Value *b,
                    Range range);
-Value lower_unary(const Context *context, Operator operator, const Value * a, Range range);
+Value lower_unary(const Context *context, Operator sign, const Value *a, Range range);
 
 /* The node as a value; value_error after reporting. */
 Value add_node(const Context *context, Node node, Range range);
 
-/* indexing.c: places that are data; every index is proven to be in range. */
+/* operation.c: primitive ops and builtins, called by name. */
 
-/* Elements of a at the indices along axis (which is one of a's). */
-Value lower_gather(const Context *context, const Value *a, const Value *index, int axis,
-                   Range range);
-
-/* Sums of the updates at the indices, in a tensor of `size` rows. */
-Value lower_scatter_add(const Context *context, const Value *index, const Value *updates, Dim size,
-                        Range range);
-
+/* Is there one of that name? */
 bool is_operation_name(const char *name);
 
 /* True when name is one; *result is then set. */

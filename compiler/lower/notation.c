@@ -4,7 +4,7 @@
  * with the sizes of n and k along their axes and 1 along the others, so that all else is plain
  * broadcasting; a reduction makes its axes 1, and at the end only those of y are left. A sum of a
  * product of two factors that fit becomes a matrix product. */
-#include "compiler/lower/movement.h"
+#include "compiler/lower/view.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,8 @@
-/* Indexing: gather along any axis and scatter_add, as the ops along the first axis. */
+/* Gather: elements at places that are data, along any axis, and scatter_add, as the ops along the
+ * first axis. Every index is proven to be in range. */
+#include "compiler/lower/builtin.h"
+
 #include "compiler/lower/fact.h"
-#include "compiler/lower/lowering.h"
 
 /* Is every index in 0..size? False after reporting. */
 static bool is_in_range(const Context *context, const Value *index, Dim size, Range range) {
@@ -35,12 +37,6 @@ static NodeId index_node(const Context *context, const Value *index, Dim last, R
     bool large = dim_bound(last) != SIZE_UNKNOWN && dim_bound(last) > INT32_MAX;
     type.element = large || element == TYPE_i64 ? TYPE_i64 : TYPE_i32;
     return graph_declared(context->graph, OP_cast, node, type, range);
-}
-
-static bool has_place(const Context *context, int rank, Range range) {
-    if (rank <= RANK_LIMIT) return true;
-    report(context, E0208, range, "a tensor has at most %d dimensions", RANK_LIMIT);
-    return false;
 }
 
 /* rows[p] * size, shaped so that it can be added to indices of that rank. */
@@ -85,34 +81,39 @@ static Value gather_along(const Context *context, const Value *a, NodeId index, 
     return found;
 }
 
-Value lower_gather(const Context *context, const Value *a, const Value *index, int axis,
-                   Range range) {
-    Dimensions *table = context->lowering->dimensions;
-    const Type *type = value_type(a);
-    Dim all = type_count(table, type, 0, axis + 1);
-    Range place = users_place(context, range);
-    NodeId node = index_node(context, index, all ? all : type->dims[axis], range);
-    if (node == NODE_NONE || !is_in_range(context, index, type->dims[axis], range) ||
-        !has_place(context, type->rank - 1 + graph_node(context->graph, node)->type.rank, range))
+Value call_gather(BuiltinCall *call) {
+    const Context *context = call->context;
+    const Value *a = &call->values[0], *index = &call->values[1];
+    Type type = *value_type(a);
+    int axis = axis_argument(call, 2, 0, type.rank);
+    if (call->broken) return value_error;
+    Dim all = type_count(table_of(call), &type, 0, axis + 1);
+    NodeId places = index_node(context, index, all ? all : type.dims[axis], call->range);
+    if (places == NODE_NONE || !is_in_range(context, index, type.dims[axis], call->range) ||
+        !has_room(call, type.rank - 1 + graph_node(context->graph, places)->type.rank))
         return value_error;
-    Value found = axis == 0
-                      ? add_node(context, (Node){.op = OP_gather, .inputs = {a->node, node}}, range)
-                      : gather_along(context, a, node, axis, place);
-    found.range = range;
-    note_fact(table, OP_gather, (const Value *const[]){a, index}, &found);
+    Node node = {.op = OP_gather, .inputs = {a->node, places}};
+    Value found = axis ? gather_along(context, a, places, axis, users_place(context, call->range))
+                       : add_node(context, node, call->range);
+    found.range = call->range;
+    note_fact(table_of(call), OP_gather, (const Value *const[]){a, index}, &found);
     return found;
 }
 
-Value lower_scatter_add(const Context *context, const Value *index, const Value *updates, Dim size,
-                        Range range) {
-    NodeId node = index_node(context, index, size, range);
-    if (node == NODE_NONE || !is_in_range(context, index, size, range)) return value_error;
+/* Sums of the updates at the indices, in a tensor of `size` rows. */
+Value call_scatter_add(BuiltinCall *call) {
+    const Context *context = call->context;
+    const Value *index = &call->values[0], *updates = &call->values[1], *rows = &call->values[2];
+    if (!tensor_argument(call, 1)) return value_error;
+    Dim size = to_size(context, rows, rows->range);
+    if (!size || !is_dimension(context, size, rows->range)) return value_error;
+    NodeId places = index_node(context, index, size, call->range);
+    if (places == NODE_NONE || !is_in_range(context, index, size, call->range)) return value_error;
     const Type *from = value_type(updates);
-    int skipped = graph_node(context->graph, node)->type.rank;
-    if (!has_place(context, from->rank - skipped + 1, range)) return value_error;
+    int skipped = graph_node(context->graph, places)->type.rank;
+    if (!has_room(call, from->rank - skipped + 1)) return value_error;
     Type type = {.element = from->element, .rank = 1, .dims = {size}};
     for (int i = skipped; i < from->rank; i++) type.dims[type.rank++] = from->dims[i];
-    return add_node(context,
-                    (Node){.op = OP_scatter_add, .inputs = {node, updates->node}, .type = type},
-                    range);
+    Node node = {.op = OP_scatter_add, .inputs = {places, updates->node}, .type = type};
+    return add_node(context, node, call->range);
 }
