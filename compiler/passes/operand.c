@@ -6,7 +6,7 @@
  * nothing but digits, and splits these if need be. Where that fails, the node is in memory. */
 #include "compiler/passes/operand.h"
 
-#include "compiler/passes/fuse.h"
+#include "compiler/passes/loops.h"
 
 #include <assert.h>
 #include <string.h>

@@ -14,4 +14,7 @@ Graph *precision(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 /* The graph's wish to keep less for the way back. */
 Graph *recompute(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
+/* Gives each node that is computed the number of a kernel. */
+Graph *fuse(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
 #endif

@@ -1,7 +1,6 @@
 /* Passes: the table and its loop. */
 #include "compiler/passes/passes.h"
 
-#include "compiler/passes/fuse.h"
 #include "compiler/passes/pass.h"
 
 const Pass passes[] = {

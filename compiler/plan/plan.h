@@ -8,7 +8,7 @@
 #define FLOW_PLAN_H
 
 #include "compiler/graph/program.h"
-#include "compiler/passes/fuse.h"
+#include "compiler/passes/loops.h"
 #include "lang/diagnostic.h"
 
 enum { ALIGNMENT = 64 };

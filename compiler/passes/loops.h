@@ -1,9 +1,8 @@
-/* Fuse: which nodes are computed together; and the loops that compute them. */
-#ifndef FLOW_PASSES_FUSE_H
-#define FLOW_PASSES_FUSE_H
+/* Loops: what a kernel goes through, and which element of each value it needs at a point of it. */
+#ifndef FLOW_PASSES_LOOPS_H
+#define FLOW_PASSES_LOOPS_H
 
 #include "compiler/graph/graph.h"
-#include "lang/diagnostic.h"
 
 typedef enum KernelKind {
     KERNEL_rows,    /* each of `rows` rows by itself: elementwise values, reductions of a row */
@@ -34,6 +33,12 @@ typedef enum IndexKind {
 /* The loops that node, a reduction, contraction or elementwise node, asks for by itself. */
 Loops node_loops(const Graph *graph, const Node *node);
 
+/* Are the loops of the class's nodes other than their result asks for? */
+bool has_own_loops(LoopClass class);
+
+/* Is it a kernel by itself, which only its parts join? */
+bool starts_alone(Op op);
+
 /* The loops of a kernel with these nodes: those of its reduction or contraction, if any. */
 Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count);
 
@@ -57,6 +62,7 @@ NodeId strip_reshapes(const Graph *graph, NodeId id);
 /* True for a sum whose operand is one number broadcast: computed as a product. */
 bool is_uniform_sum(const Graph *graph, const Node *node);
 
-Graph *fuse(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+/* Does the view have places outside of its operand? */
+bool is_guarded_view(const Graph *graph, const Node *node);
 
 #endif

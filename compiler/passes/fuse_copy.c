@@ -1,0 +1,88 @@
+/* Fuse, copying: what is needed, in a form with fewer cases: reductions over neighbouring axes, no
+ * division by one number for all elements, casts that only one product reads. */
+#include "compiler/passes/fuser.h"
+
+#include "compiler/graph/external.h"
+#include "compiler/graph/list.h"
+#include "compiler/graph/scan.h"
+#include "compiler/passes/operand.h"
+
+/* Splits a reduction over axes with others between them; drops one over axes of size 1. */
+static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
+    Type type = graph_node(to, operand)->type;
+    uint32_t left = 0;
+    for (int i = 0; i < type.rank; i++)
+        if (node->axes >> i & 1 && !dim_is_one(type.dims[i])) left |= 1u << i;
+    if (!left && op_info[node->op].gives != GIVES_index) return operand;
+    if (!left) {
+        NodeId zero = graph_constant(to, node->type.element, 0, node->range);
+        return node->type.rank ? graph_declared(to, OP_broadcast, zero, node->type, node->range)
+                               : zero;
+    }
+    while (left) {
+        int last = 31 - __builtin_clz(left), first = last;
+        while (first > 0 && (left >> (first - 1) & 1 || dim_is_one(type.dims[first - 1]))) first--;
+        uint32_t run = left & ~((1u << first) - 1);
+        operand = graph_reduce(to, node->op, operand, run, node->range);
+        left &= ~run;
+    }
+    return operand;
+}
+
+/* Division by one number for all elements becomes multiplication by its reciprocal. */
+static NodeId copy_division(Graph *to, const Node *node, NodeId a, NodeId b) {
+    Element element = graph_node(to, b)->type.element;
+    NodeId unit = graph_constant(to, element, 1, node->range);
+    NodeId reciprocal = graph_make(to, OP_divide, unit, b, NODE_NONE, node->range);
+    return graph_make(to, OP_multiply, a, reciprocal, NODE_NONE, node->range);
+}
+
+/* A cast that only one product reads, which therefore no kernel stores. */
+static NodeId own_cast(Graph *to, NodeId id) {
+    Node node = *graph_node(to, id);
+    vector_push(to->arena, &to->nodes, node);
+    return (NodeId)(to->nodes.count - 1);
+}
+
+static NodeId copy_product(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
+    Node node = *graph_node(from, id);
+    for (int i = 0; i < 2; i++) node.inputs[i] = map[node.inputs[i]];
+    if (widens_both(to, &node))
+        for (int i = 0; i < 2; i++) node.inputs[i] = own_cast(to, node.inputs[i]);
+    return graph_must_add(to, node);
+}
+
+static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map,
+                        Graph *(*body)(Arena *, const Graph *)) {
+    const Node *node = graph_node(from, id);
+    if (node->op == OP_scan)
+        return scan_copy(to, node, map[node->inputs[0]], body(to->arena, node->scan->body));
+    if (node->op == OP_matmul) return copy_product(to, from, id, map);
+    if (op_info[node->op].class == LOOP_reduce)
+        return copy_reduction(to, node, map[node->inputs[0]]);
+    if (node->op == OP_divide && graph_node(from, node->inputs[1])->type.rank == 0 &&
+        node->type.rank > 0)
+        return copy_division(to, node, map[node->inputs[0]], map[node->inputs[1]]);
+    return graph_copy_node(to, from, id, map);
+}
+
+/* A C function stores all its results, wanted or not. */
+static void add_parts(Graph *graph, NodeId call) {
+    const Node node = *graph_node(graph, call);
+    for (size_t i = 0; i < node.external->results.count; i++)
+        list_part(graph, call, (int)i, node.range);
+}
+
+Graph *fuse_copy(Arena *arena, const Graph *graph, Graph *(*body)(Arena *, const Graph *)) {
+    Graph *to = graph_like(arena, graph);
+    const bool *needed = graph_needed(arena, graph);
+    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
+    for (NodeId id = 0; id < graph->nodes.count; id++)
+        if (needed[id] || graph_node(graph, id)->op == OP_weight) {
+            to->placement = graph_node(graph, id)->placement;
+            map[id] = copy_node(to, graph, id, map, body);
+            if (graph_node(graph, id)->op == OP_extern) add_parts(to, map[id]);
+        }
+    graph_copy_outputs(to, graph, map);
+    return to;
+}
