@@ -25,7 +25,7 @@ static Dim rows_in_row(Writer *writer, const Gather *gather, Index index) {
  * is made 0. */
 static const char *row_text(Writer *writer, const Gather *gather, Index index) {
     const char *row = value_of(writer, gather->node->inputs[1], index);
-    if (!writer->plan->record) return arena_format(writer->arena, "(int64_t)%s", row);
+    if (!writer->plan->function->of_record) return arena_format(writer->arena, "(int64_t)%s", row);
     const Type *a = &node_of(writer, gather->node->inputs[0])->type;
     return arena_format(writer->arena, "flow_index(%s, %s)", row,
                         dim_expression(writer->arena, a->dims[0]));

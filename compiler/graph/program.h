@@ -38,7 +38,10 @@ typedef struct Function {
     Vector(Input) inputs; /* those that the graph has, in no order */
     Vector(Type) results; /* of one record, for each OUTPUT_result in order */
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
+    bool of_record;       /* of a pipeline: what it takes and gives lies behind pointers */
 } Function;
+
+typedef Vector(Function *) FunctionList;
 
 /* A named value of each record. The rest says how a source makes it of bytes or text. */
 typedef struct Field {
@@ -239,5 +242,8 @@ typedef struct Program {
     Vector(Export) exports;
     Vector(Layer) layers; /* the caller before the called */
 } Program;
+
+/* Every function of the program. */
+FunctionList program_functions(Arena *arena, const Program *program);
 
 #endif

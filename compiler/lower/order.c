@@ -64,7 +64,8 @@ Value lower_skip(const Context *context, const Expression *call, const Value *pi
 /* A function of what the node needs. */
 static Function extract(Arena *arena, const Function *from, NodeId node, const char *name) {
     const Graph *graph = from->graph;
-    Function function = {.name = name, .graph = graph_new(arena, graph->dimensions, name)};
+    Function function = {
+        .name = name, .graph = graph_new(arena, graph->dimensions, name), .of_record = true};
     bool *needed = arena_new_array(arena, bool, graph->nodes.count + 1);
     NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
     needed[node] = true;

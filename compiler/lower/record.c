@@ -24,6 +24,7 @@ Section *add_section(const Context *context, Pipeline *pipeline) {
             ? arena_format(arena, "%s.record%zu", pipeline->name, pipeline->sections.count + 1)
             : arena_format(arena, "%s.record", pipeline->name);
     section->record.graph = graph_new(arena, context->lowering->dimensions, section->record.name);
+    section->record.of_record = true;
     vector_push(arena, &pipeline->sections, section);
     pipeline->section = section;
     return section;

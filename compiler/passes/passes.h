@@ -13,10 +13,6 @@ typedef struct Pass {
 extern const Pass passes[];
 extern const int pass_count;
 
-/* Every graph of the program. */
-typedef Vector(Function *) FunctionList;
-FunctionList program_functions(Arena *arena, Program *program);
-
 /* Runs one pass over all graphs and verifies each. False after reporting; *broken is then set when
  * the pass itself is at fault: a defect of the compiler. */
 bool pass_run(const Pass *pass, Program *program, Diagnostics *diagnostics, const char **broken);

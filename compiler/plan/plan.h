@@ -68,7 +68,6 @@ typedef struct LateCopy {
 typedef struct FunctionPlan {
     const Function *function;
     const Graph *graph;
-    bool record;         /* of a pipeline: results go to pointers, memory is on the stack */
     int64_t batch;       /* the most records of a call */
     KernelPlan *kernels; /* by number */
     int *order;          /* kernel_count numbers of kernels */

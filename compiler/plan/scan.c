@@ -15,6 +15,7 @@ static Function *body_function(Arena *arena, const Scan *scan) {
     Function *function = arena_new_item(arena, Function);
     function->name = scan->body->name;
     function->graph = (Graph *)scan->body;
+    function->of_record = true;
     int count = scan_operand_count(scan);
     for (int i = 0; i <= count; i++)
         vector_push(arena, &function->inputs,
@@ -79,7 +80,7 @@ static bool threads_stay_apart(const Scan *scan, const FunctionPlan *body) {
 void plan_scan(const Plan *program, FunctionPlan *plan, int kernel) {
     const Scan *scan = graph_node(plan->graph, scan_node(plan, kernel))->scan;
     ScanPlan *scan_plan = arena_new_item(program->arena, ScanPlan);
-    scan_plan->body = plan_function(program, body_function(program->arena, scan), true);
+    scan_plan->body = plan_function(program, body_function(program->arena, scan));
     scan_plan->waits = !threads_stay_apart(scan, scan_plan->body);
     plan->kernels[kernel].scan = scan_plan;
     plan->kernels[kernel].share = NULL;

@@ -4,8 +4,8 @@
 
 #include "compiler/plan/plan.h"
 
-/* plan.c. record: values that come and go lie behind pointers, scratch begins at 0. */
-FunctionPlan *plan_function(const Plan *program_plan, const Function *function, bool record);
+/* plan.c. Of a record function, scratch begins at 0. */
+FunctionPlan *plan_function(const Plan *program_plan, const Function *function);
 
 /* Plans the body of a scan kernel. Its share is NULL: all threads do all of it. */
 void plan_scan(const Plan *program, FunctionPlan *plan, int kernel);

@@ -1,0 +1,144 @@
+/* Kernels: what each one is made of, which values must lie in memory, which weights can be updated
+ * where they lie, and what is split over threads. */
+#include "compiler/plan/planner.h"
+
+#include "compiler/plan/scan.h"
+
+enum {
+    FEW_ROWS = 16,           /* a product of so few rows is split by columns, */
+    COLUMN_SPLIT_LEAST = 64, /* when it has as many as this */
+};
+
+static Dim loops_share(Dimensions *table, const Loops *loops) {
+    Dim inner = loops->kind == KERNEL_columns   ? loops->columns
+                : loops->kind == KERNEL_scatter ? loops->depth
+                                                : loops->rows;
+    return dim_multiply(table, loops->outer, inner);
+}
+
+/* All placed nodes of a kernel want the same, some more than others. Code is written for the CPU
+ * alone. */
+static void give_device(const Planner *planner, KernelPlan *kernel) {
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const Placement *placement = &node_of(planner, kernel->nodes[i])->placement;
+        bool firmer = kernel->wanted.soft && !placement->soft && is_placed(placement);
+        if (!is_placed(&kernel->wanted) || firmer) kernel->wanted = *placement;
+    }
+    kernel->given = (Placement){.device = DEVICE_cpu};
+}
+
+static void collect_kernels(Planner *planner) {
+    FunctionPlan *plan = planner->plan;
+    size_t *counts = arena_new_array(planner->arena, size_t, plan->kernel_count + 1);
+    vector_each(Node, node, planner->graph->nodes)
+        if (node->kernel != NO_KERNEL) counts[node->kernel]++;
+    NodeId **lists = arena_new_array(planner->arena, NodeId *, plan->kernel_count + 1);
+    for (int k = 0; k < plan->kernel_count; k++)
+        lists[k] = arena_new_array(planner->arena, NodeId, counts[k]);
+    for (NodeId id = 0; id < planner->graph->nodes.count; id++) {
+        int k = node_of(planner, id)->kernel;
+        if (k != NO_KERNEL) lists[k][plan->kernels[k].node_count++] = id;
+    }
+    for (int k = 0; k < plan->kernel_count; k++) {
+        KernelPlan *kernel = &plan->kernels[k];
+        kernel->nodes = lists[k];
+        kernel->loops = kernel_loops(planner->graph, kernel->nodes, kernel->node_count);
+        kernel->share = loops_share(planner->graph->dimensions, &kernel->loops);
+        give_device(planner, kernel);
+        if (kernel->loops.kind == KERNEL_scan) plan_scan(planner->program_plan, plan, k);
+        if (kernel->loops.kind == KERNEL_external) kernel->share = NULL;
+    }
+}
+
+/* What is stored. */
+
+static void mark_stored(void *context, NodeId read, IndexKind index) {
+    Planner *planner = context;
+    (void)index;
+    int kernel = node_of(planner, read)->kernel;
+    if (kernel != NO_KERNEL && kernel != planner->kernel) planner->stored[read] = true;
+}
+
+static bool is_external_result(const Graph *graph, NodeId id) {
+    const Node *node = graph_node(graph, id);
+    return node->op == OP_part && graph_node(graph, node->inputs[0])->op == OP_extern;
+}
+
+static void find_stored(Planner *planner) {
+    for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, mark_stored);
+    vector_each(Output, output, planner->graph->outputs)
+        planner->stored[strip_reshapes(planner->graph, output->value)] = true;
+    for (NodeId id = 0; id < planner->graph->nodes.count; id++)
+        if (is_external_result(planner->graph, id)) planner->stored[id] = true;
+    vector_each(Node, node, planner->graph->nodes)
+        if (node->op == OP_check) {
+            NodeId source = strip_reshapes(planner->graph, node->inputs[0]);
+            if (node_of(planner, source)->kernel != NO_KERNEL) planner->stored[source] = true;
+        }
+}
+
+/* Updates in place. */
+
+static void find_updates(Planner *planner) {
+    for (size_t i = 0; i <= planner->graph->nodes.count; i++)
+        planner->target[i] = planner->update[i] = NODE_NONE;
+    vector_each(Output, output, planner->graph->outputs) {
+        if (output->kind != OUTPUT_update) continue;
+        NodeId value = strip_reshapes(planner->graph, output->value);
+        planner->target[value] = output->target;
+        planner->update[output->target] = value;
+    }
+}
+
+/* Goes over each row several times. */
+static bool reduces_rows(const Planner *planner, const KernelPlan *kernel) {
+    for (size_t i = 0; i < kernel->node_count && kernel->loops.kind == KERNEL_rows; i++)
+        if (op_info[node_of(planner, kernel->nodes[i])->op].class == LOOP_reduce) return true;
+    return false;
+}
+
+/* A kernel that needs the old value at another place than where it writes the new one, or at
+ * another time. */
+static void check_in_place(void *context, NodeId read, IndexKind index) {
+    Planner *planner = context;
+    NodeId update = planner->update[read];
+    if (update == NODE_NONE || node_of(planner, update)->kernel != planner->kernel) return;
+    const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
+    const Loops *loops = &kernel->loops;
+    IndexKind native =
+        native_index(planner->graph->dimensions, loops, &node_of(planner, update)->type);
+    if (index != native || native == INDEX_other ||
+        node_of(planner, planner->node)->op == OP_matmul || reduces_rows(planner, kernel))
+        planner->late[read] = true;
+}
+
+/* Shares. */
+
+/* Is it a product that threads can split by columns? */
+static bool wide_product(const Planner *planner, const KernelPlan *kernel) {
+    const Node *node = node_of(planner, kernel->nodes[0]);
+    int64_t outer;
+    if (node->op != OP_matmul || dim_bound(kernel->loops.columns) < COLUMN_SPLIT_LEAST)
+        return false;
+    return dim_is_constant(kernel->loops.outer, &outer) && outer == 1;
+}
+
+/* A product is split by rows, which keeps a thread's rows with it from kernel to kernel. Splitting
+ * wide ones by columns, so that each thread keeps its part of the weights, was slower on the one
+ * machine it was tried on (784x128 weights in rows, 2 threads). */
+static void choose_shares(Planner *planner) {
+    for (int k = 0; k < planner->plan->kernel_count; k++) {
+        KernelPlan *kernel = &planner->plan->kernels[k];
+        if (!wide_product(planner, kernel) || dim_bound(kernel->loops.rows) > FEW_ROWS) continue;
+        kernel->by_columns = true;
+        kernel->share = kernel->loops.columns;
+    }
+}
+
+void find_kernels(Planner *planner) {
+    collect_kernels(planner);
+    find_stored(planner);
+    find_updates(planner);
+    choose_shares(planner);
+    for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, check_in_place);
+}

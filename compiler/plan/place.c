@@ -1,0 +1,80 @@
+/* Place: where the values of a function lie: inputs and weights where they are, new values of weights
+ * over the old ones, all else in scratch. */
+#include "compiler/plan/planner.h"
+
+#include "compiler/plan/scan.h"
+
+#include <assert.h>
+
+static int input_index(const FunctionPlan *plan, const char *name) {
+    for (size_t i = 0; i < plan->function->inputs.count; i++)
+        if (!strcmp(plan->function->inputs.items[i].name, name))
+            return plan->function->of_record ? plan->function->inputs.items[i].index : (int)i;
+    assert(!"an input that the function does not list");
+    return -1;
+}
+
+static void place_leaf(Planner *planner, NodeId id) {
+    const Node *node = node_of(planner, id);
+    Place *place = &planner->plan->places[id];
+    if (node->op == OP_input)
+        *place = (Place){PLACE_input, 0, input_index(planner->plan, node->name)};
+    if (node->op != OP_weight) return;
+    const Plan *all = planner->program_plan;
+    int index = (int)(uintptr_t)map_get(&all->storage_by_name, node->name) - 1;
+    assert(index >= 0 && "a weight that the program does not list");
+    *place = (Place){PLACE_memory, all->storage[index], index};
+}
+
+/* A record function's results go where the caller wants them; the first place of each value. */
+static bool place_record_result(Planner *planner, NodeId id) {
+    int index = 0;
+    vector_each(Output, output, planner->graph->outputs) {
+        if (strip_reshapes(planner->graph, output->value) == id) {
+            planner->plan->places[id] = (Place){PLACE_output, 0, index};
+            return true;
+        }
+        index++;
+    }
+    return false;
+}
+
+static void place_value(Planner *planner, NodeId id, const bool *results) {
+    NodeId target = planner->target[id];
+    if (target != NODE_NONE && !planner->late[target]) {
+        planner->plan->places[id] = planner->plan->places[target];
+        return;
+    }
+    if (planner->plan->function->of_record && place_record_result(planner, id)) return;
+    int kernel = node_of(planner, id)->kernel;
+    bool forever = target != NODE_NONE || results[id];
+    int last = forever ? planner->plan->phase_count : planner->last_use[id];
+    size_t size = align_size((size_t)type_size_bound(&node_of(planner, id)->type));
+    vector_push(planner->arena, &planner->plan->buffers,
+                (Buffer){id, size, 0, planner->plan->kernels[kernel].phase, last});
+}
+
+void place_all(Planner *planner, size_t base) {
+    FunctionPlan *plan = planner->plan;
+    bool *results = arena_new_array(planner->arena, bool, planner->graph->nodes.count + 1);
+    vector_each(Output, output, planner->graph->outputs)
+        if (output->kind == OUTPUT_result)
+            results[strip_reshapes(planner->graph, output->value)] = true;
+    for (NodeId id = 0; id < planner->graph->nodes.count; id++) place_leaf(planner, id);
+    for (NodeId id = 0; id < planner->graph->nodes.count; id++)
+        if (planner->stored[id]) place_value(planner, id, results);
+    for (int k = 0; k < plan->kernel_count; k++)
+        if (plan->kernels[k].scan) buffer_scan(planner->arena, plan, k, planner->stored);
+    plan->scratch_size = place_buffers(planner->arena, plan, base) - base;
+    vector_each(Buffer, buffer, plan->buffers)
+        plan->places[buffer->node] = (Place){PLACE_memory, buffer->offset, -1};
+    for (int k = 0; k < plan->kernel_count; k++)
+        if (plan->kernels[k].scan) place_scan(planner->arena, plan, k);
+    for (NodeId id = 0; id < planner->graph->nodes.count; id++) {
+        NodeId target = planner->target[id];
+        if (target == NODE_NONE || !planner->late[target]) continue;
+        size_t size = (size_t)type_size_bound(&node_of(planner, target)->type);
+        vector_push(planner->arena, &plan->late,
+                    (LateCopy){plan->places[id].offset, plan->places[target].offset, size});
+    }
+}

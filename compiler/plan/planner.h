@@ -1,0 +1,67 @@
+/* Planner: inside plan/, what is known of a function while it is planned. */
+#ifndef FLOW_PLAN_PLANNER_H
+#define FLOW_PLAN_PLANNER_H
+
+#include "compiler/plan/plan.h"
+
+/* A kernel that must run later; data: because it reads what this one stores. */
+typedef struct Edge {
+    int kernel;
+    bool data;
+} Edge;
+
+typedef Vector(Edge) Edges;
+
+/* What is known of the threads' accesses to a value or a weight since the last barrier. */
+typedef struct Access {
+    int write_phase, read_phase; /* -1: never */
+    Dim write_share, read_share; /* read_share NULL: read across shares or with several */
+    bool write_columns, read_columns;
+} Access;
+
+typedef struct Planner {
+    Arena *arena;
+    const Plan *program_plan;
+    FunctionPlan *plan;
+    const Graph *graph;
+    bool *stored;
+    NodeId *target; /* of each node: the weight it is the new value of, or NODE_NONE */
+    NodeId *update; /* of each weight node: its new value, or NODE_NONE */
+    bool *late;     /* of each weight node: is copied at the end */
+    Access *accesses;
+    Edges *users; /* of each kernel */
+    int *waits;   /* of each kernel: how many must run before */
+    int *data_waits;
+    int *last_use;     /* of each node: phase */
+    int kernel, phase; /* while visiting */
+    bool needs_barrier;
+    NodeId node;
+} Planner;
+
+static inline const Node *node_of(const Planner *planner, NodeId id) {
+    return graph_node(planner->graph, id);
+}
+
+/* Calls visit for each value that the kernel reads, with planner->kernel and planner->node set. */
+static inline void visit_kernel(Planner *planner, int k, VisitRead *visit) {
+    const KernelPlan *kernel = &planner->plan->kernels[k];
+    planner->kernel = k;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        planner->node = kernel->nodes[i];
+        each_read(planner->graph, k, &kernel->loops, kernel->nodes[i], visit, planner);
+    }
+}
+
+/* kernels.c: what each kernel is, what it stores, and which weights are updated in place. */
+void find_kernels(Planner *planner);
+
+/* schedule.c: in which order kernels run, and before which of them threads wait. */
+void order_kernels(Planner *planner);
+
+/* place.c: where every value lies; scratch begins at base. */
+void place_all(Planner *planner, size_t base);
+
+/* estimate.c: the operations and bytes of each kernel. */
+void estimate_kernels(Planner *planner);
+
+#endif

@@ -1,0 +1,190 @@
+/* Schedule: an order of the kernels with few barriers. A thread waits where it reads what another one
+ * has written since the last barrier, or writes what another one has read. */
+#include "compiler/plan/planner.h"
+
+#include "compiler/passes/operand.h"
+
+#include <assert.h>
+
+enum { LOOK_AHEAD = 8 /* kernels that may run next, looked at to avoid a barrier */ };
+
+typedef Vector(int) Numbers;
+
+/* What must run before. */
+
+static void add_edge(Planner *planner, int before, int after, bool data) {
+    vector_push(planner->arena, &planner->users[before], (Edge){after, data});
+    planner->waits[after]++;
+    if (data) planner->data_waits[after]++;
+}
+
+static void add_read_edges(void *context, NodeId read, IndexKind index) {
+    Planner *planner = context;
+    (void)index;
+    int writer = node_of(planner, read)->kernel;
+    if (writer != NO_KERNEL && writer != planner->kernel)
+        add_edge(planner, writer, planner->kernel, true);
+    if (planner->update[read] == NODE_NONE || planner->late[read]) return;
+    int updater = node_of(planner, planner->update[read])->kernel;
+    if (updater != planner->kernel) add_edge(planner, planner->kernel, updater, false);
+}
+
+/* Barriers. */
+
+/* A weight and its new value in place are one. */
+static Access *access_of(Planner *planner, NodeId id) {
+    NodeId target = planner->target[id];
+    return &planner->accesses[target != NODE_NONE && !planner->late[target] ? target : id];
+}
+
+/* Does the kernel read only what lies in its thread's share? By rows: the row's elements; by
+ * columns: the column's. */
+static bool stays_in_share(const Planner *planner, NodeId read, IndexKind index) {
+    const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
+    if (!kernel->by_columns)
+        return index == INDEX_full || index == INDEX_row || index == INDEX_output;
+    const Node *node = node_of(planner, planner->node);
+    if (node->op != OP_matmul || index == INDEX_row) return index == INDEX_full;
+    ContractionOperand b = contraction_operand(planner->graph, node, 1);
+    return b.node == read && is_in_order(planner->graph, &b) &&
+           contraction_operand(planner->graph, node, 0).node != read;
+}
+
+static bool same_share(const KernelPlan *kernel, Dim share, bool columns) {
+    return kernel->share == share && kernel->by_columns == columns;
+}
+
+static void check_barrier(void *context, NodeId read, IndexKind index) {
+    Planner *planner = context;
+    if (node_of(planner, read)->kernel == planner->kernel) return;
+    const Access *access = access_of(planner, read);
+    const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
+    if (access->write_phase == planner->phase &&
+        (!stays_in_share(planner, read, index) ||
+         !same_share(kernel, access->write_share, access->write_columns)))
+        planner->needs_barrier = true;
+}
+
+static bool needs_barrier(Planner *planner, int k) {
+    planner->needs_barrier = false;
+    visit_kernel(planner, k, check_barrier);
+    const KernelPlan *kernel = &planner->plan->kernels[k];
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const Access *access = access_of(planner, kernel->nodes[i]);
+        if (access->read_phase == planner->phase &&
+            !same_share(kernel, access->read_share, access->read_columns))
+            planner->needs_barrier = true;
+    }
+    return planner->needs_barrier;
+}
+
+static void note_read(void *context, NodeId read, IndexKind index) {
+    Planner *planner = context;
+    Access *access = access_of(planner, read);
+    const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
+    Dim share = stays_in_share(planner, read, index) ? kernel->share : NULL;
+    if (access->read_phase == planner->phase &&
+        (access->read_share != share || access->read_columns != kernel->by_columns))
+        share = NULL;
+    access->read_phase = planner->phase;
+    access->read_share = share;
+    access->read_columns = kernel->by_columns;
+    planner->last_use[read] = planner->phase;
+}
+
+static void note_kernel(Planner *planner, int k) {
+    KernelPlan *kernel = &planner->plan->kernels[k];
+    kernel->phase = planner->phase;
+    visit_kernel(planner, k, note_read);
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        Access *access = access_of(planner, kernel->nodes[i]);
+        access->write_phase = planner->phase;
+        access->write_share = kernel->share;
+        access->write_columns = kernel->by_columns;
+        planner->last_use[kernel->nodes[i]] = planner->phase;
+    }
+}
+
+/* Kernels that may run now, as a heap with the smallest number on top. */
+static void heap_push(Arena *arena, Numbers *heap, int number) {
+    vector_push(arena, heap, number);
+    for (size_t i = heap->count - 1; i > 0 && heap->items[(i - 1) / 2] > number; i = (i - 1) / 2) {
+        heap->items[i] = heap->items[(i - 1) / 2];
+        heap->items[(i - 1) / 2] = number;
+    }
+}
+
+static int heap_pop(Numbers *heap) {
+    int top = heap->items[0], last = heap->items[--heap->count];
+    size_t i = 0;
+    for (size_t child = 1; child < heap->count; i = child, child = 2 * i + 1) {
+        if (child + 1 < heap->count && heap->items[child + 1] < heap->items[child]) child++;
+        if (heap->items[child] >= last) break;
+        heap->items[i] = heap->items[child];
+    }
+    heap->items[i] = last;
+    return top;
+}
+
+/* The first of the next few that needs no barrier, or else the first. Where memory counts more than
+ * barriers, the first, in a phase of its own. */
+static int choose(Planner *planner, Numbers *ready, bool *barrier) {
+    *barrier = true;
+    if (planner->graph->wishes.recompute) return heap_pop(ready);
+    int looked[LOOK_AHEAD] = {0}, count = 0, chosen = -1;
+    while (count < LOOK_AHEAD && ready->count && chosen < 0) {
+        looked[count] = heap_pop(ready);
+        if (!needs_barrier(planner, looked[count])) chosen = looked[count];
+        count++;
+    }
+    *barrier = chosen < 0;
+    if (*barrier) chosen = looked[0];
+    for (int i = 0; i < count; i++)
+        if (looked[i] != chosen) heap_push(planner->arena, ready, looked[i]);
+    return chosen;
+}
+
+/* Every kernel left waits: one of them updates a weight that others, which need its results,
+ * still have to read. The first kernel whose data is complete gives up updating in place. */
+static int break_cycle(Planner *planner, const bool *done) {
+    for (int k = 0; k < planner->plan->kernel_count; k++) {
+        if (done[k] || planner->data_waits[k]) continue;
+        const KernelPlan *kernel = &planner->plan->kernels[k];
+        for (size_t i = 0; i < kernel->node_count; i++)
+            if (planner->target[kernel->nodes[i]] != NODE_NONE)
+                planner->late[planner->target[kernel->nodes[i]]] = true;
+        return k;
+    }
+    assert(!"kernels that need each other");
+    return -1;
+}
+
+static void release_users(Planner *planner, Numbers *ready, const bool *done, int k) {
+    vector_each(Edge, edge, planner->users[k]) {
+        planner->waits[edge->kernel]--;
+        if (edge->data) planner->data_waits[edge->kernel]--;
+        if (!planner->waits[edge->kernel] && !done[edge->kernel])
+            heap_push(planner->arena, ready, edge->kernel);
+    }
+}
+
+void order_kernels(Planner *planner) {
+    FunctionPlan *plan = planner->plan;
+    for (int k = 0; k < plan->kernel_count; k++) visit_kernel(planner, k, add_read_edges);
+    Numbers ready = {0};
+    bool *done = arena_new_array(planner->arena, bool, plan->kernel_count + 1);
+    for (int k = 0; k < plan->kernel_count; k++)
+        if (!planner->waits[k]) heap_push(planner->arena, &ready, k);
+    for (int i = 0; i < plan->kernel_count; i++) {
+        if (!ready.count) heap_push(planner->arena, &ready, break_cycle(planner, done));
+        bool barrier;
+        int k = choose(planner, &ready, &barrier);
+        plan->kernels[k].barrier = barrier;
+        if (barrier) planner->phase++;
+        note_kernel(planner, k);
+        done[k] = true;
+        plan->order[i] = k;
+        release_users(planner, &ready, done, k);
+    }
+    plan->phase_count = planner->phase + 1;
+}
