@@ -140,13 +140,16 @@ Setting to_setting(const Context *context, const Value *value, Range range, doub
 NodeId input_node(const Context *context, const char *name, InputKind kind, int index, Type type,
                   Type record_type, Range range);
 
-/* signature.c: declared types. */
+/* signature.c, declared.c: declared types. */
 
 /* Binds the dimensions of a declared type from a value, and gives the value as that type: numbers
  * become tensors, fields get their type, facts are checked. *lifted: the value had no batch and
  * got one of one record. value_error after reporting. */
 Value match_type(const Context *context, const TypeTree *declared, Value value, Range range,
                  const char *what, bool *lifted);
+
+/* Does a call have to tell what the size is? Checked by itself, 2*(E/2) is not seen to be E. */
+bool is_undecided(const Context *context, Dim size);
 
 /* Is the size at least 1, as far as it is known? False after reporting. */
 bool is_dimension(const Context *context, Dim size, Range range);

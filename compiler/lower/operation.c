@@ -39,12 +39,10 @@ Value call_cast(BuiltinCall *call) {
     return result;
 }
 
-/* Checked by itself, 2*(E/2) is not seen to be E: a call will tell. */
-static bool is_undecided(const Context *context, const Node *node) {
-    const Type *from = &graph_node(context->graph, node->inputs[0])->type;
-    Arena *arena = context->lowering->arena;
-    return context->checking &&
-           (strchr(type_text(arena, from), '/') || strchr(type_text(arena, &node->type), '/'));
+static bool has_undecided(const Context *context, const Type *type) {
+    for (int i = 0; i < type->rank; i++)
+        if (is_undecided(context, type->dims[i])) return true;
+    return false;
 }
 
 /* A tensor, or a number of the element type that is expected, in another shape. */
@@ -56,7 +54,9 @@ static Value lower_shaped(BuiltinCall *call) {
                                               : TYPE_f32;
     Node node = {.op = call->op, .inputs = {to_node(context, a, element, call->range)}};
     if (node.inputs[0] == NODE_NONE || !shape_argument(call, 1, &node.type)) return value_error;
-    if (call->op == OP_reshape && is_undecided(context, &node)) return value_error;
+    const Type *from = &graph_node(context->graph, node.inputs[0])->type;
+    bool undecided = has_undecided(context, from) || has_undecided(context, &node.type);
+    if (call->op == OP_reshape && undecided) return value_error;
     Value result = add_node(context, node, call->range);
     note_fact(table_of(call), call->op, &a, &result);
     return result;
