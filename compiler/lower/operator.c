@@ -80,8 +80,7 @@ bool report_shapes(const Context *context, const Value *a, const Value *b, Range
 }
 
 bool is_numeric(const Value *value) {
-    return value->kind == VALUE_number || value->kind == VALUE_size || value->kind == VALUE_truth ||
-           value->kind == VALUE_option || value->kind == VALUE_tensor;
+    return is_number(value) || value->kind == VALUE_tensor;
 }
 
 static bool is_plain_number(const Value *value) {

@@ -37,6 +37,11 @@ const Type *value_type(const Value *value) {
     return &graph_node(value->graph, value->node)->type;
 }
 
+bool is_number(const Value *value) {
+    return value->kind == VALUE_number || value->kind == VALUE_size || value->kind == VALUE_truth ||
+           value->kind == VALUE_option;
+}
+
 Scope *scope_new(Arena *arena, Scope *parent) {
     Scope *scope = arena_new_item(arena, Scope);
     scope->parent = parent;
