@@ -4,6 +4,7 @@
 #include "compiler/codegen/program_text.h"
 #include "compiler/graph/build.h"
 #include "compiler/graph/program.h"
+#include "compiler/passes/pass.h"
 #include "runtime/flow.h"
 
 #include <dlfcn.h>
