@@ -141,8 +141,8 @@ fuzz: all ## fuzz each reader of foreign bytes (SECONDS_EACH=60)
 bench: all ## measure beside the peers (W=digits-b64,…: some rows); writes build/bench.json
 	@BUILD=$(BUILD) tests/bench/run $(W)
 
-# Those of the tests show broken programs, or how programs are formatted.
-FLOW_FILES = $(shell git ls-files 'examples/*.flow' 'lang/std/*.flow' 'tests/bench/*.flow')
+# Other tests show broken programs, or how programs are formatted.
+FLOW_FILES = $(shell git ls-files 'examples/*.flow' 'lang/std/*.flow' 'tests/bench/*.flow' 'tests/programs/*.flow')
 
 format: all ## format all C and .flow files
 	@clang-format -i $(shell git ls-files '*.c' '*.h')
