@@ -92,7 +92,9 @@ OMP   := $(LLVM)/lib/libomp.so -Wl,-rpath,$(LLVM)/lib
 
 $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) $(BUILD)/lib/flowc/libflowrt.a
 	@mkdir -p $(@D)
-	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(BUILD)/lib/flowc/libflowrt.a $(OMP) -l:libjpeg.a -l:libpng.a -lz -lm -lpthread
+	$(call say,cc)$(CC) $(CFLAGS) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $< $(BUILD)/lib/flowc/libflowrt.a $(OMP) -l:libjpeg.a -l:libpng.a -lz -lm -lpthread
+
+$(BUILD)/tests/check/runtime-exhausted: WRAPPED = malloc calloc realloc aligned_alloc posix_memalign strdup free
 
 COMPILED := tests/codegen/compiled.c $(LIBRARY)
 
@@ -139,8 +141,8 @@ fuzz: all ## fuzz each reader of foreign bytes (SECONDS_EACH=60)
 bench: all ## measure beside the peers (W=digits-b64,…: some rows); writes build/bench.json
 	@BUILD=$(BUILD) tests/bench/run $(W)
 
-# Those of the tests show broken programs, or how programs are formatted.
-FLOW_FILES = $(shell git ls-files 'examples/*.flow' 'lang/std/*.flow' 'tests/bench/*.flow')
+# Other tests show broken programs, or how programs are formatted.
+FLOW_FILES = $(shell git ls-files 'examples/*.flow' 'lang/std/*.flow' 'tests/bench/*.flow' 'tests/programs/*.flow')
 
 format: all ## format all C and .flow files
 	@clang-format -i $(shell git ls-files '*.c' '*.h')

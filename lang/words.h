@@ -36,6 +36,14 @@ Words words_read(Arena *arena, const Source *source);
 /* Whether both have the same tokens and comments, however they are spaced. */
 bool words_equal(const Words *a, const Words *b);
 
+static inline const Word *word_at(const Words *words, uint32_t at) {
+    return &words->items[at];
+}
+
+static inline int kind_at(const Words *words, uint32_t at) {
+    return words->items[at].token.kind;
+}
+
 /* How the word is spelled. */
 const char *word_text(const Word *word);
 size_t word_size(const Word *word);

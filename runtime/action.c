@@ -125,7 +125,7 @@ static FlowStatus stop(Run *run, int index) {
     const Watcher *watcher = &run->position.watchers[index];
     run->position.stopped = true;
     return say(run, "%s: stopped after step %lld: %s was best at %.6g, %lld times ago\n",
-               run->settings->program->name, (long long)(run->position.step / run->group),
+               run->settings->program->name, (long long)updates_made(run),
                watched(run, &run->train->actions[index].watch), watcher->best,
                (long long)watcher->waited);
 }
@@ -138,7 +138,7 @@ static FlowStatus reduce(Run *run, int index) {
     run->numbers.plateau = run->position.plateau;
     return say(run, "%s: %s stays: plateau is %g after step %lld\n", run->settings->program->name,
                watched(run, &action->watch), (double)run->position.plateau,
-               (long long)(run->position.step / run->group));
+               (long long)updates_made(run));
 }
 
 /* When. */

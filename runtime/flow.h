@@ -412,7 +412,8 @@ void flow_library_destroy(FlowLibrary *library);
 
 /* Runs export `index`: arguments as in its inputs, results copied out as in its results. sizes: one
  * for each bound of the program. FLOW_EXIT_usage when one is out of its bounds or a size does not
- * come out whole; nothing is computed then. */
+ * come out whole, FLOW_EXIT_data when an argument's value is out of its range; nothing is computed
+ * then. */
 FlowExit flow_library_run(FlowLibrary *library, int index, const int64_t *sizes,
                           const void *const *arguments, void *const *results);
 

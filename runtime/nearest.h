@@ -9,7 +9,7 @@ enum { NAME_SIZE = 64 };
 /* The edits between two names (Levenshtein); NAME_SIZE when b is too long to be compared. */
 int name_distance(const char *a, const char *b, size_t b_length);
 
-/* More edits than this, and it is another name. */
+/* With so many edits it is another name. */
 int name_distance_limit(size_t length);
 
 #endif

@@ -29,7 +29,7 @@ static bool is_matched(const char *pattern) {
 static FlowStatus find(const char *path, const char *folder, IsThere *is_there, char **found) {
     *found = strdup(path);
     if (!*found) return no_memory(path);
-    bool one_place = path[0] == '/' || !folder || !*folder;
+    bool one_place = path[0] == '/' || !*folder;
     if (one_place || is_there(path)) return flow_ok;
     char *second;
     if (asprintf(&second, "%s/%s", folder, path) < 0) second = NULL;
@@ -48,6 +48,22 @@ FlowStatus path_find(const char *path, const char *folder, char **found) {
     return find(path, folder, is_file, found);
 }
 
+/* The pattern that only this folder matches; NULL: no memory. */
+static char *literally(const char *folder) {
+    char *pattern = malloc(2 * strlen(folder) + 1), *end = pattern;
+    for (const char *c = folder; pattern && *c; c++) {
+        if (strchr("*?[\\", *c)) *end++ = '\\';
+        *end++ = *c;
+    }
+    if (pattern) *end = 0;
+    return pattern;
+}
+
 FlowStatus path_find_many(const char *pattern, const char *folder, char **found) {
-    return find(pattern, folder, is_matched, found);
+    char *before = literally(folder);
+    *found = NULL;
+    if (!before) return no_memory(pattern);
+    FlowStatus status = find(pattern, before, is_matched, found);
+    free(before);
+    return status;
 }

@@ -5,22 +5,16 @@
  * beyond `size` are enciphered again until they fall inside; there are fewer than
  * sqrt(size) + 1 of them, so that is rare.
  *
- * The hash is the finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), its variant
- * 13 by Stafford, shortened to one multiplication a round: six rounds mix enough for a
- * shuffle, which has no enemy. */
+ * The hash is `mix`, shortened: six rounds of it are enough for a shuffle, which has no enemy. */
 #include "runtime/permutation.h"
+
+#include "runtime/mix.h"
 
 #include <math.h>
 
 enum { ROUNDS = 3 }; /* double rounds */
 
 static const uint64_t golden = 0x9e3779b97f4a7c15;
-
-static uint64_t mix(uint64_t x) {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
 
 /* A number below `limit` (< 2^32), from a key of the round. */
 static uint64_t hash_below(uint64_t half, uint64_t key, uint64_t limit) {

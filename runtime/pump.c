@@ -21,6 +21,8 @@ typedef struct Pump {
     RunNumbers numbers;
     Call call;
     Stage *stage;
+    SinkField *fields;
+    int field_count;
     Sink sink;
     int64_t written; /* records */
 } Pump;
@@ -29,8 +31,8 @@ static bool has_prefix(const char *name, const char *prefix) {
     return !strncmp(name, prefix, strlen(prefix));
 }
 
-static FlowStatus load_weights(Pump *run, const FlowLoad *load) {
-    const FlowProgram *program = run->settings->program;
+static FlowStatus load_weights(Pump *pump, const FlowLoad *load) {
+    const FlowProgram *program = pump->settings->program;
     Safetensors *file = NULL;
     char *path;
     FlowStatus status = path_find(load->path, program->folder, &path);
@@ -38,34 +40,52 @@ static FlowStatus load_weights(Pump *run, const FlowLoad *load) {
     for (int i = 0; i < program->storage_count && !status.exit; i++) {
         const FlowStorage *storage = &program->storage[i];
         if (has_prefix(storage->name, load->prefix))
-            status = safetensors_read(file, storage, run->memory + storage->offset);
+            status = safetensors_read(file, storage, pump->memory + storage->offset);
     }
     safetensors_close(file);
     free(path);
     return status;
 }
 
-static FlowStatus open_function(Pump *run) {
-    const FlowProgram *program = run->settings->program;
-    if (!run->run->function) return flow_ok;
-    run->memory = memory_zeroed(program->memory_size);
-    if (!run->memory)
+static FlowStatus open_function(Pump *pump) {
+    const FlowProgram *program = pump->settings->program;
+    if (!pump->run->function) return flow_ok;
+    pump->memory = memory_zeroed(program->memory_size);
+    if (!pump->memory)
         return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB",
                             program->memory_size >> 20);
-    FlowStatus status = call_new(run->run->function, run->settings->sizes, run->settings->numbers,
-                                 &run->numbers, &run->call);
-    for (int i = 0; i < run->run->load_count && !status.exit; i++)
-        status = load_weights(run, &run->run->loads[i]);
+    FlowStatus status = call_new(pump->run->function, pump->settings->sizes,
+                                 pump->settings->numbers, &pump->numbers, &pump->call);
+    for (int i = 0; i < pump->run->load_count && !status.exit; i++)
+        status = load_weights(pump, &pump->run->loads[i]);
     return status;
 }
 
-static FlowStatus open_run(Pump *run) {
-    run->numbers.seed = run->settings->seed;
-    FlowStatus status = open_function(run);
+/* What the sink gets of each batch: the function's results, or its records. */
+static FlowStatus name_fields(Pump *pump) {
+    const FlowSection *last = stage_section(pump->stage);
+    const FlowFunction *function = pump->run->function;
+    pump->field_count = function ? function->result_count : last->output_count;
+    pump->fields = calloc((size_t)pump->field_count + 1, sizeof *pump->fields);
+    if (!pump->fields)
+        return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", pump->run->name);
+    for (int i = 0; i < pump->field_count; i++)
+        pump->fields[i] =
+            function ? (SinkField){function->results[i].name,
+                                   type_at(&function->results[i].type, pump->settings->sizes),
+                                   pump->memory + function->results[i].offset}
+                     : (SinkField){.name = last->outputs[i].name, .type = last->outputs[i].type};
+    return flow_ok;
+}
+
+static FlowStatus open_pump(Pump *pump) {
+    pump->numbers.seed = pump->settings->seed;
+    FlowStatus status = open_function(pump);
     if (!status.exit)
-        status = stage_open(run->run->pipeline, settings_places(run->settings),
-                            run->settings->sizes, run->numbers.seed, &run->stage);
-    if (!status.exit) status = sink_open(run->run->sink, run->run->path, &run->sink);
+        status = stage_open(pump->run->pipeline, settings_places(pump->settings),
+                            pump->settings->sizes, pump->numbers.seed, &pump->stage);
+    if (!status.exit) status = name_fields(pump);
+    if (!status.exit) status = sink_open(pump->run->sink, pump->run->path, &pump->sink);
     return status;
 }
 
@@ -73,56 +93,44 @@ static void fill_next(void *stage, int thread, int threads) {
     stage_fill_next(stage, thread, threads);
 }
 
-/* What the sink gets of the batch: the function's results, or its records. */
-static int fields_of(const Pump *run, const Batch *batch, SinkField *fields) {
-    const FlowSection *last = stage_section(run->stage);
-    const FlowFunction *function = run->run->function;
-    int count = function ? function->result_count : last->output_count;
-    for (int i = 0; i < count; i++)
-        fields[i] =
-            function ? (SinkField){function->results[i].name,
-                                   type_at(&function->results[i].type, run->settings->sizes),
-                                   run->memory + function->results[i].offset}
-                     : (SinkField){last->outputs[i].name, last->outputs[i].type, batch->arrays[i]};
-    return count;
-}
-
-static FlowStatus run_batch(Pump *run) {
+static FlowStatus run_batch(Pump *pump) {
     const Batch *batch;
-    SinkField fields[FIELD_LIMIT];
-    FlowStatus status = stage_take(run->stage, &batch);
+    FlowStatus status = stage_take(pump->stage, &batch);
     if (status.exit) return status;
-    if (run->run->function) step_run(&run->call, run->memory, batch, run->stage, &run->team);
-    else team_run(&run->team, fill_next, run->stage);
-    int count = fields_of(run, batch, fields);
-    if (!run->written) sink_begin(&run->sink, fields, count);
-    status = sink_write(&run->sink, fields, count, batch->records);
-    run->written += batch->records;
-    stage_release(run->stage);
+    if (pump->run->function) step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
+    else team_run(&pump->team, fill_next, pump->stage);
+    for (int i = 0; i < pump->field_count && !pump->run->function; i++)
+        pump->fields[i].values = batch->arrays[i];
+    if (!pump->written) sink_begin(&pump->sink, pump->fields, pump->field_count);
+    status = sink_write(&pump->sink, pump->fields, pump->field_count, batch->records);
+    pump->written += batch->records;
+    stage_release(pump->stage);
     return status;
 }
 
-static FlowStatus run_all(Pump *run) {
-    int64_t batches = stage_batches(run->stage);
-    FlowStatus status = stage_start(
-        run->stage, 0, batches,
-        settings_workers(run->settings, run->run->pipeline, run->settings->workers), &run->team);
+static FlowStatus run_all(Pump *pump) {
+    int64_t batches = stage_batches(pump->stage);
+    FlowStatus status =
+        stage_start(pump->stage, 0, batches,
+                    settings_workers(pump->settings, pump->run->pipeline, pump->settings->workers),
+                    &pump->team);
     for (int64_t i = 0; i < batches && !status.exit; i++) {
         if (interrupted())
             return flow_failure(FLOW_EXIT_interrupted, "interrupted after %lld records",
-                                (long long)run->written);
-        status = run_batch(run);
+                                (long long)pump->written);
+        status = run_batch(pump);
     }
     return status;
 }
 
 FlowStatus pump_run(const Settings *settings) {
-    Pump run = {.settings = settings, .run = settings->run, .team.threads = settings->threads};
-    FlowStatus status = open_run(&run);
-    if (!status.exit) status = run_all(&run);
-    FlowStatus closed = sink_close(&run.sink);
-    stage_close(run.stage);
-    if (run.run->function) call_free(&run.call);
-    free(run.memory);
+    Pump pump = {.settings = settings, .run = settings->run, .team.threads = settings->threads};
+    FlowStatus status = open_pump(&pump);
+    if (!status.exit) status = run_all(&pump);
+    FlowStatus closed = sink_close(&pump.sink);
+    stage_close(pump.stage);
+    call_free(&pump.call);
+    free(pump.fields);
+    free(pump.memory);
     return status.exit ? status : closed;
 }

@@ -3,6 +3,7 @@
  * any time, and is the same whoever asks. */
 #include "runtime/records.h"
 
+#include "runtime/mix.h"
 #include "runtime/path.h"
 
 #include <stdlib.h>
@@ -116,12 +117,6 @@ static bool gather(const Maker *maker, int index, int64_t record, const void **v
         values[i] = maker->scratch + records->sections[index].offsets[i];
     if (index) return make_window(maker, index, record, values);
     return source->make(records->reader, record, (void *const *)values, maker->failure);
-}
-
-static uint64_t mix(uint64_t x) {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
 }
 
 static FlowStatus check_failure(const Records *records, int index, const FlowCheck *check,
@@ -330,8 +325,8 @@ FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes
                         Records **out) {
     *out = NULL;
     if (!is_within_limits(pipeline))
-        return flow_failure(FLOW_EXIT_internal, "pipeline `%s` (%s): more than %d fields",
-                            pipeline->name, pipeline->line, FIELD_LIMIT);
+        return flow_failure(FLOW_EXIT_internal, "pipeline `%s` (%s) is too large for the runtime",
+                            pipeline->name, pipeline->line);
     size_t count = (size_t)pipeline->section_count;
     Records *records = calloc(1, sizeof *records + count * sizeof *records->sections);
     if (!records)

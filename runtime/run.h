@@ -32,6 +32,8 @@ typedef struct Run {
 /* Sums over the pass of that function begin at zero. */
 void begin_pass(const Run *run, const FlowFunction *function);
 
+int64_t updates_made(const Run *run);
+
 /* Sets the numbers that follow from the position. */
 void count_updates(Run *run);
 

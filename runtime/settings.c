@@ -335,13 +335,13 @@ static void settle_threads(Settings *settings) {
     int cpus = cpus_available();
     if (!settings->threads)
         settings->threads = cpus < DEFAULT_THREADS_LIMIT ? cpus : DEFAULT_THREADS_LIMIT;
-    if (settings->workers < 0)
-        settings->workers = cpus > settings->threads ? cpus - settings->threads : 0;
+    if (settings->has_workers) return;
+    settings->workers = cpus > settings->threads ? cpus - settings->threads : 0;
     if (settings->workers > DEFAULT_THREADS_LIMIT) settings->workers = DEFAULT_THREADS_LIMIT;
 }
 
 FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Settings *settings) {
-    *settings = (Settings){.program = program, .workers = -1};
+    *settings = (Settings){.program = program};
     settings->numbers = calloc((size_t)program->option_count + 1, sizeof *settings->numbers);
     settings->bounded = calloc((size_t)program->bound_count + 1, sizeof *settings->bounded);
     settings->strings = calloc((size_t)program->option_count + 1, sizeof *settings->strings);

@@ -118,9 +118,8 @@ static void write_row(FILE *file, const SinkField *fields, int count, int64_t re
 
 /* The file. */
 
-static FlowStatus failure(Sink *sink) {
-    sink->closed = !sink->path && errno == EPIPE;
-    if (sink->closed) return (FlowStatus){.exit = FLOW_EXIT_interrupted};
+static FlowStatus failure(const Sink *sink) {
+    if (!sink->path && errno == EPIPE) return (FlowStatus){.exit = FLOW_EXIT_interrupted};
     return flow_failure(FLOW_EXIT_resource, "%s: %s", sink->path ? sink->path : "standard output",
                         strerror(errno));
 }

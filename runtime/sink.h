@@ -17,10 +17,10 @@ typedef struct Sink {
     FlowSink kind;
     const char *path; /* NULL: standard output */
     FILE *file;
-    bool closed; /* the reader of standard output has gone */
 } Sink;
 
-/* Opens the file; that of standard output is there already. */
+/* Opens the file; that of standard output is there already. When the reader of standard output has gone,
+ * these fail with FLOW_EXIT_interrupted and no text. */
 FlowStatus sink_open(FlowSink kind, const char *path, Sink *sink);
 
 /* What comes before the first record. */

@@ -1,5 +1,6 @@
-/* Stage: a pipeline at work: its records and the batches that they fill. A batch is a pure function of its number, whoever makes it and
- * when; so training is the same, bit for bit, for any number of threads and workers.
+/* Stage: a pipeline at work: its records and the batches that they fill. A batch is a pure function
+ * of its number, whoever makes it and when; so training is the same, bit for bit, for any number of
+ * threads and workers.
  *
  * Batches are numbered through all epochs: number = epoch * stage_batches + position. They
  * are made either by worker threads, ahead of time; or, with no workers, by the team that

@@ -189,7 +189,8 @@ static FlowStatus check_loss(const Run *run, const Call *call, const Batch *batc
     char where[384];
     trace_text(call, run->memory, batch, isnan(value), where, sizeof where);
     return flow_failure(FLOW_EXIT_data, "%s is %s at step %lld (epoch %lld)%s", loss->name,
-                        isnan(value) ? "nan" : "infinite", (long long)run->position.step,
+                        isnan(value) ? "nan" : "infinite",
+                        (long long)((run->position.step - 1) / run->group + 1),
                         (long long)standing(run).epoch + 1, where);
 }
 
@@ -205,9 +206,13 @@ static int64_t draw_of(const Run *run) {
     return (int64_t)((uint64_t)run->numbers.seed + batch * UINT64_C(0x9e3779b97f4a7c15));
 }
 
+int64_t updates_made(const Run *run) {
+    return run->position.step / run->group;
+}
+
 void count_updates(Run *run) {
     run->numbers.draw = draw_of(run);
-    run->numbers.step = run->position.step / run->group;
+    run->numbers.step = updates_made(run);
     run->numbers.epoch = (double)run->position.step / (double)run->identity.batches;
 }
 
@@ -263,7 +268,7 @@ static FlowStatus save_interrupted(Run *run) {
     if (status.exit) return status;
     return flow_failure(FLOW_EXIT_interrupted,
                         "interrupted after step %lld: saved to %s; --resume goes on",
-                        (long long)run->position.step, run->save_path);
+                        (long long)updates_made(run), run->save_path);
 }
 
 static bool is_complete(const Run *run) {
@@ -296,7 +301,7 @@ static FlowStatus begin_and_train(Run *run) {
     if (status.exit) return status;
     if (run->settings->resume && is_complete(run)) {
         fprintf(stderr, "%s: training is complete after %lld steps; nothing is left to do\n",
-                run->settings->program->name, (long long)run->position.step);
+                run->settings->program->name, (long long)updates_made(run));
         return flow_ok;
     }
     return train(run);

@@ -2,13 +2,14 @@
 #include "runtime/watch.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 void watch_look(Watcher *watcher, bool highest, double value) {
     bool better = highest ? value > watcher->best : value < watcher->best;
-    watcher->improved = value == value && (better || !watcher->seen);
-    if (value == value || watcher->seen) watcher->seen++;
+    watcher->improved = !isnan(value) && (better || !watcher->seen);
+    watcher->seen += !isnan(value);
     if (watcher->improved) watcher->best = value;
     watcher->waited = watcher->improved ? 0 : watcher->waited + 1;
 }

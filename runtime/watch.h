@@ -8,7 +8,7 @@ enum { WATCH_LIMIT = 32 }; /* actions of a train block that can watch */
 
 typedef struct Watcher {
     double best;
-    int64_t seen, waited; /* values looked at; of these, since the best one */
+    int64_t seen, waited; /* values that were numbers; all values since the best one */
     bool improved;        /* the last value is the best so far */
 } Watcher;
 

@@ -8,6 +8,7 @@
 #include "runtime/type.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static bool write_number(const Cell *cell, FlowElement element, void *value) {
         return number_write(element, is_word(cell, "true"), value);
     if (!parse_number(cell, &number)) return false;
     if (element == FLOW_i64 && write_whole(cell, value)) return true;
-    return number_write(element, number, value);
+    return number_write(element, number, value) && isfinite(number_read(element, value));
 }
 
 static FlowStatus convert_category(Place place, const Cell *cell, const FlowField *field,

@@ -1,10 +1,10 @@
 # The examples on tables, series and words reach what they state.
 . tests/programs/lib/examples.sh
-reaches 0.62 above r2 housing_linear
-reaches 0.78 above r2 housing
-reaches 0.78 above binary_accuracy titanic
-reaches 0.70 above f_score titanic
-reaches 0.86 above auc titanic
-reaches 0.108 below rmse sine
-reaches 0.31 above mean word2vec
-reaches 2.58 below loss word2vec
+trained housing_linear && reaches housing_linear r2 '>' 0.62
+trained housing && reaches housing r2 '>' 0.78
+trained titanic && reaches titanic binary_accuracy '>' 0.78
+reaches titanic f_score '>' 0.70
+reaches titanic auc '>' 0.86
+trained sine && reaches sine rmse '<' 0.108
+trained word2vec && reaches word2vec mean '>' 0.31
+reaches word2vec loss '<' 2.58

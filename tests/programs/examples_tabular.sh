@@ -1,11 +1,11 @@
 # The examples on tables, series and words learn in a moment most of what they learn in the end.
 . tests/programs/lib/examples.sh
-reaches 0.58 above r2 housing_linear --epochs=4
-reaches 0.70 above r2 housing --epochs=4
-reaches 0.86 above auc titanic --epochs=30
-reaches 0.14 below rmse sine --epochs=1
+trained housing_linear --epochs=4 && reaches housing_linear r2 '>' 0.58
+trained housing --epochs=4 && reaches housing r2 '>' 0.70
+trained titanic --epochs=30 && reaches titanic auc '>' 0.86
+trained sine --epochs=1 && reaches sine rmse '<' 0.14
 sed 's/180k/40k/; s/180002/200002/' "$root/examples/word2vec.flow" >word2vec.flow
-reaches 0.21 above mean word2vec --epochs=1
+trained word2vec --epochs=1 && reaches word2vec mean '>' 0.21
 
 # All 179 passengers that were left out get their chance, with the weights that the training saved.
 "$FLOWC" run titanic.flow guesses >guesses

@@ -1,17 +1,15 @@
 # The examples on text, cut down: their losses fall as they should, and the exported function gives
 # a distribution over the next byte for prompts of any size.
-. tests/programs/lib/common.sh
-ln -s "$data" data
+. tests/programs/lib/examples.sh
 
 # falls NAME BELOW FLAGS…: the loss over the held-out text after 120 steps.
 falls() {
     local name=$1 below=$2
     shift 2
     sed "s/every 500 steps/every 120 steps/" "$root/examples/$name.flow" >"$name.flow"
-    FLOWC_PROGRESS=plain "$FLOWC" run "$name.flow" "$@" --steps=120 >"$name.out" 2>&1
-    grep -q '^epoch 1/1: loss=' "$name.out" || fail "no line for the end: $(cat "$name.out")"
-    awk -F'[= ]' -v below="$below" '/^evaluate/ { loss = $4 } END { exit !(loss > 2 && loss < below) }' "$name.out" ||
-        fail "$name learns too little: $(cat "$name.out")"
+    FLOWC_PROGRESS=plain trained "$name" "$@" --steps=120 2>"$name.progress"
+    grep -q '^epoch 1/1: loss=' "$name.progress" || fail "no line for the end: $(cat "$name.progress")"
+    reaches "$name" loss '<' "$below" && reaches "$name" loss '>' 2
 }
 small="--layers=2 --width=32 --heads=2 --context=32"
 falls char_gpt 2.7 $small --batch_size=16 --rate=6e-3

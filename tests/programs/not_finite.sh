@@ -42,6 +42,10 @@ expect 1 'loss is nan at step 1 (epoch 1): first in `numbers.x` of record 3 of t
 program 'dense(tanh(first), 6) + first * first * first' 'mean(y * y)' 'sgd(1e30)'
 expect 1 'loss is infinite at step 2 (epoch 1): first at ' "$FLOWC" run bad.flow
 
+# Steps are updates, also where one takes several batches.
+program 'dense(tanh(first), 6) + first * first * first' 'mean(y * y)' 'sgd(1e30); accumulate = 2'
+expect 1 'loss is infinite at step 2 (epoch 2): first at ' "$FLOWC" run bad.flow
+
 # Any number of threads says the same.
 for threads in 1 3; do "$FLOWC" run bad.flow --threads=$threads 2>said.$threads || true; done
 same said.1 said.3

@@ -114,6 +114,10 @@ for flags in --threads=2 --workers=1 --workers=3; do run images $flags >out && s
 run images --seed=1 >out
 ! cmp -s expected out || fail "another seed gives the same random numbers"
 run tiny | grep -qxE 'image=\[\[\[[0-9]+, [0-9]+, [0-9]+\]\]\]' || fail "an image of one pixel"
+mkdir 'odd [folder]*' && sed -n '/^pipeline tiny/,/^}/p' p.flow >'odd [folder]*/tiny.flow'
+ln -s "$root/examples/data" 'odd [folder]*/examples-data'
+(cd .. && "$FLOWC" run "$folder/odd [folder]*/tiny.flow") >again
+run tiny | cmp - again || fail "data beside a program in an odd folder"
 expect 1 "cifar10-sample.tar: 000000.jpg: is u8[32, 32, 3], the program expects u8[32, 30, 3]" "$FLOWC" run p.flow wrong
 
 # A model in the middle, with weights from a file.
@@ -122,6 +126,15 @@ run fit --progress=off >/dev/null 2>&1
 run score
 right=$(awk -F, 'NR > 1 && $1 == $2' scores.csv | wc -l)
 [ "$(wc -l <scores.csv)" = 1001 ] && [ "$right" -gt 800 ] || fail "$right of 1000 are right"
+
+# Of a batch more results may be written than a record has fields.
+many=$(for i in $(seq 0 39); do printf 'p%d: x[:, %d], ' "$i" "$i"; done)
+sed "/^train fit/,\$d" p.flow >wide.flow
+cat >>wide.flow <<EOF
+pipeline wide { return digits(0) |> take(3) |> batch(3) |> map(${many%, }) |> unbatch() |> csv(stdout) }
+EOF
+"$FLOWC" run wide.flow >out
+[ "$(awk -F, '{ print NF }' out | sort -u)" = 40 ] || fail "40 columns are expected: $(head -c 500 out)"
 
 # How it ends.
 { run endless 2>/dev/null || echo $? >code; } | head -n 1 >/dev/null

@@ -93,6 +93,8 @@ static void refuses_what_is_wrong(void) {
     refuses("x,y\n1,2\n,3\n", x, true, "line 3: `x` is missing; `missing(x, 0)` takes 0");
     refuses("x\n0x10\n", x, true, "line 2: `x` is `0x10`, the program expects f64");
     refuses("x\nnan\n", x, true, "line 2: `x` is `nan`");
+    refuses("x\n1e999\n", x, true, "line 2: `x` is `1e999`, the program expects f64");
+    refuses("x\n-1e39\n", field("x", FLOW_f32), true, "line 2: `x` is `-1e39`");
     refuses("x\n256\n", byte, true, "line 2: `x` is `256`, the program expects u8");
     refuses("x\n\n1.5\n", byte, true, "line 3: `x` is `1.5`");
     refuses("x\n\"a\nb\"\n1\n", x, true, "line 2: `x` is `a?b`");

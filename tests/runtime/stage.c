@@ -121,6 +121,17 @@ static void check_command_line_wins(void) {
     CHECK(settings_workers(&settings, &pipeline, 5) == 5, "--workers does not win");
 }
 
+static void check_command_line_counts(void) {
+    FlowTrain train = {.name = "fit"};
+    FlowProgram program = {.name = "test", .trains = &train, .train_count = 1};
+    char *arguments[] = {"test", "--workers=40", "--threads=30", NULL};
+    Settings settings;
+    CHECK(!settings_parse(3, arguments, &program, &settings).exit, "not parsed");
+    CHECK(settings.workers == 40, "--workers=40 is %d", settings.workers);
+    CHECK(settings.threads == 30, "--threads=30 is %d", settings.threads);
+    settings_free(&settings);
+}
+
 int main(void) {
     check_queue(1, 1, 2);
     check_queue(1, 5, 6);
@@ -128,5 +139,6 @@ int main(void) {
     check_queue(3, 0, 12);
     check_queue(0, 3, 4);
     check_command_line_wins();
+    check_command_line_counts();
     return test_result();
 }

@@ -1,0 +1,146 @@
+/* exhausted: whichever request for memory is refused, a pipeline fails to open with a message, and nothing
+ * is left behind. Linked with --wrap, so that requests of the runtime come here. */
+#include "runtime/stage.h"
+#include "tests/runtime/test.h"
+
+#include <stdatomic.h>
+
+enum { REQUESTS_LIMIT = 1000 };
+
+static atomic_int allowed, held; /* requests that are granted; blocks that are not freed yet */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+int __real_posix_memalign(void **block, size_t alignment, size_t size);
+char *__real_strdup(const char *text);
+void __real_free(void *block);
+
+static bool granted(void) {
+    return atomic_fetch_sub(&allowed, 1) > 0;
+}
+
+static void *counted(void *block) {
+    held += block != NULL;
+    return block;
+}
+
+void *__wrap_malloc(size_t size) {
+    return granted() ? counted(__real_malloc(size)) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return granted() ? counted(__real_calloc(count, size)) : NULL;
+}
+
+void *__wrap_realloc(void *block, size_t size) {
+    if (!granted()) return NULL;
+    return block ? __real_realloc(block, size) : counted(__real_realloc(NULL, size));
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    return granted() ? counted(__real_aligned_alloc(alignment, size)) : NULL;
+}
+
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size) {
+    if (!granted()) return 12;
+    int error = __real_posix_memalign(block, alignment, size);
+    held += !error;
+    return error;
+}
+
+char *__wrap_strdup(const char *text) {
+    return granted() ? counted(__real_strdup(text)) : NULL;
+}
+
+void __wrap_free(void *block) {
+    held -= block != NULL;
+    __real_free(block);
+}
+
+static int passes(char *memory, const int64_t *sizes, const void *const *fields,
+                  void *const *outputs) {
+    (void)memory, (void)sizes, (void)fields;
+    *(bool *)outputs[0] = true;
+    return 0;
+}
+
+/* Opens the pipeline and takes a batch. */
+static FlowStatus try(const FlowPipeline *pipeline, int workers) {
+    Stage *stage;
+    Team team = {.threads = 1};
+    const Batch *batch;
+    FlowStatus status = stage_open(pipeline, (Places){"folder", NULL}, (Sizes){0}, 0, &stage);
+    CHECK(!status.exit == !!stage, "a stage without success, or the other way");
+    if (!status.exit) status = stage_start(stage, 0, 1, workers, &team);
+    if (!status.exit) status = stage_take(stage, &batch);
+    stage_close(stage);
+    return status;
+}
+
+static void check(const FlowSource *source, FlowField field, int workers) {
+    static const FlowOrder filter = {.kind = FLOW_ORDER_filter, .condition = passes};
+    FlowSection section = {.window = 1,
+                           .stride = 1,
+                           .fields = &field,
+                           .field_count = 1,
+                           .orders = &filter,
+                           .order_count = 1,
+                           .outputs = &field,
+                           .output_count = 1};
+    FlowPipeline pipeline = {.name = "p",
+                             .line = "p.flow:1",
+                             .source = source,
+                             .arguments = {.header = true, .records = 3},
+                             .sections = &section,
+                             .section_count = 1,
+                             .batch = 2};
+    FlowStatus status = {.exit = FLOW_EXIT_resource};
+    int requests = 0;
+    for (; status.exit == FLOW_EXIT_resource && requests < REQUESTS_LIMIT; requests++) {
+        allowed = requests;
+        held = 0;
+        status = try(&pipeline, workers);
+        CHECK(!status.exit == !status.text[0], "%s: request %d: no message", source->name,
+              requests);
+        CHECK(!held, "%s: request %d: %d blocks are left", source->name, requests, (int)held);
+    }
+    CHECK(!status.exit, "%s: request %d: %s", source->name, requests, status.text);
+    CHECK(requests > 5, "%s: only %d requests", source->name, requests);
+}
+
+static void write_tar(void) {
+    char archive[4 * 512] = "x.cls";
+    unsigned sum = 0;
+    memcpy(archive + 124, "00000000001", 11);
+    memset(archive + 148, ' ', 8);
+    archive[156] = '0';
+    for (int i = 0; i < 512; i++) sum += (unsigned char)archive[i];
+    snprintf(archive + 148, 8, "%06o", sum);
+    archive[512] = '7';
+    write_test_file("a.tar", archive, sizeof archive);
+}
+
+int main(void) {
+    FlowField x = {.name = "x", .path = "table.csv", .type = {.element = FLOW_f32}};
+    FlowField byte = {.name = "byte", .path = "table.csv", .type = {.element = FLOW_u8}};
+    FlowField index = {.name = "index", .type = {.element = FLOW_i64}};
+    FlowField label = {.name = "label", .path = "labels.idx", .type = {.element = FLOW_i32}};
+    FlowField class = {
+        .name = "cls", .path = "*.tar", .type = {.element = FLOW_i32}, .digits = true};
+    test_folder();
+    static const char table[] = "x,y\n1,\"2\"\n3,4\n";
+    write_test_file("table.csv", table, strlen(table));
+    write_test_file("labels.idx", "\0\0\10\1\0\0\0\2\5\6", 10);
+    write_tar();
+    for (int workers = 0; workers <= 2; workers += 2) {
+        check(&flow_source_csv, x, workers);
+        check(&flow_source_text, byte, workers);
+        check(&flow_source_range, index, workers);
+        check(&flow_source_idx, label, workers);
+        check(&flow_source_tar, class, workers);
+    }
+    test_folder_remove();
+    return test_result();
+}
