@@ -94,7 +94,7 @@ $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) 
 	@mkdir -p $(@D)
 	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(BUILD)/lib/flowc/libflowrt.a $(OMP) -l:libjpeg.a -l:libpng.a -lz -lm -lpthread
 
-COMPILED := tests/codegen/compiled.c $(LIBRARY)
+COMPILED := tests/codegen/compiled.c $(wildcard tests/graphs/*.c) $(LIBRARY)
 
 $(BUILD)/tests/check/%: tests/compiler/%.c $(COMPILED)
 	@mkdir -p $(@D)
