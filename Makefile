@@ -96,7 +96,7 @@ $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) 
 
 $(BUILD)/tests/check/runtime-exhausted: WRAPPED = malloc calloc realloc aligned_alloc posix_memalign strdup free
 
-COMPILED := tests/codegen/compiled.c $(LIBRARY)
+COMPILED := tests/codegen/compiled.c $(wildcard tests/graphs/*.c) $(LIBRARY)
 
 $(BUILD)/tests/check/%: tests/compiler/%.c $(COMPILED)
 	@mkdir -p $(@D)

@@ -109,15 +109,17 @@ Value call_tile(BuiltinCall *call) {
     View view = {.rank = from.rank};
     exact_sizes(call, 1, from.rank, 1, times);
     for (int i = 0; i < from.rank && !call->broken; i++) {
-        if (times[i] != constant(call, 1)) wide.dims[wide.rank++] = checked(call, times[i]);
-        if (wide.rank == RANK_LIMIT || call->broken) {
+        bool repeats = times[i] != constant(call, 1);
+        if (wide.rank + repeats >= RANK_LIMIT) {
             report(call->context, E0208, call->range, "tile repeats fewer axes of so many");
             return value_error;
         }
+        if (repeats) wide.dims[wide.rank++] = checked(call, times[i]);
         view.coordinates[i] = coordinate_along(constant(call, 0), wide.rank);
         wide.dims[wide.rank++] = from.dims[i];
         to.dims[i] = checked(call, dim_multiply(table_of(call), from.dims[i], times[i]));
     }
+    if (call->broken) return value_error;
     Value result = view_of(call, &view, wide);
     return result.kind == VALUE_error ? result
                                       : make_reshape(call->context, &result, to, call->range);

@@ -239,8 +239,10 @@ static Problem infer_gradient(Dimensions *table, const Operands *operands, Type 
                    type_text(table->arena, operands->types[0]));
 }
 
-/* The generator makes 24 random bits, the digits of an f32. */
+/* The random generator makes 24 random bits, the digits of an f32. */
 static Problem infer_generate(Dimensions *table, Op op, const Type *y) {
+    if (op == OP_iota && y->element == TYPE_bool)
+        return problem(table, E0402, "iota makes numbers, not bool; use cast(…)");
     if (op == OP_iota || y->element == TYPE_f32) return no_problem;
     return problem(table, E0402, "%s makes f32, not %s; use cast(…)", op_info[op].name,
                    element_info[y->element].name);

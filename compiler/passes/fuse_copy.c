@@ -7,26 +7,39 @@
 #include "compiler/graph/scan.h"
 #include "compiler/passes/operand.h"
 
+/* Of the axes those that lie side by side with the last one. */
+static uint32_t last_run(const Type *type, uint32_t axes) {
+    int first = 31 - __builtin_clz(axes);
+    while (first > 0 && (axes >> (first - 1) & 1 || dim_is_one(type->dims[first - 1]))) first--;
+    return axes & ~((1u << first) - 1);
+}
+
+/* One reduction after the other; what lies between two is not rounded to a half type. */
+static NodeId copy_runs(Graph *to, const Node *node, NodeId operand, uint32_t axes) {
+    const Type type = graph_node(to, operand)->type;
+    bool widens = is_half(type.element) && last_run(&type, axes) != axes &&
+                  (node->op == OP_sum || node->op == OP_prod);
+    Type wide = type;
+    wide.element = TYPE_f32;
+    if (widens) operand = graph_declared(to, OP_cast, operand, wide, node->range);
+    while (axes) {
+        uint32_t run = last_run(&type, axes);
+        operand = graph_reduce(to, node->op, operand, run, node->range);
+        axes &= ~run;
+    }
+    return widens ? graph_declared(to, OP_cast, operand, node->type, node->range) : operand;
+}
+
 /* Splits a reduction over axes with others between them; drops one over axes of size 1. */
 static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
-    Type type = graph_node(to, operand)->type;
+    const Type type = graph_node(to, operand)->type;
     uint32_t left = 0;
     for (int i = 0; i < type.rank; i++)
         if (node->axes >> i & 1 && !dim_is_one(type.dims[i])) left |= 1u << i;
-    if (!left && op_info[node->op].gives != GIVES_index) return operand;
-    if (!left) {
-        NodeId zero = graph_constant(to, node->type.element, 0, node->range);
-        return node->type.rank ? graph_declared(to, OP_broadcast, zero, node->type, node->range)
-                               : zero;
-    }
-    while (left) {
-        int last = 31 - __builtin_clz(left), first = last;
-        while (first > 0 && (left >> (first - 1) & 1 || dim_is_one(type.dims[first - 1]))) first--;
-        uint32_t run = left & ~((1u << first) - 1);
-        operand = graph_reduce(to, node->op, operand, run, node->range);
-        left &= ~run;
-    }
-    return operand;
+    if (left) return copy_runs(to, node, operand, left);
+    if (op_info[node->op].gives != GIVES_index) return operand;
+    NodeId zero = graph_constant(to, node->type.element, 0, node->range);
+    return node->type.rank ? graph_declared(to, OP_broadcast, zero, node->type, node->range) : zero;
 }
 
 /* Division by one number for all elements becomes multiplication by its reciprocal. */

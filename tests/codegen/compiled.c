@@ -1,4 +1,4 @@
-/* Compiled: the generated code of one graph, loaded into this process. */
+/* Compiled: the generated code of graphs, loaded into this process. */
 #include "tests/codegen/compiled.h"
 
 #include "compiler/codegen/program_text.h"
@@ -16,30 +16,49 @@
 
 enum { THREAD_LIMIT = 3 };
 
-/* A program around the graph. */
+struct Compiled {
+    void *library;
+    const FlowProgram *program;
+    const Graph *const *graphs;
+};
 
-static Program *program_of(Arena *arena, const Graph *graph) {
-    Program *program = arena_new_item(arena, Program);
-    program->arena = arena;
-    program->dimensions = graph->dimensions;
-    program->name = "test";
-    Export export = {.function = {.name = "run", .graph = (Graph *)graph}};
-    vector_each(Node, node, graph->nodes) {
-        if (node->op == OP_input) {
-            int index = (int)export.function.inputs.count;
-            vector_push(
-                arena, &export.function.inputs,
-                (Input){
-                    .name = node->name, .kind = INPUT_field, .index = index, .type = node->type});
-        }
-        if (node->op == OP_weight)
-            vector_push(arena, &program->storage,
-                        (Storage){.name = node->name, .type = node->type});
-    }
+/* A program around the graphs. */
+
+static bool has_storage(const Program *program, const char *name) {
+    vector_each(Storage, storage, program->storage)
+        if (!strcmp(storage->name, name)) return true;
+    return false;
+}
+
+static void add_leaf(Program *program, Function *function, const Node *node) {
+    if (node->op == OP_input)
+        vector_push(program->arena, &function->inputs,
+                    (Input){.name = node->name,
+                            .kind = INPUT_field,
+                            .index = (int)function->inputs.count,
+                            .type = node->type});
+    if (node->op == OP_weight && !has_storage(program, node->name))
+        vector_push(program->arena, &program->storage,
+                    (Storage){.name = node->name, .type = node->type});
+}
+
+static void add_export(Program *program, const Graph *graph, size_t index) {
+    Arena *arena = program->arena;
+    Export export = {.function = {.name = arena_format(arena, "run%zu", index)}};
+    vector_each(Node, node, graph->nodes) add_leaf(program, &export.function, node);
     vector_each(Output, output, graph->outputs)
         if (output->kind == OUTPUT_result)
             vector_push(arena, &export.function.results, graph_node(graph, output->value)->type);
+    export.function.graph = fuse(arena, graph, NULL);
     vector_push(arena, &program->exports, export);
+}
+
+static Program *program_of(Arena *arena, const Graph *const *graphs, size_t count) {
+    Program *program = arena_new_item(arena, Program);
+    program->arena = arena;
+    program->dimensions = graphs[0]->dimensions;
+    program->name = "test";
+    for (size_t i = 0; i < count; i++) add_export(program, graphs[i], i);
     return program;
 }
 
@@ -56,14 +75,16 @@ static void write_file(const char *path, const char *text) {
 static void *load(Arena *arena, const char *text) {
     char folder[] = "/tmp/flowc-test-XXXXXX";
     if (!mkdtemp(folder)) return NULL;
-    const char *cc = getenv("CC"), *flags = getenv("FLOWC_TEST_FLAGS");
+    const char *cc = getenv("CC"), *flags = getenv("FLOWC_TEST_FLAGS"), *longer = getenv("LONG");
+    if (!flags) flags = longer && *longer ? "-O3 -march=native" : "-O1 -march=native";
     write_file(arena_format(arena, "%s/program.c", folder), text);
     char *command = arena_format(
         arena,
-        "%s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -fPIC -shared -pthread -fwrapv "
+        "%s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -Wno-type-limits -fPIC -shared "
+        "-pthread -fwrapv "
         "-ffp-contract=fast -fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
         "-Icompiler/codegen/templates %s/program.c runtime/barrier.c -o %s/program.so -lm",
-        cc ? cc : "gcc", flags ? flags : "-O2 -march=native", folder, folder);
+        cc ? cc : "gcc", flags, folder, folder);
     void *library = NULL;
     if (system(command)) printf("does not compile: %s/program.c\n", folder);
     else library = dlopen(arena_format(arena, "%s/program.so", folder), RTLD_NOW | RTLD_LOCAL);
@@ -71,6 +92,29 @@ static void *load(Arena *arena, const char *text) {
     else if (library && system(arena_format(arena, "rm -r %s", folder))) return NULL;
     if (!library && dlerror()) printf("cannot be loaded: %s\n", folder);
     return library;
+}
+
+/* The program's text, which is the same each time. */
+static const char *text_of(Arena *arena, const Program *program) {
+    Text text = text_new(arena), again = text_new(arena);
+    write_program(&text, plan_program(arena, program), false, NULL);
+    write_program(&again, plan_program(arena, program), false, NULL);
+    if (!strcmp(text_string(&text), text_string(&again))) return text_string(&text);
+    printf("two runs of the compiler differ\n");
+    return NULL;
+}
+
+Compiled *compile_graphs(Arena *arena, const Graph *const *graphs, size_t count) {
+    Compiled *compiled = arena_new_item(arena, Compiled);
+    const char *text = text_of(arena, program_of(arena, graphs, count));
+    compiled->graphs = graphs;
+    compiled->library = text ? load(arena, text) : NULL;
+    if (compiled->library) compiled->program = dlsym(compiled->library, "flow_program");
+    return compiled->program ? compiled : NULL;
+}
+
+void compiled_unload(Compiled *compiled) {
+    dlclose(compiled->library);
 }
 
 /* Numbers. */
@@ -127,15 +171,41 @@ static double decode(Element element, const void *from, int64_t i) {
     }
 }
 
+/* Units in the last place of 1, and the smallest number. */
+static double unit_of(Element element) {
+    switch (element) {
+    case TYPE_bf16: return 0x1p-7;
+    case TYPE_f16: return 0x1p-10;
+    case TYPE_f32: return 0x1p-23;
+    default: return 0x1p-52;
+    }
+}
+
+static double smallest_of(Element element) {
+    switch (element) {
+    case TYPE_bf16: return 0x1p-133;
+    case TYPE_f16: return 0x1p-24;
+    case TYPE_f32: return 0x1p-149;
+    default: return 0x1p-1074;
+    }
+}
+
+static double element_bound(Element element, double wanted) {
+    return (is_half(element) ? 1 : 4) * unit_of(element) * fabs(wanted) + smallest_of(element);
+}
+
+static double sum_bound(Element element, double wanted, double scale) {
+    double relative = element == TYPE_f32 ? 3e-5 : element == TYPE_f64 ? 1e-12 : unit_of(element);
+    return relative * (fabs(wanted) + scale);
+}
+
+/* scale: the size of the largest result if they are sums, else 0. */
 static bool is_near(Element element, double found, double wanted, double scale) {
     if (isnan(wanted) || isnan(found)) return isnan(wanted) && isnan(found);
     if (isinf(wanted)) return found == wanted;
     if (element_info[element].class != CLASS_floating) return found == wanted;
-    double relative = element == TYPE_bf16  ? 1.0 / 128
-                      : element == TYPE_f16 ? 1.0 / 1024
-                      : element == TYPE_f32 ? 3e-5
-                                            : 1e-12;
-    return fabs(found - wanted) <= relative * (fabs(wanted) + scale);
+    double bound = scale > 0 ? sum_bound(element, wanted, scale) : element_bound(element, wanted);
+    return fabs(found - wanted) <= bound;
 }
 
 /* Running. */
@@ -173,76 +243,88 @@ static int64_t count_of(const Type *type, int64_t batch) {
     return count;
 }
 
-/* Where an output lies in memory. */
-static size_t output_offset(const FlowProgram *program, const Graph *graph, size_t index) {
+static size_t storage_offset(const FlowProgram *program, const char *name) {
+    for (int i = 0; i < program->storage_count; i++)
+        if (!strcmp(program->storage[i].name, name)) return program->storage[i].offset;
+    abort();
+}
+
+/* Where an output of an export lies in memory. */
+static size_t output_offset(const Compiled *compiled, size_t export, size_t index) {
+    const Graph *graph = compiled->graphs[export];
     const Output *output = &graph->outputs.items[index];
-    if (output->kind == OUTPUT_update) {
-        const char *name = graph_node(graph, output->target)->name;
-        for (int i = 0; i < program->storage_count; i++)
-            if (!strcmp(program->storage[i].name, name)) return program->storage[i].offset;
-        abort();
-    }
+    if (output->kind == OUTPUT_update)
+        return storage_offset(compiled->program, graph_node(graph, output->target)->name);
     int result = 0;
     for (size_t i = 0; i < index; i++)
         if (graph->outputs.items[i].kind == OUTPUT_result) result++;
-    return program->exports[0].results[result].offset;
+    return compiled->program->exports[export].results[result].offset;
 }
 
-static char *run(Arena *arena, const FlowProgram *program, const Graph *graph,
-                 const double *const *values, int64_t batch, int threads) {
+/* The memory after a run by so many threads. */
+static char *run(const Compiled *compiled, size_t export, const double *const *values,
+                 int64_t batch, int threads) {
+    const FlowProgram *program = compiled->program;
+    const Graph *graph = compiled->graphs[export];
     size_t size = program->memory_size ? program->memory_size : 64;
     char *memory = aligned_alloc(64, (size + 63) / 64 * 64);
     memset(memory, 0xff, size);
-    const void **inputs = arena_new_array(arena, const void *, graph->nodes.count + 1);
-    int input = 0, weight = 0;
+    const void **inputs = calloc(graph->nodes.count + 1, sizeof *inputs);
+    int input = 0;
     for (NodeId id = 0; id < graph->nodes.count; id++) {
         const Node *node = graph_node(graph, id);
         if (node->op != OP_input && node->op != OP_weight) continue;
         int64_t count = count_of(&node->type, batch);
         void *place = node->op == OP_weight
-                          ? memory + program->storage[weight++].offset
+                          ? memory + storage_offset(program, node->name)
                           : malloc((size_t)(count * element_info[node->type.element].size));
         if (node->op == OP_input) inputs[input++] = place;
         encode(node->type.element, values[id], count, place);
     }
     _Alignas(64) char barrier[256] = {0};
     FlowFrame frame = {memory, inputs, batch, (FlowBarrier *)barrier, NULL};
-    run_team(&program->exports[0], &frame, threads);
+    run_team(&program->exports[export], &frame, threads);
     for (int i = 0; i < input; i++) free((void *)inputs[i]);
+    free(inputs);
     return memory;
 }
 
 /* Comparing. */
 
-static bool output_agrees(const Graph *graph, const Output *output, const char *found,
-                          const double *wanted, int64_t batch) {
-    const Type *type = &graph_node(graph, output->value)->type;
-    double scale = 0;
-    int64_t count = count_of(type, batch);
+static double largest_of(const double *values, int64_t count) {
+    double largest = 0;
     for (int64_t i = 0; i < count; i++)
-        if (isfinite(wanted[i]) && fabs(wanted[i]) > scale) scale = fabs(wanted[i]);
+        if (isfinite(values[i]) && fabs(values[i]) > largest) largest = fabs(values[i]);
+    return largest;
+}
+
+static bool output_agrees(const Type *type, const char *name, const char *found,
+                          const double *wanted, int64_t count, double scale) {
     for (int64_t i = 0; i < count; i++) {
         double value = decode(type->element, found, i);
         if (is_near(type->element, value, wanted[i], scale)) continue;
-        printf("%s: element %lld is %.9g and should be %.9g\n", output->name, (long long)i, value,
+        printf("%s: element %lld is %.9g and should be %.9g\n", name, (long long)i, value,
                wanted[i]);
         return false;
     }
     return true;
 }
 
-static bool outputs_agree(const FlowProgram *program, const Graph *graph,
-                          const Evaluation *evaluation, const char *memory, const char *first,
-                          int64_t batch) {
+/* memory: after a run; first: after the run by one thread. */
+static bool outputs_agree(const Compiled *compiled, size_t export, const Evaluation *evaluation,
+                          const char *memory, const char *first, int64_t batch,
+                          Closeness closeness) {
+    const Graph *graph = compiled->graphs[export];
     for (size_t i = 0; i < graph->outputs.count; i++) {
         const Output *output = &graph->outputs.items[i];
         const Type *type = &graph_node(graph, output->value)->type;
-        size_t offset = output_offset(program, graph, i);
-        size_t size = (size_t)(count_of(type, batch) * element_info[type->element].size);
-        if (!output_agrees(graph, output, memory + offset, evaluation->values[output->value],
-                           batch))
-            return false;
-        if (memcmp(memory + offset, first + offset, size)) {
+        const double *wanted = evaluation->values[output->value];
+        size_t offset = output_offset(compiled, export, i);
+        int64_t count = count_of(type, batch);
+        double scale = closeness == CLOSE_as_sums ? largest_of(wanted, count) : 0;
+        if (!output_agrees(type, output->name, memory + offset, wanted, count, scale)) return false;
+        if (memcmp(memory + offset, first + offset,
+                   (size_t)(count * element_info[type->element].size))) {
             printf("%s: bits differ between numbers of threads\n", output->name);
             return false;
         }
@@ -250,32 +332,28 @@ static bool outputs_agree(const FlowProgram *program, const Graph *graph,
     return true;
 }
 
+bool runs_as_evaluated(const Compiled *compiled, size_t index, const double *const *values,
+                       int64_t batch, Closeness closeness) {
+    Arena *arena = arena_new();
+    Evaluation evaluation = graph_evaluate(arena, compiled->graphs[index], values, batch, false);
+    bool agrees = true;
+    char *first = NULL;
+    for (int threads = 1; threads <= THREAD_LIMIT && agrees; threads++) {
+        char *memory = run(compiled, index, values, batch, threads);
+        if (!first) first = memory;
+        agrees = outputs_agree(compiled, index, &evaluation, memory, first, batch, closeness);
+        if (memory != first) free(memory);
+    }
+    free(first);
+    arena_free(arena);
+    return agrees;
+}
+
 bool compiled_agrees(const Graph *graph, const double *const *values, int64_t batch) {
     Arena *arena = arena_new();
-    Program *program = program_of(arena, graph);
-    Graph *fused = fuse(arena, graph, NULL);
-    program->exports.items[0].function.graph = fused;
-    Text text = text_new(arena), again = text_new(arena);
-    write_program(&text, plan_program(arena, program), false, NULL);
-    write_program(&again, plan_program(arena, program), false, NULL);
-    bool agrees = !strcmp(text_string(&text), text_string(&again));
-    if (!agrees) printf("two runs of the compiler differ\n");
-    void *library = load(arena, text_string(&text));
-    const FlowProgram *compiled = library ? dlsym(library, "flow_program") : NULL;
-    agrees = agrees && compiled;
-    if (agrees) {
-        Evaluation evaluation = graph_evaluate(arena, graph, values, batch, false);
-        char *first = NULL;
-        for (int threads = 1; threads <= THREAD_LIMIT && agrees; threads++) {
-            char *memory = run(arena, compiled, graph, values, batch, threads);
-            agrees =
-                outputs_agree(compiled, graph, &evaluation, memory, first ? first : memory, batch);
-            if (first) free(memory);
-            else first = memory;
-        }
-        free(first);
-    }
-    if (library) dlclose(library);
+    Compiled *compiled = compile_graphs(arena, &graph, 1);
+    bool agrees = compiled && runs_as_evaluated(compiled, 0, values, batch, CLOSE_as_sums);
+    if (compiled) compiled_unload(compiled);
     arena_free(arena);
     return agrees;
 }

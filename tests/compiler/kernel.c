@@ -1,6 +1,8 @@
-/* kernel.h: the random generator against its published vectors, the f32 functions against the
- * C library in double at every 1009th float and at the special values. */
+/* kernel.h: the random generator against its published vectors, pow against the C library in
+ * double, f16 and bf16. What takes one number is in floats.c. */
 #include "compiler/ops/kernel.h"
+
+#include "tests/compiler/ulps.h"
 
 #include <stdio.h>
 
@@ -42,32 +44,6 @@ static void check_moments(void) {
     expect(fabs(square - 1) < 0.007, "variance of normal", 0, 0, square, 1);
 }
 
-/* Units in the last place of a float near the wanted value. */
-static double ulps(float y, double wanted) {
-    float nearest = (float)wanted;
-    int exponent;
-    if (nearest != nearest || y != y) return (nearest != nearest) == (y != y) ? 0 : 1e9;
-    if (y == nearest) return (flow_bits_f32(y) ^ flow_bits_f32(nearest)) >> 31 ? 1e9 : 0;
-    if (__builtin_isinf(y) || __builtin_isinf(nearest))
-        return fabs(wanted) > 0x1.fffffdp127 ? 1 : 1e9;
-    __builtin_frexp(wanted, &exponent);
-    return fabs(y - wanted) / __builtin_ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
-}
-
-static void check_functions(float x) {
-    double a = x;
-    expect(ulps(exp(x), exp(a)) <= 1.1, "exp", a, 0, exp(x), exp(a));
-    expect(ulps(log(x), log(a)) <= 0.9, "log", a, 0, log(x), log(a));
-    expect(ulps(tanh(x), tanh(a)) <= 1.5, "tanh", a, 0, tanh(x), tanh(a));
-    expect(ulps(erf(x), erf(a)) <= 1.5, "erf", a, 0, erf(x), erf(a));
-    expect(ulps(expm1(x), expm1(a)) <= 0.6, "expm1", a, 0, expm1(x), expm1(a));
-    expect(ulps(log1p(x), log1p(a)) <= 0.6, "log1p", a, 0, log1p(x), log1p(a));
-    expect(ulps(sin(x), sin(a)) <= 0.6, "sin", a, 0, sin(x), sin(a));
-    expect(ulps(cos(x), cos(a)) <= 0.6, "cos", a, 0, cos(x), cos(a));
-    expect(ulps(1 / sqrt(x), 1 / sqrt(a)) <= 1.5, "rsqrt", a, 0, 1 / sqrt(x), 1 / sqrt(a));
-    expect(ulps(rint(x), rint(a)) == 0, "round", a, 0, rint(x), rint(a));
-}
-
 static void check_pow(float a, float b) {
     float y = pow(a, b);
     double wanted = pow((double)a, (double)b);
@@ -80,10 +56,8 @@ static void check_special(void) {
                             3,   -3,     1e38f,   -1e38f, 16777216,  -16777215,   inf,   -inf,
                             nan, 1e-40f, -1e-40f, 1.5f,   88.72284f, -103.97208f, 1e-45f};
     const int count = sizeof values / sizeof *values;
-    for (int i = 0; i < count; i++) {
-        check_functions(values[i]);
+    for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++) check_pow(values[i], values[j]);
-    }
     expect(max(nan, 1.0f) != max(nan, 1.0f), "max", nan, 1, max(nan, 1.0f), nan);
     expect(max(1.0f, nan) == 1, "max", 1, nan, max(1.0f, nan), 1);
     expect(min((uint8_t)200, (uint8_t)100) == 100, "min", 200, 100, 0, 100);
@@ -119,8 +93,6 @@ int main(void) {
     check_generator();
     check_moments();
     check_special();
-    for (uint64_t bits = 0; bits < 1ull << 32; bits += 1009)
-        check_functions(flow_float_of_bits((uint32_t)bits));
     for (int64_t i = 0; i < 1 << 20; i++)
         check_pow(random_uniform(1, 2, i) * 8 - 4 * (float)(i % 2),
                   i % 2 ? (float)(i % 41 - 20) : random_uniform(1, 3, i) * 20 - 10);

@@ -1,24 +1,20 @@
-/* Every op of ops.def, over many shapes, without naming one: the evaluator against the formula, the
- * gradient against finite differences, the text against itself, and generated code against the
- * evaluator. Views are tested against functions of coordinates, and their gradients' gradients too.
- * Then the gradients of whole graphs, those of tests/passes/.
+/* Every op of ops.def, for every element type it takes and many shapes, without naming one: the
+ * evaluator against the formula, the gradient against finite differences, the text against itself,
+ * and generated code against the evaluator. All cases of an op are compiled as one program.
  *
  * A new elementwise op or reduction is tested as soon as it has its entry; its `domain` says
- * where its operands lie. */
+ * where its operands lie. `ops NAME…` tests these; LONG=1 makes large tensors of every type. */
 #include "compiler/graph/build.h"
-#include "compiler/passes/pass.h"
+#include "tests/codegen/compiled.h"
+#include "tests/graphs/check.h"
+#include "tests/graphs/values.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef FLOWC_CODEGEN
-/* Compiles the graph, runs it and compares every result with the evaluator's. values: one array a
- * node, set for inputs and weights. */
-bool compiled_agrees(const Graph *graph, const double *const *values, int64_t batch);
-#endif
-
-enum { BATCH = 4, SIZE_BATCH = -1, CASE_RANK = 3 };
+enum { SIZE_BATCH = -1, CASE_RANK = 3, LARGE = 300000, GRADIENT_LIMIT = 200 };
 
 /* Sizes of one operand; SIZE_BATCH stands for the batch. */
 typedef struct Sizes {
@@ -29,112 +25,39 @@ typedef struct Sizes {
 /* One node to test. */
 typedef struct Case {
     Op op;
-    Element element;
+    Element element, index, to; /* of operands, of those that are places, of the result of a cast */
     Sizes operands[ARITY_LIMIT];
     uint32_t axes;
-    Sizes declared; /* of the result, for ops that declare it */
+    Sizes declared;     /* of the result, for ops that declare it */
+    bool views;         /* operands are every second element of larger ones, turned */
+    const char *domain; /* NULL: the op's */
+    Graph *graph;
 } Case;
+typedef Vector(Case) Cases;
 
-typedef struct Tally {
-    const char *name;
-    int passed, failed;
-} Tally;
-
-static Tally tally;
-
-static void expect(bool holds, const char *what, const Graph *graph) {
-    if (holds) {
-        tally.passed++;
-        return;
-    }
-    tally.failed++;
-    Text text = text_new(graph->arena);
-    graph_print(graph, &text);
-    printf("%s: %s\n%s", tally.name, what, text_string(&text));
-}
-
-/* Operands. */
-
-static uint64_t random_state;
-
-/* Uniform in [0, 1): Marsaglia's xorshift64. */
-static double random_unit(void) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) * 0x1p-53;
-}
-
-static double random_in(const char *domain, int which, int64_t index, int64_t count) {
-    double unit = random_unit();
-    if (!strcmp(domain, "positive")) return 0.5 + 2 * unit;
-    if (!strcmp(domain, "nonzero")) return (unit < 0.5 ? -1 : 1) * (0.5 + 2 * random_unit());
-    if (!strcmp(domain, "zeros")) return unit < 0.25 ? 0 : 4 * random_unit() - 2;
-    if (strcmp(domain, "apart")) return 4 * unit - 2;
-    /* No two of one operand are equal, nor one of this and one of another. */
-    int64_t place = (index * 7919 + 5) % count;
-    return (double)place * 0.25 - (double)count / 8 + 0.0625 * which;
-}
-
-static double fit_element(Element element, double value) {
-    if (element == TYPE_bool) return value > 0;
-    return element_round(element, element_info[element].class == CLASS_integer ? 3 * value : value);
-}
-
-static int64_t symbol_value(Dim symbol, const void *context) {
-    return dim_is_batch(symbol) ? *(const int64_t *)context : dim_bound(symbol);
-}
-
-static int64_t element_count(const Type *type) {
-    int64_t count = 1, batch = BATCH;
-    for (int i = 0; i < type->rank; i++) count *= dim_evaluate(type->dims[i], symbol_value, &batch);
-    return count;
-}
-
-/* Where operands lie: the op's `domain`; indices below `places`, those of other ops in i32. */
-typedef struct Domain {
-    const char *name;
-    int places; /* 0: no operand is an index */
-} Domain;
-
-static double random_value(const Domain *domain, Element element, int which, int64_t index,
-                           int64_t count) {
-    bool place = domain->places && element == TYPE_i32;
-    if (place) return floor(random_unit() * domain->places);
-    return fit_element(element, random_in(domain->name, which, index, count));
-}
-
-/* Random values for the inputs and weights of a graph. */
-static double **random_values(const Graph *graph, Domain domain) {
-    double **values = arena_new_array(graph->arena, double *, graph->nodes.count);
-    int which = 0;
-    for (NodeId id = 0; id < graph->nodes.count; id++) {
-        const Node *node = graph_node(graph, id);
-        if (node->op != OP_input && node->op != OP_weight) continue;
-        int64_t count = element_count(&node->type);
-        values[id] = arena_new_array(graph->arena, double, count);
-        for (int64_t i = 0; i < count; i++)
-            values[id][i] = random_value(&domain, node->type.element, which, i, count);
-        which++;
-    }
-    return values;
-}
-
-/* The given values by name, for another graph with the same leaves. */
-static const double *const *values_for(const Graph *graph, const Graph *from,
-                                       double *const *values) {
-    const double **found = arena_new_array(graph->arena, const double *, graph->nodes.count);
-    for (NodeId id = 0; id < graph->nodes.count; id++)
-        for (NodeId old = 0; old < from->nodes.count; old++) {
-            const Node *a = graph_node(graph, id), *b = graph_node(from, old);
-            if (values[old] && a->op == b->op && !strcmp(a->name, b->name)) found[id] = values[old];
-        }
-    return found;
-}
+/* The cases of one op. */
+typedef struct Suite {
+    Arena *arena;
+    Dimensions *dimensions;
+    Dim batch;
+    Op op;
+    Cases small, large;
+    bool is_long;
+} Suite;
 
 /* Graphs. */
 
-static Type sizes_type(Graph *graph, Element element, const Sizes *sizes) {
+static int size_of(const Sizes *sizes, int i) {
+    return sizes->sizes[i] == SIZE_BATCH ? BATCH : sizes->sizes[i];
+}
+
+static int64_t count_of(const Sizes *sizes) {
+    int64_t count = 1;
+    for (int i = 0; i < sizes->rank; i++) count *= size_of(sizes, i);
+    return count;
+}
+
+static Type sizes_type(const Graph *graph, Element element, const Sizes *sizes) {
     Type type = {.element = element, .rank = sizes->rank};
     for (int i = 0; i < sizes->rank; i++)
         type.dims[i] = sizes->sizes[i] == SIZE_BATCH
@@ -143,53 +66,92 @@ static Type sizes_type(Graph *graph, Element element, const Sizes *sizes) {
     return type;
 }
 
+/* Is this operand of the op a place? */
+static bool is_index(Op op, int i) {
+    return (op_info[op].class == LOOP_gather && i == 1) ||
+           (op_info[op].class == LOOP_scatter && i == 0);
+}
+
+static Element operand_element(const Case *given, int i) {
+    if (is_index(given->op, i)) return given->index;
+    return given->op == OP_select && i == 0 ? TYPE_bool : given->element;
+}
+
 static NodeId add_leaf(Graph *graph, Op op, const char *name, Type type) {
     Problem problem;
     return graph_add(graph, (Node){.op = op, .name = name, .type = type}, &problem);
 }
 
-/* The operand types an op takes at a case's element type. */
-static Element operand_element(const Case *given, int i) {
-    LoopClass class = op_info[given->op].class;
-    if (op_info[given->op].takes == TAKES_boolean) return TYPE_bool;
-    if ((class == LOOP_gather && i == 1) || (class == LOOP_scatter && i == 0)) return TYPE_i32;
-    return given->op == OP_select && i == 0 ? TYPE_bool : given->element;
+/* Every second element of a larger leaf, whose last two axes are exchanged. */
+static NodeId add_view(Graph *graph, Op leaf, const char *name, Type type) {
+    Dimensions *table = graph->dimensions;
+    View view = view_identity(table, type.rank);
+    Type from = type;
+    int last = type.rank - 1;
+    if (last > 0) {
+        view = view_transposition(table, type.rank);
+        from.dims[last] = type.dims[last - 1];
+        from.dims[last - 1] = type.dims[last];
+        last--;
+    }
+    Dim one = dim_constant(table, 1);
+    from.dims[last] = dim_add(table, dim_add(table, from.dims[last], from.dims[last]), one);
+    view.coordinates[last].start = one;
+    for (int i = 0; i < type.rank; i++) view.coordinates[last].factors[i] *= 2;
+    Node node = {.op = OP_view, .type = type, .view = &view};
+    Problem problem;
+    node.inputs[0] = add_leaf(graph, leaf, name, from);
+    return graph_add(graph, node, &problem);
 }
 
-/* The case's node over weights a, b and c. NODE_NONE when the op does not take such operands. */
-static NodeId add_case(Graph *graph, const Case *given) {
+static NodeId add_operand(Graph *graph, Op leaf, const Case *given, int i) {
     static const char *const names[] = {"a", "b", "c"};
+    Type type = sizes_type(graph, operand_element(given, i), &given->operands[i]);
+    if (is_index(given->op, i)) return add_leaf(graph, leaf, "index", type);
+    bool views = given->views && type.rank;
+    return views ? add_view(graph, leaf, names[i], type) : add_leaf(graph, leaf, names[i], type);
+}
+
+/* The case's node over leaves a, b and c. NODE_NONE when the op does not take such operands. */
+static NodeId add_case(Graph *graph, Op leaf, const Case *given) {
+    const OpInfo *info = &op_info[given->op];
     Node node = {.op = given->op,
                  .axes = given->axes,
                  .stream = 3,
                  .name = "field",
                  .low = INT32_MIN,
                  .high = INT32_MAX};
+    for (int i = 0; i < info->arity; i++) node.inputs[i] = add_operand(graph, leaf, given, i);
+    bool random = info->class == LOOP_generate && info->arity;
+    node.type = sizes_type(graph, random ? TYPE_f32 : given->element, &given->declared);
+    if (given->op == OP_cast) node.type = sizes_type(graph, given->to, &given->operands[0]);
     Problem problem;
-    for (int i = 0; i < op_info[given->op].arity; i++)
-        node.inputs[i] =
-            add_leaf(graph, OP_weight, names[i],
-                     sizes_type(graph, operand_element(given, i), &given->operands[i]));
-    node.type = sizes_type(graph, given->element, &given->declared);
-    if (given->op == OP_cast) node.type = sizes_type(graph, TYPE_f64, &given->operands[0]);
     return graph_add(graph, node, &problem);
 }
 
-static Graph *case_graph(Arena *arena, const Case *given) {
-    Graph *graph = graph_new(arena, dimensions_new(arena), "case");
-    graph->batch = dim_symbol(graph->dimensions, "B", 64, true);
-    NodeId y = add_case(graph, given);
+/* NULL when the op does not take such operands. */
+static Graph *case_graph(Suite *suite, const Case *given) {
+    Graph *graph = graph_new(suite->arena, suite->dimensions, "case");
+    graph->batch = suite->batch;
+    NodeId y = add_case(graph, OP_input, given);
     if (y == NODE_NONE) return NULL;
     graph_output(graph, OUTPUT_result, "y", y, NODE_NONE);
     return graph;
 }
 
+static Suite new_suite(Op op) {
+    Arena *arena = arena_new();
+    Suite suite = {.arena = arena, .dimensions = dimensions_new(arena), .op = op};
+    suite.batch = dim_symbol(suite.dimensions, "B", 64, true);
+    suite.is_long = getenv("LONG") && *getenv("LONG");
+    return suite;
+}
+
 /* loss = sum(y * weights of its own), and the gradient by every operand. */
-static Graph *gradient_graph(Arena *arena, const Case *given) {
-    Graph *graph = graph_new(arena, dimensions_new(arena), "gradient");
-    graph->batch = dim_symbol(graph->dimensions, "B", 64, true);
-    NodeId y = add_case(graph, given);
-    if (y == NODE_NONE) return NULL;
+static Graph *gradient_graph(Suite *suite, const Case *given) {
+    Graph *graph = graph_new(suite->arena, suite->dimensions, "gradient");
+    graph->batch = suite->batch;
+    NodeId y = add_case(graph, OP_weight, given);
     Type type = graph_node(graph, y)->type;
     if (element_info[type.element].class != CLASS_floating) return NULL;
     NodeId scales = add_leaf(graph, OP_input, "scales", type);
@@ -207,29 +169,15 @@ static Graph *gradient_graph(Arena *arena, const Case *given) {
 
 /* Checks. */
 
-static void check_text(const Graph *graph) {
-    Text first = text_new(graph->arena), second = text_new(graph->arena);
-    Diagnostics *problems = diagnostics_new(graph->arena);
-    graph_print(graph, &first);
-    const Source *source =
-        source_from_text(graph->arena, "case.graph", text_string(&first), first.size);
-    Graph *read = graph_parse(graph->arena, source, problems);
-    diagnostics_print(problems, stdout, false);
-    if (read) graph_print(read, &second);
-    expect(read && !strcmp(text_string(&first), text_string(&second)),
-           "the text reads back differently", graph);
-}
-
 /* The element of an operand that the result's element uses, found by walking all coordinates. */
 static int64_t operand_place(const Sizes *operand, const Sizes *result, int64_t index) {
     int64_t coordinates[CASE_RANK], place = 0;
     for (int i = result->rank - 1; i >= 0; i--) {
-        int64_t size = result->sizes[i] == SIZE_BATCH ? BATCH : result->sizes[i];
-        coordinates[i] = index % size;
-        index /= size;
+        coordinates[i] = index % size_of(result, i);
+        index /= size_of(result, i);
     }
     for (int i = 0; i < operand->rank; i++) {
-        int64_t size = operand->sizes[i] == SIZE_BATCH ? BATCH : operand->sizes[i];
+        int64_t size = size_of(operand, i);
         int64_t coordinate = coordinates[i + result->rank - operand->rank];
         place = place * size + (size == 1 ? 0 : coordinate);
     }
@@ -255,110 +203,115 @@ static bool equal_values(double a, double b) {
 }
 
 /* The evaluator against the formula. */
-static void check_forward(const Case *given, const Graph *graph, double *const *values) {
+static void check_forward(Arena *arena, const Case *given, double *const *values) {
+    const Graph *graph = given->graph;
     Evaluation evaluation =
-        graph_evaluate(graph->arena, graph, (const double *const *)values, BATCH, false);
-    const Output *output = &graph->outputs.items[0];
-    Element element = graph_node(graph, output->value)->type.element;
+        graph_evaluate(arena, graph, (const double *const *)values, BATCH, false);
+    NodeId y = graph->outputs.items[0].value;
+    Element element = graph_node(graph, y)->type.element;
     Sizes result = widest(given);
     bool equal = true;
-    for (int64_t i = 0; i < evaluation.counts[output->value]; i++) {
+    for (int64_t i = 0; i < evaluation.counts[y]; i++) {
         double operands[ARITY_LIMIT] = {0};
         for (int j = 0; j < op_info[given->op].arity; j++)
             operands[j] = values[j][operand_place(&given->operands[j], &result, i)];
         Scalars scalars = {.a = operands[0], .b = operands[1], .c = operands[2]};
         double direct = element_round(element, formula_evaluate(given->op, &scalars));
-        equal &= equal_values(direct, evaluation.values[output->value][i]);
+        equal &= equal_values(direct, evaluation.values[y][i]);
     }
     expect(equal, "the evaluator and the formula differ", graph);
 }
 
-static double loss_of(const Graph *graph, const double *const *values) {
-    Arena *arena = arena_new();
-    Evaluation evaluation = graph_evaluate(arena, graph, values, BATCH, true);
-    double loss = evaluation.values[graph->outputs.items[0].value][0];
-    arena_free(arena);
-    return loss;
-}
-
-static bool is_close(double a, double b) {
-    return fabs(a - b) <= 1e-5 + 1e-3 * fabs(b) || (isnan(a) && isnan(b));
-}
-
-/* The gradients in output order against the change of output 0 when one value changes. */
-static void check_gradients(const Graph *before, double **values) {
-    Diagnostics *problems = diagnostics_new(before->arena);
-    Graph *after = differentiate(before->arena, before, problems);
-    diagnostics_print(problems, stdout, false);
-    expect(after != NULL, "there is no gradient", before);
-    if (!after) return;
-    expect(!graph_verify(before->arena, after), "the gradient's graph is broken", after);
-    check_text(after);
-    const double *const *given = values_for(after, before, values);
-    Evaluation evaluation = graph_evaluate(before->arena, after, given, BATCH, true);
-    for (size_t i = 1; i < before->outputs.count; i++) {
-        const Node *gradient = graph_node(before, before->outputs.items[i].value);
-        if (gradient->op != OP_gradient) continue;
-        const double *found = evaluation.values[after->outputs.items[i].value];
-        double *at = values[gradient->inputs[1]];
-        bool close = true;
-        for (int64_t j = 0; j < element_count(&gradient->type); j++) {
-            double middle = at[j], step = 1e-6;
-            at[j] = middle + step;
-            double high = loss_of(after, given);
-            at[j] = middle - step;
-            double low = loss_of(after, given);
-            at[j] = middle;
-            close &= is_close(found[j], (high - low) / (2 * step));
-        }
-        expect(close, "the gradient and finite differences differ", before);
-    }
-}
-
-static void check_compiled(const Graph *graph, double *const *values) {
-#ifdef FLOWC_CODEGEN
-    expect(compiled_agrees(graph, (const double *const *)values, BATCH),
-           "generated code and the evaluator differ", graph);
-#else
-    (void)graph, (void)values;
-#endif
-}
-
 static Domain domain_of(const Case *given) {
     const OpInfo *info = &op_info[given->op];
-    Sizes indexed = info->class == LOOP_scatter ? given->declared : given->operands[0];
-    bool places = info->class == LOOP_gather || info->class == LOOP_scatter;
-    int limit = indexed.sizes[0] == SIZE_BATCH ? BATCH : indexed.sizes[0];
-    return (Domain){info->domain ? info->domain : "any", places ? limit : 0};
+    const Sizes *indexed = info->class == LOOP_scatter ? &given->declared : &given->operands[0];
+    const char *domain = given->domain ? given->domain : info->domain;
+    return (Domain){domain ? domain : "any", indexed->rank ? size_of(indexed, 0) : 1};
 }
 
-/* Half the shapes are enough for types that differ only in loads and stores. */
-static bool is_left_out(const Case *given) {
-    static int count;
-    return is_half(given->element) && count++ % 2;
-}
-
-static void run_case(const Case *given) {
-    if (is_left_out(given)) return;
-    Arena *arena = arena_new();
-    const OpInfo *info = &op_info[given->op];
-    Domain domain = domain_of(given);
-    Graph *graph = case_graph(arena, given);
-    if (graph) {
-        double **values = random_values(graph, domain);
-        check_text(graph);
-        if (info->class == LOOP_elementwise) check_forward(given, graph, values);
-        check_compiled(graph, values);
+static Closeness closeness_of(Op op) {
+    switch (op_info[op].class) {
+    case LOOP_elementwise:
+    case LOOP_move:
+    case LOOP_gather: return CLOSE_as_elements;
+    default: return CLOSE_as_sums;
     }
-    Case exact = *given;
-    exact.element = TYPE_f64;
-    Graph *gradient = given->element == TYPE_f64 ? gradient_graph(arena, &exact) : NULL;
-    bool smooth = info->gradient && strspn(info->gradient, "; ") < strlen(info->gradient);
-    if (gradient && smooth) check_gradients(gradient, random_values(gradient, domain));
+}
+
+static void check_case(const Case *given, const Compiled *compiled, size_t index) {
+    Arena *arena = arena_new();
+    double **values = random_values(arena, given->graph, domain_of(given), index);
+    check_text(given->graph);
+    bool elementwise = op_info[given->op].class == LOOP_elementwise;
+    if (elementwise && !given->views) check_forward(arena, given, values);
+    expect(runs_as_evaluated(compiled, index, (const double *const *)values, BATCH,
+                             closeness_of(given->op)),
+           "generated code and the evaluator differ", given->graph);
     arena_free(arena);
+}
+
+static bool has_gradient(const Case *given) {
+    const char *gradient = op_info[given->op].gradient;
+    if (!gradient || !gradient[strspn(gradient, "; ")]) return false;
+    for (int i = 0; i < op_info[given->op].arity; i++)
+        if (count_of(&given->operands[i]) > GRADIENT_LIMIT) return false;
+    return given->element == TYPE_f64 && !given->domain;
+}
+
+static void check_gradient(const Case *given, size_t index) {
+    Suite alone = new_suite(given->op);
+    Graph *graph = gradient_graph(&alone, given);
+    if (graph) check_gradients(graph, random_values(alone.arena, graph, domain_of(given), index));
+    arena_free(alone.arena);
+}
+
+/* Compiles them as one program, and checks each. */
+static void check_cases(Arena *arena, const Cases *cases) {
+    if (!cases->count) return;
+    const Graph **graphs = arena_new_array(arena, const Graph *, cases->count);
+    for (size_t i = 0; i < cases->count; i++) graphs[i] = cases->items[i].graph;
+    Compiled *compiled = compile_graphs(arena, graphs, cases->count);
+    expect(compiled, "generated code is broken", graphs[0]);
+    if (!compiled) return;
+    for (size_t i = 0; i < cases->count; i++) {
+        check_case(&cases->items[i], compiled, i);
+        if (has_gradient(&cases->items[i])) check_gradient(&cases->items[i], i);
+    }
+    compiled_unload(compiled);
 }
 
 /* Cases. */
+
+static bool is_large(const Case *given) {
+    int64_t count = 0;
+    for (int i = 0; i < op_info[given->op].arity; i++) count += count_of(&given->operands[i]);
+    return count > LARGE;
+}
+
+static void add(Suite *suite, Case given) {
+    bool large = is_large(&given);
+    if (large && !suite->is_long && (given.views || given.element != TYPE_f32)) return;
+    given.graph = case_graph(suite, &given);
+    if (!given.graph) return;
+    if (large) vector_push(suite->arena, &suite->large, given);
+    else vector_push(suite->arena, &suite->small, given);
+}
+
+/* Without LONG one in two or four cases is enough for types that differ in little but loads and stores. */
+static bool is_left_out(const Suite *suite, const Case *given, size_t i) {
+    bool narrow =
+        given->element != TYPE_f64 && given->element != TYPE_f32 && given->element != TYPE_i32;
+    size_t share = given->op == OP_cast ? 4 : narrow ? 2 : 1;
+    return !suite->is_long && (i + given->element + given->to) % share;
+}
+
+/* The case, and every third also over views. */
+static void add_case_at(Suite *suite, Case given, size_t i) {
+    if (is_left_out(suite, &given, i)) return;
+    add(suite, given);
+    given.views = true;
+    if (i % 3 == 1) add(suite, given);
+}
 
 /* Operand shapes of elementwise ops; ops with fewer operands use the first ones. */
 static const Sizes elementwise_shapes[][ARITY_LIMIT] = {
@@ -374,6 +327,10 @@ static const Sizes elementwise_shapes[][ARITY_LIMIT] = {
     {{3, {2, 1, 7}}, {2, {3, 1}}, {1, {7}}},
     {{2, {SIZE_BATCH, 3}}, {1, {3}}, {2, {SIZE_BATCH, 1}}},
     {{1, {1}}, {2, {SIZE_BATCH, 1}}, {3, {2, 1, 3}}},
+    {{1, {63}}, {1, {63}}, {1, {1}}},
+    {{1, {1025}}, {1, {1025}}, {1, {1025}}},
+    {{2, {129, 65}}, {2, {1, 65}}, {2, {129, 1}}},
+    {{1, {40009}}, {1, {1}}, {1, {40009}}},
 };
 
 static const Sizes reduced_shapes[] = {
@@ -386,6 +343,29 @@ static const Sizes reduced_shapes[] = {
     {3, {2, 1, SIZE_BATCH}},
     {2, {SIZE_BATCH, 1}},
     {2, {3, 65}},
+    {1, {1023}},
+    {2, {129, 65}},
+    {2, {7, 5003}},
+    {2, {5003, 7}},
+    {1, {1000003}},
+    {2, {1009, 1013}},
+    {3, {101, 103, 107}},
+};
+
+static const Sizes row_shapes[] = {
+    {0, {0}},
+    {1, {1}},
+    {1, {11}},
+    {2, {5, 3}},
+    {2, {1, 7}},
+    {3, {2, 3, 5}},
+    {3, {2, 1, SIZE_BATCH}},
+    {2, {SIZE_BATCH, 1}},
+    {2, {3, 65}},
+    {1, {1023}},
+    {2, {129, 64}},
+    {2, {3, 20011}},
+    {1, {1000003}},
 };
 
 static const Sizes contracted_shapes[][2] = {
@@ -396,6 +376,12 @@ static const Sizes contracted_shapes[][2] = {
     {{3, {2, 3, 5}}, {3, {2, 5, 4}}},
     {{3, {2, 3, 5}}, {2, {5, 4}}},
     {{3, {SIZE_BATCH, 3, 2}}, {2, {2, 5}}},
+    {{2, {65, 63}}, {2, {63, 129}}},
+    {{3, {2, 33, 17}}, {3, {2, 17, 31}}},
+    {{2, {1, 1009}}, {2, {1009, 1}}},
+    {{2, {31, 1}}, {2, {1, 17}}},
+    {{2, {130, 300}}, {2, {300, 70}}},
+    {{2, {3, 100003}}, {2, {100003, 2}}},
 };
 
 /* What is gathered from, and the index. */
@@ -408,6 +394,9 @@ static const Sizes gathered_shapes[][2] = {
     {{2, {9, 3}}, {2, {SIZE_BATCH, 2}}},
     {{3, {3, 2, 5}}, {1, {SIZE_BATCH}}},
     {{2, {SIZE_BATCH, 3}}, {2, {1, 7}}},
+    {{2, {127, 33}}, {1, {65}}},
+    {{2, {3, 40009}}, {1, {2}}},
+    {{2, {101, 63}}, {1, {6007}}},
 };
 
 /* The index, and the result; the updates follow. */
@@ -420,6 +409,9 @@ static const Sizes scattered_shapes[][2] = {
     {{2, {SIZE_BATCH, 2}}, {2, {9, 3}}},
     {{1, {SIZE_BATCH}}, {3, {3, 2, 5}}},
     {{1, {7}}, {2, {SIZE_BATCH, 1}}},
+    {{1, {65}}, {2, {127, 33}}},
+    {{1, {2}}, {2, {3, 40009}}},
+    {{1, {6007}}, {2, {101, 63}}},
 };
 
 /* From and to, for reshape, broadcast and generators; what does not fit is left out. */
@@ -432,48 +424,79 @@ static const Sizes moved_shapes[][2] = {
     {{1, {3}}, {3, {2, 5, 3}}},
     {{2, {5, 1}}, {3, {2, 5, 3}}},
     {{2, {2, 1}}, {2, {2, SIZE_BATCH}}},
+    {{2, {129, 65}}, {3, {5, 129, 13}}},
+    {{2, {65, 1}}, {3, {129, 65, 63}}},
+    {{1, {40009}}, {2, {1, 40009}}},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void run_elementwise(Case given) {
+static const Element elements[] = {TYPE_f64, TYPE_f32, TYPE_i32, TYPE_bf16, TYPE_f16,
+                                   TYPE_i64, TYPE_i8,  TYPE_u8,  TYPE_bool};
+
+/* Special numbers of all operands with each other. */
+static void add_special(Suite *suite, Case given) {
+    bool floats = element_info[given.to].class == CLASS_floating || given.op != OP_cast;
+    if (element_info[given.element].class != CLASS_floating || !floats) return;
+    int count = 1;
+    for (int i = 0; i < op_info[given.op].arity; i++) count *= 15;
+    for (int i = 0; i < op_info[given.op].arity; i++) given.operands[i] = (Sizes){1, {count}};
+    given.domain = "special";
+    add(suite, given);
+}
+
+static void add_elementwise(Suite *suite, Case given) {
     for (size_t i = 0; i < COUNT(elementwise_shapes); i++) {
         memcpy(given.operands, elementwise_shapes[i], sizeof given.operands);
-        run_case(&given);
+        add_case_at(suite, given, i);
+    }
+    add_special(suite, given);
+}
+
+static void add_casts(Suite *suite, Case given) {
+    for (size_t i = 0; i < COUNT(elements); i++) {
+        given.to = elements[i];
+        add_elementwise(suite, given);
     }
 }
 
-static void run_reductions(Case given) {
+static void add_reductions(Suite *suite, Case given) {
     for (size_t i = 0; i < COUNT(reduced_shapes); i++)
         for (uint32_t axes = 0; axes < 1u << reduced_shapes[i].rank; axes++) {
             given.operands[0] = reduced_shapes[i];
             given.axes = axes;
-            run_case(&given);
+            add_case_at(suite, given, i + axes);
         }
 }
 
-static void run_rows(Case given) {
-    for (size_t i = 0; i < COUNT(reduced_shapes); i++) {
-        given.operands[0] = reduced_shapes[i];
-        run_case(&given);
+static void add_rows(Suite *suite, Case given) {
+    for (size_t i = 0; i < COUNT(row_shapes); i++) {
+        given.operands[0] = row_shapes[i];
+        add_case_at(suite, given, i);
     }
 }
 
-static void run_contractions(Case given) {
+static void add_contractions(Suite *suite, Case given) {
     for (size_t i = 0; i < COUNT(contracted_shapes); i++) {
         memcpy(given.operands, contracted_shapes[i], sizeof contracted_shapes[i]);
-        run_case(&given);
+        add_case_at(suite, given, i);
     }
 }
 
-static void run_gathers(Case given) {
+static Element index_element(size_t i) {
+    static const Element integers[] = {TYPE_i32, TYPE_i64, TYPE_i8, TYPE_u8};
+    return integers[i % COUNT(integers)];
+}
+
+static void add_gathers(Suite *suite, Case given) {
     for (size_t i = 0; i < COUNT(gathered_shapes); i++) {
         memcpy(given.operands, gathered_shapes[i], sizeof gathered_shapes[i]);
-        run_case(&given);
+        given.index = index_element(i);
+        add_case_at(suite, given, i);
     }
 }
 
-static void run_scatters(Case given) {
+static void add_scatters(Suite *suite, Case given) {
     for (size_t i = 0; i < COUNT(scattered_shapes); i++) {
         const Sizes *index = &scattered_shapes[i][0], *result = &scattered_shapes[i][1];
         Sizes updates = *index;
@@ -481,296 +504,57 @@ static void run_scatters(Case given) {
         given.operands[0] = *index;
         given.operands[1] = updates;
         given.declared = *result;
-        run_case(&given);
+        given.index = index_element(i);
+        add_case_at(suite, given, i);
     }
 }
 
-static void run_moves(Case given) {
+static void add_moves(Suite *suite, Case given) {
     for (size_t i = 0; i < COUNT(moved_shapes); i++) {
         given.operands[0] = moved_shapes[i][0];
         given.declared = moved_shapes[i][1];
         if (op_info[given.op].class == LOOP_generate) given.operands[0].rank = 0;
-        run_case(&given);
+        add_case_at(suite, given, i);
     }
 }
 
-static void run_class(Case given) {
+static void add_class(Suite *suite, Case given) {
     switch (op_info[given.op].class) {
-    case LOOP_elementwise: run_elementwise(given); return;
-    case LOOP_reduce: run_reductions(given); return;
-    case LOOP_contract: run_contractions(given); return;
-    case LOOP_row: run_rows(given); return;
+    case LOOP_elementwise:
+        if (given.op == OP_cast) add_casts(suite, given);
+        else add_elementwise(suite, given);
+        return;
+    case LOOP_reduce: add_reductions(suite, given); return;
+    case LOOP_contract: add_contractions(suite, given); return;
+    case LOOP_row: add_rows(suite, given); return;
     case LOOP_move:
-    case LOOP_generate: run_moves(given); return;
-    case LOOP_gather: run_gathers(given); return;
-    case LOOP_scatter: run_scatters(given); return;
+    case LOOP_generate: add_moves(suite, given); return;
+    case LOOP_gather: add_gathers(suite, given); return;
+    case LOOP_scatter: add_scatters(suite, given); return;
     case LOOP_none: return;
     }
 }
 
-/* Views. */
-
-/* Where the element of a result at coordinates o lies in an operand; -1: nowhere. */
-typedef int Formula(const int *o);
-
-/* A view of a weight "a", as graph text. */
-typedef struct ViewCase {
-    const char *operand, *view, *result;
-    Formula *formula;
-    double fill;
-} ViewCase;
-
-static int exchanged(const int *o) {
-    return (o[2] * 3 + o[0]) * 5 + o[1];
-}
-
-static int every_second(const int *o) {
-    return 2 * o[0] + 1;
-}
-
-static int backwards(const int *o) {
-    return 6 - o[0];
-}
-
-static int padded(const int *o) {
-    int y = o[0] - 1, x = o[1] - 2;
-    return y >= 0 && y < 3 && x >= 0 && x < 4 ? y * 4 + x : -1;
-}
-
-static int cut_and_padded(const int *o) {
-    return o[0] + 2 < 5 ? o[0] + 2 : -1;
-}
-
-static int windowed(const int *o) {
-    return (o[0] * 6 + 2 * o[1] + o[2]) * 2 + o[3];
-}
-
-static int windowed_widely(const int *o) {
-    return o[0] + 3 * o[1];
-}
-
-static int windowed_twice(const int *o) {
-    return 2 * o[0] + 3 * o[1] + o[2];
-}
-
-static int windowed_padded(const int *o) {
-    int x = 2 * o[0] + o[1] - 1;
-    return x >= 0 && x < 7 ? x : -1;
-}
-
-static int dilated(const int *o) {
-    return (o[0] - 1) % 3 == 0 ? (o[0] - 1) / 3 : -1;
-}
-
-static int thinned_by_halves(const int *o) {
-    int x = 3 * o[0] - o[1];
-    return x >= 0 && x % 2 == 0 && x / 2 < 5 ? x / 2 : -1;
-}
-
-static int diagonal(const int *o) {
-    return o[0] * 5 + o[0];
-}
-
-static int near_diagonal(const int *o) {
-    return o[0] + 2 < 6 ? o[0] * 6 + o[0] + 2 : -1;
-}
-
-static int repeated(const int *o) {
-    return o[1];
-}
-
-static int one_column(const int *o) {
-    return o[0] * 4 + 2;
-}
-
-static int one_number(const int *o) {
-    (void)o;
-    return 0;
-}
-
-static int sheared(const int *o) {
-    int x = o[0] + o[1] - 1;
-    return x >= 0 && x < 4 ? o[0] * 4 + x : -1;
-}
-
-static int mixed(const int *o) {
-    int y = o[0] + o[1], x = o[0] - o[1];
-    return y < 3 && x >= 0 && x < 3 ? y * 3 + x : -1;
-}
-
-static int last_record_first(const int *o) {
-    return (BATCH - 1 - o[0]) * 3 + o[1];
-}
-
-static const ViewCase view_cases[] = {
-    {"[2, 3, 5]", "[i2, i0, i1]", "[3, 5, 2]", exchanged, 0},
-    {"[8]", "[2*i0 + 1]", "[4]", every_second, 0},
-    {"[7]", "[-i0 + 6]", "[7]", backwards, 0},
-    {"[3, 4]", "[i0 - 1, i1 - 2] fill 0.5", "[5, 7]", padded, 0.5},
-    {"[5]", "[i0 + 2] fill -1", "[6]", cut_and_padded, -1},
-    {"[B, 6, 2]", "[i0, 2*i1 + i2, i3]", "[B, 2, 3, 2]", windowed, 0},
-    {"[13]", "[i0 + 3*i1]", "[5, 3]", windowed_widely, 0},
-    {"[12]", "[2*i0 + 3*i1 + i2]", "[3, 3, 2]", windowed_twice, 0},
-    {"[7]", "[2*i0 + i1 - 1] fill 2", "[4, 3]", windowed_padded, 2},
-    {"[3]", "[(i0 - 1)/3]", "[10]", dilated, 0},
-    {"[5]", "[(3*i0 - i1)/2] fill 1", "[4, 5]", thinned_by_halves, 1},
-    {"[4, 5]", "[i0, i0]", "[4]", diagonal, 0},
-    {"[6, 6]", "[i0, i0 + 2]", "[6]", near_diagonal, 0},
-    {"[3]", "[i1]", "[4, 3]", repeated, 0},
-    {"[3, 4]", "[i0, 2]", "[3]", one_column, 0},
-    {"[1, 1]", "[0, 0]", "[5]", one_number, 0},
-    {"[3, 4]", "[i0, i0 + i1 - 1] fill 3", "[3, 4]", sheared, 3},
-    {"[3, 3]", "[i0 + i1, i0 - i1]", "[3, 3]", mixed, 0},
-    {"[B, 3]", "[-i0 + B - 1, i1]", "[B, 3]", last_record_first, 0},
-};
-
-static Graph *read_graph(Arena *arena, const char *text) {
-    Diagnostics *problems = diagnostics_new(arena);
-    const Source *source = source_from_text(arena, "case.graph", text, strlen(text));
-    Graph *graph = graph_parse(arena, source, problems);
-    diagnostics_print(problems, stdout, false);
-    return graph;
-}
-
-static Graph *view_graph(Arena *arena, const ViewCase *given, const char *element) {
-    return read_graph(arena,
-                      arena_format(arena,
-                                   "graph \"view\" batch B <= 9\n"
-                                   "%%0 = weight \"a\" : %s%s\n"
-                                   "%%1 = view %%0 %s : %s%s\n"
-                                   "result \"y\" %%1\n",
-                                   element, given->operand, given->view, element, given->result));
-}
-
-/* loss = sum(y^3), its gradient by a, and the gradient of the sum of that gradient's squares: one
- * through the view, the adjoint and the adjoint's adjoint. */
-static Graph *view_gradients(Arena *arena, const ViewCase *given) {
-    Graph *graph = view_graph(arena, given, "f64");
-    Range range = {0};
-    NodeId a = 0, y = 1;
-    for (int i = 0; i < 2; i++) {
-        Type type = graph_node(graph, y)->type;
-        NodeId power = graph_make(graph, OP_multiply, y, y, 0, range);
-        if (!i) power = graph_make(graph, OP_multiply, power, y, 0, range);
-        NodeId sum = graph_reduce(graph, OP_sum, power, (1u << type.rank) - 1, range);
-        NodeId loss = graph_declared(graph, OP_reshape, sum, type_scalar(TYPE_f64), range);
-        y = graph_make(graph, OP_gradient, loss, a, 0, range);
-        graph->outputs.count = 0;
-        graph_output(graph, OUTPUT_result, "loss", loss, NODE_NONE);
-        graph_output(graph, OUTPUT_result, "gradient", y, NODE_NONE);
-        check_gradients(graph, random_values(graph, (Domain){"any", 0}));
-    }
-    return graph;
-}
-
-static void check_view(const ViewCase *given, const Graph *graph, double *const *values) {
-    Evaluation evaluation =
-        graph_evaluate(graph->arena, graph, (const double *const *)values, BATCH, true);
-    const Type *type = &graph_node(graph, 1)->type;
-    bool equal = true;
-    for (int64_t i = 0; i < evaluation.counts[1]; i++) {
-        int o[RANK_LIMIT];
-        int64_t rest = i, batch = BATCH;
-        for (int axis = type->rank - 1; axis >= 0; axis--) {
-            int64_t size = dim_evaluate(type->dims[axis], symbol_value, &batch);
-            o[axis] = (int)(rest % size);
-            rest /= size;
-        }
-        int place = given->formula(o);
-        equal &= evaluation.values[1][i] == (place < 0 ? given->fill : values[0][place]);
-    }
-    expect(equal, "the evaluator and the formula differ", graph);
-}
-
-/* The same after every simplification. */
-static void check_simplified(const Graph *graph, double *const *values) {
-    Diagnostics *problems = diagnostics_new(graph->arena);
-    const Graph *simple = differentiate(graph->arena, graph, problems);
-    const double *const *given = values_for(simple, graph, values);
-    Evaluation first =
-        graph_evaluate(graph->arena, graph, (const double *const *)values, BATCH, true);
-    Evaluation second = graph_evaluate(graph->arena, simple, given, BATCH, true);
-    NodeId a = graph->outputs.items[0].value, b = simple->outputs.items[0].value;
-    bool equal = first.counts[a] == second.counts[b];
-    for (int64_t i = 0; equal && i < first.counts[a]; i++)
-        equal = first.values[a][i] == second.values[b][i];
-    expect(equal, "what is simpler differs", simple);
-}
-
-static void run_view(const ViewCase *given) {
-    Arena *arena = arena_new();
-    Graph *graph = view_graph(arena, given, "f64");
-    expect(graph != NULL, given->view, graph_new(arena, dimensions_new(arena), "none"));
-    if (graph) {
-        double **values = random_values(graph, (Domain){"any", 0});
-        check_text(graph);
-        check_view(given, graph, values);
-        check_simplified(graph, values);
-        Graph *gradients = view_gradients(arena, given);
-        Graph *all = differentiate(arena, gradients, diagnostics_new(arena));
-        if (all) check_compiled(all, (double *const *)values_for(all, graph, values));
-    }
-    arena_free(arena);
-}
-
-static int finish(void) {
-    if (tally.failed) printf("%s: %d passed, %d FAILED\n", tally.name, tally.passed, tally.failed);
-    else if (tally.passed) printf("%s: %d passed\n", tally.name, tally.passed);
-    return tally.failed;
-}
-
-static int run_views(void) {
-    tally = (Tally){.name = "views"};
-    random_state = 0x9e3779b97f4a7c15;
-    for (size_t i = 0; i < COUNT(view_cases); i++) run_view(&view_cases[i]);
-    return finish();
-}
-
 static int run_op(Op op) {
-    static const Element elements[] = {TYPE_f64, TYPE_f32, TYPE_i32, TYPE_bf16, TYPE_f16};
-    tally = (Tally){.name = op_info[op].name};
-    random_state = 0x9e3779b97f4a7c15;
+    Suite suite = new_suite(op);
+    begin_checks(op_info[op].name);
     for (size_t i = 0; i < COUNT(elements); i++)
-        run_class((Case){.op = op, .element = elements[i]});
-    return finish();
+        add_class(&suite, (Case){.op = op, .element = elements[i]});
+    check_cases(suite.arena, &suite.small);
+    check_cases(suite.arena, &suite.large);
+    arena_free(suite.arena);
+    return finish_checks();
 }
 
-/* Whole graphs. */
-
-static int run_file(const char *path) {
-    Arena *arena = arena_new();
-    Diagnostics *problems = diagnostics_new(arena);
-    const char *problem = NULL;
-    const Source *source = source_read(arena, path, &problem);
-    Graph *graph = source ? graph_parse(arena, source, problems) : NULL;
-    diagnostics_print(problems, stdout, false);
-    tally = (Tally){.name = path, .failed = !graph};
-    random_state = 0x9e3779b97f4a7c15;
-    if (problem) printf("%s: %s\n", path, problem);
-    if (graph) check_gradients(graph, random_values(graph, (Domain){"any", 0}));
-    int failed = finish();
-    arena_free(arena);
-    return failed;
+static bool is_named(const char *name, int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(name, argv[i])) return true;
+    return argc == 1;
 }
 
-static const char *const whole_graphs[] = {
-    "tests/passes/product.graph",     "tests/passes/shared_loss.graph",
-    "tests/passes/independent.graph", "tests/passes/integers.graph",
-    "tests/passes/twice.graph",       "tests/passes/contraction.graph",
-    "tests/passes/mlp.graph",         "tests/passes/scan.graph",
-    "tests/passes/scan_two.graph",    "tests/passes/scan_nested.graph",
-    "tests/passes/scan_twice.graph",  "tests/passes/scan_counter.graph",
-};
-
-/* All ops and graphs, or the op or graph named. */
 int main(int argc, char **argv) {
     int failed = 0;
     for (int op = 0; op < OP_COUNT; op++)
-        if (argc == 1 || !strcmp(op_info[op].name, argv[1])) failed += run_op((Op)op);
-    if (argc == 1 || !strcmp("view", argv[1])) failed += run_views();
-    for (int i = 1; i < argc; i++)
-        if (strchr(argv[i], '.')) failed += run_file(argv[i]);
-    if (argc > 1) return failed != 0;
-    for (size_t i = 0; i < COUNT(whole_graphs); i++) failed += run_file(whole_graphs[i]);
+        if (is_named(op_info[op].name, argc, argv)) failed += run_op((Op)op);
     return failed != 0;
 }

@@ -5,21 +5,22 @@
 
 #include <stdint.h>
 
-#define FLOW_CUMULATIVE(suffix, stored, type, load, store)                                     \
+/* Totals are kept in a wider type: the rounding of a long row's every step would add up. */
+#define FLOW_CUMULATIVE(suffix, stored, wide, load, store)                                     \
     static inline void flow_cumsum_##suffix(const stored *restrict a, stored *restrict y,      \
                                             int64_t count) {                                   \
-        type total = 0;                                                                        \
-        for (int64_t i = 0; i < count; i++) y[i] = store(total = (type)(total + load(a[i])));  \
+        wide total = 0;                                                                        \
+        for (int64_t i = 0; i < count; i++) y[i] = store(total = (wide)(total + load(a[i])));  \
     }                                                                                          \
     static inline void flow_cumsum_back_##suffix(const stored *restrict a, stored *restrict y, \
                                                  int64_t count) {                              \
-        type total = 0;                                                                        \
-        for (int64_t i = count; i-- > 0;) y[i] = store(total = (type)(total + load(a[i])));    \
+        wide total = 0;                                                                        \
+        for (int64_t i = count; i-- > 0;) y[i] = store(total = (wide)(total + load(a[i])));    \
     }                                                                                          \
     static inline void flow_cumprod_##suffix(const stored *restrict a, stored *restrict y,     \
                                              int64_t count) {                                  \
-        type total = 1;                                                                        \
-        for (int64_t i = 0; i < count; i++) y[i] = store(total = (type)(total * load(a[i])));  \
+        wide total = 1;                                                                        \
+        for (int64_t i = 0; i < count; i++) y[i] = store(total = (wide)(total * load(a[i])));  \
     }                                                                                          \
     static inline void flow_cumargmax_##suffix(const stored *restrict a, int32_t *restrict y,  \
                                                int64_t count) {                                \
@@ -72,18 +73,18 @@
         flow_order_##suffix(a, y, count, 1);                                                      \
     }
 
-#define FLOW_ROW_FUNCTIONS(suffix, stored, type, load, store) \
-    FLOW_CUMULATIVE(suffix, stored, type, load, store)        \
-    FLOW_BEFORE(suffix, stored, type, load)                   \
+#define FLOW_ROW_FUNCTIONS(suffix, stored, type, wide, load, store) \
+    FLOW_CUMULATIVE(suffix, stored, wide, load, store)              \
+    FLOW_BEFORE(suffix, stored, type, load)                         \
     FLOW_SORT(suffix, stored)
 
-FLOW_ROW_FUNCTIONS(f32, float, float, , )
-FLOW_ROW_FUNCTIONS(f16, uint16_t, float, flow_load_f16, flow_store_f16)
-FLOW_ROW_FUNCTIONS(bf16, uint16_t, float, flow_load_bf16, flow_store_bf16)
-FLOW_ROW_FUNCTIONS(f64, double, double, , )
-FLOW_ROW_FUNCTIONS(i64, int64_t, int64_t, , )
-FLOW_ROW_FUNCTIONS(i32, int32_t, int32_t, , )
-FLOW_ROW_FUNCTIONS(i8, int8_t, int8_t, , )
-FLOW_ROW_FUNCTIONS(u8, uint8_t, uint8_t, , )
+FLOW_ROW_FUNCTIONS(f32, float, float, double, , (float))
+FLOW_ROW_FUNCTIONS(f16, uint16_t, float, float, flow_load_f16, flow_store_f16)
+FLOW_ROW_FUNCTIONS(bf16, uint16_t, float, float, flow_load_bf16, flow_store_bf16)
+FLOW_ROW_FUNCTIONS(f64, double, double, double, , )
+FLOW_ROW_FUNCTIONS(i64, int64_t, int64_t, int64_t, , )
+FLOW_ROW_FUNCTIONS(i32, int32_t, int32_t, int32_t, , )
+FLOW_ROW_FUNCTIONS(i8, int8_t, int8_t, int8_t, , )
+FLOW_ROW_FUNCTIONS(u8, uint8_t, uint8_t, uint8_t, , )
 
 #endif
