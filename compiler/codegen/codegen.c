@@ -25,15 +25,15 @@ static void add_unit_list(Arena *arena, Generated *generated) {
     add_file(arena, generated, "units.mk", &text);
 }
 
-Generated codegen_trainer(Arena *arena, const Program *program, const Plan *plan) {
+Generated codegen_trainer(Arena *arena, const Plan *plan) {
     Generated generated = {0};
-    (void)program;
     add_program(arena, &generated, plan, true);
     add_unit_list(arena, &generated);
     return generated;
 }
 
-Generated codegen_library(Arena *arena, const Program *program, const Plan *plan) {
+Generated codegen_library(Arena *arena, const Plan *plan) {
+    const Program *program = plan->program;
     Generated generated = {0};
     const char *header = arena_format(arena, "%s.h", public_name(arena, program->name));
     Text interface = text_new(arena), header_text = text_new(arena);

@@ -17,9 +17,9 @@ typedef struct Generated {
 } Generated;
 
 /* program.c with a main, its other units and units.mk, which names them. */
-Generated codegen_trainer(Arena *arena, const Program *program, const Plan *plan);
+Generated codegen_trainer(Arena *arena, const Plan *plan);
 
 /* program.c, its other units, interface.c and NAME.h: the program's exports as C functions. */
-Generated codegen_library(Arena *arena, const Program *program, const Plan *plan);
+Generated codegen_library(Arena *arena, const Plan *plan);
 
 #endif

@@ -1,25 +1,10 @@
 /* Pipeline text: record functions, and the tables of sources, sections and orders. */
-#include "compiler/codegen/program_text.h"
+#include "compiler/codegen/table_text.h"
 
-#include "compiler/codegen/kernel_text.h"
 #include "compiler/codegen/names.h"
 
 #include <assert.h>
 #include <string.h>
-
-typedef struct Printer {
-    Arena *arena;
-    Text *text;
-    const Plan *plan;
-    const Kernels *kernels;
-    DimList *sizes;
-    Map known; /* the text of a record function to its name */
-    int count; /* of record functions */
-} Printer;
-
-static const char *literal(Printer *printer, const char *string) {
-    return string_literal(printer->arena, string);
-}
 
 static const char *line_literal(Printer *printer, Range range) {
     return literal(printer, place_text(printer->arena, range));
@@ -41,14 +26,14 @@ static bool is_source(const char *name) {
 static const char *print_record(Printer *printer, const Function *function) {
     Text key = text_new(printer->arena);
     const FunctionPlan *plan = plan_of(printer->plan, function);
-    write_record_function(&key, printer->kernels, plan, "r");
-    const char *name = map_get(&printer->known, text_string(&key));
+    write_record_function(&key, &printer->kernels, plan, "r");
+    const char *name = map_get(&printer->records, text_string(&key));
     if (name) return name;
-    char *added = arena_format(printer->arena, "r%d", printer->count++);
-    map_put(&printer->known, text_string(&key), added);
+    char *added = arena_format(printer->arena, "r%d", printer->record_count++);
+    map_put(&printer->records, text_string(&key), added);
     text_format(printer->text, "/* ---- %s ---- */\n\n",
                 comment_text(printer->arena, function->name));
-    write_record_function(printer->text, printer->kernels, plan, added);
+    write_record_function(printer->text, &printer->kernels, plan, added);
     return added;
 }
 
@@ -73,7 +58,7 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
         text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d},\n",
                     literal(printer, field->column ? field->column : field->name),
                     literal(printer, field->path),
-                    type_initialiser(printer->arena, printer->sizes, &field->type),
+                    type_initialiser(printer->arena, &printer->sizes, &field->type),
                     field->decoder
                         ? arena_format(printer->arena, "&flow_decoder_%s", field->decoder)
                         : "NULL",
@@ -151,8 +136,8 @@ static const char *print_section(Printer *printer, const Section *section, const
     const char *checks =
         section->plain ? "NULL" : print_checks(printer, section, &section->record, prefix);
     return arena_format(arena, "    {%s, %s, %s, %zu, %s, %zu, %s, %s, %s, %zu},\n",
-                        size_initialiser(arena, printer->sizes, section->window),
-                        size_initialiser(arena, printer->sizes, section->stride), fields,
+                        size_initialiser(arena, &printer->sizes, section->window),
+                        size_initialiser(arena, &printer->sizes, section->stride), fields,
                         section->fields.count, orders, section->orders.count, record, checks,
                         outputs, section->outputs.count);
 }
@@ -196,13 +181,13 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
                 (long long)pipeline->batch, pipeline->threads.value, pipeline->queue.value);
 }
 
-void write_pipelines(Text *text, const Plan *plan, const Kernels *kernels, DimList *sizes) {
-    Printer printer = {.arena = text->arena,
-                       .text = text,
-                       .plan = plan,
-                       .kernels = kernels,
-                       .sizes = sizes,
-                       .known = map_new(text->arena)};
-    for (size_t i = 0; i < plan->program->pipelines.count; i++)
-        print_pipeline(&printer, plan->program->pipelines.items[i], i);
+void print_pipelines(Printer *printer) {
+    for (size_t i = 0; i < printer->program->pipelines.count; i++)
+        print_pipeline(printer, printer->program->pipelines.items[i], i);
+}
+
+size_t pipeline_number(const Program *program, const Pipeline *pipeline) {
+    size_t index = 0;
+    while (program->pipelines.items[index] != pipeline) index++;
+    return index;
 }

@@ -130,7 +130,7 @@ int command_build(Arguments *arguments) {
     if (status != EXIT_ok) return status;
     const char *output = arguments->output ? arguments->output : compilation.program->name;
     double since = seconds();
-    Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
+    Generated generated = codegen_trainer(compilation.arena, compilation.plan);
     report_time(&compilation, "codegen", &since);
     if (c) return emit_c(&compilation, &generated, output);
     Toolchain toolchain;

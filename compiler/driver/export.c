@@ -173,7 +173,7 @@ int command_export(Arguments *arguments) {
     if (status != EXIT_ok) return status;
     if (!folder_make(folder, 0777)) return failed(folder);
     const char *name = public_name(arena, deployed.name);
-    Generated generated = codegen_library(arena, &deployed, plan_program(arena, &deployed));
+    Generated generated = codegen_library(arena, plan_program(arena, &deployed));
     status = put_library(&toolchain, &generated, folder, name, arguments->keep);
     if (compilation_failed(&compilation)) status = EXIT_program;
     if (status == EXIT_ok) status = put_description(arena, folder, name);

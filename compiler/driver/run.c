@@ -42,7 +42,7 @@ int command_run(Arguments *arguments) {
     status = toolchain_for_trainer(&toolchain, &compilation, "native");
     if (status != EXIT_ok) return status;
     double since = seconds();
-    Generated generated = codegen_trainer(compilation.arena, compilation.program, compilation.plan);
+    Generated generated = codegen_trainer(compilation.arena, compilation.plan);
     report_time(&compilation, "codegen", &since);
     CacheEntry entry;
     const char *folder = folder_literal(compilation.arena, arguments->file);

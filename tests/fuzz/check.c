@@ -47,8 +47,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size) {
         program = lower_program(arena, module, "fuzz", NULL, 0, diagnostics);
     if (program && !diagnostics->list.count && run_passes(program, diagnostics)) {
         const Plan *plan = plan_program(arena, program);
-        codegen_trainer(arena, program, plan);
-        codegen_library(arena, program, plan);
+        codegen_trainer(arena, plan);
+        codegen_library(arena, plan);
     }
     arena_free(arena);
     return 0;

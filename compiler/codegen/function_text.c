@@ -1,0 +1,113 @@
+/* Function text: what each function of a program takes and gives, and its calls. */
+#include "compiler/codegen/table_text.h"
+
+#include "compiler/codegen/names.h"
+#include "compiler/codegen/trace_text.h"
+
+#include <assert.h>
+
+static void print_inputs(Printer *printer, const Function *function, int index) {
+    static const char *const kinds[] = {
+        [INPUT_field] = "FLOW_INPUT_field", [INPUT_option] = "FLOW_INPUT_option",
+        [INPUT_step] = "FLOW_INPUT_step",   [INPUT_seed] = "FLOW_INPUT_seed",
+        [INPUT_draw] = "FLOW_INPUT_draw",   [INPUT_batch] = "FLOW_INPUT_batch",
+        [INPUT_size] = "FLOW_INPUT_size",   [INPUT_plateau] = "FLOW_INPUT_plateau",
+        [INPUT_epoch] = "FLOW_INPUT_epoch"};
+    if (!function->inputs.count) return;
+    text_format(printer->text, "static const FlowInput f%d_inputs[] = {\n", index);
+    vector_each(Input, input, function->inputs)
+        text_format(printer->text, "    {%s, %s, %d, %s, %lld, %lld},\n",
+                    literal(printer, input->name), kinds[input->kind], input->index,
+                    type_initialiser(printer->arena, &printer->sizes, &input->type),
+                    (long long)input->low, (long long)input->high);
+    text_add(printer->text, "};\n");
+}
+
+static void print_results(Printer *printer, const FunctionPlan *plan, int index) {
+    if (!plan->function->results.count) return;
+    text_format(printer->text, "static const FlowResult f%d_results[] = {\n", index);
+    size_t result = 0;
+    vector_each(Output, output, plan->graph->outputs) {
+        if (output->kind != OUTPUT_result) continue;
+        Place place = plan->places[strip_reshapes(plan->graph, output->value)];
+        assert(place.kind == PLACE_memory);
+        bool total = result < plan->function->totals.count && plan->function->totals.items[result];
+        text_format(printer->text, "    {%s, %zu, %s, %s},\n", literal(printer, output->name),
+                    place.offset,
+                    type_initialiser(printer->arena, &printer->sizes,
+                                     &plan->function->results.items[result++]),
+                    total ? "true" : "false");
+    }
+    text_add(printer->text, "};\n");
+}
+
+int function_number(Printer *printer, const Function *function) {
+    int index = 0;
+    vector_each(FunctionPlan *, plan, printer->plan->functions) {
+        if ((*plan)->function == function) return index;
+        index++;
+    }
+    return -1;
+}
+
+static void print_function(Printer *printer, const Function *function) {
+    int index = function_number(printer, function);
+    const char *name = arena_format(printer->arena, "f%d", index);
+    const FunctionPlan *plan = plan_of(printer->plan, function);
+    text_format(printer->text, "/* ---- %s ---- */\n\n",
+                comment_text(printer->arena, function->name));
+    write_function(printer->text, &printer->kernels, plan, name);
+    print_inputs(printer, function, index);
+    print_results(printer, plan, index);
+}
+
+const char *function_initialiser(Printer *printer, const Function *function, bool traced) {
+    int index = function_number(printer, function);
+    int inputs = (int)function->inputs.count, results = (int)function->results.count;
+    return arena_format(
+        printer->arena, "{%s, f%d, %s, %d, %s, %d, %s}", literal(printer, function->name), index,
+        inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
+        results ? arena_format(printer->arena, "f%d_results", index) : "NULL", results,
+        traced ? arena_format(printer->arena, "&f%d_trace", index) : "NULL");
+}
+
+static const char *trace_size(void *context, Dim size) {
+    Printer *printer = context;
+    int64_t value;
+    if (dim_is_constant(size, &value))
+        return arena_format(printer->arena, "%lld", (long long)value);
+    return arena_format(printer->arena, "~%d", size_number(printer->arena, &printer->sizes, size));
+}
+
+static bool is_trained(const Printer *printer, const Function *function) {
+    vector_each(Train, train, printer->program->trains)
+        if (function == &train->step || function == &train->accumulate) return true;
+    return false;
+}
+
+static void print_train_function(Printer *printer, const Function *function) {
+    print_function(printer, function);
+    SizeText size = {trace_size, printer};
+    bool traced =
+        is_trained(printer, function) &&
+        write_trace(printer->text, plan_of(printer->plan, function),
+                    arena_format(printer->arena, "f%d", function_number(printer, function)), &size);
+    text_format(printer->text, "static const FlowFunction f%d_function = %s;\n\n",
+                function_number(printer, function),
+                function_initialiser(printer, function, traced));
+}
+
+void print_functions(Printer *printer) {
+    vector_each(Train, train, printer->program->trains) {
+        if (!printer->trains) break;
+        print_train_function(printer, &train->initialise);
+        print_train_function(printer, &train->step);
+        if (train->accumulate.graph) print_train_function(printer, &train->accumulate);
+        vector_each(Action, action, train->actions)
+            if (action->function) print_train_function(printer, action->function);
+    }
+    vector_each(Run, run, printer->program->runs)
+        if (printer->trains && run->function) print_train_function(printer, run->function);
+    vector_each(Export, export, printer->program->exports)
+        print_function(printer, &export->function);
+}
