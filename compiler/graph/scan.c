@@ -61,31 +61,18 @@ const NodeId *scan_inputs(Arena *arena, const Scan *scan) {
 
 /* Types. */
 
-static Type array_type(Type slice, Dim turns) {
-    memmove(slice.dims + 1, slice.dims, sizeof(Dim) * (RANK_LIMIT - 1));
-    slice.dims[0] = turns;
-    slice.rank++;
-    return slice;
-}
-
-Type scan_slice_type(Type array) {
-    memmove(array.dims, array.dims + 1, sizeof(Dim) * (size_t)--array.rank);
-    array.dims[array.rank] = NULL;
-    return array;
-}
-
 static const Type *result_type(const Scan *scan, int part) {
     return &graph_node(scan->body, scan->body->outputs.items[part].value)->type;
 }
 
 Type scan_result_type(const Scan *scan, int part) {
     Type type = *result_type(scan, part);
-    return part < scan->carried ? type : array_type(type, scan->turns);
+    return part < scan->carried ? type : type_with(type, 0, scan->turns);
 }
 
 static bool is_array_of(const Type *array, const Type *slice, Dim turns) {
     if (slice->rank >= RANK_LIMIT) return false;
-    Type wanted = array_type(*slice, turns);
+    Type wanted = type_with(*slice, 0, turns);
     return type_equal(array, &wanted);
 }
 

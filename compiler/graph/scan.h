@@ -56,9 +56,6 @@ const NodeId *scan_inputs(Arena *arena, const Scan *scan);
 /* The type of result `part` of the scan. */
 Type scan_result_type(const Scan *scan, int part);
 
-/* The array without its first axis, the turns. */
-Type scan_slice_type(Type array);
-
 /* The type rules of a scan and of its parts. */
 Problem scan_infer(const Graph *graph, Node *node);
 Problem scan_infer_part(const Scan *scan, Node *node);

@@ -43,7 +43,7 @@ NodeId scan_carry(ScanBuilder *builder, NodeId first) {
 NodeId scan_slice(ScanBuilder *builder, NodeId array) {
     NodeId known = find_input(&builder->scanned, array);
     if (known != NODE_NONE) return known;
-    Type slice = scan_slice_type(graph_node(builder->outside, array)->type);
+    Type slice = type_without(graph_node(builder->outside, array)->type, 0);
     return add_operand(builder, OPERAND_scanned, &builder->scanned, array, slice);
 }
 

@@ -77,10 +77,8 @@ static bool add_result(const Context *inner, const char *name, const Value *valu
         diagnostic_help(d, "the first dimension of what `unbatch` takes is the batch");
         return false;
     }
-    memmove(type.dims, type.dims + 1, sizeof(Dim) * (size_t)--type.rank);
-    type.dims[type.rank] = NULL;
     graph_output(inner->graph, OUTPUT_result, name, node, NODE_NONE);
-    vector_push(inner->lowering->arena, &inner->function->results, type);
+    vector_push(inner->lowering->arena, &inner->function->results, type_without(type, 0));
     return true;
 }
 

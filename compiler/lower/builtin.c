@@ -16,6 +16,12 @@ const Builtin *find_builtin(const char *name) {
     return NULL;
 }
 
+const char *nearest_builtin(const char *name) {
+    const char *names[sizeof builtins / sizeof *builtins];
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++) names[i] = builtins[i].name;
+    return nearest_name(name, names, sizeof names / sizeof *names);
+}
+
 static int parameter_count(const Builtin *builtin) {
     int count = 0;
     while (count < PARAMETER_LIMIT && builtin->parameters[count]) count++;

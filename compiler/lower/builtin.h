@@ -35,6 +35,9 @@ struct BuiltinCall {
 /* The entry of builtins.def, or NULL. */
 const Builtin *find_builtin(const char *name);
 
+/* The name of an entry that is nearest, or NULL. */
+const char *nearest_builtin(const char *name);
+
 /* Fills the parameters and lowers the call; value_error after reporting. piped: the value on the
  * left of `|>`, or NULL. */
 Value run_builtin(BuiltinCall *call, const Value *piped);

@@ -1,5 +1,5 @@
 /* Call: running the body of what is called, in the scope of its signature. */
-#include "compiler/lower/lowering.h"
+#include "compiler/lower/callee.h"
 
 #include <string.h>
 
@@ -31,44 +31,53 @@ static bool is_recursive(const Context *context, const Declaration *declaration,
     return false;
 }
 
-/* Instances can be nested in one another, so that only their depth is limited.
- * loaded: with weights from a file. */
-static bool may_call(const Context *context, const Declaration *declaration,
-                     const Instance *instance, bool loaded, Range range) {
+/* Are there not too many calls? */
+static bool is_within_limits(const Context *context, Range range) {
     Lowering *lowering = context->lowering;
-    int depth = context->frame ? context->frame->depth : 0;
+    bool deep = context->frame && context->frame->depth >= CALL_DEPTH_LIMIT;
     if (lowering->exhausted) return false;
-    if (!instance && is_recursive(context, declaration, range)) return false;
-    if (++lowering->calls > CALL_LIMIT || depth >= CALL_DEPTH_LIMIT) {
-        report(context, E0217, range,
-               depth >= CALL_DEPTH_LIMIT
-                   ? "more than 200 calls are open here, each inside the other"
-                   : "the program makes more than 2^17 calls and turns of `repeat`");
-        return !(lowering->exhausted = true);
-    }
-    bool from_fn = context->frame && context->frame->declaration &&
-                   context->frame->declaration->kind == DECLARATION_fn;
-    bool in_pipeline = context->frame && context->frame->declaration &&
-                       context->frame->declaration->kind == DECLARATION_pipeline;
-    if (declaration->kind == DECLARATION_model && in_pipeline && !context->checking) {
-        if (loaded && !context->entering) return true;
-        Diagnostic *d = report(context, E0214, range,
-                               loaded ? "a model runs on batches, not on single records"
-                                      : "a model in a pipeline needs weights from a file");
-        diagnostic_help(d,
-                        loaded ? "`|> batch(64) |> map(…) |> unbatch()`"
-                               : "`let net = load(%s, \"weights.safetensors\")`",
-                        declaration->name.text);
-        return false;
-    }
-    bool owned = declaration->kind == DECLARATION_model && !instance;
-    if (owned && (from_fn || context->entering)) {
-        Diagnostic *d =
-            report(context, E0214, range, "a model can't be called from a fn or a pipeline");
-        diagnostic_help(d, "only models, train blocks and exports own weights");
-        return false;
-    }
-    return true;
+    if (++lowering->calls <= CALL_LIMIT && !deep) return true;
+    report(context, E0217, range,
+           deep ? "more than 200 calls are open here, each inside the other"
+                : "the program makes more than 2^17 calls and turns of `repeat`");
+    lowering->exhausted = true;
+    return false;
+}
+
+static bool is_inside(const Context *context, DeclarationKind kind) {
+    const Frame *frame = context->frame;
+    return frame && frame->declaration && frame->declaration->kind == kind;
+}
+
+/* In a pipeline a model runs on batches, with weights from a file. */
+static bool may_run_in_pipeline(const Context *context, const Declaration *model, bool loaded,
+                                Range range) {
+    if (loaded && !context->entering) return true;
+    Diagnostic *d = report(context, E0214, range,
+                           loaded ? "a model runs on batches, not on single records"
+                                  : "a model in a pipeline needs weights from a file");
+    diagnostic_help(d,
+                    loaded ? "`|> batch(64) |> map(…) |> unbatch()`"
+                           : "`let net = load(%s, \"weights.safetensors\")`",
+                    model->name.text);
+    return false;
+}
+
+/* Instances can be nested in one another, so that only their depth is limited. */
+static bool may_call(const Context *context, const Callee *callee, Range range) {
+    const Declaration *declaration = callee->declaration;
+    if (context->lowering->exhausted) return false;
+    if (!callee->instance && is_recursive(context, declaration, range)) return false;
+    if (!is_within_limits(context, range)) return false;
+    if (declaration->kind != DECLARATION_model) return true;
+    if (is_inside(context, DECLARATION_pipeline) && !context->checking)
+        return may_run_in_pipeline(context, declaration, callee->path != NULL, range);
+    if (callee->instance || (!is_inside(context, DECLARATION_fn) && !context->entering))
+        return true;
+    Diagnostic *d =
+        report(context, E0214, range, "a model can't be called from a fn or a pipeline");
+    diagnostic_help(d, "only models, train blocks and exports own weights");
+    return false;
 }
 
 const char *callee_path(const Context *context, const char *name) {
@@ -221,9 +230,8 @@ static Value unlift(const Context *context, Value value) {
     if (value.kind != VALUE_tensor) return value;
     Type type = *value_type(&value);
     if (!type.rank || type.dims[0] != context->lowering->single) return value;
-    memmove(type.dims, type.dims + 1, sizeof(Dim) * (size_t)--type.rank);
-    type.dims[type.rank] = NULL;
-    value.node = graph_declared(value.graph, OP_reshape, value.node, type, value.range);
+    value.node =
+        graph_declared(value.graph, OP_reshape, value.node, type_without(type, 0), value.range);
     return value;
 }
 
@@ -250,14 +258,6 @@ static Value run(Call *call) {
     return call->lifted ? unlift(caller, result) : result;
 }
 
-/* What is called: a declaration, by itself or as an instance. */
-typedef struct Callee {
-    const Declaration *declaration;
-    const Unit *unit;
-    Instance *instance; /* or NULL */
-    const char *path;   /* NULL: the next of the declaration's name here */
-} Callee;
-
 static Frame new_frame(const Context *context, const Callee *callee, Range range) {
     const Frame *caller = context->frame;
     Frame frame = {.caller = context->frame,
@@ -272,12 +272,11 @@ static Frame new_frame(const Context *context, const Callee *callee, Range range
     return frame;
 }
 
-static Value call_declaration(const Context *context, const Expression *expression, Callee callee,
-                              const Value *first, size_t count) {
+Value call_declaration(const Context *context, const Expression *expression, Callee callee,
+                       const Value *first, size_t count) {
     Lowering *lowering = context->lowering;
     const Declaration *declaration = callee.declaration;
-    if (!may_call(context, declaration, callee.instance, callee.path != NULL, expression->range))
-        return value_error;
+    if (!may_call(context, &callee, expression->range)) return value_error;
     map_put_bytes(&lowering->used, &declaration, sizeof declaration, lowering);
     Call call = {.caller = context,
                  .expression = expression,
@@ -303,112 +302,4 @@ static Value call_declaration(const Context *context, const Expression *expressi
     layer_end(context, layer, &result);
     result.range = expression->range;
     return result;
-}
-
-static bool is_callable(const Declaration *declaration) {
-    return declaration->kind == DECLARATION_fn || declaration->kind == DECLARATION_model ||
-           declaration->kind == DECLARATION_pipeline;
-}
-
-static Value not_callable(const Context *context, const Expression *call,
-                          const Declaration *declaration) {
-    static const char *const kinds[] = {[DECLARATION_option] = "an option",
-                                        [DECLARATION_dim] = "a dimension",
-                                        [DECLARATION_const] = "a constant",
-                                        [DECLARATION_train] = "a train block",
-                                        [DECLARATION_export] = "an export"};
-    Diagnostic *d = report(context, E0213, call->name.range, "`%s` is %s and can't be called",
-                           call->name.text, kinds[declaration->kind]);
-    diagnostic_note(d, declaration->name.range, "declared here");
-    if (declaration->kind == DECLARATION_export)
-        diagnostic_help(d, "move what both need into a fn or model");
-    return value_error;
-}
-
-static Value call_of_value(const Context *context, const Expression *call, const Value *value) {
-    if (value->kind == VALUE_error) return value_error;
-    Diagnostic *d = report(context, E0213, call->name.range, "`%s` is %s and can't be called",
-                           call->name.text, value_text(context->lowering->arena, value));
-    diagnostic_note(d, value->range, "its value comes from here");
-    return value_error;
-}
-
-static Value unknown_function(const Context *context, const Expression *call) {
-    Diagnostic *d =
-        report(context, E0201, call->name.range, "there is no function `%s`", call->name.text);
-    if (context->lowering->diagnostics->list.count > DIAGNOSTIC_LIMIT) return value_error;
-    const char *nearest = module_nearest(context->lowering->module, context->unit, call->name.text);
-    for (int op = 0; op < OP_COUNT && !nearest; op++)
-        if (!op_info[op].hidden) nearest = nearest_name(call->name.text, &op_info[op].name, 1);
-    if (!nearest) nearest = nearest_stage(call->name.text);
-    help_nearest(d, nearest);
-    return value_error;
-}
-
-Value call_with(const Context *context, const Expression *call, const Value *first, size_t count,
-                const char *path) {
-    const Unit *unit;
-    const Declaration *declaration =
-        module_find(context->lowering->module, context->unit, call->name.text, &unit);
-    if (!declaration) return unknown_function(context, call);
-    if (!is_callable(declaration)) return not_callable(context, call, declaration);
-    return call_declaration(context, call, (Callee){declaration, unit, NULL, path}, first, count);
-}
-
-static Value call_instance(const Context *context, const Expression *call, Instance *instance,
-                           const Value *piped) {
-    Callee callee = {instance->declaration, instance->unit, instance, instance->path};
-    return call_declaration(context, call, callee, piped, piped != NULL);
-}
-
-static Value call_loaded(const Context *context, const Expression *call, const Value *net,
-                         const Value *piped) {
-    Callee callee = {net->model, net->model_unit, NULL, net->model->name.text};
-    return call_declaration(context, call, callee, piped, piped != NULL);
-}
-
-/* A source or a stage that only passes records on. */
-static bool may_be_placed(const Context *context, const Expression *call, const Placement *wanted) {
-    if (wanted->device != DEVICE_gpu || is_computing_stage(call->name.text)) return true;
-    Diagnostic *d = report(context, E0214, wanted->range,
-                           "`%s` computes nothing that a GPU could do", call->name.text);
-    diagnostic_help(d, "place the `map` that computes");
-    return false;
-}
-
-static Value call_by_name(const Context *context, const Expression *call, const Value *piped,
-                          const Placement *wanted) {
-    const Unit *unit;
-    Value result;
-    if (lower_field_call(context, call, piped, &result)) return result;
-    const Binding *local = scope_find(context->scope, call->name.text);
-    const Declaration *declaration =
-        module_find(context->lowering->module, context->unit, call->name.text, &unit);
-    if (local && local->value.kind == VALUE_instance)
-        return call_instance(context, call, local->value.instance, piped);
-    if (local && local->value.kind == VALUE_model)
-        return call_loaded(context, call, &local->value, piped);
-    if (declaration && is_callable(declaration))
-        return call_declaration(context, call, (Callee){declaration, unit, NULL, NULL}, piped,
-                                piped != NULL);
-    if (lower_load(context, call, &result)) return result;
-    if (is_stage_name(call->name.text) && !may_be_placed(context, call, wanted)) return value_error;
-    if (lower_stage(context, call, piped, &result)) return result;
-    if (lower_operation(context, call, piped, &result)) return result;
-    if (local) return call_of_value(context, call, &local->value);
-    if (declaration) return not_callable(context, call, declaration);
-    return unknown_function(context, call);
-}
-
-Value lower_call(const Context *context, const Expression *call, const Value *piped) {
-    Wishes wishes;
-    if (call->kind != EXPRESSION_call) return value_error;
-    bool sound = read_annotations(context, call, &wishes);
-    if (!sound || (piped && piped->kind == VALUE_error)) return value_error;
-    Context inner = *context;
-    inner.placement = inner_placement(&context->placement, &wishes.placement);
-    Placement before = place_nodes(&inner);
-    Value result = call_by_name(&inner, call, piped, &wishes.placement);
-    restore_placement(&inner, before);
-    return grant_wishes(context, &wishes, &result) ? result : value_error;
 }

@@ -97,9 +97,7 @@ Value call_stack(BuiltinCall *call) {
     int axis = axis_argument(call, 1, 0, type.rank + 1);
     if (call->broken || !has_room(call, type.rank + 1)) return value_error;
     Value *parts = arena_new_array(call->context->lowering->arena, Value, items->count);
-    memmove(type.dims + axis + 1, type.dims + axis, sizeof(Dim) * (size_t)(type.rank - axis));
-    type.dims[axis] = constant(call, 1);
-    type.rank++;
+    type = type_with(type, axis, constant(call, 1));
     for (size_t i = 0; i < items->count; i++) {
         if (!same_but(call, &items->values[0], &items->values[i], -1)) return value_error;
         parts[i] = make_reshape(call->context, &items->values[i], type, call->range);

@@ -182,11 +182,14 @@ Value add_node(const Context *context, Node node, Range range);
 /* Is there one of that name? */
 bool is_operation_name(const char *name);
 
+/* The one whose name is nearest, or NULL. */
+const char *nearest_operation(const char *name);
+
 /* True when name is one; *result is then set. */
 bool lower_operation(const Context *context, const Expression *call, const Value *piped,
                      Value *result);
 
-/* call.c. */
+/* call.c, callee.c. */
 
 /* piped: the value on the left of `|>`, or NULL. */
 Value lower_call(const Context *context, const Expression *call, const Value *piped);

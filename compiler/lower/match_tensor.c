@@ -85,9 +85,7 @@ static bool is_batch_first(const Context *context, const TypeTree *declared) {
 static Value lift(const Match *match, const Value *value) {
     Lowering *lowering = match->context->lowering;
     if (!lowering->single) lowering->single = dim_symbol(lowering->dimensions, "B", 1, true);
-    Type type = *value_type(value);
-    memmove(type.dims + 1, type.dims, sizeof(Dim) * (size_t)type.rank++);
-    type.dims[0] = lowering->single;
+    Type type = type_with(*value_type(value), 0, lowering->single);
     NodeId node = graph_declared(value->graph, OP_reshape, value->node, type, match->range);
     *match->lifted = true;
     Value lifted = *value;

@@ -77,28 +77,25 @@ Value call_flip(BuiltinCall *call) {
 }
 
 Value call_expand(BuiltinCall *call) {
-    Type from = *value_type(&call->values[0]), to = from;
-    if (!has_room(call, from.rank + 1)) return value_error;
-    int axis = axis_argument(call, 1, -1, from.rank + 1);
+    const Value *x = &call->values[0];
+    Type type = *value_type(x);
+    if (!has_room(call, type.rank + 1)) return value_error;
+    int axis = axis_argument(call, 1, -1, type.rank + 1);
     if (call->broken) return value_error;
-    memmove(to.dims + axis + 1, from.dims + axis, sizeof(Dim) * (size_t)(from.rank - axis));
-    to.dims[axis] = constant(call, 1);
-    to.rank++;
-    return make_reshape(call->context, &call->values[0], to, call->range);
+    type = type_with(type, axis, constant(call, 1));
+    return make_reshape(call->context, x, type, call->range);
 }
 
 Value call_squeeze(BuiltinCall *call) {
-    Type type = *value_type(&call->values[0]);
+    const Value *x = &call->values[0];
+    Type type = *value_type(x);
     int axis = axis_argument(call, 1, -1, type.rank);
     if (call->broken) return value_error;
-    if (type.dims[axis] != constant(call, 1)) {
-        report(call->context, E0207, call->range, "axis %d of %s is not of size 1", axis,
-               text_of(call, &call->values[0]));
-        return value_error;
-    }
-    memmove(type.dims + axis, type.dims + axis + 1, sizeof(Dim) * (size_t)(type.rank - axis - 1));
-    type.dims[--type.rank] = NULL;
-    return make_reshape(call->context, &call->values[0], type, call->range);
+    if (dim_is_one(type.dims[axis]))
+        return make_reshape(call->context, x, type_without(type, axis), call->range);
+    report(call->context, E0207, call->range, "axis %d of %s is not of size 1", axis,
+           text_of(call, x));
+    return value_error;
 }
 
 /* Each axis behind one that repeats it. */

@@ -153,6 +153,13 @@ bool is_operation_name(const char *name) {
     return find_builtin(name) || (op_by_name(name, &op) && !op_info[op].hidden);
 }
 
+const char *nearest_operation(const char *name) {
+    const char *nearest = nearest_builtin(name);
+    for (int op = 0; op < OP_COUNT && !nearest; op++)
+        if (!op_info[op].hidden) nearest = nearest_name(name, &op_info[op].name, 1);
+    return nearest;
+}
+
 bool lower_operation(const Context *context, const Expression *call, const Value *piped,
                      Value *result) {
     if (!is_operation_name(call->name.text)) return false;

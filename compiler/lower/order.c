@@ -174,8 +174,7 @@ static bool add_window_fields(const Context *context, Stream *stream, const Sect
             report(context, E0208, range, "`%s` has too many dimensions for a window", field.name);
             return false;
         }
-        memmove(field.type.dims + 1, field.type.dims, sizeof(Dim) * (size_t)field.type.rank++);
-        field.type.dims[0] = size;
+        field.type = type_with(field.type, 0, size);
         if (type_size_bound(&field.type) < 0) {
             report(context, E0216, range, "a window of `%s` is larger than 2^47 bytes", field.name);
             return false;

@@ -195,8 +195,7 @@ Value batch_field(const Context *context, const Value *batch, const Name *name) 
                    name->text);
             return value_error;
         }
-        memmove(type.dims + 1, type.dims, sizeof(Dim) * (size_t)type.rank++);
-        type.dims[0] = context->graph->batch;
+        type = type_with(type, 0, context->graph->batch);
         const char *label = arena_format(arena, "%s.%s", pipeline->name, name->text);
         NodeId node =
             input_node(context, label, INPUT_field, (int)i, type, field->type, name->range);

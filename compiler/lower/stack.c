@@ -40,10 +40,8 @@ NodeId stack_values(const Context *context, const Value *list, Element element, 
     }
     if (!same_shapes(context, nodes, items, range)) return NODE_NONE;
     Range place = users_place(context, range);
-    Type type = graph_node(graph, nodes[0])->type;
     Dim count = dim_constant(graph->dimensions, (int64_t)items->count);
-    for (int i = type.rank++; i > 0; i--) type.dims[i] = type.dims[i - 1];
-    type.dims[0] = count;
+    Type type = type_with(graph_node(graph, nodes[0])->type, 0, count);
     NodeId places = place_node(graph, count, type.rank, place);
     NodeId stacked = graph_declared(graph, OP_broadcast, nodes[items->count - 1], type, place);
     for (size_t i = items->count - 1; i-- > 0;) {

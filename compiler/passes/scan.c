@@ -152,7 +152,7 @@ static NodeId turn_loss(Backwards *all) {
 static NodeId gradient_by(Backwards *all, NodeId loss, int operand) {
     ScanBuilder *builder = all->builder;
     Type type = graph_node(all->graph, all->operands[operand])->type;
-    if (scan_operand_kind(all->scan, operand) == OPERAND_scanned) type = scan_slice_type(type);
+    if (scan_operand_kind(all->scan, operand) == OPERAND_scanned) type = type_without(type, 0);
     if (all->inputs[operand] == NODE_NONE || loss == NODE_NONE)
         return graph_zeros(builder->body, type, builder->range);
     return graph_make(builder->body, OP_gradient, loss, *input_place(all, operand), NODE_NONE,

@@ -1,6 +1,7 @@
 /* Type: element types and shapes. */
 #include "compiler/types/type.h"
 
+#include <assert.h>
 #include <string.h>
 
 const ElementInfo element_info[ELEMENT_COUNT] = {
@@ -31,6 +32,19 @@ bool shape_equal(const Type *a, const Type *b) {
 
 bool type_equal(const Type *a, const Type *b) {
     return a->element == b->element && shape_equal(a, b);
+}
+
+Type type_with(Type type, int axis, Dim size) {
+    assert(type.rank < RANK_LIMIT);
+    memmove(type.dims + axis + 1, type.dims + axis, sizeof(Dim) * (size_t)(type.rank++ - axis));
+    type.dims[axis] = size;
+    return type;
+}
+
+Type type_without(Type type, int axis) {
+    memmove(type.dims + axis, type.dims + axis + 1, sizeof(Dim) * (size_t)(--type.rank - axis));
+    type.dims[type.rank] = NULL;
+    return type;
 }
 
 Dim type_count(Dimensions *table, const Type *type, int first, int last) {
