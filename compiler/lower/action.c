@@ -1,6 +1,7 @@
 /* Action: what a train block does every so often. */
 #include "compiler/lower/training.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { WATCH_LIMIT = 32 }; /* of the runtime's watch.h */
@@ -194,7 +195,7 @@ static void lower_stop(Place *place, const Statement *statement, Action action) 
 static Setting lower_factor(const Place *place, const Expression *expression) {
     Value value = lower_expression(place->context, expression);
     Setting factor = {-1, 0.1};
-    if (value.kind == VALUE_option && value.index >= 0) {
+    if (value.kind == VALUE_option && !run_number(&value)) {
         factor = (Setting){value.index,
                            place->context->lowering->program->options.items[value.index].number};
     } else if (!to_number(place->context, &value, expression->range, &factor.value)) {
@@ -249,8 +250,9 @@ static bool lower_keep(const Place *place, const Expression *call, Action *actio
     fixing.fixing = true;
     Value value = lower_expression(&fixing, number);
     if (!to_number(&fixing, &value, number->range, &count)) return false;
-    if (!(count >= 1 && count <= 1000)) {
-        report(place->context, E0211, number->range, "keep takes a number from 1 to 1000");
+    if (!(count >= 1 && count <= 1000 && count == floor(count))) {
+        report(place->context, E0211, number->range,
+               "keep takes a whole number from 1 to 1000, not %.15g", count);
         return false;
     }
     action->keep = (int)count;

@@ -130,6 +130,12 @@ static NodeId number_node(const Context *context, double number, Element element
     return id;
 }
 
+double fixed_number(const Context *context, const Value *option) {
+    Option *fixed = &context->lowering->program->options.items[option->index];
+    fixed->fixed = true;
+    return fixed->number;
+}
+
 const char *fixed_string(const Context *context, const Value *string) {
     if (string->index) context->lowering->program->options.items[string->index - 1].fixed = true;
     return string->string;
@@ -240,6 +246,10 @@ bool to_number(const Context *context, const Value *value, Range range, double *
         return true;
     }
     if (context->checking && value->kind == VALUE_size) return false; /* a call will tell */
+    if (context->fixing && value->kind == VALUE_option && !run_number(value)) {
+        *number = fixed_number(context, value);
+        return true;
+    }
     bool late =
         value->kind == VALUE_tensor || value->kind == VALUE_size || value->kind == VALUE_option;
     report(context, late ? E0206 : E0203, range, "expects a number%s, receives %s",
@@ -281,7 +291,7 @@ Dim to_size(const Context *context, const Value *value, Range range) {
 
 Setting to_setting(const Context *context, const Value *value, Range range, double least) {
     Setting setting = {-1, least};
-    if (value->kind == VALUE_option && value->index >= 0) {
+    if (value->kind == VALUE_option && !run_number(value)) {
         setting.option = value->index;
         setting.value = context->lowering->program->options.items[value->index].number;
     } else if (!to_number(context, value, range, &setting.value)) {

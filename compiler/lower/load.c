@@ -37,7 +37,7 @@ bool lower_load(const Context *context, const Expression *call, Value *result) {
     } else if (path.kind == VALUE_string) {
         Arena *arena = context->lowering->arena;
         const char *prefix = arena_format(arena, "%s/", model->name.text);
-        vector_push(arena, &context->lowering->loads, (Load){prefix, path.string});
+        vector_push(arena, &context->lowering->loads, (Load){prefix, fixed_string(context, &path)});
         *result =
             (Value){.kind = VALUE_model, .range = call->range, .model = model, .model_unit = unit};
     } else if (path.kind != VALUE_error) {

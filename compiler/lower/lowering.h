@@ -122,7 +122,9 @@ Element list_element(const Value *list);
 /* Does every record have the same shape? False after reporting a `?n` in it. */
 bool has_one_shape(const Context *context, const Value *tensor, Range range);
 
-/* The text of a string where no flag of the built program can change it: its option is fixed. */
+/* The number of a program's option, or the text of a string, where no flag of the built program can
+ * change it: the option is fixed. */
+double fixed_number(const Context *context, const Value *option);
 const char *fixed_string(const Context *context, const Value *string);
 
 /* Says why a tensor that is in another graph can't be used. */

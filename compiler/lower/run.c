@@ -30,7 +30,7 @@ Value lower_csv(const Context *context, const Expression *call, const Value *pip
     if (path.kind == VALUE_error) return value_error;
     if (path.kind == VALUE_stdout) return add_sink(context, call, piped, SINK_csv, NULL);
     if (path.kind == VALUE_string && *path.string)
-        return add_sink(context, call, piped, SINK_csv, path.string);
+        return add_sink(context, call, piped, SINK_csv, fixed_string(context, &path));
     Diagnostic *d = report(context, E0204, call->range, "`csv` writes to a file or to `stdout`");
     diagnostic_help(d, "`|> csv(\"results.csv\")`");
     return value_error;

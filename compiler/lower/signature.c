@@ -121,15 +121,10 @@ static void match_int(const Match *match, Value *value) {
 /* `int`, `number`, `string`, `path`: what exists only at compile time. False: another type. */
 static bool match_compile_time(const Match *match, Value *value) {
     const char *name = match->declared->element.text;
-    Context fixing = *match->context;
-    fixing.fixing = true;
     if (!strcmp(name, "int") || !strcmp(name, "number")) {
         double number;
-        if (value->kind == VALUE_option && value->index >= 0) {
-            Option *option = &fixing.lowering->program->options.items[value->index];
-            option->fixed = true;
-            *value = value_number(option->number, value->range);
-        }
+        if (value->kind == VALUE_option && !run_number(value))
+            *value = value_number(fixed_number(match->context, value), value->range);
         if (!strcmp(name, "int")) {
             match_int(match, value);
         } else if (!match_known(match, value, &number)) {

@@ -22,9 +22,6 @@ bool whole_number(const Context *context, const Expression *argument, const char
     fixing.fixing = true;
     if (!argument) return false;
     Value value = lower_expression(&fixing, argument);
-    if (value.kind == VALUE_option && value.index >= 0)
-        value = value_number(context->lowering->program->options.items[value.index].number,
-                             argument->range);
     if (!is_count(&fixing, &value, argument->range) ||
         !to_number(&fixing, &value, argument->range, number))
         return false;

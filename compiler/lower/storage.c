@@ -44,7 +44,8 @@ static const Frame *call_of_export(const Context *context) {
     const Frame *frame = context->frame;
     while (frame && frame->caller && frame->caller->caller) frame = frame->caller;
     const Frame *body = frame ? frame->caller : NULL;
-    return body && body->declaration->kind == DECLARATION_export ? frame : NULL;
+    bool exported = body && body->declaration && body->declaration->kind == DECLARATION_export;
+    return exported ? frame : NULL;
 }
 
 /* A new weight of an export, where others are trained, would stay zero. Said once, where nothing
