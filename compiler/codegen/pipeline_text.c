@@ -3,22 +3,10 @@
 
 #include "compiler/codegen/names.h"
 
-#include <assert.h>
 #include <string.h>
 
 static const char *line_literal(Printer *printer, Range range) {
     return literal(printer, place_text(printer->arena, range));
-}
-
-static bool is_source(const char *name) {
-    static const char *const names[] = {
-#define SOURCE(name) #name,
-#include "runtime/source/sources.def"
-#undef SOURCE
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i])) return true;
-    return false;
 }
 
 /* Writes the function unless an equal one is there: pipelines that differ only in their files share
@@ -163,7 +151,6 @@ static size_t record_memory(const Plan *plan, const Pipeline *pipeline) {
 static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t index) {
     Text rows = text_new(printer->arena);
     size_t number = 0;
-    assert(is_source(pipeline->source));
     vector_each(Section *, section, pipeline->sections)
         text_add(&rows, print_section(printer, *section,
                                       arena_format(printer->arena, "p%zu_%zu", index, number++)));

@@ -69,173 +69,45 @@ static bool keeps_type(const Context *context, const Statement *statement, const
     return false;
 }
 
-static void lower_assign(const Context *context, const Statement *statement) {
-    const Name *name = &statement->names.items[0];
-    Value value = lower_expression(context, statement->value);
-    Binding *binding = scope_find(context->scope, name->text);
+static bool may_assign(const Context *context, const Name *name, const Binding *binding) {
     if (!binding) {
         Diagnostic *d = report(context, E0201, name->range, "`%s` is not declared", name->text);
         const char *nearest = nearest_value(context, name->text);
         help_nearest(d, nearest);
         if (!nearest) diagnostic_help(d, "`let %s = …` introduces a name", name->text);
         bind(context, name, value_error, false);
-        return;
+        return false;
     }
-    if (binding->weight && !binding->state) {
-        Diagnostic *d = report(context, E0214, name->range,
-                               "`%s` is a weight, which only the optimizer "
-                               "changes",
-                               name->text);
-        diagnostic_note(d, binding->value.range, "declared here");
-        diagnostic_help(d, "`let` another name for the value; a `state` can be changed here");
-        return;
-    }
+    if (!binding->weight || binding->state) return true;
+    Diagnostic *d = report(context, E0214, name->range,
+                           "`%s` is a weight, which only the optimizer changes", name->text);
+    diagnostic_note(d, binding->value.range, "declared here");
+    diagnostic_help(d, "`let` another name for the value; a `state` can be changed here");
+    return false;
+}
+
+/* A state stays a tensor: a number is each of its elements. */
+static Value as_state(const Context *context, const Value *state, Value value, Range range) {
+    if (value.kind == VALUE_tensor) return value;
+    const Type type = *value_type(state);
+    NodeId node = to_node(context, &value, type.element, range);
+    if (node == NODE_NONE) return value_error;
+    return value_tensor(context->graph,
+                        graph_declared(context->graph, OP_broadcast, node, type, range), range);
+}
+
+static void lower_assign(const Context *context, const Statement *statement) {
+    const Name *name = &statement->names.items[0];
+    Value value = lower_expression(context, statement->value);
+    Binding *binding = scope_find(context->scope, name->text);
+    if (!may_assign(context, name, binding)) return;
     if (value.kind == VALUE_error || binding->value.kind == VALUE_error) {
         binding->value = value_error;
         return;
     }
-    if (binding->state && value.kind != VALUE_tensor) {
-        Element element = value_type(&binding->value)->element;
-        NodeId node = to_node(context, &value, element, statement->value->range);
-        if (node == NODE_NONE) return;
-        Type type = *value_type(&binding->value);
-        value = value_tensor(
-            context->graph,
-            graph_declared(context->graph, OP_broadcast, node, type, statement->value->range),
-            statement->value->range);
-    }
-    if (keeps_type(context, statement, &binding->value, &value)) binding->value = value;
-}
-
-/* The first value, in the graph that runs before training. */
-static void initialise(const Context *context, const Statement *statement, const char *path,
-                       const Type *type) {
-    Context inner = *context;
-    Function *function = context->initialise;
-    Arena *arena = context->lowering->arena;
-    Frame frame = {.caller = context->frame,
-                   .declaration = NULL,
-                   .path = path,
-                   .callees = map_new(arena),
-                   .depth = context->frame->depth};
-    inner.frame = &frame;
-    inner.graph = function->graph;
-    inner.scan = NULL;
-    inner.function = function;
-    inner.initialise = NULL;
-    inner.updates = false;
-    inner.expected = type;
-    place_nodes(&inner);
-    Range range = statement->value->range;
-    Value value = lower_expression(&inner, statement->value);
+    if (binding->state) value = as_state(context, &binding->value, value, statement->value->range);
     if (value.kind == VALUE_error) return;
-    NodeId node = to_node(&inner, &value, type->element, range);
-    if (node == NODE_NONE) return;
-    Problem problem;
-    range = users_place(context, range);
-    node = graph_add(inner.graph,
-                     (Node){.op = OP_broadcast, .inputs = {node}, .type = *type, .range = range},
-                     &problem);
-    if (node == NODE_NONE) {
-        report(context, problem.code, range, "%s", problem.text);
-        return;
-    }
-    NodeId target =
-        graph_add(inner.graph, (Node){.op = OP_weight, .name = path, .type = *type, .range = range},
-                  &problem);
-    graph_output(inner.graph, OUTPUT_update, path, node, target);
-}
-
-/* What an earlier call of the same instance makes of a state, or NULL. */
-static Output *find_update(const Graph *graph, NodeId target) {
-    vector_each(Output, output, graph->outputs)
-        if (output->kind == OUTPUT_update && output->target == target) return output;
-    return NULL;
-}
-
-static bool may_store(const Context *context, const Statement *statement) {
-    const Frame *frame = context->frame;
-    if (context->graph && frame && frame->declaration &&
-        frame->declaration->kind == DECLARATION_model)
-        return true;
-    report(context, E0214, statement->range, "only a model can own a %s",
-           statement->kind == STATEMENT_state ? "state" : "weight");
-    return false;
-}
-
-/* All turns of a scan share one set of weights; what changes from turn to turn is carried. */
-static bool may_store_in_scan(const Context *context, const Statement *statement) {
-    if (!context->scan) return true;
-    bool state = statement->kind == STATEMENT_state;
-    if (!state && context->frame != context->scan->frame) return true;
-    Diagnostic *d = report(context, E0214, statement->names.items[0].range,
-                           "a %s can't be declared in a scan", state ? "state" : "weight");
-    diagnostic_note(d, context->scan->statement->names.items[0].range, "the scan begins here");
-    if (state) diagnostic_help(d, "`let` a name before the scan; what it assigns is carried");
-    else diagnostic_help(d, "declare it before the scan, whose turns all read it");
-    return false;
-}
-
-static bool has_known_sizes(const Context *context, const Statement *statement, const Type *type) {
-    int64_t size;
-    for (int i = 0; i < type->rank; i++)
-        if (!dim_is_constant(type->dims[i], &size)) {
-            bool bounded = dim_is_bounded(type->dims[i]);
-            Diagnostic *d = report(context, E0206, statement->type->range,
-                                   bounded ? "the size %s of `%s` differs from run to run"
-                                           : "the size %s of `%s` is not known",
-                                   dim_text(context->lowering->arena, type->dims[i]),
-                                   statement->names.items[0].text);
-            if (bounded) diagnostic_help(d, "what is kept has one size: use the bound, a number");
-            return false;
-        }
-    return true;
-}
-
-static void lower_storage(const Context *context, const Statement *statement) {
-    const Name *name = &statement->names.items[0];
-    Arena *arena = context->lowering->arena;
-    bool trained = statement->kind == STATEMENT_weight, begins = false;
-    Type type;
-    const char *path = arena_format(arena, "%s/%s", context->frame->path, name->text);
-    bool sound = may_store(context, statement) && may_store_in_scan(context, statement) &&
-                 resolve_type(context, statement->type, &type);
-    if (sound && !context->checking)
-        sound = has_known_sizes(context, statement, &type) &&
-                store(context, path, &type, trained, name->range, &begins);
-    if (!sound) {
-        bind(context, name, value_error, false);
-        return;
-    }
-    Problem problem;
-    const Storage *storage = context->checking ? NULL : find_storage(context, path);
-    bool averaged = context->averaged && storage && storage->average;
-    Graph *owner = outside_scans(context)->graph;
-    NodeId node = graph_add(owner,
-                            (Node){.op = OP_weight,
-                                   .name = averaged ? storage->average : path,
-                                   .type = type,
-                                   .range = users_place(context, name->range)},
-                            &problem);
-    if (node == NODE_NONE) {
-        report(context, problem.code, name->range, "%s", problem.text);
-        return;
-    }
-    bind(context, name, inside_scan(context, value_tensor(owner, node, name->range)), false);
-    Binding *binding = scope_find(context->scope, name->text);
-    binding->weight = true;
-    binding->target = node;
-    if (!trained) {
-        binding->state = path;
-        const Output *updated = find_update(context->graph, node);
-        if (updated && context->updates) binding->value.node = updated->value;
-    }
-    if (!statement->value) {
-        Diagnostic *d = report(context, E0302, name->range, "`%s` has no first value", name->text);
-        diagnostic_help(d, "`%s %s: … = zeros()`", trained ? "weight" : "state", name->text);
-    }
-    if (statement->value && context->initialise && (context->checking || begins))
-        initialise(context, statement, path, &type);
+    if (keeps_type(context, statement, &binding->value, &value)) binding->value = value;
 }
 
 static bool may_go_on(const Context *context, Range range) {
@@ -330,7 +202,7 @@ static void lower_statement(const Context *context, const Statement *statement, 
     case STATEMENT_let: lower_let(&inner, statement); break;
     case STATEMENT_assign: lower_assign(&inner, statement); break;
     case STATEMENT_weight:
-    case STATEMENT_state: lower_storage(&inner, statement); break;
+    case STATEMENT_state: lower_weight(&inner, statement); break;
     case STATEMENT_return: lower_return(context, statement, result); break;
     case STATEMENT_repeat: lower_repeat(&inner, statement, result); break;
     case STATEMENT_scan: lower_scan(&inner, statement, result); break;
@@ -354,21 +226,6 @@ void lower_block(const Context *context, const StatementList *body, Value *resul
         }
         if (context->frame->undecided || context->frame->returned) return;
         lower_statement(context, statement, result);
-    }
-}
-
-/* States that were assigned get their last value at the end of the step. */
-static void update_states(const Context *context) {
-    if (!context->updates || context->checking) return;
-    for (size_t i = 0; i < context->scope->bindings.count; i++) {
-        const Binding *binding = &context->scope->bindings.items[i];
-        bool changed = binding->state && binding->value.kind == VALUE_tensor &&
-                       binding->value.node != binding->target;
-        Output *before = changed ? find_update(context->graph, binding->target) : NULL;
-        if (before) before->value = binding->value.node;
-        else if (changed)
-            graph_output(context->graph, OUTPUT_update, binding->state, binding->value.node,
-                         binding->target);
     }
 }
 

@@ -231,8 +231,6 @@ void layer_end(const Context *context, size_t index, const Value *result);
 
 /* body.c: statements. */
 
-void introduce(const Context *context, const Name *name, Value value);
-
 /* Whether a condition holds at compile time; asker: "if". False after reporting, or when only a
  * call tells. */
 bool lower_condition(const Context *context, const Expression *condition, const char *asker,
@@ -247,6 +245,12 @@ void introduce(const Context *context, const Name *name, Value value);
 
 /* Runs statements inside a body; a `return` sets *result. */
 void lower_block(const Context *context, const StatementList *body, Value *result);
+
+/* weight.c: `weight w: … = …`, `state s: … = …`. */
+void lower_weight(const Context *context, const Statement *statement);
+
+/* States in scope that were assigned get their last value at the end of the step. */
+void update_states(const Context *context);
 
 /* scan.c: loops that are not unrolled. */
 

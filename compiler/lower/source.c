@@ -163,6 +163,9 @@ static const struct {
              {"text", open_text},
              {"range", open_range}};
 
+_Static_assert(sizeof forms / sizeof *forms == SOURCE_COUNT,
+               "every source of sources.def has a form of call");
+
 Value open_source(const Context *context, const Expression *call, const char *source,
                   const Value *piped) {
     Lowering *lowering = context->lowering;
