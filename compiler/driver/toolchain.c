@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Sums keep the order they are written in: -ffast-math is not among these. */
-const char *const compile_flags[] = {
+static const char *const compile_flags[] = {
     "-std=gnu11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
     "-fPIC",      NULL};
 

@@ -63,9 +63,6 @@ const char *linked_content(const Toolchain *toolchain, const char *path, size_t 
 /* Everything but the sources that decides what comes out: for the name of a cache entry. */
 const char *toolchain_key(const Toolchain *toolchain);
 
-/* The flags that generated code is compiled with, without level and folders. */
-extern const char *const compile_flags[];
-
 /* Compiles the units, which lie in FOLDER, for all levels and links FOLDER/NAME. define: of FLOW_FOLDER, a C
  * string literal. bundle: libomp is looked for beside the program. False after the compiler
  * printed why. */

@@ -10,7 +10,7 @@
 
 enum { COMMENT_COLUMN = 64 };
 
-void quoted_print(const char *string, Text *text) {
+static void quoted_print(const char *string, Text *text) {
     text_add(text, "\"");
     for (const unsigned char *at = (const unsigned char *)string; *at; at++) {
         if (*at == '"' || *at == '\\') text_format(text, "\\%c", *at);

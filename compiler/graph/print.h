@@ -4,7 +4,6 @@
 
 #include "compiler/graph/graph.h"
 
-void quoted_print(const char *string, Text *text);
 void number_print(double number, Element element, Text *text);
 
 /* False for nowhere and for places in graph text. */

@@ -68,9 +68,42 @@ int64_t whole_argument(BuiltinCall *call, int which, int64_t otherwise) {
     return otherwise;
 }
 
+/* Lists. */
+
+static bool fits_rank(BuiltinCall *call, size_t rank, Range range) {
+    if (rank <= RANK_LIMIT) return true;
+    report(call->context, E0208, range, "a tensor has at most %d dimensions", RANK_LIMIT);
+    broken(call);
+    return false;
+}
+
+/* A size, or a whole number less than 0. */
+static Dim size_of_item(BuiltinCall *call, const Value *item, Range range) {
+    bool whole = item->kind == VALUE_number && item->number == floor(item->number);
+    if (!whole || item->number >= 0) return to_size(call->context, item, range);
+    if (item->number >= -(double)DIMENSION_LIMIT) return constant(call, (int64_t)item->number);
+    report(call->context, E0216, range, "a size is at least -2^40 here, not %.15g", item->number);
+    return NULL;
+}
+
+/* A list of sizes, or one size. Returns how many. */
+static int sizes_argument(BuiltinCall *call, int which, Dim *sizes) {
+    const Value *value = &call->values[which];
+    bool list = value->kind == VALUE_items;
+    size_t count = list ? value->items.count : 1;
+    if (!fits_rank(call, count, place_of(call, which))) return 0;
+    for (size_t i = 0; i < count; i++) {
+        const Value *item = list ? &value->items.values[i] : value;
+        sizes[i] = size_of_item(call, item, place_of(call, which));
+        if (!sizes[i]) broken(call);
+    }
+    return call->broken ? 0 : (int)count;
+}
+
 /* Axes. */
 
-int axis_in(BuiltinCall *call, double axis, int rank, Range range) {
+/* The axis, counted from 0. */
+static int axis_in(BuiltinCall *call, double axis, int rank, Range range) {
     if (axis == floor(axis) && axis >= -rank && axis < rank)
         return (int)(axis < 0 ? axis + rank : axis);
     Diagnostic *d =
@@ -122,36 +155,8 @@ int ordered_axes(BuiltinCall *call, int which, int rank, int *axes) {
 
 /* Sizes. */
 
-static bool fits_rank(BuiltinCall *call, size_t rank, Range range) {
-    if (rank <= RANK_LIMIT) return true;
-    report(call->context, E0208, range, "a tensor has at most %d dimensions", RANK_LIMIT);
-    broken(call);
-    return false;
-}
-
 bool has_room(BuiltinCall *call, int rank) {
     return fits_rank(call, (size_t)rank, call->range);
-}
-
-/* A size, or a whole number less than 0. */
-static Dim size_of_item(BuiltinCall *call, const Value *item, Range range) {
-    bool negative = item->kind == VALUE_number && item->number < 0;
-    if (negative && item->number == floor(item->number))
-        return constant(call, (int64_t)item->number);
-    return to_size(call->context, item, range);
-}
-
-int sizes_argument(BuiltinCall *call, int which, Dim *sizes) {
-    const Value *value = &call->values[which];
-    bool list = value->kind == VALUE_items;
-    size_t count = list ? value->items.count : 1;
-    if (!fits_rank(call, count, place_of(call, which))) return 0;
-    for (size_t i = 0; i < count; i++) {
-        const Value *item = list ? &value->items.values[i] : value;
-        sizes[i] = size_of_item(call, item, place_of(call, which));
-        if (!sizes[i]) broken(call);
-    }
-    return call->broken ? 0 : (int)count;
 }
 
 void exact_sizes(BuiltinCall *call, int which, int count, int64_t otherwise, Dim *sizes) {

@@ -71,7 +71,6 @@ int64_t whole_argument(BuiltinCall *call, int which, int64_t otherwise);
 
 /* An axis of a tensor of that rank, counted from 0. */
 int axis_argument(BuiltinCall *call, int which, int otherwise, int rank);
-int axis_in(BuiltinCall *call, double axis, int rank, Range range);
 
 /* One axis, a list of them or `all`, which is the default; bit i is axis i. */
 uint32_t axes_argument(BuiltinCall *call, int which, int rank);
@@ -79,10 +78,8 @@ uint32_t axes_argument(BuiltinCall *call, int which, int rank);
 /* The same in the order that they are listed; each once. Returns how many. */
 int ordered_axes(BuiltinCall *call, int which, int rank, int *axes);
 
-/* A list of sizes, which may be less than 0, or one size. Returns how many. */
-int sizes_argument(BuiltinCall *call, int which, Dim *sizes);
-
-/* As many sizes as `count`; `otherwise` for each when the argument was left out. */
+/* A list of sizes, which may be less than 0, or one size: as many as `count`; `otherwise` for each when
+ * the argument was left out. */
 void exact_sizes(BuiltinCall *call, int which, int count, int64_t otherwise, Dim *sizes);
 
 /* The same as numbers from `least` up. */
