@@ -9,7 +9,7 @@
 #ifndef FLOW_GRAPH_H
 #define FLOW_GRAPH_H
 
-#include "compiler/graph/device.h"
+#include "compiler/graph/placement.h"
 #include "compiler/ops/ops.h"
 
 typedef uint32_t NodeId;

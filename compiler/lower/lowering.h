@@ -302,7 +302,7 @@ NodeId total_node(const Context *context, NodeId summand, Range range);
 /* require.c: `require(condition, "text")`, an error of the caller's when the condition is false. */
 void lower_require(const Context *context, const Statement *statement);
 
-/* device.c: annotations and regions. */
+/* placement.c: annotations and regions. */
 
 /* What the annotations of one call ask for. */
 typedef struct Wishes {

@@ -6,15 +6,7 @@
 
 enum { MICROBATCH_LIMIT = 1 << 20 };
 
-/* The entry's number, known now; false after reporting, or when there is no entry. */
-static bool entry_number(const Context *context, const Statement *entry, double *number) {
-    Context fixing = *context;
-    fixing.fixing = true;
-    if (!entry) return false;
-    Value value = lower_expression(&fixing, entry->value);
-    return to_number(&fixing, &value, entry->value->range, number);
-}
-
+/* A count, known now; false after reporting, or when there is no entry. */
 static bool entry_count(const Context *context, const Statement *entry, int most, Wish *count) {
     double number;
     Context fixing = *context;
@@ -24,8 +16,9 @@ static bool entry_count(const Context *context, const Statement *entry, int most
     Range range = entry->value->range;
     if (!is_count(&fixing, &value, range) || !to_number(&fixing, &value, range, &number))
         return false;
-    *count = (Wish){(int)number, range};
-    if (number == floor(number) && number >= 1 && number <= most) return true;
+    bool fits = number == floor(number) && number >= 1 && number <= most;
+    *count = (Wish){fits ? (int)number : 0, range};
+    if (fits) return true;
     report(context, E0211, range, "`%s` takes a whole number from 1 to %d, not %.15g",
            entry->names.items[0].text, most, number);
     return false;
@@ -89,7 +82,7 @@ static void lower_memory(const Context *context, const Statement *entry, Train *
         diagnostic_help(d, "its units are KiB, MiB and GiB");
         return;
     }
-    if (!entry_number(context, entry, &bytes)) return;
+    if (!to_number(&fixing, &value, range, &bytes)) return;
     if (!(bytes >= 1)) report(context, E0211, range, "memory is at least one byte");
     train->memory = bytes;
     train->memory_range = range;

@@ -1,5 +1,5 @@
-/* Device: comparing and printing. */
-#include "compiler/graph/device.h"
+/* Placement: comparing and printing. */
+#include "compiler/graph/placement.h"
 
 bool devices_differ(const Placement *a, const Placement *b) {
     if (!is_placed(a) || !is_placed(b)) return false;

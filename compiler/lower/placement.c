@@ -1,4 +1,4 @@
-/* Device: what annotations of calls (`@gpu(0)`, `@threads(4)`) and regions (`on cpu { … }`) ask
+/* Placement: what annotations of calls (`@gpu(0)`, `@threads(4)`) and regions (`on cpu { … }`) ask
  * for. An annotation holds for a call and what stands between its parentheses; the innermost one
  * decides. Regions that lie in each other have to agree, as neither is an exception. */
 #include "compiler/lower/lowering.h"

@@ -1,6 +1,6 @@
-/* Device: where the program wants something to run. */
-#ifndef FLOW_GRAPH_DEVICE_H
-#define FLOW_GRAPH_DEVICE_H
+/* Placement: where the program wants something to run. */
+#ifndef FLOW_GRAPH_PLACEMENT_H
+#define FLOW_GRAPH_PLACEMENT_H
 
 #include "lang/base/text.h"
 #include "lang/source.h"
