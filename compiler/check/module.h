@@ -28,8 +28,8 @@ typedef struct Module {
 } Module;
 
 /* Parses the source, what it imports and the library. An import is looked for beside the file that
- * names it, then in the folders of `search`, which has `:` between them. Never NULL; errors stand in
- * diagnostics. */
+ * names it, then in the folders of `search`, which has `:` between them. Never NULL; errors stand
+ * in diagnostics. */
 Module *module_load(Arena *arena, const Source *source, Source *const *library,
                     size_t library_count, const char *search, Diagnostics *diagnostics);
 

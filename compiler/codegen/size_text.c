@@ -1,5 +1,5 @@
-/* Size text: sizes as numbers, or as places in a table of what a run computes; and whether those of a
- * run fit each other. */
+/* Size text: sizes as numbers, or as places in a table of what a run computes; and whether those
+ * of a run fit each other. */
 #include "compiler/codegen/table_text.h"
 
 #include "compiler/codegen/names.h"

@@ -1,8 +1,9 @@
-/* Trace text: what each kernel of a training function leaves in memory, and which operation of it may
- * make NaN or an infinity of finite numbers. The runtime looks for the first of them with it.
+/* Trace text: what each kernel of a training function leaves in memory, and which operation of it
+ * may make NaN or an infinity of finite numbers. The runtime looks for the first of them with it.
  *
- * A value that a kernel stores is made by nodes between it and what lies in memory. Of those the ones
- * that ops.def calls risky are named; where there are none, the sum of products or the value itself. */
+ * A value that a kernel stores is made by nodes between it and what lies in memory. Of those the
+ * ones that ops.def calls risky are named; where there are none, the sum of products or the value
+ * itself. */
 #include "compiler/codegen/trace_text.h"
 
 #include "compiler/codegen/names.h"

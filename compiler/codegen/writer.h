@@ -174,8 +174,8 @@ void store_value(Writer *writer, NodeId id, Index index);
 /* The same for every stored value of the kernel. */
 void store_values(Writer *writer, IndexKind kind);
 
-/* A kernel as a function `name`; NULL: a text that is equal for equal kernels. Returns what its call
- * passes. Each is in a file of its own, KIND_text.c. */
+/* A kernel as a function `name`; NULL: a text that is equal for equal kernels. Returns what its
+ * call passes. Each is in a file of its own, KIND_text.c. */
 typedef KernelOperands WriteKernel(Text *text, const FunctionPlan *plan, int kernel,
                                    const char *name);
 WriteKernel write_rows_kernel, write_columns_kernel, write_contraction_kernel,

@@ -63,9 +63,9 @@ const char *linked_content(const Toolchain *toolchain, const char *path, size_t 
 /* Everything but the sources that decides what comes out: for the name of a cache entry. */
 const char *toolchain_key(const Toolchain *toolchain);
 
-/* Compiles the units, which lie in FOLDER, for all levels and links FOLDER/NAME. define: of FLOW_FOLDER, a C
- * string literal. bundle: libomp is looked for beside the program. False after the compiler
- * printed why. */
+/* Compiles the units, which lie in FOLDER, for all levels and links FOLDER/NAME. define: of
+ * FLOW_FOLDER, a C string literal. bundle: libomp is looked for beside the program. False after
+ * the compiler printed why. */
 bool toolchain_program(const Toolchain *toolchain, const Generated *generated, const char *folder,
                        const char *name, const char *define, bool bundle);
 

@@ -152,7 +152,8 @@ static bool place_axes(Adjoint *adjoint, const Solution *solution, const Type *o
     return true;
 }
 
-/* The coordinate of dy that an equation gives: of the axis it is solved for, or of one of size 1. */
+/* The coordinate of dy that an equation gives: of the axis it is solved for, or of one of
+ * size 1. */
 static Coordinate equation_coordinate(Solution *solution, const Equation *equation,
                                       const int *x_axis, const int *y_axis) {
     int64_t divisor = equation->solved < 0 ? 1 : equation->left[equation->solved];

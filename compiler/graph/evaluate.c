@@ -1,4 +1,5 @@
-/* Evaluate: what a graph means, one element at a time. Nothing here is fast; everything is plain. */
+/* Evaluate: what a graph means, one element at a time. Nothing here is fast; everything is
+ * plain. */
 #include "compiler/graph/build.h"
 #include "compiler/graph/list.h"
 #include "compiler/graph/scan.h"

@@ -3,9 +3,9 @@
  * Adding a node infers its type, simplifies, folds constants and returns an equal node that is
  * already there. The wanted device is part of what is equal: the same value wanted on two devices
  * is two nodes. Constants, inputs and weights are not computed and are one node for all devices; a
- * weight keeps the device it was declared for. Nodes never change (but for `kernel`, which fuse sets in a graph of its own); a
- * pass reads one graph and builds another. Nodes that no output needs do no harm: passes copy
- * what is needed. One graph is built by one thread. */
+ * weight keeps the device it was declared for. Nodes never change (but for `kernel`, which fuse
+ * sets in a graph of its own); a pass reads one graph and builds another. Nodes that no output
+ * needs do no harm: passes copy what is needed. One graph is built by one thread. */
 #ifndef FLOW_GRAPH_H
 #define FLOW_GRAPH_H
 
@@ -78,7 +78,8 @@ Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name);
 /* An empty one with the same name, batch and wishes. */
 Graph *graph_like(Arena *arena, const Graph *graph);
 
-/* NODE_NONE when the node can't be; *problem then says why. Past NODE_LIMIT the problem is E0217. */
+/* NODE_NONE when the node can't be; *problem then says why. Past NODE_LIMIT the problem is
+ * E0217. */
 NodeId graph_add(Graph *graph, Node node, Problem *problem);
 
 /* The same for nodes that are right by construction; asserts that they are. */

@@ -1,5 +1,5 @@
-/* Parse: inside graph/, the reader of graph text. The first error sets `failed`, and every later step
- * does nothing. */
+/* Parse: inside graph/, the reader of graph text. The first error sets `failed`, and every later
+ * step does nothing. */
 #ifndef FLOW_GRAPH_PARSE_H
 #define FLOW_GRAPH_PARSE_H
 

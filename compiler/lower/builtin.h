@@ -42,7 +42,8 @@ const char *nearest_builtin(const char *name);
  * left of `|>`, or NULL. */
 Value run_builtin(BuiltinCall *call, const Value *piped);
 
-/* argument.c: what a parameter was given. All of them report what is wrong, and set call->broken. */
+/* argument.c: what a parameter was given. All of them report what is wrong, and set
+ * call->broken. */
 
 static inline Dimensions *table_of(const BuiltinCall *call) {
     return call->context->lowering->dimensions;
@@ -78,8 +79,8 @@ uint32_t axes_argument(BuiltinCall *call, int which, int rank);
 /* The same in the order that they are listed; each once. Returns how many. */
 int ordered_axes(BuiltinCall *call, int which, int rank, int *axes);
 
-/* A list of sizes, which may be less than 0, or one size: as many as `count`; `otherwise` for each when
- * the argument was left out. */
+/* A list of sizes, which may be less than 0, or one size: as many as `count`; `otherwise` for each
+ * when the argument was left out. */
 void exact_sizes(BuiltinCall *call, int which, int count, int64_t otherwise, Dim *sizes);
 
 /* The same as numbers from `least` up. */

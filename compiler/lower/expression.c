@@ -125,7 +125,8 @@ static Value lower_option(const Context *context, const Declaration *declaration
     return value_error;
 }
 
-/* `step` and `epoch` count where a step runs: not on the records of a pipeline, not in an export. */
+/* `step` and `epoch` count where a step runs: not on the records of a pipeline, not in an
+ * export. */
 static bool has_step(const Context *context) {
     const Frame *frame = context->frame;
     while (frame && frame->caller) frame = frame->caller;

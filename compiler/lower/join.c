@@ -1,5 +1,5 @@
-/* Join: concat and stack, each part in its place between zeros, and the sum of all; roll, which joins
- * two slices; and split. */
+/* Join: concat and stack, each part in its place between zeros, and the sum of all; roll, which
+ * joins two slices; and split. */
 #include "compiler/lower/builtin.h"
 #include "compiler/lower/view.h"
 

@@ -264,7 +264,8 @@ void lower_stacked(const Context *context, const Statement *statement);
  * slice of the turn. */
 bool lower_scanned(const Context *context, const Expression *expression, Value *result);
 
-/* The value as the context's graph has it: tensors from outside a scan become inputs of its body. */
+/* The value as the context's graph has it: tensors from outside a scan become inputs of
+ * its body. */
 Value inside_scan(const Context *context, Value value);
 
 /* The context around all scans. */
@@ -295,8 +296,8 @@ bool store(const Context *context, const char *path, const Type *type, bool trai
  * NODE_NONE: as zero. */
 NodeId keep_state(const Context *context, const char *path, Type type, NodeId like, Range range);
 
-/* measure.c: the sum of a value over all batches of a pass so far; the value itself where no measure
- * is computed. */
+/* measure.c: the sum of a value over all batches of a pass so far; the value itself where no
+ * measure is computed. */
 NodeId total_node(const Context *context, NodeId summand, Range range);
 
 /* require.c: `require(condition, "text")`, an error of the caller's when the condition is false. */
@@ -317,7 +318,8 @@ bool read_annotations(const Context *context, const Expression *call, Wishes *wi
 Placement place_nodes(const Context *context);
 void restore_placement(const Context *context, Placement before);
 
-/* The context inside of `on value { … }`; new nodes are placed as it says until *before is restored. */
+/* The context inside of `on value { … }`; new nodes are placed as it says until *before is
+ * restored. */
 Context enter_region(const Context *context, const Expression *value, Placement *before);
 
 /* The innermost of the two holds, but what is only preferred yields. */

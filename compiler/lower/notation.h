@@ -28,7 +28,8 @@ Type space_type(const Context *context, Element element);
 /* A tensor of the space that the value is; value_error after reporting. */
 Value in_space(const Context *context, Value value, Range range);
 
-/* Axes (bit i: axis i) at their full sizes: a sum over k of what does not depend on k has its terms. */
+/* Axes (bit i: axis i) at their full sizes: a sum over k of what does not depend on k has its
+ * terms. */
 Value stretch(const Context *context, Value value, uint32_t axes, Range range);
 
 #endif

@@ -1,5 +1,5 @@
-/* Notation, reductions: `sum(k) …` makes its axes 1. A sum of a product of two factors becomes a matrix
- * product, where each has an axis of the result that the other has not. */
+/* Notation, reductions: `sum(k) …` makes its axes 1. A sum of a product of two factors becomes a
+ * matrix product, where each has an axis of the result that the other has not. */
 #include "compiler/lower/notation.h"
 
 #include "compiler/lower/view.h"

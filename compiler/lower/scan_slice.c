@@ -1,5 +1,5 @@
-/* Scan, slices: what a body reads of outside: the same in every turn, or the turn's slice; and what it
- * stacks, one slice in each turn. */
+/* Scan, slices: what a body reads of outside: the same in every turn, or the turn's slice; and
+ * what it stacks, one slice in each turn. */
 #include "compiler/lower/loop.h"
 
 #include "compiler/graph/movement.h"

@@ -24,8 +24,8 @@ Diagnostic *mismatch(const Match *match, ErrorCode code, const Value *value);
 /* Where a matrix of records is asked for, a tensor of more dimensions may only need flatten. */
 void help_flatten(const Match *match, Diagnostic *d, const Value *value);
 
-/* match_tensor.c, match_fact.c, match_record.c: the value as the type declares it; value_error after
- * reporting. */
+/* match_tensor.c, match_fact.c, match_record.c: the value as the type declares it; value_error
+ * after reporting. */
 Value match_tensor(const Match *match, Value value);
 Value match_fact(const Match *match, Value value);
 Value match_record(const Match *match, Value value);

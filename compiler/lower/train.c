@@ -211,7 +211,8 @@ static Context step_context(const Context *context, const Declaration *declarati
     return inner;
 }
 
-/* What a step keeps stays as it is when its loss is not finite: where that began can be found then. */
+/* What a step keeps stays as it is when its loss is not finite: where that began can be found
+ * then. */
 static void guard_updates(const Context *context, Range range) {
     Graph *graph = context->graph;
     if (!graph->outputs.count || graph->outputs.items[0].kind != OUTPUT_result) return;

@@ -75,8 +75,8 @@ static bool has_known_sizes(const Context *context, const Statement *statement, 
     return true;
 }
 
-/* The node that holds it, in the graph around all scans; of deployment, its average. NODE_NONE after
- * reporting. */
+/* The node that holds it, in the graph around all scans; of deployment, its average. NODE_NONE
+ * after reporting. */
 static NodeId weight_node(const Context *context, const Name *name, const char *path,
                           const Type *type) {
     Problem problem;

@@ -10,8 +10,9 @@
  * A kernel runs on one device. What nobody placed goes where its first placed operand is; what
  * crosses to another device is stored.
  *
- * A scan, or an extern, and its parts are a kernel by themselves; its operands are stored. The body is fused like
- * any graph, but each of its results is a node of its own, because it has a place of its own. */
+ * A scan, or an extern, and its parts are a kernel by themselves; its operands are stored. The
+ * body is fused like any graph, but each of its results is a node of its own, because it has a
+ * place of its own. */
 #include "compiler/passes/fuser.h"
 
 #include "compiler/passes/operand.h"

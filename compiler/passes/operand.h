@@ -1,7 +1,8 @@
 /* Operand: where a contraction finds the elements of an operand in memory.
  *
- * A contraction reads through casts that make f32 of both operands, views without guards, reshapes and broadcasts, as long as the place
- * of an element stays a sum of one part for each of the loops. */
+ * A contraction reads through casts that make f32 of both operands, views without guards, reshapes
+ * and broadcasts, as long as the place of an element stays a sum of one part for each of the
+ * loops. */
 #ifndef FLOW_PASSES_OPERAND_H
 #define FLOW_PASSES_OPERAND_H
 

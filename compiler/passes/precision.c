@@ -1,5 +1,5 @@
-/* Precision: matrix products, forwards and backwards, read their operands rounded to a half type and
- * add up in f32. Everything else, weights and sums among it, stays what it is.
+/* Precision: matrix products, forwards and backwards, read their operands rounded to a half type
+ * and add up in f32. Everything else, weights and sums among it, stays what it is.
  *
  * An operand becomes widen(narrow(x)). What moves elements stays outside of narrow, so that each
  * value is rounded once, stored in 16 bits, and read through the movement as before; a contraction

@@ -1,10 +1,10 @@
 /* Recompute: the way back computes again what it needs of the way there, so that less is kept.
  *
- * The way there, all nodes up to the loss, is cut into stretches that hold about as many bytes which
- * the way back reads; each cut is where the fewest bytes are alive. What is alive at a cut is kept.
- * Everything else that the way back reads of a stretch, but of the last, is a copy made of what is
- * kept. The copy must not be the node itself again, nor be computed on the way there: it starts at
- * hold(kept, after), which is its first operand, after the other is known. */
+ * The way there, all nodes up to the loss, is cut into stretches that hold about as many bytes
+ * which the way back reads; each cut is where the fewest bytes are alive. What is alive at a cut
+ * is kept. Everything else that the way back reads of a stretch, but of the last, is a copy made
+ * of what is kept. The copy must not be the node itself again, nor be computed on the way there:
+ * it starts at hold(kept, after), which is its first operand, after the other is known. */
 #include "compiler/passes/pass.h"
 
 #include "compiler/graph/list.h"

@@ -1,5 +1,5 @@
-/* Place: where the values of a function lie: inputs and weights where they are, new values of weights
- * over the old ones, all else in scratch. */
+/* Place: where the values of a function lie: inputs and weights where they are, new values of
+ * weights over the old ones, all else in scratch. */
 #include "compiler/plan/planner.h"
 
 #include "compiler/plan/scan.h"

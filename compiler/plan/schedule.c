@@ -1,5 +1,5 @@
-/* Schedule: an order of the kernels with few barriers. A thread waits where it reads what another one
- * has written since the last barrier, or writes what another one has read. */
+/* Schedule: an order of the kernels with few barriers. A thread waits where it reads what another
+ * one has written since the last barrier, or writes what another one has read. */
 #include "compiler/plan/planner.h"
 
 #include "compiler/passes/operand.h"

@@ -47,7 +47,8 @@ Type type_scalar(Element element);
 bool type_equal(const Type *a, const Type *b);
 bool shape_equal(const Type *a, const Type *b);
 
-/* The type with one more dimension at `axis`, and without the one that is there. It must have room. */
+/* The type with one more dimension at `axis`, and without the one that is there. It must have
+ * room. */
 Type type_with(Type type, int axis, Dim size);
 Type type_without(Type type, int axis);
 
