@@ -51,6 +51,7 @@ static bool is_statement_word(int kind) {
     case TOKEN_STATE:
     case TOKEN_RETURN:
     case TOKEN_REPEAT:
+    case TOKEN_SCAN:
     case TOKEN_ON:
     case TOKEN_IF:
     case TOKEN_EVERY: return true;

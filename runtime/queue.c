@@ -18,7 +18,7 @@ struct Queue {
     int capacity, burst, first;
     atomic_int count;
     atomic_bool closed;
-    FlowStatus failure;
+    bool stopped;
     void *items[];
 };
 
@@ -73,7 +73,7 @@ bool queue_pop(Queue *queue, void **item) {
     pthread_mutex_lock(&queue->mutex);
     while (queue->count == 0 && !queue->closed)
         sleep_on(queue, &queue->not_empty, &queue->consumers);
-    bool some = queue->count > 0 && queue->failure.exit == FLOW_EXIT_ok;
+    bool some = queue->count > 0 && !queue->stopped;
     if (some) {
         *item = queue->items[queue->first];
         queue->first = (queue->first + 1) % queue->capacity;
@@ -85,9 +85,9 @@ bool queue_pop(Queue *queue, void **item) {
     return some;
 }
 
-static void end(Queue *queue, const FlowStatus *status) {
+static void end(Queue *queue, bool at_once) {
     pthread_mutex_lock(&queue->mutex);
-    if (queue->failure.exit == FLOW_EXIT_ok) queue->failure = *status;
+    queue->stopped |= at_once;
     queue->closed = true;
     pthread_mutex_unlock(&queue->mutex);
     pthread_cond_broadcast(&queue->not_empty);
@@ -95,16 +95,9 @@ static void end(Queue *queue, const FlowStatus *status) {
 }
 
 void queue_close(Queue *queue) {
-    end(queue, &flow_ok);
+    end(queue, false);
 }
 
-void queue_fail(Queue *queue, const FlowStatus *status) {
-    end(queue, status);
-}
-
-FlowStatus queue_status(Queue *queue) {
-    pthread_mutex_lock(&queue->mutex);
-    FlowStatus status = queue->failure;
-    pthread_mutex_unlock(&queue->mutex);
-    return status;
+void queue_stop(Queue *queue) {
+    end(queue, true);
 }

@@ -1,5 +1,5 @@
 /* Queue: a bounded queue of pointers between threads. Full queues hold their producers
- * back, empty ones their consumers; closing lets consumers drain it, failing stops both at
+ * back, empty ones their consumers; closing lets consumers drain it, stopping ends both at
  * once. All functions are thread-safe but queue_new and queue_free. */
 #ifndef FLOW_QUEUE_H
 #define FLOW_QUEUE_H
@@ -13,14 +13,13 @@ typedef struct Queue Queue;
 Queue *queue_new(int capacity, int burst);
 void queue_free(Queue *queue);
 
-/* False when the queue was closed or failed. */
+/* False when the queue was closed or stopped. */
 bool queue_push(Queue *queue, void *item);
 
-/* False when the queue is closed and empty, or failed. */
+/* False when the queue is closed and empty, or stopped. */
 bool queue_pop(Queue *queue, void **item);
 
 void queue_close(Queue *queue);
-void queue_fail(Queue *queue, const FlowStatus *status); /* the first failure stays */
-FlowStatus queue_status(Queue *queue);
+void queue_stop(Queue *queue);
 
 #endif

@@ -155,7 +155,7 @@ static bool start_worker(Stage *stage, int index) {
 
 static void stop_worker(Worker *worker) {
     if (worker->running) {
-        queue_close(worker->vacant);
+        queue_stop(worker->vacant);
         pthread_join(worker->thread, NULL);
     }
     queue_free(worker->vacant);

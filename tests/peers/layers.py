@@ -61,19 +61,28 @@ def conv2d(x, w, b=None, stride=1, padding="valid", dilation=1, groups=1):
     return channels_last(F.conv2d(x, w.permute(3, 2, 0, 1), b, stride, 0, dilation, groups))
 
 
-def conv1d(x, w, b, stride=1, padding="valid", dilation=1):
+def conv1d(x, w, b=None, stride=1, padding="valid", dilation=1, groups=1):
     x = padded(channels_second(x), w.shape[0], stride, dilation, padding)
-    return channels_last(F.conv1d(x, w.permute(2, 1, 0), b, stride, 0, dilation))
+    return channels_last(F.conv1d(x, w.permute(2, 1, 0), b, stride, 0, dilation, groups))
+
+
+def adjoint(convolution, x, w, b, stride):
+    """What the convolution "same" of a result has for its gradient."""
+    shape = (x.shape[0], *(stride * size for size in x.shape[1:-1]), w.shape[-2])
+    y = torch.zeros(shape, dtype=x.dtype, requires_grad=True)
+    return torch.autograd.grad(convolution(y, w, None, stride, "same"), y, x, create_graph=True)[0] + b
 
 
 def conv2d_transpose(x, w, b, stride=1, padding="valid"):
-    """For "same", what conv2d "same" of the result has for its gradient."""
-    if padding == "valid":
-        return channels_last(F.conv_transpose2d(channels_second(x), w.permute(3, 2, 0, 1), b, stride))
-    shape = (x.shape[0], x.shape[1] * stride, x.shape[2] * stride, w.shape[2])
-    image = torch.zeros(shape, dtype=x.dtype, requires_grad=True)
-    seen = conv2d(image, w, None, stride, "same")
-    return torch.autograd.grad(seen, image, x, create_graph=True)[0] + b
+    if padding == "same":
+        return adjoint(conv2d, x, w, b, stride)
+    return channels_last(F.conv_transpose2d(channels_second(x), w.permute(3, 2, 0, 1), b, stride))
+
+
+def conv1d_transpose(x, w, b, stride=1, padding="valid"):
+    if padding == "same":
+        return adjoint(conv1d, x, w, b, stride)
+    return channels_last(F.conv_transpose1d(channels_second(x), w.permute(2, 1, 0), b, stride))
 
 
 def depthwise(x, w, b=None, stride=1, padding="valid", dilation=1):
@@ -270,15 +279,19 @@ def convolutions():
                 cases.append((f'conv2d(x, 12, {size}, {stride}, "{padding}", {dilation}, {groups})',
                               kernel(size, size, 6 // groups, 12), (image,), with_options(conv2d, **options)))
     for padding in ("valid", "same", "causal"):
-        for stride, dilation, size in ((1, 1, 3), (2, 1, 3), (1, 2, 3), (3, 1, 2), (2, 2, 2)):
-            options = {"stride": stride, "padding": padding, "dilation": dilation}
-            cases.append((f'conv1d(x, 5, {size}, {stride}, "{padding}", {dilation})', kernel(size, 12, 5),
-                          (SEQUENCE,), with_options(conv1d, **options)))
+        for stride, dilation, groups, size in ((1, 1, 1, 3), (2, 1, 1, 3), (1, 2, 1, 3), (3, 1, 1, 2),
+                                               (2, 2, 1, 2), (1, 1, 3, 3), (2, 2, 6, 2)):
+            options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+            cases.append((f'conv1d(x, 6, {size}, {stride}, "{padding}", {dilation}, {groups})',
+                          kernel(size, 12 // groups, 6), (SEQUENCE,), with_options(conv1d, **options)))
     for padding in ("valid", "same"):
         for stride, size in ((1, 3), (2, 3), (2, 2), (3, 2), (2, 4), (3, 5), (1, 4)):
             cases.append((f'conv2d_transpose(x, 5, {size}, {stride}, "{padding}")',
                           {"w": normal(size, size, 5, 6), "b": normal(5)}, (ODD,),
                           with_options(conv2d_transpose, stride=stride, padding=padding)))
+            cases.append((f'conv1d_transpose(x, 5, {size}, {stride}, "{padding}")',
+                          {"w": normal(size, 5, 12), "b": normal(5)}, (SEQUENCE,),
+                          with_options(conv1d_transpose, stride=stride, padding=padding)))
         for stride, multiplier, dilation in ((1, 1, 1), (2, 1, 1), (2, 3, 1), (1, 2, 2), (3, 2, 1)):
             options = {"stride": stride, "padding": padding, "dilation": dilation}
             d = normal(3, 3, 6, multiplier)
@@ -297,10 +310,9 @@ def pools():
             options = {"kernel": size, "stride": stride or None, "padding": padding}
             for name, peer in (("max_pool2d", max_pool), ("average_pool2d", average_pool)):
                 cases.append((f'{name}(x, {size}, {stride}, "{padding}")', {}, (ODD - 3,), with_options(peer, **options)))
-    for size, stride in ((2, 0), (3, 1), (3, 2), (2, 3)):
-        options = {"kernel": size, "stride": stride or None}
-        for name, peer in (("max_pool1d", max_pool), ("average_pool1d", average_pool)):
-            cases.append((f"{name}(x, {size}, {stride})", {}, (SEQUENCE - 3,), with_options(peer, **options)))
+            for name, peer in (("max_pool1d", max_pool), ("average_pool1d", average_pool)):
+                cases.append((f'{name}(x, {size}, {stride}, "{padding}")', {}, (SEQUENCE - 3,),
+                              with_options(peer, **options)))
     cases += [("global_average_pool2d(x)", {}, (IMAGE,), lambda x: x.mean((1, 2))),
               ("global_max_pool2d(x)", {}, (IMAGE - 9,), lambda x: x.amax((1, 2))),
               ("global_average_pool1d(x)", {}, (SEQUENCE,), lambda x: x.mean(1)),
@@ -430,6 +442,8 @@ GRADIENTS = [
     ('conv2d(x, 4, 3, 2, "valid", 1, 2)', IMAGES, with_options(conv2d, stride=2, groups=2)),
     ('depthwise_conv2d(x, 3, 2, "same", 2)', IMAGES, with_options(depthwise, stride=2, padding="same")),
     ('conv2d_transpose(x, 4, 3, 2, "same")', IMAGES, with_options(conv2d_transpose, stride=2, padding="same")),
+    ('conv1d(x, 4, 3, 2, "causal", 1, 2)', SEQUENCES, with_options(conv1d, stride=2, padding="causal", groups=2)),
+    ('conv1d_transpose(x, 4, 3, 2, "same")', SEQUENCES, with_options(conv1d_transpose, stride=2, padding="same")),
     ("max_pool2d(x, 3, 2)", IMAGES, with_options(max_pool, kernel=3, stride=2)),
     ('max_pool2d(x, 3, 2, "same")', IMAGES, with_options(max_pool, kernel=3, stride=2, padding="same")),
     ('average_pool2d(x, 3, 2, "same")', IMAGES, with_options(average_pool, kernel=3, stride=2, padding="same")),

@@ -1,4 +1,4 @@
-/* Queue: order, back-pressure, closing, failing, many threads, and time of an uncontended
+/* Queue: order, back-pressure, closing, stopping, many threads, and time of an uncontended
  * turn. */
 #include "runtime/clock.h"
 #include "runtime/queue.h"
@@ -30,21 +30,19 @@ static void close_drains(void) {
     CHECK(!queue_push(queue, &value), "a closed queue takes nothing");
     CHECK(queue_pop(queue, &item), "a closed queue is drained");
     CHECK(!queue_pop(queue, &item), "and then it ends");
-    CHECK(queue_status(queue).exit == FLOW_EXIT_ok, "closing is no failure");
     queue_free(queue);
 }
 
-static void fail_stops_at_once(void) {
+static void stop_ends_at_once(void) {
     Queue *queue = queue_new(4, 1);
-    FlowStatus first = flow_failure(FLOW_EXIT_data, "first"),
-               second = flow_failure(FLOW_EXIT_data, "second");
     int value;
     void *item;
     queue_push(queue, &value);
-    queue_fail(queue, &first);
-    queue_fail(queue, &second);
-    CHECK(!queue_pop(queue, &item), "a failed queue delivers nothing");
-    CHECK_SAYS(queue_status(queue).text, "first");
+    queue_stop(queue);
+    CHECK(!queue_push(queue, &value), "a stopped queue takes nothing");
+    CHECK(!queue_pop(queue, &item), "a stopped queue delivers nothing");
+    queue_close(queue);
+    CHECK(!queue_pop(queue, &item), "closing makes it deliver again");
     queue_free(queue);
 }
 
@@ -58,15 +56,13 @@ static void *push_two(void *queue) {
 }
 
 /* A thread that sleeps in `body` is woken by `wake` and its call returns false. */
-static void wakes(void *(*body)(void *), bool fails) {
+static void wakes(void *(*body)(void *), void (*wake)(Queue *)) {
     Queue *queue = queue_new(1, 1);
-    FlowStatus status = flow_failure(FLOW_EXIT_data, "stop");
     pthread_t thread;
     void *result;
     pthread_create(&thread, NULL, body, queue);
     usleep(20000);
-    if (fails) queue_fail(queue, &status);
-    else queue_close(queue);
+    wake(queue);
     pthread_join(thread, &result);
     CHECK(!result, "a sleeping thread was not told that the queue ended");
     queue_free(queue);
@@ -132,11 +128,11 @@ static void print_time(void) {
 int main(void) {
     keeps_order();
     close_drains();
-    fail_stops_at_once();
-    wakes(pop_one, false);
-    wakes(pop_one, true);
-    wakes(push_two, false);
-    wakes(push_two, true);
+    stop_ends_at_once();
+    wakes(pop_one, queue_close);
+    wakes(pop_one, queue_stop);
+    wakes(push_two, queue_close);
+    wakes(push_two, queue_stop);
     many_threads();
     bursts();
     print_time();

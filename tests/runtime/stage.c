@@ -9,7 +9,8 @@
 
 enum { RECORDS = 64, BATCH = 2, PATIENCE = 2000, THREADS_SEEN = 16 };
 
-static atomic_int made; /* records */
+static atomic_int made;  /* records */
+static atomic_long pace; /* nanoseconds that one takes */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t seen[THREADS_SEEN];
 static int seen_count;
@@ -55,6 +56,7 @@ static int make(char *memory, const int64_t *sizes, const void *const *fields,
                 void *const *outputs) {
     (void)memory, (void)sizes;
     note_thread();
+    nanosleep(&(struct timespec){.tv_nsec = pace}, NULL);
     *(int32_t *)outputs[0] = *(const int32_t *)fields[0];
     made++;
     return 0;
@@ -113,6 +115,20 @@ static void check_queue(int threads, int queue, int batches) {
     stage_close(stage);
 }
 
+/* Nobody waits for batches that nobody wants. */
+static void check_stop(void) {
+    FlowPipeline pipeline = pipeline_of(2, 20);
+    Team team = {.threads = 1};
+    Stage *stage;
+    made = 0;
+    pace = 5000000;
+    CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
+    CHECK(!stage_start(stage, 0, RECORDS / BATCH, 2, &team).exit, "not started");
+    stage_close(stage);
+    CHECK(made <= 2 * 2 * BATCH, "%d records are made after the stop", made);
+    pace = 0;
+}
+
 static void check_command_line_wins(void) {
     FlowPipeline pipeline = pipeline_of(3, 0);
     Settings settings = {.workers = 5};
@@ -138,6 +154,7 @@ int main(void) {
     check_queue(2, 5, 6);
     check_queue(3, 0, 12);
     check_queue(0, 3, 4);
+    check_stop();
     check_command_line_wins();
     check_command_line_counts();
     return test_result();
