@@ -51,6 +51,13 @@ def read_tensors(path):
     return tensors
 
 
+def write_idx(path, tensor):
+    """A file of f32 or i32 records, as a pipeline reads them."""
+    code, order = (0x0D, ">f4") if tensor.is_floating_point() else (0x0C, ">i4")
+    header = struct.pack(">HBB", 0, code, tensor.dim()) + struct.pack(f">{tensor.dim()}I", *tensor.shape)
+    path.write_bytes(header + tensor.numpy().astype(order).tobytes())
+
+
 def flowc(program, *arguments, folder):
     """Its standard error; ends the test if it fails."""
     done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True)
