@@ -40,7 +40,6 @@ typedef struct Suite {
     Arena *arena;
     Dimensions *dimensions;
     Dim batch;
-    Op op;
     Cases small, large;
     bool is_long;
 } Suite;
@@ -139,9 +138,9 @@ static Graph *case_graph(Suite *suite, const Case *given) {
     return graph;
 }
 
-static Suite new_suite(Op op) {
+static Suite new_suite(void) {
     Arena *arena = arena_new();
-    Suite suite = {.arena = arena, .dimensions = dimensions_new(arena), .op = op};
+    Suite suite = {.arena = arena, .dimensions = dimensions_new(arena)};
     suite.batch = dim_symbol(suite.dimensions, "B", 64, true);
     suite.is_long = getenv("LONG") && *getenv("LONG");
     return suite;
@@ -259,7 +258,7 @@ static bool has_gradient(const Case *given) {
 }
 
 static void check_gradient(const Case *given, size_t index) {
-    Suite alone = new_suite(given->op);
+    Suite alone = new_suite();
     Graph *graph = gradient_graph(&alone, given);
     if (graph) check_gradients(graph, random_values(alone.arena, graph, domain_of(given), index));
     arena_free(alone.arena);
@@ -536,7 +535,7 @@ static void add_class(Suite *suite, Case given) {
 }
 
 static int run_op(Op op) {
-    Suite suite = new_suite(op);
+    Suite suite = new_suite();
     begin_checks(op_info[op].name);
     for (size_t i = 0; i < COUNT(elements); i++)
         add_class(&suite, (Case){.op = op, .element = elements[i]});
