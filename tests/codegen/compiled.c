@@ -194,9 +194,10 @@ static double element_bound(Element element, double wanted) {
     return (is_half(element) ? 1 : 4) * unit_of(element) * fabs(wanted) + smallest_of(element);
 }
 
+/* Halves are added in f32 and rounded once. */
 static double sum_bound(Element element, double wanted, double scale) {
-    double relative = element == TYPE_f32 ? 3e-5 : element == TYPE_f64 ? 1e-12 : unit_of(element);
-    return relative * (fabs(wanted) + scale);
+    double once = is_half(element) ? unit_of(element) * fabs(wanted) : 0;
+    return once + (element == TYPE_f64 ? 1e-12 : 3e-5) * (fabs(wanted) + scale);
 }
 
 /* scale: the size of the largest result if they are sums, else 0. */
