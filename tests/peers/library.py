@@ -74,7 +74,7 @@ class Library:
         if weights:
             write_tensors(folder / "weights.safetensors", weights)
             path = str(folder / "weights.safetensors").encode()
-        flowc(program, "export", "peer.flow", *(["--weights=weights.safetensors"] if weights else []), folder=folder)
+        flowc(program, "export", "peer.flow", "--target=native", *(["--weights=weights.safetensors"] if weights else []), folder=folder)
         self.library = ctypes.CDLL(str(folder / "libpeer.so"))
         self.library.peer_create.restype = ctypes.c_void_p
         message = ctypes.create_string_buffer(1024)
