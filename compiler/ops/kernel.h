@@ -2,8 +2,9 @@
  *
  * The f32 functions are branch-free polynomials, so that loops over them become vector code
  * with -O3 -fno-math-errno -fno-trapping-math; the f64 ones are the C library's. Errors are the
- * largest over all floats against a correctly rounded result, with and without fused
- * multiply-add. The generic names (exp, max, …) clash with math.h: don't include both. */
+ * largest over all floats against the exact result, with and without fused multiply-add, as
+ * tests/compiler/floats.c measures them. The generic names (exp, max, …) clash with math.h: don't
+ * include both. */
 #ifndef FLOW_KERNEL_H
 #define FLOW_KERNEL_H
 

@@ -132,15 +132,17 @@ static double half_value(Element element, uint16_t bits) {
 
 /* The bits whose value is the number's, rounded. */
 static uint16_t half_bits(Element element, double number) {
-    double rounded = element_round(element, number);
-    uint32_t low = 0, high = 0x8000;
+    int fraction_bits = element == TYPE_f16 ? 10 : 7, last = (1 << (15 - fraction_bits)) - 1;
+    double rounded = element_round(element, number), size = fabs(rounded);
+    int sign = signbit(rounded) ? 0x8000 : 0, least = 1 - last / 2, exponent;
     if (isnan(rounded)) return 0x7fff;
-    while (low + 1 < high) {
-        uint32_t middle = (low + high) / 2;
-        if (half_value(element, (uint16_t)middle) <= fabs(rounded)) low = middle;
-        else high = middle;
-    }
-    return (uint16_t)(low | (signbit(rounded) ? 0x8000 : 0));
+    if (isinf(rounded)) return (uint16_t)(sign | last << fraction_bits);
+    frexp(size, &exponent);
+    if (size == 0 || exponent - 1 < least) exponent = least + 1;
+    int fraction = (int)ldexp(size, fraction_bits + 1 - exponent);
+    bool normal = fraction >> fraction_bits;
+    int biased = normal ? exponent - 1 + last / 2 : 0;
+    return (uint16_t)(sign | biased << fraction_bits | (fraction & ((1 << fraction_bits) - 1)));
 }
 
 static void encode(Element element, const double *from, int64_t count, void *to) {
@@ -194,9 +196,10 @@ static double element_bound(Element element, double wanted) {
     return (is_half(element) ? 1 : 4) * unit_of(element) * fabs(wanted) + smallest_of(element);
 }
 
+/* Halves are added in f32 and rounded once. */
 static double sum_bound(Element element, double wanted, double scale) {
-    double relative = element == TYPE_f32 ? 3e-5 : element == TYPE_f64 ? 1e-12 : unit_of(element);
-    return relative * (fabs(wanted) + scale);
+    double once = is_half(element) ? unit_of(element) * fabs(wanted) : 0;
+    return once + (element == TYPE_f64 ? 1e-12 : 3e-5) * (fabs(wanted) + scale);
 }
 
 /* scale: the size of the largest result if they are sums, else 0. */

@@ -175,7 +175,7 @@ static void check_view(const ViewCase *given, const Graph *graph, double *const 
         int place = given->formula(o);
         equal &= evaluation.values[1][i] == (place < 0 ? given->fill : values[0][place]);
     }
-    expect(equal, "the evaluator and the formula differ", graph);
+    check_holds(equal, "the evaluator and the formula differ", graph);
 }
 
 /* The same after every simplification. */
@@ -190,13 +190,13 @@ static void check_simplified(const Graph *graph, double *const *values) {
     bool equal = first.counts[a] == second.counts[b];
     for (int64_t i = 0; equal && i < first.counts[a]; i++)
         equal = first.values[a][i] == second.values[b][i];
-    expect(equal, "what is simpler differs", simple);
+    check_holds(equal, "what is simpler differs", simple);
 }
 
 static void run_view(const ViewCase *given) {
     Arena *arena = arena_new();
     Graph *graph = view_graph(arena, given, "f64");
-    expect(graph != NULL, given->view, graph_new(arena, dimensions_new(arena), "none"));
+    check_holds(graph != NULL, given->view, graph_new(arena, dimensions_new(arena), "none"));
     if (graph) {
         double **values = random_values(arena, graph, any, 1);
         check_text(graph);
@@ -204,8 +204,8 @@ static void run_view(const ViewCase *given) {
         check_simplified(graph, values);
         Graph *gradients = view_gradients(arena, given);
         Graph *all = differentiate(arena, gradients, diagnostics_new(arena));
-        expect(all && compiled_agrees(all, values_for(all, graph, values), BATCH),
-               "generated code and the evaluator differ", gradients);
+        check_holds(all && compiled_agrees(all, values_for(all, graph, values), BATCH),
+                    "generated code and the evaluator differ", gradients);
     }
     arena_free(arena);
 }

@@ -25,7 +25,7 @@ int finish_checks(void) {
     return tally.failed;
 }
 
-void expect(bool holds, const char *what, const Graph *graph) {
+void check_holds(bool holds, const char *what, const Graph *graph) {
     if (holds) {
         tally.passed++;
         return;
@@ -49,8 +49,8 @@ void check_text(const Graph *graph) {
     graph_print(graph, &first);
     Graph *read = read_graph(graph->arena, text_string(&first));
     if (read) graph_print(read, &second);
-    expect(read && !strcmp(text_string(&first), text_string(&second)),
-           "the text reads back differently", graph);
+    check_holds(read && !strcmp(text_string(&first), text_string(&second)),
+                "the text reads back differently", graph);
 }
 
 static double loss_of(const Graph *graph, const double *const *values) {
@@ -80,9 +80,9 @@ void check_gradients(const Graph *before, double **values) {
     Diagnostics *problems = diagnostics_new(before->arena);
     Graph *after = differentiate(before->arena, before, problems);
     diagnostics_print(problems, stdout, false);
-    expect(after != NULL, "there is no gradient", before);
+    check_holds(after != NULL, "there is no gradient", before);
     if (!after) return;
-    expect(!graph_verify(before->arena, after), "the gradient's graph is broken", after);
+    check_holds(!graph_verify(before->arena, after), "the gradient's graph is broken", after);
     check_text(after);
     const double *const *given = values_for(after, before, values);
     Evaluation evaluation = graph_evaluate(before->arena, after, given, BATCH, true);
@@ -94,6 +94,6 @@ void check_gradients(const Graph *before, double **values) {
         bool close = true;
         for (int64_t j = 0; j < element_count(&gradient->type); j++)
             close &= is_close(found[j], slope(after, given, &at[j]));
-        expect(close, "the gradient and finite differences differ", before);
+        check_holds(close, "the gradient and finite differences differ", before);
     }
 }

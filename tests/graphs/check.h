@@ -11,7 +11,7 @@ void begin_checks(const char *name);
 int finish_checks(void);
 
 /* Counts; when it doesn't hold, says what and shows the graph. */
-void expect(bool holds, const char *what, const Graph *graph);
+void check_holds(bool holds, const char *what, const Graph *graph);
 
 /* The graph's text is read back as the same text. */
 void check_text(const Graph *graph);

@@ -1,4 +1,5 @@
-# Losses, optimizers, layers and ops agree with PyTorch and numpy in float64.
+# Losses, optimizers, layers, tensor functions and ops agree with PyTorch and numpy in float64, and each
+# function of the library is among them.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/peers/environment
 if ! (set -e; peers_environment) >"$TEST_DIR/peers" 2>&1 || ! has_package torch; then
@@ -6,9 +7,10 @@ if ! (set -e; peers_environment) >"$TEST_DIR/peers" 2>&1 || ! has_package torch;
     exit 77
 fi
 export PYTHONDONTWRITEBYTECODE=1
-for part in functions optimizers layers ops; do
-    "$peers/bin/python" "tests/peers/$part.py" "$FLOWC" >"$TEST_DIR/peers" 2>&1 && continue
+failed=0
+for part in complete functions optimizers layers tensors ops; do
+    "$peers/bin/python" "tests/peers/$part.py" "$FLOWC" >"$TEST_DIR/peers" 2>&1 || failed=1
     grep -E 'FAILED|rror' "$TEST_DIR/peers"
     echo "$part: $(tail -n 1 "$TEST_DIR/peers")"
-    exit 1
 done
+exit $failed

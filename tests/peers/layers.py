@@ -6,7 +6,6 @@ random inputs and weights; then gradients of a few beside torch's.
 
 import math
 import re
-import struct
 import sys
 import tempfile
 from pathlib import Path
@@ -15,7 +14,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from library import Library, flowc, read_tensors, type_of
+from library import Library, flowc, read_tensors, type_of, write_idx
 
 TOLERANCE = 1e-5
 random = torch.Generator().manual_seed(5)
@@ -366,10 +365,12 @@ def attentions():
 
 def recurrents():
     cases = []
-    for name, gates, peer in (("simple_rnn", 1, simple_rnn), ("lstm", 4, lstm), ("gru", 3, gru)):
+    layers = [("simple_rnn", "bidirectional_simple_rnn", 1, simple_rnn), ("lstm", "bidirectional_lstm", 4, lstm),
+              ("gru", "bidirectional_gru", 3, gru)]
+    for name, both_ways, gates, peer in layers:
         both = {**recurrent(gates, 12, 5, f"{name}.1/", name == "gru"), **recurrent(gates, 12, 5, f"{name}.2/", name == "gru")}
         cases += [(f"{name}(x, 5)", recurrent(gates, 12, 5, "", name == "gru"), (SEQUENCE,), peer),
-                  (f"bidirectional_{name}(x, 5)", both, (SEQUENCE,), bidirectional(peer))]
+                  (f"{both_ways}(x, 5)", both, (SEQUENCE,), bidirectional(peer))]
     cases.append(("last(x)", {}, (SEQUENCE,), lambda x: x[:, -1]))
     return cases
 
@@ -490,12 +491,6 @@ train fit {
   every 1 step { save "run.safetensors" }
 }
 """
-
-
-def write_idx(path, tensor):
-    code, order = (0x0D, ">f4") if tensor.is_floating_point() else (0x0C, ">i4")
-    header = struct.pack(">HBB", 0, code, tensor.dim()) + struct.pack(f">{tensor.dim()}I", *tensor.shape)
-    path.write_bytes(header + tensor.numpy().astype(order).tobytes())
 
 
 def training_program():

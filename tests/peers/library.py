@@ -51,6 +51,13 @@ def read_tensors(path):
     return tensors
 
 
+def write_idx(path, tensor):
+    """A file of f32 or i32 records, as a pipeline reads them."""
+    code, order = (0x0D, ">f4") if tensor.is_floating_point() else (0x0C, ">i4")
+    header = struct.pack(">HBB", 0, code, tensor.dim()) + struct.pack(f">{tensor.dim()}I", *tensor.shape)
+    path.write_bytes(header + tensor.numpy().astype(order).tobytes())
+
+
 def flowc(program, *arguments, folder):
     """Its standard error; ends the test if it fails."""
     done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True)
@@ -67,7 +74,7 @@ class Library:
         if weights:
             write_tensors(folder / "weights.safetensors", weights)
             path = str(folder / "weights.safetensors").encode()
-        flowc(program, "export", "peer.flow", *(["--weights=weights.safetensors"] if weights else []), folder=folder)
+        flowc(program, "export", "peer.flow", "--target=native", *(["--weights=weights.safetensors"] if weights else []), folder=folder)
         self.library = ctypes.CDLL(str(folder / "libpeer.so"))
         self.library.peer_create.restype = ctypes.c_void_p
         message = ctypes.create_string_buffer(1024)

@@ -4,16 +4,15 @@ float64 where PyTorch has none: the weights after 1, 10 and 100 steps of the sam
     python optimizers.py FLOWC
 """
 
-import json
 import math
-import struct
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy
 import torch
+
+from library import flowc, read_tensors, write_idx
 
 ROWS, INPUTS, OUTPUTS, BATCH = 64, 6, 4, 16
 STEPS = (1, 10, 100)
@@ -40,24 +39,6 @@ train fit {
 """
 
 
-def write_idx(path, array):
-    header = struct.pack(">HBB", 0, 0x0D, array.ndim) + struct.pack(f">{array.ndim}I", *array.shape)
-    path.write_bytes(header + array.astype(">f4").tobytes())
-
-
-def read_tensors(path):
-    data = path.read_bytes()
-    (size,) = struct.unpack("<Q", data[:8])
-    tensors = {}
-    for name, entry in json.loads(data[8 : 8 + size]).items():
-        if name == "__metadata__" or entry["dtype"] != "F32":
-            continue
-        begin, end = entry["data_offsets"]
-        values = numpy.frombuffer(data[8 + size + begin : 8 + size + end], "<f4")
-        tensors[name] = values.reshape(entry["shape"])
-    return tensors
-
-
 def data():
     random = numpy.random.default_rng(1)
     x = random.standard_normal((ROWS, INPUTS)).astype(numpy.float32)
@@ -70,24 +51,20 @@ def first_weights():
     return w, (numpy.arange(4, dtype=numpy.float32) - numpy.float32(1.5)) / 4
 
 
-def flowc_weights(flowc, optimizer, entries, names):
+def flowc_weights(program, optimizer, entries, names):
     """The weights after each of STEPS."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        x, y = data()
-        write_idx(folder / "x.idx", x)
-        write_idx(folder / "y.idx", y)
+        for name, values in zip("xy", data()):
+            write_idx(folder / f"{name}.idx", torch.tensor(values))
         text = PROGRAM.replace("OPTIMIZER", optimizer).replace("ENTRIES", entries)
         (folder / "fit.flow").write_text(text)
-        command = [flowc, "run", "fit.flow", "--progress=off"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(done.stderr)
+        flowc(program, "run", "fit.flow", "--progress=off", folder=folder)
         found = []
         for step in STEPS:
             file = "run.safetensors" if step == 100 else f"run.{100 - step}.safetensors"
             tensors = read_tensors(folder / file)
-            found.append([tensors[name] for name in names])
+            found.append([tensors[name].numpy() for name in names])
         return found
 
 
@@ -258,8 +235,8 @@ def main():
     for name, optimizer, entries, peer in CASES:
         try:
             found = flowc_weights(sys.argv[1], optimizer, entries, ("regression/w", "regression/b"))
-        except RuntimeError as error:
-            print(f"{name:22} FAILED\n{error}")
+        except SystemExit as error:  # flowc refused it
+            print(f"{name:22} FAILED\n{error.code}")
             failures += 1
             continue
         differences = [difference(f, w) for f, w in zip(found, peer())]
