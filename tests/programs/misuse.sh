@@ -41,5 +41,5 @@ XDG_CACHE_HOME=$PWD/file TMPDIR=$PWD/scratch expect 0 "not cached" "$FLOWC" run 
 [ "$before" = "$(ls scratch)" ] || fail "left behind: $(ls scratch)"
 
 # Standard output closed: nothing is written into the program's own files.
-"$FLOWC" run p.flow >&- || true
+"$FLOWC" run p.flow >&- || fail "exit $?"
 "$FLOWC" run p.flow --resume --epochs=2 >/dev/null
