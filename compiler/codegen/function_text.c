@@ -17,7 +17,7 @@ static void print_inputs(Printer *printer, const Function *function, int index) 
     text_format(printer->text, "static const FlowInput f%d_inputs[] = {\n", index);
     vector_each(Input, input, function->inputs)
         text_format(printer->text, "    {%s, %s, %d, %s, %lld, %lld},\n",
-                    literal(printer, input->name), kinds[input->kind], input->index,
+                    string_text(printer, input->name), kinds[input->kind], input->index,
                     type_initialiser(printer->arena, &printer->sizes, &input->type),
                     (long long)input->low, (long long)input->high);
     text_add(printer->text, "};\n");
@@ -32,7 +32,7 @@ static void print_results(Printer *printer, const FunctionPlan *plan, int index)
         Place place = plan->places[strip_reshapes(plan->graph, output->value)];
         assert(place.kind == PLACE_memory);
         bool total = result < plan->function->totals.count && plan->function->totals.items[result];
-        text_format(printer->text, "    {%s, %zu, %s, %s},\n", literal(printer, output->name),
+        text_format(printer->text, "    {%s, %zu, %s, %s},\n", string_text(printer, output->name),
                     place.offset,
                     type_initialiser(printer->arena, &printer->sizes,
                                      &plan->function->results.items[result++]),
@@ -65,8 +65,8 @@ const char *function_initialiser(Printer *printer, const Function *function, boo
     int index = function_number(printer, function);
     int inputs = (int)function->inputs.count, results = (int)function->results.count;
     return arena_format(
-        printer->arena, "{%s, f%d, %s, %d, %s, %d, %s}", literal(printer, function->name), index,
-        inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
+        printer->arena, "{%s, f%d, %s, %d, %s, %d, %s}", string_text(printer, function->name),
+        index, inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
         results ? arena_format(printer->arena, "f%d_results", index) : "NULL", results,
         traced ? arena_format(printer->arena, "&f%d_trace", index) : "NULL");
 }
@@ -76,7 +76,8 @@ static const char *trace_size(void *context, Dim size) {
     int64_t value;
     if (dim_is_constant(size, &value))
         return arena_format(printer->arena, "%lld", (long long)value);
-    return arena_format(printer->arena, "~%d", size_number(printer->arena, &printer->sizes, size));
+    return arena_format(printer->arena, "~%d",
+                        run_size_number(printer->arena, &printer->sizes, size));
 }
 
 static bool is_trained(const Printer *printer, const Function *function) {

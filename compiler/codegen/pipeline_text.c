@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const char *line_literal(Printer *printer, Range range) {
-    return literal(printer, place_text(printer->arena, range));
+    return string_text(printer, place_text(printer->arena, range));
 }
 
 /* Writes the function unless an equal one is there: pipelines that differ only in their files share
@@ -30,7 +30,7 @@ static const char *print_categories(Printer *printer, const Field *field, const 
     if (!field->categories.count) return "NULL";
     text_format(printer->text, "static const char *const %s[] = {", array);
     vector_each(const char *, category, field->categories)
-        text_format(printer->text, "%s, ", literal(printer, *category));
+        text_format(printer->text, "%s, ", string_text(printer, *category));
     text_add(printer->text, "};\n");
     return array;
 }
@@ -44,8 +44,8 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
     for (size_t i = 0; i < count; i++) {
         const Field *field = &fields[i];
         text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d},\n",
-                    literal(printer, field->column ? field->column : field->name),
-                    literal(printer, field->path),
+                    string_text(printer, field->column ? field->column : field->name),
+                    string_text(printer, field->path),
                     type_initialiser(printer->arena, &printer->sizes, &field->type),
                     field->decoder
                         ? arena_format(printer->arena, "&flow_decoder_%s", field->decoder)
@@ -80,8 +80,8 @@ static const char *print_checks(Printer *printer, const Section *section, const 
         if (!any) text_format(printer->text, "static const FlowCheck %s[] = {\n", name);
         any = true;
         text_format(printer->text, "    {%s, %s, %d},\n",
-                    literal(printer, check_text(printer, node)), line_literal(printer, node->range),
-                    field_index(section, node->name));
+                    string_text(printer, check_text(printer, node)),
+                    line_literal(printer, node->range), field_index(section, node->name));
     }
     if (any) text_add(printer->text, "};\n");
     return any ? name : "NULL";
@@ -162,7 +162,7 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
                 "    .arguments = {%s, %lld},\n"
                 "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
                 "    .batch = %lld,\n    .threads = %d,\n    .queue = %d,\n};\n\n",
-                index, literal(printer, pipeline->name), line_literal(printer, pipeline->range),
+                index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range),
                 pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
                 index, pipeline->sections.count, record_memory(printer->plan, pipeline),
                 (long long)pipeline->batch, pipeline->threads.value, pipeline->queue.value);

@@ -5,14 +5,6 @@
 #include "compiler/codegen/table_text.h"
 #include "compiler/codegen/unit_text.h"
 
-const char *literal(Printer *printer, const char *string) {
-    return string_literal(printer->arena, string);
-}
-
-const char *number(Printer *printer, double value) {
-    return number_literal(printer->arena, TYPE_f64, value);
-}
-
 /* Kernels of all functions. */
 
 static void print_kernels(Printer *printer) {
@@ -32,9 +24,9 @@ static void print_options(Printer *printer) {
     text_add(printer->text, "static const FlowOption options[] = {\n");
     vector_each(Option, option, printer->program->options)
         text_format(printer->text, "    {%s, %s, %s, %s, %s, %s},\n",
-                    literal(printer, option->name), literal(printer, option->help),
-                    kinds[option->kind], number(printer, option->number),
-                    literal(printer, option->string), option->fixed ? "true" : "false");
+                    string_text(printer, option->name), string_text(printer, option->help),
+                    kinds[option->kind], number_text(printer, option->number),
+                    string_text(printer, option->string), option->fixed ? "true" : "false");
     text_add(printer->text, "};\n\n");
 }
 
@@ -44,10 +36,10 @@ static void print_storage(Printer *printer) {
     for (size_t i = 0; i < printer->program->storage.count; i++) {
         const Storage *storage = &printer->program->storage.items[i];
         text_format(printer->text, "    {%s, %s, %zu, %s, %s, %s},\n",
-                    literal(printer, storage->name),
+                    string_text(printer, storage->name),
                     type_initialiser(printer->arena, &printer->sizes, &storage->type),
                     printer->plan->storage[i], storage->of_run ? "true" : "false",
-                    literal(printer, storage->pass), literal(printer, storage->average));
+                    string_text(printer, storage->pass), string_text(printer, storage->average));
     }
     text_add(printer->text, "};\n\n");
 }
@@ -78,8 +70,8 @@ static void print_program(Printer *printer) {
                 "const FlowProgram FLOW_PROGRAM_NAME = {\n"
                 "    .name = %s,\n    .folder = FLOW_FOLDER,\n"
                 "    .fingerprint = %s,\n",
-                literal(printer, program->name),
-                literal(printer, program->fingerprint ? program->fingerprint : ""));
+                string_text(printer, program->name),
+                string_text(printer, program->fingerprint ? program->fingerprint : ""));
     text_add(printer->text, table(printer, "options", program->options.count));
     if (program->bounds.count)
         text_add(printer->text, table(printer, "bounds", program->bounds.count));

@@ -4,7 +4,7 @@
 
 #include "compiler/codegen/names.h"
 
-int size_number(Arena *arena, DimList *sizes, Dim size) {
+int run_size_number(Arena *arena, DimList *sizes, Dim size) {
     for (size_t i = 0; i < sizes->count; i++)
         if (sizes->items[i] == size) return (int)i;
     vector_push(arena, sizes, size);
@@ -12,7 +12,7 @@ int size_number(Arena *arena, DimList *sizes, Dim size) {
 }
 
 const char *size_initialiser(Arena *arena, DimList *sizes, Dim size) {
-    if (has_bounded(size)) return arena_format(arena, "~%d", size_number(arena, sizes, size));
+    if (has_bounded(size)) return arena_format(arena, "~%d", run_size_number(arena, sizes, size));
     return arena_format(arena, "%lld", (long long)dim_bound(size));
 }
 
@@ -29,7 +29,7 @@ void print_bounds(Printer *printer) {
     if (!printer->program->bounds.count) return;
     text_add(printer->text, "static const FlowBound bounds[] = {\n");
     vector_each(Bound, bound, printer->program->bounds)
-        text_format(printer->text, "    {%s, %lld},\n", literal(printer, bound->name),
+        text_format(printer->text, "    {%s, %lld},\n", string_text(printer, bound->name),
                     (long long)dim_bound(bound->symbol));
     text_add(printer->text, "};\n\n");
 }
@@ -63,7 +63,7 @@ static void print_quotient(Dim dividend, Dim divisor, void *context) {
     if (!dim_is_bounded(dividend) || map_get(&quotients->known, text)) return;
     map_put(&quotients->known, text, quotients);
     text_format(&quotients->text, "    if (%s %% %s) return %s;\n", dim_expression(arena, dividend),
-                dim_expression(arena, divisor), literal(quotients->printer, text));
+                dim_expression(arena, divisor), string_text(quotients->printer, text));
 }
 
 bool print_misfit(Printer *printer) {

@@ -21,8 +21,8 @@ typedef struct Printer {
 } Printer;
 
 /* C literals. */
-const char *literal(Printer *printer, const char *string);
-const char *number(Printer *printer, double value);
+const char *string_text(Printer *printer, const char *string);
+const char *number_text(Printer *printer, double value);
 
 /* size_text.c */
 
@@ -33,7 +33,7 @@ const char *size_initialiser(Arena *arena, DimList *sizes, Dim size);
 const char *type_initialiser(Arena *arena, DimList *sizes, const Type *type);
 
 /* Its place among the sizes that a run computes. */
-int size_number(Arena *arena, DimList *sizes, Dim size);
+int run_size_number(Arena *arena, DimList *sizes, Dim size);
 
 /* The program's `sizes`, `bounds`, and `misfit`, a function; is there one? */
 void print_bounds(Printer *printer);

@@ -1,13 +1,14 @@
 /* Train text: train blocks with their actions, and pipelines that run by themselves. */
 #include "compiler/codegen/table_text.h"
 
-static const char *setting(Printer *printer, Setting setting) {
-    return arena_format(printer->arena, "{%d, %s}", setting.option, number(printer, setting.value));
+static const char *setting_text(Printer *printer, Setting setting) {
+    return arena_format(printer->arena, "{%d, %s}", setting.option,
+                        number_text(printer, setting.value));
 }
 
 static void print_watch(Printer *printer, const Watch *watch) {
     text_format(printer->text, ", .watch = {true, %d, %d, %s, %s}", watch->action, watch->result,
-                watch->highest ? "true" : "false", setting(printer, watch->patience));
+                watch->highest ? "true" : "false", setting_text(printer, watch->patience));
 }
 
 static void print_action(Printer *printer, const Action *action) {
@@ -16,22 +17,23 @@ static void print_action(Printer *printer, const Action *action) {
                                         "FLOW_ACTION_save", "FLOW_ACTION_stop",
                                         "FLOW_ACTION_reduce"};
     text_format(printer->text, "    {.every = %s, .unit = %s, .kind = %s",
-                setting(printer, action->every), units[action->unit], kinds[action->kind]);
+                setting_text(printer, action->every), units[action->unit], kinds[action->kind]);
     if (action->function)
         text_format(printer->text, ", .function = &f%d_function",
                     function_number(printer, action->function));
     if (action->pipeline)
         text_format(printer->text, ", .pipeline = &p%zu",
                     pipeline_number(printer->program, action->pipeline));
-    if (action->text) text_format(printer->text, ", .text = %s", literal(printer, action->text));
+    if (action->text)
+        text_format(printer->text, ", .text = %s", string_text(printer, action->text));
     if (action->kind == ACTION_save)
         text_format(printer->text,
                     ", .path = %s, .path_option = %d, .weights_only = %s, .keep = %d",
-                    literal(printer, action->path), action->path_option,
+                    string_text(printer, action->path), action->path_option,
                     action->weights_only ? "true" : "false", action->keep);
     if (action->watch.set) print_watch(printer, &action->watch);
     if (action->kind == ACTION_reduce)
-        text_format(printer->text, ", .factor = %s", setting(printer, action->factor));
+        text_format(printer->text, ", .factor = %s", setting_text(printer, action->factor));
     text_add(printer->text, "},\n");
 }
 
@@ -48,10 +50,11 @@ static void print_train(Printer *printer, const Train *train, size_t index) {
                 "    {\n        .name = %s,\n        .initialise = &f%d_function,\n"
                 "        .step = &f%d_function,\n        .data = &p%zu,\n"
                 "        .epochs = %s,\n        .seed = %s,\n        .steps = %s,\n",
-                literal(printer, train->name), function_number(printer, &train->initialise),
+                string_text(printer, train->name), function_number(printer, &train->initialise),
                 function_number(printer, &train->step),
-                pipeline_number(printer->program, train->data), setting(printer, train->epochs),
-                setting(printer, train->seed), setting(printer, train->steps));
+                pipeline_number(printer->program, train->data),
+                setting_text(printer, train->epochs), setting_text(printer, train->seed),
+                setting_text(printer, train->steps));
     if (train->accumulate.graph)
         text_format(
             text, "        .accumulate = &f%d_function,\n        .accumulate_count = %lld,\n",
@@ -78,8 +81,8 @@ static void print_loads(Printer *printer, const Run *run, size_t index) {
     if (!run->loads.count) return;
     text_format(printer->text, "static const FlowLoad run%zu_loads[] = {\n", index);
     vector_each(Load, load, run->loads)
-        text_format(printer->text, "    {%s, %s},\n", literal(printer, load->prefix),
-                    literal(printer, load->path));
+        text_format(printer->text, "    {%s, %s},\n", string_text(printer, load->prefix),
+                    string_text(printer, load->path));
     text_add(printer->text, "};\n");
 }
 
@@ -91,8 +94,9 @@ static void print_run(Printer *printer, const Run *run, size_t index) {
         function = arena_format(arena, "&f%d_function", function_number(printer, run->function));
     if (run->loads.count) loads = arena_format(arena, "run%zu_loads", index);
     text_format(printer->text, "    {%s, &p%zu, %s, %s, %s, %s, %zu},\n",
-                literal(printer, run->name), pipeline_number(printer->program, run->pipeline),
-                function, sinks[run->sink], literal(printer, run->path), loads, run->loads.count);
+                string_text(printer, run->name), pipeline_number(printer->program, run->pipeline),
+                function, sinks[run->sink], string_text(printer, run->path), loads,
+                run->loads.count);
 }
 
 void print_runs(Printer *printer) {

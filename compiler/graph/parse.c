@@ -21,11 +21,12 @@
 static Dim read_symbol(Reader *reader, bool batch) {
     const char *name = read_name(reader);
     int64_t bound = SIZE_UNKNOWN;
-    if (!*name) fail(reader, "expected a name");
-    if (map_get(&reader->symbols, name)) fail(reader, "dimension `%s` is declared twice", name);
-    if (take(reader, "<=")) bound = read_integer(reader);
+    if (!*name) reader_fail(reader, "expected a name");
+    if (map_get(&reader->symbols, name))
+        reader_fail(reader, "dimension `%s` is declared twice", name);
+    if (take_mark(reader, "<=")) bound = read_integer(reader);
     if (bound != SIZE_UNKNOWN && (bound < 1 || bound > DIMENSION_LIMIT))
-        fail(reader, "a size is from 1 to 2^40");
+        reader_fail(reader, "a size is from 1 to 2^40");
     Dim symbol = dim_symbol(reader->graph->dimensions, name, bound, batch);
     map_put(&reader->symbols, name, (void *)symbol);
     return symbol;
@@ -35,35 +36,35 @@ static void read_output(Reader *reader, OutputKind kind) {
     const char *name = read_string(reader);
     NodeId value = read_id(reader), target = NODE_NONE;
     if (kind == OUTPUT_update) {
-        if (!take_name(reader, "of")) fail(reader, "expected `of`");
+        if (!take_name(reader, "of")) reader_fail(reader, "expected `of`");
         target = read_id(reader);
     }
     if (!reader->failed) graph_output(reader->graph, kind, name, value, target);
 }
 
 static void read_header(Reader *reader) {
-    if (!take_name(reader, "graph")) fail(reader, "expected `graph`");
+    if (!take_name(reader, "graph")) reader_fail(reader, "expected `graph`");
     const char *name = read_string(reader);
     reader->graph = graph_new(reader->arena, dimensions_new(reader->arena), name);
     if (take_name(reader, "batch")) reader->graph->batch = read_symbol(reader, true);
 }
 
 void read_line(Reader *reader) {
-    if (take(reader, "%")) {
+    if (take_mark(reader, "%")) {
         reader->begin = reader->at - 1;
         read_node(reader);
     } else if (take_name(reader, "dim")) read_symbol(reader, false);
     else if (take_name(reader, "result")) read_output(reader, OUTPUT_result);
     else if (take_name(reader, "update")) read_output(reader, OUTPUT_update);
-    else fail(reader, "expected a node, `dim`, `result` or `update`");
+    else reader_fail(reader, "expected a node, `dim`, `result` or `update`");
 }
 
 Graph *graph_parse(Arena *arena, const Source *source, Diagnostics *diagnostics) {
     Reader reader = {
         .arena = arena, .source = source, .diagnostics = diagnostics, .symbols = map_new(arena)};
     read_header(&reader);
-    while (!at_end(&reader)) read_line(&reader);
+    while (!reader_at_end(&reader)) read_line(&reader);
     const char *broken = reader.failed ? NULL : graph_verify(arena, reader.graph);
-    if (broken) fail(&reader, "%s", broken);
+    if (broken) reader_fail(&reader, "%s", broken);
     return reader.failed ? NULL : reader.graph;
 }

@@ -19,26 +19,29 @@ typedef struct Reader {
 
 /* parse_words.c */
 
-void fail(Reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void reader_fail(Reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The next character; 0 at the end. */
-char peek(const Reader *reader);
-bool is_digit(char c);
+char next_char(const Reader *reader);
+bool is_decimal(char c);
 
 /* Blanks, line ends and comments; what comes next begins a word. */
 void skip_blanks(Reader *reader);
-bool at_end(Reader *reader);
+bool reader_at_end(Reader *reader);
 
 /* Takes the punctuation, or the name, if it comes next. */
-bool take(Reader *reader, const char *mark);
+bool take_mark(Reader *reader, const char *mark);
 bool take_name(Reader *reader, const char *name);
-void expect(Reader *reader, const char *mark);
+void expect_mark(Reader *reader, const char *mark);
 
 /* The name that comes next, "" if none does. */
 const char *read_name(Reader *reader);
 int64_t read_integer(Reader *reader);
 double read_number(Reader *reader);
 const char *read_string(Reader *reader);
+
+/* `%3`, a node that is there. */
+NodeId read_id(Reader *reader);
 
 /* parse_type.c */
 
@@ -49,18 +52,13 @@ Type read_type(Reader *reader);
 Dim read_product(Reader *reader);
 
 typedef Dim Arithmetic(Dimensions *table, Dim a, Dim b);
-Dim apply(Reader *reader, Arithmetic *operation, Dim a, Dim b);
+Dim combine_sizes(Reader *reader, Arithmetic *operation, Dim a, Dim b);
 
 /* parse_view.c: what follows `view %0`, and `transpose`, whose type goes with it. */
 void read_view(Reader *reader, Node *node);
 void read_transpose(Reader *reader, Node *node);
 
-/* parse_node.c */
-
-/* `%3`, a node that is there. */
-NodeId read_id(Reader *reader);
-
-/* Everything behind its `%`. */
+/* parse_node.c: everything behind its `%`. */
 void read_node(Reader *reader);
 
 /* parse.c: a node, a dimension or an output. */

@@ -12,48 +12,39 @@ enum {
     OPERAND_LIMIT = 1 << 16, /* of each kind, of one scan */
 };
 
-NodeId read_id(Reader *reader) {
-    expect(reader, "%");
-    if (!is_digit(peek(reader))) fail(reader, "expected the number of a node");
-    int64_t id = reader->failed ? 0 : read_integer(reader);
-    if (id >= (int64_t)reader->graph->nodes.count && !reader->failed)
-        fail(reader, "there is no node %%%lld yet", (long long)id);
-    return reader->failed ? 0 : (NodeId)id;
-}
-
 static uint32_t read_axes(Reader *reader) {
     uint32_t axes = 0;
-    expect(reader, "[");
-    while (!reader->failed && !take(reader, "]")) {
+    expect_mark(reader, "[");
+    while (!reader->failed && !take_mark(reader, "]")) {
         int64_t axis = read_integer(reader);
-        if (axis < 0 || axis >= RANK_LIMIT) fail(reader, "there is no such axis");
+        if (axis < 0 || axis >= RANK_LIMIT) reader_fail(reader, "there is no such axis");
         else axes |= 1u << axis;
-        if (!take(reader, ",")) skip_blanks(reader);
+        if (!take_mark(reader, ",")) skip_blanks(reader);
     }
     return axes;
 }
 
 static bool take_attribute(Reader *reader, const char *name) {
     if (!take_name(reader, name)) return false;
-    expect(reader, "=");
+    expect_mark(reader, "=");
     return true;
 }
 
 static int read_count(Reader *reader, const char *name) {
-    if (!take_attribute(reader, name)) fail(reader, "expected `%s=`", name);
+    if (!take_attribute(reader, name)) reader_fail(reader, "expected `%s=`", name);
     int64_t count = reader->failed ? 0 : read_integer(reader);
-    if (count < 0 || count > OPERAND_LIMIT) fail(reader, "no such number of operands");
+    if (count < 0 || count > OPERAND_LIMIT) reader_fail(reader, "no such number of operands");
     return (int)count;
 }
 
 static const Graph *read_body(Reader *reader) {
     Graph *outside = reader->graph;
     Graph *body = graph_new(reader->arena, outside->dimensions, outside->name);
-    if (++reader->depth > BODY_DEPTH_LIMIT) fail(reader, "bodies are nested too deeply");
+    if (++reader->depth > BODY_DEPTH_LIMIT) reader_fail(reader, "bodies are nested too deeply");
     body->batch = outside->batch;
     reader->graph = body;
-    expect(reader, "{");
-    while (!reader->failed && !take(reader, "}")) read_line(reader);
+    expect_mark(reader, "{");
+    while (!reader->failed && !take_mark(reader, "}")) read_line(reader);
     reader->graph = outside;
     reader->depth--;
     return body;
@@ -61,7 +52,7 @@ static const Graph *read_body(Reader *reader) {
 
 static void read_scan(Reader *reader, Node *node) {
     Scan *scan = arena_new_item(reader->arena, Scan);
-    if (!take_attribute(reader, "turns")) fail(reader, "expected `turns=`");
+    if (!take_attribute(reader, "turns")) reader_fail(reader, "expected `turns=`");
     scan->turns = reader->failed ? dim_constant(reader->graph->dimensions, 1) : read_dim(reader);
     scan->carried = read_count(reader, "carried");
     scan->scanned = read_count(reader, "scanned");
@@ -72,14 +63,14 @@ static void read_scan(Reader *reader, Node *node) {
 }
 
 static void begin_list(Reader *reader, const char *name) {
-    if (!take_attribute(reader, name)) fail(reader, "expected `%s=`", name);
-    expect(reader, "[");
+    if (!take_attribute(reader, name)) reader_fail(reader, "expected `%s=`", name);
+    expect_mark(reader, "[");
 }
 
 /* Is there another item? */
 static bool take_item(Reader *reader, size_t count) {
-    if (reader->failed || take(reader, "]")) return false;
-    if (count) expect(reader, ",");
+    if (reader->failed || take_mark(reader, "]")) return false;
+    if (count) expect_mark(reader, ",");
     return !reader->failed;
 }
 
@@ -87,7 +78,7 @@ static void read_external(Reader *reader, Node *node) {
     External *external = arena_new_item(reader->arena, External);
     external->name = read_string(reader);
     if (!reader->failed && external_name_problem(external->name))
-        fail(reader, "no name of a C function");
+        reader_fail(reader, "no name of a C function");
     begin_list(reader, "sizes");
     while (take_item(reader, external->sizes.count))
         vector_push(reader->arena, &external->sizes, read_dim(reader));
@@ -99,7 +90,7 @@ static void read_external(Reader *reader, Node *node) {
 
 static int read_part(Reader *reader) {
     int64_t part = read_integer(reader);
-    if (part < 0 || part > OPERAND_LIMIT) fail(reader, "no such part");
+    if (part < 0 || part > OPERAND_LIMIT) reader_fail(reader, "no such part");
     return (int)part;
 }
 
@@ -121,7 +112,7 @@ static void read_operands(Reader *reader, Node *node) {
     if (node->op == OP_input || node->op == OP_weight) node->name = read_string(reader);
     if (node->op == OP_check) {
         node->low = read_integer(reader);
-        expect(reader, "..");
+        expect_mark(reader, "..");
         node->high = read_integer(reader);
     }
     read_attributes(reader, node);
@@ -131,22 +122,22 @@ static Placement read_device(Reader *reader) {
     Placement device = {.device = DEVICE_cpu};
     if (take_name(reader, "cpu")) return device;
     device.device = DEVICE_gpu;
-    if (!take_name(reader, "gpu")) fail(reader, "expected `cpu` or `gpu`");
-    expect(reader, "(");
+    if (!take_name(reader, "gpu")) reader_fail(reader, "expected `cpu` or `gpu`");
+    expect_mark(reader, "(");
     int64_t index = read_integer(reader);
-    if (index < 0 || index >= GPU_LIMIT) fail(reader, "there is no such GPU");
+    if (index < 0 || index >= GPU_LIMIT) reader_fail(reader, "there is no such GPU");
     device.index = (int)index;
-    expect(reader, ")");
+    expect_mark(reader, ")");
     return device;
 }
 
 static Placement read_placement(Reader *reader) {
     uint32_t begin = (skip_blanks(reader), reader->at);
-    if (!take(reader, "@")) return (Placement){0};
+    if (!take_mark(reader, "@")) return (Placement){0};
     bool soft = take_name(reader, "prefer");
-    if (soft) expect(reader, "(");
+    if (soft) expect_mark(reader, "(");
     Placement placement = read_device(reader);
-    if (soft) expect(reader, ")");
+    if (soft) expect_mark(reader, ")");
     placement.soft = soft;
     placement.range = (Range){reader->source, begin, reader->at};
     return placement;
@@ -155,9 +146,9 @@ static Placement read_placement(Reader *reader) {
 static void read_kernel(Reader *reader, Node *node) {
     node->kernel = NO_KERNEL;
     if (!take_name(reader, "kernel")) return;
-    expect(reader, "=");
+    expect_mark(reader, "=");
     int64_t kernel = read_integer(reader);
-    if (kernel < 0 || kernel >= NODE_LIMIT) fail(reader, "no such kernel");
+    if (kernel < 0 || kernel >= NODE_LIMIT) reader_fail(reader, "no such kernel");
     if (reader->failed) return;
     node->kernel = (int)kernel;
     if (kernel >= reader->graph->kernel_count) reader->graph->kernel_count = (int)kernel + 1;
@@ -165,12 +156,12 @@ static void read_kernel(Reader *reader, Node *node) {
 
 /* The written type, or none for the ops whose type follows. */
 static bool read_node_type(Reader *reader, Node *node) {
-    if (take(reader, ":")) {
+    if (take_mark(reader, ":")) {
         node->type = read_type(reader);
         return true;
     }
     if (op_info[node->op].gives == GIVES_declared && !node->type.rank)
-        fail(reader, "expected a type");
+        reader_fail(reader, "expected a type");
     return false;
 }
 
@@ -181,29 +172,29 @@ static void append_node(Reader *reader, Node *node, bool typed) {
     NodeId id = graph_append(reader->graph, *node, &problem);
     reader->begin = node->range.begin;
     if (id == NODE_NONE) {
-        fail(reader, "%s", problem.text);
+        reader_fail(reader, "%s", problem.text);
         return;
     }
     const Type *type = &graph_node(reader->graph, id)->type;
     if (typed && !type_equal(type, &node->type))
-        fail(reader, "the type is %s", type_text(reader->arena, type));
+        reader_fail(reader, "the type is %s", type_text(reader->arena, type));
 }
 
 void read_node(Reader *reader) {
     Node node = {.range = {reader->source, reader->begin, reader->begin}};
     int64_t id = read_integer(reader);
     if (id != (int64_t)reader->graph->nodes.count)
-        fail(reader, "expected node %%%zu", reader->graph->nodes.count);
-    expect(reader, "=");
+        reader_fail(reader, "expected node %%%zu", reader->graph->nodes.count);
+    expect_mark(reader, "=");
     const char *name = read_name(reader);
     bool transpose = !strcmp(name, "transpose");
-    if (!transpose && !op_by_name(name, &node.op)) fail(reader, "unknown op `%s`", name);
+    if (!transpose && !op_by_name(name, &node.op)) reader_fail(reader, "unknown op `%s`", name);
     if (reader->failed) return;
     (transpose ? read_transpose : read_operands)(reader, &node);
     const Type exchanged = node.type;
     bool typed = read_node_type(reader, &node);
     if (transpose && !shape_equal(&exchanged, &node.type))
-        fail(reader, "the type is %s", type_text(reader->arena, &exchanged));
+        reader_fail(reader, "the type is %s", type_text(reader->arena, &exchanged));
     node.range.end = reader->at;
     node.placement = read_placement(reader);
     read_kernel(reader, &node);

@@ -17,46 +17,46 @@ static int take_axis(Reader *reader) {
 static bool take_multiple(Reader *reader, int64_t sign, Coordinate *sum) {
     uint32_t before = (skip_blanks(reader), reader->at);
     int64_t factor = 1;
-    bool written = is_digit(peek(reader)) || peek(reader) == '-';
+    bool written = is_decimal(next_char(reader)) || next_char(reader) == '-';
     if (written) factor = read_integer(reader);
-    int axis = !written || take(reader, "*") ? take_axis(reader) : -1;
+    int axis = !written || take_mark(reader, "*") ? take_axis(reader) : -1;
     if (axis < 0) reader->at = before;
-    else if (llabs(factor) > FACTOR_LIMIT) fail(reader, "the factor is too large");
+    else if (llabs(factor) > FACTOR_LIMIT) reader_fail(reader, "the factor is too large");
     else sum->factors[axis] += sign * factor;
     return axis >= 0;
 }
 
 static void read_term(Reader *reader, int64_t sign, Coordinate *sum) {
-    if (take(reader, "-")) sign = -sign;
+    if (take_mark(reader, "-")) sign = -sign;
     if (reader->failed || take_multiple(reader, sign, sum)) return;
     Dim part = read_product(reader);
-    sum->start = apply(reader, sign < 0 ? dim_subtract : dim_add, sum->start, part);
+    sum->start = combine_sizes(reader, sign < 0 ? dim_subtract : dim_add, sum->start, part);
 }
 
 static Coordinate read_coordinate(Reader *reader) {
     Coordinate sum = coordinate_along(dim_constant(reader->graph->dimensions, 0), -1);
-    bool divided = take(reader, "(");
+    bool divided = take_mark(reader, "(");
     reader->dim_steps = 0;
     read_term(reader, 1, &sum);
     while (!reader->failed) {
-        if (take(reader, "+")) read_term(reader, 1, &sum);
-        else if (take(reader, "-")) read_term(reader, -1, &sum);
+        if (take_mark(reader, "+")) read_term(reader, 1, &sum);
+        else if (take_mark(reader, "-")) read_term(reader, -1, &sum);
         else break;
     }
     if (!divided) return sum;
-    expect(reader, ")");
-    expect(reader, "/");
+    expect_mark(reader, ")");
+    expect_mark(reader, "/");
     sum.divisor = reader->failed ? 1 : read_integer(reader);
     return sum;
 }
 
 void read_view(Reader *reader, Node *node) {
     View view = {0};
-    expect(reader, "[");
-    while (!reader->failed && !take(reader, "]")) {
-        if (view.rank == RANK_LIMIT) fail(reader, "at most %d coordinates", RANK_LIMIT);
+    expect_mark(reader, "[");
+    while (!reader->failed && !take_mark(reader, "]")) {
+        if (view.rank == RANK_LIMIT) reader_fail(reader, "at most %d coordinates", RANK_LIMIT);
         else view.coordinates[view.rank++] = read_coordinate(reader);
-        if (!take(reader, ",")) skip_blanks(reader);
+        if (!take_mark(reader, ",")) skip_blanks(reader);
     }
     if (take_name(reader, "fill")) view.fill = read_number(reader);
     View *kept = arena_new_item(reader->arena, View);
@@ -68,7 +68,7 @@ void read_transpose(Reader *reader, Node *node) {
     node->op = OP_view;
     node->inputs[0] = read_id(reader);
     Type type = reader->failed ? (Type){0} : graph_node(reader->graph, node->inputs[0])->type;
-    if (type.rank < 2) fail(reader, "transpose takes a matrix");
+    if (type.rank < 2) reader_fail(reader, "transpose takes a matrix");
     if (reader->failed) return;
     View *view = arena_new_item(reader->arena, View);
     *view = view_transposition(reader->graph->dimensions, type.rank);

@@ -65,7 +65,7 @@ static void lower_evaluate(Place *place, const Statement *statement, Action acti
 }
 
 /* A text, or one number that is known without data: a learning rate. */
-static void lower_print(Place *place, const Statement *statement, Action action) {
+static void lower_print_action(Place *place, const Statement *statement, Action action) {
     const Context *context = place->context;
     Arena *arena = arena_of(place);
     Function *function = arena_new_item(arena, Function);
@@ -163,7 +163,7 @@ static bool has_arguments(const Place *place, const Expression *call, size_t pos
     return false;
 }
 
-static Setting number_of(const Place *place, const Expression *expression, double least) {
+static Setting setting_of(const Place *place, const Expression *expression, double least) {
     Value value = lower_expression(place->context, expression);
     if (value.kind == VALUE_error) return (Setting){-1, least};
     return to_setting(place->context, &value, expression->range, least);
@@ -182,7 +182,7 @@ static bool lower_patience(const Place *place, const Statement *statement, const
     if (!has_arguments(place, call, 1, names) || !lower_watch(place, call, &action->watch))
         return false;
     const Expression *times = call->arguments.items[0].value;
-    action->watch.patience = number_of(place, times, 1);
+    action->watch.patience = setting_of(place, times, 1);
     return true;
 }
 
@@ -289,7 +289,7 @@ static const struct {
     ActionKind kind;
     LowerAction *lower;
 } kinds[] = {{"evaluate", ACTION_evaluate, lower_evaluate},
-             {"print", ACTION_print, lower_print},
+             {"print", ACTION_print, lower_print_action},
              {"save", ACTION_save, lower_save},
              {"stop", ACTION_stop, lower_stop},
              {"reduce", ACTION_reduce, lower_reduce}};

@@ -8,12 +8,12 @@ const char *text_of(const BuiltinCall *call, const Value *value) {
     return value_text(call->context->lowering->arena, value);
 }
 
-Value broken(BuiltinCall *call) {
+Value fail_call(BuiltinCall *call) {
     call->broken = true;
     return value_error;
 }
 
-Range place_of(const BuiltinCall *call, int which) {
+Range argument_range(const BuiltinCall *call, int which) {
     Range range = call->values[which].range;
     return range.source ? range : call->range;
 }
@@ -25,7 +25,7 @@ static bool report_no_tensor(BuiltinCall *call, const Value *value, Range range)
                            call->builtin->name, text_of(call, value));
     if (value->kind == VALUE_field)
         diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", field_name(value));
-    broken(call);
+    fail_call(call);
     return false;
 }
 
@@ -40,7 +40,7 @@ bool is_tensor(BuiltinCall *call, const Value *value, Range range) {
 
 bool tensor_argument(BuiltinCall *call, int which) {
     Value *value = &call->values[which];
-    Range range = place_of(call, which);
+    Range range = argument_range(call, which);
     if (value->kind != VALUE_items || !value->items.count || value->items.names)
         return is_tensor(call, value, range);
     NodeId node = to_node(call->context, value, list_element(value), range);
@@ -53,8 +53,8 @@ bool tensor_argument(BuiltinCall *call, int which) {
 double number_argument(BuiltinCall *call, int which, double otherwise) {
     double number = otherwise;
     if (call->given[which] &&
-        !to_number(call->context, &call->values[which], place_of(call, which), &number))
-        broken(call);
+        !to_number(call->context, &call->values[which], argument_range(call, which), &number))
+        fail_call(call);
     return call->broken ? otherwise : number;
 }
 
@@ -62,9 +62,9 @@ int64_t whole_argument(BuiltinCall *call, int which, int64_t otherwise) {
     double number = number_argument(call, which, (double)otherwise);
     if (call->broken) return otherwise;
     if (number == floor(number) && fabs(number) <= (double)DIMENSION_LIMIT) return (int64_t)number;
-    report(call->context, E0211, place_of(call, which), "`%s` is a whole number, not %.15g",
+    report(call->context, E0211, argument_range(call, which), "`%s` is a whole number, not %.15g",
            call->builtin->parameters[which], number);
-    broken(call);
+    fail_call(call);
     return otherwise;
 }
 
@@ -73,7 +73,7 @@ int64_t whole_argument(BuiltinCall *call, int which, int64_t otherwise) {
 static bool fits_rank(BuiltinCall *call, size_t rank, Range range) {
     if (rank <= RANK_LIMIT) return true;
     report(call->context, E0208, range, "a tensor has at most %d dimensions", RANK_LIMIT);
-    broken(call);
+    fail_call(call);
     return false;
 }
 
@@ -91,11 +91,11 @@ static int sizes_argument(BuiltinCall *call, int which, Dim *sizes) {
     const Value *value = &call->values[which];
     bool list = value->kind == VALUE_items;
     size_t count = list ? value->items.count : 1;
-    if (!fits_rank(call, count, place_of(call, which))) return 0;
+    if (!fits_rank(call, count, argument_range(call, which))) return 0;
     for (size_t i = 0; i < count; i++) {
         const Value *item = list ? &value->items.values[i] : value;
-        sizes[i] = size_of_item(call, item, place_of(call, which));
-        if (!sizes[i]) broken(call);
+        sizes[i] = size_of_item(call, item, argument_range(call, which));
+        if (!sizes[i]) fail_call(call);
     }
     return call->broken ? 0 : (int)count;
 }
@@ -110,18 +110,18 @@ static int axis_in(BuiltinCall *call, double axis, int rank, Range range) {
         report(call->context, E0211, range, "there is no axis %.15g: the tensor has %d dimension%s",
                axis, rank, rank == 1 ? "" : "s");
     if (rank) diagnostic_help(d, "axes count from 0, or from the last, which is -1");
-    broken(call);
+    fail_call(call);
     return 0;
 }
 
 int axis_argument(BuiltinCall *call, int which, int otherwise, int rank) {
     double axis = number_argument(call, which, otherwise);
-    return call->broken ? 0 : axis_in(call, axis, rank, place_of(call, which));
+    return call->broken ? 0 : axis_in(call, axis, rank, argument_range(call, which));
 }
 
 static uint32_t axis_bit(BuiltinCall *call, const Value *value, int rank, Range range) {
     double axis;
-    if (!to_number(call->context, value, range, &axis)) broken(call);
+    if (!to_number(call->context, value, range, &axis)) fail_call(call);
     return call->broken ? 0 : 1u << axis_in(call, axis, rank, range);
 }
 
@@ -129,7 +129,7 @@ uint32_t axes_argument(BuiltinCall *call, int which, int rank) {
     const Value *value = &call->values[which];
     uint32_t axes = 0;
     if (!call->given[which] || value->kind == VALUE_all) return (1u << rank) - 1;
-    Range range = place_of(call, which);
+    Range range = argument_range(call, which);
     if (value->kind != VALUE_items) return axis_bit(call, value, rank, range);
     for (size_t i = 0; i < value->items.count && !call->broken; i++)
         axes |= axis_bit(call, &value->items.values[i], rank, range);
@@ -143,10 +143,11 @@ int ordered_axes(BuiltinCall *call, int which, int rank, int *axes) {
     for (int i = 0; i < count && !call->broken; i++) {
         int64_t axis = rank;
         dim_is_constant(given[i], &axis);
-        axes[i] = axis_in(call, (double)axis, rank, place_of(call, which));
+        axes[i] = axis_in(call, (double)axis, rank, argument_range(call, which));
         if (seen >> axes[i] & 1 && !call->broken) {
-            report(call->context, E0211, place_of(call, which), "axis %d is named twice", axes[i]);
-            broken(call);
+            report(call->context, E0211, argument_range(call, which), "axis %d is named twice",
+                   axes[i]);
+            fail_call(call);
         }
         seen |= 1u << axes[i];
     }
@@ -167,10 +168,10 @@ void exact_sizes(BuiltinCall *call, int which, int count, int64_t otherwise, Dim
     if (call->broken) return;
     memcpy(sizes, found, sizeof(Dim) * (size_t)(given < count ? given : count));
     if (given == count) return;
-    report(call->context, E0204, place_of(call, which), "`%s` has %d value%s, and %d %s needed",
-           call->builtin->parameters[which], given, given == 1 ? "" : "s", count,
-           count == 1 ? "is" : "are");
-    broken(call);
+    report(call->context, E0204, argument_range(call, which),
+           "`%s` has %d value%s, and %d %s needed", call->builtin->parameters[which], given,
+           given == 1 ? "" : "s", count, count == 1 ? "is" : "are");
+    fail_call(call);
 }
 
 void exact_numbers(BuiltinCall *call, int which, int count, int64_t otherwise, int64_t least,
@@ -180,11 +181,11 @@ void exact_numbers(BuiltinCall *call, int which, int count, int64_t otherwise, i
     for (int i = 0; i < count && !call->broken; i++) {
         bool known = dim_is_constant(sizes[i], &numbers[i]);
         if (known && numbers[i] >= least && numbers[i] <= FACTOR_LIMIT) continue;
-        report(call->context, known ? E0211 : E0206, place_of(call, which),
+        report(call->context, known ? E0211 : E0206, argument_range(call, which),
                "`%s` is from %lld to 2^19 and known at compile time, not %s",
                call->builtin->parameters[which], (long long)least,
                dim_text(call->context->lowering->arena, sizes[i]));
-        broken(call);
+        fail_call(call);
     }
 }
 
@@ -193,12 +194,12 @@ bool shape_argument(BuiltinCall *call, int which, Type *type) {
     Context fixing = *call->context;
     fixing.fixing = true;
     size_t count = value->kind == VALUE_items ? value->items.count : 1;
-    if (!fits_rank(call, count, place_of(call, which))) return false;
+    if (!fits_rank(call, count, argument_range(call, which))) return false;
     for (size_t i = 0; i < count && !call->broken; i++) {
         const Value *item = value->kind == VALUE_items ? &value->items.values[i] : value;
-        Range place = item->range.source ? item->range : place_of(call, which);
+        Range place = item->range.source ? item->range : argument_range(call, which);
         Dim size = to_size(&fixing, item, place);
-        if (!size || !is_dimension(call->context, size, place)) broken(call);
+        if (!size || !is_dimension(call->context, size, place)) fail_call(call);
         type->dims[type->rank++] = size;
     }
     return !call->broken;
@@ -207,6 +208,6 @@ bool shape_argument(BuiltinCall *call, int which, Type *type) {
 Dim checked(BuiltinCall *call, Dim size) {
     if (size && is_dimension(call->context, size, call->range)) return size;
     if (!size) report(call->context, E0216, call->range, "a size passes 2^40");
-    broken(call);
+    fail_call(call);
     return constant(call, 1);
 }

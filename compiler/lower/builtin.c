@@ -32,9 +32,9 @@ static void bind(BuiltinCall *call, int which, Value value, Range range) {
     if (call->given[which]) {
         report(call->context, E0204, range, "`%s` is given `%s` twice", call->builtin->name,
                call->builtin->parameters[which]);
-        broken(call);
+        fail_call(call);
     }
-    if (value.kind == VALUE_error) broken(call);
+    if (value.kind == VALUE_error) fail_call(call);
     if (!value.range.source) value.range = range;
     call->given[which] = true;
     call->values[which] = value;
@@ -53,7 +53,7 @@ static void bind_position(BuiltinCall *call, int position, Value value, Range ra
         diagnostic_help(d, "the larger of two values is maximum(a, b), the smaller minimum(a, b)");
     else if (parameter_count(builtin) > builtin->positions)
         diagnostic_help(d, "`%s = …` says what it is", builtin->parameters[builtin->positions]);
-    broken(call);
+    fail_call(call);
 }
 
 static void bind_name(BuiltinCall *call, const Name *name, Value value, Range range) {
@@ -72,7 +72,7 @@ static void bind_name(BuiltinCall *call, const Name *name, Value value, Range ra
         diagnostic_help(
             d, "its arguments are %s",
             names_text(call->context->lowering->arena, builtin->parameters, (size_t)count));
-    broken(call);
+    fail_call(call);
 }
 
 /* `...` is an argument of size alone. */
@@ -98,7 +98,7 @@ static void bind_all(BuiltinCall *call, const Value *piped) {
         if (call->given[i]) continue;
         report(call->context, E0204, call->range, "`%s` needs `%s`", call->builtin->name,
                call->builtin->parameters[i]);
-        broken(call);
+        fail_call(call);
     }
 }
 

@@ -57,10 +57,10 @@ static inline Dim constant(const BuiltinCall *call, int64_t value) {
 const char *text_of(const BuiltinCall *call, const Value *value);
 
 /* value_error, of a call that is broken from here on. */
-Value broken(BuiltinCall *call);
+Value fail_call(BuiltinCall *call);
 
 /* Where the argument stands, or else the call. */
-Range place_of(const BuiltinCall *call, int which);
+Range argument_range(const BuiltinCall *call, int which);
 
 /* Is it a tensor of the graph, of one shape for all records? A list becomes one. */
 bool tensor_argument(BuiltinCall *call, int which);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-bool is_known(const Value *value, double *number) {
+bool known_number(const Value *value, double *number) {
     int64_t constant;
     if (value->kind == VALUE_size) {
         if (!dim_is_constant(value->size, &constant)) return false;
@@ -17,7 +17,7 @@ bool is_known(const Value *value, double *number) {
     return value->kind == VALUE_number || value->kind == VALUE_truth;
 }
 
-Value fold(Op op, double a, double b, Range range) {
+Value fold_numbers(Op op, double a, double b, Range range) {
     Node node = {.op = op, .type = type_scalar(TYPE_f64)};
     Value value = value_number(op_evaluate(&node, (double[]){a, b, 0}, true), range);
     if (op_info[op].gives == GIVES_boolean || op_info[op].takes == TAKES_boolean)
@@ -135,8 +135,8 @@ bool fold_binary(const Context *context, Op op, const Value *a, const Value *b, 
                  Value *result) {
     double x, y;
     if (fold_others(context, op, a, b, range, result)) return true;
-    if (is_known(a, &x) && is_known(b, &y)) {
-        *result = fold(op, x, y, range);
+    if (known_number(a, &x) && known_number(b, &y)) {
+        *result = fold_numbers(op, x, y, range);
         return true;
     }
     Dim p = as_size(context, a), q = as_size(context, b);

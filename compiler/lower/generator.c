@@ -5,7 +5,7 @@
 static bool has_graph(BuiltinCall *call) {
     if (call->context->graph && call->context->function) return true;
     report(call->context, E0206, call->range, "tensors don't exist here");
-    broken(call);
+    fail_call(call);
     return false;
 }
 
@@ -40,10 +40,10 @@ static NodeId keyed_seed(BuiltinCall *call) {
     Range range = users_place(context, call->range);
     NodeId seed = seed_node(context, call->range);
     if (!call->given[KEY]) return seed;
-    NodeId key = to_node(context, &call->values[KEY], TYPE_i64, place_of(call, KEY));
+    NodeId key = to_node(context, &call->values[KEY], TYPE_i64, argument_range(call, KEY));
     if (key == NODE_NONE) return key;
     if (graph_node(context->graph, key)->type.rank) {
-        report(context, E0208, place_of(call, KEY), "a key is one number, not %s",
+        report(context, E0208, argument_range(call, KEY), "a key is one number, not %s",
                text_of(call, &call->values[KEY]));
         return NODE_NONE;
     }

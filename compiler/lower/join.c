@@ -39,8 +39,8 @@ static Value add_values(BuiltinCall *call, const Value *a, const Value *b) {
 static bool tensors_argument(BuiltinCall *call) {
     const Value *list = &call->values[0];
     if (list->kind != VALUE_items || !list->items.count) {
-        report(call->context, E0203, place_of(call, 0), "`%s` takes a list of tensors, not %s",
-               call->builtin->name, text_of(call, list));
+        report(call->context, E0203, argument_range(call, 0),
+               "`%s` takes a list of tensors, not %s", call->builtin->name, text_of(call, list));
         return false;
     }
     for (size_t i = 0; i < list->items.count; i++) {
@@ -112,25 +112,26 @@ static size_t part_sizes(BuiltinCall *call, Dim whole, Dim **sizes) {
     bool list = parts->kind == VALUE_items;
     int64_t number = list ? (int64_t)parts->items.count : whole_argument(call, 1, 1);
     if (number < 1 || number > FACTOR_LIMIT) {
-        report(call->context, E0211, place_of(call, 1), "there are no %lld parts",
+        report(call->context, E0211, argument_range(call, 1), "there are no %lld parts",
                (long long)number);
-        broken(call);
+        fail_call(call);
     }
     if (call->broken) return 0;
     *sizes = arena_new_array(call->context->lowering->arena, Dim, number);
     Dim equal = list ? NULL : dim_divide(table_of(call), whole, constant(call, number)), sum = NULL;
     for (int64_t i = 0; i < number && !call->broken; i++) {
         Dim size =
-            list ? to_size(call->context, &parts->items.values[i], place_of(call, 1)) : equal;
-        if (list && !size) return broken(call), 0;
+            list ? to_size(call->context, &parts->items.values[i], argument_range(call, 1)) : equal;
+        if (list && !size) return fail_call(call), 0;
         if (!size) break;
         (*sizes)[i] = list ? checked(call, size) : size;
         sum = sum ? dim_add(table_of(call), sum, size) : size;
     }
     if (call->broken || sum == whole || (equal && call->context->checking)) return (size_t)number;
-    report(call->context, E0209, place_of(call, 1), "an axis of %s can't be split into these parts",
+    report(call->context, E0209, argument_range(call, 1),
+           "an axis of %s can't be split into these parts",
            dim_text(call->context->lowering->arena, whole));
-    return broken(call), 0;
+    return fail_call(call), 0;
 }
 
 Value call_split(BuiltinCall *call) {

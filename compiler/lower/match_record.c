@@ -74,7 +74,7 @@ static Items match_items(const Match *match, Items *items) {
 
 Value match_record(const Match *match, Value value) {
     if (value.kind != VALUE_items && value.kind != VALUE_stream) {
-        mismatch(match, E0203, &value);
+        report_mismatch(match, E0203, &value);
         return value_error;
     }
     Items *items = value.kind == VALUE_stream ? &value.stream->record : &value.items;

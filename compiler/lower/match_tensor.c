@@ -52,7 +52,7 @@ static bool match_rest(const Match *match, const Dim *dims, int count, const Val
     bool same = known->value.items.count == (size_t)count;
     for (int i = 0; same && i < count; i++) same = known->value.items.values[i].size == dims[i];
     if (same) return true;
-    Diagnostic *d = mismatch(match, E0207, value);
+    Diagnostic *d = report_mismatch(match, E0207, value);
     diagnostic_note(d, known->value.range, "`...` comes from here");
     return false;
 }
@@ -107,14 +107,14 @@ static bool match_element(const Match *match, Element element, const Value *valu
     Element declared;
     if (element_by_name(name->text, &declared)) {
         if (declared == element) return true;
-        Diagnostic *d = mismatch(match, E0203, value);
+        Diagnostic *d = report_mismatch(match, E0203, value);
         diagnostic_help(d, "`cast(…, %s)`", name->text);
         return false;
     }
     const Binding *bound = scope_find(context->scope, name->text);
     if (bound && bound->value.kind == VALUE_element) {
         if (bound->value.element == element) return true;
-        mismatch(match, E0203, value);
+        report_mismatch(match, E0203, value);
         return false;
     }
     if (!isupper((unsigned char)name->text[0])) {
@@ -136,7 +136,7 @@ Value match_tensor(const Match *match, Value value) {
     }
     bool fits = find_ellipsis(match->declared) >= 0 ? type->rank >= fixed : type->rank == fixed;
     if (!fits) {
-        mismatch(match, E0208, &value);
+        report_mismatch(match, E0208, &value);
         return value_error;
     }
     Type copy = *type; /* matching may grow the graph */

@@ -98,9 +98,9 @@ static Value lower_elementwise(BuiltinCall *call) {
     bool known = true;
     for (int i = 0; i < arity; i++) {
         values[i] = &call->values[i];
-        known &= is_known(values[i], &numbers[i]);
+        known &= known_number(values[i], &numbers[i]);
     }
-    if (known && arity < 3) return fold(call->op, numbers[0], numbers[1], call->range);
+    if (known && arity < 3) return fold_numbers(call->op, numbers[0], numbers[1], call->range);
     if (arity >= 2 &&
         report_shapes(call->context, values[arity - 2], values[arity - 1], call->range))
         return value_error;

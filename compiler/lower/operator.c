@@ -80,7 +80,7 @@ bool report_shapes(const Context *context, const Value *a, const Value *b, Range
 }
 
 bool is_numeric(const Value *value) {
-    return is_number(value) || value->kind == VALUE_tensor;
+    return value_is_number(value) || value->kind == VALUE_tensor;
 }
 
 static bool is_plain_number(const Value *value) {
@@ -156,7 +156,7 @@ Value lower_unary(const Context *context, Operator sign, const Value *a, Range r
     double number;
     Op op = operator_ops[sign];
     if (a->kind == VALUE_error) return value_error;
-    if (is_known(a, &number)) return fold(op, number, 0, range);
+    if (known_number(a, &number)) return fold_numbers(op, number, 0, range);
     if (is_operand(a)) return apply_op(context, op, &a, 1, 0, range);
     report(context, E0203, range, "`%s` takes a number or tensor, not %s", operator_text(sign),
            value_text(context->lowering->arena, a));

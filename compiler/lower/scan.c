@@ -53,7 +53,7 @@ static bool take_carried(Loop *loop, const Context *inside, bool *learned) {
         Value after = scope_find_here(inside->scope, carried->name.text)->value;
         if (after.kind == VALUE_error) return false;
         bool tensor = after.kind == VALUE_tensor;
-        if (!tensor && !is_number(&after)) return report_change(inside, carried, &after);
+        if (!tensor && !value_is_number(&after)) return report_change(inside, carried, &after);
         if (!carried->typed) {
             if (!tensor) continue;
             carried->type = *value_type(&after);

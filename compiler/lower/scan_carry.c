@@ -50,7 +50,7 @@ static bool may_carry(const Context *context, const Name *name, const Binding *b
                         "`let` another name for its value, and assign the state behind the scan");
         return false;
     }
-    if (binding->value.kind == VALUE_tensor || is_number(&binding->value)) return true;
+    if (binding->value.kind == VALUE_tensor || value_is_number(&binding->value)) return true;
     if (binding->value.kind == VALUE_error) return false;
     Diagnostic *d = report(context, E0203, name->range,
                            "`%s` is %s and can't be carried from turn "

@@ -28,7 +28,7 @@ void help_flatten(const Match *match, Diagnostic *d, const Value *value) {
                     (long long)size);
 }
 
-Diagnostic *mismatch(const Match *match, ErrorCode code, const Value *value) {
+Diagnostic *report_mismatch(const Match *match, ErrorCode code, const Value *value) {
     const Context *context = match->context;
     Diagnostic *d = report(context, code, match->range, "%s expects %s, receives %s", match->what,
                            declared_text(context, match->declared),
@@ -71,7 +71,7 @@ static Value match_number(const Match *match, Value value) {
     if (!match->declared->dimensions.count && !match->declared->low) {
         bool whole = !is_floating(element);
         if (whole && value.kind == VALUE_number && value.number != floor(value.number)) {
-            mismatch(match, E0203, &value);
+            report_mismatch(match, E0203, &value);
             return value_error;
         }
         return value;
@@ -98,7 +98,7 @@ static bool match_known(const Match *match, const Value *value, double *number) 
     bool numeric = value->kind == VALUE_number || value->kind == VALUE_truth ||
                    value->kind == VALUE_size || value->kind == VALUE_tensor;
     if (numeric) return to_number(match->context, value, match->range, number);
-    mismatch(match, E0203, value);
+    report_mismatch(match, E0203, value);
     return false;
 }
 
@@ -134,7 +134,7 @@ static bool match_compile_time(const Match *match, Value *value) {
     }
     if (strcmp(name, "string") && strcmp(name, "path")) return false;
     if (value->kind != VALUE_string) {
-        mismatch(match, E0203, value);
+        report_mismatch(match, E0203, value);
         *value = value_error;
     }
     return true;
@@ -158,6 +158,6 @@ Value match_type(const Context *context, const TypeTree *declared, Value value, 
         break;
     default: break;
     }
-    mismatch(&match, E0203, &value);
+    report_mismatch(&match, E0203, &value);
     return value_error;
 }

@@ -19,7 +19,7 @@ typedef struct Match {
 const char *declared_text(const Context *context, const TypeTree *declared);
 
 /* Reports "`x` expects f32[B, 784], receives f32[10]". */
-Diagnostic *mismatch(const Match *match, ErrorCode code, const Value *value);
+Diagnostic *report_mismatch(const Match *match, ErrorCode code, const Value *value);
 
 /* Where a matrix of records is asked for, a tensor of more dimensions may only need flatten. */
 void help_flatten(const Match *match, Diagnostic *d, const Value *value);

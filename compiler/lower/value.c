@@ -37,7 +37,7 @@ const Type *value_type(const Value *value) {
     return &graph_node(value->graph, value->node)->type;
 }
 
-bool is_number(const Value *value) {
+bool value_is_number(const Value *value) {
     return value->kind == VALUE_number || value->kind == VALUE_size || value->kind == VALUE_truth ||
            value->kind == VALUE_option;
 }

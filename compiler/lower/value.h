@@ -142,7 +142,7 @@ Value value_size(Dim size, Range range);
 Value value_string(const char *string, Range range);
 Value value_tensor(Graph *graph, NodeId node, Range range);
 const Type *value_type(const Value *value); /* of a tensor */
-bool is_number(const Value *value);         /* a number, size, truth or option */
+bool value_is_number(const Value *value);   /* a number, size, truth or option */
 const char *field_name(const Value *field); /* of a source's field */
 
 /* The item of that name, or NULL. */

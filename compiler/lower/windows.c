@@ -14,7 +14,7 @@ static Dim window_count(BuiltinCall *call, Dim length, int64_t size, int64_t str
                "a window reaches over %lld, which is more than the axis has: %s",
                (long long)((size - 1) * dilation + 1),
                dim_text(call->context->lowering->arena, length));
-        broken(call);
+        fail_call(call);
         return constant(call, 1);
     }
     Dim steps = dim_is_constant(room, &known) ? constant(call, known / stride)

@@ -81,7 +81,7 @@ static void store_what_crosses(Fuser *fuser, const Node *node) {
     }
 }
 
-static void settle_devices(Fuser *fuser) {
+static void spread_placements(Fuser *fuser) {
     for (NodeId id = 0; id < fuser->graph->nodes.count; id++) {
         Node *node = node_of(fuser, id);
         inherit_placement(fuser, node);
@@ -91,5 +91,5 @@ static void settle_devices(Fuser *fuser) {
 
 void mark_in_memory(Fuser *fuser) {
     mark_read(fuser);
-    settle_devices(fuser);
+    spread_placements(fuser);
 }

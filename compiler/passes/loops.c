@@ -1,8 +1,6 @@
 /* Loops: those of each kind of node, and the index of each operand inside them. */
 #include "compiler/passes/loops.h"
 
-#include "compiler/passes/operand.h"
-
 #include <string.h>
 
 enum { ROW_LIMIT = 4096 /* columns of a row that is kept between two loops over it */ };
@@ -31,6 +29,10 @@ static Loops reduction_loops(const Graph *graph, const Node *node) {
     Dim after = type_count(table, operand, last, operand->rank);
     if (dim_is_one(after)) return (Loops){KERNEL_rows, one(table), before, one(table), reduced};
     return (Loops){KERNEL_columns, before, one(table), reduced, after};
+}
+
+bool contraction_collapses(const Graph *graph, const Node *matmul) {
+    return graph_node(graph, matmul->inputs[1])->type.rank == 2;
 }
 
 static Loops contraction_loops(const Graph *graph, const Node *node) {

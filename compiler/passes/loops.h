@@ -30,6 +30,9 @@ typedef enum IndexKind {
     INDEX_other,
 } IndexKind;
 
+/* Of y = a b: is b one matrix for all of a, whose leading axes are then rows like others? */
+bool contraction_collapses(const Graph *graph, const Node *matmul);
+
 /* The loops that node, a reduction, contraction or elementwise node, asks for by itself. */
 Loops node_loops(const Graph *graph, const Node *node);
 

@@ -271,10 +271,6 @@ static bool step(Walk *walk) {
 
 /* The contraction. */
 
-bool contraction_collapses(const Graph *graph, const Node *matmul) {
-    return graph_node(graph, matmul->inputs[1])->type.rank == 2;
-}
-
 bool is_widening(const Graph *graph, const Node *node) {
     return node->op == OP_cast && node->kernel == NO_KERNEL && node->type.element == TYPE_f32 &&
            is_half(graph_node(graph, node->inputs[0])->type.element);

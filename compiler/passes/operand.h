@@ -27,9 +27,6 @@ typedef struct ContractionOperand {
     Digits outer, first, second; /* first, second: row and depth of a, depth and column of b */
 } ContractionOperand;
 
-/* Is b one matrix for all of a, whose leading axes are then rows like others? */
-bool contraction_collapses(const Graph *graph, const Node *matmul);
-
 /* A cast from a half type to f32 that no kernel stores. */
 bool is_widening(const Graph *graph, const Node *node);
 

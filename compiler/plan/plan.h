@@ -87,6 +87,7 @@ typedef struct Plan {
     size_t storage_size, memory_size;
 } Plan;
 
+/* Plans every function of a program whose graphs fuse has gone over; all lies in arena. */
 Plan *plan_program(Arena *arena, const Program *program);
 
 /* The plan of a function of the program. */
