@@ -63,6 +63,7 @@ size_t flow_type_size(const FlowType *type);
 /* Compiled functions. */
 
 typedef struct FlowBarrier FlowBarrier;
+typedef struct FlowObserver FlowObserver;
 
 /* One call of a compiled function. */
 typedef struct FlowFrame {
@@ -71,6 +72,7 @@ typedef struct FlowFrame {
     int64_t batch;             /* records in this batch, at most the planned number */
     FlowBarrier *barrier;      /* of the team that runs it */
     const int64_t *sizes;      /* one for each of FlowProgram.bounds */
+    FlowObserver *observer;    /* makes the calls, or NULL: they are simply made */
 } FlowFrame;
 
 /* One call of a kernel in a function. An operand is a number, or the place of a value: an offset
@@ -83,24 +85,73 @@ typedef struct FlowCall {
     const int64_t *operands;
 } FlowCall;
 
-/* A floating-point value that a call leaves in memory. */
+/* Sees each call of a function, and of the bodies of its loops. */
+struct FlowObserver {
+    /* Makes call `number` of those that it stands among. */
+    void (*make)(FlowObserver *observer, const FlowFrame *frame, const FlowCall *call, int number);
+};
+
+/* How a value is made of others, for those who want a single element of it. */
+typedef enum FlowMaking {
+    FLOW_MADE_elsewhere, /* an input, a weight; what no formula here says */
+    FLOW_MADE_constant,
+    FLOW_MADE_elementwise,
+    FLOW_MADE_choice, /* the second or the third operand, as the first says */
+    FLOW_MADE_generate,
+    FLOW_MADE_reduce,
+    FLOW_MADE_best, /* the index of one */
+    FLOW_MADE_product,
+    FLOW_MADE_same, /* the same elements in the same order */
+    FLOW_MADE_broadcast,
+    FLOW_MADE_view,
+    FLOW_MADE_gather,
+    FLOW_MADE_row,     /* each row by itself, in a way that no formula here says */
+    FLOW_MADE_scatter, /* of any of the second operand */
+} FlowMaking;
+
+/* A coordinate in the operand of a view: (start + the sum of factors[j] * o[j]) / divisor. */
+typedef struct FlowCoordinate {
+    int64_t start;
+    int size; /* 1 + the index in FlowProgram.sizes of a size that is added to the start; or 0 */
+    int64_t factors[FLOW_RANK_LIMIT];
+    int64_t divisor;
+} FlowCoordinate;
+
+/* A value in a function: where it lies, and how it is made. */
+typedef struct FlowValue {
+    FlowMaking making;
+    const char *text; /* "log, digits.flow:24" */
+    FlowType type;
+    int call;        /* that stores it, or -1 */
+    int64_t place;   /* an offset in memory; ~i: input i; FLOW_NOWHERE */
+    int operands[3]; /* values; or -1 */
+    int operation;   /* FlowTrace.compute knows it */
+    double number;   /* constant: the number; reduce: what is begun with; view: what lies outside */
+    uint32_t axes;   /* reduce, best */
+    int64_t stream;
+    const FlowCoordinate *coordinates; /* view: one an axis of the operand */
+} FlowValue;
+
+#define FLOW_NOWHERE INT64_MAX
+
+/* A floating-point value that a call stores. */
 typedef struct FlowStored {
-    int call;
-    size_t offset;
-    FlowElement element;
-    int64_t count;        /* of elements, as in FlowType */
-    const char *nan;      /* what may make NaN of finite numbers: "log, digits.flow:24" */
-    const char *infinity; /* the same for infinities */
-    const int *reads;     /* what the call reads: FlowTrace.stored[i], or storage ~i */
+    int value;        /* FlowTrace.values[value] */
+    const int *reads; /* what the call reads: FlowTrace.stored[i], or storage ~i */
     int read_count;
 } FlowStored;
 
-/* The calls of a training function, to be made one by one; the values in the order of calls. */
+/* What leads to the first result of a training function, or what a turn of a loop computes. */
 typedef struct FlowTrace {
-    const FlowCall *calls;
+    const FlowCall *calls; /* to be made one by one; NULL in a loop */
     int call_count;
-    const FlowStored *stored;
+    const FlowValue *values; /* operands before those who use them */
+    int value_count;
+    const FlowStored *stored; /* in the order of calls */
     int stored_count;
+    const struct FlowTrace *const *bodies; /* of each call: what a turn of it does, or NULL */
+    double (*compute)(int operation, double a, double b, double c, double y, int64_t stream,
+                      int64_t index);
 } FlowTrace;
 
 /* Where a function's input comes from. */

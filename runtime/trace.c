@@ -1,21 +1,31 @@
-/* Trace: one thread makes the calls in their order, and looks at all that each leaves in memory. An
- * infinity may be meant, so only one that led to the NaN is spoken of: it is followed back through
- * what the calls have read. */
+/* Trace: one thread makes the calls in their order, and notes which of the values that each leaves in
+ * memory are not finite. From the result back, one such value is followed to another among those its
+ * call has read, until there is none. The calls before that one are then made again, and an element of
+ * its value is computed by the trace's tables, back to the operation that made it.
+ *
+ * In a loop, whose values last for a turn, it is the first call that leaves such a number. */
 #include "runtime/trace.h"
 
 #include "runtime/barrier.h"
+#include "runtime/point.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The first elements of a stored value with each fault, or -1. */
+typedef struct Faults {
+    int64_t first[2];
+} Faults;
+
 typedef struct Tracing {
     const Call *call;
+    const FlowTrace *trace;
     const FlowProgram *program;
     char *memory;
     const Batch *batch;
-    bool nan;
-    bool *infinite; /* of each stored value */
+    Fault fault;
+    Faults *faults; /* of each stored value */
     char *text;
     size_t size;
 } Tracing;
@@ -25,13 +35,11 @@ static bool is_floating(FlowElement element) {
            element == FLOW_f64;
 }
 
-/* The first NaN, or infinity, or -1. */
-static int64_t find(FlowElement element, const char *values, int64_t count, bool nan) {
+/* The first of these numbers that has the fault, or -1. */
+static int64_t find(FlowElement element, const char *values, int64_t count, Fault fault) {
     size_t size = flow_element_size(element);
-    for (int64_t i = 0; i < count; i++) {
-        double value = number_read(element, values + (size_t)i * size);
-        if (nan ? isnan(value) : isinf(value)) return i;
-    }
+    for (int64_t i = 0; i < count; i++)
+        if (has_fault(number_read(element, values + (size_t)i * size), fault)) return i;
     return -1;
 }
 
@@ -55,7 +63,7 @@ static bool find_field(const Tracing *tracing) {
         if (input->kind != FLOW_INPUT_field || !is_floating(input->type.element)) continue;
         int64_t each = count_of(tracing, &input->type);
         int64_t at = find(input->type.element, tracing->batch->arrays[input->index],
-                          each * tracing->batch->records, tracing->nan);
+                          each * tracing->batch->records, tracing->fault);
         if (at < 0) continue;
         snprintf(tracing->text, tracing->size, ": first in `%s` of record %lld of the batch",
                  input->name, (long long)(at / each + 1));
@@ -64,11 +72,11 @@ static bool find_field(const Tracing *tracing) {
     return false;
 }
 
-static bool is_storage_broken(const Tracing *tracing, int index, bool nan) {
+static bool is_storage_broken(const Tracing *tracing, int index, Fault fault) {
     const FlowStorage *storage = &tracing->program->storage[index];
     return is_floating(storage->type.element) &&
            find(storage->type.element, tracing->memory + storage->offset,
-                count_of(tracing, &storage->type), nan) >= 0;
+                count_of(tracing, &storage->type), fault) >= 0;
 }
 
 static void name_storage(const Tracing *tracing, int index) {
@@ -78,84 +86,222 @@ static void name_storage(const Tracing *tracing, int index) {
 
 static bool find_storage(const Tracing *tracing) {
     for (int i = 0; i < tracing->program->storage_count; i++)
-        if (is_storage_broken(tracing, i, tracing->nan)) {
+        if (is_storage_broken(tracing, i, tracing->fault)) {
             name_storage(tracing, i);
             return true;
         }
     return false;
 }
 
-/* What calls make. */
+/* Making calls. */
 
-static void run_call(const Tracing *tracing, const FlowCall *call) {
-    FlowBarrier barrier = {0};
-    FlowFrame frame = {.memory = tracing->memory,
+static FlowFrame frame_of(const Tracing *tracing, FlowBarrier *barrier, FlowObserver *observer) {
+    return (FlowFrame){.memory = tracing->memory,
                        .inputs = tracing->call->inputs,
                        .batch = tracing->batch->records,
-                       .barrier = &barrier,
-                       .sizes = tracing->call->sizes.values};
-    call->kernel(&frame, call->operands, 0, 1);
+                       .barrier = barrier,
+                       .sizes = tracing->call->sizes.values,
+                       .observer = observer};
 }
 
-/* The infinity among what the call of value i has read: a value, a storage ~i; or i itself. */
-static int infinity_before(const Tracing *tracing, int i) {
-    const FlowStored *stored = &tracing->call->function->trace->stored[i];
-    for (int read = 0; read < stored->read_count; read++) {
-        int from = stored->reads[read];
-        if (from < 0 ? is_storage_broken(tracing, ~from, false)
-                     : from < i && tracing->infinite[from])
-            return from;
-    }
-    return i;
+static const FlowValue *stored_value(const FlowTrace *trace, int stored) {
+    return &trace->values[trace->stored[stored].value];
 }
 
-static void name_value(const Tracing *tracing, int value) {
-    const FlowStored *stored = tracing->call->function->trace->stored;
-    int origin = value, before = infinity_before(tracing, origin);
-    while (before >= 0 && before != origin) {
-        origin = before;
-        before = infinity_before(tracing, origin);
-    }
-    if (before < 0) name_storage(tracing, ~before);
-    else if (!tracing->nan)
-        snprintf(tracing->text, tracing->size, ": first at %s", stored[origin].infinity);
-    else if (origin == value)
-        snprintf(tracing->text, tracing->size, ": first at %s", stored[value].nan);
-    else
-        snprintf(tracing->text, tracing->size, ": first at %s; of an infinity that began at %s",
-                 stored[value].nan, stored[origin].infinity);
+static const char *place_of(const FlowFrame *frame, const FlowValue *value) {
+    return value->place < 0 ? frame->inputs[~value->place] : frame->memory + value->place;
 }
 
-/* Of infinities, those that lead to the loss count. */
-static bool find_value(const Tracing *tracing, int value) {
-    const FlowFunction *function = tracing->call->function;
-    const FlowStored *stored = &function->trace->stored[value];
-    const char *values = tracing->memory + stored->offset;
-    int64_t count = size_of(tracing, stored->count);
-    tracing->infinite[value] = find(stored->element, values, count, false) >= 0;
-    return tracing->nan ? find(stored->element, values, count, true) >= 0
-                        : tracing->infinite[value] && stored->offset == function->results[0].offset;
+/* The first element with the fault of a value that was just stored, or -1. */
+static int64_t find_stored(const Tracing *tracing, const FlowFrame *frame, const FlowTrace *trace,
+                           int stored, Fault fault) {
+    const FlowValue *value = stored_value(trace, stored);
+    return find(value->type.element, place_of(frame, value), count_of(tracing, &value->type),
+                fault);
 }
 
-static void find_call(const Tracing *tracing) {
-    const FlowTrace *trace = tracing->call->function->trace;
-    for (int call = 0, value = 0; call < trace->call_count; call++) {
-        run_call(tracing, &trace->calls[call]);
-        for (; value < trace->stored_count && trace->stored[value].call == call; value++) {
-            if (!find_value(tracing, value)) continue;
-            name_value(tracing, value);
-            return;
+/* Makes all calls; returns the stored value that is the result, or -1. */
+static int note_faults(const Tracing *tracing) {
+    const FlowTrace *trace = tracing->trace;
+    FlowBarrier barrier = {0};
+    FlowFrame frame = frame_of(tracing, &barrier, NULL);
+    int result = -1;
+    for (int call = 0, stored = 0; call < trace->call_count; call++) {
+        trace->calls[call].kernel(&frame, trace->calls[call].operands, 0, 1);
+        for (; stored < trace->stored_count && stored_value(trace, stored)->call == call;
+             stored++) {
+            for (Fault fault = FAULT_nan; fault <= FAULT_infinity; fault++)
+                tracing->faults[stored].first[fault] =
+                    find_stored(tracing, &frame, trace, stored, fault);
+            int64_t offset = (int64_t)tracing->call->function->results[0].offset;
+            if (stored_value(trace, stored)->place == offset) result = stored;
         }
     }
+    return result;
+}
+
+static void make_calls(const Tracing *tracing, const FlowFrame *frame, int end) {
+    for (int call = 0; call < end; call++)
+        tracing->trace->calls[call].kernel(frame, tracing->trace->calls[call].operands, 0, 1);
+}
+
+/* Back from a stored value: the first stored value on the way that has the fault, or storage ~i. */
+static int first_of(const Tracing *tracing, int stored, Fault fault) {
+    const FlowStored *at = &tracing->trace->stored[stored];
+    for (int i = 0; i < at->read_count; i++) {
+        int read = at->reads[i];
+        if (read < 0 && is_storage_broken(tracing, ~read, fault)) return read;
+        if (read >= 0 && read < stored && tracing->faults[read].first[fault] >= 0)
+            return first_of(tracing, read, fault);
+    }
+    return stored;
+}
+
+/* Loops. */
+
+/* The call of a loop's body that left the fault first. */
+typedef struct Event {
+    int64_t number; /* of all calls made in the loop, or -1 */
+    int stored;
+    int64_t index;
+} Event;
+
+typedef struct Search {
+    FlowObserver observer; /* first: the calls are made through a pointer to it */
+    const Tracing *tracing;
+    const FlowTrace *trace; /* of the calls that are being made */
+    int64_t made;
+    Fault fault;
+    Event event;
+    bool known; /* the event is; its origin is wanted */
+    Origin origin, infinity;
+    const FlowTrace *origins; /* whose values those are */
+} Search;
+
+static void look_before(Search *search, const FlowFrame *frame, int number) {
+    if (!search->known || search->made != search->event.number) return;
+    Scene scene = {search->trace, frame, search->tracing->program, number};
+    Point point = {search->trace->stored[search->event.stored].value, search->event.index};
+    search->origin = find_origin(&scene, point, search->fault, &search->infinity);
+    search->origins = search->trace;
+}
+
+static void look_behind(Search *search, const FlowFrame *frame, int number, int64_t made) {
+    const FlowTrace *trace = search->trace;
+    for (int i = 0; i < trace->stored_count && search->event.number < 0; i++) {
+        if (stored_value(trace, i)->call != number) continue;
+        int64_t index = find_stored(search->tracing, frame, trace, i, search->fault);
+        if (index >= 0) search->event = (Event){made, i, index};
+    }
+}
+
+static void make_call(FlowObserver *observer, const FlowFrame *frame, const FlowCall *call,
+                      int number) {
+    Search *search = (Search *)observer;
+    const FlowTrace *trace = search->trace;
+    bool traced = trace && number < trace->call_count;
+    if (traced) look_before(search, frame, number);
+    int64_t made = search->made++;
+    search->trace = traced && trace->bodies ? trace->bodies[number] : NULL;
+    call->kernel(frame, call->operands, 0, 1);
+    search->trace = trace;
+    if (traced && !search->known) look_behind(search, frame, number, made);
+}
+
+static void run_loop(Search *search, int call) {
+    const FlowTrace *trace = search->tracing->trace;
+    FlowBarrier barrier = {0};
+    FlowFrame frame = frame_of(search->tracing, &barrier, NULL);
+    make_calls(search->tracing, &frame, call);
+    frame.observer = &search->observer;
+    search->trace = trace->bodies[call];
+    search->made = 0;
+    trace->calls[call].kernel(&frame, trace->calls[call].operands, 0, 1);
+}
+
+/* What is said. */
+
+typedef struct Found {
+    const char *made;     /* what made it, or NULL */
+    const char *infinity; /* of which infinity, or NULL */
+    int read;             /* a value of the trace that was read with the infinity, or -1 */
+} Found;
+
+static Found found_of(const FlowTrace *trace, Origin origin, Origin infinity) {
+    Found found = {NULL, NULL, -1};
+    if (origin.kind == ORIGIN_made) found.made = trace->values[origin.point.value].text;
+    if (infinity.kind == ORIGIN_made) found.infinity = trace->values[infinity.point.value].text;
+    if (infinity.kind == ORIGIN_read) found.read = infinity.point.value;
+    return found;
+}
+
+static Found search_loop(const Tracing *tracing, int call, Fault fault) {
+    Search search = {
+        .observer.make = make_call, .tracing = tracing, .fault = fault, .event.number = -1};
+    run_loop(&search, call);
+    if (search.event.number < 0) return (Found){NULL, NULL, -1};
+    search.known = true;
+    run_loop(&search, call);
+    Found found = found_of(search.origins, search.origin, search.infinity);
+    if (found.read >= 0) found.infinity = search_loop(tracing, call, FAULT_infinity).made;
+    found.read = -1;
+    return found;
+}
+
+static Found search_call(const Tracing *tracing, int stored, Fault fault) {
+    const FlowTrace *trace = tracing->trace;
+    int call = stored_value(trace, stored)->call;
+    if (trace->bodies && trace->bodies[call]) return search_loop(tracing, call, fault);
+    FlowBarrier barrier = {0};
+    FlowFrame frame = frame_of(tracing, &barrier, NULL);
+    make_calls(tracing, &frame, call);
+    Scene scene = {trace, &frame, tracing->program, call};
+    Point point = {trace->stored[stored].value, tracing->faults[stored].first[fault]};
+    Origin infinity, origin = find_origin(&scene, point, fault, &infinity);
+    return found_of(trace, origin, infinity);
+}
+
+/* The text for the infinity that is in a stored value, or NULL: it is meant, or was there before. */
+static const char *infinity_text(const Tracing *tracing, int value) {
+    for (int i = 0; i < tracing->trace->stored_count; i++) {
+        if (tracing->trace->stored[i].value != value) continue;
+        int first = first_of(tracing, i, FAULT_infinity);
+        return first < 0 ? NULL : search_call(tracing, first, FAULT_infinity).made;
+    }
+    return NULL;
+}
+
+static void name_value(const Tracing *tracing, int stored) {
+    Found found = search_call(tracing, stored, tracing->fault);
+    const char *made = found.made ? found.made : stored_value(tracing->trace, stored)->text;
+    const char *infinity = found.read >= 0 ? infinity_text(tracing, found.read) : found.infinity;
+    if (infinity)
+        snprintf(tracing->text, tracing->size, ": first at %s; of an infinity that began at %s",
+                 made, infinity);
+    else snprintf(tracing->text, tracing->size, ": first at %s", made);
+}
+
+static void find_origin_of_result(const Tracing *tracing) {
+    int result = note_faults(tracing);
+    if (result < 0 || tracing->faults[result].first[tracing->fault] < 0) return;
+    int first = first_of(tracing, result, tracing->fault);
+    if (first < 0) name_storage(tracing, ~first);
+    else name_value(tracing, first);
 }
 
 void trace_text(const Call *call, char *memory, const Batch *batch, bool nan, char *text,
                 size_t size) {
-    const FlowTrace *trace = call->function->trace;
-    Tracing tracing = {call, call->sizes.program, memory, batch, nan, NULL, text, size};
+    Tracing tracing = {.call = call,
+                       .trace = call->function->trace,
+                       .program = call->sizes.program,
+                       .memory = memory,
+                       .batch = batch,
+                       .fault = nan ? FAULT_nan : FAULT_infinity,
+                       .text = text,
+                       .size = size};
     *text = 0;
-    if (!trace || find_field(&tracing) || (nan && find_storage(&tracing))) return;
-    tracing.infinite = calloc((size_t)trace->stored_count, sizeof *tracing.infinite);
-    if (tracing.infinite) find_call(&tracing);
-    free(tracing.infinite);
+    if (!tracing.trace || find_field(&tracing) || (nan && find_storage(&tracing))) return;
+    tracing.faults = calloc((size_t)tracing.trace->stored_count, sizeof *tracing.faults);
+    if (tracing.faults) find_origin_of_result(&tracing);
+    free(tracing.faults);
 }

@@ -71,44 +71,38 @@ const char *function_initialiser(Printer *printer, const Function *function, boo
         traced ? arena_format(printer->arena, "&f%d_trace", index) : "NULL");
 }
 
-static const char *trace_size(void *context, Dim size) {
-    Printer *printer = context;
-    int64_t value;
-    if (dim_is_constant(size, &value))
-        return arena_format(printer->arena, "%lld", (long long)value);
-    return arena_format(printer->arena, "~%d",
-                        run_size_number(printer->arena, &printer->sizes, size));
-}
-
 static bool is_trained(const Printer *printer, const Function *function) {
     vector_each(Train, train, printer->program->trains)
         if (function == &train->step || function == &train->accumulate) return true;
     return false;
 }
 
-static void print_train_function(Printer *printer, const Function *function) {
+static void print_train_function(Printer *printer, TraceText *trace, const Function *function) {
     print_function(printer, function);
-    SizeText size = {trace_size, printer};
     bool traced =
         is_trained(printer, function) &&
-        write_trace(printer->text, plan_of(printer->plan, function),
-                    arena_format(printer->arena, "f%d", function_number(printer, function)), &size);
+        write_trace(trace, plan_of(printer->plan, function),
+                    arena_format(printer->arena, "f%d", function_number(printer, function)));
     text_format(printer->text, "static const FlowFunction f%d_function = %s;\n\n",
                 function_number(printer, function),
                 function_initialiser(printer, function, traced));
 }
 
 void print_functions(Printer *printer) {
+    TraceText trace = {.text = printer->text, .sizes = &printer->sizes};
+    bool traced = printer->trains && printer->program->trains.count;
+    if (traced) write_trace_head(&trace);
     vector_each(Train, train, printer->program->trains) {
         if (!printer->trains) break;
-        print_train_function(printer, &train->initialise);
-        print_train_function(printer, &train->step);
-        if (train->accumulate.graph) print_train_function(printer, &train->accumulate);
+        print_train_function(printer, &trace, &train->initialise);
+        print_train_function(printer, &trace, &train->step);
+        if (train->accumulate.graph) print_train_function(printer, &trace, &train->accumulate);
         vector_each(Action, action, train->actions)
-            if (action->function) print_train_function(printer, action->function);
+            if (action->function) print_train_function(printer, &trace, action->function);
     }
     vector_each(Run, run, printer->program->runs)
-        if (printer->trains && run->function) print_train_function(printer, run->function);
+        if (printer->trains && run->function) print_train_function(printer, &trace, run->function);
     vector_each(Export, export, printer->program->exports)
         print_function(printer, &export->function);
+    if (traced) write_trace_function(&trace);
 }

@@ -61,7 +61,7 @@ void write_record_function(Text *text, const Kernels *kernels, const FunctionPla
     write_record_pointers(text, plan);
     text_format(
         text,
-        "    const FlowFrame record = {memory, pointers, 1, NULL, sizes}, *frame = &record;\n"
+        "    const FlowFrame record = {memory, pointers, 1, NULL, sizes, NULL}, *frame = &record;\n"
         "    const int thread = 0, threads = 1;\n"
         "    const int64_t batch = 1;\n"
         "    (void)memory, (void)fields, (void)batch;\n    %s\n",

@@ -85,7 +85,8 @@ static void write_loop(ScanWriter *all, const char *calls) {
     for (int i = 0; i < scan_result_count(all->scan); i++) write_result(all, i);
     text_format(text,
                 "        };\n"
-                "        const FlowFrame turn_frame = {%s, places, batch, frame->barrier, sizes};\n"
+                "        const FlowFrame turn_frame = {%s, places, batch, frame->barrier, sizes,\n"
+                "                                      frame->observer};\n"
                 "%s        %s\n    }\n}\n\n",
                 memory,
                 all->plan->waits ? "        if (n) flow_barrier(frame, thread, threads);\n" : "",

@@ -1,119 +1,201 @@
-/* Trace text: what each kernel of a training function leaves in memory, and which operation of it
- * may make NaN or an infinity of finite numbers. The runtime looks for the first of them with it.
- *
- * A value that a kernel stores is made by nodes between it and what lies in memory. Of those the
- * ones that ops.def calls risky are named; where there are none, the sum of products or the value
- * itself. */
+/* Trace text: what leads to the first result of a training function, as tables: each value, where
+ * it lies, which call stores it, how one element of it is made of others, and where in the program
+ * it stands. The runtime makes the calls one by one and looks at what they store; then it computes
+ * the element in question by the tables, back to the operation that made it of finite numbers. */
 #include "compiler/codegen/trace_text.h"
 
 #include "compiler/codegen/names.h"
-
-#include <assert.h>
-
-enum { OPS_NAMED = 3 };
+#include "compiler/codegen/writer.h"
+#include "compiler/graph/scan.h"
 
 typedef Vector(int) Numbers;
 
 typedef struct Tracer {
+    TraceText *trace;
     Arena *arena;
+    Text *text;
     const FunctionPlan *plan;
-    int *stored; /* of each node: 1 + its number in the table, or 0 */
-    int kernel;  /* while it is looked at */
+    const Graph *graph;
+    const char *prefix;
+    bool body;    /* of a loop: all its results count, and nobody asks what its calls read */
+    bool *wanted; /* of each node: it leads to the result */
+    int *calls;   /* of each kernel: its place in the order */
+    int *values;  /* of each node: its number in the table */
+    int *stored;  /* of each node: 1 + its number among those stored, or 0 */
+    int kernel;   /* whose reads are looked at */
     Numbers reads;
 } Tracer;
 
 static const Node *node_at(const Tracer *tracer, NodeId id) {
-    return graph_node(tracer->plan->graph, id);
+    return graph_node(tracer->graph, id);
+}
+
+/* What leads to the result. */
+
+static void find_wanted(Tracer *tracer) {
+    vector_each(Output, output, tracer->graph->outputs) {
+        if (output->kind != OUTPUT_result) continue;
+        tracer->wanted[output->value] = true;
+        if (!tracer->body) break;
+    }
+    for (NodeId id = (NodeId)tracer->graph->nodes.count; id-- > 0;)
+        for (int i = 0; i < node_at(tracer, id)->input_count && tracer->wanted[id]; i++)
+            tracer->wanted[node_at(tracer, id)->inputs[i]] = true;
 }
 
 /* Is it a place of its own for a floating-point value? Storage keeps its old value then. */
 static bool is_traced(const Tracer *tracer, NodeId id) {
     Place place = tracer->plan->places[id];
-    return place.kind == PLACE_memory && place.index < 0 &&
-           is_floating(node_at(tracer, id)->type.element);
+    bool own = place.kind == PLACE_output || (place.kind == PLACE_memory && place.index < 0);
+    return tracer->wanted[id] && own && is_floating(node_at(tracer, id)->type.element);
 }
 
-/* Risks. */
-
-static bool divides(Op op) {
-    return op == OP_divide || op == OP_remainder;
-}
-
-/* Never 0: a number, or how many records there are. */
-static bool is_sound_divisor(const Graph *graph, NodeId id) {
-    const Node *node = graph_node(graph, id);
-    while (node->op == OP_cast || node->op == OP_reshape || node->op == OP_broadcast)
-        node = graph_node(graph, node->inputs[0]);
-    if (node->op == OP_constant) return node->number != 0;
-    return node->op == OP_input && node->type.element == TYPE_i64 && !node->type.rank;
-}
-
-static bool is_risky(const Graph *graph, const Node *node, Risk least) {
-    if (op_info[node->op].risk < least) return false;
-    return !divides(node->op) || !is_sound_divisor(graph, node->inputs[1]);
-}
-
-/* "log, digits.flow:24" for each risky node that is marked. */
-static const char *risks_text(Arena *arena, const Graph *graph, const bool *marked, Risk least) {
-    const char *named[OPS_NAMED];
-    int count = 0;
-    for (NodeId id = 0; id < graph->nodes.count && count < OPS_NAMED; id++) {
-        const Node *node = graph_node(graph, id);
-        if (!marked[id] || !is_risky(graph, node, least)) continue;
-        const char *text =
-            arena_format(arena, "%s, %s", op_info[node->op].name, place_text(arena, node->range));
-        bool known = false;
-        for (int i = 0; i < count; i++) known |= !strcmp(named[i], text);
-        if (!known) named[count++] = text;
+static void number_values(Tracer *tracer) {
+    int value = 0, stored = 0;
+    for (NodeId id = 0; id < tracer->graph->nodes.count; id++)
+        if (tracer->wanted[id]) tracer->values[id] = value++;
+    for (int i = 0; i < tracer->plan->kernel_count; i++) {
+        const KernelPlan *kernel = &tracer->plan->kernels[tracer->plan->order[i]];
+        tracer->calls[tracer->plan->order[i]] = i;
+        for (size_t j = 0; j < kernel->node_count; j++)
+            if (is_traced(tracer, kernel->nodes[j])) tracer->stored[kernel->nodes[j]] = ++stored;
     }
-    Text text = text_new(arena);
-    for (int i = 0; i < count; i++) text_format(&text, "%s%s", i ? ", or " : "", named[i]);
-    return count ? text_string(&text) : NULL;
 }
 
-/* The nodes between the value and what lies in memory. */
-static void mark(const Tracer *tracer, bool *marked, NodeId id) {
+/* Values. */
+
+static const char *making_name(const Node *node) {
+    switch (node->op) {
+    case OP_constant: return "constant";
+    case OP_select: return "choice";
+    case OP_reshape:
+    case OP_hold: return "same";
+    case OP_view: return "view";
+    case OP_broadcast: return "broadcast";
+    case OP_scatter_add: return "scatter";
+    default: break;
+    }
+    switch (op_info[node->op].class) {
+    case LOOP_elementwise: return "elementwise";
+    case LOOP_generate: return "generate";
+    case LOOP_reduce: return op_info[node->op].gives == GIVES_index ? "best" : "reduce";
+    case LOOP_row: return "row";
+    case LOOP_contract: return "product";
+    case LOOP_gather: return "gather";
+    default: return "elsewhere";
+    }
+}
+
+static bool is_computed(const Node *node) {
+    LoopClass class = op_info[node->op].class;
+    return class == LOOP_elementwise || class == LOOP_generate || class == LOOP_reduce;
+}
+
+static void write_type(Tracer *tracer, const Type *type) {
+    text_format(tracer->text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
+    for (int i = 0; i < type->rank; i++) {
+        int64_t size;
+        if (i) text_add(tracer->text, ", ");
+        if (dim_is_constant(type->dims[i], &size))
+            text_format(tracer->text, "%lld", (long long)size);
+        else
+            text_format(tracer->text, "~%d",
+                        run_size_number(tracer->arena, tracer->trace->sizes, type->dims[i]));
+    }
+    text_add(tracer->text, type->rank ? "}}" : "0}}");
+}
+
+static const char *place_initialiser(const Tracer *tracer, NodeId id) {
+    Place place = tracer->plan->places[id];
+    switch (place.kind) {
+    case PLACE_memory: return arena_format(tracer->arena, "%zu", place.offset);
+    case PLACE_input: return arena_format(tracer->arena, "~%d", place.index);
+    case PLACE_output:
+        return arena_format(tracer->arena, "~%d", place.index + field_count(tracer->plan));
+    default: return "FLOW_NOWHERE";
+    }
+}
+
+static int call_of(const Tracer *tracer, NodeId id) {
+    int kernel = node_at(tracer, id)->kernel;
+    return kernel == NO_KERNEL ? -1 : tracer->calls[kernel];
+}
+
+static void write_coordinates(Tracer *tracer, NodeId id) {
     const Node *node = node_at(tracer, id);
-    marked[id] = true;
-    for (int i = 0; i < node->input_count; i++) {
-        NodeId from = node->inputs[i];
-        bool here = node_at(tracer, from)->kernel == tracer->kernel && !tracer->stored[from];
-        if (!marked[from] && (here || node_at(tracer, from)->kernel == NO_KERNEL))
-            mark(tracer, marked, from);
+    if (node->op != OP_view) return;
+    text_format(tracer->text, "static const FlowCoordinate %s_view%d[] = {", tracer->prefix,
+                tracer->values[id]);
+    for (int i = 0; i < node->view->rank; i++) {
+        const Coordinate *coordinate = &node->view->coordinates[i];
+        int64_t start = 0;
+        int size = 0;
+        if (!dim_is_constant(coordinate->start, &start))
+            size = 1 + run_size_number(tracer->arena, tracer->trace->sizes, coordinate->start);
+        text_format(tracer->text, "{%lld, %d, {", (long long)start, size);
+        for (int j = 0; j < node->type.rank; j++)
+            text_format(tracer->text, "%s%lld", j ? ", " : "", (long long)coordinate->factors[j]);
+        text_format(tracer->text, "%s}, %lld}, ", node->type.rank ? "" : "0",
+                    (long long)coordinate->divisor);
     }
+    text_add(tracer->text, node->view->rank ? "};\n" : "{0}};\n");
 }
 
-/* A sum of many numbers, or the value itself. */
-static NodeId likely_node(const Tracer *tracer, const bool *marked, NodeId value) {
-    for (NodeId id = 0; id < tracer->plan->graph->nodes.count; id++) {
-        LoopClass class = op_info[node_at(tracer, id)->op].class;
-        if (marked[id] && (class == LOOP_contract || class == LOOP_reduce)) return id;
+static const char *value_number(Tracer *tracer, const Node *node) {
+    double number = node->op == OP_constant ? node->number
+                    : node->op == OP_view   ? node->view->fill
+                                            : 0;
+    const char *initial = op_info[node->op].initial;
+    if (op_info[node->op].class == LOOP_reduce && strcmp(initial, "0"))
+        return !strcmp(initial, "lowest")    ? "-__builtin_inf()"
+               : !strcmp(initial, "highest") ? "__builtin_inf()"
+                                             : initial;
+    return number_literal(tracer->arena, TYPE_f64, number);
+}
+
+/* "log, digits.flow:24 (losses.flow:21)" */
+static const char *value_text(Arena *arena, const Node *node) {
+    const char *name = node->op == OP_part ? "scan" : op_info[node->op].name;
+    const char *text = arena_format(arena, "%s, %s", name, place_text(arena, node->range));
+    if (!node->library.source) return text;
+    return arena_format(arena, "%s (%s)", text, place_text(arena, node->library));
+}
+
+static void write_value(Tracer *tracer, NodeId id) {
+    const Node *node = node_at(tracer, id);
+    Text *text = tracer->text;
+    text_format(text, "    {FLOW_MADE_%s, %s, ", making_name(node),
+                string_literal(tracer->arena, value_text(tracer->arena, node)));
+    write_type(tracer, &node->type);
+    text_format(text, ", %d, %s, {", call_of(tracer, id), place_initialiser(tracer, id));
+    for (int i = 0; i < ARITY_LIMIT; i++)
+        text_format(text, "%s%d", i ? ", " : "",
+                    i < node->input_count ? tracer->values[node->inputs[i]] : -1);
+    text_format(text, "}, %d, %s", (int)node->op, value_number(tracer, node));
+    if (op_info[node->op].class == LOOP_reduce) text_format(text, ", .axes = %u", node->axes);
+    if (op_info[node->op].class == LOOP_generate)
+        text_format(text, ", .stream = %lld", (long long)node->stream);
+    if (node->op == OP_view)
+        text_format(text, ", .coordinates = %s_view%d", tracer->prefix, tracer->values[id]);
+    text_add(text, "},\n");
+    if (is_computed(node)) tracer->trace->computes[node->op] = true;
+}
+
+static int write_values(Tracer *tracer) {
+    int count = 0;
+    for (NodeId id = 0; id < tracer->graph->nodes.count; id++)
+        if (tracer->wanted[id]) write_coordinates(tracer, id);
+    text_format(tracer->text, "static const FlowValue %s_values[] = {\n", tracer->prefix);
+    for (NodeId id = 0; id < tracer->graph->nodes.count; id++) {
+        if (!tracer->wanted[id]) continue;
+        write_value(tracer, id);
+        count++;
     }
-    return value;
+    text_add(tracer->text, "};\n");
+    return count;
 }
 
-static const char *scan_risks(Arena *arena, const Graph *body, Risk least) {
-    bool *all = arena_new_array(arena, bool, body->nodes.count + 1);
-    for (size_t i = 0; i < body->nodes.count; i++) all[i] = true;
-    return risks_text(arena, body, all, least);
-}
-
-/* What may have made a value that is no finite number. */
-static const char *cause_text(const Tracer *tracer, NodeId value, Risk least) {
-    Arena *arena = tracer->arena;
-    const Graph *graph = tracer->plan->graph;
-    const ScanPlan *scan = tracer->plan->kernels[tracer->kernel].scan;
-    bool *marked = arena_new_array(arena, bool, graph->nodes.count + 1);
-    mark(tracer, marked, value);
-    const char *text = scan ? scan_risks(arena, scan->body->graph, least)
-                            : risks_text(arena, graph, marked, least);
-    if (text) return text;
-    const Node *node = node_at(tracer, scan ? value : likely_node(tracer, marked, value));
-    return arena_format(arena, "%s, %s", scan ? "scan" : op_info[node->op].name,
-                        place_text(arena, node->range));
-}
-
-/* Reads. */
+/* What is stored, and what was read for it. */
 
 static void note_read(void *context, NodeId read, IndexKind index) {
     Tracer *tracer = context;
@@ -124,60 +206,132 @@ static void note_read(void *context, NodeId read, IndexKind index) {
         vector_push(tracer->arena, &tracer->reads, ~place.index);
 }
 
-static void write_reads(Tracer *tracer, Text *text) {
+static void write_reads(Tracer *tracer) {
     const KernelPlan *kernel = &tracer->plan->kernels[tracer->kernel];
     tracer->reads = (Numbers){0};
-    for (size_t i = 0; i < kernel->node_count; i++)
-        each_read(tracer->plan->graph, tracer->kernel, &kernel->loops, kernel->nodes[i], note_read,
-                  tracer);
-    text_add(text, "(const int[]){");
+    for (size_t i = 0; i < kernel->node_count && !tracer->body; i++)
+        if (tracer->wanted[kernel->nodes[i]])
+            each_read(tracer->graph, tracer->kernel, &kernel->loops, kernel->nodes[i], note_read,
+                      tracer);
+    text_add(tracer->text, "(const int[]){");
     vector_each(int, read, tracer->reads)
-        text_format(text, "%s%d, ", *read < 0 ? "~" : "", *read < 0 ? ~*read : *read);
-    text_format(text, "0}, %zu", tracer->reads.count);
+        text_format(tracer->text, "%s%d, ", *read < 0 ? "~" : "", *read < 0 ? ~*read : *read);
+    text_format(tracer->text, "0}, %zu", tracer->reads.count);
 }
 
-/* The table. */
-
-static void write_value(Tracer *tracer, Text *text, int call, NodeId id, SizeText *size) {
-    const Node *node = node_at(tracer, id);
-    Dimensions *table = tracer->plan->graph->dimensions;
-    Dim count = type_elements(table, &node->type);
-    text_format(text, "    {%d, %zu, FLOW_%s, %s, %s, %s, ", call, tracer->plan->places[id].offset,
-                element_info[node->type.element].name, size->text(size->context, count),
-                string_literal(tracer->arena, cause_text(tracer, id, RISK_nan)),
-                string_literal(tracer->arena, cause_text(tracer, id, RISK_infinite)));
-    write_reads(tracer, text);
-    text_add(text, "},\n");
-}
-
-/* Numbers the values in the order in which they are stored. */
-static int number_values(Tracer *tracer) {
+static int write_stored(Tracer *tracer) {
     int count = 0;
+    text_format(tracer->text, "static const FlowStored %s_stored[] = {\n", tracer->prefix);
+    for (int i = 0; i < tracer->plan->kernel_count; i++) {
+        tracer->kernel = tracer->plan->order[i];
+        const KernelPlan *kernel = &tracer->plan->kernels[tracer->kernel];
+        for (size_t j = 0; j < kernel->node_count; j++) {
+            if (!tracer->stored[kernel->nodes[j]]) continue;
+            text_format(tracer->text, "    {%d, ", tracer->values[kernel->nodes[j]]);
+            write_reads(tracer);
+            text_add(tracer->text, "},\n");
+            count++;
+        }
+    }
+    text_add(tracer->text, "};\n");
+    return count;
+}
+
+/* Loops and functions. */
+
+static bool write_tables(TraceText *trace, const FunctionPlan *plan, const char *prefix, bool body);
+
+static const char *body_prefix(const Tracer *tracer, int call) {
+    return arena_format(tracer->arena, "%s_body%d", tracer->prefix, call);
+}
+
+/* Those of calls that lead to the result. */
+static bool write_bodies(Tracer *tracer) {
+    Text list = text_new(tracer->arena);
+    bool any = false;
     for (int i = 0; i < tracer->plan->kernel_count; i++) {
         const KernelPlan *kernel = &tracer->plan->kernels[tracer->plan->order[i]];
-        for (size_t j = 0; j < kernel->node_count; j++)
-            if (is_traced(tracer, kernel->nodes[j])) tracer->stored[kernel->nodes[j]] = ++count;
+        bool wanted = kernel->scan && tracer->wanted[kernel->nodes[0]];
+        bool traced =
+            wanted && write_tables(tracer->trace, kernel->scan->body, body_prefix(tracer, i), true);
+        if (traced) text_format(&list, "&%s_trace, ", body_prefix(tracer, i));
+        else text_add(&list, "NULL, ");
+        any |= traced;
     }
-    return count;
+    if (any)
+        text_format(tracer->text, "static const FlowTrace *const %s_bodies[] = {%s};\n",
+                    tracer->prefix, text_string(&list));
+    return any;
 }
 
-int write_trace(Text *text, const FunctionPlan *plan, const char *prefix, SizeText *size) {
-    Arena *arena = text->arena;
-    Tracer tracer = {.arena = arena,
+static bool is_any_stored(const Tracer *tracer) {
+    for (NodeId id = 0; id < tracer->graph->nodes.count; id++)
+        if (tracer->stored[id]) return true;
+    return false;
+}
+
+static bool write_tables(TraceText *trace, const FunctionPlan *plan, const char *prefix,
+                         bool body) {
+    Arena *arena = trace->text->arena;
+    size_t nodes = plan->graph->nodes.count + 1;
+    Tracer tracer = {.trace = trace,
+                     .arena = arena,
+                     .text = trace->text,
                      .plan = plan,
-                     .stored = arena_new_array(arena, int, plan->graph->nodes.count + 1)};
-    int count = number_values(&tracer);
-    if (!count) return 0;
-    text_format(text, "static const FlowStored %s_stored[] = {\n", prefix);
-    for (int i = 0; i < plan->kernel_count; i++) {
-        tracer.kernel = plan->order[i];
-        const KernelPlan *kernel = &plan->kernels[tracer.kernel];
-        for (size_t j = 0; j < kernel->node_count; j++)
-            if (tracer.stored[kernel->nodes[j]])
-                write_value(&tracer, text, i, kernel->nodes[j], size);
-    }
-    text_add(text, "};\n");
-    text_format(text, "static const FlowTrace %s_trace = {%s_calls, %d, %s_stored, %d};\n", prefix,
-                prefix, plan->kernel_count, prefix, count);
-    return count;
+                     .graph = plan->graph,
+                     .prefix = prefix,
+                     .body = body,
+                     .wanted = arena_new_array(arena, bool, nodes),
+                     .calls = arena_new_array(arena, int, plan->kernel_count + 1),
+                     .values = arena_new_array(arena, int, nodes),
+                     .stored = arena_new_array(arena, int, nodes)};
+    find_wanted(&tracer);
+    number_values(&tracer);
+    if (!is_any_stored(&tracer)) return false;
+    bool bodies = write_bodies(&tracer);
+    int values = write_values(&tracer), stored = write_stored(&tracer);
+    text_format(trace->text,
+                "static const FlowTrace %s_trace = {%s%s, %d, %s_values, %d, %s_stored, %d, %s%s, "
+                "trace_compute};\n",
+                prefix, body ? "NULL" : prefix, body ? "" : "_calls", plan->kernel_count, prefix,
+                values, prefix, stored, bodies ? prefix : "NULL", bodies ? "_bodies" : "");
+    return true;
+}
+
+bool write_trace(TraceText *trace, const FunctionPlan *plan, const char *prefix) {
+    return write_tables(trace, plan, prefix, false);
+}
+
+/* The formulas. */
+
+void write_trace_head(TraceText *trace) {
+    text_add(trace->text,
+             "static double trace_compute(int operation, double a, double b, double c, "
+             "double y,\n                            int64_t stream, int64_t index)\n"
+             "    __attribute__((unused));\n");
+}
+
+static void write_formula(TraceText *trace, Op op) {
+    const char *formula = op_info[op].formula;
+    if (op_info[op].takes == TAKES_integer)
+        text_format(trace->text,
+                    "    case %d: {\n"
+                    "        const int64_t whole_a = (int64_t)a, whole_b = (int64_t)b;\n"
+                    "        {\n            const int64_t a = whole_a, b = whole_b;\n"
+                    "            return (double)(%s);\n        }\n    }\n",
+                    (int)op, formula);
+    else
+        text_format(trace->text, "    case %d: return (double)(%s); /* %s */\n", (int)op, formula,
+                    op_info[op].name);
+}
+
+void write_trace_function(TraceText *trace) {
+    text_add(trace->text,
+             "static double trace_compute(int operation, double a, double b, double c, double y,\n"
+             "                            int64_t stream, int64_t index) {\n"
+             "    (void)a, (void)b, (void)c, (void)y, (void)stream, (void)index;\n"
+             "    switch (operation) {\n");
+    for (Op op = 0; op < OP_COUNT; op++)
+        if (trace->computes[op]) write_formula(trace, op);
+    text_add(trace->text, "    default: return 0;\n    }\n}\n\n");
 }

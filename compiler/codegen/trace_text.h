@@ -2,16 +2,21 @@
 #ifndef FLOW_CODEGEN_TRACE_TEXT_H
 #define FLOW_CODEGEN_TRACE_TEXT_H
 
-#include "compiler/plan/plan.h"
+#include "compiler/codegen/table_text.h"
 
-/* How a table writes a size that only a run may know. */
-typedef struct SizeText {
-    const char *(*text)(void *context, Dim size);
-    void *context;
-} SizeText;
+/* What the traces of a program share. */
+typedef struct TraceText {
+    Text *text;
+    DimList *sizes;          /* that a run computes */
+    bool computes[OP_COUNT]; /* ops of the values written so far */
+} TraceText;
 
-/* `PREFIX_trace`, for a function whose calls are written; returns how many values it traces: with
- * none of them nothing is written. */
-int write_trace(Text *text, const FunctionPlan *plan, const char *prefix, SizeText *size);
+/* `PREFIX_trace`, for a function whose calls are written: how its first result comes about. False:
+ * there is nothing to trace, and nothing is written. */
+bool write_trace(TraceText *trace, const FunctionPlan *plan, const char *prefix);
+
+/* The function that all traces name; before the first and behind the last of them. */
+void write_trace_head(TraceText *trace);
+void write_trace_function(TraceText *trace);
 
 #endif

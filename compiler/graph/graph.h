@@ -31,6 +31,7 @@ typedef struct Node {
     int part;                /* part: which result of the scan or the extern */
     const struct External *external; /* extern: the C function (external.h) */
     Range range;                     /* where in the program; not part of equality */
+    Range library;                   /* where in the library, when `range` called it */
     Placement placement;             /* the wanted device; graph_add fills in the graph's */
     int kernel; /* the kernel that stores it, or NO_KERNEL: computed wherever it is used */
 } Node;

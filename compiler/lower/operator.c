@@ -15,9 +15,14 @@ static Diagnostic *report_problem(const Context *context, const Node *node, cons
     return d;
 }
 
+static void name_place(const Context *context, Node *node, Range range) {
+    node->range = users_place(context, range);
+    if (node->range.source != range.source) node->library = range;
+}
+
 Value add_node(const Context *context, Node node, Range range) {
     Problem problem;
-    node.range = users_place(context, range);
+    name_place(context, &node, range);
     NodeId id = graph_add(context->graph, node, &problem);
     if (id != NODE_NONE) return value_tensor(context->graph, id, range);
     report_problem(context, &node, &problem, range);
@@ -54,7 +59,7 @@ Value apply_op(const Context *context, Op op, const Value *const *values, int co
             return value_error;
     }
     Problem problem;
-    node.range = users_place(context, range);
+    name_place(context, &node, range);
     NodeId id = graph_add(context->graph, node, &problem);
     if (id != NODE_NONE) {
         Value result = value_tensor(context->graph, id, range);

@@ -30,9 +30,6 @@ typedef enum LoopClass {
 typedef enum Takes { TAKES_any, TAKES_number, TAKES_integer, TAKES_floating, TAKES_boolean } Takes;
 typedef enum Gives { GIVES_same, GIVES_boolean, GIVES_index, GIVES_declared } Gives;
 
-/* What an op may make of finite numbers, beside what is too large. */
-typedef enum Risk { RISK_none, RISK_infinite, RISK_nan } Risk;
-
 /* An entry of ops.def. */
 typedef struct OpInfo {
     const char *name;
@@ -45,7 +42,6 @@ typedef struct OpInfo {
     const char *initial;
     int cost; /* 0 stands for 1 */
     bool hidden;
-    Risk risk;
     const char *domain; /* NULL: "any" */
 } OpInfo;
 

@@ -285,7 +285,7 @@ static char *run(const Compiled *compiled, size_t export, const double *const *v
         encode(node->type.element, values[id], count, place);
     }
     _Alignas(64) char barrier[256] = {0};
-    FlowFrame frame = {memory, inputs, batch, (FlowBarrier *)barrier, NULL};
+    FlowFrame frame = {memory, inputs, batch, (FlowBarrier *)barrier, NULL, NULL};
     run_team(&program->exports[export], &frame, threads);
     for (int i = 0; i < input; i++) free((void *)inputs[i]);
     free(inputs);

@@ -40,7 +40,36 @@ expect 1 'loss is nan at step 1 (epoch 1): first in `numbers.x` of record 3 of t
 
 # A rate that is far too high: the weights are what grew.
 program 'dense(tanh(first), 6) + first * first * first' 'mean(y * y)' 'sgd(1e30)'
-expect 1 'loss is infinite at step 2 (epoch 1): first at ' "$FLOWC" run bad.flow
+expect 1 'loss is infinite at step 2 (epoch 1): first at multiply, bad.flow:4' "$FLOWC" run bad.flow
+
+# What is computed but not chosen is no cause.
+program 'select(first < 1e9, first * 0, log(first * 0 - 1)) + sqrt(first * 0 - 1)' 'mean(y)' 'sgd(0.1)'
+expect 1 'loss is nan at step 1 (epoch 1): first at sqrt, bad.flow:4' "$FLOWC" run bad.flow
+
+# Of infinities that came before, in other kernels too.
+program 'matmul(transpose(first), exp(first * 0 + 100) - exp(first * 0 + 101))[0:1] + first' 'mean(y)' 'sgd(0.1)'
+expect 1 'first at subtract, bad.flow:4; of an infinity that began at exp, bad.flow:4' "$FLOWC" run bad.flow
+program 'softmax(matmul(first, transpose(exp(first * 0 + 100))))[:, 0:1] + first' 'mean(y)' 'sgd(0.1)'
+expect 1 'of an infinity that began at exp, bad.flow:4' "$FLOWC" run bad.flow
+
+# Sums, products, rows, movement.
+program 'first' 'sum(y * 0 + 3e38)' 'sgd(0.1)'
+expect 1 'loss is infinite at step 1 (epoch 1): first at sum, bad.flow:9' "$FLOWC" run bad.flow
+program 'matmul(first * 0 + 1e30, transpose(first * 0 + 1e30))[:, 0:1] + first' 'mean(y)' 'sgd(0.1)'
+expect 1 'loss is infinite at step 1 (epoch 1): first at matmul, bad.flow:4' "$FLOWC" run bad.flow
+program 'cumsum(first * 0 + 3e38)' 'mean(y)' 'sgd(0.1)'
+expect 1 'loss is infinite at step 1 (epoch 1): first at cumsum, bad.flow:4' "$FLOWC" run bad.flow
+program 'concat([first, 0 * first / (first * 0)])[:, 3:9]' 'mean(y)' 'sgd(0.1)'
+expect 1 'loss is nan at step 1 (epoch 1): first at divide, bad.flow:4' "$FLOWC" run bad.flow
+
+# In a loop, in the turn that makes it.
+program 'first' 'mean(y)' 'sgd(0.1)'
+sed -i 's/  return first$/  let h = first\n  scan t in 50 {\n    let g = tanh(h)\n    h = g +\n      log(h * 0 + 20 - cast(t, f32)) * g\n  }\n  return h/' bad.flow
+expect 1 'first at multiply, bad.flow:8; of an infinity that began at log, bad.flow:8' "$FLOWC" run bad.flow
+
+# In the library: where the program called it, and where it stands there.
+program 'log_softmax(exp(first * 0 + 100))' 'mean(y)' 'sgd(0.1)'
+expect 1 'first at subtract, bad.flow:4 (activations.flow:' "$FLOWC" run bad.flow
 
 # Steps are updates, also where one takes several batches.
 program 'dense(tanh(first), 6) + first * first * first' 'mean(y * y)' 'sgd(1e30); accumulate = 2'

@@ -31,7 +31,8 @@ static inline void flow_run(const FlowFrame *frame, const FlowCall *calls, int c
                             int threads) {
     for (int i = 0; i < count; i++) {
         if (calls[i].barrier) flow_barrier(frame, thread, threads);
-        calls[i].kernel(frame, calls[i].operands, thread, threads);
+        if (frame->observer) frame->observer->make(frame->observer, frame, &calls[i], i);
+        else calls[i].kernel(frame, calls[i].operands, thread, threads);
     }
 }
 
