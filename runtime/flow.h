@@ -399,7 +399,7 @@ typedef struct FlowTrain {
     bool limited; /* its memory was counted: no workers that neither pipeline nor user asks for */
     const FlowPipeline *data;
     FlowNumber epochs, seed;
-    FlowNumber steps;          /* the most updates; 0: no limit */
+    FlowNumber steps;          /* the most updates */
     const FlowAction *actions; /* in the order written */
     int action_count;
 } FlowTrain;

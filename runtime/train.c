@@ -44,8 +44,9 @@ static FlowStatus check_action(const Run *run, const FlowAction *action) {
 }
 
 static FlowStatus check_numbers(Run *run) {
-    int64_t epochs;
-    FlowStatus status = whole_number(run, run->train->epochs, "epochs", 0, &epochs);
+    int64_t whole;
+    FlowStatus status = whole_number(run, run->train->epochs, "epochs", 0, &whole);
+    if (!status.exit) status = whole_number(run, run->train->steps, "steps", 0, &whole);
     run->numbers.seed = run->settings->seed;
     if (!status.exit && !run->settings->has_seed)
         status = whole_number(run, run->train->seed, "seed", -0x1p53, &run->numbers.seed);
@@ -130,7 +131,7 @@ static FlowStatus open_data(Run *run) {
     double epochs = settings_number(run->settings, run->train->epochs);
     double steps = settings_number(run->settings, run->train->steps) * (double)run->group;
     double last = epochs * (double)run->identity.batches;
-    if (steps > 0 && steps < last) last = steps;
+    if (steps < last) last = steps;
     run->last_step = last < 0x1p62 ? (int64_t)last : INT64_C(1) << 62;
     return flow_ok;
 }
@@ -296,6 +297,13 @@ static FlowStatus train(Run *run) {
     return status;
 }
 
+/* What has its first values and nothing else, where the program saves. */
+static FlowStatus save_untrained(const Run *run) {
+    fprintf(stderr, "%s: 0 steps: nothing is trained\n", run->settings->program->name);
+    if (!run->saves && !run->settings->save_path) return flow_ok;
+    return run_save(run, run->save_path, run->train->action_count);
+}
+
 static FlowStatus begin_and_train(Run *run) {
     FlowStatus status = initialise_or_resume(run);
     if (status.exit) return status;
@@ -304,7 +312,7 @@ static FlowStatus begin_and_train(Run *run) {
                 run->settings->program->name, (long long)updates_made(run));
         return flow_ok;
     }
-    return train(run);
+    return run->last_step ? train(run) : save_untrained(run);
 }
 
 static void close_run(Run *run) {

@@ -185,7 +185,7 @@ typedef struct Train {
     int64_t accumulate_count;  /* batches of one update */
     GraphWishes wishes;        /* of step and accumulate */
     Pipeline *data;
-    Setting epochs, steps, seed; /* steps: 0: no limit */
+    Setting epochs, steps, seed;
     Wish replicas, microbatches; /* of a batch; replicas: or ALL_GPUS */
     bool on_gpus;                /* each replica wants a GPU */
     double memory;               /* bytes it may take; 0: no limit */

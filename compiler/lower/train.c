@@ -247,7 +247,7 @@ static void lower_step(const Context *context, const Declaration *declaration, T
 static void lower_length(const Context *context, const Declaration *declaration, Train *train) {
     bool open = find_entry(declaration, "steps") && !find_entry(declaration, "epochs");
     train->epochs = lower_setting(context, declaration, "epochs", open ? 0x1p40 : 1, 1);
-    train->steps = lower_setting(context, declaration, "steps", 0, 1);
+    train->steps = lower_setting(context, declaration, "steps", 0x1p53, 1);
 }
 
 void lower_train(const Context *context, const Declaration *declaration) {

@@ -85,4 +85,28 @@ same first second
 cmp -s <(tail -c 60000 whole) <(tail -c 60000 run.safetensors) || fail "resumed, it ends with other weights"
 tr -c 'a-z0-9/.' '\n' <weights.safetensors | grep -E '^(optimizer|accumulated|total)/' && fail "more than weights"
 tr -c 'a-z0-9/.' '\n' <weights.safetensors | grep -q 'net/dense.1/w' || fail "no weights"
-exit 0
+
+
+# No steps, no epochs: nothing is trained, and saved as it is. Less is a mistake.
+cat >none.flow <<EOF
+option steps = 10
+option passes = 1
+pipeline numbers -> (x: f32) { return range(8) |> map(x: cast(index, f32)) }
+model net(x: f32[B]) -> f32[B, 1] { return dense(expand(x, 1), 1) }
+train fit {
+  data = numbers() |> batch(4)
+  loss = mean(net(data.x) ^ 2)
+  optimizer = sgd(0.1)
+  steps = steps
+  epochs = passes
+  every 1 epoch { save "none.safetensors" }
+}
+EOF
+for flag in --steps=0 --passes=0; do
+    rm -f none.safetensors
+    expect 0 '0 steps: nothing is trained' "$FLOWC" run none.flow $flag
+    [ -f none.safetensors ] || fail "$flag saves nothing"
+done
+expect 2 'steps is -1; it must be a whole number, at least 0' "$FLOWC" run none.flow --steps=-1
+expect 0 'training is complete after 0 steps' "$FLOWC" run none.flow --steps=0 --resume
+expect 0 '' "$FLOWC" run none.flow --resume

@@ -249,7 +249,7 @@ static const FlowTrain linear_trains[] = {
      .data = &linear_data,
      .epochs = {OPTION_epochs, 0},
      .seed = {-1, 5},
-     .steps = {-1, 0},
+     .steps = {-1, 0x1p53},
      .actions = linear_actions,
      .action_count = 3},
     {.name = "again",
@@ -258,7 +258,7 @@ static const FlowTrain linear_trains[] = {
      .data = &linear_data,
      .epochs = {OPTION_epochs, 0},
      .seed = {-1, 5},
-     .steps = {-1, 0},
+     .steps = {-1, 0x1p53},
      .actions = NULL,
      .action_count = 0},
 };
