@@ -36,7 +36,7 @@ int command_run(Arguments *arguments) {
     if (!has_trainer(&compilation, "run")) return EXIT_program;
     status = select_trains(&compilation);
     if (status == EXIT_ok && !has_one_train(&compilation)) status = EXIT_usage;
-    if (status == EXIT_ok) status = settle_devices(&compilation);
+    if (status == EXIT_ok && !is_asked_about(&compilation)) status = settle_devices(&compilation);
     if (status != EXIT_ok) return status;
     Toolchain toolchain;
     status = toolchain_for_trainer(&toolchain, &compilation, "native");

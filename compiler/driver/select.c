@@ -127,16 +127,21 @@ bool is_unnamed(const Compilation *compilation) {
     return false;
 }
 
+bool is_asked_about(const Compilation *compilation) {
+    vector_each(const char *, word, compilation->remaining)
+        if (!strcmp(*word, "--help") || !strcmp(*word, "-h") || !strcmp(*word, "--version"))
+            return true;
+    return false;
+}
+
 bool has_one_train(const Compilation *compilation) {
     const Program *program = compilation->program;
     if (program->trains.count == 1) return true;
     if (program->trains.count + program->runs.count == 1) return true;
+    if (is_asked_about(compilation)) return true;
     Choice choice = run_choice(compilation);
-    vector_each(const char *, word, compilation->remaining) {
-        bool answers =
-            !strcmp(*word, "--help") || !strcmp(*word, "-h") || !strcmp(*word, "--version");
-        if (answers || index_of(&choice, *word) >= 0) return true; /* the program sees to it */
-    }
+    vector_each(const char *, word, compilation->remaining)
+        if (index_of(&choice, *word) >= 0) return true; /* the program sees to it */
     fprintf(stderr, "flowc: which %s is to run? There are: ", choice.what);
     print_names(&choice);
     fprintf(stderr, "try `flowc run %s %s`\n", compilation->arguments->file, choice.names[0]);

@@ -15,6 +15,9 @@ bool has_trainer(const Compilation *compilation, const char *verb);
 /* False after printing that the command takes no names, if one is given. */
 bool is_unnamed(const Compilation *compilation);
 
+/* Is the program only to tell of itself (--help, --version)? */
+bool is_asked_about(const Compilation *compilation);
+
 /* Is it clear which train block a run is of? False after printing which there are. */
 bool has_one_train(const Compilation *compilation);
 

@@ -17,6 +17,9 @@ for command in run build export; do
     grep -qF '2 errors' stderr || fail "each place once: $(cat stderr)"
 done
 [ -z "$(ls ./*.h 2>/dev/null)" ] || fail "something was made: $(ls)"
+"$FLOWC" run p.flow --help >help || fail "exit $?: help comes, whatever is missing"
+grep -qF -- '--epochs=N' help || fail "$(cat help)"
+"$FLOWC" run p.flow --version >/dev/null || fail "exit $?"
 "$FLOWC" check p.flow 2>check
 [ ! -s check ] || fail "check reads devices: $(cat check)"
 "$FLOWC" check --explain p.flow >explain
