@@ -57,9 +57,12 @@ Value match_fact(const Match *match, Value value) {
     if (!match->declared->low || value.kind != VALUE_tensor) return value;
     Dimensions *table = context->lowering->dimensions;
     Fact known = fact_of(table, &value);
-    if (known.high && is_free(context, match->declared->high))
-        scope_put(context->lowering->arena, context->scope, match->declared->high->name.text,
+    const Expression *most = match->declared->high;
+    if (known.high && is_free(context, most)) {
+        scope_put(context->lowering->arena, context->scope, most->name.text,
                   value_size(known.high, match->range));
+        scope_find(context->scope, most->name.text)->at_least = true;
+    }
     Dim low = dimension_size(context, match->declared->low);
     Dim high = dimension_size(context, match->declared->high);
     if (!low || !high) return value_error;

@@ -1,4 +1,5 @@
 /* Match, tensors: element type and dimensions against those of a declared type. */
+#include "compiler/lower/fact.h"
 #include "compiler/lower/signature.h"
 
 #include <ctype.h>
@@ -18,9 +19,23 @@ static void note_bindings(const Match *match, Diagnostic *d, const Expression *d
                         size);
 }
 
+/* The size of a name that only values told so far, `ids: i32 in 0..V`, is that of the shape that has
+ * it, `table: f32[V, E]`, if they all lie below. */
+static bool settle_size(const Match *match, const Expression *dimension, Dim actual) {
+    Dimensions *table = match->context->lowering->dimensions;
+    if (dimension->kind != EXPRESSION_name) return false;
+    Binding *binding = scope_find(match->context->scope, dimension->name.text);
+    if (!binding || !binding->at_least) return false;
+    Dim zero = dim_constant(table, 0);
+    if (!fact_within(table, (Fact){zero, binding->value.size}, zero, actual)) return false;
+    binding->value = value_size(actual, match->range);
+    binding->at_least = false;
+    return true;
+}
+
 static bool match_dimension(const Match *match, const Expression *dimension, Dim actual,
                             const Value *value) {
-    if (is_open(dimension)) return true;
+    if (is_open(dimension) || settle_size(match, dimension, actual)) return true;
     Dim expected = dimension_size(match->context, dimension);
     if (!expected) return false;
     if (expected == actual || is_undecided(match->context, expected) ||

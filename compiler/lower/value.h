@@ -119,6 +119,8 @@ typedef struct Binding {
     const char *state; /* of a state: the name of its storage; else NULL */
     bool weight;       /* of a weight or a state */
     NodeId target;     /* of a weight or a state: its node */
+    bool
+        at_least; /* of a dimension: values below it came first; a shape may say that it is larger */
 } Binding;
 
 typedef struct Scope {
