@@ -4,6 +4,9 @@
 #include "compiler/lower/fact.h"
 #include "compiler/lower/fold.h"
 
+#include <math.h>
+#include <string.h>
+
 /* What an op says about its operands: a cast often helps. */
 static Diagnostic *report_problem(const Context *context, const Node *node, const Problem *problem,
                                   Range range) {
@@ -43,9 +46,64 @@ static Element common_element(const Value *const *values, int count) {
     return TYPE_f32;
 }
 
-Value apply_op(const Context *context, Op op, const Value *const *values, int count, int conditions,
+/* Numbers of the run that take the type of what they meet: options, and sums of them. */
+
+static const Input *option_input(const Context *context, const Node *node) {
+    vector_each(Input, input, context->function->inputs)
+        if (node->op == OP_input && input->kind == INPUT_option && !strcmp(input->name, node->name))
+            return input;
+    return NULL;
+}
+
+static bool keeps_whole(Op op) {
+    return op == OP_add || op == OP_subtract || op == OP_multiply || op == OP_negate ||
+           op == OP_maximum || op == OP_minimum;
+}
+
+/* The scalar `id` as the element type would have it; NODE_NONE: it is more than options and whole
+ * numbers. */
+static NodeId option_scalar(const Context *context, NodeId id, Element element, Range range) {
+    const Node node = *graph_node(context->graph, id);
+    const Input *input = context->function ? option_input(context, &node) : NULL;
+    if (input) {
+        Value option = {.kind = VALUE_option, .range = range, .index = input->index};
+        bool whole = context->lowering->program->options.items[input->index].kind == OPTION_integer;
+        return whole ? to_node(context, &option, element, range) : NODE_NONE;
+    }
+    if (node.op == OP_constant && node.number == floor(node.number) && fabs(node.number) < 0x1p31)
+        return graph_constant(context->graph, element, node.number, range);
+    NodeId inputs[ARITY_LIMIT] = {NODE_NONE, NODE_NONE, NODE_NONE};
+    for (int i = 0; keeps_whole(node.op) && i < node.input_count; i++) {
+        inputs[i] = option_scalar(context, node.inputs[i], element, range);
+        if (inputs[i] == NODE_NONE) return NODE_NONE;
+    }
+    return keeps_whole(node.op)
+               ? graph_make(context->graph, node.op, inputs[0], inputs[1], inputs[2], node.range)
+               : NODE_NONE;
+}
+
+/* The value in the integer type of the other operand, where that is all that keeps them apart. */
+static Value meeting(const Context *context, const Value *value, const Value *other) {
+    if (value->kind != VALUE_tensor || other->kind != VALUE_tensor) return *value;
+    const Type *type = value_type(value);
+    Element element = value_type(other)->element;
+    bool number = !type->rank && element_info[type->element].class == CLASS_floating &&
+                  element_info[element].class == CLASS_integer;
+    if (!number || value->graph != context->graph) return *value;
+    NodeId id = option_scalar(context, value->node, element, value->range);
+    return id == NODE_NONE ? *value : value_tensor(context->graph, id, value->range);
+}
+
+Value apply_op(const Context *context, Op op, const Value *const *given, int count, int conditions,
                Range range) {
     Node node = {.op = op};
+    Value met[ARITY_LIMIT];
+    const Value *values[ARITY_LIMIT];
+    for (int i = 0; i < count; i++) values[i] = given[i];
+    for (int i = conditions; i < count && count - conditions == 2; i++) {
+        met[i] = meeting(context, given[i], given[2 * conditions + 1 - i]);
+        values[i] = &met[i];
+    }
     bool logical = op_info[op].takes == TAKES_boolean;
     Element element = logical ? TYPE_bool : common_element(values + conditions, count - conditions);
     for (int i = 0; i < count; i++) {
