@@ -270,14 +270,16 @@ static void evaluate_gather(const Evaluator *evaluator, const Node *node, const 
 static void evaluate_scatter(const Evaluator *evaluator, const Node *node, const Shape *shape,
                              double *y) {
     int64_t count = evaluator->shapes[node->inputs[1]].count;
+    bool half = is_half(node->type.element); /* rounded once */
     const double *index = operand(evaluator, node, 0), *updates = operand(evaluator, node, 1);
     int64_t rest = shape->count / shape->sizes[0];
     for (int64_t i = 0; i < count; i++) {
         double row = index[i / rest];
         if (!(row >= 0 && row < (double)shape->sizes[0])) continue;
         double *at = &y[(int64_t)row * rest + i % rest];
-        *at = rounded(evaluator, node, *at + updates[i]);
+        *at = half ? *at + updates[i] : rounded(evaluator, node, *at + updates[i]);
     }
+    for (int64_t i = 0; i < shape->count && half; i++) y[i] = rounded(evaluator, node, y[i]);
 }
 
 static bool passes_check(const Node *node, const double *values, int64_t count) {

@@ -50,6 +50,18 @@ static NodeId copy_division(Graph *to, const Node *node, NodeId a, NodeId b) {
     return graph_make(to, OP_multiply, a, reciprocal, NODE_NONE, node->range);
 }
 
+/* Sums of halves are made in f32 and rounded once. */
+static NodeId copy_scatter(Graph *to, const Node *node, NodeId index, NodeId updates) {
+    Type wide = graph_node(to, updates)->type, result = node->type;
+    wide.element = result.element = TYPE_f32;
+    NodeId widened = graph_declared(to, OP_cast, updates, wide, node->range);
+    Node sums = *node;
+    sums.inputs[0] = index;
+    sums.inputs[1] = widened;
+    sums.type = result;
+    return graph_declared(to, OP_cast, graph_must_add(to, sums), node->type, node->range);
+}
+
 /* A cast that only one product reads, which therefore no kernel stores. */
 static NodeId own_cast(Graph *to, NodeId id) {
     Node node = *graph_node(to, id);
@@ -71,6 +83,8 @@ static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *m
     if (node->op == OP_scan)
         return scan_copy(to, node, map[node->inputs[0]], body(to->arena, node->scan->body));
     if (node->op == OP_matmul) return copy_product(to, from, id, map);
+    if (node->op == OP_scatter_add && is_half(node->type.element))
+        return copy_scatter(to, node, map[node->inputs[0]], map[node->inputs[1]]);
     if (op_info[node->op].class == LOOP_reduce)
         return copy_reduction(to, node, map[node->inputs[0]]);
     if (node->op == OP_divide && graph_node(from, node->inputs[1])->type.rank == 0 &&
