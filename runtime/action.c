@@ -78,7 +78,8 @@ static FlowStatus evaluate(Run *run, int index) {
     if (status.exit || interrupted()) return status;
     look_at_evaluation(run, index, &averages);
     averages_text(&averages, evaluation->call.function, text, sizeof text);
-    printf("evaluate %s:%s\n", evaluation->pipeline->name, text);
+    const char *name = run->train->actions[index].text;
+    printf("evaluate %s:%s\n", name ? name : evaluation->pipeline->name, text);
     return fflush(stdout) ? write_failure(run) : flow_ok;
 }
 

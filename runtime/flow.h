@@ -382,7 +382,8 @@ typedef struct FlowAction {
     FlowActionKind kind;
     const FlowFunction *function; /* evaluate, print */
     const FlowPipeline *pipeline; /* evaluate */
-    const char *text;             /* print: instead of a function's result */
+    const char *text;             /* print: instead of a function's result; evaluate: the name of
+                                     its data in the program, or NULL */
     const char *path;             /* save */
     bool weights_only;            /* save: what is deployed, without the state of the run */
     int keep;                     /* save: so many files; the one before x.y is x.1.y */

@@ -165,13 +165,14 @@ typedef struct Action {
     ActionKind kind;
     Function *function; /* evaluate, print */
     Pipeline *pipeline; /* evaluate */
-    const char *text;   /* print: what to print if it is no function's result */
-    const char *path;   /* save */
-    bool weights_only;  /* save: what is deployed, without the state of the run */
-    int keep;           /* save: this many files, the older ones numbered; at least 1 */
-    Watch watch;        /* stop, reduce; save: only when the measure is better than ever */
-    Setting factor;     /* reduce */
-    int path_option;    /* save: as Field.path_option */
+    const char *
+        text; /* print: what to print if it is no function's result; evaluate: its data's name, or NULL */
+    const char *path;  /* save */
+    bool weights_only; /* save: what is deployed, without the state of the run */
+    int keep;          /* save: this many files, the older ones numbered; at least 1 */
+    Watch watch;       /* stop, reduce; save: only when the measure is better than ever */
+    Setting factor;    /* reduce */
+    int path_option;   /* save: as Field.path_option */
 } Action;
 
 enum { ALL_GPUS = -1 };

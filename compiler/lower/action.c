@@ -36,6 +36,15 @@ static void add_action(const Place *place, Action action) {
 
 /* Evaluate and print: functions of their own. */
 
+/* The pipeline that is written first. NULL: the stages of a source stand there. */
+static const char *data_name(const Context *context, const Expression *data) {
+    const Unit *unit;
+    while (data->kind == EXPRESSION_pipe || data->kind == EXPRESSION_assert) data = data->left;
+    const char *name = data->kind == EXPRESSION_call ? data->name.text : NULL;
+    bool declared = name && module_find(context->lowering->module, context->unit, name, &unit);
+    return declared ? name : NULL;
+}
+
 static void lower_evaluate(Place *place, const Statement *statement, Action action) {
     const Context *context = place->context;
     Arena *arena = arena_of(place);
@@ -60,6 +69,7 @@ static void lower_evaluate(Place *place, const Statement *statement, Action acti
     lower_measures(&inner, place->declaration, data);
     action.function = function;
     action.pipeline = pipeline;
+    action.text = data_name(context, statement->value);
     place->evaluated = (int)number;
     add_action(place, action);
 }

@@ -146,3 +146,21 @@ sleep 1 && kill -TERM $child
 code=0 && wait $child || code=$?
 [ $code = 4 ] && grep -q "interrupted after" stderr || fail "a signal: $code $(cat stderr)"
 expect 2 "there is no train block or pipeline" ./program nothing
+
+# An evaluation is named for the pipeline that is written there, not for one within it.
+cat >named.flow <<EOF
+pipeline rows -> (x: f32) { return range(8) |> map(x: cast(index, f32)) }
+pipeline validation -> (x: f32) { return rows() |> skip(2) }
+model net(x: f32[B]) -> f32[B, 1] { return dense(expand(x, 1), 1) }
+train fit {
+  data = rows() |> batch(4)
+  loss = mean(net(data.x) ^ 2)
+  optimizer = sgd(0.001)
+  every 1 epoch {
+    evaluate validation() |> batch(2)
+    evaluate rows() |> batch(2)
+  }
+}
+EOF
+"$FLOWC" run named.flow 2>stderr | cut -d: -f1 >said || fail "$(cat stderr)"
+printf 'evaluate %s\n' validation rows | same - said
