@@ -186,7 +186,7 @@ static Value index_tensor(const Context *context, const Expression *expression, 
 Value lower_index(const Context *context, const Expression *expression) {
     Value slice;
     if (lower_scanned(context, expression, &slice)) return slice;
-    Value x = lower_expression(context, expression->left);
+    Value x = lower_indexed_operand(context, expression->left);
     if (x.kind == VALUE_error) return value_error;
     if (x.kind == VALUE_items) return lower_item(context, expression, &x);
     if (x.kind == VALUE_tensor && context->notation) return lower_indexed(context, expression, &x);

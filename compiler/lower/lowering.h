@@ -219,6 +219,9 @@ Value lower_item(const Context *context, const Expression *expression, const Val
 /* `let y[n, m] = …` */
 void lower_notation(const Context *context, const Statement *statement);
 
+/* What stands before the brackets of an index; in a notation it was computed before. */
+Value lower_indexed_operand(const Context *context, const Expression *expression);
+
 /* `a[n, k]` and `sum(k) …` inside it. */
 Value lower_indexed(const Context *context, const Expression *expression, const Value *x);
 Value lower_reduced(const Context *context, const Expression *expression);

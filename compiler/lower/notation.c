@@ -53,13 +53,16 @@ static bool add_results(const Context *context, Notation *notation, const Statem
     return true;
 }
 
-/* Calls visit for the expression and all below it. False when one of the visits is. */
+/* Calls visit for the expression and all below it that the notation speaks of: not for what an index
+ * stands behind. False when one of the visits is. */
 typedef bool Visit(const Context *context, Notation *notation, const Expression *expression);
 
 static bool walk(const Context *context, Notation *notation, const Expression *expression,
                  Visit *visit) {
     if (!visit(context, notation, expression)) return false;
-    if (expression->left && !walk(context, notation, expression->left, visit)) return false;
+    bool operand = expression->kind == EXPRESSION_index;
+    if (expression->left && !operand && !walk(context, notation, expression->left, visit))
+        return false;
     if (expression->right && !walk(context, notation, expression->right, visit)) return false;
     vector_each(Expression *, item, expression->items)
         if (!walk(context, notation, *item, visit)) return false;
@@ -99,11 +102,19 @@ static bool tell_size(const Context *context, Axis *axis, Dim size, Range range)
     return false;
 }
 
-/* The operand of an index, looked at outside of the notation. */
-static Value operand_of(const Context *context, const Expression *expression) {
+static Value add_operand(const Context *context, Notation *notation, const Expression *expression) {
     Context outside = *context;
     outside.notation = NULL;
-    return lower_expression(&outside, expression->left);
+    Operand operand = {expression, lower_expression(&outside, expression)};
+    vector_push(context->lowering->arena, &notation->operands, operand);
+    return operand.value;
+}
+
+Value lower_indexed_operand(const Context *context, const Expression *expression) {
+    if (context->notation)
+        vector_each(Operand, operand, context->notation->operands)
+            if (operand->expression == expression) return operand->value;
+    return lower_expression(context, expression);
 }
 
 bool has_rank(const Context *context, const Expression *expression, const Value *x) {
@@ -116,7 +127,7 @@ bool has_rank(const Context *context, const Expression *expression, const Value 
 
 static bool find_sizes(const Context *context, Notation *notation, const Expression *expression) {
     if (expression->kind != EXPRESSION_index) return true;
-    Value x = operand_of(context, expression);
+    Value x = add_operand(context, notation, expression->left);
     if (x.kind == VALUE_error) return false;
     size_t count = expression->items.count;
     if (x.kind != VALUE_tensor) return true;

@@ -11,9 +11,16 @@ typedef struct Axis {
     Range told;  /* the operand that told it */
 } Axis;
 
+/* What an index stands behind; computed once, outside of the notation. */
+typedef struct Operand {
+    const Expression *expression;
+    Value value;
+} Operand;
+
 typedef struct Notation {
     int count, results; /* axes; those of the result come first */
     Axis axes[RANK_LIMIT];
+    Vector(Operand) operands;
 } Notation;
 
 /* The axis of that name, or -1. */
