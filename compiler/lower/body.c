@@ -57,14 +57,31 @@ static bool same_type(const Value *old, const Value *new) {
     return type_equal(value_type(old), value_type(new));
 }
 
+/* Down to the first tensors in them that differ; the name becomes theirs: "pair.a". */
+static const char *find_change(Arena *arena, const char *name, const Value **old,
+                               const Value **new) {
+    if ((*old)->kind != VALUE_items) return name;
+    const Items *before = &(*old)->items, *after = &(*new)->items;
+    size_t i = 0;
+    while (same_type(&before->values[i], &after->values[i])) i++;
+    *old = &before->values[i];
+    *new = &after->values[i];
+    const char *item = before->names ? before->names[i] : NULL;
+    return find_change(arena,
+                       item ? arena_format(arena, "%s.%s", name, item)
+                            : arena_format(arena, "%s[%zu]", name, i),
+                       old, new);
+}
+
 /* A name keeps its type when it gets a new value. */
 static bool keeps_type(const Context *context, const Statement *statement, const Value *old,
                        const Value *new) {
     if (same_type(old, new)) return true;
     Arena *arena = context->lowering->arena;
+    const char *name = find_change(arena, statement->names.items[0].text, &old, &new);
     Diagnostic *d =
-        report(context, E0203, statement->value->range, "`%s` is %s and stays so, this is %s",
-               statement->names.items[0].text, value_text(arena, old), value_text(arena, new));
+        report(context, E0203, statement->value->range, "`%s` is %s and stays so, this is %s", name,
+               value_text(arena, old), value_text(arena, new));
     diagnostic_note(d, old->range, "its value comes from here");
     return false;
 }

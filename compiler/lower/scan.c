@@ -24,6 +24,7 @@ static bool bind_inside(Loop *loop, const Context *inside) {
     turn.low = dim_constant(inside->lowering->dimensions, 0);
     turn.high = loop->turns;
     scope_put(arena, inside->scope, index->text, turn);
+    Values values = {0};
     vector_each(Carried, carried, loop->carried) {
         Value value = carried->before;
         if (carried->typed) {
@@ -32,40 +33,54 @@ static bool bind_inside(Loop *loop, const Context *inside) {
             NodeId input = scan_carry(&inside->scan->builder, first);
             value = value_tensor(inside->graph, input, carried->before.range);
         }
-        scope_put(arena, inside->scope, carried->name.text, value);
+        vector_push(arena, &values, value);
     }
+    bind_carried(loop, &values, inside->scope, true);
     return true;
 }
 
-static bool report_change(const Context *context, const Carried *carried, const Value *after) {
+static bool report_change(const Context *context, const Name *name, const Value *before,
+                          const char *began, const Value *after) {
     Arena *arena = context->lowering->arena;
-    Diagnostic *d =
-        report(context, E0203, after->range, "`%s` is %s when a turn begins, and %s when it ends",
-               carried->name.text, type_text(arena, &carried->type), value_text(arena, after));
-    if (carried->before.range.source)
-        diagnostic_note(d, carried->before.range, "its first value comes from here");
+    Diagnostic *d = report(context, E0203, after->range.source ? after->range : name->range,
+                           "`%s` is %s when a turn begins, and %s when it ends", name->text,
+                           began ? began : value_text(arena, before), value_text(arena, after));
+    if (before->range.source) diagnostic_note(d, before->range, "its first value comes from here");
     return false;
 }
 
-/* Adds what is carried into the next turn, or learns its type. False after reporting. */
-static bool take_carried(Loop *loop, const Context *inside, bool *learned) {
-    vector_each(Carried, carried, loop->carried) {
-        Value after = scope_find_here(inside->scope, carried->name.text)->value;
-        if (after.kind == VALUE_error) return false;
-        bool tensor = after.kind == VALUE_tensor;
-        if (!tensor && !value_is_number(&after)) return report_change(inside, carried, &after);
-        if (!carried->typed) {
-            if (!tensor) continue;
-            carried->type = *value_type(&after);
-            carried->typed = *learned = true;
-            continue;
-        }
-        if (tensor && !type_equal(value_type(&after), &carried->type))
-            return report_change(inside, carried, &after);
-        NodeId node = node_of_type(inside, &after, &carried->type, carried->name.range);
-        if (node == NODE_NONE) return false;
-        scan_next(&inside->scan->builder, node);
+/* Adds one into the next turn, or learns its type. False after reporting. */
+static bool take_value(const Context *inside, Carried *carried, const Value *after, bool *learned) {
+    if (after->kind == VALUE_error) return false;
+    bool tensor = after->kind == VALUE_tensor;
+    const char *began = carried->typed ? type_text(inside->lowering->arena, &carried->type) : NULL;
+    if (!tensor && !value_is_number(after))
+        return report_change(inside, &carried->name, &carried->before, began, after);
+    if (!carried->typed) {
+        if (!tensor) return true;
+        carried->type = *value_type(after);
+        carried->typed = *learned = true;
+        return true;
     }
+    if (tensor && !type_equal(value_type(after), &carried->type))
+        return report_change(inside, &carried->name, &carried->before, began, after);
+    NodeId node = node_of_type(inside, after, &carried->type, carried->name.range);
+    if (node == NODE_NONE) return false;
+    scan_next(&inside->scan->builder, node);
+    return true;
+}
+
+/* The same for all that is carried. */
+static bool take_carried(Loop *loop, const Context *inside, bool *learned) {
+    Values values = {0};
+    vector_each(Assigned, assigned, loop->assigned) {
+        const Value after = scope_find_here(inside->scope, assigned->name.text)->value;
+        if (after.kind == VALUE_error) return false;
+        if (!list_carried(inside->lowering->arena, &assigned->before, &after, &values))
+            return report_change(inside, &assigned->name, &assigned->before, NULL, &after);
+    }
+    for (size_t i = 0; i < loop->carried.count; i++)
+        if (!take_value(inside, &loop->carried.items[i], &values.items[i], learned)) return false;
     return true;
 }
 
@@ -127,11 +142,12 @@ static void bind_results(Loop *loop, ScanBody *scan, NodeId node) {
     const Context *context = loop->context;
     Range range = scan->builder.range;
     int part = 0;
-    vector_each(Carried, carried, loop->carried) {
-        Value value = value_tensor(context->graph, list_part(context->graph, node, part++, range),
-                                   carried->name.range);
-        scope_find(context->scope, carried->name.text)->value = value;
-    }
+    Values values = {0};
+    vector_each(Carried, carried, loop->carried)
+        vector_push(context->lowering->arena, &values,
+                    value_tensor(context->graph, list_part(context->graph, node, part++, range),
+                                 carried->name.range));
+    bind_carried(loop, &values, context->scope, false);
     vector_each(Stacked, stacked, scan->stacks) {
         NodeId array = list_part(context->graph, node, part++, range);
         array = move_axis(context->graph, array, 0, stacked->axis, range);
