@@ -1,6 +1,8 @@
 /* Build: the nodes of a tree. */
 #include "lang/build.h"
 
+#include "lang/habit.h"
+
 /* Adds a syntax error with a way to write it right. */
 void report_syntax(Parser *parser, Range range, const char *text, const char *help) {
     if (parser->tokens->stopped) return;
@@ -100,12 +102,27 @@ Expression *build_call(Parser *parser, Token name, ArgumentList arguments, Range
     return finish(parser, expression);
 }
 
+static bool is_annotation(const char *name) {
+    static const char *const names[] = {"cpu", "gpu", "prefer", "threads", "queue"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
+static void report_placed(Parser *parser, const Annotation *annotation) {
+    if (is_annotation(annotation->name.text))
+        report_syntax(parser, annotation->range, "only a call can be placed",
+                      "write it behind a call, as in `dense(128) @gpu(0)`");
+    else
+        report_syntax(parser, annotation->range, "`@` names a device, and multiplies nothing",
+                      "`matmul(a, b)` is a product of matrices");
+}
+
 Expression *build_annotated(Parser *parser, Expression *stage, AnnotationList annotations,
                             Range range) {
     if (!annotations.count || stage->kind == EXPRESSION_error) return stage;
     if (stage->kind != EXPRESSION_call) {
-        report_syntax(parser, annotations.items[0].range, "only a call can be placed",
-                      "write it behind a call, as in `dense(128) @gpu(0)`");
+        report_placed(parser, &annotations.items[0]);
         return stage;
     }
     vector_each(const Annotation, annotation, annotations)
@@ -148,10 +165,24 @@ Expression *build_field(Parser *parser, Expression *left, Token name, Range rang
     return finish(parser, expression);
 }
 
+static bool is_module(const char *name) {
+    static const char *const names[] = {"torch", "nn",    "F",   "np",   "numpy", "tf",
+                                        "keras", "optim", "jax", "math", "pd",    "self"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
 Expression *build_method(Parser *parser, Expression *left, Token name, ArgumentList arguments,
                          Range range) {
-    report_syntax(parser, name.range, "a value has no functions of its own",
-                  arena_format(parser->arena, "write `|> %s(…)`", name.text));
+    const char *known = habit_of_name(name.text);
+    bool module = left->kind == EXPRESSION_name && is_module(left->name.text);
+    report_syntax(parser, module ? left->range : name.range,
+                  module ? arena_format(parser->arena, "there is no module `%s`", left->name.text)
+                         : "a value has no functions of its own",
+                  known    ? known
+                  : module ? arena_format(parser->arena, "write `%s(…)`", name.text)
+                           : arena_format(parser->arena, "write `|> %s(…)`", name.text));
     Expression *call = build_call(parser, name, arguments, range_join(name.range, range));
     return build_pipe(parser, left, call);
 }

@@ -2,6 +2,7 @@
  * parser stumbles late where a line's end or a missing name let it read on. */
 #include "lang/mistake.h"
 
+#include "lang/habit.h"
 #include "parser.tab.h"
 
 enum { QUOTE_LIMIT = 40 }; /* bytes of a token that are repeated in a message */
@@ -73,22 +74,31 @@ static void report_line_end(Parser *parser, const Token *last, const char *expec
                   arena_format(parser->arena, "%s, found the end of the line", expected));
 }
 
+static const char *general_help(Arena *arena, const Tokens *tokens, const Token *token,
+                                const char *expected) {
+    if (expected && strstr(expected, "a declaration"))
+        return "declarations begin with import, option, dim, const, fn, model, pipeline, train, "
+               "export or extern fn";
+    return expected || token->kind == ';' ? advice(arena, tokens, token) : NULL;
+}
+
 static void report_unexpected(Parser *parser, const Token *token, const char *expected) {
-    const char *found = found_text(parser->arena, token), *help;
-    const char *text = expected ? arena_format(parser->arena, "%s, found %s", expected, found)
-                                : arena_format(parser->arena, "unexpected %s", found);
-    help = expected && strstr(expected, "a declaration")
-               ? "declarations begin with import, option, dim, const, fn, model, pipeline, train, "
-                 "export or extern fn"
-           : expected || token->kind == ';' ? advice(parser->arena, parser->tokens, token)
-                                            : NULL;
-    report_syntax(parser, token->range, text, help);
+    Arena *arena = parser->arena;
+    const char *found = found_text(arena, token);
+    Habit habit = find_habit(arena, parser->tokens, token, expected);
+    const char *text = habit.text ? habit.text
+                       : expected ? arena_format(arena, "%s, found %s", expected, found)
+                                  : arena_format(arena, "unexpected %s", found);
+    const char *help =
+        habit.help ? habit.help : general_help(arena, parser->tokens, token, expected);
+    report_syntax(parser, habit.range, text, help);
 }
 
 void report_mistake(Parser *parser, const char *expected) {
     const Tokens *tokens = parser->tokens;
     const Token *token = &tokens->current, *previous = &tokens->previous;
     const Token *word = find_bare_word(tokens);
+    if (previous->spoiled) return;
     if (tokens_misread(tokens))
         report_line_end(parser, &tokens->before_previous, "expected an expression");
     else if (word) report_behind(parser, word, "expected a name");

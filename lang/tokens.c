@@ -59,6 +59,17 @@ static bool is_statement_word(int kind) {
     }
 }
 
+/* Deeper in its line than the innermost brace's line is: in a body, though it declares. */
+static bool is_indented(const Tokens *tokens, const Token *token) {
+    const char *text = tokens->source->text;
+    if (!tokens->depth || tokens->brackets[tokens->depth - 1].closer != '}') return false;
+    uint32_t line = tokens->brackets[tokens->depth - 1].range.begin;
+    while (line && text[line - 1] != '\n') line--;
+    uint32_t blanks = (uint32_t)strspn(text + line, " \t"), column = 0;
+    while (column < token->range.begin && text[token->range.begin - column - 1] != '\n') column++;
+    return column > blanks;
+}
+
 static bool starts_declaration(const Tokens *tokens, const Token *token) {
     return tokens->whole_program && token->first_on_line && is_declaration_word(token->kind);
 }
@@ -98,7 +109,8 @@ static size_t find_opener(const Tokens *tokens, int closer, size_t base) {
 /* A closer that is wanted at once: the token cannot stand inside the innermost bracket. */
 static bool ends_bracket(const Tokens *tokens, const Token *token) {
     if (!tokens->depth) return false;
-    if (!token->kind || starts_declaration(tokens, token)) return true;
+    if (!token->kind) return true;
+    if (starts_declaration(tokens, token)) return !is_indented(tokens, token);
     int closer = tokens->brackets[tokens->depth - 1].closer;
     if (is_closer(token->kind)) return closer != token->kind && find_opener(tokens, token->kind, 0);
     return closer != '}' && token->first_on_line && is_statement_word(token->kind) &&
