@@ -34,7 +34,7 @@ static int unknown_name(const Compilation *compilation, const Choice *choice, co
     fprintf(stderr, "flowc: %s has no %s `%s`", compilation->arguments->file, choice->what, name);
     const char *nearest = nearest_name(name, choice->names, choice->count);
     if (nearest) fprintf(stderr, "; did you mean `%s`?", nearest);
-    fprintf(stderr, choice->count ? " There are: " : "\n");
+    fprintf(stderr, choice->count ? "; there are: " : "\n");
     if (choice->count) print_names(choice);
     return EXIT_usage;
 }
