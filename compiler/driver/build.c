@@ -38,16 +38,28 @@ static const char *file_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* Copies what --link names into linked/; a name has to mean nothing to make. */
-static bool copy_linked(const Compilation *compilation, const char *folder) {
+/* What --link names has to mean nothing to make. */
+static bool have_plain_names(const Compilation *compilation) {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+    vector_each(const char *, path, compilation->arguments->link) {
+        const char *name = file_name(*path);
+        if (strspn(name, plain) == strlen(name)) continue;
+        fprintf(stderr,
+                "flowc: --link=%s: a Makefile can't name it; rename it to letters, digits "
+                "and _ . + -\n",
+                *path);
+        return false;
+    }
+    return true;
+}
+
+/* Copies what --link names into linked/. */
+static bool copy_linked(const Compilation *compilation, const char *folder) {
     Arena *arena = compilation->arena;
     vector_each(const char *, path, compilation->arguments->link) {
         const char *name = file_name(*path),
                    *to = arena_format(arena, "%s/linked/%s", folder, name);
-        errno = EINVAL;
-        if (strspn(name, plain) != strlen(name)) return false;
         if (!folder_make(path_folder(arena, to), 0777) || !file_copy(arena, *path, to, 0644))
             return false;
     }
@@ -76,6 +88,7 @@ static bool write_libraries(const Compilation *compilation, const char *folder) 
 static int emit_c(const Compilation *compilation, const Generated *generated, const char *folder) {
     static const char *const runtime[] = {"runtime/*.[ch]", "runtime/*/*.c", "runtime/*/*.h",
                                           "runtime/*/*.def"};
+    if (!have_plain_names(compilation)) return EXIT_usage;
     bool good = folder_make(folder, 0777);
     for (size_t i = 0; good && i < sizeof runtime / sizeof *runtime; i++) {
         bool copied = copy_matching(compilation, runtime[i], folder, false);

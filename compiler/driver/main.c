@@ -3,6 +3,7 @@
 #include "compiler/driver/report.h"
 
 #include <locale.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,13 @@ static int unknown_command(const char *name) {
     return EXIT_usage;
 }
 
+/* What was printed may not have arrived. */
+static int finish_output(void) {
+    if (!fflush(stdout) && !ferror(stdout)) return EXIT_ok;
+    fprintf(stderr, "flowc: standard output: %s\n", strerror(errno));
+    return EXIT_resource;
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) return usage(stderr, EXIT_usage);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) return usage(stdout, EXIT_ok);
@@ -53,5 +61,5 @@ int main(int argc, char **argv) {
         else if (report_form_known(&arguments)) status = command->run(&arguments);
     }
     arena_free(arena);
-    return status;
+    return status == EXIT_ok ? finish_output() : status;
 }

@@ -119,6 +119,8 @@ done
 
 "$FLOWC" build p.flow fit --emit=c --link=functions.c,turn.o -o folder
 cp factor.h folder/linked
+cp functions.c "two words.c"
+expect 2 "a Makefile can't name it" "$FLOWC" build p.flow fit --emit=c --link="two words.c" -o unnamed
 [ -n "$SAN" ] || { make -s -C folder CC="$cc" && ./folder/trainer >made; }
 [ -n "$SAN" ] || same made again
 

@@ -43,3 +43,8 @@ XDG_CACHE_HOME=$PWD/file TMPDIR=$PWD/scratch expect 0 "not cached" "$FLOWC" run 
 # Standard output closed: nothing is written into the program's own files.
 "$FLOWC" run p.flow >&- || fail "exit $?"
 "$FLOWC" run p.flow --resume --epochs=2 >/dev/null
+
+# What is printed goes nowhere, and that is no success.
+for command in "summary p.flow" "check --explain p.flow" devices explain; do
+    expect 3 "standard output" bash -c "'$FLOWC' $command >/dev/full"
+done
