@@ -12,11 +12,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
+
+#define BUILDING ".building." /* begins the name of a folder that will become an entry */
 
 enum {
     ENTRY_LIMIT = 200,       /* programs kept; the oldest go first */
     SPACE_NEEDED = 16 << 20, /* bytes */
+    BUILDING_LIMIT = 86400,  /* seconds; what is being built for longer was killed */
 };
 
 static const char *cache_folder(Arena *arena) {
@@ -129,6 +133,18 @@ static int by_age(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static void drop_abandoned(Arena *arena, const char *cache) {
+    DIR *folder = opendir(cache);
+    if (!folder) return;
+    for (struct dirent *item; (item = readdir(folder));) {
+        struct stat status;
+        const char *path = arena_format(arena, "%s/%s", cache, item->d_name);
+        if (strncmp(item->d_name, BUILDING, strlen(BUILDING)) || stat(path, &status)) continue;
+        if (status.st_mtime < time(NULL) - BUILDING_LIMIT) folder_remove(path);
+    }
+    closedir(folder);
+}
+
 static void drop_oldest(Arena *arena, const char *cache) {
     typedef Vector(Aged) Entries;
     Entries entries = {0};
@@ -158,7 +174,7 @@ static char *entry_folder(Arena *arena, const char *cache, const char **why) {
     if (!statvfs(cache, &space) && space.f_bavail * space.f_frsize < SPACE_NEEDED) return NULL;
     *why = "others can write into it";
     if (folder_make(cache, 0700) && !is_private(cache)) return NULL;
-    char *folder = arena_format(arena, "%s/.building.XXXXXX", cache);
+    char *folder = arena_format(arena, "%s/" BUILDING "XXXXXX", cache);
     if (mkdtemp(folder)) return folder;
     *why = strerror(errno);
     return NULL;
@@ -194,6 +210,7 @@ bool cache_program(const Toolchain *toolchain, const Generated *generated,
         return build_entry(toolchain, generated, folder_define, scratch);
     }
     if (!build_entry(toolchain, generated, folder_define, building)) return false;
+    drop_abandoned(arena, cache);
     drop_oldest(arena, cache);
     return publish(building, entry->folder);
 }

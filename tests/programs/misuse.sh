@@ -40,6 +40,13 @@ before=$(ls scratch)
 XDG_CACHE_HOME=$PWD/file TMPDIR=$PWD/scratch expect 0 "not cached" "$FLOWC" run p.flow
 [ "$before" = "$(ls scratch)" ] || fail "left behind: $(ls scratch)"
 
+# What a killed build left in the cache goes, and what is being built stays.
+mkdir -p cache/flowc/.building.killed/part cache/flowc/.building.other
+chmod -R go-w cache
+touch -d "2 days ago" cache/flowc/.building.killed
+XDG_CACHE_HOME=$PWD/cache "$FLOWC" run p.flow >/dev/null
+[ ! -e cache/flowc/.building.killed ] && [ -e cache/flowc/.building.other ] || fail "the cache has $(ls -A cache/flowc)"
+
 # Standard output closed: nothing is written into the program's own files.
 "$FLOWC" run p.flow >&- || fail "exit $?"
 "$FLOWC" run p.flow --resume --epochs=2 >/dev/null
