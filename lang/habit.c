@@ -70,6 +70,23 @@ static bool find_word(Arena *arena, Range range, Habit *habit) {
     return help != NULL;
 }
 
+/* The first foreign word of the token's line, up to the token. */
+static bool find_in_line(Arena *arena, const Token *token, Habit *habit) {
+    const char *text = token->range.source->text;
+    Range word = first_word(token);
+    bool quoted = false;
+    for (uint32_t at = word.begin; at < token->range.end; at++) {
+        if (text[at] == '#' && !quoted) return false;
+        if (text[at] == '"') quoted = !quoted;
+        bool begins = is_word_byte(text[at]) && (!at || !is_word_byte(text[at - 1]));
+        if (!begins || quoted) continue;
+        word.begin = word.end = at;
+        while (is_word_byte(text[word.end])) word.end++;
+        if (find_word(arena, word, habit)) return true;
+    }
+    return false;
+}
+
 /* A place where the parser stumbled. */
 typedef struct Place {
     const Tokens *tokens;
@@ -170,28 +187,42 @@ static const struct {
      "`return` it, or give it a name: `let y = …`"},
     {TOKEN_NAME, '.', NULL, NULL, follows_pipe, "a function has no module in front",
      "`|> dense(10)`: the library is known by its plain names"},
-    {TOKEN_NAME, ':', NULL, NULL, follows_place, NULL, "`@gpu(0)`"},
+    {TOKEN_NAME, ':', NULL, NULL, follows_place, "a device has its number in parentheses",
+     "`@gpu(0)`"},
     {TOKEN_NAME, ':', NULL, "`=`", begins_line, NULL, "write `=`"},
-    {0, ':', "option", NULL, NULL, NULL, "an option has the type of its default: `option n = 1`"},
+    {0, ':', "option", NULL, NULL, "an option has no type of its own",
+     "it has that of its default: `option n = 1`"},
     {0, ':', NULL, NULL, ends_line, "a body stands in braces", "`{ … }`, in place of `:`"},
     {0, '{', NULL, "an expression", wants_value, NULL, "a record is written `(a: x, b: y)`"},
     {0, '{', "extern", NULL, NULL, "the body of a C function is in C",
      "`extern fn` only declares it; `--link=` names the file"},
     {TOKEN_NAME, '{', "every", NULL, NULL, "what is counted, and how many, is missing",
      "`every 1 epoch { … }`, `every 100 steps { … }`, `every 60 seconds { … }`"},
-    {0, '=', "if", NULL, NULL, NULL, "`==` compares"},
-    {0, TOKEN_ELSE, NULL, NULL, NULL, NULL, "`if c { a } else { b }` chooses"},
-    {TOKEN_REPEAT, TOKEN_NUMBER, NULL, NULL, NULL, NULL, "`repeat i in 3 { … }`"},
-    {0, TOKEN_RANGE, "repeat", NULL, NULL, NULL, "`repeat i in 3` counts 0, 1, 2"},
-    {TOKEN_IMPORT, TOKEN_NAME, NULL, NULL, NULL, NULL, MODULES},
-    {TOKEN_NAME, '(', NULL, NULL, follows_type, NULL, "a shape stands in brackets: `f32[4]`"},
-    {TOKEN_NAME, '[', NULL, NULL, follows_type, NULL,
+    {0, '=', "if", NULL, NULL, "`=` compares nothing", "`==` compares"},
+    {0, TOKEN_ELSE, NULL, NULL, NULL, "a choice has braces", "`if c { a } else { b }` chooses"},
+    {TOKEN_REPEAT, TOKEN_NUMBER, NULL, NULL, NULL, "`repeat` counts with a name",
+     "`repeat i in 3 { … }`"},
+    {0, TOKEN_RANGE, "scan", NULL, NULL, "`scan` takes a count, not a range",
+     "`scan t in T` counts from 0 to T - 1"},
+    {0, '<', "dim", NULL, NULL, "a bound is written with `<=`", "`dim T <= 1024`"},
+    {TOKEN_NAME, '{', NULL, NULL, follows_type, "a shape has brackets, not braces",
+     "a shape stands in brackets: `f32[4]`"},
+    {0, TOKEN_FN, NULL, "a statement", NULL, "functions are declared outside of functions", NULL},
+    {0, TOKEN_MODEL, NULL, "a statement", NULL, "models are declared outside of models", NULL},
+    {0, TOKEN_RANGE, "repeat", NULL, NULL, "`repeat` takes a count, not a range",
+     "`repeat i in 3` counts 0, 1, 2"},
+    {TOKEN_IMPORT, TOKEN_NAME, NULL, NULL, NULL, "an import names a file, in quotes", MODULES},
+    {TOKEN_NAME, '(', NULL, NULL, follows_type, "a shape has brackets, not parentheses",
+     "a shape stands in brackets: `f32[4]`"},
+    {TOKEN_NAME, '[', NULL, NULL, follows_type, "a parameter is written with its name first",
      "a parameter's name stands in front: `x: f32[4]`"},
-    {0, '[', NULL, "a type", NULL, NULL, "an element type stands in front: `f32[4]`"},
-    {0, TOKEN_NAME, "option", NULL, NULL, NULL, "the text that explains it stands in quotes"},
+    {0, '[', NULL, "a type", NULL, "a type begins with its elements",
+     "an element type stands in front: `f32[4]`"},
+    {0, TOKEN_NAME, "option", NULL, NULL, "the help of an option is a string",
+     "the text that explains it stands in quotes"},
     {0, TOKEN_LET, NULL, "a declaration", NULL, NULL, CONSTS},
     {0, TOKEN_NAME, NULL, "a declaration", is_assigned, NULL, CONSTS},
-    {0, TOKEN_ARROW, NULL, "`)`", NULL, NULL, FUNCTIONS},
+    {0, TOKEN_ARROW, NULL, "`)`", NULL, "a function can't be written here", FUNCTIONS},
     {0, TOKEN_CONST, NULL, NULL, NULL, "constants are declared outside of functions", LETS},
     {0, TOKEN_DIM, NULL, NULL, NULL, "dimensions are declared outside of functions", LETS},
     {0, TOKEN_OPTION, NULL, NULL, NULL, "options are declared outside of functions", LETS},
@@ -212,10 +243,8 @@ static const Token *token_before(const Tokens *tokens, const Token *token) {
 Habit find_habit(Arena *arena, const Tokens *tokens, const Token *token, const char *expected) {
     Habit habit = {.range = token->range};
     Range line = first_word(token);
-    if (find_word(arena, line, &habit)) return habit;
-    if (token->kind == TOKEN_NAME && find_word(arena, token->range, &habit)) return habit;
+    if (find_in_line(arena, token, &habit)) return habit;
     const Token *previous = token_before(tokens, token);
-    if (previous->kind == TOKEN_NAME && find_word(arena, previous->range, &habit)) return habit;
     Place place = {tokens, token, previous, copy_range(arena, line), expected ? expected : ""};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (fits(i, &place)) return (Habit){token->range, rules[i].text, rules[i].help};
