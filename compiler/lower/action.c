@@ -45,6 +45,28 @@ static const char *data_name(const Context *context, const Expression *data) {
     return declared ? name : NULL;
 }
 
+/* ", in an evaluation where `x` is f32[2], not f32[1]": the first field that differs from the training data's; or "". */
+static const char *difference_text(const Place *place, const Pipeline *data) {
+    Arena *arena = arena_of(place);
+    vector_each(Field, field, data->section->outputs)
+        vector_each(Field, trained, place->train->data->section->outputs)
+            if (!strcmp(field->name, trained->name) && !type_equal(&field->type, &trained->type))
+                return arena_format(arena, ", in an evaluation where `%s` is %s, not %s",
+                                    field->name, type_text(arena, &field->type),
+                                    type_text(arena, &trained->type));
+    return "";
+}
+
+/* The errors since `before` are at the loss, which is sound for the training data. */
+static void note_evaluation(const Place *place, size_t before, Range range, const Pipeline *data) {
+    const Diagnostics *diagnostics = place->context->lowering->diagnostics;
+    for (size_t i = before; i < diagnostics->list.count; i++) {
+        Diagnostic *d = diagnostics->list.items[i];
+        d->text = arena_format(arena_of(place), "%s%s", d->text, difference_text(place, data));
+        diagnostic_note(d, range, "in this evaluation");
+    }
+}
+
 static void lower_evaluate(Place *place, const Statement *statement, Action action) {
     const Context *context = place->context;
     Arena *arena = arena_of(place);
@@ -66,7 +88,9 @@ static void lower_evaluate(Place *place, const Statement *statement, Action acti
     inner.function = function;
     inner.averaged = true;
     inner.measures = function->name;
+    size_t before = context->lowering->diagnostics->list.count;
     lower_measures(&inner, place->declaration, data);
+    note_evaluation(place, before, statement->range, pipeline);
     action.function = function;
     action.pipeline = pipeline;
     action.text = data_name(context, statement->value);

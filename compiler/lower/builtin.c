@@ -40,6 +40,15 @@ static void bind(BuiltinCall *call, int which, Value value, Range range) {
     call->values[which] = value;
 }
 
+/* `reshape(x, B, 784)` has to be `reshape(x, [B, 784])`. */
+static bool takes_list(const char *name) {
+    static const char *const names[] = {"reshape", "broadcast",      "permute",      "tile",
+                                        "iota",    "random_uniform", "random_normal"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
 static void bind_position(BuiltinCall *call, int position, Value value, Range range) {
     const Builtin *builtin = call->builtin;
     if (position < builtin->positions) {
@@ -51,6 +60,7 @@ static void bind_position(BuiltinCall *call, int position, Value value, Range ra
                builtin->name, builtin->positions, builtin->positions == 1 ? "" : "s");
     if (!strcmp(builtin->name, "max") || !strcmp(builtin->name, "min"))
         diagnostic_help(d, "the larger of two values is maximum(a, b), the smaller minimum(a, b)");
+    else if (takes_list(builtin->name)) diagnostic_help(d, "sizes stand in one list: `[2, 3]`");
     else if (parameter_count(builtin) > builtin->positions)
         diagnostic_help(d, "`%s = …` says what it is", builtin->parameters[builtin->positions]);
     fail_call(call);

@@ -70,8 +70,9 @@ static bool may_call(const Context *context, const Callee *callee, Range range) 
     if (!callee->instance && is_recursive(context, declaration, range)) return false;
     if (!is_within_limits(context, range)) return false;
     if (declaration->kind != DECLARATION_model) return true;
-    if (is_inside(context, DECLARATION_pipeline) && !context->checking)
-        return may_run_in_pipeline(context, declaration, callee->path != NULL, range);
+    bool loaded = callee->path != NULL;
+    if (is_inside(context, DECLARATION_pipeline) && (loaded || !context->checking))
+        return may_run_in_pipeline(context, declaration, loaded, range);
     if (callee->instance || (!is_inside(context, DECLARATION_fn) && !context->entering))
         return true;
     Diagnostic *d =
@@ -134,8 +135,33 @@ static void note_declared(Diagnostic *d, const Declaration *declaration) {
     diagnostic_note(d, declaration->name.range, "`%s` is declared here", declaration->name.text);
 }
 
+/* `dense(4)` for `x |> dense(4)`: a number, where a tensor's features are asked for. */
+static bool lacks_tensor(const Call *call, size_t index, const Value *value) {
+    const Declaration *declaration = call->declaration;
+    const TypeTree *type = declaration->parameters.items[index].type;
+    bool number = value->kind == VALUE_number || value->kind == VALUE_size;
+    if (index || call->implied || !number || !type) return false;
+    return declaration->kind == DECLARATION_model && type->dimensions.count > 1;
+}
+
+static void report_without_tensor(Call *call, Range range) {
+    const Declaration *declaration = call->declaration;
+    const char *name = declaration->name.text;
+    Diagnostic *d =
+        report(call->caller, E0204, range, "`%s` needs the tensor `%s` in front of this", name,
+               declaration->parameters.items[0].name.text);
+    note_declared(d, declaration);
+    diagnostic_help(d, "`x |> %s(…)` calls it, `new %s(…)` makes a layer to be called later", name,
+                    name);
+    call->broken = true;
+}
+
 static void bind_position(Call *call, size_t index, Value value, Range range) {
     const Declaration *declaration = call->declaration;
+    if (index < declaration->parameters.count && lacks_tensor(call, index, &value)) {
+        report_without_tensor(call, range);
+        return;
+    }
     if (index < declaration->parameters.count) {
         bind_parameter(call, index, value, range);
         return;
@@ -182,9 +208,25 @@ static void bind_defaults(Call *call) {
     }
 }
 
+static bool is_made_with_too_many(Call *call, size_t position) {
+    const ArgumentList *arguments = &call->instance->made->arguments;
+    size_t given = 0;
+    vector_each(Argument, argument, *arguments) given += !argument->name.text;
+    if (position + given <= call->declaration->parameters.count) return false;
+    Diagnostic *d =
+        report(call->caller, E0204, call->instance->made->range,
+               "`%s` takes %zu arguments: `new` gives %zu, and a call %zu",
+               call->declaration->name.text, call->declaration->parameters.count, given, position);
+    note_declared(d, call->declaration);
+    diagnostic_help(d,
+                    "`new` is given what stands behind the arguments of the calls: `new dense(4)`");
+    return call->broken = true;
+}
+
 /* What was given to `new` stands behind what is given to the call. */
 static void bind_made(Call *call, size_t position) {
     const ArgumentList *arguments = &call->instance->made->arguments;
+    if (is_made_with_too_many(call, position)) return;
     for (size_t i = 0; i < arguments->count; i++) {
         const Argument *argument = &arguments->items[i];
         Value value = inside_scan(call->caller, call->instance->given[i]);

@@ -32,6 +32,7 @@ static Value call_of_value(const Context *context, const Expression *call, const
 static Value unknown_function(const Context *context, const Expression *call) {
     Diagnostic *d =
         report(context, E0201, call->name.range, "there is no function `%s`", call->name.text);
+    if (help_habit(d, call->name.text)) return value_error;
     if (context->lowering->diagnostics->list.count > DIAGNOSTIC_LIMIT) return value_error;
     const char *nearest = module_nearest(context->lowering->module, context->unit, call->name.text);
     if (!nearest) nearest = nearest_operation(call->name.text);

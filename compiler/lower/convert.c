@@ -166,7 +166,7 @@ bool has_one_shape(const Context *context, const Value *tensor, Range range) {
     Range origin = graph_node(tensor->graph, tensor->node)->range;
     if (origin.source && origin.begin != range.begin)
         diagnostic_note(d, origin, "it comes from here");
-    diagnostic_help(d, "consume it with `resize`, `pad`, `pack` or `batch`");
+    diagnostic_help(d, "`resize` gives it a size");
     return false;
 }
 
@@ -281,7 +281,8 @@ Dim to_size(const Context *context, const Value *value, Range range) {
     if (value->kind == VALUE_size) return value->size;
     if (!is_count(context, value, range)) return NULL;
     if (!to_number(context, value, range, &number)) return NULL;
-    if (number > (double)DIMENSION_LIMIT)
+    if (!isfinite(number)) report(context, E0211, range, "a size can't be divided by zero");
+    else if (number > (double)DIMENSION_LIMIT)
         report(context, E0216, range, "a size is at most 2^40, not %.15g", number);
     else if (!is_whole(number)) report_fraction(context, number, range);
     else if (number < 0) report(context, E0211, range, "a size can't be %.15g", number);

@@ -91,7 +91,7 @@ static const char *nearest_type(const char *name) {
     return nearest_name(name, names, sizeof names / sizeof *names);
 }
 
-static bool is_compile_time(const char *name) {
+bool is_compile_time(const char *name) {
     for (int i = 0; i < COMPILE_TIME_COUNT; i++)
         if (!strcmp(compile_time_types[i], name)) return true;
     return false;

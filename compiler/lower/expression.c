@@ -197,6 +197,15 @@ static Value function_as_value(const Context *context, const Name *name) {
     return value_error;
 }
 
+/* `csv(train.csv)` */
+static bool names_file(const Name *name) {
+    static const char *const ends[] = {".csv", ".txt", ".gz", ".tar", ".flow", ".safetensors"};
+    const char *behind = name->range.source->text + name->range.end;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!strncmp(behind, ends[i], strlen(ends[i]))) return true;
+    return false;
+}
+
 static Value unknown_name(const Context *context, const Name *name) {
     if (name->text[0] == '?') {
         report(context, E0214, name->range, "`%s` stands for a size only in a type", name->text);
@@ -205,7 +214,11 @@ static Value unknown_name(const Context *context, const Name *name) {
     if (is_operation_name(name->text) || is_stage_name(name->text))
         return function_as_value(context, name);
     Diagnostic *d = report(context, E0201, name->range, "`%s` is not declared", name->text);
-    help_nearest(d, nearest_value(context, name->text));
+    if (names_file(name)) diagnostic_help(d, "the name of a file stands in quotes");
+    else if (!help_habit(d, name->text)) help_nearest(d, nearest_value(context, name->text));
+    if (context->notation && !d->help)
+        diagnostic_help(d, "`sum(%s)` in front of a product goes through an index", name->text);
+    help_elsewhere(context, d, name);
     return value_error;
 }
 
@@ -253,7 +266,8 @@ static Value lower_list(const Context *context, const Expression *expression) {
             vector_push(arena, &values, rest->value.items.values[i]);
     }
     Items items = {values.count, NULL, values.items};
-    return (Value){.kind = VALUE_items, .range = expression->range, .items = items};
+    Value list = {.kind = VALUE_items, .range = expression->range, .items = items};
+    return is_small_list(context, &list) ? list : value_error;
 }
 
 static Value lower_record(const Context *context, const Expression *expression) {
@@ -267,7 +281,8 @@ static Value lower_record(const Context *context, const Expression *expression) 
                 report(context, E0202, field->name.range, "field `%s` is given twice",
                        field->name.text);
     }
-    return (Value){.kind = VALUE_items, .range = expression->range, .items = items};
+    Value record = {.kind = VALUE_items, .range = expression->range, .items = items};
+    return is_small_list(context, &record) ? record : value_error;
 }
 
 static Value lower_field(const Context *context, const Expression *expression) {
@@ -282,6 +297,7 @@ static Value lower_field(const Context *context, const Expression *expression) {
                     value_text(context->lowering->arena, &left));
     if (left.kind == VALUE_items && left.items.count && left.items.names && left.items.names[0])
         help_nearest(d, nearest_name(name->text, left.items.names, left.items.count));
+    else help_habit(d, name->text);
     return value_error;
 }
 

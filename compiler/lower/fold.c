@@ -111,6 +111,7 @@ static bool fold_others(const Context *context, Op op, const Value *a, const Val
     }
     if (!is_list(a) || !is_list(b) || op != OP_add) return false;
     *result = joined(context->lowering->arena, &a->items, &b->items, range);
+    if (!is_small_list(context, result)) *result = value_error;
     return true;
 }
 

@@ -12,9 +12,14 @@ static bool has_graph(BuiltinCall *call) {
 Value call_iota(BuiltinCall *call) {
     Node node = {.op = OP_iota, .type.element = TYPE_i32};
     if (!has_graph(call) || !shape_argument(call, 0, &node.type)) return value_error;
+    Dim count = type_elements(table_of(call), &node.type);
+    if (count && dim_bound(count) != SIZE_UNKNOWN && dim_bound(count) > INT32_MAX) {
+        report(call->context, E0216, call->range, "iota counts in i32, up to 2^31 - 1");
+        return value_error;
+    }
     Value result = add_node(call->context, node, call->range);
     result.low = constant(call, 0);
-    result.high = type_elements(table_of(call), &node.type);
+    result.high = count;
     return result;
 }
 

@@ -158,12 +158,16 @@ static int axes_left_over(Index *index) {
         items += (*item)->kind != EXPRESSION_ellipsis;
     }
     if (rests <= 1 && items <= rank) return rank - items;
-    if (rests > 1)
+    if (rests > 1) {
         report(index->context, E0214, index->expression->range, "an index has at most one `...`");
-    else
-        report(index->context, E0208, index->expression->range,
-               "%d indices for the %d dimension%s of %s", items, rank, rank == 1 ? "" : "s",
-               value_text(index->context->lowering->arena, &index->x));
+        return -1;
+    }
+    Diagnostic *d = report(
+        index->context, E0208, index->expression->range, "%d indices for the %d dimension%s of %s",
+        items, rank, rank == 1 ? "" : "s", value_text(index->context->lowering->arena, &index->x));
+    vector_each(Expression *, item, index->expression->items)
+        if ((*item)->kind == EXPRESSION_name && !strcmp((*item)->name.text, "None"))
+            diagnostic_help(d, "`expand(x, axis)` makes a new axis of size 1");
     return -1;
 }
 
@@ -191,8 +195,12 @@ Value lower_index(const Context *context, const Expression *expression) {
     if (x.kind == VALUE_items) return lower_item(context, expression, &x);
     if (x.kind == VALUE_tensor && context->notation) return lower_indexed(context, expression, &x);
     if (x.kind == VALUE_tensor) return index_tensor(context, expression, &x);
-    Diagnostic *d = report(context, E0203, expression->range, "an index takes a tensor, not %s",
-                           value_text(context->lowering->arena, &x));
+    bool type = x.kind == VALUE_element;
+    Diagnostic *d =
+        report(context, E0203, expression->range,
+               type ? "this is a type, %s[…], not a value" : "an index takes a tensor, not %s",
+               value_text(context->lowering->arena, &x));
+    if (type) diagnostic_help(d, "a type stands behind `:`, as in `x: f32[4]`");
     if (x.kind == VALUE_field)
         diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", field_name(&x));
     return value_error;

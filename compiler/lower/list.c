@@ -3,6 +3,31 @@
 
 #include <math.h>
 
+/* Of a list with those in it; of all lists together, for joined lists are copies. */
+enum { ITEM_LIMIT = 1 << 18, LIST_DEPTH_LIMIT = 64, LISTED_LIMIT = 1 << 20 };
+
+/* Items that are left of the limit. */
+static int64_t count_items(const Value *value, int depth, int64_t left) {
+    if (value->kind != VALUE_items) return left - 1;
+    if (depth == LIST_DEPTH_LIMIT) return -1;
+    for (size_t i = 0; i < value->items.count && left >= 0; i++)
+        left = count_items(&value->items.values[i], depth + 1, left);
+    return left;
+}
+
+bool is_small_list(const Context *context, const Value *list) {
+    Lowering *lowering = context->lowering;
+    bool small = count_items(list, 0, ITEM_LIMIT) >= 0;
+    if (lowering->exhausted) return false;
+    lowering->listed += list->items.count;
+    if (small && lowering->listed <= LISTED_LIMIT) return true;
+    lowering->exhausted |= small;
+    report(context, E0217, list->range,
+           small ? "all lists of the program together have at most 2^20 items"
+                 : "a list has at most 2^18 items, and lists in it 64 deep");
+    return false;
+}
+
 /* A place from 0 to count; from the end when it is negative. */
 static bool to_place(const Context *context, const Expression *expression, size_t count,
                      size_t *place) {

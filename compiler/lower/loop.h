@@ -6,6 +6,8 @@
 
 typedef Vector(Name) Names;
 
+enum { SCAN_DEPTH_LIMIT = 8 };
+
 /* A name that is assigned in the body: a tensor, a number, or a record or list of those. */
 typedef struct Assigned {
     Name name;

@@ -160,7 +160,7 @@ static void check_alone(const Context *context, const Declaration *declaration) 
                   symbolic_argument(&inner, parameter, &inputs));
     }
     if (inner.graph && declaration->result && declaration->result->element.text &&
-        !has_tensor_parameter(declaration)) {
+        !has_tensor_parameter(declaration) && !is_compile_time(declaration->result->element.text)) {
         bind_symbols(&inner, declaration->result);
         if (resolve_type(&inner, declaration->result, &expected)) inner.expected = &expected;
     }

@@ -30,6 +30,7 @@ typedef struct Lowering {
     Dim single;     /* the batch of one record */
     LoadList loads; /* that the pipeline being run asks for */
     int calls;
+    size_t listed;  /* items of all lists that were made */
     bool exhausted; /* CALL_LIMIT was passed and reported */
 } Lowering;
 
@@ -96,6 +97,12 @@ const char *range_text(const Context *context, Range range);
 void help_nearest(Diagnostic *d, const char *nearest);                        /* nearest: or NULL */
 const char *names_text(Arena *arena, const char *const *names, size_t count); /* "x, y" */
 
+/* What is written here for another language's name. False: nothing is known of it. */
+bool help_habit(Diagnostic *d, const char *name);
+
+/* elsewhere.c: notes where the body declares the unknown name, if it does. */
+void help_elsewhere(const Context *context, Diagnostic *d, const Name *name);
+
 /* lower.c. */
 
 /* Has every program a flag of that name? */
@@ -156,6 +163,9 @@ bool is_undecided(const Context *context, Dim size);
 /* Is the size at least 1, as far as it is known? False after reporting. */
 bool is_dimension(const Context *context, Dim size, Range range);
 
+/* `int`, `number`, `string`, `path`: no type of a tensor. */
+bool is_compile_time(const char *type);
+
 /* The type with every dimension known; false after reporting. */
 bool resolve_type(const Context *context, const TypeTree *declared, Type *type);
 
@@ -210,6 +220,9 @@ Value call_with(const Context *context, const Expression *call, const Value *fir
 Value lower_new(const Context *context, const Expression *expression, const char *name);
 
 /* list.c: lists at compile time. */
+
+/* Is it within the limits, alone and with all lists that were made? False after reporting. */
+bool is_small_list(const Context *context, const Value *list);
 
 /* `sizes[0]`, `sizes[1:]`. */
 Value lower_item(const Context *context, const Expression *expression, const Value *list);

@@ -52,6 +52,26 @@ static Value check_fact(const Match *match, const Value *value, Dim low, Dim hig
     return checked;
 }
 
+/* `in 0..V`, where the value would have to say what V is and does not. */
+static Value unknown_range(const Match *match, Value value) {
+    const Context *context = match->context;
+    const Name *name = &match->declared->high->name;
+    if (context->checking) {
+        Dim symbol = dim_symbol(context->lowering->dimensions, name->text, SIZE_UNKNOWN, false);
+        scope_put(context->lowering->arena, context->scope, name->text,
+                  value_size(symbol, match->range));
+        value.low = dimension_size(context, match->declared->low);
+        value.high = symbol;
+        return value;
+    }
+    Diagnostic *d = report(context, E0211, match->range,
+                           "%s expects values in a range `0..%s`, nothing is known of these",
+                           match->what, name->text);
+    diagnostic_note(d, match->declared->range, "declared here");
+    diagnostic_help(d, "declare the range where the data enters: `-> (ids: i32[16] in 0..256)`");
+    return value_error;
+}
+
 Value match_fact(const Match *match, Value value) {
     const Context *context = match->context;
     if (!match->declared->low || value.kind != VALUE_tensor) return value;
@@ -62,6 +82,8 @@ Value match_fact(const Match *match, Value value) {
         scope_put(context->lowering->arena, context->scope, most->name.text,
                   value_size(known.high, match->range));
         scope_find(context->scope, most->name.text)->at_least = true;
+    } else if (is_free(context, most)) {
+        return unknown_range(match, value);
     }
     Dim low = dimension_size(context, match->declared->low);
     Dim high = dimension_size(context, match->declared->high);

@@ -57,6 +57,33 @@ static bool match_dimension(const Match *match, const Expression *dimension, Dim
     return false;
 }
 
+/* The declared type, with what `...` stands for written out. */
+static const char *rest_text(const Match *match, const Items *rest) {
+    Arena *arena = match->context->lowering->arena;
+    const char *declared = declared_text(match->context, match->declared);
+    const char *dots = strstr(declared, "...");
+    if (!dots) return declared;
+    Text text = text_new(arena);
+    text_add_bytes(&text, declared, (size_t)(dots - declared));
+    for (size_t i = 0; i < rest->count; i++)
+        text_format(&text, "%s%s", i ? ", " : "", dim_text(arena, rest->values[i].size));
+    text_add(&text, dots + strlen("..."));
+    return text_string(&text);
+}
+
+static bool is_one(Dim size) {
+    int64_t constant;
+    return dim_is_constant(size, &constant) && constant == 1;
+}
+
+/* [B, 1] against [B]: a prediction of one value beside a plain number, most often. */
+static void help_last_axis(Diagnostic *d, const Items *expected, const Dim *found, size_t count) {
+    if (expected->count == count + 1 && is_one(expected->values[count].size))
+        diagnostic_help(d, "`expand(…, -1)` gives it a last axis of size 1");
+    if (count == expected->count + 1 && is_one(found[expected->count]))
+        diagnostic_help(d, "`squeeze(…, -1)` takes its last axis off");
+}
+
 static bool match_rest(const Match *match, const Dim *dims, int count, const Value *value) {
     const Context *context = match->context;
     const Binding *known = scope_find(context->scope, "...");
@@ -68,7 +95,11 @@ static bool match_rest(const Match *match, const Dim *dims, int count, const Val
     for (int i = 0; same && i < count; i++) same = known->value.items.values[i].size == dims[i];
     if (same) return true;
     Diagnostic *d = report_mismatch(match, E0207, value);
+    d->text = arena_format(context->lowering->arena, "%s expects %s, receives %s", match->what,
+                           rest_text(match, &known->value.items),
+                           value_text(context->lowering->arena, value));
     diagnostic_note(d, known->value.range, "`...` comes from here");
+    help_last_axis(d, &known->value.items, dims, (size_t)count);
     return false;
 }
 
@@ -116,6 +147,16 @@ static bool wants_lift(const Match *match, const Type *type) {
     return find_ellipsis(match->declared) >= 0 || type->rank == count - 1;
 }
 
+static bool has_wanted_rank(const Match *match, const Type *type) {
+    int count = (int)match->declared->dimensions.count;
+    const Binding *rest = scope_find(match->context->scope, "...");
+    if (find_ellipsis(match->declared) < 0)
+        return type->rank == count ||
+               (match->lifted && is_batch_first(match->context, match->declared) &&
+                type->rank == count - 1);
+    return rest ? type->rank == count - 1 + (int)rest->value.items.count : type->rank >= count - 1;
+}
+
 static bool match_element(const Match *match, Element element, const Value *value) {
     const Context *context = match->context;
     const Name *name = &match->declared->element;
@@ -123,7 +164,8 @@ static bool match_element(const Match *match, Element element, const Value *valu
     if (element_by_name(name->text, &declared)) {
         if (declared == element) return true;
         Diagnostic *d = report_mismatch(match, E0203, value);
-        diagnostic_help(d, "`cast(…, %s)`", name->text);
+        if (has_wanted_rank(match, value_type(value)))
+            diagnostic_help(d, "`cast(…, %s)`", name->text);
         return false;
     }
     const Binding *bound = scope_find(context->scope, name->text);

@@ -15,6 +15,8 @@ static Diagnostic *report_problem(const Context *context, const Node *node, cons
         diagnostic_help(d, "`cast(…, f32)` makes floating-point numbers of others");
     if (problem->code == E0402 && op_info[node->op].takes == TAKES_boolean)
         diagnostic_help(d, "a comparison makes bool: `x != 0`");
+    if (problem->code == E0402 && strstr(problem->text, "not bool"))
+        diagnostic_help(d, "`cast(…, f32)` makes 0 and 1 of it, `select(c, a, b)` chooses by it");
     return d;
 }
 

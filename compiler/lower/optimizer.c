@@ -275,6 +275,17 @@ static void average_weight(const Optimizer *optimizer, const Weight *weight, Nod
     graph_output(graph, OUTPUT_update, path, mean, average);
 }
 
+/* The errors of shape since `before` are about the update of this weight. */
+static void note_weight(const Context *context, const Weight *weight, size_t before) {
+    const Diagnostics *diagnostics = context->lowering->diagnostics;
+    Range range = graph_node(context->graph, weight->node)->range;
+    for (size_t i = before; i < diagnostics->list.count; i++) {
+        Diagnostic *d = diagnostics->list.items[i];
+        bool shape = d->code == E0207 || d->code == E0208;
+        if (shape) diagnostic_note(d, range, "in the update of `%s`", weight->name);
+    }
+}
+
 static void update_weight(const Optimizer *optimizer, const Weight *weight) {
     Context there = *optimizer->context;
     const Context *context = &there;
@@ -285,7 +296,9 @@ static void update_weight(const Optimizer *optimizer, const Weight *weight) {
     Value first[] = {value_tensor(graph, weight->node, range),
                      value_tensor(graph, weight->gradient, range)};
     const char *path = arena_format(arena_of(optimizer), "optimizer/%s", weight->name);
+    size_t before = context->lowering->diagnostics->list.count;
     Value updated = call_with(context, call, first, 2, path);
+    note_weight(context, weight, before);
     if (updated.kind == VALUE_error) return;
     Type type = type_of(optimizer, weight->node);
     NodeId node = to_node(context, &updated, type.element, range);

@@ -102,8 +102,8 @@ static bool is_within_limits(const Context *context, const Stream *stream) {
 static bool has_fields(const Context *context, const Stream *stream) {
     if (stream->record.count) return true;
     Diagnostic *d = report(context, E0204, stream->pipeline->range,
-                           "this stream has no fields yet: the program asks for none");
-    diagnostic_help(d, "`|> map(x: …)` makes fields; columns are known there by name");
+                           "a `map` has to make fields of this before there can be batches of it");
+    diagnostic_help(d, "`|> map(x: [age, fare]) |> batch(64)`: columns are known there by name");
     return false;
 }
 

@@ -1,6 +1,8 @@
 /* Report: errors in the library are errors of the call that led there. */
 #include "compiler/lower/lowering.h"
 
+#include "lang/habit.h"
+
 const char *range_text(const Context *context, Range range) {
     return arena_copy(context->lowering->arena, range.source->text + range.begin,
                       range.end - range.begin);
@@ -8,6 +10,12 @@ const char *range_text(const Context *context, Range range) {
 
 void help_nearest(Diagnostic *d, const char *nearest) {
     if (nearest) diagnostic_help(d, "did you mean `%s`?", nearest);
+}
+
+bool help_habit(Diagnostic *d, const char *name) {
+    const char *habit = habit_of_name(name);
+    if (habit) diagnostic_help(d, "%s", habit);
+    return habit != NULL;
 }
 
 const char *names_text(Arena *arena, const char *const *names, size_t count) {
@@ -40,7 +48,8 @@ static bool is_inside(Range inner, Range outer) {
 /* How the place was reached, where that is not to be seen at the place itself. */
 static void note_call(const Context *context, Diagnostic *d, Range place) {
     const Frame *frame = context->frame;
-    if (!frame || !frame->caller || !frame->call.source || is_inside(place, frame->call)) return;
+    while (frame && frame->call.source && is_inside(place, frame->call)) frame = frame->caller;
+    if (!frame || !frame->caller || !frame->call.source) return;
     if (in_library(context->lowering->module, frame->call)) return;
     bool by_itself = frame->declaration && is_inside(frame->call, frame->declaration->name.range);
     if (by_itself) return;

@@ -52,6 +52,9 @@ static void lower_replicas(const Context *context, const Statement *entry, const
     Statement counted = entry ? *entry : (Statement){0};
     if (argument) counted.value = (Expression *)argument;
     if (all) train->replicas = (Wish){ALL_GPUS, value->range};
+    else if (value && value->kind == EXPRESSION_name && !strcmp(value->name.text, "all"))
+        diagnostic_help(report(context, E0203, value->range, "`replicas` takes a number, or GPUs"),
+                        "`replicas = gpus(all)`");
     else if (!entry_count(context, entry ? &counted : NULL, GPU_LIMIT, &train->replicas) ||
              !divides(context, data, &train->replicas, "replicas"))
         train->replicas = (Wish){0};

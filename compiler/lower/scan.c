@@ -204,7 +204,19 @@ static Dim count_turns(const Context *context, const Expression *expression) {
     return NULL;
 }
 
+/* The body of a scan is run again and again for the types of what it carries: in each of the scans
+ * around it. */
+static bool is_too_deep(const Context *context, const Statement *statement) {
+    int depth = 0;
+    for (const ScanBody *scan = context->scan; scan; scan = scan->outside->scan) depth++;
+    if (depth < SCAN_DEPTH_LIMIT) return false;
+    report(context, E0217, statement->names.items[0].range,
+           "more than %d scans stand inside one another", SCAN_DEPTH_LIMIT);
+    return true;
+}
+
 static bool is_allowed(const Context *context, const Statement *statement) {
+    if (is_too_deep(context, statement)) return false;
     if (context->graph && context->function) return true;
     report(context, E0206, statement->range, "tensors don't exist here");
     return false;

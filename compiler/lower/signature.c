@@ -16,6 +16,7 @@ const char *declared_text(const Context *context, const TypeTree *declared) {
 void help_flatten(const Match *match, Diagnostic *d, const Value *value) {
     const ExpressionList *dimensions = &match->declared->dimensions;
     if (value->kind != VALUE_tensor || dimensions->count != 2) return;
+    if (!dimensions->items[0]->name.text || strcmp(dimensions->items[0]->name.text, "B")) return;
     Dimensions *table = match->context->lowering->dimensions;
     const Type *type = value_type(value);
     bool batched = type->rank && dim_is_batch(type->dims[0]);
@@ -109,10 +110,12 @@ static void match_int(const Match *match, Value *value) {
     if (!match_known(match, value, &number)) {
         *value = value_error;
     } else if (number != floor(number)) {
-        Diagnostic *d = report(match->context, E0203, match->range,
-                               "%s expects a whole number, this is "
-                               "%.15g",
-                               match->what, number);
+        const char *written = range_text(match->context, match->range);
+        bool division = strchr(written, '/') && !strchr(written, '\n');
+        Diagnostic *d =
+            report(match->context, E0203, match->range,
+                   "%s expects a whole number, %s%s%s is %.15g", match->what, division ? "`" : "",
+                   division ? written : "this", division ? "`" : "", number);
         diagnostic_note(d, match->declared->range, "declared here");
         *value = value_error;
     }

@@ -26,8 +26,12 @@ bool whole_number(const Context *context, const Expression *argument, const char
         !to_number(&fixing, &value, argument->range, number))
         return false;
     if (*number == floor(*number) && *number >= least && *number <= most) return true;
-    report(context, E0211, argument->range, "`%s` is a whole number from %.15g to %.15g, not %.15g",
-           name, least, most, *number);
+    if (most < 0x1p53)
+        report(context, E0211, argument->range,
+               "`%s` is a whole number from %.15g to %.15g, not %.15g", name, least, most, *number);
+    else
+        report(context, E0211, argument->range,
+               "`%s` is a whole number of at least %.15g, not %.15g", name, least, *number);
     return false;
 }
 

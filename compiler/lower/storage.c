@@ -56,8 +56,9 @@ static void report_untrained(const Context *context, const char *path) {
     if (!frame || !lowering->program->trains.count || lowering->diagnostics->list.count) return;
     Diagnostic *d = diagnostic_add(lowering->diagnostics, E0308, frame->call,
                                    "no train block trains `%s`, a weight of this call", path);
-    diagnostic_help(d, "weights are the same where their names are; a second call of a model has "
-                       "weights of its own: give both records to one call");
+    diagnostic_help(
+        d, "weights are the same where their names are: a train block has to call this "
+           "model; a second call of one has weights of its own: give both records to one call");
 }
 
 bool store(const Context *context, const char *path, const Type *type, bool trained, Range range,

@@ -99,6 +99,14 @@ static void check_region(const Context *context, const Declaration *declaration,
     }
 }
 
+static void report_misplaced(const Context *context, const Statement *statement) {
+    bool action = statement->kind == STATEMENT_action;
+    Diagnostic *d = report(context, E0214, statement->range,
+                           action ? "actions stand in `every`"
+                                  : "a train block holds entries, `let`, `on` and `every`");
+    if (action) diagnostic_help(d, "`every 1 epoch { … }`");
+}
+
 static bool check_entries(const Context *context, const Declaration *declaration) {
     bool whole = true;
     vector_each(Statement *, statement, declaration->body) {
@@ -106,8 +114,7 @@ static bool check_entries(const Context *context, const Declaration *declaration
         if (kind == STATEMENT_assign) check_entry(context, declaration, *statement);
         else if (kind == STATEMENT_on) check_region(context, declaration, *statement);
         else if (kind != STATEMENT_let && kind != STATEMENT_every)
-            report(context, E0214, (*statement)->range,
-                   "a train block holds entries, `let`, `on` and `every`");
+            report_misplaced(context, *statement);
     }
     static const char *const required[] = {"data", "loss", "optimizer"};
     const char *missing[sizeof required / sizeof *required];

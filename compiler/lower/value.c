@@ -114,7 +114,8 @@ static const char *items_text(Arena *arena, const Items *items) {
     bool named = items->count && items->names && items->names[0];
     if (!named && tuple) return tuple;
     if (!named)
-        return arena_format(arena, "%zu value%s", items->count, items->count == 1 ? "" : "s");
+        return items->count == 1 ? "a list of one value"
+                                 : arena_format(arena, "%zu values", items->count);
     Text text = text_new(arena);
     for (size_t i = 0; i < items->count && i < SHOWN; i++)
         text_format(&text, "%s%s", i ? ", " : "a record (",
@@ -133,8 +134,11 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_element: return element_info[value->element].name;
     case VALUE_option: return run_number(value) ? run_number(value)->text : "an option";
     case VALUE_tensor: return type_text(arena, value_type(value));
-    case VALUE_field: return "a field of a type not known yet";
-    case VALUE_all: return "all axes";
+    case VALUE_field:
+        return value->form == FORM_image   ? "an image of a size not known yet"
+               : value->form == FORM_bytes ? "the bytes of a file"
+                                           : "a field of a type not known yet";
+    case VALUE_all: return "`all` (axes)";
     case VALUE_items: return items_text(arena, &value->items);
     case VALUE_stream: return "a stream of records";
     case VALUE_batch: return "a batch of records";

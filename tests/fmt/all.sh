@@ -4,7 +4,7 @@ set -euo pipefail
 count=0
 tree() { "$BUILD/tests/print" "$1"; }
 comments() { grep -o '#.*' "$1" | sed 's/[[:blank:]\r]*$//' || true; }
-folder=$TEST_DIR/fmt
+folder=$TEST_DIR/fmt.all
 mkdir -p "$folder"
 for file in $(git ls-files '*.flow'); do
     "$FLOWC" fmt - <"$file" >"$folder/once.flow" 2>/dev/null || continue
