@@ -146,17 +146,15 @@ static void print_columns(FILE *file, const Line *line, uint32_t first, uint32_t
     fputs(last < line->columns ? "…\n" : "\n", file);
 }
 
-static void print_carets(const Printer *printer, uint32_t before, uint32_t count,
-                         const char *label) {
+static void print_carets(const Printer *printer, uint32_t before, uint32_t count) {
     fprintf(printer->file, "%s      |%s ", printer->gutter, printer->plain);
     for (uint32_t i = 0; i < before; i++) fputc(' ', printer->file);
     fputs(printer->error, printer->file);
     for (uint32_t i = 0; i < count; i++) fputc('^', printer->file);
-    if (*label) fprintf(printer->file, " %s", label);
     fprintf(printer->file, "%s\n", printer->plain);
 }
 
-static void print_place(const Printer *printer, Range range, const char *label) {
+static void print_place(const Printer *printer, Range range) {
     Line line = find_line(range);
     fprintf(printer->file, "%s  -->%s %s:%u:%u\n", printer->gutter, printer->plain,
             range.source->path, line.number, line.first_mark + 1);
@@ -168,17 +166,18 @@ static void print_place(const Printer *printer, Range range, const char *label) 
     fprintf(printer->file, "%s%5u |%s ", printer->gutter, line.number, printer->plain);
     print_columns(printer->file, &line, first, last);
     uint32_t end = line.end_mark > last && last > line.first_mark ? last : line.end_mark;
-    print_carets(printer, line.first_mark - first + (first > 0), end - line.first_mark, label);
+    print_carets(printer, line.first_mark - first + (first > 0), end - line.first_mark);
 }
 
 static void print_diagnostic(const Printer *printer, const Diagnostic *diagnostic) {
-    fprintf(printer->file, "%serror[%s]%s%s: %s%s\n", printer->error, error_name(diagnostic->code),
-            printer->plain, printer->bold, error_title(diagnostic->code), printer->plain);
-    if (diagnostic->range.source) print_place(printer, diagnostic->range, diagnostic->text);
-    else if (*diagnostic->text) fprintf(printer->file, "  %s\n", diagnostic->text);
+    const char *colon = *diagnostic->text ? ": " : "";
+    fprintf(printer->file, "%serror[%s]%s%s: %s%s%s%s\n", printer->error,
+            error_name(diagnostic->code), printer->plain, printer->bold,
+            error_title(diagnostic->code), colon, diagnostic->text, printer->plain);
+    if (diagnostic->range.source) print_place(printer, diagnostic->range);
     vector_each(const Note, note, diagnostic->notes) {
         fprintf(printer->file, "  %snote:%s %s\n", printer->bold, printer->plain, note->text);
-        if (note->range.source) print_place(printer, note->range, "");
+        if (note->range.source) print_place(printer, note->range);
     }
     if (diagnostic->help)
         fprintf(printer->file, "  %shelp:%s %s\n", printer->bold, printer->plain, diagnostic->help);

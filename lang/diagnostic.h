@@ -34,7 +34,7 @@ typedef struct Diagnostic {
     Arena *arena;
     ErrorCode code;
     Range range;
-    const char *text; /* the label under the carets */
+    const char *text; /* what is wrong, on the first line behind the title */
     Vector(Note) notes;
     const char *help; /* or NULL */
 } Diagnostic;
