@@ -1,4 +1,4 @@
-"""Is every function of the library, and every one that moves a tensor, called by a case of these tests, by
+"""Is every function of the library, and every one that the compiler knows, called by a case of these tests, by
 itself or by another that is?
 
     python complete.py
@@ -33,14 +33,13 @@ def library():
     return bodies
 
 
-def movements():
-    table = (ROOT / "compiler/lower/movement.c").read_text().split("movements[] = {")[1].split("};")[0]
-    return re.findall(r'^ +\{"(\w+)"', table, re.M)
+def builtins():
+    return re.findall(r"^BUILTIN\((\w+)", (ROOT / "compiler/lower/builtins.def").read_text(), re.M)
 
 
 def main():
     bodies = library()
-    wanted = {*bodies, *movements()}
+    wanted = {*bodies, *builtins()}
     found, new = set(), set().union(*(named(file) for file in HERE.glob("*.py")))
     while new := (new & wanted) - found:
         found |= new

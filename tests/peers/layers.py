@@ -468,7 +468,7 @@ FIRST = [
     ("glorot_normal()", (2 / (INPUTS + OUTPUTS)) ** 0.5, CUT),
     ("glorot_uniform()", (2 / (INPUTS + OUTPUTS)) ** 0.5, 3**0.5),
     ("truncated_normal(0.1)", 0.1, CUT), ("normal(0.1)", 0.1, 6.0), ("uniform(-1, 1)", 3**-0.5, 3**0.5),
-    ('variance_scaling(3, "out")', (3 / OUTPUTS) ** 0.5, CUT),
+    ('variance_scaling(3, "out")', (3 / OUTPUTS) ** 0.5, CUT), ("orthogonal(1.5)", 1.5 / INPUTS**0.5, 6.0),
 ]
 
 TRAINING = """
@@ -536,6 +536,9 @@ def gradients(program, folder):
         fits = (abs(w.std() / deviation - 1) < 0.02 and abs(w.mean()) < 0.02 * deviation
                 and 0.98 * min(most, 3) < w.abs().max() / deviation < most * (1 + 1e-5))
         yield f"first values of {call}: {w.mean():.2e} ± {w.std() / deviation:.3f}", 0 if fits else 1
+        if call.startswith("orthogonal"):
+            columns = w.reshape(INPUTS, -1) / 1.5
+            yield f"columns of {call}", (columns.T @ columns - torch.eye(columns.shape[1])).abs().max().item()
 
 
 def main():
