@@ -87,7 +87,7 @@ demo: all ## train examples/digits.flow on MNIST
 # Test programs: those of the runtime, those of the compiler, and the printer of golden tests.
 TESTS := $(patsubst tests/runtime/%.c,$(BUILD)/tests/check/runtime-%,$(wildcard tests/runtime/*.c)) \
          $(patsubst tests/compiler/%.c,$(BUILD)/tests/check/%,$(wildcard tests/compiler/*.c)) \
-         $(BUILD)/tests/check/codegen $(BUILD)/tests/check/programs $(BUILD)/tests/print
+         $(BUILD)/tests/check/codegen $(BUILD)/tests/check/programs $(BUILD)/tests/check/patterns $(BUILD)/tests/print
 OMP   := $(LLVM)/lib/libomp.so -Wl,-rpath,$(LLVM)/lib
 
 $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) $(BUILD)/lib/flowc/libflowrt.a
@@ -96,7 +96,7 @@ $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) 
 
 $(BUILD)/tests/check/runtime-exhausted: WRAPPED = malloc calloc realloc aligned_alloc posix_memalign strdup free
 
-COMPILED := tests/codegen/compiled.c $(wildcard tests/graphs/*.c) $(LIBRARY)
+COMPILED := tests/codegen/compiled.c tests/codegen/elements.c $(wildcard tests/graphs/*.c) $(LIBRARY)
 
 $(BUILD)/tests/check/%: tests/compiler/%.c $(COMPILED)
 	@mkdir -p $(@D)
@@ -106,11 +106,17 @@ $(BUILD)/tests/check/codegen: tests/codegen/codegen.c $(COMPILED)
 	@mkdir -p $(@D)
 	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(COMPILED) -lm -ldl -lpthread
 
-PROGRAMS := $(wildcard tests/fuzz/programs/*.c)
+PROGRAMS := $(wildcard tests/fuzz/programs/*.c) tests/codegen/elements.c
 
 $(BUILD)/tests/check/programs: $(PROGRAMS) $(wildcard tests/fuzz/programs/*.h) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,cc)$(CC) $(CFLAGS) -o $@ $(PROGRAMS) $(LIBRARY) -lm -ldl -lpthread
+
+PATTERNS := tests/fuzz/patterns/main.c $(filter-out %/main.c,$(PROGRAMS))
+
+$(BUILD)/tests/check/patterns: $(PATTERNS) tests/fuzz/patterns/patterns.def $(wildcard tests/fuzz/programs/*.h) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -o $@ $(PATTERNS) $(LIBRARY) -lm -ldl -lpthread
 
 $(BUILD)/tests/print: tests/print.c $(LIBRARY)
 	@mkdir -p $(@D)

@@ -167,6 +167,15 @@ static Coordinate equation_coordinate(Solution *solution, const Equation *equati
     return coordinate;
 }
 
+/* A condition on places of x that are all 0. */
+static bool is_settled(const Equation *equation, const Type *operand) {
+    int64_t start;
+    if (equation->solved >= 0 || !dim_is_constant(equation->start, &start) || start) return false;
+    for (int i = 0; i < operand->rank; i++)
+        if (equation->right[i] && !dim_is_one(operand->dims[i])) return false;
+    return true;
+}
+
 static bool find_adjoint(Dimensions *table, const View *view, const Type *operand,
                          const Type *result, Adjoint *adjoint) {
     int x_axis[RANK_LIMIT], y_axis[RANK_LIMIT], axes = result->rank;
@@ -183,6 +192,7 @@ static bool find_adjoint(Dimensions *table, const View *view, const Type *operan
     }
     for (int i = 0; i < operand->rank; i++) {
         const Equation *equation = &solution.equations[i];
+        if (is_settled(equation, operand)) continue;
         if (equation->solved < 0 && axes == RANK_LIMIT) return false;
         if (equation->solved < 0) adjoint->from.dims[axes] = one;
         adjoint->view.coordinates[equation->solved < 0 ? axes++ : equation->solved] =

@@ -19,15 +19,18 @@ typedef struct Evaluator {
     Arena *arena;
     const Graph *graph;
     int64_t batch;
+    const int64_t *sizes; /* of bounded dimensions; NULL: the largest */
     bool exact;
     Shape *shapes;   /* one a node */
     double ***parts; /* of each scan: its results */
     Evaluation result;
 } Evaluator;
 
-/* Symbols other than the batch are as large as they can be. */
+/* Symbols of which nothing is said are as large as they can be. */
 static int64_t symbol_value(Dim symbol, const void *context) {
     const Evaluator *evaluator = context;
+    int number = dim_bounded_number(symbol);
+    if (number >= 0 && evaluator->sizes) return evaluator->sizes[number];
     if (dim_is_batch(symbol) || dim_bound(symbol) == SIZE_UNKNOWN) return evaluator->batch;
     return dim_bound(symbol);
 }
@@ -325,8 +328,8 @@ static void evaluate_turn(Run *run, int64_t turn) {
     const Evaluator *evaluator = run->evaluator;
     double number = (double)turn;
     Evaluation evaluation =
-        graph_evaluate(arena, run->scan->body, turn_inputs(arena, run, turn, &number),
-                       evaluator->batch, evaluator->exact);
+        graph_evaluate_sized(arena, run->scan->body, turn_inputs(arena, run, turn, &number),
+                             evaluator->batch, evaluator->sizes, evaluator->exact);
     for (int i = 0; i < scan_result_count(run->scan); i++) {
         bool carried = i < run->scan->carried;
         double *to = run->results[i] + (carried ? 0 : turn * run->counts[i]);
@@ -396,10 +399,16 @@ static void evaluate_node(const Evaluator *evaluator, NodeId id, const Shape *sh
 
 Evaluation graph_evaluate(Arena *arena, const Graph *graph, const double *const *given,
                           int64_t batch, bool exact) {
+    return graph_evaluate_sized(arena, graph, given, batch, NULL, exact);
+}
+
+Evaluation graph_evaluate_sized(Arena *arena, const Graph *graph, const double *const *given,
+                                int64_t batch, const int64_t *sizes, bool exact) {
     size_t count = graph->nodes.count;
     Evaluator evaluator = {arena,
                            graph,
                            batch,
+                           sizes,
                            exact,
                            arena_new_array(arena, Shape, count + 1),
                            arena_new_array(arena, double **, count + 1),

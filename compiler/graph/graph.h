@@ -135,4 +135,9 @@ typedef struct Evaluation {
 Evaluation graph_evaluate(Arena *arena, const Graph *graph, const double *const *given,
                           int64_t batch, bool exact);
 
+/* The same with values of the bounded dimensions, by their number, where graph_evaluate takes the
+ * largest. */
+Evaluation graph_evaluate_sized(Arena *arena, const Graph *graph, const double *const *given,
+                                int64_t batch, const int64_t *sizes, bool exact);
+
 #endif

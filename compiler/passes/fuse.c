@@ -208,9 +208,16 @@ static bool stays_inline(Fuser *fuser, NodeId id) {
            dim_is_one(type_elements(fuser->graph->dimensions, &node->type));
 }
 
+/* Copying may have found another way to the value. All parts of what runs are stored. */
+static bool is_wanted(Fuser *fuser, NodeId id) {
+    const Node *node = node_of(fuser, id);
+    return fuser->needed[id] || (node->op == OP_part && fuser->needed[node->inputs[0]]);
+}
+
 static void visit(Fuser *fuser, NodeId id) {
     Node *node = node_of(fuser, id);
     fuser->size[id] = inline_size(fuser, node);
+    if (!is_wanted(fuser, id)) return;
     if (starts_alone(node->op) || node->op == OP_part) {
         if (node->op != OP_part) start(fuser, id);
         else join(fuser, node_of(fuser, node->inputs[0])->kernel, id);
@@ -246,6 +253,7 @@ static Graph *fuse_graph(Arena *arena, const Graph *graph, bool body) {
     Graph *fused = fuse_copy(arena, graph, fuse_body);
     Fuser fuser = {.arena = arena, .graph = fused, .body = body, .by_loops = map_new(arena)};
     separate_outputs(&fuser);
+    fuser.needed = graph_needed(arena, fused);
     size_t count = fused->nodes.count + 1;
     fuser.in_memory = arena_new_array(arena, bool, count);
     fuser.after = arena_new_array(arena, NodeId, count);

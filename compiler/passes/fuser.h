@@ -21,6 +21,7 @@ typedef struct Fuser {
     Graph *graph;
     bool body; /* of a scan */
     Vector(Open) kernels;
+    const bool *needed;
     bool *in_memory; /* must be stored, whatever it costs */
     NodeId *after;   /* what a node that was a hold waits for, or NODE_NONE */
     int *latest;     /* the last kernel that the value depends on, or NO_KERNEL */

@@ -165,7 +165,8 @@ IndexKind operand_index(Dimensions *table, const Loops *loops, IndexKind index, 
                         const Type *operand) {
     if (dim_is_one(type_elements(table, operand))) {
         IndexKind native = native_index(table, loops, operand);
-        return native == INDEX_other ? INDEX_zero : native;
+        if (native == INDEX_other) return INDEX_zero;
+        return index == INDEX_other || index == INDEX_zero ? index : native; /* behind a view */
     }
     if (same_elements(node, operand)) return index;
     if (index != INDEX_full) return INDEX_other;

@@ -41,9 +41,14 @@ Dimensions *dimensions_new(Arena *arena) {
     return table;
 }
 
+/* The batch, then the order of creation: that of a graph's text too. */
+static bool comes_before(const Atom *a, const Atom *b) {
+    return a->batch != b->batch ? a->batch : a->id < b->id;
+}
+
 static int compare_atoms(const Term *a, const Term *b) {
     for (int i = 0; i < a->count && i < b->count; i++)
-        if (a->atoms[i] != b->atoms[i]) return a->atoms[i]->id < b->atoms[i]->id ? -1 : 1;
+        if (a->atoms[i] != b->atoms[i]) return comes_before(a->atoms[i], b->atoms[i]) ? -1 : 1;
     return b->count - a->count; /* more atoms first: constants end the sum */
 }
 
@@ -194,7 +199,7 @@ static bool multiply_terms(const Term *a, const Term *b, Term *product) {
     if (__builtin_mul_overflow(a->coefficient, b->coefficient, &product->coefficient)) return false;
     if (a->count + b->count > ATOM_LIMIT) return false;
     for (int i = 0, j = 0; i < a->count || j < b->count;) {
-        bool first = j == b->count || (i < a->count && a->atoms[i]->id <= b->atoms[j]->id);
+        bool first = j == b->count || (i < a->count && !comes_before(b->atoms[j], a->atoms[i]));
         const Atom *atom = first ? a->atoms[i++] : b->atoms[j++];
         if (atom->bound != 1) product->atoms[product->count++] = atom;
     }
