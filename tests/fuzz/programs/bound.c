@@ -80,6 +80,14 @@ static int digits_of(Element element) {
     return element == TYPE_f16 ? 11 : element == TYPE_bf16 ? 8 : element == TYPE_f32 ? 24 : 53;
 }
 
+/* The exponent of the smallest number. */
+static int least_digit(Element element) {
+    return element == TYPE_f16    ? -24
+           : element == TYPE_bf16 ? -133
+           : element == TYPE_f32  ? -149
+                                  : -1074;
+}
+
 static double largest_of(Element element) {
     return element == TYPE_f16 ? 65504 : element == TYPE_f64 ? 0x1p1023 : 0x1p127;
 }
@@ -126,7 +134,9 @@ static double sum_error(const Sum *sum, const Node *node) {
     if (!is_floating(node->type.element)) return sum->error;
     if (!isfinite(sum->size)) return INFINITY;
     Element element = node->type.element;
-    if (sum->error == 0 && sum->size <= ldexp(1, digits_of(element) + sum->digit)) return 0;
+    bool fits = sum->digit >= least_digit(element) &&
+                sum->size <= ldexp(1, digits_of(element) + sum->digit);
+    if (sum->error == 0 && fits) return 0;
     return sum->error + (double)sum->count * half_place(element, sum->size);
 }
 
