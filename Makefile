@@ -158,7 +158,7 @@ check-format: all
 	@clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
 	@$(BUILD)/flowc fmt --check $(FLOW_FILES)
 
-check-layers: ## does every #include point down?
+check-layers: ## does every #include point down? is only what belongs there at the top?
 	@tests/layers
 
 install: all ## install under DESTDIR/PREFIX
