@@ -86,14 +86,19 @@ static void run_member(FlowBarrier *barrier, TeamBody *body, void *argument, int
     barrier_wait(barrier, threads);
 }
 
-/* OpenMP may give fewer threads than were asked for, so each asks how many there are. */
-void team_run(Team *team, TeamBody *body, void *argument) {
+/* OpenMP may give fewer threads than were asked for, so each asks how many there are. A function of
+ * its own, since a compiler may call libomp at the head of one that has a region. */
+static __attribute__((noinline)) void run_region(Team *team, TeamBody *body, void *argument) {
     FlowBarrier *barrier = &team->barrier;
+#pragma omp parallel num_threads(team->threads) firstprivate(barrier, body, argument)
+    run_member(barrier, body, argument, omp_get_thread_num(), omp_get_num_threads());
+}
+
+void team_run(Team *team, TeamBody *body, void *argument) {
     if (team->threads == 1) {
-        run_member(barrier, body, argument, 0, 1);
+        run_member(&team->barrier, body, argument, 0, 1);
         return;
     }
     prepare(team->threads);
-#pragma omp parallel num_threads(team->threads) firstprivate(barrier, body, argument)
-    run_member(barrier, body, argument, omp_get_thread_num(), omp_get_num_threads());
+    run_region(team, body, argument);
 }
