@@ -169,7 +169,7 @@ static Point read_at(const Points *points, Point point, int64_t n) {
         read.index = place_in(&points->types[read.value], type, point.index);
         break;
     }
-    case FLOW_MADE_generate: read.index = 0; break;
+    case FLOW_MADE_generate: read.index = read.value < 0 ? -1 : 0; break;
     case FLOW_MADE_reduce:
     case FLOW_MADE_best: read.index = reduced_place(first, value->axes, point.index, n); break;
     case FLOW_MADE_product: return product_read(points, value, point, n);
@@ -233,7 +233,8 @@ static double elementwise(const Points *points, const FlowValue *value, Point po
 }
 
 static double generated(const Points *points, const FlowValue *value, Point point) {
-    double operands[3] = {number_at(points, read_at(points, point, 0))};
+    Point seed = read_at(points, point, 0);
+    double operands[3] = {seed.index < 0 ? 0 : number_at(points, seed)};
     return computed(points, value, operands, 0, point.index);
 }
 
