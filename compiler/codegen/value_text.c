@@ -129,7 +129,7 @@ const char *value_of(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     if (node->op == OP_constant)
         return number_literal(writer->arena, node->type.element, node->number);
-    const char *known = find_variable(writer, id, index.text);
+    const char *known = find_variable(writer, id, index.level, index.text);
     if (known) return known;
     if (node->kernel != NO_KERNEL && node->kernel == writer->number)
         return own_value(writer, id, index);

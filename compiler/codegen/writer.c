@@ -140,11 +140,12 @@ static int latest_variable(const Writer *writer, NodeId node) {
     return mention ? mention->variable : -1;
 }
 
-const char *find_variable(const Writer *writer, NodeId node, const char *index) {
+const char *find_variable(const Writer *writer, NodeId node, Level level, const char *index) {
     for (int i = latest_variable(writer, node); i >= 0;) {
         const Variable *variable = &writer->variables.items[i];
-        if (variable->scope == writer->scopes[variable->level] && !strcmp(variable->index, index))
-            return variable->name;
+        bool visible =
+            variable->level <= level && variable->scope == writer->scopes[variable->level];
+        if (visible && !strcmp(variable->index, index)) return variable->name;
         i = variable->previous;
     }
     return NULL;
@@ -175,7 +176,7 @@ const char *define_variable(Writer *writer, NodeId node, Index index, const char
 }
 
 Index define_index(Writer *writer, Level level, const char *expression) {
-    const char *known = find_variable(writer, NODE_NONE, expression);
+    const char *known = find_variable(writer, NODE_NONE, level, expression);
     if (known) return (Index){INDEX_other, level, known};
     const char *name = new_name(writer, NODE_NONE);
     text_format(&writer->lines[level], "const int64_t %s = %s;\n", name, expression);

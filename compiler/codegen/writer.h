@@ -104,8 +104,8 @@ extern const char sizes_line[];
 /* The product of axes first to last - 1. */
 const char *count_expression(Writer *writer, const Type *type, int first, int last);
 
-/* The variable with that value, or NULL. */
-const char *find_variable(const Writer *writer, NodeId node, const char *index);
+/* The variable with that value that is known at the level, or NULL. */
+const char *find_variable(const Writer *writer, NodeId node, Level level, const char *index);
 
 /* A new variable with that value, at the level of its index. */
 const char *define_variable(Writer *writer, NodeId node, Index index, const char *type,
