@@ -6,10 +6,10 @@
 #include "compiler/passes/pass.h"
 #include "runtime/flow.h"
 #include "tests/codegen/elements.h"
+#include "tests/codegen/threads.h"
 
 #include <dlfcn.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -159,28 +159,6 @@ static bool is_near(Element element, double found, double wanted, double scale) 
 
 /* Running. */
 
-typedef struct Worker {
-    const FlowFunction *function;
-    const FlowFrame *frame;
-    int thread, threads;
-} Worker;
-
-static void *work(void *context) {
-    const Worker *worker = context;
-    worker->function->run(worker->frame, worker->thread, worker->threads);
-    return NULL;
-}
-
-static void run_team(const FlowFunction *function, const FlowFrame *frame, int threads) {
-    pthread_t handles[THREAD_LIMIT];
-    Worker workers[THREAD_LIMIT];
-    for (int i = 0; i < threads; i++) {
-        workers[i] = (Worker){function, frame, i, threads};
-        if (pthread_create(&handles[i], NULL, work, &workers[i])) abort();
-    }
-    for (int i = 0; i < threads; i++) pthread_join(handles[i], NULL);
-}
-
 static int64_t symbol_size(Dim symbol, const void *context) {
     if (dim_is_batch(symbol) || dim_bound(symbol) == SIZE_UNKNOWN) return *(const int64_t *)context;
     return dim_bound(symbol);
@@ -232,7 +210,7 @@ static char *run(const Compiled *compiled, size_t export, const double *const *v
     }
     _Alignas(64) char barrier[256] = {0};
     FlowFrame frame = {memory, inputs, batch, (FlowBarrier *)barrier, NULL, NULL};
-    run_team(&program->exports[export], &frame, threads);
+    run_on_threads(&program->exports[export], &frame, threads);
     for (int i = 0; i < input; i++) free((void *)inputs[i]);
     free(inputs);
     return memory;

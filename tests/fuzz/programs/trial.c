@@ -3,11 +3,11 @@
 
 #include "compiler/graph/build.h"
 #include "tests/codegen/elements.h"
+#include "tests/codegen/threads.h"
 #include "tests/fuzz/programs/bound.h"
 #include "tests/fuzz/programs/sample.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,28 +108,6 @@ static RunSizes sizes_of(Arena *arena, const Program *program, int64_t batch) {
 
 /* Running. */
 
-typedef struct Worker {
-    const FlowFunction *function;
-    const FlowFrame *frame;
-    int thread, threads;
-} Worker;
-
-static void *work(void *context) {
-    const Worker *worker = context;
-    worker->function->run(worker->frame, worker->thread, worker->threads);
-    return NULL;
-}
-
-static void run_team(const FlowFunction *function, const FlowFrame *frame, int threads) {
-    pthread_t handles[THREAD_LIMIT];
-    Worker workers[THREAD_LIMIT];
-    for (int i = 0; i < threads; i++) workers[i] = (Worker){function, frame, i, threads};
-    for (int i = 1; i < threads; i++)
-        if (pthread_create(&handles[i], NULL, work, &workers[i])) abort();
-    work(&workers[0]);
-    for (int i = 1; i < threads; i++) pthread_join(handles[i], NULL);
-}
-
 static size_t storage_offset(const FlowProgram *compiled, const char *name) {
     for (int i = 0; i < compiled->storage_count; i++)
         if (!strcmp(compiled->storage[i].name, name)) return compiled->storage[i].offset;
@@ -165,7 +143,7 @@ static char *run(const Trial *trial, int threads) {
                        .batch = trial->sizes.batch,
                        .barrier = (FlowBarrier *)barrier,
                        .sizes = trial->sizes.bounded};
-    run_team(trial->run, &frame, threads);
+    run_on_threads(trial->run, &frame, threads);
     return memory;
 }
 
