@@ -9,6 +9,7 @@ typedef struct Call {
     Sizes sizes;
     const void **inputs; /* as FlowFrame.inputs */
     int64_t *cells;      /* one an input: the converted value of an option */
+    FlowGuard guard;     /* of the last batch */
 } Call;
 
 /* What the functions of a run share; read at each call. */

@@ -62,8 +62,16 @@ size_t flow_type_size(const FlowType *type);
 
 /* Compiled functions. */
 
+#define FLOW_NOWHERE INT64_MAX /* no place in memory */
+
 typedef struct FlowBarrier FlowBarrier;
 typedef struct FlowObserver FlowObserver;
+
+/* Holds back new values of weights and states that are not finite, unless they are the old ones. */
+typedef struct FlowGuard {
+    bool open;     /* nothing is held back */
+    int64_t place; /* the first in memory that something was held back from; FLOW_NOWHERE */
+} FlowGuard;
 
 /* One call of a compiled function. */
 typedef struct FlowFrame {
@@ -73,6 +81,7 @@ typedef struct FlowFrame {
     FlowBarrier *barrier;      /* of the team that runs it */
     const int64_t *sizes;      /* one for each of FlowProgram.bounds */
     FlowObserver *observer;    /* makes the calls, or NULL: they are simply made */
+    FlowGuard *guard;          /* or NULL: it is not said where anything was held back */
 } FlowFrame;
 
 /* One call of a kernel in a function. An operand is a number, or the place of a value: an offset
@@ -121,7 +130,7 @@ typedef struct FlowCoordinate {
 typedef struct FlowValue {
     FlowMaking making;
     const char *text; /* "log, digits.flow:24" */
-    FlowType type;
+    const FlowType *type;
     int call;        /* that stores it, or -1 */
     int64_t place;   /* an offset in memory; ~i: input i; FLOW_NOWHERE */
     int operands[3]; /* values; or -1 */
@@ -132,8 +141,6 @@ typedef struct FlowValue {
     const FlowCoordinate *coordinates; /* view: one an axis of the operand */
 } FlowValue;
 
-#define FLOW_NOWHERE INT64_MAX
-
 /* A floating-point value that a call stores. */
 typedef struct FlowStored {
     int value;        /* FlowTrace.values[value] */
@@ -141,7 +148,14 @@ typedef struct FlowStored {
     int read_count;
 } FlowStored;
 
-/* What leads to the first result of a training function, or what a turn of a loop computes. */
+/* The new value of a weight or a state. */
+typedef struct FlowUpdate {
+    int stored;  /* FlowTrace.stored[stored] */
+    int storage; /* FlowProgram.storage[storage] */
+} FlowUpdate;
+
+/* What leads to the first result and to the updates of a training function, or what a turn of a loop
+ * computes. */
 typedef struct FlowTrace {
     const FlowCall *calls; /* to be made one by one; NULL in a loop */
     int call_count;
@@ -149,6 +163,8 @@ typedef struct FlowTrace {
     int value_count;
     const FlowStored *stored; /* in the order of calls */
     int stored_count;
+    const FlowUpdate *updates;
+    int update_count;
     const struct FlowTrace *const *bodies; /* of each call: what a turn of it does, or NULL */
     double (*compute)(int operation, double a, double b, double c, double y, int64_t stream,
                       int64_t index);
@@ -184,7 +200,7 @@ typedef struct FlowResult {
 } FlowResult;
 
 /* All threads of a team call `run` with the same frame. Weights are updated in place; of a training
- * function only if the first result is finite. */
+ * function only if the first result is finite, and not to another value that is not. */
 typedef struct FlowFunction {
     const char *name;
     void (*run)(const FlowFrame *frame, int thread, int threads);

@@ -14,7 +14,8 @@ static void run_step(void *argument, int thread, int threads) {
     if (step->stage) stage_fill_next(step->stage, thread, threads);
 }
 
-static void run(const Call *call, char *memory, int64_t batch, Stage *stage, Team *team) {
+static void run(const Call *call, char *memory, int64_t batch, FlowGuard *guard, Stage *stage,
+                Team *team) {
     FlowBarrier barrier = {0};
     Step step = {
         .function = call->function,
@@ -22,17 +23,19 @@ static void run(const Call *call, char *memory, int64_t batch, Stage *stage, Tea
                   .inputs = call->inputs,
                   .batch = batch,
                   .barrier = &barrier,
-                  .sizes = call->sizes.values},
+                  .sizes = call->sizes.values,
+                  .guard = guard},
         .stage = stage,
     };
     team_run(team, run_step, &step);
 }
 
 void step_run_alone(const Call *call, char *memory, int64_t batch, Team *team) {
-    run(call, memory, batch, NULL, team);
+    run(call, memory, batch, NULL, NULL, team);
 }
 
 void step_run(Call *call, char *memory, const Batch *batch, Stage *stage, Team *team) {
     call_bind(call, (const void *const *)batch->arrays, batch->records);
-    run(call, memory, batch->records, stage, team);
+    call->guard = (FlowGuard){.place = FLOW_NOWHERE};
+    run(call, memory, batch->records, &call->guard, stage, team);
 }

@@ -9,7 +9,7 @@
 void step_run_alone(const Call *call, char *memory, int64_t batch, Team *team);
 
 /* Runs the call on the batch that was taken from the stage, which makes its next batch
- * meanwhile. */
+ * meanwhile. call->guard tells what was held back. */
 void step_run(Call *call, char *memory, const Batch *batch, Stage *stage, Team *team);
 
 #endif

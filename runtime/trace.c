@@ -1,5 +1,5 @@
 /* Trace: one thread makes the calls in their order, and notes which of the values that each leaves in
- * memory are not finite. From the result back, one such value is followed to another among those its
+ * memory are not finite. From the loss or an update back, one such value is followed to another among those its
  * call has read, until there is none. The calls before that one are then made again, and an element of
  * its value is computed by the trace's tables, back to the operation that made it.
  *
@@ -7,11 +7,13 @@
 #include "runtime/trace.h"
 
 #include "runtime/barrier.h"
+#include "runtime/memory.h"
 #include "runtime/point.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The first elements of a stored value with each fault, or -1. */
 typedef struct Faults {
@@ -22,7 +24,9 @@ typedef struct Tracing {
     const Call *call;
     const FlowTrace *trace;
     const FlowProgram *program;
-    char *memory;
+    const char *before; /* the memory when the trace began */
+    char *memory;       /* that the calls work in: the same, or a copy */
+    FlowGuard *guard;
     const Batch *batch;
     Fault fault;
     Faults *faults; /* of each stored value */
@@ -75,12 +79,12 @@ static bool find_field(const Tracing *tracing) {
 static bool is_storage_broken(const Tracing *tracing, int index, Fault fault) {
     const FlowStorage *storage = &tracing->program->storage[index];
     return is_floating(storage->type.element) &&
-           find(storage->type.element, tracing->memory + storage->offset,
+           find(storage->type.element, tracing->before + storage->offset,
                 count_of(tracing, &storage->type), fault) >= 0;
 }
 
 static void name_storage(const Tracing *tracing, int index) {
-    snprintf(tracing->text, tracing->size, ": first in `%s`, which an earlier step left so",
+    snprintf(tracing->text, tracing->size, ": first in `%s`, which was so before this step",
              tracing->program->storage[index].name);
 }
 
@@ -101,7 +105,13 @@ static FlowFrame frame_of(const Tracing *tracing, FlowBarrier *barrier, FlowObse
                        .batch = tracing->batch->records,
                        .barrier = barrier,
                        .sizes = tracing->call->sizes.values,
-                       .observer = observer};
+                       .observer = observer,
+                       .guard = tracing->guard};
+}
+
+static void begin_again(const Tracing *tracing) {
+    if (tracing->memory != tracing->before)
+        memcpy(tracing->memory, tracing->before, tracing->program->memory_size);
 }
 
 static const FlowValue *stored_value(const FlowTrace *trace, int stored) {
@@ -116,31 +126,28 @@ static const char *place_of(const FlowFrame *frame, const FlowValue *value) {
 static int64_t find_stored(const Tracing *tracing, const FlowFrame *frame, const FlowTrace *trace,
                            int stored, Fault fault) {
     const FlowValue *value = stored_value(trace, stored);
-    return find(value->type.element, place_of(frame, value), count_of(tracing, &value->type),
+    return find(value->type->element, place_of(frame, value), count_of(tracing, value->type),
                 fault);
 }
 
-/* Makes all calls; returns the stored value that is the result, or -1. */
-static int note_faults(const Tracing *tracing) {
+/* Makes all calls. */
+static void note_faults(const Tracing *tracing) {
     const FlowTrace *trace = tracing->trace;
     FlowBarrier barrier = {0};
     FlowFrame frame = frame_of(tracing, &barrier, NULL);
-    int result = -1;
+    begin_again(tracing);
     for (int call = 0, stored = 0; call < trace->call_count; call++) {
         trace->calls[call].kernel(&frame, trace->calls[call].operands, 0, 1);
-        for (; stored < trace->stored_count && stored_value(trace, stored)->call == call;
-             stored++) {
+        for (; stored < trace->stored_count && stored_value(trace, stored)->call == call; stored++)
             for (Fault fault = FAULT_nan; fault <= FAULT_infinity; fault++)
                 tracing->faults[stored].first[fault] =
                     find_stored(tracing, &frame, trace, stored, fault);
-            int64_t offset = (int64_t)tracing->call->function->results[0].offset;
-            if (stored_value(trace, stored)->place == offset) result = stored;
-        }
     }
-    return result;
 }
 
+/* The first ones, from the beginning. */
 static void make_calls(const Tracing *tracing, const FlowFrame *frame, int end) {
+    begin_again(tracing);
     for (int call = 0; call < end; call++)
         tracing->trace->calls[call].kernel(frame, tracing->trace->calls[call].operands, 0, 1);
 }
@@ -281,27 +288,92 @@ static void name_value(const Tracing *tracing, int stored) {
     else snprintf(tracing->text, tracing->size, ": first at %s", made);
 }
 
-static void find_origin_of_result(const Tracing *tracing) {
-    int result = note_faults(tracing);
-    if (result < 0 || tracing->faults[result].first[tracing->fault] < 0) return;
-    int first = first_of(tracing, result, tracing->fault);
+static bool has_found(const Tracing *tracing, int stored, Fault fault) {
+    return tracing->faults[stored].first[fault] >= 0;
+}
+
+static void find_origin_of_stored(const Tracing *tracing, int stored) {
+    int first = first_of(tracing, stored, tracing->fault);
     if (first < 0) name_storage(tracing, ~first);
     else name_value(tracing, first);
 }
 
-void trace_text(const Call *call, char *memory, const Batch *batch, bool nan, char *text,
-                size_t size) {
+/* What is traced. */
+
+/* The stored value at that place, the last that was; -1: none is. */
+static int stored_at(const FlowTrace *trace, int64_t place) {
+    for (int i = trace->stored_count; i-- > 0;)
+        if (stored_value(trace, i)->place == place) return i;
+    return -1;
+}
+
+static Tracing begin_trace(const Call *call, const char *before, char *memory, const Batch *batch,
+                           Trace *trace) {
     Tracing tracing = {.call = call,
                        .trace = call->function->trace,
                        .program = call->sizes.program,
+                       .before = before,
                        .memory = memory,
                        .batch = batch,
-                       .fault = nan ? FAULT_nan : FAULT_infinity,
-                       .text = text,
-                       .size = size};
-    *text = 0;
-    if (!tracing.trace || find_field(&tracing) || (nan && find_storage(&tracing))) return;
-    tracing.faults = calloc((size_t)tracing.trace->stored_count, sizeof *tracing.faults);
-    if (tracing.faults) find_origin_of_result(&tracing);
+                       .text = trace->where,
+                       .size = sizeof trace->where};
+    if (tracing.trace)
+        tracing.faults = calloc((size_t)tracing.trace->stored_count, sizeof *tracing.faults);
+    return tracing;
+}
+
+Trace trace_loss(const Call *call, char *memory, const Batch *batch) {
+    const FlowResult *loss = &call->function->results[0];
+    bool nan = isnan(number_read(loss->type.element, memory + loss->offset));
+    Trace trace = {.fault = nan ? "nan" : "infinite"};
+    snprintf(trace.what, sizeof trace.what, "%s", loss->name);
+    Tracing tracing = begin_trace(call, memory, memory, batch, &trace);
+    tracing.fault = nan ? FAULT_nan : FAULT_infinity;
+    if (tracing.faults && !find_field(&tracing) && !(nan && find_storage(&tracing))) {
+        note_faults(&tracing);
+        int result = stored_at(tracing.trace, (int64_t)loss->offset);
+        if (result >= 0 && has_found(&tracing, result, tracing.fault))
+            find_origin_of_stored(&tracing, result);
+    }
     free(tracing.faults);
+    return trace;
+}
+
+/* The update that was held back first in memory, or NULL. */
+static const FlowUpdate *held_update(const Call *call) {
+    const FlowTrace *trace = call->function->trace;
+    for (int i = 0; trace && i < trace->update_count; i++)
+        if (stored_value(trace, trace->updates[i].stored)->place == call->guard.place)
+            return &trace->updates[i];
+    return NULL;
+}
+
+static void trace_stored(Tracing *tracing, int stored, Trace *trace) {
+    note_faults(tracing);
+    snprintf(trace->where, sizeof trace->where, ": at %s; not so when the step was repeated",
+             stored_value(tracing->trace, stored)->text);
+    for (Fault fault = FAULT_nan; fault <= FAULT_infinity; fault++) {
+        if (!has_found(tracing, stored, fault)) continue;
+        trace->fault = fault == FAULT_nan ? "nan" : "infinite";
+        tracing->fault = fault;
+        *trace->where = 0;
+        if (!find_field(tracing)) find_origin_of_stored(tracing, stored);
+        return;
+    }
+}
+
+Trace trace_update(const Call *call, const char *memory, const Batch *batch) {
+    Trace trace = {.what = "an update", .fault = "not finite"};
+    const FlowUpdate *update = held_update(call);
+    if (!update) return trace;
+    snprintf(trace.what, sizeof trace.what, "the update of `%s`",
+             call->sizes.program->storage[update->storage].name);
+    char *copy = memory_new(call->sizes.program->memory_size);
+    Tracing tracing = begin_trace(call, memory, copy, batch, &trace);
+    FlowGuard open = {.open = true};
+    tracing.guard = &open;
+    if (copy && tracing.faults) trace_stored(&tracing, update->stored, &trace);
+    free(tracing.faults);
+    free(copy);
+    return trace;
 }

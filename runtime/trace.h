@@ -5,10 +5,20 @@
 #include "runtime/call.h"
 #include "runtime/stage.h"
 
-/* Makes the calls of a training function once more, on the same batch and memory, one by one, until
- * one leaves NaN (or, unless nan, an infinity) behind: ": first at log, digits.flow:24". What enters
- * and is not finite already is named instead. "" when nothing is found. */
-void trace_text(const Call *call, char *memory, const Batch *batch, bool nan, char *text,
-                size_t size);
+typedef struct Trace {
+    char what[256];    /* is not finite: "loss", "the update of `net/w`" */
+    const char *fault; /* "nan", "infinite"; or "not finite" */
+    char where[384];   /* ": first at log, digits.flow:24"; "": it was not found */
+} Trace;
+
+/* The training function that was run last on this batch has left a loss that is not finite. Its
+ * calls are made once more, one by one, until one leaves such a number behind; what enters so is
+ * named instead. */
+Trace trace_loss(const Call *call, char *memory, const Batch *batch);
+
+/* The same where the call's guard held something back. What was not held back has changed since, so
+ * that it can fail to happen again. The calls are made in a copy of the memory; when there is no
+ * room for it, nothing is found. */
+Trace trace_update(const Call *call, const char *memory, const Batch *batch);
 
 #endif

@@ -183,16 +183,20 @@ static Standing standing(const Run *run) {
     };
 }
 
-static FlowStatus check_loss(const Run *run, const Call *call, const Batch *batch) {
+static FlowStatus not_finite(const Run *run, const Trace *trace) {
+    return flow_failure(FLOW_EXIT_data, "%s is %s at step %lld (epoch %lld)%s", trace->what,
+                        trace->fault, (long long)((run->position.step - 1) / run->group + 1),
+                        (long long)standing(run).epoch + 1, trace->where);
+}
+
+/* Was the step good? */
+static FlowStatus check_step(const Run *run, const Call *call, const Batch *batch) {
     const FlowResult *loss = &call->function->results[0];
-    double value = number_read(loss->type.element, run->memory + loss->offset);
-    if (isfinite(value)) return flow_ok;
-    char where[384];
-    trace_text(call, run->memory, batch, isnan(value), where, sizeof where);
-    return flow_failure(FLOW_EXIT_data, "%s is %s at step %lld (epoch %lld)%s", loss->name,
-                        isnan(value) ? "nan" : "infinite",
-                        (long long)((run->position.step - 1) / run->group + 1),
-                        (long long)standing(run).epoch + 1, where);
+    bool finite = isfinite(number_read(loss->type.element, run->memory + loss->offset));
+    if (finite && call->guard.place == FLOW_NOWHERE) return flow_ok;
+    Trace trace =
+        finite ? trace_update(call, run->memory, batch) : trace_loss(call, run->memory, batch);
+    return not_finite(run, &trace);
 }
 
 static void begin_epoch(Run *run) {
@@ -229,7 +233,7 @@ static FlowStatus update(Run *run) {
     run->position.step++;
     run->position.action = 0;
     averages_add(&run->position.averages, call->function, run->memory, records);
-    status = check_loss(run, call, batch);
+    status = check_step(run, call, batch);
     stage_release(run->data);
     progress_step(&run->progress, records, standing(run));
     return status;

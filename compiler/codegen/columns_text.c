@@ -101,6 +101,7 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
                 "%d);\n",
                 writer.columns, writer.columns, COLUMN_PART);
     text_add(text, text_string(&writer.body));
-    text_add(text, "    }\n}\n\n");
+    text_add(text, "    }\n");
+    write_tail(&writer, text);
     return writer.operands;
 }

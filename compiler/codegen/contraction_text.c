@@ -83,6 +83,7 @@ static void write_finish(Writer *writer, Text *text) {
             text_format(text, "    const %s %s = context->%s;\n",
                         variable->type ? variable->type : "int64_t", variable->name,
                         variable->name);
+    declare_faults(writer, text);
     text_add(text, "    for (int64_t m = 0; m < rows; m++) {\n"
                    "        const int64_t r = first_row + m;\n");
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);
@@ -93,7 +94,9 @@ static void write_finish(Writer *writer, Text *text) {
                 writer->columns);
     move_lines(writer, &writer->lines[LEVEL_column], text, 3);
     move_lines(writer, &writer->stores, text, 3);
-    text_add(text, "        }\n    }\n}\n\n");
+    text_add(text, "        }\n    }\n");
+    tell_faults(writer, text, "context->guard", "context->");
+    text_add(text, "}\n\n");
 }
 
 /* Of both operands in memory. */
@@ -108,6 +111,7 @@ static void write_context(Writer *writer, Text *text, const char *a, const char 
                 "struct %s {\n    int64_t batch;\n    const int64_t *sizes;\n"
                 "    const %s *a, *b;\n",
                 name, element_info[stored_element(writer)].c);
+    if (writer->kept.count) text_add(text, "    FlowGuard *guard;\n");
     vector_each(Pointer, pointer, writer->pointers)
         text_format(text, "    %s%s *%s;\n", pointer->written ? "" : "const ",
                     element_info[pointer->element].c, pointer->name);
@@ -123,6 +127,7 @@ static void write_context(Writer *writer, Text *text, const char *a, const char 
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);
     text_format(text, "    return (struct %s){batch, sizes, %s, %s", name, a, b);
+    if (writer->kept.count) text_add(text, ", frame->guard");
     vector_each(Pointer, pointer, writer->pointers) text_format(text, ", %s", pointer->name);
     vector_each(Variable, variable, writer->variables)
         if (variable->level == LEVEL_call) text_format(text, ", %s", variable->name);

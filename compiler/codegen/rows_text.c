@@ -192,7 +192,8 @@ static bool write_flat(Writer *writer, Text *text) {
                 writer->columns);
     move_lines(writer, &writer->lines[LEVEL_column], text, 2);
     move_lines(writer, &writer->stores, text, 2);
-    text_add(text, "    }\n}\n\n");
+    text_add(text, "    }\n");
+    write_tail(writer, text);
     return true;
 }
 
@@ -205,7 +206,8 @@ static void write_rows(Writer *writer, Text *text) {
     text_add(text, "    for (int64_t r = first; r < last; r++) {\n");
     declare_buffers(writer, text, whole);
     text_add(text, text_string(&writer->body));
-    text_add(text, "    }\n}\n\n");
+    text_add(text, "    }\n");
+    write_tail(writer, text);
 }
 
 static bool is_one_loop(const Writer *writer) {

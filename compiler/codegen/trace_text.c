@@ -1,4 +1,4 @@
-/* Trace text: what leads to the first result of a training function, as tables: each value, where
+/* Trace text: what leads to the loss and the updates of a training function, as tables: each value, where
  * it lies, which call stores it, how one element of it is made of others, and where in the program
  * it stands. The runtime makes the calls one by one and looks at what they store; then it computes
  * the element in question by the tables, back to the operation that made it of finite numbers. */
@@ -17,8 +17,8 @@ typedef struct Tracer {
     const FunctionPlan *plan;
     const Graph *graph;
     const char *prefix;
-    bool body;    /* of a loop: all its results count, and nobody asks what its calls read */
-    bool *wanted; /* of each node: it leads to the result */
+    bool body;    /* of a loop: nobody asks what its calls read */
+    bool *wanted; /* of each node: it leads to a result or an update that counts */
     int *calls;   /* of each kernel: its place in the order */
     int *values;  /* of each node: its number in the table */
     int *stored;  /* of each node: 1 + its number among those stored, or 0 */
@@ -30,24 +30,34 @@ static const Node *node_at(const Tracer *tracer, NodeId id) {
     return graph_node(tracer->graph, id);
 }
 
-/* What leads to the result. */
+/* What counts, and what leads there. */
+
+static NodeId value_of_output(const Tracer *tracer, const Output *output) {
+    return strip_reshapes(tracer->graph, output->value);
+}
+
+/* Of a weight or a state; sums over a pass are not kept from anything. */
+static bool is_kept(const Tracer *tracer, const Output *output) {
+    return output->kind == OUTPUT_update &&
+           node_at(tracer, value_of_output(tracer, output))->op == OP_keep;
+}
 
 static void find_wanted(Tracer *tracer) {
+    bool result = false; /* the loss is the first */
     vector_each(Output, output, tracer->graph->outputs) {
-        if (output->kind != OUTPUT_result) continue;
-        tracer->wanted[output->value] = true;
-        if (!tracer->body) break;
+        bool loss = output->kind == OUTPUT_result && !result;
+        if (tracer->body || loss || is_kept(tracer, output)) tracer->wanted[output->value] = true;
+        result |= loss;
     }
     for (NodeId id = (NodeId)tracer->graph->nodes.count; id-- > 0;)
         for (int i = 0; i < node_at(tracer, id)->input_count && tracer->wanted[id]; i++)
             tracer->wanted[node_at(tracer, id)->inputs[i]] = true;
 }
 
-/* Is it a place of its own for a floating-point value? Storage keeps its old value then. */
 static bool is_traced(const Tracer *tracer, NodeId id) {
-    Place place = tracer->plan->places[id];
-    bool own = place.kind == PLACE_output || (place.kind == PLACE_memory && place.index < 0);
-    return tracer->wanted[id] && own && is_floating(node_at(tracer, id)->type.element);
+    PlaceKind kind = tracer->plan->places[id].kind;
+    return tracer->wanted[id] && (kind == PLACE_output || kind == PLACE_memory) &&
+           is_floating(node_at(tracer, id)->type.element);
 }
 
 static void number_values(Tracer *tracer) {
@@ -67,7 +77,8 @@ static void number_values(Tracer *tracer) {
 static const char *making_name(const Node *node) {
     switch (node->op) {
     case OP_constant: return "constant";
-    case OP_select: return "choice";
+    case OP_select:
+    case OP_keep: return "choice";
     case OP_reshape:
     case OP_hold: return "same";
     case OP_view: return "view";
@@ -91,18 +102,30 @@ static bool is_computed(const Node *node) {
     return class == LOOP_elementwise || class == LOOP_generate || class == LOOP_reduce;
 }
 
-static void write_type(Tracer *tracer, const Type *type) {
-    text_format(tracer->text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
+/* The name of a constant with that initialiser, which is written where it is new. */
+static const char *shared_constant(Tracer *tracer, const char *type, const char *initialiser) {
+    Map *constants = &tracer->trace->constants;
+    const char *known = map_get(constants, initialiser);
+    if (known) return known;
+    const char *name = arena_format(tracer->arena, "trace_%zu", constants->count);
+    map_put(constants, initialiser, (void *)name);
+    text_format(tracer->text, "static const %s %s[] = {%s};\n", type, name, initialiser);
+    return name;
+}
+
+static const char *type_name(Tracer *tracer, const Type *type) {
+    Text text = text_new(tracer->arena);
+    text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
     for (int i = 0; i < type->rank; i++) {
         int64_t size;
-        if (i) text_add(tracer->text, ", ");
-        if (dim_is_constant(type->dims[i], &size))
-            text_format(tracer->text, "%lld", (long long)size);
+        if (i) text_add(&text, ", ");
+        if (dim_is_constant(type->dims[i], &size)) text_format(&text, "%lld", (long long)size);
         else
-            text_format(tracer->text, "~%d",
+            text_format(&text, "~%d",
                         run_size_number(tracer->arena, tracer->trace->sizes, type->dims[i]));
     }
-    text_add(tracer->text, type->rank ? "}}" : "0}}");
+    text_add(&text, type->rank ? "}}" : "0}}");
+    return shared_constant(tracer, "FlowType", text_string(&text));
 }
 
 static const char *place_initialiser(const Tracer *tracer, NodeId id) {
@@ -121,24 +144,21 @@ static int call_of(const Tracer *tracer, NodeId id) {
     return kernel == NO_KERNEL ? -1 : tracer->calls[kernel];
 }
 
-static void write_coordinates(Tracer *tracer, NodeId id) {
-    const Node *node = node_at(tracer, id);
-    if (node->op != OP_view) return;
-    text_format(tracer->text, "static const FlowCoordinate %s_view%d[] = {", tracer->prefix,
-                tracer->values[id]);
+static const char *coordinates_name(Tracer *tracer, const Node *node) {
+    Text text = text_new(tracer->arena);
     for (int i = 0; i < node->view->rank; i++) {
         const Coordinate *coordinate = &node->view->coordinates[i];
         int64_t start = 0;
         int size = 0;
         if (!dim_is_constant(coordinate->start, &start))
             size = 1 + run_size_number(tracer->arena, tracer->trace->sizes, coordinate->start);
-        text_format(tracer->text, "{%lld, %d, {", (long long)start, size);
+        text_format(&text, "{%lld, %d, {", (long long)start, size);
         for (int j = 0; j < node->type.rank; j++)
-            text_format(tracer->text, "%s%lld", j ? ", " : "", (long long)coordinate->factors[j]);
-        text_format(tracer->text, "%s}, %lld}, ", node->type.rank ? "" : "0",
+            text_format(&text, "%s%lld", j ? ", " : "", (long long)coordinate->factors[j]);
+        text_format(&text, "%s}, %lld}, ", node->type.rank ? "" : "0",
                     (long long)coordinate->divisor);
     }
-    text_add(tracer->text, node->view->rank ? "};\n" : "{0}};\n");
+    return shared_constant(tracer, "FlowCoordinate", text.size ? text_string(&text) : "{0}");
 }
 
 static const char *value_number(Tracer *tracer, const Node *node) {
@@ -153,21 +173,23 @@ static const char *value_number(Tracer *tracer, const Node *node) {
     return number_literal(tracer->arena, TYPE_f64, number);
 }
 
-/* "log, digits.flow:24 (losses.flow:21)" */
+/* "divide in the gradient of log, digits.flow:24 (losses.flow:21)" */
 static const char *value_text(Arena *arena, const Node *node) {
-    const char *name = node->op == OP_part ? "scan" : op_info[node->op].name;
-    const char *text = arena_format(arena, "%s, %s", name, place_text(arena, node->range));
+    const char *name = node->op == OP_part   ? "scan"
+                       : node->op == OP_keep ? "update"
+                                             : op_info[node->op].name;
+    const char *text = arena_format(
+        arena, "%s%s%s, %s", name, node->gradient_of ? " in the gradient of " : "",
+        node->gradient_of ? op_info[node->gradient_of].name : "", place_text(arena, node->range));
     if (!node->library.source) return text;
     return arena_format(arena, "%s (%s)", text, place_text(arena, node->library));
 }
 
-static void write_value(Tracer *tracer, NodeId id) {
+static void write_value(Tracer *tracer, NodeId id, Text *text) {
     const Node *node = node_at(tracer, id);
-    Text *text = tracer->text;
-    text_format(text, "    {FLOW_MADE_%s, %s, ", making_name(node),
-                string_literal(tracer->arena, value_text(tracer->arena, node)));
-    write_type(tracer, &node->type);
-    text_format(text, ", %d, %s, {", call_of(tracer, id), place_initialiser(tracer, id));
+    text_format(text, "    {FLOW_MADE_%s, %s, %s, %d, %s, {", making_name(node),
+                string_literal(tracer->arena, value_text(tracer->arena, node)),
+                type_name(tracer, &node->type), call_of(tracer, id), place_initialiser(tracer, id));
     for (int i = 0; i < ARITY_LIMIT; i++)
         text_format(text, "%s%d", i ? ", " : "",
                     i < node->input_count ? tracer->values[node->inputs[i]] : -1);
@@ -176,22 +198,21 @@ static void write_value(Tracer *tracer, NodeId id) {
     if (op_info[node->op].class == LOOP_generate)
         text_format(text, ", .stream = %lld", (long long)node->stream);
     if (node->op == OP_view)
-        text_format(text, ", .coordinates = %s_view%d", tracer->prefix, tracer->values[id]);
+        text_format(text, ", .coordinates = %s", coordinates_name(tracer, node));
     text_add(text, "},\n");
     if (is_computed(node)) tracer->trace->computes[node->op] = true;
 }
 
 static int write_values(Tracer *tracer) {
+    Text values = text_new(tracer->arena);
     int count = 0;
-    for (NodeId id = 0; id < tracer->graph->nodes.count; id++)
-        if (tracer->wanted[id]) write_coordinates(tracer, id);
-    text_format(tracer->text, "static const FlowValue %s_values[] = {\n", tracer->prefix);
     for (NodeId id = 0; id < tracer->graph->nodes.count; id++) {
         if (!tracer->wanted[id]) continue;
-        write_value(tracer, id);
+        write_value(tracer, id, &values);
         count++;
     }
-    text_add(tracer->text, "};\n");
+    text_format(tracer->text, "static const FlowValue %s_values[] = {\n%s};\n", tracer->prefix,
+                text_string(&values));
     return count;
 }
 
@@ -234,6 +255,22 @@ static int write_stored(Tracer *tracer) {
         }
     }
     text_add(tracer->text, "};\n");
+    return count;
+}
+
+/* Updates. */
+
+static int write_updates(Tracer *tracer) {
+    int count = 0;
+    text_format(tracer->text, "static const FlowUpdate %s_updates[] = {\n", tracer->prefix);
+    vector_each(Output, output, tracer->graph->outputs) {
+        int stored = tracer->stored[value_of_output(tracer, output)];
+        if (!is_kept(tracer, output) || !stored) continue;
+        text_format(tracer->text, "    {%d, %d},\n", stored - 1,
+                    tracer->plan->places[output->target].index);
+        count++;
+    }
+    text_add(tracer->text, count ? "};\n" : "    {0}};\n");
     return count;
 }
 
@@ -290,11 +327,13 @@ static bool write_tables(TraceText *trace, const FunctionPlan *plan, const char 
     if (!is_any_stored(&tracer)) return false;
     bool bodies = write_bodies(&tracer);
     int values = write_values(&tracer), stored = write_stored(&tracer);
+    int updates = write_updates(&tracer);
     text_format(trace->text,
-                "static const FlowTrace %s_trace = {%s%s, %d, %s_values, %d, %s_stored, %d, %s%s, "
-                "trace_compute};\n",
+                "static const FlowTrace %s_trace = {%s%s, %d, %s_values, %d, %s_stored, %d, "
+                "%s_updates, %d, %s%s, trace_compute};\n",
                 prefix, body ? "NULL" : prefix, body ? "" : "_calls", plan->kernel_count, prefix,
-                values, prefix, stored, bodies ? prefix : "NULL", bodies ? "_bodies" : "");
+                values, prefix, stored, prefix, updates, bodies ? prefix : "NULL",
+                bodies ? "_bodies" : "");
     return true;
 }
 

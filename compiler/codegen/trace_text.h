@@ -9,10 +9,11 @@ typedef struct TraceText {
     Text *text;
     DimList *sizes;          /* that a run computes */
     bool computes[OP_COUNT]; /* ops of the values written so far */
+    Map constants;           /* types and views written so far, to their names */
 } TraceText;
 
-/* `PREFIX_trace`, for a function whose calls are written: how its first result comes about. False:
- * there is nothing to trace, and nothing is written. */
+/* `PREFIX_trace`, for a function whose calls are written: how its first result and
+ * its updates come about. False: there is nothing to trace, and nothing is written. */
 bool write_trace(TraceText *trace, const FunctionPlan *plan, const char *prefix);
 
 /* The function that all traces name; before the first and behind the last of them. */

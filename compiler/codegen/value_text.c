@@ -88,7 +88,9 @@ static const char *computed(Writer *writer, NodeId id, Index index) {
         operands[i] = value_of(writer, node->inputs[i], inner);
     }
     if (op_info[node->op].class == LOOP_move) return operands[0];
-    const char *expression = formula_text(writer, node, operands, "", index.text);
+    const char *expression = node->op == OP_keep
+                                 ? kept_value(writer, id, operands)
+                                 : formula_text(writer, node, operands, "", index.text);
     if (node->op == OP_cast && node->type.element == TYPE_bool)
         expression = arena_format(writer->arena, "%s != 0", operands[0]);
     return define_value(writer, id, index, expression);

@@ -223,6 +223,11 @@ const char *number_operand(Writer *writer, int64_t number) {
     return define_index(writer, LEVEL_call, text).text;
 }
 
+const char *place_number(Writer *writer, NodeId id) {
+    int operand = place_operand(writer, writer->plan->places[id]);
+    return define_index(writer, LEVEL_call, operand_text(writer, operand)).text;
+}
+
 static const char *address_text(Writer *writer, int operand) {
     return arena_format(writer->arena, "flow_at(frame, %s)", operand_text(writer, operand));
 }
@@ -286,4 +291,10 @@ void write_head(Writer *writer, Text *text) {
                 "    int64_t first, last;\n"
                 "    flow_share(%s, thread, threads, &first, &last);\n",
                 dim_expression(writer->arena, writer->kernel->share));
+    declare_faults(writer, text);
+}
+
+void write_tail(Writer *writer, Text *text) {
+    tell_faults(writer, text, "frame->guard", "");
+    text_add(text, "}\n\n");
 }

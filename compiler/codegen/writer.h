@@ -51,6 +51,12 @@ typedef struct Pointer {
     bool written;
 } Pointer;
 
+/* A value that the kernel stores unless it is not finite. */
+typedef struct Kept {
+    NodeId node;
+    const char *place; /* as C */
+} Kept;
+
 typedef struct Writer {
     Arena *arena;
     Dimensions *table;
@@ -75,6 +81,7 @@ typedef struct Writer {
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
     int stage;      /* the loop over the row that is being written */
+    Vector(Kept) kept;
 } Writer;
 
 /* writer.c: variables, pointers, lines. */
@@ -117,6 +124,9 @@ Index define_index(Writer *writer, Level level, const char *expression);
 /* The C of a number that each call of the kernel has for itself. */
 const char *number_operand(Writer *writer, int64_t number);
 
+/* The C of the place of a stored value, as flow_at takes it. */
+const char *place_number(Writer *writer, NodeId id);
+
 /* The C of the address of a stored value or leaf. */
 const char *address_of(Writer *writer, NodeId id);
 const char *address_of_place(Writer *writer, Place place);
@@ -135,8 +145,9 @@ void move_lines(Writer *writer, Text *from, Text *to, int depth);
 /* Variables of this level and those inside it are forgotten. */
 void next_scope(Writer *writer, Level level);
 
-/* The start of a kernel's function, up to the thread's share first .. last - 1. */
+/* The start of a kernel's function, up to the thread's share first .. last - 1; and its end. */
 void write_head(Writer *writer, Text *text);
+void write_tail(Writer *writer, Text *text);
 
 /* index_text.c. */
 
@@ -150,6 +161,16 @@ Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 
 /* gather_text.c: the element of a gather. */
 const char *gathered_value(Writer *writer, const Node *node, Index index);
+
+/* keep_text.c. */
+
+/* The C of the value of a keep, whose operands are given as C. */
+const char *kept_value(Writer *writer, NodeId id, const char *const *operands);
+
+/* Flags of what was held back, around the loops that store; scope: what stands before the names of
+ * variables there. */
+void declare_faults(Writer *writer, Text *text);
+void tell_faults(Writer *writer, Text *text, const char *guard, const char *scope);
 
 /* value_text.c. */
 

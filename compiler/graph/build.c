@@ -88,14 +88,18 @@ static Placement own_placement(const Graph *graph, const Node *node) {
 }
 
 NodeId graph_add(Graph *graph, Node node, Problem *problem) {
-    Placement outer = graph->placement;
+    Placement placement = graph->placement;
+    Op gradient_of = graph->gradient_of;
     node.kernel = NO_KERNEL;
     node.placement = own_placement(graph, &node);
+    if (!node.gradient_of) node.gradient_of = gradient_of;
     *problem = complete(graph, &node);
     if (problem->text) return NODE_NONE;
-    graph->placement = node.placement;
+    graph->placement = node.placement; /* what simplifying adds stands for the node */
+    graph->gradient_of = node.gradient_of;
     NodeId simpler = graph_simplify(graph, &node);
-    graph->placement = outer;
+    graph->placement = placement;
+    graph->gradient_of = gradient_of;
     return simpler != NODE_NONE ? simpler : intern(graph, &node, problem);
 }
 

@@ -126,7 +126,7 @@ static NodeId build_scatter(const Builder *builder, const Expression *call, Elem
 static NodeId build_op(const Builder *builder, Op op, const Expression *call, Element element) {
     Expression *arguments[ARITY_LIMIT];
     NodeId nodes[ARITY_LIMIT] = {0};
-    int count = op_info[op].arity, first = op == OP_select;
+    int count = op_info[op].arity, first = op_has_condition(op);
     if (call->arguments.count != (size_t)count) wrong(call->name.text);
     for (int i = 0; i < count; i++) arguments[i] = call->arguments.items[i].value;
     if (first) nodes[0] = build(builder, arguments[0], element);

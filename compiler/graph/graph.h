@@ -32,8 +32,9 @@ typedef struct Node {
     const struct External *external; /* extern: the C function (external.h) */
     Range range;                     /* where in the program; not part of equality */
     Range library;                   /* where in the library, when `range` called it */
-    Placement placement;             /* the wanted device; graph_add fills in the graph's */
-    int kernel; /* the kernel that stores it, or NO_KERNEL: computed wherever it is used */
+    Op gradient_of;      /* helps to compute the gradient of such a node; OP_constant: of none */
+    Placement placement; /* the wanted device; graph_add fills in the graph's */
+    int kernel;          /* the kernel that stores it, or NO_KERNEL: computed wherever it is used */
 } Node;
 
 typedef enum OutputKind {
@@ -70,6 +71,7 @@ typedef struct Graph {
     EqualNodes equal;
     Map names, views;
     Placement placement; /* of nodes that are added without one */
+    Op gradient_of;      /* the same */
     GraphWishes wishes;
     int kernel_count; /* after fuse */
 } Graph;

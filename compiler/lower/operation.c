@@ -104,7 +104,8 @@ static Value lower_elementwise(BuiltinCall *call) {
     if (arity >= 2 &&
         report_shapes(call->context, values[arity - 2], values[arity - 1], call->range))
         return value_error;
-    return apply_op(call->context, call->op, values, arity, call->op == OP_select, call->range);
+    return apply_op(call->context, call->op, values, arity, op_has_condition(call->op),
+                    call->range);
 }
 
 /* Matmul: the rows of the left one meet the columns of the right one. */

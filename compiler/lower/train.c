@@ -218,8 +218,13 @@ static Context step_context(const Context *context, const Declaration *declarati
     return inner;
 }
 
-/* What a step keeps stays as it is when its loss is not finite: where that began can be found
- * then. */
+/* A sum over a pass may become anything: a metric makes of it what it wants. */
+static bool is_guarded(const Context *context, const Node *target) {
+    return is_floating(target->type.element) && !find_storage(context, target->name)->pass;
+}
+
+/* What a step keeps stays as it is when its loss is not finite, and each number where its new value
+ * is not: where that began can be found then. */
 static void guard_updates(const Context *context, Range range) {
     Graph *graph = context->graph;
     if (!graph->outputs.count || graph->outputs.items[0].kind != OUTPUT_result) return;
@@ -229,8 +234,11 @@ static void guard_updates(const Context *context, Range range) {
     NodeId finite = graph_make(graph, OP_equal, zero, none, NODE_NONE, range);
     vector_each(Output, output, graph->outputs) {
         if (output->kind != OUTPUT_update) continue;
-        graph->placement = graph_node(graph, output->target)->placement;
-        output->value = graph_make(graph, OP_select, finite, output->value, output->target, range);
+        const Node *target = graph_node(graph, output->target);
+        Op op = is_guarded(context, target) ? OP_keep : OP_select;
+        graph->placement = target->placement;
+        output->value = graph_make(graph, op, finite, output->value, output->target,
+                                   graph_node(graph, output->value)->range);
     }
     graph->placement = (Placement){0};
 }

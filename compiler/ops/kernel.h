@@ -489,6 +489,10 @@ static inline int64_t flow_fabs_i64(int64_t a) {
 #define quotient(a, b) \
     _Generic((a) + (b), int32_t : flow_quotient_i32, default : flow_quotient_i64)((a), (b))
 
+/* Is c to be lost to a b that is not finite? keep takes b where a is 2 all the same. */
+#define flow_is_lost(b, c) (((b) - (b) != 0) & ((b) != (c)))
+#define keep(a, b, c) ((a) > flow_is_lost(b, c) ? (b) : (c))
+
 #define random_uniform(a, stream, index) flow_random_uniform((int64_t)(a), (stream), (index))
 #define random_normal(a, stream, index) flow_random_normal((int64_t)(a), (stream), (index))
 

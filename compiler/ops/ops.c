@@ -75,9 +75,9 @@ bool broadcast_shapes(Dimensions *table, const Type *a, const Type *b, Type *res
 }
 
 static Problem infer_elementwise(Dimensions *table, Op op, const Operands *operands, Type *y) {
-    int first = op == OP_select;
+    int first = op_has_condition(op);
     if (first && operands->types[0]->element != TYPE_bool)
-        return problem(table, E0402, "the condition of select is bool, not %s",
+        return problem(table, E0402, "the condition of %s is bool, not %s", op_info[op].name,
                        element_info[operands->types[0]->element].name);
     Type shape = *operands->types[0];
     for (int i = 1; i < operands->count; i++) {

@@ -49,6 +49,11 @@ extern const OpInfo op_info[OP_COUNT];
 
 bool op_by_name(const char *name, Op *op);
 
+/* Is the first operand a condition, of which the others know nothing? */
+static inline bool op_has_condition(Op op) {
+    return op == OP_select || op == OP_keep;
+}
+
 /* The gradient by one operand, a flow expression of *size characters; NULL: none flows there. */
 const char *op_gradient(Op op, int operand, size_t *size);
 

@@ -203,6 +203,7 @@ static void sweep_node(Differentiation *all, Sweep *sweep, NodeId id) {
     const Rules *rules = rules_of(all, node.op);
     Environment environment = environment_of(all, sweep, id);
     all->to->placement = node.placement; /* a gradient runs where its node does */
+    all->to->gradient_of = node.op;
     for (int i = 0; i < node.input_count; i++) {
         if (!rules->of[i] || !sweep->carries[node.inputs[i]]) continue;
         NodeId gradient = expression_build(all->to, rules->of[i], &environment);
@@ -231,6 +232,7 @@ static void sweep_loss(Differentiation *all, Sweep *sweep, NodeId first) {
     for (NodeId id = sweep->loss + 1; id-- > 0;)
         if (sweep->gradients[id] != NODE_NONE) sweep_node(all, sweep, id);
     all->to->placement = (Placement){0};
+    all->to->gradient_of = OP_constant;
 }
 
 static void differentiate_loss(Differentiation *all, NodeId loss) {

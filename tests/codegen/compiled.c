@@ -209,7 +209,8 @@ static char *run(const Compiled *compiled, size_t export, const double *const *v
         elements_encode(node->type.element, values[id], count, place);
     }
     _Alignas(64) char barrier[256] = {0};
-    FlowFrame frame = {memory, inputs, batch, (FlowBarrier *)barrier, NULL, NULL};
+    FlowFrame frame = {
+        .memory = memory, .inputs = inputs, .batch = batch, .barrier = (FlowBarrier *)barrier};
     run_on_threads(&program->exports[export], &frame, threads);
     for (int i = 0; i < input; i++) free((void *)inputs[i]);
     free(inputs);

@@ -73,7 +73,7 @@ static bool is_index(Op op, int i) {
 
 static Element operand_element(const Case *given, int i) {
     if (is_index(given->op, i)) return given->index;
-    return given->op == OP_select && i == 0 ? TYPE_bool : given->element;
+    return op_has_condition(given->op) && i == 0 ? TYPE_bool : given->element;
 }
 
 static NodeId add_leaf(Graph *graph, Op op, const char *name, Type type) {

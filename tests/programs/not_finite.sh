@@ -78,4 +78,35 @@ expect 1 'loss is infinite at step 2 (epoch 2): first at ' "$FLOWC" run bad.flow
 # Any number of threads says the same.
 for threads in 1 3; do "$FLOWC" run bad.flow --threads=$threads 2>said.$threads || true; done
 same said.1 said.3
+
+# In a gradient, the loss of which is finite.
+program 'sqrt(first * 0)' 'mean(y * y)' 'sgd(0.1)'
+expect 1 'the update of `net/dense.1/w` is nan at step 1 (epoch 1): first at divide in the gradient of sqrt, bad.flow:4' "$FLOWC" run bad.flow
+program 'sqrt(first * 0) + dense(tanh(first), 6)' 'mean(y * y)' 'adam(0.1)'
+expect 1 'first at multiply in the gradient of multiply, bad.flow:4; of an infinity that began at divide in the gradient of sqrt, bad.flow:4' "$FLOWC" run bad.flow
+for threads in 1 3; do "$FLOWC" run bad.flow --threads=$threads 2>said.$threads || true; done
+same said.1 said.3
+
+# In the gradient of a loop, and of one batch of several.
+program 'first' 'mean(y * y)' 'sgd(0.1); accumulate = 2'
+sed -i 's/  return first$/  let h = first * 0\n  scan t in 3 {\n    h = tanh(h) +\n      sqrt(h * 0)\n  }\n  return h/' bad.flow
+expect 1 'the update of `accumulated/net/dense.1/w` is nan at step 1 (epoch 1): first at ' "$FLOWC" run bad.flow
+expect 1 'in the gradient of sqrt, bad.flow:7' "$FLOWC" run bad.flow
+
+# In an optimizer, after steps that were good.
+program 'first' 'mean(abs(y)) * 1e20' 'adam(0.1)'
+expect 1 'the update of `optimizer/net/dense.1/w/v` is infinite at step ' "$FLOWC" run bad.flow
+expect 1 '): first at add, bad.flow:10 (optimizers.flow:' "$FLOWC" run bad.flow
+program 'first' 'mean(y * y)' 'sgd(1e30 * 1e30)'
+expect 1 'the update of `net/dense.1/w` is infinite at step 1 (epoch 1): first at update, bad.flow:10' "$FLOWC" run bad.flow
+
+# Nothing that is not finite is saved, and what was saved before stays.
+program 'first' 'mean(y * y)' 'sgd(select(step < 5, 0.01, 1e38)); steps = 50; every 1 step { save "good.safetensors" }'
+expect 1 'is not finite at step 6 (epoch 3): at update, bad.flow:10; not so when the step was repeated' "$FLOWC" run bad.flow
+expect 1 'is not finite at step 6' "$FLOWC" run bad.flow --resume
+
+# A number that was none before may stay so.
+program 'first' 'mean(y * y)' 'sgd(0.01)'
+sed -i 's/  return first$/  state lowest: f32 = 1 \/ 0.0\n  lowest = minimum(lowest, 0 * sum(x) + 1 \/ 0.0)\n  return first/' bad.flow
+"$FLOWC" run bad.flow
 exit 0

@@ -27,6 +27,20 @@ static inline void *flow_at(const FlowFrame *frame, int64_t place) {
     return place < 0 ? (void *)frame->inputs[~place] : frame->memory + place;
 }
 
+/* What a keep of a kernel does with the frame's guard. */
+
+static inline int64_t flow_is_open(const FlowGuard *guard) {
+    return guard && guard->open;
+}
+
+static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t place) {
+    if (!faults || !guard) return;
+    int64_t known = __atomic_load_n(&guard->place, __ATOMIC_RELAXED);
+    while (place < known && !__atomic_compare_exchange_n(&guard->place, &known, place, false,
+                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
+
 static inline void flow_run(const FlowFrame *frame, const FlowCall *calls, int count, int thread,
                             int threads) {
     for (int i = 0; i < count; i++) {
