@@ -8,6 +8,7 @@ static void *open_stage(void *argument) {
     Evaluation *evaluation = argument;
     evaluation->status = stage_open(evaluation->pipeline, evaluation->places,
                                     evaluation->call.sizes, evaluation->seed, &evaluation->stage);
+    if (!evaluation->status.exit) evaluation->status = stage_check_counted(evaluation->stage);
     evaluation->opened = true;
     return NULL;
 }

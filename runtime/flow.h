@@ -266,7 +266,10 @@ typedef struct FlowSource {
      * are widened where no value can change. Fails with a message that names the file. */
     FlowStatus (*open)(const FlowField *fields, int count, const FlowSourceArguments *arguments,
                        FlowReader **reader);
-    int64_t (*records)(const FlowReader *reader);
+    int64_t (*records)(const FlowReader *reader); /* not of a feed */
+    /* What the records come from, one after the other, when they can't be counted; else NULL. They
+     * are made as others are, while the feed has them. NULL: of any file they can. */
+    struct Feed *(*feed)(const FlowReader *reader);
     /* Points values[i] at field i of the record, valid until close; record r + 1 lies behind
      * record r. Thread-safe. NULL: values have to be made. */
     void (*read)(const FlowReader *reader, int64_t record, const void **values);
@@ -328,8 +331,10 @@ typedef struct FlowPipeline {
     int section_count;
     size_t memory; /* bytes: the most that one of its record functions needs */
     int64_t batch; /* records in a batch; the last of an epoch may hold fewer */
-    int threads;   /* that make batches; 0: the run decides */
-    int queue;     /* batches that may lie ready before they are needed; 0: the run decides */
+    int64_t
+        patience; /* nanoseconds: of a feed, that a batch waits for its last records; 0: for ever */
+    int threads;  /* that make batches; 0: the run decides */
+    int queue;    /* batches that may lie ready before they are needed; 0: the run decides */
 } FlowPipeline;
 
 /* Programs. */

@@ -29,7 +29,7 @@ static bool is_matched(const char *pattern) {
 static FlowStatus find(const char *path, const char *folder, IsThere *is_there, char **found) {
     *found = strdup(path);
     if (!*found) return no_memory(path);
-    bool one_place = path[0] == '/' || !*folder;
+    bool one_place = path[0] == '/' || !*folder || path_is_standard_input(path);
     if (one_place || is_there(path)) return flow_ok;
     char *second;
     if (asprintf(&second, "%s/%s", folder, path) < 0) second = NULL;

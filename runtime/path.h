@@ -15,6 +15,11 @@ static inline const char *path_said(const Places *places, const char *path, int 
     return option ? places->strings[option - 1] : path;
 }
 
+/* "-" */
+static inline bool path_is_standard_input(const char *path) {
+    return path[0] == '-' && !path[1];
+}
+
 /* Finds the file as given, relative to the current folder, or else in the program's folder.
  * The caller frees *found, which is NULL on failure. */
 FlowStatus path_find(const char *path, const char *folder, char **found);

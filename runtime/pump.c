@@ -93,12 +93,14 @@ static void fill_next(void *stage, int thread, int threads) {
     stage_fill_next(stage, thread, threads);
 }
 
-static FlowStatus run_batch(Pump *pump) {
+/* *more: false when there is no batch. */
+static FlowStatus run_batch(Pump *pump, bool *more) {
     const Batch *batch;
     FlowStatus status = stage_take(pump->stage, &batch);
-    if (status.exit) return status;
+    *more = batch != NULL;
+    if (status.exit || !batch) return status;
     if (pump->run->function) step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
-    else team_run(&pump->team, fill_next, pump->stage);
+    else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
     for (int i = 0; i < pump->field_count && !pump->run->function; i++)
         pump->fields[i].values = batch->arrays[i];
     if (!pump->written) sink_begin(&pump->sink, pump->fields, pump->field_count);
@@ -114,13 +116,12 @@ static FlowStatus run_all(Pump *pump) {
         stage_start(pump->stage, 0, batches,
                     settings_workers(pump->settings, pump->run->pipeline, pump->settings->workers),
                     &pump->team);
-    for (int64_t i = 0; i < batches && !status.exit; i++) {
-        if (interrupted())
-            return flow_failure(FLOW_EXIT_interrupted, "interrupted after %lld records",
-                                (long long)pump->written);
-        status = run_batch(pump);
-    }
-    return status;
+    bool more = true;
+    for (int64_t i = 0; i != batches && more && !status.exit && !interrupted(); i++)
+        status = run_batch(pump, &more);
+    if (status.exit || !interrupted()) return status;
+    return flow_failure(FLOW_EXIT_interrupted, "interrupted after %lld records",
+                        (long long)pump->written);
 }
 
 FlowStatus pump_run(const Settings *settings) {

@@ -3,6 +3,7 @@
  * any time, and is the same whoever asks. */
 #include "runtime/records.h"
 
+#include "runtime/feed.h"
 #include "runtime/mix.h"
 #include "runtime/path.h"
 
@@ -33,9 +34,10 @@ struct Records {
     const FlowPipeline *pipeline;
     Sizes sizes;
     FlowReader *reader;
+    Feed *feed; /* or NULL */
     int64_t seed;
     size_t scratch; /* bytes: what record functions work in, then fields that have to be made */
-    int64_t count;  /* records in an epoch */
+    int64_t count;  /* records in an epoch; -1: of a feed */
     SectionState sections[];
 };
 
@@ -165,6 +167,8 @@ static bool make(const Maker *maker, int index, int64_t record, void *const *out
 
 /* Opening: how many records each order leaves. */
 
+static const char *const order_names[] = {"shuffle", "take", "skip", "filter"};
+
 static FlowStatus no_memory(const Records *records) {
     return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", records->pipeline->name);
 }
@@ -198,7 +202,6 @@ static FlowStatus nothing_left(const Records *records, const char *after) {
 
 static FlowStatus open_order(Records *records, int index, int number, char *scratch,
                              int64_t *count) {
-    static const char *const names[] = {"shuffle", "take", "skip", "filter"};
     const FlowOrder *order = &section_at(records, index)->orders[number];
     OrderState *state = &records->sections[index].orders[number];
     FlowStatus status = flow_ok;
@@ -209,7 +212,22 @@ static FlowStatus open_order(Records *records, int index, int number, char *scra
     case FLOW_ORDER_skip: *count -= *count < wanted ? *count : wanted; break;
     case FLOW_ORDER_filter: status = run_filter(records, index, number, scratch, count); break;
     }
-    return status.exit || *count ? status : nothing_left(records, names[order->kind]);
+    return status.exit || *count ? status : nothing_left(records, order_names[order->kind]);
+}
+
+/* Of a feed nobody knows how many there are, nor where one will stand. */
+static FlowStatus check_orders(const Records *records, int index) {
+    const FlowSection *section = section_at(records, index);
+    for (int i = 0; i < section->order_count; i++) {
+        FlowOrderKind kind = section->orders[i].kind;
+        if (kind == FLOW_ORDER_shuffle || kind == FLOW_ORDER_filter)
+            return flow_failure(FLOW_EXIT_usage,
+                                "pipeline `%s` (%s): `%s` asks for all records, and those of "
+                                "standard input come one after the other",
+                                records->pipeline->name, records->pipeline->line,
+                                order_names[kind]);
+    }
+    return flow_ok;
 }
 
 /* Does a window of the section only point at what the source holds? */
@@ -241,14 +259,18 @@ static FlowStatus check_window(const Records *records, const FlowSection *sectio
                         (long long)section->window, (long long)section->stride);
 }
 
+static int64_t windows_in(const FlowSection *section, int64_t count) {
+    return count < section->window ? 0 : (count - section->window) / section->stride + 1;
+}
+
 static FlowStatus open_section(Records *records, int index, int64_t *count) {
     const FlowSection *section = section_at(records, index);
     FlowStatus status = check_window(records, section);
     if (status.exit) return status;
     records->sections[index].direct = is_direct(records, index);
     place_fields(records, index);
-    if (index)
-        *count = *count < section->window ? 0 : (*count - section->window) / section->stride + 1;
+    if (records->feed) return check_orders(records, index);
+    if (index) *count = windows_in(section, *count);
     if (!*count) return nothing_left(records, "window");
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, records->scratch + FLOW_ALIGNMENT);
     status = scratch ? flow_ok : no_memory(records);
@@ -280,6 +302,15 @@ static void copy_sections(Records *records) {
     }
 }
 
+static FlowStatus check_standard_input(const Records *records, const char *path) {
+    const FlowSource *source = records->pipeline->source;
+    if (!path_is_standard_input(path) || source->feed) return flow_ok;
+    return flow_failure(FLOW_EXIT_usage,
+                        "pipeline `%s` (%s): `%s` looks up any record, which standard input does "
+                        "not let it; `lines` reads it",
+                        records->pipeline->name, records->pipeline->line, source->name);
+}
+
 static FlowStatus find_files(Records *records, const Places *places) {
     const FlowPipeline *pipeline = records->pipeline;
     FlowStatus status = flow_ok;
@@ -287,7 +318,8 @@ static FlowStatus find_files(Records *records, const Places *places) {
         const FlowField *field = &pipeline->sections[0].fields[i];
         const char *path = path_said(places, field->path, field->option);
         char *found = NULL;
-        if (path)
+        if (path) status = check_standard_input(records, path);
+        if (path && !status.exit)
             status = pipeline->source->finds_many ? path_find_many(path, places->folder, &found)
                                                   : path_find(path, places->folder, &found);
         records->sections[0].fields[i].path = found;
@@ -303,7 +335,8 @@ static FlowStatus open_all(Records *records, const Places *places) {
             pipeline->source->open(records->sections[0].fields, section_at(records, 0)->field_count,
                                    &pipeline->arguments, &records->reader);
     if (status.exit) return status;
-    int64_t count = pipeline->source->records(records->reader);
+    if (pipeline->source->feed) records->feed = pipeline->source->feed(records->reader);
+    int64_t count = records->feed ? -1 : pipeline->source->records(records->reader);
     for (int i = 0; i < pipeline->section_count && !status.exit; i++) {
         status = open_section(records, i, &count);
         records->count = count;
@@ -354,6 +387,65 @@ void records_close(Records *records) {
 
 int64_t records_count(const Records *records) {
     return records->count;
+}
+
+/* Feeds. */
+
+/* How many records the orders leave of `count`. */
+static int64_t left_of(const FlowSection *section, int64_t count) {
+    for (int i = 0; i < section->order_count; i++) {
+        int64_t number = (int64_t)section->orders[i].number;
+        bool take = section->orders[i].kind == FLOW_ORDER_take;
+        int64_t most = count < number ? count : number;
+        count = take ? most : count - most;
+    }
+    return count;
+}
+
+/* How many they need for `count`; fewer, where there will never be so many. */
+static int64_t needed_for(const FlowSection *section, int64_t count) {
+    for (int i = section->order_count; i-- > 0;) {
+        int64_t number = (int64_t)section->orders[i].number;
+        if (section->orders[i].kind == FLOW_ORDER_skip) count += number;
+        else if (count > number) count = number;
+    }
+    return count;
+}
+
+int64_t records_wait(const Records *records, int64_t end, int64_t deadline) {
+    int64_t count = end;
+    for (int i = last_section(records); i >= 0; i--) {
+        const FlowSection *section = section_at(records, i);
+        count = needed_for(section, count);
+        if (i && count) count = (count - 1) * section->stride + section->window;
+    }
+    count = feed_wait(records->feed, count, deadline);
+    for (int i = 0; i < records->pipeline->section_count; i++) {
+        const FlowSection *section = section_at(records, i);
+        count = left_of(section, i ? windows_in(section, count) : count);
+    }
+    return count < end ? count : end;
+}
+
+FlowStatus records_ended(const Records *records) {
+    FlowStatus status;
+    feed_has_ended(records->feed, &status);
+    return status;
+}
+
+void records_stop(const Records *records) {
+    feed_stop(records->feed);
+}
+
+void records_forget(const Records *records, int64_t position) {
+    for (int i = last_section(records); i >= 0; i--) {
+        const FlowSection *section = section_at(records, i);
+        for (int j = section->order_count; j-- > 0;)
+            if (section->orders[j].kind == FLOW_ORDER_skip)
+                position += (int64_t)section->orders[j].number;
+        position *= section->stride;
+    }
+    feed_forget(records->feed, position);
 }
 
 const FlowSection *records_section(const Records *records) {

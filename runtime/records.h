@@ -17,7 +17,18 @@ FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes
                         Records **records);
 void records_close(Records *records);
 
-int64_t records_count(const Records *records); /* in an epoch; at least 1 */
+int64_t records_count(const Records *records); /* in an epoch, at least 1; -1: it is a feed's */
+
+/* Of a feed: waits until there are records at all positions before `end`, or no more come, or the
+ * clock shows the deadline (0: there is none). Returns how many positions there are, `end` at most. */
+int64_t records_wait(const Records *records, int64_t end, int64_t deadline);
+
+/* Of a feed: why no more come, if they should have. */
+FlowStatus records_ended(const Records *records);
+
+/* Of a feed: who waits is woken; and what stands before the position is not asked for any more. */
+void records_stop(const Records *records);
+void records_forget(const Records *records, int64_t position);
 
 /* The last section, with sizes that are known: what is made. */
 const FlowSection *records_section(const Records *records);

@@ -41,40 +41,34 @@ struct Stage {
     Worker *workers;
     int worker_count, worker_slots;
     Batch *taken; /* by the step */
+    /* Of a feed, whose batches are told apart in turn: */
+    pthread_mutex_t mutex;
+    pthread_cond_t claimed;
+    int64_t claimed_batches, claimed_records;
+    bool drained;
 };
+
+static bool is_fed(const Stage *stage) {
+    return stage->records < 0;
+}
 
 /* Making batches. */
 
-/* Where a batch's records stand in the order of its epoch. */
-typedef struct Place {
-    Permutation shuffle;
-    int64_t epoch, first;
-} Place;
-
-static Place place_of(const Stage *stage, int64_t number) {
-    int64_t epoch = number / stage->batches;
-    return (Place){records_shuffle(stage->source, epoch), epoch,
-                   number % stage->batches * stage->pipeline->batch};
-}
-
-static int64_t record_at(const Stage *stage, const Place *place, int64_t row) {
-    return records_find(stage->source, &place->shuffle, place->first + row);
-}
-
 /* Finds the row's record and asks for its bytes. */
-static int64_t fetch(const Stage *stage, const Place *place, int64_t row) {
-    int64_t record = record_at(stage, place, row);
+static int64_t fetch(const Stage *stage, const Permutation *shuffle, const Batch *batch,
+                     int64_t row) {
+    int64_t record = records_find(stage->source, shuffle, batch->first + row);
     records_prefetch(stage->source, record);
     return record;
 }
 
-static bool make_record(const Stage *stage, int64_t record, int64_t epoch, char *scratch,
-                        const Batch *batch, int64_t row, FlowStatus *failure) {
+static bool make_record(const Stage *stage, int64_t record, char *scratch, const Batch *batch,
+                        int64_t row, FlowStatus *failure) {
     void *outputs[FIELD_LIMIT];
     for (int i = 0; i < stage->section->output_count; i++)
         outputs[i] = (char *)batch->arrays[i] +
                      (size_t)row * flow_type_size(&stage->section->outputs[i].type);
-    return records_make(stage->source, record, epoch, scratch, outputs, failure);
+    return records_make(stage->source, record, batch->epoch, scratch, outputs, failure);
 }
 
 /* The smallest row that failed is told. */
@@ -84,14 +78,14 @@ static void note_failure(Batch *batch, int64_t row) {
 }
 
 static void fill_rows(const Stage *stage, Batch *batch, char *scratch, int64_t first, int64_t end) {
-    Place place = place_of(stage, batch->number);
+    Permutation shuffle = records_shuffle(stage->source, batch->epoch);
     int64_t ahead[AHEAD];
     for (int64_t row = first; row < end && row < first + AHEAD; row++)
-        ahead[row % AHEAD] = fetch(stage, &place, row);
+        ahead[row % AHEAD] = fetch(stage, &shuffle, batch, row);
     for (int64_t row = first; row < end; row++) {
         int64_t record = ahead[row % AHEAD];
-        if (row + AHEAD < end) ahead[row % AHEAD] = fetch(stage, &place, row + AHEAD);
-        if (!make_record(stage, record, place.epoch, scratch, batch, row, NULL)) {
+        if (row + AHEAD < end) ahead[row % AHEAD] = fetch(stage, &shuffle, batch, row + AHEAD);
+        if (!make_record(stage, record, scratch, batch, row, NULL)) {
             note_failure(batch, row);
             return;
         }
@@ -99,10 +93,39 @@ static void fill_rows(const Stage *stage, Batch *batch, char *scratch, int64_t f
 }
 
 static void number_batch(const Stage *stage, Batch *batch, int64_t number) {
-    int64_t left = stage->records - number % stage->batches * stage->pipeline->batch;
     batch->number = number;
+    batch->epoch = number / stage->batches;
+    batch->first = number % stage->batches * stage->pipeline->batch;
+    int64_t left = stage->records - batch->first;
     batch->records = left < stage->pipeline->batch ? left : stage->pipeline->batch;
     batch->failure = no_failure;
+}
+
+/* A whole batch, or what comes before its patience ends; 0: the feed has ended. */
+static int64_t wait_for_records(const Stage *stage, int64_t first) {
+    int64_t patience = stage->pipeline->patience;
+    int64_t have = records_wait(stage->source, first + 1, 0);
+    int64_t deadline = patience ? clock_nanoseconds() + patience : 0;
+    if (have > first) have = records_wait(stage->source, first + stage->pipeline->batch, deadline);
+    return have > first ? have - first : 0;
+}
+
+/* The same of a feed, whose batches are numbered one after the other. False: there is none. */
+static bool claim_batch(Stage *stage, Batch *batch, int64_t number) {
+    pthread_mutex_lock(&stage->mutex);
+    while (stage->claimed_batches < number && !stage->drained)
+        pthread_cond_wait(&stage->claimed, &stage->mutex);
+    batch->number = number;
+    batch->epoch = 0;
+    batch->first = stage->claimed_records;
+    batch->records = stage->drained ? 0 : wait_for_records(stage, batch->first);
+    batch->failure = no_failure;
+    stage->drained |= !batch->records;
+    stage->claimed_records += batch->records;
+    stage->claimed_batches++;
+    pthread_cond_broadcast(&stage->claimed);
+    pthread_mutex_unlock(&stage->mutex);
+    return batch->records > 0;
 }
 
 /* maker: which scratch is used. */
@@ -116,11 +139,10 @@ static FlowStatus failure_of(const Stage *stage, const Batch *batch) {
     if (batch->failure == no_failure) return flow_ok;
     FlowStatus failure = flow_failure(FLOW_EXIT_data, "pipeline `%s`: a record can't be read",
                                       stage->pipeline->name);
-    Place place = place_of(stage, batch->number);
+    Permutation shuffle = records_shuffle(stage->source, batch->epoch);
+    int64_t record = records_find(stage->source, &shuffle, batch->first + batch->failure);
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, records_scratch(stage->source) + FLOW_ALIGNMENT);
-    if (scratch)
-        make_record(stage, record_at(stage, &place, batch->failure), place.epoch, scratch, batch,
-                    batch->failure, &failure);
+    if (scratch) make_record(stage, record, scratch, batch, batch->failure, &failure);
     free(scratch);
     return failure;
 }
@@ -133,7 +155,9 @@ static void *work(void *argument) {
     void *item;
     for (int64_t number = worker->first; number < stage->end; number += stage->worker_count) {
         if (!queue_pop(worker->vacant, &item)) break;
-        number_batch(stage, item, number);
+        if (is_fed(stage)) {
+            if (!claim_batch(stage, item, number)) break;
+        } else number_batch(stage, item, number);
         fill_share(stage, item, (int)(worker - stage->workers), 0, 1);
         queue_push(worker->ready, item);
     }
@@ -260,12 +284,14 @@ static FlowStatus start_workers(Stage *stage) {
 
 FlowStatus stage_start(Stage *stage, int64_t first, int64_t end, int workers, Team *team) {
     stage->first = stage->next = first;
-    stage->end = end;
+    stage->end = is_fed(stage) ? INT64_MAX : end;
+    if (is_fed(stage) && !workers) workers = 1;
     stage->worker_count = workers;
     return workers ? start_workers(stage) : start_team(stage, team);
 }
 
 void stage_stop(Stage *stage) {
+    if (is_fed(stage)) records_stop(stage->source);
     for (int i = 0; stage->workers && i < stage->worker_count; i++) stop_worker(&stage->workers[i]);
     free(stage->workers);
     stage->workers = NULL;
@@ -276,9 +302,11 @@ FlowStatus stage_take(Stage *stage, const Batch **batch) {
     void *item = team_slot(stage, stage->next);
     if (stage->worker_count) {
         int64_t before = clock_nanoseconds();
+        *batch = NULL;
         if (!queue_pop(worker_of(stage, stage->next)->ready, &item))
-            return flow_failure(FLOW_EXIT_internal, "pipeline `%s` ended early",
-                                stage->pipeline->name);
+            return is_fed(stage) ? records_ended(stage->source)
+                                 : flow_failure(FLOW_EXIT_internal, "pipeline `%s` ended early",
+                                                stage->pipeline->name);
         stage->input_time += clock_nanoseconds() - before;
     } else if (stage->next + 1 < stage->end) {
         number_batch(stage, team_slot(stage, stage->next + 1), stage->next + 1);
@@ -294,7 +322,12 @@ void stage_fill_next(Stage *stage, int thread, int threads) {
     if (!thread) stage->input_time += clock_nanoseconds() - before;
 }
 
+bool stage_wants_team(const Stage *stage) {
+    return !stage->worker_count;
+}
+
 void stage_release(Stage *stage) {
+    if (is_fed(stage)) records_forget(stage->source, stage->taken->first + stage->taken->records);
     if (stage->worker_count) queue_push(worker_of(stage, stage->next)->vacant, stage->taken);
     stage->taken = NULL;
     stage->next++;
@@ -307,6 +340,8 @@ FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, 
     Stage *stage = *out = calloc(1, sizeof *stage);
     if (!stage) return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
     stage->pipeline = pipeline;
+    pthread_mutex_init(&stage->mutex, NULL);
+    pthread_cond_init(&stage->claimed, NULL);
     FlowStatus status = records_open(pipeline, places, sizes, seed, &stage->source);
     if (status.exit) {
         stage_close(stage);
@@ -315,7 +350,7 @@ FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, 
     }
     stage->section = records_section(stage->source);
     stage->records = records_count(stage->source);
-    stage->batches = (stage->records + pipeline->batch - 1) / pipeline->batch;
+    stage->batches = is_fed(stage) ? -1 : (stage->records + pipeline->batch - 1) / pipeline->batch;
     return flow_ok;
 }
 
@@ -325,6 +360,8 @@ void stage_close(Stage *stage) {
     drop_slots(stage);
     drop_scratch(stage);
     records_close(stage->source);
+    pthread_cond_destroy(&stage->claimed);
+    pthread_mutex_destroy(&stage->mutex);
     free(stage);
 }
 
@@ -338,6 +375,14 @@ int64_t stage_records(const Stage *stage) {
 
 int64_t stage_batches(const Stage *stage) {
     return stage->batches;
+}
+
+FlowStatus stage_check_counted(const Stage *stage) {
+    if (!is_fed(stage)) return flow_ok;
+    return flow_failure(FLOW_EXIT_usage,
+                        "pipeline `%s` (%s): standard input can be read once, and a train block "
+                        "asks for any record at any time; put it into a file",
+                        stage->pipeline->name, stage->pipeline->line);
 }
 
 int64_t stage_input_time(const Stage *stage) {

@@ -5,7 +5,8 @@
  * Batches are numbered through all epochs: number = epoch * stage_batches + position. They
  * are made either by worker threads, ahead of time; or, with no workers, by the team that
  * runs the steps: each thread makes its share of the next batch before it leaves the step.
- */
+ *
+ * Those of a feed have one epoch. A batch is then what has come when it is made. */
 #ifndef FLOW_STAGE_H
 #define FLOW_STAGE_H
 
@@ -18,6 +19,7 @@
 
 typedef struct Batch {
     int64_t number;
+    int64_t epoch, first; /* where its records stand in the order of the epoch */
     int64_t records;
     void *arrays[FIELD_LIMIT]; /* one an output */
     atomic_llong failure;      /* its first row that could not be made */
@@ -33,19 +35,28 @@ void stage_close(Stage *stage);
 /* What a batch holds. */
 const FlowSection *stage_section(const Stage *stage);
 
-int64_t stage_records(const Stage *stage); /* in an epoch */
-int64_t stage_batches(const Stage *stage); /* in an epoch */
+/* In an epoch; -1: the source is a feed, and nobody knows. */
+int64_t stage_records(const Stage *stage);
+int64_t stage_batches(const Stage *stage);
 
-/* Begins to make the batches first..end. A stage can be started again after stage_stop. */
+/* Fails when it is a feed: a train block goes over its records again and again. */
+FlowStatus stage_check_counted(const Stage *stage);
+
+/* Begins to make the batches first..end; of a feed, which workers make and which begins once, all that
+ * there are. Another stage can be started again after stage_stop. */
 FlowStatus stage_start(Stage *stage, int64_t first, int64_t end, int workers, Team *team);
 void stage_stop(Stage *stage);
 
-/* Waits for the next batch. Fails when one of its records did not meet a check. */
+/* Waits for the next batch; NULL: a feed has no more. Fails when one of its records did not meet a
+ * check. */
 FlowStatus stage_take(Stage *stage, const Batch **batch);
 
 /* Called by all threads of the team while they hold a batch: makes the next one, when there
  * are no workers to do so. */
 void stage_fill_next(Stage *stage, int thread, int threads);
+
+/* Does it have no workers? */
+bool stage_wants_team(const Stage *stage);
 
 /* Gives the batch back. */
 void stage_release(Stage *stage);

@@ -124,6 +124,7 @@ static FlowStatus allocate(Run *run) {
 static FlowStatus open_data(Run *run) {
     FlowStatus status = stage_open(run->train->data, settings_places(run->settings),
                                    run->settings->sizes, run->numbers.seed, &run->data);
+    if (!status.exit) status = stage_check_counted(run->data);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
     run->identity = (Identity){run->settings, run->numbers.seed, stage_records(run->data),

@@ -156,16 +156,18 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
                                       arena_format(printer->arena, "p%zu_%zu", index, number++)));
     text_format(printer->text, "static const FlowSection p%zu_sections[] = {\n%s};\n", index,
                 text_string(&rows));
-    text_format(printer->text,
-                "static const FlowPipeline p%zu = {\n"
-                "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
-                "    .arguments = {%s, %lld},\n"
-                "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
-                "    .batch = %lld,\n    .threads = %d,\n    .queue = %d,\n};\n\n",
-                index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range),
-                pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
-                index, pipeline->sections.count, record_memory(printer->plan, pipeline),
-                (long long)pipeline->batch, pipeline->threads.value, pipeline->queue.value);
+    text_format(
+        printer->text,
+        "static const FlowPipeline p%zu = {\n"
+        "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
+        "    .arguments = {%s, %lld},\n"
+        "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
+        "    .batch = %lld,\n    .patience = %lld,\n    .threads = %d,\n    .queue = %d,\n};\n\n",
+        index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range),
+        pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records, index,
+        pipeline->sections.count, record_memory(printer->plan, pipeline),
+        (long long)pipeline->batch, (long long)(pipeline->patience * 1e9), pipeline->threads.value,
+        pipeline->queue.value);
 }
 
 void print_pipelines(Printer *printer) {

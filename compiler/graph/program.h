@@ -102,6 +102,7 @@ typedef struct Pipeline {
     Vector(Section *) sections;
     Section *section; /* the last */
     int64_t batch;    /* the most records in a batch */
+    double patience;  /* seconds that a batch of a feed waits for its last records; 0: for ever */
     Vector(Stage) stages;
     Wish threads, queue; /* what makes batches, and how many lie ready at least */
 } Pipeline;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { BATCH_LIMIT = 1 << 20 };
+enum { BATCH_LIMIT = 1 << 20, LONGEST_TIME = 24 * 3600 /* seconds */ };
 
 bool finish_pipeline(const Context *context, Stream *stream, int64_t size) {
     if (!finish_section(context, stream)) return false;
@@ -12,9 +12,51 @@ bool finish_pipeline(const Context *context, Stream *stream, int64_t size) {
     return true;
 }
 
+/* The arguments `size` and `timeout`; false after reporting. */
+static bool batch_arguments(const Context *context, const Expression *call, const Expression **size,
+                            const Expression **timeout) {
+    *size = *timeout = NULL;
+    bool good = true;
+    vector_each(Argument, argument, call->arguments) {
+        const char *name = argument->name.text;
+        if (name && !strcmp(name, "timeout") && !*timeout) *timeout = argument->value;
+        else if ((!name || !strcmp(name, "size")) && !*size) *size = argument->value;
+        else good = false;
+    }
+    if (good && *size) return true;
+    Diagnostic *d = report(context, E0204, call->range,
+                           "`batch` takes `size` and, of what comes in time, `timeout`");
+    diagnostic_help(d, "`batch(64)`, `batch(64, timeout = 5ms)`");
+    return false;
+}
+
+static bool is_time(const Value *value) {
+    static const char *const units[] = {"ms", "s", "min", "h"};
+    for (size_t i = 0; value->unit && i < sizeof units / sizeof *units; i++)
+        if (!strcmp(units[i], value->unit)) return true;
+    return false;
+}
+
+/* Seconds; false after reporting. */
+static bool to_time(const Context *context, const Expression *argument, double *seconds) {
+    Value value = lower_expression(context, argument);
+    if (value.kind == VALUE_error) return false;
+    *seconds = value.number;
+    if (value.kind == VALUE_number && is_time(&value) && *seconds > 0 && *seconds <= LONGEST_TIME)
+        return true;
+    Diagnostic *d = report(context, E0203, argument->range, "`timeout` is a time, not %s",
+                           value_text(context->lowering->arena, &value));
+    diagnostic_help(d, "`timeout = 5ms`; the units are ms, s, min and h");
+    return false;
+}
+
 Value lower_batch(const Context *context, const Expression *call, const Value *piped) {
+    const Expression *given, *timeout;
+    Pipeline *pipeline = piped->stream->pipeline;
     double size;
-    if (!whole_number(context, only_argument(context, call, "size"), "size", 1, BATCH_LIMIT, &size))
+    if (!batch_arguments(context, call, &given, &timeout) ||
+        !whole_number(context, given, "size", 1, BATCH_LIMIT, &size) ||
+        (timeout && !to_time(context, timeout, &pipeline->patience)))
         return value_error;
     if (!finish_pipeline(context, piped->stream, (int64_t)size)) return value_error;
     return (Value){.kind = VALUE_batch, .range = call->range, .stream = piped->stream};

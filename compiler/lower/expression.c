@@ -168,6 +168,10 @@ static bool lower_builtin_name(const Context *context, const Name *name, Value *
         value->kind = VALUE_stdout;
         return true;
     }
+    if (!strcmp(name->text, "stdin")) {
+        *value = (Value){.kind = VALUE_string, .range = name->range, .string = "-"};
+        return true;
+    }
     if (!strcmp(name->text, "epoch") && context->entering) {
         *value = (Value){.kind = VALUE_option, .range = name->range, .index = PASS_INDEX};
         return true;

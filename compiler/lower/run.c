@@ -3,12 +3,26 @@
 
 #include <string.h>
 
-enum { RUN_BATCH = 64 }; /* records made together for a sink that gets them one by one */
+/* Records made together for a sink that gets them one by one: so many, or as many bytes. */
+enum { RUN_BATCH = 1024, RUN_BYTES = 1 << 20 };
+
+static const double run_patience = 0.02; /* seconds: nobody asked for a whole batch of a feed */
+
+static bool finish_run(const Context *context, Stream *stream) {
+    int64_t bytes = 1;
+    if (!finish_pipeline(context, stream, RUN_BATCH)) return false;
+    vector_each(Field, output, stream->pipeline->section->outputs)
+        bytes += type_size_bound(&output->type);
+    if (bytes > RUN_BYTES / RUN_BATCH)
+        stream->pipeline->batch = bytes < RUN_BYTES ? RUN_BYTES / bytes : 1;
+    stream->pipeline->patience = run_patience;
+    return true;
+}
 
 static Value add_sink(const Context *context, const Expression *call, const Value *piped,
                       SinkKind kind, const char *path) {
     Stream *stream = piped->stream;
-    if (!stream->unbatched && !finish_pipeline(context, stream, RUN_BATCH)) return value_error;
+    if (!stream->unbatched && !finish_run(context, stream)) return value_error;
     stream->sink = kind;
     stream->sink_path = path;
     return (Value){.kind = VALUE_sink, .range = call->range, .stream = stream};

@@ -138,6 +138,22 @@ static bool open_range(const Context *context, const Expression *call, Stream *s
     return true;
 }
 
+/* A line of text, which becomes what a use of it asks for. */
+static bool open_lines(const Context *context, const Expression *call, Stream *stream) {
+    const Expression *none;
+    Value path = file_argument(context, call, NULL, &none);
+    if (path.kind == VALUE_error) return false;
+    stream->form = FORM_bytes;
+    stream->path = path.string;
+    stream->path_option = path.index;
+    Context inner = *context;
+    inner.stream = stream;
+    stream->record.count = 1;
+    stream->record.names[0] = "line";
+    stream->record.values[0] = open_field(&inner, "line", call->range);
+    return true;
+}
+
 /* Fields are those that the program asks for. */
 static bool open_table(const Context *context, const Expression *call, Stream *stream) {
     const Expression *header;
@@ -157,11 +173,8 @@ static bool open_table(const Context *context, const Expression *call, Stream *s
 static const struct {
     const char *name;
     bool (*open)(const Context *context, const Expression *call, Stream *stream);
-} forms[] = {{"idx", open_files},
-             {"csv", open_table},
-             {"tar", open_table},
-             {"text", open_text},
-             {"range", open_range}};
+} forms[] = {{"idx", open_files}, {"csv", open_table},   {"tar", open_table},
+             {"text", open_text}, {"lines", open_lines}, {"range", open_range}};
 
 _Static_assert(sizeof forms / sizeof *forms == SOURCE_COUNT,
                "every source of sources.def has a form of call");

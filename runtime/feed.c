@@ -1,0 +1,286 @@
+/* Feed: bytes lie in chunks, each as long as some hundred records or as one that is longer. A record
+ * that a chunk ends in goes on in the next one, where its beginning is copied. A chunk lives as long
+ * as the records that begin in it. */
+#define _GNU_SOURCE
+#include "runtime/feed.h"
+
+#include "runtime/clock.h"
+#include "runtime/interrupt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    CHUNK = 256 << 10,    /* bytes */
+    FIRST_PLACES = 1024,  /* of records; a power of two */
+    PATIENCE = 100000000, /* nanoseconds from one look at the interrupts to the next */
+};
+
+typedef struct Chunk {
+    struct Chunk *next;
+    size_t size, capacity;
+    int64_t end; /* one past the last record that begins in it */
+    char bytes[];
+} Chunk;
+
+typedef struct Place {
+    const char *bytes;
+    size_t size;
+} Place;
+
+struct Feed {
+    int descriptor, stopper;
+    const char *name;
+    FeedCut *cut;
+    const void *context;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t come, wanted; /* records have; more are */
+    Chunk *oldest, *newest;
+    size_t at;     /* in the newest chunk: what is not cut yet */
+    size_t held;   /* bytes of all chunks */
+    Place *places; /* a ring: record i is at i % capacity */
+    int64_t capacity;
+    int64_t first, count; /* records: the oldest; how many have come */
+    int64_t asked;        /* for so many somebody waits */
+    bool stopped, ended;
+    FlowStatus status;
+};
+
+/* Records. */
+
+static bool make_places(Feed *feed) {
+    int64_t capacity = feed->capacity ? 2 * feed->capacity : FIRST_PLACES;
+    if (feed->count - feed->first < feed->capacity) return true;
+    Place *places = calloc((size_t)capacity, sizeof *places);
+    if (!places) return false;
+    for (int64_t i = feed->first; i < feed->count; i++)
+        places[i & (capacity - 1)] = feed->places[i & (feed->capacity - 1)];
+    free(feed->places);
+    feed->places = places;
+    feed->capacity = capacity;
+    return true;
+}
+
+static FlowStatus no_memory(const Feed *feed) {
+    return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", feed->name);
+}
+
+static FlowStatus add_record(Feed *feed, size_t size) {
+    if (!make_places(feed)) return no_memory(feed);
+    feed->places[feed->count++ & (feed->capacity - 1)] =
+        (Place){feed->newest->bytes + feed->at, size};
+    feed->at += size;
+    feed->newest->end = feed->count;
+    return flow_ok;
+}
+
+static FlowStatus cut_records(Feed *feed, bool end) {
+    FlowStatus status = flow_ok;
+    for (size_t left, size; !status.exit && (left = feed->newest->size - feed->at) > 0;) {
+        size = feed->cut(feed->context, feed->newest->bytes + feed->at, left);
+        if (!size && !end) break;
+        status = add_record(feed, size ? size : left);
+    }
+    pthread_cond_broadcast(&feed->come);
+    return status;
+}
+
+/* Reading. */
+
+/* Makes room behind what has been read. */
+static FlowStatus make_room(Feed *feed) {
+    Chunk *full = feed->newest;
+    size_t tail = full ? full->size - feed->at : 0, capacity = 2 * tail + CHUNK;
+    if (full && full->capacity - full->size >= CHUNK / 2) return flow_ok;
+    if (tail > FEED_RECORD_LIMIT)
+        return flow_failure(FLOW_EXIT_data, "%s: record %lld is longer than %d MB", feed->name,
+                            (long long)feed->count + 1, FEED_RECORD_LIMIT >> 20);
+    Chunk *chunk = calloc(1, sizeof *chunk + capacity + FEED_PADDING);
+    if (!chunk) return no_memory(feed);
+    chunk->capacity = capacity;
+    chunk->end = feed->count;
+    chunk->size = tail;
+    if (full) memcpy(chunk->bytes, full->bytes + feed->at, tail);
+    if (full) full->next = chunk;
+    else feed->oldest = chunk;
+    feed->newest = chunk;
+    feed->held += capacity;
+    feed->at = 0;
+    return flow_ok;
+}
+
+/* Whether there is something to read, or the end; false: the feed was stopped. */
+static bool wait_for_bytes(const Feed *feed) {
+    struct pollfd events[] = {{feed->descriptor, POLLIN, 0}, {feed->stopper, POLLIN, 0}};
+    while (poll(events, 2, -1) < 0)
+        if (errno != EINTR) return true; /* read says what is wrong */
+    return !events[1].revents;
+}
+
+static FlowStatus read_failure(const Feed *feed) {
+    return flow_failure(FLOW_EXIT_resource, "%s: %s", feed->name, strerror(errno));
+}
+
+/* Called with the mutex, which is free meanwhile. */
+static FlowStatus read_bytes(Feed *feed) {
+    FlowStatus status = make_room(feed);
+    if (status.exit) return status;
+    Chunk *chunk = feed->newest;
+    pthread_mutex_unlock(&feed->mutex);
+    ssize_t size = -1;
+    bool some = wait_for_bytes(feed);
+    while (some &&
+           (size = read(feed->descriptor, chunk->bytes + chunk->size,
+                        chunk->capacity - chunk->size)) < 0 &&
+           (errno == EINTR || errno == EAGAIN))
+        some = wait_for_bytes(feed);
+    if (some && size < 0) status = read_failure(feed);
+    pthread_mutex_lock(&feed->mutex);
+    if (!some || status.exit) return status;
+    chunk->size += (size_t)size;
+    feed->ended = size == 0;
+    return cut_records(feed, feed->ended);
+}
+
+static bool has_enough(const Feed *feed) {
+    return feed->held >= FEED_ROOM && feed->count > feed->first && feed->count >= feed->asked;
+}
+
+static void *read_all(void *argument) {
+    Feed *feed = argument;
+    FlowStatus status = flow_ok;
+    pthread_mutex_lock(&feed->mutex);
+    while (!feed->stopped && !feed->ended && !status.exit) {
+        while (has_enough(feed) && !feed->stopped) pthread_cond_wait(&feed->wanted, &feed->mutex);
+        if (!feed->stopped) status = read_bytes(feed);
+    }
+    feed->status = status;
+    feed->ended = true;
+    pthread_cond_broadcast(&feed->come);
+    pthread_mutex_unlock(&feed->mutex);
+    return NULL;
+}
+
+/* The readers of records. */
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a && a < b ? a : b;
+}
+
+static void sleep_until(Feed *feed, int64_t time) {
+    struct timespec until = {time / 1000000000, time % 1000000000};
+    pthread_cond_timedwait(&feed->come, &feed->mutex, &until);
+}
+
+int64_t feed_wait(Feed *feed, int64_t end, int64_t deadline) {
+    pthread_mutex_lock(&feed->mutex);
+    if (end > feed->asked) feed->asked = end;
+    pthread_cond_signal(&feed->wanted);
+    while (feed->count < end && !feed->ended && !feed->stopped && !interrupted()) {
+        int64_t now = clock_nanoseconds();
+        if (deadline && now >= deadline) break;
+        sleep_until(feed, earlier(deadline, now + PATIENCE));
+    }
+    int64_t count = feed->count;
+    pthread_mutex_unlock(&feed->mutex);
+    return count;
+}
+
+bool feed_has_ended(Feed *feed, FlowStatus *status) {
+    pthread_mutex_lock(&feed->mutex);
+    bool ended = feed->ended;
+    *status = feed->status;
+    pthread_mutex_unlock(&feed->mutex);
+    return ended;
+}
+
+const char *feed_record(Feed *feed, int64_t record, size_t *size) {
+    pthread_mutex_lock(&feed->mutex);
+    Place place = feed->places[record & (feed->capacity - 1)];
+    pthread_mutex_unlock(&feed->mutex);
+    *size = place.size;
+    return place.bytes;
+}
+
+void feed_forget(Feed *feed, int64_t before) {
+    pthread_mutex_lock(&feed->mutex);
+    if (before > feed->count) before = feed->count;
+    if (before > feed->first) feed->first = before;
+    while (feed->oldest != feed->newest && feed->oldest->end <= feed->first) {
+        Chunk *chunk = feed->oldest;
+        feed->oldest = chunk->next;
+        feed->held -= chunk->capacity;
+        free(chunk);
+    }
+    pthread_cond_signal(&feed->wanted);
+    pthread_mutex_unlock(&feed->mutex);
+}
+
+/* Open and close. */
+
+static void make_conditions(Feed *feed) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&feed->come, &monotonic);
+    pthread_cond_init(&feed->wanted, NULL);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&feed->mutex, NULL);
+}
+
+static void free_feed(Feed *feed) {
+    while (feed->oldest) {
+        Chunk *next = feed->oldest->next;
+        free(feed->oldest);
+        feed->oldest = next;
+    }
+    pthread_mutex_destroy(&feed->mutex);
+    pthread_cond_destroy(&feed->wanted);
+    pthread_cond_destroy(&feed->come);
+    if (feed->stopper >= 0) close(feed->stopper);
+    free(feed->places);
+    free(feed);
+}
+
+FlowStatus feed_open(int descriptor, const char *name, FeedCut *cut, const void *context,
+                     Feed **out) {
+    *out = NULL;
+    Feed *feed = calloc(1, sizeof *feed);
+    if (!feed) return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", name);
+    feed->descriptor = descriptor;
+    feed->name = name;
+    feed->cut = cut;
+    feed->context = context;
+    make_conditions(feed);
+    feed->stopper = eventfd(0, EFD_CLOEXEC);
+    if (feed->stopper >= 0 && !pthread_create(&feed->thread, NULL, read_all, feed)) {
+        *out = feed;
+        return flow_ok;
+    }
+    free_feed(feed);
+    return flow_failure(FLOW_EXIT_resource, "%s: no thread to read it: %s", name, strerror(errno));
+}
+
+void feed_stop(Feed *feed) {
+    pthread_mutex_lock(&feed->mutex);
+    feed->stopped = true;
+    pthread_cond_broadcast(&feed->wanted);
+    pthread_cond_broadcast(&feed->come);
+    pthread_mutex_unlock(&feed->mutex);
+    uint64_t one = 1;
+    while (write(feed->stopper, &one, sizeof one) < 0 && errno == EINTR) continue;
+}
+
+void feed_close(Feed *feed) {
+    if (!feed) return;
+    feed_stop(feed);
+    pthread_join(feed->thread, NULL);
+    free_feed(feed);
+}
