@@ -322,6 +322,13 @@ typedef struct FlowSection {
     int output_count;
 } FlowSection;
 
+/* What becomes of a record that can't be made. */
+typedef enum FlowOnError {
+    FLOW_ON_ERROR_stop,
+    FLOW_ON_ERROR_skip, /* its batch does without it */
+    FLOW_ON_ERROR_log,  /* the same, and a file says why */
+} FlowOnError;
+
 typedef struct FlowPipeline {
     const char *name;
     const char *line;
@@ -333,8 +340,11 @@ typedef struct FlowPipeline {
     int64_t batch; /* records in a batch; the last of an epoch may hold fewer */
     int64_t
         patience; /* nanoseconds: of a feed, that a batch waits for its last records; 0: for ever */
-    int threads;  /* that make batches; 0: the run decides */
-    int queue;    /* batches that may lie ready before they are needed; 0: the run decides */
+    FlowOnError on_error;
+    const char *log; /* its path */
+    int log_option;  /* as FlowField.option */
+    int threads;     /* that make batches; 0: the run decides */
+    int queue;       /* batches that may lie ready before they are needed; 0: the run decides */
 } FlowPipeline;
 
 /* Programs. */

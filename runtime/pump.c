@@ -93,21 +93,26 @@ static void fill_next(void *stage, int thread, int threads) {
     stage_fill_next(stage, thread, threads);
 }
 
-/* *more: false when there is no batch. */
+static FlowStatus write_batch(Pump *pump, const Batch *batch) {
+    if (pump->run->function) step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
+    else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
+    if (!batch->records) return flow_ok;
+    for (int i = 0; i < pump->field_count && !pump->run->function; i++)
+        pump->fields[i].values = batch->arrays[i];
+    if (!pump->written) sink_begin(&pump->sink, pump->fields, pump->field_count);
+    pump->written += batch->records;
+    return sink_write(&pump->sink, pump->fields, pump->field_count, batch->records);
+}
+
+/* What stands before a record that can't be made is written. *more: false when there is no batch. */
 static FlowStatus run_batch(Pump *pump, bool *more) {
     const Batch *batch;
     FlowStatus status = stage_take(pump->stage, &batch);
     *more = batch != NULL;
-    if (status.exit || !batch) return status;
-    if (pump->run->function) step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
-    else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
-    for (int i = 0; i < pump->field_count && !pump->run->function; i++)
-        pump->fields[i].values = batch->arrays[i];
-    if (!pump->written) sink_begin(&pump->sink, pump->fields, pump->field_count);
-    status = sink_write(&pump->sink, pump->fields, pump->field_count, batch->records);
-    pump->written += batch->records;
+    if (!batch) return status;
+    FlowStatus written = write_batch(pump, batch);
     stage_release(pump->stage);
-    return status;
+    return status.exit ? status : written;
 }
 
 static FlowStatus run_all(Pump *pump) {

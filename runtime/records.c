@@ -34,7 +34,8 @@ struct Records {
     const FlowPipeline *pipeline;
     Sizes sizes;
     FlowReader *reader;
-    Feed *feed; /* or NULL */
+    Feed *feed;       /* or NULL */
+    Rejects *rejects; /* the same */
     int64_t seed;
     size_t scratch; /* bytes: what record functions work in, then fields that have to be made */
     int64_t count;  /* records in an epoch; -1: of a feed */
@@ -186,10 +187,12 @@ static FlowStatus run_filter(Records *records, int index, int number, char *scra
     for (int64_t position = 0; position < *count; position++) {
         bool passes = false;
         int64_t record = find(records, index, number, NULL, position);
-        if (!compute(&maker, index, record, order->condition, order->checks,
-                     (void *const[]){&passes}))
-            return failure;
-        if (passes) state->passing[passing++] = position;
+        bool asked = compute(&maker, index, record, order->condition, order->checks,
+                             (void *const[]){&passes});
+        if (!asked && !records->rejects) return failure;
+        FlowStatus status = asked ? flow_ok : rejects_add(records->rejects, record, &failure);
+        if (status.exit) return status;
+        if (asked && passes) state->passing[passing++] = position;
     }
     *count = passing;
     return flow_ok;
@@ -355,7 +358,7 @@ static bool is_within_limits(const FlowPipeline *pipeline) {
 }
 
 FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
-                        Records **out) {
+                        Rejects *rejects, Records **out) {
     *out = NULL;
     if (!is_within_limits(pipeline))
         return flow_failure(FLOW_EXIT_internal, "pipeline `%s` (%s) is too large for the runtime",
@@ -367,6 +370,7 @@ FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes
     records->pipeline = pipeline;
     records->sizes = sizes;
     records->seed = seed;
+    records->rejects = rejects;
     records->scratch = aligned(pipeline->memory);
     copy_sections(records);
     FlowStatus status = open_all(records, &places);

@@ -6,15 +6,17 @@
 
 #include "runtime/path.h"
 #include "runtime/permutation.h"
+#include "runtime/rejects.h"
 #include "runtime/type.h"
 
 enum { FIELD_LIMIT = 32 }; /* fields of a source, outputs of a section */
 
 typedef struct Records Records;
 
-/* seed: of random numbers in the pipeline. On failure *records is NULL. */
+/* seed: of random numbers in the pipeline. rejects: gets the records of which a filter can't be asked;
+ * NULL: that fails. On failure *records is NULL. */
 FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
-                        Records **records);
+                        Rejects *rejects, Records **records);
 void records_close(Records *records);
 
 int64_t records_count(const Records *records); /* in an epoch, at least 1; -1: it is a feed's */

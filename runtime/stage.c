@@ -7,9 +7,11 @@
 #include "runtime/clock.h"
 #include "runtime/memory.h"
 #include "runtime/queue.h"
+#include "runtime/rejects.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SLOTS = 4,      /* of a worker, unless the pipeline says how long its queue is */
@@ -40,7 +42,9 @@ struct Stage {
     int slot_count;
     Worker *workers;
     int worker_count, worker_slots;
-    Batch *taken; /* by the step */
+    Batch *taken;           /* by the step */
+    Rejects *rejects;       /* or NULL: the first one stops the run */
+    int64_t told, told_end; /* batches: of those between rejected records are still to be told */
     /* Of a feed, whose batches are told apart in turn: */
     pthread_mutex_t mutex;
     pthread_cond_t claimed;
@@ -85,11 +89,17 @@ static void fill_rows(const Stage *stage, Batch *batch, char *scratch, int64_t f
     for (int64_t row = first; row < end; row++) {
         int64_t record = ahead[row % AHEAD];
         if (row + AHEAD < end) ahead[row % AHEAD] = fetch(stage, &shuffle, batch, row + AHEAD);
-        if (!make_record(stage, record, scratch, batch, row, NULL)) {
-            note_failure(batch, row);
-            return;
-        }
+        if (make_record(stage, record, scratch, batch, row, NULL)) continue;
+        note_failure(batch, row);
+        if (!batch->rejected) return;
+        batch->rejected[row] = true;
     }
+}
+
+static void begin_batch(Batch *batch, int64_t rows) {
+    batch->records = batch->rows = rows;
+    batch->failure = no_failure;
+    if (batch->rejected) memset(batch->rejected, 0, (size_t)rows);
 }
 
 static void number_batch(const Stage *stage, Batch *batch, int64_t number) {
@@ -97,8 +107,7 @@ static void number_batch(const Stage *stage, Batch *batch, int64_t number) {
     batch->epoch = number / stage->batches;
     batch->first = number % stage->batches * stage->pipeline->batch;
     int64_t left = stage->records - batch->first;
-    batch->records = left < stage->pipeline->batch ? left : stage->pipeline->batch;
-    batch->failure = no_failure;
+    begin_batch(batch, left < stage->pipeline->batch ? left : stage->pipeline->batch);
 }
 
 /* A whole batch, or what comes before its patience ends; 0: the feed has ended. */
@@ -118,33 +127,71 @@ static bool claim_batch(Stage *stage, Batch *batch, int64_t number) {
     batch->number = number;
     batch->epoch = 0;
     batch->first = stage->claimed_records;
-    batch->records = stage->drained ? 0 : wait_for_records(stage, batch->first);
-    batch->failure = no_failure;
-    stage->drained |= !batch->records;
-    stage->claimed_records += batch->records;
+    begin_batch(batch, stage->drained ? 0 : wait_for_records(stage, batch->first));
+    stage->drained |= !batch->rows;
+    stage->claimed_records += batch->rows;
     stage->claimed_batches++;
     pthread_cond_broadcast(&stage->claimed);
     pthread_mutex_unlock(&stage->mutex);
-    return batch->records > 0;
+    return batch->rows > 0;
 }
 
 /* maker: which scratch is used. */
 static void fill_share(Stage *stage, Batch *batch, int maker, int thread, int threads) {
-    fill_rows(stage, batch, stage->scratch[maker], batch->records * thread / threads,
-              batch->records * (thread + 1) / threads);
+    fill_rows(stage, batch, stage->scratch[maker], batch->rows * thread / threads,
+              batch->rows * (thread + 1) / threads);
 }
 
-/* Makes the record that failed once more, to hear why. */
-static FlowStatus failure_of(const Stage *stage, const Batch *batch) {
-    if (batch->failure == no_failure) return flow_ok;
+/* Makes a record that failed once more, to hear why. */
+static FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row, int64_t *record) {
     FlowStatus failure = flow_failure(FLOW_EXIT_data, "pipeline `%s`: a record can't be read",
                                       stage->pipeline->name);
     Permutation shuffle = records_shuffle(stage->source, batch->epoch);
-    int64_t record = records_find(stage->source, &shuffle, batch->first + batch->failure);
+    *record = records_find(stage->source, &shuffle, batch->first + row);
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, records_scratch(stage->source) + FLOW_ALIGNMENT);
-    if (scratch) make_record(stage, record, scratch, batch, batch->failure, &failure);
+    if (scratch) make_record(stage, *record, scratch, batch, row, &failure);
     free(scratch);
     return failure;
+}
+
+/* A record is told once: while the stage goes over all its batches for the first time. */
+static FlowStatus reject(const Stage *stage, const Batch *batch, int64_t row) {
+    if (batch->number < stage->told || batch->number >= stage->told_end) return flow_ok;
+    int64_t record;
+    FlowStatus failure = failure_of(stage, batch, row, &record);
+    return rejects_add(stage->rejects, record, &failure);
+}
+
+static void move_row(const Stage *stage, Batch *batch, int64_t from, int64_t to) {
+    for (int i = 0; i < stage->section->output_count; i++) {
+        size_t size = flow_type_size(&stage->section->outputs[i].type);
+        memcpy((char *)batch->arrays[i] + (size_t)to * size,
+               (char *)batch->arrays[i] + (size_t)from * size, size);
+    }
+}
+
+/* The good rows move up. */
+static FlowStatus drop_rejected(Stage *stage, Batch *batch) {
+    FlowStatus status = flow_ok;
+    int64_t record;
+    batch->records = batch->failure;
+    for (int64_t row = batch->failure; row < batch->rows && !status.exit; row++)
+        if (batch->rejected[row]) status = reject(stage, batch, row);
+        else if (batch->records++ < row) move_row(stage, batch, row, batch->records - 1);
+    if (batch->number >= stage->told) stage->told = batch->number + 1;
+    if (status.exit || batch->records || is_fed(stage)) return status;
+    return flow_failure(
+        FLOW_EXIT_data, "pipeline `%s`: none of the %lld records of a batch can be made: %.300s",
+        stage->pipeline->name, (long long)batch->rows, failure_of(stage, batch, 0, &record).text);
+}
+
+/* What becomes of the rows that could not be made. */
+static FlowStatus settle(Stage *stage, Batch *batch) {
+    int64_t record;
+    if (batch->failure == no_failure) return flow_ok;
+    if (batch->rejected) return drop_rejected(stage, batch);
+    batch->records = batch->failure;
+    return failure_of(stage, batch, batch->failure, &record);
 }
 
 /* Workers. */
@@ -198,12 +245,16 @@ static bool make_slot(const Stage *stage, Batch *slot) {
         if (__builtin_mul_overflow(size, (size_t)stage->pipeline->batch, &size)) return false;
         if (!(slot->arrays[i] = memory_zeroed(size))) return false;
     }
-    return true;
+    if (!stage->rejects) return true;
+    slot->rejected = malloc((size_t)stage->pipeline->batch);
+    return slot->rejected != NULL;
 }
 
 static void drop_slots(Stage *stage) {
-    for (int i = 0; i < stage->slot_count; i++)
+    for (int i = 0; i < stage->slot_count; i++) {
         for (int j = 0; j < FIELD_LIMIT; j++) free(stage->slots[i].arrays[j]);
+        free(stage->slots[i].rejected);
+    }
     free(stage->slots);
     stage->slots = NULL;
     stage->slot_count = 0;
@@ -286,6 +337,10 @@ FlowStatus stage_start(Stage *stage, int64_t first, int64_t end, int workers, Te
     stage->first = stage->next = first;
     stage->end = is_fed(stage) ? INT64_MAX : end;
     if (is_fed(stage) && !workers) workers = 1;
+    if (!stage->told_end) {
+        stage->told = first;
+        stage->told_end = is_fed(stage) ? INT64_MAX : first + stage->batches;
+    }
     stage->worker_count = workers;
     return workers ? start_workers(stage) : start_team(stage, team);
 }
@@ -312,7 +367,7 @@ FlowStatus stage_take(Stage *stage, const Batch **batch) {
         number_batch(stage, team_slot(stage, stage->next + 1), stage->next + 1);
     }
     *batch = stage->taken = item;
-    return failure_of(stage, stage->taken);
+    return settle(stage, stage->taken);
 }
 
 void stage_fill_next(Stage *stage, int thread, int threads) {
@@ -327,13 +382,20 @@ bool stage_wants_team(const Stage *stage) {
 }
 
 void stage_release(Stage *stage) {
-    if (is_fed(stage)) records_forget(stage->source, stage->taken->first + stage->taken->records);
+    if (is_fed(stage)) records_forget(stage->source, stage->taken->first + stage->taken->rows);
     if (stage->worker_count) queue_push(worker_of(stage, stage->next)->vacant, stage->taken);
     stage->taken = NULL;
     stage->next++;
 }
 
 /* Open and close. */
+
+static FlowStatus open_rejects(Stage *stage, const Places *places) {
+    const FlowPipeline *pipeline = stage->pipeline;
+    if (pipeline->on_error == FLOW_ON_ERROR_stop) return flow_ok;
+    return rejects_new(pipeline->name, path_said(places, pipeline->log, pipeline->log_option),
+                       &stage->rejects);
+}
 
 FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
                       Stage **out) {
@@ -342,7 +404,9 @@ FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, 
     stage->pipeline = pipeline;
     pthread_mutex_init(&stage->mutex, NULL);
     pthread_cond_init(&stage->claimed, NULL);
-    FlowStatus status = records_open(pipeline, places, sizes, seed, &stage->source);
+    FlowStatus status = open_rejects(stage, &places);
+    if (!status.exit)
+        status = records_open(pipeline, places, sizes, seed, stage->rejects, &stage->source);
     if (status.exit) {
         stage_close(stage);
         *out = NULL;
@@ -360,6 +424,7 @@ void stage_close(Stage *stage) {
     drop_slots(stage);
     drop_scratch(stage);
     records_close(stage->source);
+    rejects_free(stage->rejects);
     pthread_cond_destroy(&stage->claimed);
     pthread_mutex_destroy(&stage->mutex);
     free(stage);

@@ -21,8 +21,10 @@ typedef struct Batch {
     int64_t number;
     int64_t epoch, first; /* where its records stand in the order of the epoch */
     int64_t records;
+    int64_t rows;              /* that were to be made: as many records, and those rejected */
     void *arrays[FIELD_LIMIT]; /* one an output */
     atomic_llong failure;      /* its first row that could not be made */
+    char *rejected;            /* is this row? NULL: the pipeline stops at the first */
 } Batch;
 
 typedef struct Stage Stage;
@@ -47,8 +49,8 @@ FlowStatus stage_check_counted(const Stage *stage);
 FlowStatus stage_start(Stage *stage, int64_t first, int64_t end, int workers, Team *team);
 void stage_stop(Stage *stage);
 
-/* Waits for the next batch; NULL: a feed has no more. Fails when one of its records did not meet a
- * check. */
+/* Waits for the next batch; NULL: a feed has no more. Fails when one of its records can't be made, and
+ * the pipeline does not go on without it: the batch then has the records before that one. */
 FlowStatus stage_take(Stage *stage, const Batch **batch);
 
 /* Called by all threads of the team while they hold a batch: makes the next one, when there

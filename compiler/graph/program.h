@@ -93,6 +93,9 @@ typedef struct Wish {
 } Wish;
 
 /* A stream of batches: source → sections → batch. */
+/* What becomes of a record that can't be made. */
+typedef enum OnError { ON_ERROR_stop, ON_ERROR_skip, ON_ERROR_log } OnError;
+
 typedef struct Pipeline {
     const char *name; /* "digits" */
     Range range;
@@ -103,6 +106,9 @@ typedef struct Pipeline {
     Section *section; /* the last */
     int64_t batch;    /* the most records in a batch */
     double patience;  /* seconds that a batch of a feed waits for its last records; 0: for ever */
+    OnError on_error;
+    const char *log; /* its path */
+    int log_option;  /* 1 + the option that says it, or 0 */
     Vector(Stage) stages;
     Wish threads, queue; /* what makes batches, and how many lie ready at least */
 } Pipeline;

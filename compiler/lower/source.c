@@ -179,6 +179,50 @@ static const struct {
 _Static_assert(sizeof forms / sizeof *forms == SOURCE_COUNT,
                "every source of sources.def has a form of call");
 
+/* log("bad.jsonl") */
+static bool lower_log(const Context *context, const Expression *call, Pipeline *pipeline) {
+    Value path = call->arguments.count == 1
+                     ? lower_expression(context, call->arguments.items[0].value)
+                     : (Value){.kind = VALUE_items};
+    if (path.kind == VALUE_string) {
+        pipeline->on_error = ON_ERROR_log;
+        pipeline->log = path.string;
+        pipeline->log_option = path.index;
+        return true;
+    }
+    if (path.kind == VALUE_error) return false;
+    Diagnostic *d = report(context, E0204, call->range, "`log` takes the name of a file");
+    diagnostic_help(d, "`on_error = log(\"bad.jsonl\")`");
+    return false;
+}
+
+/* stop, skip or log("bad.jsonl"); false after reporting. */
+static bool lower_on_error(const Context *context, const Expression *wish, Pipeline *pipeline) {
+    bool named = wish->kind == EXPRESSION_name;
+    if (wish->kind == EXPRESSION_call && !strcmp(wish->name.text, "log"))
+        return lower_log(context, wish, pipeline);
+    if (named && !strcmp(wish->name.text, "skip")) pipeline->on_error = ON_ERROR_skip;
+    else if (!named || strcmp(wish->name.text, "stop")) {
+        report(context, E0204, wish->range, "`on_error` is `stop`, `skip` or `log(\"bad.jsonl\")`");
+        return false;
+    }
+    return true;
+}
+
+/* The call without `on_error = …`, which every source takes. NULL after reporting. */
+static const Expression *take_on_error(const Context *context, const Expression *call,
+                                       Pipeline *pipeline) {
+    Expression *rest = arena_new_item(context->lowering->arena, Expression);
+    *rest = *call;
+    memset(&rest->arguments, 0, sizeof rest->arguments);
+    vector_each(Argument, argument, call->arguments) {
+        bool wish = argument->name.text && !strcmp(argument->name.text, "on_error");
+        if (!wish) vector_push(context->lowering->arena, &rest->arguments, *argument);
+        else if (!lower_on_error(context, argument->value, pipeline)) return NULL;
+    }
+    return rest;
+}
+
 Value open_source(const Context *context, const Expression *call, const char *source,
                   const Value *piped) {
     Lowering *lowering = context->lowering;
@@ -195,6 +239,8 @@ Value open_source(const Context *context, const Expression *call, const char *so
                source);
         return value_error;
     }
+    call = take_on_error(context, call, pipeline);
+    if (!call) return value_error;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(forms[i].name, source) && !forms[i].open(context, call, stream))
             return value_error;
