@@ -47,9 +47,7 @@ static int write_file(const char *path, const FilePart *parts, int count) {
     return error;
 }
 
-/* Makes the rename itself last. Some file systems cannot sync a folder, which is no
- * failure. */
-static int sync_folder(const char *path) {
+int file_sync_folder(const char *path) {
     char *folder = strdup(path);
     if (!folder) return ENOMEM;
     char *slash = strrchr(folder, '/');
@@ -78,7 +76,7 @@ static int replace(const char *path, const char *temporary, const FilePart *part
         unlink(temporary);
         return error;
     }
-    return sync_folder(path);
+    return file_sync_folder(path);
 }
 
 FlowStatus file_replace(const char *path, const FilePart *parts, int count) {

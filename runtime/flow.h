@@ -421,7 +421,40 @@ typedef struct FlowTrain {
     int action_count;
 } FlowTrain;
 
-typedef enum FlowSink { FLOW_SINK_print, FLOW_SINK_csv } FlowSink;
+/* Sinks. */
+
+/* A value of each record as a sink gets it: record r lies `r` sizes of its type behind `values`. */
+typedef struct FlowSinkField {
+    const char *name;
+    FlowType type;
+    const char *values; /* set anew before each write */
+} FlowSinkField;
+
+typedef struct FlowSinkArguments {
+    const char *path; /* NULL: standard output */
+    int option;       /* as FlowField.option */
+} FlowSinkArguments;
+
+/* How the writing ended: all is there, the run was stopped, something failed. */
+typedef enum FlowEnd { FLOW_END_whole, FLOW_END_stopped, FLOW_END_failed } FlowEnd;
+
+/* A writer of one data format. What it opens has its name only when it is whole (runtime/output.h);
+ * when the reader of standard output has gone, it fails with FLOW_EXIT_interrupted and no text. */
+typedef struct FlowWriter FlowWriter;
+typedef struct FlowSink {
+    const char *name;
+    /* At most `records` will come. The fields live as long as the writer. */
+    FlowStatus (*open)(const FlowSinkArguments *arguments, const FlowSinkField *fields, int count,
+                       int64_t records, FlowWriter **writer);
+    /* Writes so many records, which lie in the fields' values. */
+    FlowStatus (*write)(FlowWriter *writer, int64_t records);
+    /* Frees the writer. What stays of one that was stopped is told as in output_close. */
+    FlowStatus (*close)(FlowWriter *writer, FlowEnd end);
+} FlowSink;
+
+#define SINK(name) extern const FlowSink flow_sink_##name;
+#include "runtime/sink/sinks.def"
+#undef SINK
 
 /* Weights that are read from a file: all whose names begin with the prefix. */
 typedef struct FlowLoad {
@@ -434,8 +467,8 @@ typedef struct FlowRun {
     const FlowPipeline *pipeline;
     const FlowFunction
         *function; /* of its batches; its results go to the sink. NULL: the records */
-    FlowSink sink;
-    const char *path; /* NULL: standard output */
+    const FlowSink *sink;
+    FlowSinkArguments arguments;
     const FlowLoad *loads;
     int load_count;
 } FlowRun;

@@ -6,7 +6,6 @@
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/path.h"
-#include "runtime/sink.h"
 #include "runtime/step.h"
 #include "runtime/type.h"
 
@@ -21,9 +20,10 @@ typedef struct Pump {
     RunNumbers numbers;
     Call call;
     Stage *stage;
-    SinkField *fields;
+    FlowSinkField *fields;
     int field_count;
-    Sink sink;
+    FlowSinkArguments arguments;
+    FlowWriter *writer;
     int64_t written; /* records */
 } Pump;
 
@@ -71,11 +71,22 @@ static FlowStatus name_fields(Pump *pump) {
         return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", pump->run->name);
     for (int i = 0; i < pump->field_count; i++)
         pump->fields[i] =
-            function ? (SinkField){function->results[i].name,
-                                   type_at(&function->results[i].type, pump->settings->sizes),
-                                   pump->memory + function->results[i].offset}
-                     : (SinkField){.name = last->outputs[i].name, .type = last->outputs[i].type};
+            function
+                ? (FlowSinkField){.name = function->results[i].name,
+                                  .type =
+                                      type_at(&function->results[i].type, pump->settings->sizes),
+                                  .values = pump->memory + function->results[i].offset}
+                : (FlowSinkField){.name = last->outputs[i].name, .type = last->outputs[i].type};
     return flow_ok;
+}
+
+static FlowStatus open_sink(Pump *pump) {
+    const FlowRun *run = pump->run;
+    const Places places = settings_places(pump->settings);
+    pump->arguments = run->arguments;
+    pump->arguments.path = path_said(&places, run->arguments.path, run->arguments.option);
+    return run->sink->open(&pump->arguments, pump->fields, pump->field_count,
+                           stage_records(pump->stage), &pump->writer);
 }
 
 static FlowStatus open_pump(Pump *pump) {
@@ -85,7 +96,7 @@ static FlowStatus open_pump(Pump *pump) {
         status = stage_open(pump->run->pipeline, settings_places(pump->settings),
                             pump->settings->sizes, pump->numbers.seed, &pump->stage);
     if (!status.exit) status = name_fields(pump);
-    if (!status.exit) status = sink_open(pump->run->sink, pump->run->path, &pump->sink);
+    if (!status.exit) status = open_sink(pump);
     return status;
 }
 
@@ -101,8 +112,7 @@ static FlowStatus run_batch(Pump *pump) {
     else team_run(&pump->team, fill_next, pump->stage);
     for (int i = 0; i < pump->field_count && !pump->run->function; i++)
         pump->fields[i].values = batch->arrays[i];
-    if (!pump->written) sink_begin(&pump->sink, pump->fields, pump->field_count);
-    status = sink_write(&pump->sink, pump->fields, pump->field_count, batch->records);
+    status = pump->run->sink->write(pump->writer, batch->records);
     pump->written += batch->records;
     stage_release(pump->stage);
     return status;
@@ -123,14 +133,26 @@ static FlowStatus run_all(Pump *pump) {
     return status;
 }
 
+/* How the run has ended, and what of a stopped one stays. */
+static FlowStatus close_sink(Pump *pump, FlowStatus status) {
+    FlowEnd end = !status.exit                           ? FLOW_END_whole
+                  : status.exit == FLOW_EXIT_interrupted ? FLOW_END_stopped
+                                                         : FLOW_END_failed;
+    if (!pump->writer) return status;
+    FlowStatus closed = pump->run->sink->close(pump->writer, end);
+    if (end == FLOW_END_failed || !closed.exit) return status;
+    if (closed.exit != FLOW_EXIT_interrupted || !closed.text[0] || !status.text[0]) return closed;
+    return flow_failure(FLOW_EXIT_interrupted, "%.200s; they are in %s", status.text, closed.text);
+}
+
 FlowStatus pump_run(const Settings *settings) {
     Pump pump = {.settings = settings, .run = settings->run, .team.threads = settings->threads};
     FlowStatus status = open_pump(&pump);
     if (!status.exit) status = run_all(&pump);
-    FlowStatus closed = sink_close(&pump.sink);
+    status = close_sink(&pump, status);
     stage_close(pump.stage);
     call_free(&pump.call);
     free(pump.fields);
     free(pump.memory);
-    return status.exit ? status : closed;
+    return status;
 }

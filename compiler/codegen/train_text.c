@@ -87,16 +87,15 @@ static void print_loads(Printer *printer, const Run *run, size_t index) {
 }
 
 static void print_run(Printer *printer, const Run *run, size_t index) {
-    static const char *const sinks[] = {"FLOW_SINK_print", "FLOW_SINK_csv"};
     Arena *arena = printer->arena;
     const char *function = "NULL", *loads = "NULL";
     if (run->function)
         function = arena_format(arena, "&f%d_function", function_number(printer, run->function));
     if (run->loads.count) loads = arena_format(arena, "run%zu_loads", index);
-    text_format(printer->text, "    {%s, &p%zu, %s, %s, %s, %s, %zu},\n",
+    text_format(printer->text, "    {%s, &p%zu, %s, &flow_sink_%s, {%s, %d}, %s, %zu},\n",
                 string_text(printer, run->name), pipeline_number(printer->program, run->pipeline),
-                function, sinks[run->sink], string_text(printer, run->path), loads,
-                run->loads.count);
+                function, run->sink.name, string_text(printer, run->sink.path),
+                run->sink.path_option, loads, run->loads.count);
 }
 
 void print_runs(Printer *printer) {

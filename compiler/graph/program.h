@@ -214,7 +214,12 @@ typedef struct Layer {
     NodeId value;       /* NODE_NONE: no tensor */
 } Layer;
 
-typedef enum SinkKind { SINK_print, SINK_csv } SinkKind;
+/* Where the records of a pipeline go. */
+typedef struct Sink {
+    const char *name; /* an entry of the runtime's sinks.def */
+    const char *path; /* NULL: standard output */
+    int path_option;  /* as Field.path_option */
+} Sink;
 
 /* A pipeline that runs by itself. */
 typedef struct Run {
@@ -222,8 +227,7 @@ typedef struct Run {
     Range range;
     Pipeline *pipeline;
     Function *function; /* of its batches; results are what the sink gets. NULL: the records */
-    SinkKind sink;
-    const char *path; /* NULL: standard output */
+    Sink sink;
     LoadList loads;
 } Run;
 

@@ -1,0 +1,24 @@
+/* Writer: what sinks have that write all their records into one output, one after the other. */
+#ifndef FLOW_SINK_WRITER_H
+#define FLOW_SINK_WRITER_H
+
+#include "runtime/output.h"
+
+struct FlowWriter {
+    Output output;
+    const FlowSinkArguments *arguments;
+    const FlowSinkField *fields;
+    int count;
+    int64_t records;
+};
+
+/* As FlowSink.open and close. */
+FlowStatus writer_open(const FlowSinkArguments *arguments, const FlowSinkField *fields, int count,
+                       int64_t records, FlowWriter **writer);
+FlowStatus writer_close(FlowWriter *writer, FlowEnd end);
+
+static inline const char *value_of(const FlowSinkField *field, int64_t record) {
+    return field->values + (size_t)record * flow_type_size(&field->type);
+}
+
+#endif
