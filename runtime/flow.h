@@ -428,6 +428,7 @@ typedef struct FlowSinkField {
     const char *name;
     FlowType type;
     const char *values; /* set anew before each write */
+    bool text;          /* of u8[n]: characters; zeros at the end only fill it */
 } FlowSinkField;
 
 typedef struct FlowSinkArguments {
@@ -469,6 +470,7 @@ typedef struct FlowRun {
         *function; /* of its batches; its results go to the sink. NULL: the records */
     const FlowSink *sink;
     FlowSinkArguments arguments;
+    const FlowSinkField *fields; /* without names, types and values */
     const FlowLoad *loads;
     int load_count;
 } FlowRun;

@@ -69,14 +69,14 @@ static FlowStatus name_fields(Pump *pump) {
     pump->fields = calloc((size_t)pump->field_count + 1, sizeof *pump->fields);
     if (!pump->fields)
         return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", pump->run->name);
-    for (int i = 0; i < pump->field_count; i++)
-        pump->fields[i] =
-            function
-                ? (FlowSinkField){.name = function->results[i].name,
-                                  .type =
-                                      type_at(&function->results[i].type, pump->settings->sizes),
-                                  .values = pump->memory + function->results[i].offset}
-                : (FlowSinkField){.name = last->outputs[i].name, .type = last->outputs[i].type};
+    for (int i = 0; i < pump->field_count; i++) {
+        FlowSinkField *field = &pump->fields[i];
+        *field = pump->run->fields[i];
+        field->name = function ? function->results[i].name : last->outputs[i].name;
+        field->type = function ? type_at(&function->results[i].type, pump->settings->sizes)
+                               : last->outputs[i].type;
+        if (function) field->values = pump->memory + function->results[i].offset;
+    }
     return flow_ok;
 }
 

@@ -214,11 +214,19 @@ typedef struct Layer {
     NodeId value;       /* NODE_NONE: no tensor */
 } Layer;
 
+/* A value of each record, as a sink takes it. */
+typedef struct SinkField {
+    const char *name;
+    Type type;
+    bool text; /* u8[n]: characters */
+} SinkField;
+
 /* Where the records of a pipeline go. */
 typedef struct Sink {
     const char *name; /* an entry of the runtime's sinks.def */
     const char *path; /* NULL: standard output */
     int path_option;  /* as Field.path_option */
+    Vector(SinkField) fields;
 } Sink;
 
 /* A pipeline that runs by itself. */

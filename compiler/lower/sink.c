@@ -1,37 +1,94 @@
-/* Sink: where a pipeline ends. Each sink has its own form of call. */
+/* Sink: where a pipeline ends. Each sink has its own form of call: a line of the table here, and what it
+ * asks of the fields. */
 #include "compiler/lower/stream.h"
 
 #include <string.h>
 
 enum { RUN_BATCH = 64 }; /* records made together for a sink that gets them one by one */
 
-static bool open_print(const Context *context, const Expression *call, Sink *sink) {
-    (void)sink;
-    if (!call->arguments.count) return true;
-    report(context, E0204, call->range, "`print` takes no arguments: it prints every field");
-    return false;
+/* What a call may say. */
+enum {
+    SAYS_file = 1,
+    SAYS_stdout = 2,
+    SAYS_text = 4, /* text = name: which fields are characters */
+};
+
+typedef struct SinkForm SinkForm;
+
+/* A call that is being read. */
+typedef struct SinkCall {
+    const Context *context;
+    const Expression *call;
+    const SinkForm *form;
+    Sink *sink;
+} SinkCall;
+
+struct SinkForm {
+    const char *name, *example;
+    unsigned says;
+    bool (*check)(const SinkCall *call); /* the fields; NULL: any will do */
+};
+
+/* The fields. */
+
+static void add_field(const Context *context, Sink *sink, const char *name, Type type) {
+    vector_push(context->lowering->arena, &sink->fields, (SinkField){.name = name, .type = type});
 }
 
-static bool open_csv(const Context *context, const Expression *call, Sink *sink) {
-    const Expression *argument = call->arguments.count == 1 && !call->arguments.items[0].name.text
-                                     ? call->arguments.items[0].value
-                                     : NULL;
-    Value path = argument ? lower_expression(context, argument) : (Value){.kind = VALUE_items};
-    if (path.kind == VALUE_error) return false;
-    if (path.kind == VALUE_string && *path.string) {
-        sink->path = path.string;
-        sink->path_option = path.index;
+/* What a record is when it gets here. */
+static void take_fields(const Context *context, const Stream *stream, Sink *sink) {
+    const Section *section = stream->pipeline->section;
+    if (stream->function)
+        for (size_t i = 0; i < stream->results.count; i++)
+            add_field(context, sink, stream->results.names[i], stream->function->results.items[i]);
+    else
+        vector_each(Field, field, section->outputs)
+            add_field(context, sink, field->name, field->type);
+}
+
+static SinkField *find_sink_field(const SinkCall *call, const Name *name) {
+    Arena *arena = call->context->lowering->arena;
+    const char **names = arena_new_array(arena, const char *, call->sink->fields.count + 1);
+    for (size_t i = 0; i < call->sink->fields.count; i++) {
+        SinkField *field = &call->sink->fields.items[i];
+        if (!strcmp(field->name, name->text)) return field;
+        names[i] = field->name;
     }
-    if (sink->path || path.kind == VALUE_stdout) return true;
-    Diagnostic *d = report(context, E0204, call->range, "`csv` writes to a file or to `stdout`");
-    diagnostic_help(d, "`|> csv(\"results.csv\")`");
+    Diagnostic *d =
+        report(call->context, E0212, name->range, "the records have no field `%s`", name->text);
+    const char *nearest = nearest_name(name->text, names, call->sink->fields.count);
+    help_nearest(d, nearest);
+    if (!nearest)
+        diagnostic_help(d, "their fields are %s",
+                        names_text(arena, names, call->sink->fields.count));
+    return NULL;
+}
+
+static bool report_type(const SinkCall *call, const SinkField *field, const char *wanted) {
+    report(call->context, E0203, call->call->range, "`%s` takes %s; `%s` is %s", call->form->name,
+           wanted, field->name, type_text(call->context->lowering->arena, &field->type));
     return false;
 }
 
-static const struct {
-    const char *name;
-    bool (*open)(const Context *context, const Expression *call, Sink *sink);
-} forms[] = {{"csv", open_csv}, {"print", open_print}};
+/* text: one record is a character, or a line of them. */
+static bool check_text(const SinkCall *call) {
+    const SinkField *field = &call->sink->fields.items[0];
+    if (call->sink->fields.count != 1) {
+        report(call->context, E0204, call->call->range,
+               "`%s` takes records of one field; these have %zu", call->form->name,
+               call->sink->fields.count);
+        return false;
+    }
+    if (field->type.element == TYPE_u8 && field->type.rank <= 1) return true;
+    return report_type(call, field, "u8, or u8[n] for a line");
+}
+
+static const SinkForm forms[] = {
+    {"csv", "csv(\"results.csv\")", SAYS_file | SAYS_stdout | SAYS_text, NULL},
+    {"jsonl", "jsonl(\"results.jsonl\")", SAYS_file | SAYS_stdout | SAYS_text, NULL},
+    {"print", "print()", 0, NULL},
+    {"text", "text(\"results.txt\")", SAYS_file | SAYS_stdout, check_text},
+};
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
 
 #define SINK(name) +1
@@ -41,12 +98,89 @@ _Static_assert(FORM_COUNT == 0
                "every sink of sinks.def has a form of call");
 #undef SINK
 
+/* Arguments. */
+
+static bool report_usage(const SinkCall *call, Range range, const char *problem) {
+    Diagnostic *d = report(call->context, E0204, range, "`%s` %s", call->form->name, problem);
+    diagnostic_help(d, "`|> %s`", call->form->example);
+    return false;
+}
+
+static bool report_target(const SinkCall *call, Range range) {
+    return report_usage(call, range,
+                        call->form->says & SAYS_stdout ? "writes to a file or to `stdout`"
+                                                       : "writes to a file");
+}
+
+static bool report_argument(const SinkCall *call, const Argument *argument) {
+    Arena *arena = call->context->lowering->arena;
+    if (!call->form->says)
+        return report_usage(call, argument->value->range,
+                            "takes no arguments: it prints every field");
+    if (!argument->name.text)
+        return report_usage(call, argument->value->range, "writes to one file");
+    return report_usage(call, argument->name.range,
+                        arena_format(arena, "takes no `%s`", argument->name.text));
+}
+
+static bool read_target(const SinkCall *call, const Expression *argument) {
+    Value path = lower_expression(call->context, argument);
+    if (path.kind == VALUE_error) return false;
+    if (path.kind == VALUE_stdout && call->form->says & SAYS_stdout) return true;
+    if (path.kind != VALUE_string || !*path.string) return report_target(call, argument->range);
+    call->sink->path = path.string;
+    call->sink->path_option = path.index;
+    return true;
+}
+
+static bool mark_text(const SinkCall *call, const Expression *name) {
+    if (name->kind != EXPRESSION_name) {
+        Diagnostic *d =
+            report(call->context, E0204, name->range, "`text` takes the names of fields");
+        diagnostic_help(d, "`text = name`, `text = [name, city]`");
+        return false;
+    }
+    SinkField *field = find_sink_field(call, &name->name);
+    if (!field) return false;
+    field->text = field->type.element == TYPE_u8 && field->type.rank == 1;
+    return field->text || report_type(call, field, "u8[n] as text");
+}
+
+static bool read_text(const SinkCall *call, const Expression *argument) {
+    if (argument->kind != EXPRESSION_list) return mark_text(call, argument);
+    vector_each(Expression *, name, argument->items)
+        if (!mark_text(call, *name)) return false;
+    return true;
+}
+
+static bool read_arguments(const SinkCall *call) {
+    bool targeted = !call->form->says;
+    vector_each(Argument, argument, call->call->arguments) {
+        const char *name = argument->name.text;
+        bool good = true;
+        if (!name && !targeted) good = read_target(call, argument->value);
+        else if (name && !strcmp(name, "text") && call->form->says & SAYS_text)
+            good = read_text(call, argument->value);
+        else return report_argument(call, argument);
+        if (!good) return false;
+        targeted |= !name;
+    }
+    return targeted || report_target(call, call->call->range);
+}
+
+static const SinkForm *find_form(const char *name) {
+    const SinkForm *form = forms;
+    while (strcmp(form->name, name)) form++;
+    return form;
+}
+
 Value lower_sink(const Context *context, const Expression *call, const Value *piped) {
     Stream *stream = piped->stream;
-    stream->sink = (Sink){.name = call->name.text};
-    for (size_t i = 0; i < FORM_COUNT; i++)
-        if (!strcmp(forms[i].name, call->name.text) && !forms[i].open(context, call, &stream->sink))
-            return value_error;
+    SinkCall reading = {context, call, find_form(call->name.text), &stream->sink};
+    stream->sink = (Sink){.name = reading.form->name};
     if (!stream->unbatched && !finish_pipeline(context, stream, RUN_BATCH)) return value_error;
+    take_fields(context, stream, &stream->sink);
+    if (!read_arguments(&reading)) return value_error;
+    if (reading.form->check && !reading.form->check(&reading)) return value_error;
     return (Value){.kind = VALUE_sink, .range = call->range, .stream = stream};
 }

@@ -1,56 +1,11 @@
-/* Number. Of floating point, as few digits are written as give the same number back. */
+/* Number. */
 #include "runtime/sink/number.h"
 
-#include "runtime/type.h"
+#include "runtime/format/shortest.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_SIZE = 32 };
-
-static bool reads_back(const char *text, double number, FlowElement element) {
-    if (element == FLOW_f64) return strtod(text, NULL) == number;
-    char bytes[8], again[8];
-    number_write(element, number, bytes);
-    number_write(element, strtod(text, NULL), again);
-    return !memcmp(bytes, again, flow_element_size(element));
-}
-
-static void write_real(Output *output, double number, FlowElement element) {
-    char text[NUMBER_SIZE];
-    int digits = element == FLOW_f64 ? 15 : element == FLOW_f32 ? 6 : 2;
-    if (!isfinite(number)) {
-        output_text(output, isnan(number) ? "nan" : number < 0 ? "-inf" : "inf");
-        return;
-    }
-    do snprintf(text, sizeof text, "%.*g", digits, number);
-    while (!reads_back(text, number, element) && ++digits <= 17);
-    output_text(output, text);
-}
-
-static void write_whole(Output *output, int64_t number) {
-    char text[NUMBER_SIZE];
-    snprintf(text, sizeof text, "%lld", (long long)number);
-    output_text(output, text);
-}
-
-void write_number(Output *output, FlowElement element, const char *value) {
-    double number = number_read(element, value);
-    int64_t whole;
-    switch (element) {
-    case FLOW_bool: output_text(output, number != 0 ? "true" : "false"); return;
-    case FLOW_i64:
-        memcpy(&whole, value, sizeof whole);
-        write_whole(output, whole);
-        return;
-    case FLOW_u8:
-    case FLOW_i8:
-    case FLOW_i32: write_whole(output, (int64_t)number); return;
-    default: write_real(output, number, element);
-    }
-}
+enum { PIECE = 1024 }; /* numbers for which there is room at once */
 
 int64_t element_count(const FlowType *type) {
     int64_t count = 1;
@@ -58,22 +13,52 @@ int64_t element_count(const FlowType *type) {
     return count;
 }
 
-/* The brackets that open before element i, or that close after it. */
-static void write_brackets(Output *output, const FlowType *type, int64_t i, const char *bracket) {
-    int64_t block = 1;
-    for (int axis = type->rank; axis-- > 0;) {
-        block *= type->sizes[axis];
-        if (*bracket == '[' ? i % block == 0 : (i + 1) % block == 0) output_text(output, bracket);
+static char *append(char *text, const char *string) {
+    while (*string) *text++ = *string++;
+    return text;
+}
+
+static void write_piece(Output *output, FlowElement element, const char *values, int64_t count,
+                        NumberStyle style) {
+    size_t size = flow_element_size(element);
+    char *text = output_room(output, (size_t)count * SHORTEST_SIZE);
+    if (!text) return;
+    for (int64_t i = 0; i < count; i++) {
+        const char *value = values + (size_t)i * size;
+        if (i) text = append(text, style.comma);
+        bool named = style.special && !shortest_is_finite(element, value);
+        text = named ? append(text, style.special) : shortest_write(element, value, text);
+    }
+    output_used(output, text);
+}
+
+void write_numbers(Output *output, FlowElement element, const char *values, int64_t count,
+                   NumberStyle style) {
+    for (int64_t i = 0; i < count; i += PIECE) {
+        int64_t left = count - i;
+        if (i) output_text(output, style.comma);
+        write_piece(output, element, values + (size_t)i * flow_element_size(element),
+                    left < PIECE ? left : PIECE, style);
     }
 }
 
-void write_tensor(Output *output, const FlowType *type, const char *value, const char *comma) {
-    int64_t count = element_count(type);
-    size_t size = flow_element_size(type->element);
-    for (int64_t i = 0; i < count; i++) {
-        if (i) output_text(output, comma);
-        write_brackets(output, type, i, "[");
-        write_number(output, type->element, value + (size_t)i * size);
-        write_brackets(output, type, i, "]");
-    }
+/* The tensor's axes from `axis` on. Returns the end of its values. */
+static const char *write_axes(Output *output, const FlowType *type, int axis, const char *values,
+                              NumberStyle style) {
+    int64_t count = axis < type->rank ? type->sizes[axis] : 1;
+    if (axis < type->rank) output_add(output, "[", 1);
+    if (axis + 1 >= type->rank) {
+        write_numbers(output, type->element, values, count, style);
+        values += (size_t)count * flow_element_size(type->element);
+    } else
+        for (int64_t i = 0; i < count; i++) {
+            if (i) output_text(output, style.comma);
+            values = write_axes(output, type, axis + 1, values, style);
+        }
+    if (axis < type->rank) output_add(output, "]", 1);
+    return values;
+}
+
+void write_tensor(Output *output, const FlowType *type, const char *values, NumberStyle style) {
+    write_axes(output, type, 0, values, style);
 }

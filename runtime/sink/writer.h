@@ -9,7 +9,8 @@ struct FlowWriter {
     const FlowSinkArguments *arguments;
     const FlowSinkField *fields;
     int count;
-    int64_t records;
+    int64_t records; /* at most so many come */
+    int64_t written; /* before those that are being written */
 };
 
 /* As FlowSink.open and close. */
@@ -19,6 +20,13 @@ FlowStatus writer_close(FlowWriter *writer, FlowEnd end);
 
 static inline const char *value_of(const FlowSinkField *field, int64_t record) {
     return field->values + (size_t)record * flow_type_size(&field->type);
+}
+
+/* Bytes of a text: zeros at its end only fill it. */
+static inline size_t text_size(const FlowSinkField *field, const char *text) {
+    size_t size = flow_type_size(&field->type);
+    while (size && !text[size - 1]) size--;
+    return size;
 }
 
 #endif
