@@ -429,6 +429,8 @@ typedef struct FlowSinkField {
     FlowType type;
     const char *values; /* set anew before each write */
     bool text;          /* of u8[n]: characters; zeros at the end only fill it */
+    const char *path;   /* a file of its own; or NULL */
+    int option;         /* as FlowField.option */
 } FlowSinkField;
 
 typedef struct FlowSinkArguments {

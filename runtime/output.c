@@ -19,8 +19,7 @@ enum { CAPACITY = 1 << 18 };
 static FlowStatus failure(const Output *output, int error) {
     if (!output->path && error == EPIPE) return (FlowStatus){.exit = FLOW_EXIT_interrupted};
     if (error == EWOULDBLOCK && output->path)
-        return flow_failure(FLOW_EXIT_resource, "%s: another process is writing this file",
-                            output->path);
+        return flow_failure(FLOW_EXIT_resource, "%s: is being written already", output->path);
     return flow_failure(FLOW_EXIT_resource, "%s: cannot be written: %s",
                         output->path ? output->path : "standard output", strerror(error));
 }

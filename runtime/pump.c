@@ -65,6 +65,7 @@ static FlowStatus open_function(Pump *pump) {
 static FlowStatus name_fields(Pump *pump) {
     const FlowSection *last = stage_section(pump->stage);
     const FlowFunction *function = pump->run->function;
+    const Places places = settings_places(pump->settings);
     pump->field_count = function ? function->result_count : last->output_count;
     pump->fields = calloc((size_t)pump->field_count + 1, sizeof *pump->fields);
     if (!pump->fields)
@@ -72,6 +73,7 @@ static FlowStatus name_fields(Pump *pump) {
     for (int i = 0; i < pump->field_count; i++) {
         FlowSinkField *field = &pump->fields[i];
         *field = pump->run->fields[i];
+        field->path = path_said(&places, field->path, field->option);
         field->name = function ? function->results[i].name : last->outputs[i].name;
         field->type = function ? type_at(&function->results[i].type, pump->settings->sizes)
                                : last->outputs[i].type;

@@ -89,7 +89,9 @@ static void print_loads(Printer *printer, const Run *run, size_t index) {
 static void print_sink_fields(Printer *printer, const Sink *sink, size_t index) {
     text_format(printer->text, "static const FlowSinkField run%zu_fields[] = {\n", index);
     vector_each(SinkField, field, sink->fields)
-        text_format(printer->text, "    {.text = %s},\n", field->text ? "true" : "false");
+        text_format(printer->text, "    {.text = %s, .path = %s, .option = %d},\n",
+                    field->text ? "true" : "false", string_text(printer, field->path),
+                    field->path_option);
     text_add(printer->text, "};\n");
 }
 

@@ -218,7 +218,9 @@ typedef struct Layer {
 typedef struct SinkField {
     const char *name;
     Type type;
-    bool text; /* u8[n]: characters */
+    bool text;        /* u8[n]: characters */
+    const char *path; /* a file of its own, or NULL */
+    int path_option;  /* as Field.path_option */
 } SinkField;
 
 /* Where the records of a pipeline go. */

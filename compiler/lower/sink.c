@@ -10,7 +10,8 @@ enum { RUN_BATCH = 64 }; /* records made together for a sink that gets them one 
 enum {
     SAYS_file = 1,
     SAYS_stdout = 2,
-    SAYS_text = 4, /* text = name: which fields are characters */
+    SAYS_text = 4,  /* text = name: which fields are characters */
+    SAYS_files = 8, /* name: file, one for each field */
 };
 
 typedef struct SinkForm SinkForm;
@@ -83,10 +84,38 @@ static bool check_text(const SinkCall *call) {
     return report_type(call, field, "u8, or u8[n] for a line");
 }
 
+/* npy: the only field goes to the call's file, of several each to its own. */
+static bool check_npy(const SinkCall *call) {
+    bool several = call->sink->fields.items[0].path;
+    vector_each(SinkField, field, call->sink->fields) {
+        if (several == (field->path != NULL) && (several || call->sink->fields.count == 1))
+            continue;
+        Diagnostic *d = report(call->context, E0204, call->call->range,
+                               "`npy` writes each field to a file; it has none for `%s`",
+                               several ? field->name : call->sink->fields.items[1].name);
+        diagnostic_help(d, "`|> npy(x: \"x.npy\", y: \"y.npy\")`");
+        return false;
+    }
+    return true;
+}
+
+/* safetensors: the records are one more axis. */
+static bool check_safetensors(const SinkCall *call) {
+    vector_each(SinkField, field, call->sink->fields) {
+        if (field->type.rank < RANK_LIMIT) continue;
+        report(call->context, E0208, call->call->range,
+               "`%s` has too many dimensions for a tensor of all records", field->name);
+        return false;
+    }
+    return true;
+}
+
 static const SinkForm forms[] = {
     {"csv", "csv(\"results.csv\")", SAYS_file | SAYS_stdout | SAYS_text, NULL},
     {"jsonl", "jsonl(\"results.jsonl\")", SAYS_file | SAYS_stdout | SAYS_text, NULL},
+    {"npy", "npy(\"results.npy\")", SAYS_file | SAYS_stdout | SAYS_files, check_npy},
     {"print", "print()", 0, NULL},
+    {"safetensors", "safetensors(\"results.safetensors\")", SAYS_file, check_safetensors},
     {"text", "text(\"results.txt\")", SAYS_file | SAYS_stdout, check_text},
 };
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
@@ -123,14 +152,29 @@ static bool report_argument(const SinkCall *call, const Argument *argument) {
                         arena_format(arena, "takes no `%s`", argument->name.text));
 }
 
-static bool read_target(const SinkCall *call, const Expression *argument) {
+/* A file name; NULL after reporting, or when it is not one. */
+static bool read_path(const SinkCall *call, const Expression *argument, const char **name,
+                      int *option) {
     Value path = lower_expression(call->context, argument);
     if (path.kind == VALUE_error) return false;
-    if (path.kind == VALUE_stdout && call->form->says & SAYS_stdout) return true;
     if (path.kind != VALUE_string || !*path.string) return report_target(call, argument->range);
-    call->sink->path = path.string;
-    call->sink->path_option = path.index;
+    *name = path.string;
+    *option = path.index;
     return true;
+}
+
+static bool read_field_path(const SinkCall *call, const Argument *argument) {
+    SinkField *field = find_sink_field(call, &argument->name);
+    if (!field) return false;
+    if (!field->path) return read_path(call, argument->value, &field->path, &field->path_option);
+    report(call->context, E0202, argument->name.range, "field `%s` is given twice", field->name);
+    return false;
+}
+
+static bool read_target(const SinkCall *call, const Expression *argument) {
+    bool is_stdout = argument->kind == EXPRESSION_name && !strcmp(argument->name.text, "stdout");
+    return (is_stdout && call->form->says & SAYS_stdout) ||
+           read_path(call, argument, &call->sink->path, &call->sink->path_option);
 }
 
 static bool mark_text(const SinkCall *call, const Expression *name) {
@@ -161,9 +205,10 @@ static bool read_arguments(const SinkCall *call) {
         if (!name && !targeted) good = read_target(call, argument->value);
         else if (name && !strcmp(name, "text") && call->form->says & SAYS_text)
             good = read_text(call, argument->value);
+        else if (name && call->form->says & SAYS_files) good = read_field_path(call, argument);
         else return report_argument(call, argument);
         if (!good) return false;
-        targeted |= !name;
+        targeted |= !name || call->form->says & SAYS_files;
     }
     return targeted || report_target(call, call->call->range);
 }
