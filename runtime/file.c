@@ -30,18 +30,18 @@ static int write_all(int descriptor, const char *bytes, size_t size) {
     return 0;
 }
 
-static int write_parts(int descriptor, const FilePart *parts, int count) {
+static int write_parts(int descriptor, const FilePart *parts, int count, bool sync) {
     int error = 0;
     for (int i = 0; i < count && !error; i++)
         error = write_all(descriptor, parts[i].bytes, parts[i].size);
-    if (!error && fsync(descriptor)) error = errno;
+    if (!error && sync && fsync(descriptor)) error = errno;
     return error;
 }
 
-static int write_file(const char *path, const FilePart *parts, int count) {
+static int write_file(const char *path, const FilePart *parts, int count, bool sync) {
     int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor < 0) return errno;
-    int error = write_parts(descriptor, parts, count);
+    int error = write_parts(descriptor, parts, count, sync);
     if (close(descriptor) && !error) error = errno;
     if (error) unlink(path);
     return error;
@@ -69,7 +69,7 @@ static int check_target(const char *path) {
 }
 
 static int replace(const char *path, const char *temporary, const FilePart *parts, int count) {
-    int error = write_file(temporary, parts, count);
+    int error = write_file(temporary, parts, count, true);
     if (error) return error;
     if (rename(temporary, path)) {
         error = errno;
@@ -88,6 +88,18 @@ FlowStatus file_replace(const char *path, const FilePart *parts, int count) {
         free(temporary);
     }
     free(target);
+    return error ? cannot_write(path, error) : flow_ok;
+}
+
+FlowStatus file_put(const char *path, FilePart part) {
+    char *temporary;
+    if (asprintf(&temporary, "%s.part", path) < 0) return cannot_write(path, ENOMEM);
+    int error = write_file(temporary, &part, 1, false);
+    if (!error && rename(temporary, path)) {
+        error = errno;
+        unlink(temporary);
+    }
+    free(temporary);
     return error ? cannot_write(path, error) : flow_ok;
 }
 

@@ -423,19 +423,39 @@ typedef struct FlowTrain {
 
 /* Sinks. */
 
+typedef struct FlowEncoded {
+    unsigned char *bytes;
+    size_t size;
+} FlowEncoded;
+
+/* Of images: pixels become the bytes of a file. Thread-safe. */
+typedef struct FlowEncoder {
+    const char *name;
+    /* type: u8[height, width, channels]; channels are 3 (red, green, blue) or 1. The caller frees
+     * what was encoded; after a failure, whose text does not say where, there is nothing. */
+    FlowStatus (*encode)(const FlowType *type, const void *pixels, int quality,
+                         FlowEncoded *encoded);
+} FlowEncoder;
+
+#define ENCODER(name, library) extern const FlowEncoder flow_encoder_##name;
+#include "runtime/encode/encoders.def"
+#undef ENCODER
+
 /* A value of each record as a sink gets it: record r lies `r` sizes of its type behind `values`. */
 typedef struct FlowSinkField {
     const char *name;
     FlowType type;
-    const char *values; /* set anew before each write */
-    bool text;          /* of u8[n]: characters; zeros at the end only fill it */
-    const char *path;   /* a file of its own; or NULL */
-    int option;         /* as FlowField.option */
+    const char *values;         /* set anew before each write */
+    bool text;                  /* of u8[n]: characters; zeros at the end only fill it */
+    const char *path;           /* a file of its own; or NULL */
+    int option;                 /* as FlowField.option */
+    const FlowEncoder *encoder; /* of an image; or NULL */
 } FlowSinkField;
 
 typedef struct FlowSinkArguments {
     const char *path; /* NULL: standard output */
     int option;       /* as FlowField.option */
+    int quality;      /* of lossy images, 1 to 100 */
 } FlowSinkArguments;
 
 /* How the writing ended: all is there, the run was stopped, something failed. */
@@ -449,10 +469,13 @@ typedef struct FlowSink {
     /* At most `records` will come. The fields live as long as the writer. */
     FlowStatus (*open)(const FlowSinkArguments *arguments, const FlowSinkField *fields, int count,
                        int64_t records, FlowWriter **writer);
-    /* Writes so many records, which lie in the fields' values. */
-    FlowStatus (*write)(FlowWriter *writer, int64_t records);
+    /* Writes so many records, which lie in the fields' values; `first` were written before. */
+    FlowStatus (*write)(FlowWriter *writer, int64_t first, int64_t records);
     /* Frees the writer. What stays of one that was stopped is told as in output_close. */
     FlowStatus (*close)(FlowWriter *writer, FlowEnd end);
+    /* Instead of write: called by all threads of a team, each writes its share of the records. */
+    FlowStatus (*share)(FlowWriter *writer, int64_t first, int64_t records, int thread,
+                        int threads);
 } FlowSink;
 
 #define SINK(name) extern const FlowSink flow_sink_##name;

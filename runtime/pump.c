@@ -9,6 +9,7 @@
 #include "runtime/step.h"
 #include "runtime/type.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,33 @@ static void fill_next(void *stage, int thread, int threads) {
     stage_fill_next(stage, thread, threads);
 }
 
+/* The records that all threads of the team write. */
+typedef struct Sharing {
+    Pump *pump;
+    int64_t records;
+    pthread_mutex_t lock;
+    FlowStatus status; /* the first failure */
+} Sharing;
+
+static void write_share(void *argument, int thread, int threads) {
+    Sharing *sharing = argument;
+    const Pump *pump = sharing->pump;
+    FlowStatus status =
+        pump->run->sink->share(pump->writer, pump->written, sharing->records, thread, threads);
+    if (!status.exit) return;
+    pthread_mutex_lock(&sharing->lock);
+    if (!sharing->status.exit) sharing->status = status;
+    pthread_mutex_unlock(&sharing->lock);
+}
+
+static FlowStatus write_records(Pump *pump, int64_t records) {
+    const FlowSink *sink = pump->run->sink;
+    if (!sink->share) return sink->write(pump->writer, pump->written, records);
+    Sharing sharing = {pump, records, PTHREAD_MUTEX_INITIALIZER, flow_ok};
+    team_run(&pump->team, write_share, &sharing);
+    return sharing.status;
+}
+
 static FlowStatus run_batch(Pump *pump) {
     const Batch *batch;
     FlowStatus status = stage_take(pump->stage, &batch);
@@ -114,7 +142,7 @@ static FlowStatus run_batch(Pump *pump) {
     else team_run(&pump->team, fill_next, pump->stage);
     for (int i = 0; i < pump->field_count && !pump->run->function; i++)
         pump->fields[i].values = batch->arrays[i];
-    status = pump->run->sink->write(pump->writer, batch->records);
+    status = write_records(pump, batch->records);
     pump->written += batch->records;
     stage_release(pump->stage);
     return status;

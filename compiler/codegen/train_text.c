@@ -89,9 +89,11 @@ static void print_loads(Printer *printer, const Run *run, size_t index) {
 static void print_sink_fields(Printer *printer, const Sink *sink, size_t index) {
     text_format(printer->text, "static const FlowSinkField run%zu_fields[] = {\n", index);
     vector_each(SinkField, field, sink->fields)
-        text_format(printer->text, "    {.text = %s, .path = %s, .option = %d},\n",
-                    field->text ? "true" : "false", string_text(printer, field->path),
-                    field->path_option);
+        text_format(
+            printer->text, "    {.text = %s, .path = %s, .option = %d, .encoder = %s},\n",
+            field->text ? "true" : "false", string_text(printer, field->path), field->path_option,
+            field->encoder ? arena_format(printer->arena, "&flow_encoder_%s", field->encoder)
+                           : "NULL");
     text_add(printer->text, "};\n");
 }
 
@@ -102,10 +104,10 @@ static void print_run(Printer *printer, const Run *run, size_t index) {
         function = arena_format(arena, "&f%d_function", function_number(printer, run->function));
     if (run->loads.count) loads = arena_format(arena, "run%zu_loads", index);
     text_format(printer->text,
-                "    {%s, &p%zu, %s, &flow_sink_%s, {%s, %d}, run%zu_fields, %s, %zu},\n",
+                "    {%s, &p%zu, %s, &flow_sink_%s, {%s, %d, %d}, run%zu_fields, %s, %zu},\n",
                 string_text(printer, run->name), pipeline_number(printer->program, run->pipeline),
                 function, run->sink.name, string_text(printer, run->sink.path),
-                run->sink.path_option, index, loads, run->loads.count);
+                run->sink.path_option, run->sink.quality, index, loads, run->loads.count);
 }
 
 void print_runs(Printer *printer) {

@@ -218,9 +218,10 @@ typedef struct Layer {
 typedef struct SinkField {
     const char *name;
     Type type;
-    bool text;        /* u8[n]: characters */
-    const char *path; /* a file of its own, or NULL */
-    int path_option;  /* as Field.path_option */
+    bool text;           /* u8[n]: characters */
+    const char *path;    /* a file of its own, or NULL */
+    int path_option;     /* as Field.path_option */
+    const char *encoder; /* of an image: an entry of the runtime's encoders.def; else NULL */
 } SinkField;
 
 /* Where the records of a pipeline go. */
@@ -228,6 +229,7 @@ typedef struct Sink {
     const char *name; /* an entry of the runtime's sinks.def */
     const char *path; /* NULL: standard output */
     int path_option;  /* as Field.path_option */
+    int quality;      /* of lossy images */
     Vector(SinkField) fields;
 } Sink;
 

@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { RUN_BATCH = 64 }; /* records made together for a sink that gets them one by one */
+enum {
+    RUN_BATCH = 64, /* records made together for a sink that gets them one by one */
+    USUAL_QUALITY = 90,
+};
 
 /* What a call may say. */
 enum {
@@ -12,6 +15,7 @@ enum {
     SAYS_stdout = 2,
     SAYS_text = 4,  /* text = name: which fields are characters */
     SAYS_files = 8, /* name: file, one for each field */
+    SAYS_quality = 16,
 };
 
 typedef struct SinkForm SinkForm;
@@ -110,12 +114,105 @@ static bool check_safetensors(const SinkCall *call) {
     return true;
 }
 
+/* images, tar */
+
+/* The encoder that files with such an ending want; NULL: none. */
+static const char *encoder_of(const char *ending) {
+    static const char *const endings[][2] = {{"jpg", "jpeg"}, {"jpeg", "jpeg"}, {"png", "png"}};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(endings[i][0], ending)) return endings[i][1];
+    return NULL;
+}
+
+static bool is_image(const Type *type) {
+    int64_t channels;
+    return type->element == TYPE_u8 && type->rank == 3 &&
+           dim_is_constant(type->dims[2], &channels) && (channels == 1 || channels == 3);
+}
+
+static bool is_whole(const Type *type) {
+    return !type->rank && (type->element == TYPE_u8 || type->element == TYPE_i8 ||
+                           type->element == TYPE_i32 || type->element == TYPE_i64);
+}
+
+/* Whether the pattern has {name}. */
+static bool has_part(const SinkCall *call, const char *name) {
+    return strstr(call->sink->path, arena_format(call->context->lowering->arena, "{%s}", name));
+}
+
+static bool report_pattern(const SinkCall *call, const char *before, const char *name,
+                           const char *after) {
+    Diagnostic *d =
+        report(call->context, E0204, call->call->range, "%s`%s`%s", before, name, after);
+    diagnostic_help(d, "`{index}` is the number of the record, `{label}` a whole number of its "
+                       "own: `|> images(\"out/{label}/{index}.png\")`");
+    return false;
+}
+
+/* Each {name} is a field or the index. */
+static bool knows_parts(const SinkCall *call) {
+    for (const char *c = strchr(call->sink->path, '{'); c; c = strchr(c + 1, '{')) {
+        size_t length = strcspn(c, "}");
+        const char *name =
+            arena_copy(call->context->lowering->arena, c + 1, length ? length - 1 : 0);
+        bool known = !strcmp(name, "index") && c[length];
+        vector_each(SinkField, field, call->sink->fields)
+            known |= c[length] && !field->encoder && !strcmp(field->name, name);
+        if (!known)
+            return report_pattern(call, "there is no whole number ", name,
+                                  " to put into the files' names");
+    }
+    return true;
+}
+
+/* What names the files is looked at now. */
+static void fix_path(const SinkCall *call) {
+    Value path = {.string = call->sink->path, .index = call->sink->path_option};
+    call->sink->path = fixed_string(call->context, &path);
+    call->sink->path_option = 0;
+}
+
+/* images: one field is an image, the others are numbers in the files' names. */
+static bool check_images(const SinkCall *call) {
+    SinkField *image = NULL;
+    fix_path(call);
+    const char *dot = strrchr(call->sink->path, '.'), *encoder = dot ? encoder_of(dot + 1) : NULL;
+    if (!encoder)
+        return report_pattern(call, "", call->sink->path, " ends in neither .png nor .jpg");
+    vector_each(SinkField, field, call->sink->fields) {
+        if (!image && is_image(&field->type)) image = field;
+        else if (!is_whole(&field->type))
+            return report_type(call, field, "one u8[h, w, 3] or u8[h, w, 1], and whole numbers");
+        else if (!strcmp(field->name, "index"))
+            return report_pattern(call, "a field can't be called ", "index",
+                                  " here: that is the number of the record");
+        else if (!has_part(call, field->name))
+            return report_pattern(call, "", field->name,
+                                  " goes nowhere: it is no part of the files' names");
+    }
+    if (!image)
+        return report_type(call, call->sink->fields.items, "an image, u8[h, w, 3] or u8[h, w, 1]");
+    image->encoder = encoder;
+    if (!has_part(call, "index"))
+        return report_pattern(call, "", call->sink->path, " is one name for all files");
+    return knows_parts(call);
+}
+
+/* tar: images are encoded as their fields' names say. */
+static bool check_tar(const SinkCall *call) {
+    vector_each(SinkField, field, call->sink->fields)
+        if (is_image(&field->type)) field->encoder = encoder_of(field->name);
+    return true;
+}
+
 static const SinkForm forms[] = {
     {"csv", "csv(\"results.csv\")", SAYS_file | SAYS_stdout | SAYS_text, NULL},
+    {"images", "images(\"out/{index}.png\")", SAYS_file | SAYS_quality, check_images},
     {"jsonl", "jsonl(\"results.jsonl\")", SAYS_file | SAYS_stdout | SAYS_text, NULL},
     {"npy", "npy(\"results.npy\")", SAYS_file | SAYS_stdout | SAYS_files, check_npy},
     {"print", "print()", 0, NULL},
     {"safetensors", "safetensors(\"results.safetensors\")", SAYS_file, check_safetensors},
+    {"tar", "tar(\"results.tar\")", SAYS_file | SAYS_stdout | SAYS_text | SAYS_quality, check_tar},
     {"text", "text(\"results.txt\")", SAYS_file | SAYS_stdout, check_text},
 };
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
@@ -197,14 +294,24 @@ static bool read_text(const SinkCall *call, const Expression *argument) {
     return true;
 }
 
+static bool read_quality(const SinkCall *call, const Expression *argument) {
+    double quality;
+    if (!whole_number(call->context, argument, "quality", 1, 100, &quality)) return false;
+    call->sink->quality = (int)quality;
+    return true;
+}
+
 static bool read_arguments(const SinkCall *call) {
     bool targeted = !call->form->says;
+    bool alone = !(call->form->says & SAYS_files) || call->call->arguments.count == 1;
     vector_each(Argument, argument, call->call->arguments) {
         const char *name = argument->name.text;
         bool good = true;
-        if (!name && !targeted) good = read_target(call, argument->value);
+        if (!name && !targeted && alone) good = read_target(call, argument->value);
         else if (name && !strcmp(name, "text") && call->form->says & SAYS_text)
             good = read_text(call, argument->value);
+        else if (name && !strcmp(name, "quality") && call->form->says & SAYS_quality)
+            good = read_quality(call, argument->value);
         else if (name && call->form->says & SAYS_files) good = read_field_path(call, argument);
         else return report_argument(call, argument);
         if (!good) return false;
@@ -222,7 +329,7 @@ static const SinkForm *find_form(const char *name) {
 Value lower_sink(const Context *context, const Expression *call, const Value *piped) {
     Stream *stream = piped->stream;
     SinkCall reading = {context, call, find_form(call->name.text), &stream->sink};
-    stream->sink = (Sink){.name = reading.form->name};
+    stream->sink = (Sink){.name = reading.form->name, .quality = USUAL_QUALITY};
     if (!stream->unbatched && !finish_pipeline(context, stream, RUN_BATCH)) return value_error;
     take_fields(context, stream, &stream->sink);
     if (!read_arguments(&reading)) return value_error;

@@ -70,10 +70,11 @@ static FlowStatus csv_open(const FlowSinkArguments *arguments, const FlowSinkFie
     return status;
 }
 
-static FlowStatus csv_write(FlowWriter *writer, int64_t records) {
+static FlowStatus csv_write(FlowWriter *writer, int64_t first, int64_t records) {
+    (void)first;
     for (int64_t i = 0; i < records; i++)
         write_row(&writer->output, writer->fields, writer->count, i);
     return output_pass(&writer->output);
 }
 
-const FlowSink flow_sink_csv = {"csv", csv_open, csv_write, writer_close};
+const FlowSink flow_sink_csv = {"csv", csv_open, csv_write, writer_close, NULL};

@@ -54,7 +54,7 @@ static void write_string(Output *output, const char *text, size_t size) {
     output_add(output, "\"", 1);
 }
 
-static FlowStatus check_texts(const FlowWriter *writer, int64_t record) {
+static FlowStatus check_texts(const FlowWriter *writer, int64_t first, int64_t record) {
     for (int i = 0; i < writer->count; i++) {
         const FlowSinkField *field = &writer->fields[i];
         if (!field->text) continue;
@@ -64,7 +64,7 @@ static FlowStatus check_texts(const FlowWriter *writer, int64_t record) {
             return flow_failure(FLOW_EXIT_data,
                                 "record %lld: `%s` is no UTF-8 from byte %zu on, so it is no text "
                                 "in JSON",
-                                (long long)(writer->written + record), field->name, valid);
+                                (long long)(first + record), field->name, valid);
     }
     return flow_ok;
 }
@@ -81,15 +81,14 @@ static void write_object(Output *output, const FlowSinkField *fields, int count,
     output_add(output, "}\n", 2);
 }
 
-static FlowStatus jsonl_write(FlowWriter *writer, int64_t records) {
+static FlowStatus jsonl_write(FlowWriter *writer, int64_t first, int64_t records) {
     FlowStatus status = flow_ok;
     for (int64_t i = 0; i < records && !status.exit; i++) {
-        status = check_texts(writer, i);
+        status = check_texts(writer, first, i);
         if (!status.exit) write_object(&writer->output, writer->fields, writer->count, i);
     }
-    writer->written += records;
     FlowStatus passed = output_pass(&writer->output);
     return status.exit ? status : passed;
 }
 
-const FlowSink flow_sink_jsonl = {"jsonl", writer_open, jsonl_write, writer_close};
+const FlowSink flow_sink_jsonl = {"jsonl", writer_open, jsonl_write, writer_close, NULL};

@@ -14,10 +14,11 @@ static void write_record(Output *output, const FlowSinkField *fields, int count,
     output_add(output, "\n", 1);
 }
 
-static FlowStatus print_write(FlowWriter *writer, int64_t records) {
+static FlowStatus print_write(FlowWriter *writer, int64_t first, int64_t records) {
+    (void)first;
     for (int64_t i = 0; i < records; i++)
         write_record(&writer->output, writer->fields, writer->count, i);
     return output_pass(&writer->output);
 }
 
-const FlowSink flow_sink_print = {"print", writer_open, print_write, writer_close};
+const FlowSink flow_sink_print = {"print", writer_open, print_write, writer_close, NULL};

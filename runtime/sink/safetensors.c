@@ -105,7 +105,8 @@ static FlowStatus add_values(Output *output, Gathering *gathering, const char *v
     return status;
 }
 
-static FlowStatus safetensors_sink_write(FlowWriter *writer, int64_t records) {
+static FlowStatus safetensors_sink_write(FlowWriter *writer, int64_t first, int64_t records) {
+    (void)first;
     FlowStatus status = flow_ok;
     for (int i = 0; i < writer->count && !status.exit; i++)
         status = add_values(&writer->output, &writer->gatherings[i], writer->fields[i].values,
@@ -114,4 +115,4 @@ static FlowStatus safetensors_sink_write(FlowWriter *writer, int64_t records) {
 }
 
 const FlowSink flow_sink_safetensors = {"safetensors", safetensors_sink_open,
-                                        safetensors_sink_write, safetensors_sink_close};
+                                        safetensors_sink_write, safetensors_sink_close, NULL};

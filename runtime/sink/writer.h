@@ -10,7 +10,6 @@ struct FlowWriter {
     const FlowSinkField *fields;
     int count;
     int64_t records; /* at most so many come */
-    int64_t written; /* before those that are being written */
 };
 
 /* As FlowSink.open and close. */
@@ -27,6 +26,13 @@ static inline size_t text_size(const FlowSinkField *field, const char *text) {
     size_t size = flow_type_size(&field->type);
     while (size && !text[size - 1]) size--;
     return size;
+}
+
+/* Digits of a record's number in names: so many that names sort as records do. */
+static inline int index_width(int64_t records) {
+    int width = 1;
+    for (int64_t last = records - 1; last >= 10; last /= 10) width++;
+    return width < 6 ? 6 : width;
 }
 
 #endif
