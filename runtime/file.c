@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,12 +49,12 @@ static int write_file(const char *path, const FilePart *parts, int count, bool s
 }
 
 int file_sync_folder(const char *path) {
-    char *folder = strdup(path);
-    if (!folder) return ENOMEM;
+    char folder[PATH_MAX];
+    if (strlen(path) >= sizeof folder) return ENAMETOOLONG;
+    strcpy(folder, path);
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = 0;
     int descriptor = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
     if (descriptor < 0) return 0;
     int error = fsync(descriptor) && errno != EINVAL && errno != ENOTSUP ? errno : 0;
     close(descriptor);

@@ -60,8 +60,9 @@ static int open_part(Output *output) {
 static int open_beside(Output *output) {
     output->target = is_link(output->path) ? realpath(output->path, NULL) : strdup(output->path);
     if (!output->target) return errno;
-    if (asprintf(&output->part, "%s.part", output->target) < 0) output->part = NULL;
+    output->part = malloc(strlen(output->target) + sizeof ".part");
     if (!output->part) return ENOMEM;
+    sprintf(output->part, "%s.part", output->target);
     return open_part(output);
 }
 
@@ -78,11 +79,17 @@ static int open_file(Output *output) {
     return S_ISREG(target.st_mode) ? open_beside(output) : open_in_place(output);
 }
 
+static bool no_stdout;
+
+void output_has_no_stdout(void) {
+    no_stdout = true;
+}
+
 FlowStatus output_open(const char *path, Output *output) {
     *output = (Output){.path = path, .descriptor = STDOUT_FILENO};
     output->prompt = !path && !is_regular(STDOUT_FILENO);
     if (path) output->descriptor = -1;
-    int error = path ? open_file(output) : 0;
+    int error = path ? open_file(output) : no_stdout ? EBADF : 0;
     if (!error && !(output->bytes = malloc(CAPACITY))) error = ENOMEM;
     output->capacity = CAPACITY;
     if (!error) return flow_ok;

@@ -22,6 +22,9 @@ typedef struct Output {
  * standard output has gone, this and the next ones fail with FLOW_EXIT_interrupted and no text. */
 FlowStatus output_open(const char *path, Output *output);
 
+/* Standard output was closed when the program began: opening it fails. */
+void output_has_no_stdout(void);
+
 /* Room for `size` bytes, which output_used then says how far it was used; or NULL, when there is no
  * memory or a write has failed: the next output_pass tells. */
 char *output_room(Output *output, size_t size);

@@ -7,6 +7,8 @@
 
 #include <jpeglib.h>
 
+#include <jerror.h>
+
 typedef struct Writing {
     struct jpeg_error_mgr errors;
     jmp_buf out;
@@ -42,23 +44,28 @@ static void write_rows(Writing *writing, const FlowType *type, const unsigned ch
     jpeg_finish_compress(&writing->image);
 }
 
+static FlowStatus finish(Writing *writing, bool good, FlowEncoded *encoded) {
+    bool memory = writing->errors.msg_code == JERR_OUT_OF_MEMORY;
+    jpeg_destroy_compress(&writing->image);
+    *encoded = (FlowEncoded){writing->bytes, writing->size};
+    if (good) return flow_ok;
+    free(writing->bytes);
+    *encoded = (FlowEncoded){0};
+    return flow_failure(memory ? FLOW_EXIT_resource : FLOW_EXIT_data, "can't be encoded: %.200s",
+                        writing->text);
+}
+
 static FlowStatus jpeg_encode(const FlowType *type, const void *pixels, int quality,
                               FlowEncoded *encoded) {
     Writing writing = {.text = ""};
     writing.image.err = jpeg_std_error(&writing.errors);
     writing.errors.error_exit = jump_out;
-    bool bad = setjmp(writing.out);
-    if (!bad) {
-        jpeg_create_compress(&writing.image);
-        jpeg_mem_dest(&writing.image, &writing.bytes, &writing.size);
-        describe(&writing, type, quality);
-        write_rows(&writing, type, pixels);
-    }
-    jpeg_destroy_compress(&writing.image);
-    *encoded = (FlowEncoded){writing.bytes, writing.size};
-    if (!bad) return flow_ok;
-    free(writing.bytes);
-    return flow_failure(FLOW_EXIT_data, "can't be encoded: %.200s", writing.text);
+    if (setjmp(writing.out)) return finish(&writing, false, encoded);
+    jpeg_create_compress(&writing.image);
+    jpeg_mem_dest(&writing.image, &writing.bytes, &writing.size);
+    describe(&writing, type, quality);
+    write_rows(&writing, type, pixels);
+    return finish(&writing, true, encoded);
 }
 
 const FlowEncoder flow_encoder_jpeg = {"jpeg", jpeg_encode};

@@ -19,7 +19,7 @@ static FlowStatus png_encode(const FlowType *type, const void *pixels, int quali
     if (good) return flow_ok;
     free(encoded->bytes);
     encoded->bytes = NULL;
-    return flow_failure(FLOW_EXIT_data, "can't be encoded: %.60s", image.message);
+    return flow_failure(FLOW_EXIT_resource, "can't be encoded: %.60s", image.message);
 }
 
 const FlowEncoder flow_encoder_png = {"png", png_encode};

@@ -21,6 +21,8 @@ mkfifo pipe && { cat pipe >piped & } && ./p few --output=pipe && wait $! && same
 # Standard output that is full, closed, or whose reader has gone.
 code=0 && ./p lines >/dev/full 2>stderr || code=$?
 [ $code = 3 ] && grep -qF "standard output: cannot be written: No space left on device" stderr || fail "a full disk: $code $(cat stderr)"
+code=0 && ./p lines >&- 2>stderr || code=$?
+[ $code = 3 ] && grep -qF "standard output: cannot be written: Bad file descriptor" stderr || fail "no output: $code $(cat stderr)"
 { ./p lines 2>stderr || echo $? >code; } | head -n 1 >/dev/null
 [ "$(cat code)" = 4 ] && [ ! -s stderr ] || fail "a reader that has gone: $(cat code stderr)"
 
