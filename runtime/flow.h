@@ -456,6 +456,7 @@ typedef struct FlowSinkArguments {
     const char *path; /* NULL: standard output */
     int option;       /* as FlowField.option */
     int quality;      /* of lossy images, 1 to 100 */
+    int64_t shard;    /* records in a file, whose names differ in {shard}; 0: all */
 } FlowSinkArguments;
 
 /* How the writing ended: all is there, the run was stopped, something failed. */

@@ -104,10 +104,11 @@ static void print_run(Printer *printer, const Run *run, size_t index) {
         function = arena_format(arena, "&f%d_function", function_number(printer, run->function));
     if (run->loads.count) loads = arena_format(arena, "run%zu_loads", index);
     text_format(printer->text,
-                "    {%s, &p%zu, %s, &flow_sink_%s, {%s, %d, %d}, run%zu_fields, %s, %zu},\n",
+                "    {%s, &p%zu, %s, &flow_sink_%s, {%s, %d, %d, %lld}, run%zu_fields, %s, %zu},\n",
                 string_text(printer, run->name), pipeline_number(printer->program, run->pipeline),
                 function, run->sink.name, string_text(printer, run->sink.path),
-                run->sink.path_option, run->sink.quality, index, loads, run->loads.count);
+                run->sink.path_option, run->sink.quality, (long long)run->sink.shard, index, loads,
+                run->loads.count);
 }
 
 void print_runs(Printer *printer) {

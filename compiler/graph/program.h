@@ -230,6 +230,7 @@ typedef struct Sink {
     const char *path; /* NULL: standard output */
     int path_option;  /* as Field.path_option */
     int quality;      /* of lossy images */
+    int64_t shard;    /* records in a file, whose names differ in {shard}; 0: all */
     Vector(SinkField) fields;
 } Sink;
 

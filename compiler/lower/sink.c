@@ -16,6 +16,7 @@ enum {
     SAYS_text = 4,  /* text = name: which fields are characters */
     SAYS_files = 8, /* name: file, one for each field */
     SAYS_quality = 16,
+    SAYS_records = 32, /* records = 1000: in each file, whose names differ in {shard} */
 };
 
 typedef struct SinkForm SinkForm;
@@ -200,9 +201,16 @@ static bool check_images(const SinkCall *call) {
 
 /* tar: images are encoded as their fields' names say. */
 static bool check_tar(const SinkCall *call) {
+    const char *path = call->sink->path;
+    bool sharded = path && strstr(path, "{shard}");
     vector_each(SinkField, field, call->sink->fields)
         if (is_image(&field->type)) field->encoder = encoder_of(field->name);
-    return true;
+    if (sharded || call->sink->shard) fix_path(call);
+    if (sharded == (call->sink->shard > 0)) return true;
+    Diagnostic *d = report(call->context, E0204, call->call->range,
+                           "`{shard}` in the name and `records` in each file go together");
+    diagnostic_help(d, "`|> tar(\"out-{shard}.tar\", records = 1000)`");
+    return false;
 }
 
 static const SinkForm forms[] = {
@@ -212,7 +220,8 @@ static const SinkForm forms[] = {
     {"npy", "npy(\"results.npy\")", SAYS_file | SAYS_stdout | SAYS_files, check_npy},
     {"print", "print()", 0, NULL},
     {"safetensors", "safetensors(\"results.safetensors\")", SAYS_file, check_safetensors},
-    {"tar", "tar(\"results.tar\")", SAYS_file | SAYS_stdout | SAYS_text | SAYS_quality, check_tar},
+    {"tar", "tar(\"results.tar\")",
+     SAYS_file | SAYS_stdout | SAYS_text | SAYS_quality | SAYS_records, check_tar},
     {"text", "text(\"results.txt\")", SAYS_file | SAYS_stdout, check_text},
 };
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
@@ -301,6 +310,13 @@ static bool read_quality(const SinkCall *call, const Expression *argument) {
     return true;
 }
 
+static bool read_records(const SinkCall *call, const Expression *argument) {
+    double records;
+    if (!whole_number(call->context, argument, "records", 1, 0x1p53, &records)) return false;
+    call->sink->shard = (int64_t)records;
+    return true;
+}
+
 static bool read_arguments(const SinkCall *call) {
     bool targeted = !call->form->says;
     bool alone = !(call->form->says & SAYS_files) || call->call->arguments.count == 1;
@@ -312,6 +328,8 @@ static bool read_arguments(const SinkCall *call) {
             good = read_text(call, argument->value);
         else if (name && !strcmp(name, "quality") && call->form->says & SAYS_quality)
             good = read_quality(call, argument->value);
+        else if (name && !strcmp(name, "records") && call->form->says & SAYS_records)
+            good = read_records(call, argument->value);
         else if (name && call->form->says & SAYS_files) good = read_field_path(call, argument);
         else return report_argument(call, argument);
         if (!good) return false;

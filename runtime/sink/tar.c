@@ -95,30 +95,88 @@ static FlowStatus write_member(FlowWriter *writer, const FlowSinkField *field, i
     return flow_ok;
 }
 
-static FlowStatus tar_sink_open(const FlowSinkArguments *arguments, const FlowSinkField *fields,
-                                int count, int64_t records, FlowWriter **writer) {
+/* Shards: archives of so many records each, one after the other. */
+
+static const char shard_part[] = "{shard}";
+
+/* The path of a shard; NULL: no memory. The caller frees it. */
+static char *name_shard(const char *pattern, int64_t shard) {
+    const char *part = strstr(pattern, shard_part);
+    char *path = malloc(strlen(pattern) + SHORTEST_SIZE);
+    if (path)
+        sprintf(path, "%.*s%06lld%s", (int)(part - pattern), pattern, (long long)shard,
+                part + strlen(shard_part));
+    return path;
+}
+
+static FlowStatus open_shard(FlowWriter *writer, int64_t shard) {
+    free(writer->path);
+    writer->path = name_shard(writer->arguments->path, shard);
+    if (writer->path) return output_open(writer->path, &writer->output);
+    return flow_failure(FLOW_EXIT_resource, "no memory to write records");
+}
+
+static void write_end(Output *output) {
+    static const char zeros[2 * BLOCK];
+    output_add(output, zeros, sizeof zeros);
+}
+
+/* Where a shard ends, the next one begins. */
+static FlowStatus turn_over(FlowWriter *writer, int64_t record) {
+    int64_t size = writer->arguments->shard;
+    if (!size || !record || record % size) return flow_ok;
+    write_end(&writer->output);
+    FlowStatus status = output_close(&writer->output, FLOW_END_whole);
+    return status.exit ? status : open_shard(writer, record / size);
+}
+
+/* The sink. */
+
+static FlowStatus check_sizes(const FlowSinkField *fields, int count, int64_t records) {
     for (int i = 0; i < count; i++) {
         size_t name = (size_t)index_width(records) + strlen(fields[i].name) + sizeof "..npy";
         if (name > NAME_LIMIT || flow_type_size(&fields[i].type) >= SIZE_LIMIT)
             return flow_failure(FLOW_EXIT_data, "`%.100s` is too large for a member of an archive",
                                 fields[i].name);
     }
-    return writer_open(arguments, fields, count, records, writer);
+    return flow_ok;
+}
+
+static FlowStatus tar_sink_open(const FlowSinkArguments *arguments, const FlowSinkField *fields,
+                                int count, int64_t records, FlowWriter **out) {
+    FlowWriter *writer = *out = NULL;
+    FlowStatus status = check_sizes(fields, count, records);
+    if (status.exit || !arguments->shard)
+        return status.exit ? status : writer_open(arguments, fields, count, records, out);
+    writer = calloc(1, sizeof *writer);
+    if (!writer) return flow_failure(FLOW_EXIT_resource, "no memory to write records");
+    *writer =
+        (FlowWriter){.arguments = arguments, .fields = fields, .count = count, .records = records};
+    status = open_shard(writer, 0);
+    if (!status.exit) *out = writer;
+    else writer_close(writer, FLOW_END_failed);
+    return status;
+}
+
+static FlowStatus write_record(FlowWriter *writer, int64_t first, int64_t record) {
+    FlowStatus status = turn_over(writer, first + record);
+    for (int i = 0; i < writer->count && !status.exit; i++)
+        status = write_member(writer, &writer->fields[i], first, record);
+    return status;
 }
 
 static FlowStatus tar_sink_write(FlowWriter *writer, int64_t first, int64_t records) {
     FlowStatus status = flow_ok;
-    for (int64_t i = 0; i < records; i++)
-        for (int j = 0; j < writer->count && !status.exit; j++)
-            status = write_member(writer, &writer->fields[j], first, i);
-    FlowStatus passed = output_pass(&writer->output);
-    return status.exit ? status : passed;
+    for (int64_t i = 0; i < records && !status.exit; i++) status = write_record(writer, first, i);
+    return status.exit ? status : output_pass(&writer->output);
 }
 
 static FlowStatus tar_sink_close(FlowWriter *writer, FlowEnd end) {
-    static const char zeros[2 * BLOCK];
-    output_add(&writer->output, zeros, sizeof zeros);
-    return writer_close(writer, end);
+    bool sharded = writer->arguments->shard;
+    write_end(&writer->output);
+    FlowStatus status = writer_close(writer, end);
+    if (!sharded || status.exit != FLOW_EXIT_interrupted || !status.text[0]) return status;
+    return flow_failure(status.exit, "%.400s and the shards before it", status.text);
 }
 
 const FlowSink flow_sink_tar = {"tar", tar_sink_open, tar_sink_write, tar_sink_close, NULL};

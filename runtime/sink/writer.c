@@ -20,6 +20,7 @@ FlowStatus writer_open(const FlowSinkArguments *arguments, const FlowSinkField *
 
 FlowStatus writer_close(FlowWriter *writer, FlowEnd end) {
     FlowStatus status = output_close(&writer->output, end);
+    free(writer->path);
     free(writer);
     return status;
 }

@@ -10,6 +10,7 @@ struct FlowWriter {
     const FlowSinkField *fields;
     int count;
     int64_t records; /* at most so many come */
+    char *path;      /* of the output, where it is not the arguments'; freed with the writer */
 };
 
 /* As FlowSink.open and close. */

@@ -36,6 +36,21 @@ paste -d, means.csv close.csv | awk -F, 'NR > 1 && ($1 - $2) ^ 2 > 4 { exit 1 }'
 expect 3 "/dev/null/0000" ./images_program fails
 mv pixels.tar first.tar && ./images_program archive && same first.tar pixels.tar
 
+# Shards.
+cat >shards.flow <<'END'
+pipeline made { return range(25) |> map(i: index) |> tar("shard-{shard}.tar", records = 10) }
+pipeline back { return tar("shard-*.tar") |> map(i: integer(i) |> : i64) |> csv(stdout) }
+pipeline slow { return range(100000000) |> map(i: index) |> tar("slow-{shard}.tar", records = 1000000) }
+END
+"$FLOWC" build shards.flow -o shards && ./shards made
+[ "$(echo shard-*)" = "shard-000000.tar shard-000001.tar shard-000002.tar" ] || fail "$(echo shard-*)"
+{ echo i && seq 0 24; } >expected && ./shards back | same expected -
+./shards slow 2>stderr & child=$!
+sleep 1 && kill -TERM $child
+wait $child || [ $? = 4 ] || fail "$(cat stderr)"
+grep -qx "shards: interrupted after [0-9]* records; they are in slow-[0-9]*.tar.part and the shards before it" stderr || fail "$(cat stderr)"
+rm -f slow-*
+
 # Only programs that write images are linked with what encodes them.
 "$FLOWC" build images.flow --emit=c -o emitted
 grep -q "^ENCODERS = .*encode_png.c" emitted/libraries.mk || fail "$(cat emitted/libraries.mk)"
