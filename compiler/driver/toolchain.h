@@ -25,8 +25,8 @@ typedef struct Toolchain {
     const char *omp;      /* the folder of LLVM's libomp.so */
     bool verbose;
     Strings decoders, encoders, libraries; /* that the program needs beside those of all programs */
-    Strings linked;              /* files of C functions */
-    ExternalList externals;      /* the functions that are called */
+    Strings linked;                        /* files of C functions */
+    ExternalList externals;                /* the functions that are called */
     Diagnostics *diagnostics;
     Level levels[LEVEL_LIMIT];
     int level_count; /* several: chosen when the program starts */
