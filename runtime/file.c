@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,32 +31,30 @@ static int write_all(int descriptor, const char *bytes, size_t size) {
     return 0;
 }
 
-static int write_parts(int descriptor, const FilePart *parts, int count) {
+static int write_parts(int descriptor, const FilePart *parts, int count, bool sync) {
     int error = 0;
     for (int i = 0; i < count && !error; i++)
         error = write_all(descriptor, parts[i].bytes, parts[i].size);
-    if (!error && fsync(descriptor)) error = errno;
+    if (!error && sync && fsync(descriptor)) error = errno;
     return error;
 }
 
-static int write_file(const char *path, const FilePart *parts, int count) {
+static int write_file(const char *path, const FilePart *parts, int count, bool sync) {
     int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor < 0) return errno;
-    int error = write_parts(descriptor, parts, count);
+    int error = write_parts(descriptor, parts, count, sync);
     if (close(descriptor) && !error) error = errno;
     if (error) unlink(path);
     return error;
 }
 
-/* Makes the rename itself last. Some file systems cannot sync a folder, which is no
- * failure. */
-static int sync_folder(const char *path) {
-    char *folder = strdup(path);
-    if (!folder) return ENOMEM;
+int file_sync_folder(const char *path) {
+    char folder[PATH_MAX];
+    if (strlen(path) >= sizeof folder) return ENAMETOOLONG;
+    strcpy(folder, path);
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = 0;
     int descriptor = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
     if (descriptor < 0) return 0;
     int error = fsync(descriptor) && errno != EINVAL && errno != ENOTSUP ? errno : 0;
     close(descriptor);
@@ -71,14 +70,14 @@ static int check_target(const char *path) {
 }
 
 static int replace(const char *path, const char *temporary, const FilePart *parts, int count) {
-    int error = write_file(temporary, parts, count);
+    int error = write_file(temporary, parts, count, true);
     if (error) return error;
     if (rename(temporary, path)) {
         error = errno;
         unlink(temporary);
         return error;
     }
-    return sync_folder(path);
+    return file_sync_folder(path);
 }
 
 FlowStatus file_replace(const char *path, const FilePart *parts, int count) {
@@ -90,6 +89,18 @@ FlowStatus file_replace(const char *path, const FilePart *parts, int count) {
         free(temporary);
     }
     free(target);
+    return error ? cannot_write(path, error) : flow_ok;
+}
+
+FlowStatus file_put(const char *path, FilePart part) {
+    char *temporary;
+    if (asprintf(&temporary, "%s.part", path) < 0) return cannot_write(path, ENOMEM);
+    int error = write_file(temporary, &part, 1, false);
+    if (!error && rename(temporary, path)) {
+        error = errno;
+        unlink(temporary);
+    }
+    free(temporary);
     return error ? cannot_write(path, error) : flow_ok;
 }
 

@@ -436,7 +436,67 @@ typedef struct FlowTrain {
     int action_count;
 } FlowTrain;
 
-typedef enum FlowSink { FLOW_SINK_print, FLOW_SINK_csv } FlowSink;
+/* Sinks. */
+
+typedef struct FlowEncoded {
+    unsigned char *bytes;
+    size_t size;
+} FlowEncoded;
+
+/* Of images: pixels become the bytes of a file. Thread-safe. */
+typedef struct FlowEncoder {
+    const char *name;
+    /* type: u8[height, width, channels]; channels are 3 (red, green, blue) or 1. The caller frees
+     * what was encoded; after a failure, whose text does not say where, there is nothing. */
+    FlowStatus (*encode)(const FlowType *type, const void *pixels, int quality,
+                         FlowEncoded *encoded);
+} FlowEncoder;
+
+#define ENCODER(name, library) extern const FlowEncoder flow_encoder_##name;
+#include "runtime/encode/encoders.def"
+#undef ENCODER
+
+/* A value of each record as a sink gets it: record r lies `r` sizes of its type behind `values`. */
+typedef struct FlowSinkField {
+    const char *name;
+    FlowType type;
+    const char *values;         /* set anew before each write */
+    bool text;                  /* of u8[n]: characters; zeros at the end only fill it */
+    const char *path;           /* a file of its own; or NULL */
+    int option;                 /* as FlowField.option */
+    const FlowEncoder *encoder; /* of an image; or NULL */
+} FlowSinkField;
+
+typedef struct FlowSinkArguments {
+    const char *path; /* NULL: standard output */
+    int option;       /* as FlowField.option */
+    int quality;      /* of lossy images, 1 to 100 */
+    int64_t shard;    /* records in a file, whose names differ in {shard}; 0: all */
+} FlowSinkArguments;
+
+/* How the writing ended: all is there, the run was stopped, something failed. */
+typedef enum FlowEnd { FLOW_END_whole, FLOW_END_stopped, FLOW_END_failed } FlowEnd;
+
+/* A writer of one data format. What it opens has its name only when it is whole (runtime/output.h);
+ * when the reader of standard output has gone, it fails with FLOW_EXIT_interrupted and no text. */
+typedef struct FlowWriter FlowWriter;
+typedef struct FlowSink {
+    const char *name;
+    /* At most `records` will come; INT64_MAX: nobody knows. The fields live as long as the writer. */
+    FlowStatus (*open)(const FlowSinkArguments *arguments, const FlowSinkField *fields, int count,
+                       int64_t records, FlowWriter **writer);
+    /* Writes so many records, which lie in the fields' values; `first` were written before. */
+    FlowStatus (*write)(FlowWriter *writer, int64_t first, int64_t records);
+    /* Frees the writer. What stays of one that was stopped is told as in output_close. */
+    FlowStatus (*close)(FlowWriter *writer, FlowEnd end);
+    /* Instead of write: called by all threads of a team, each writes its share of the records. */
+    FlowStatus (*share)(FlowWriter *writer, int64_t first, int64_t records, int thread,
+                        int threads);
+} FlowSink;
+
+#define SINK(name) extern const FlowSink flow_sink_##name;
+#include "runtime/sink/sinks.def"
+#undef SINK
 
 /* Weights that are read from a file: all whose names begin with the prefix. */
 typedef struct FlowLoad {
@@ -449,8 +509,9 @@ typedef struct FlowRun {
     const FlowPipeline *pipeline;
     const FlowFunction
         *function; /* of its batches; its results go to the sink. NULL: the records */
-    FlowSink sink;
-    const char *path; /* NULL: standard output */
+    const FlowSink *sink;
+    FlowSinkArguments arguments;
+    const FlowSinkField *fields; /* without names, types and values */
     const FlowLoad *loads;
     int load_count;
 } FlowRun;

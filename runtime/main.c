@@ -1,5 +1,6 @@
 /* Main: what a built program does: read the command line, train, tell how it ended. */
 #include "runtime/interrupt.h"
+#include "runtime/output.h"
 #include "runtime/pump.h"
 #include "runtime/settings.h"
 #include "runtime/train.h"
@@ -31,7 +32,8 @@ static FlowStatus run(int argc, char **argv, const FlowProgram *program) {
 /* A file opened later must not take the place of a standard stream that is closed. */
 static void open_streams(void) {
     int descriptor = open("/dev/null", O_RDWR);
-    while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = dup(descriptor);
+    for (; descriptor >= 0 && descriptor <= STDERR_FILENO; descriptor = dup(descriptor))
+        if (descriptor == STDOUT_FILENO) output_has_no_stdout();
     if (descriptor > STDERR_FILENO) close(descriptor);
 }
 

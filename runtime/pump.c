@@ -6,10 +6,10 @@
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/path.h"
-#include "runtime/sink.h"
 #include "runtime/step.h"
 #include "runtime/type.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +21,10 @@ typedef struct Pump {
     RunNumbers numbers;
     Call call;
     Stage *stage;
-    SinkField *fields;
+    FlowSinkField *fields;
     int field_count;
-    Sink sink;
+    FlowSinkArguments arguments;
+    FlowWriter *writer;
     int64_t written; /* records */
 } Pump;
 
@@ -65,17 +66,31 @@ static FlowStatus open_function(Pump *pump) {
 static FlowStatus name_fields(Pump *pump) {
     const FlowSection *last = stage_section(pump->stage);
     const FlowFunction *function = pump->run->function;
+    const Places places = settings_places(pump->settings);
     pump->field_count = function ? function->result_count : last->output_count;
     pump->fields = calloc((size_t)pump->field_count + 1, sizeof *pump->fields);
     if (!pump->fields)
         return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", pump->run->name);
-    for (int i = 0; i < pump->field_count; i++)
-        pump->fields[i] =
-            function ? (SinkField){function->results[i].name,
-                                   type_at(&function->results[i].type, pump->settings->sizes),
-                                   pump->memory + function->results[i].offset}
-                     : (SinkField){.name = last->outputs[i].name, .type = last->outputs[i].type};
+    for (int i = 0; i < pump->field_count; i++) {
+        FlowSinkField *field = &pump->fields[i];
+        *field = pump->run->fields[i];
+        field->path = path_said(&places, field->path, field->option);
+        field->name = function ? function->results[i].name : last->outputs[i].name;
+        field->type = function ? type_at(&function->results[i].type, pump->settings->sizes)
+                               : last->outputs[i].type;
+        if (function) field->values = pump->memory + function->results[i].offset;
+    }
     return flow_ok;
+}
+
+static FlowStatus open_sink(Pump *pump) {
+    const FlowRun *run = pump->run;
+    const Places places = settings_places(pump->settings);
+    pump->arguments = run->arguments;
+    pump->arguments.path = path_said(&places, run->arguments.path, run->arguments.option);
+    int64_t records = stage_records(pump->stage);
+    return run->sink->open(&pump->arguments, pump->fields, pump->field_count,
+                           records < 0 ? INT64_MAX : records, &pump->writer);
 }
 
 static FlowStatus open_pump(Pump *pump) {
@@ -85,12 +100,39 @@ static FlowStatus open_pump(Pump *pump) {
         status = stage_open(pump->run->pipeline, settings_places(pump->settings),
                             pump->settings->sizes, pump->numbers.seed, &pump->stage);
     if (!status.exit) status = name_fields(pump);
-    if (!status.exit) status = sink_open(pump->run->sink, pump->run->path, &pump->sink);
+    if (!status.exit) status = open_sink(pump);
     return status;
 }
 
 static void fill_next(void *stage, int thread, int threads) {
     stage_fill_next(stage, thread, threads);
+}
+
+/* The records that all threads of the team write. */
+typedef struct Sharing {
+    Pump *pump;
+    int64_t records;
+    pthread_mutex_t lock;
+    FlowStatus status; /* the first failure */
+} Sharing;
+
+static void write_share(void *argument, int thread, int threads) {
+    Sharing *sharing = argument;
+    const Pump *pump = sharing->pump;
+    FlowStatus status =
+        pump->run->sink->share(pump->writer, pump->written, sharing->records, thread, threads);
+    if (!status.exit) return;
+    pthread_mutex_lock(&sharing->lock);
+    if (!sharing->status.exit) sharing->status = status;
+    pthread_mutex_unlock(&sharing->lock);
+}
+
+static FlowStatus write_records(Pump *pump, int64_t records) {
+    const FlowSink *sink = pump->run->sink;
+    if (!sink->share) return sink->write(pump->writer, pump->written, records);
+    Sharing sharing = {pump, records, PTHREAD_MUTEX_INITIALIZER, flow_ok};
+    team_run(&pump->team, write_share, &sharing);
+    return sharing.status;
 }
 
 static FlowStatus write_batch(Pump *pump, const Batch *batch) {
@@ -99,9 +141,9 @@ static FlowStatus write_batch(Pump *pump, const Batch *batch) {
     if (!batch->records) return flow_ok;
     for (int i = 0; i < pump->field_count && !pump->run->function; i++)
         pump->fields[i].values = batch->arrays[i];
-    if (!pump->written) sink_begin(&pump->sink, pump->fields, pump->field_count);
+    FlowStatus status = write_records(pump, batch->records);
     pump->written += batch->records;
-    return sink_write(&pump->sink, pump->fields, pump->field_count, batch->records);
+    return status;
 }
 
 /* What stands before a record that can't be made is written. *more: false when there is no batch. */
@@ -129,14 +171,26 @@ static FlowStatus run_all(Pump *pump) {
                         (long long)pump->written);
 }
 
+/* How the run has ended, and what of a stopped one stays. */
+static FlowStatus close_sink(Pump *pump, FlowStatus status) {
+    FlowEnd end = !status.exit                           ? FLOW_END_whole
+                  : status.exit == FLOW_EXIT_interrupted ? FLOW_END_stopped
+                                                         : FLOW_END_failed;
+    if (!pump->writer) return status;
+    FlowStatus closed = pump->run->sink->close(pump->writer, end);
+    if (end == FLOW_END_failed || !closed.exit) return status;
+    if (closed.exit != FLOW_EXIT_interrupted || !closed.text[0] || !status.text[0]) return closed;
+    return flow_failure(FLOW_EXIT_interrupted, "%.200s; they are in %s", status.text, closed.text);
+}
+
 FlowStatus pump_run(const Settings *settings) {
     Pump pump = {.settings = settings, .run = settings->run, .team.threads = settings->threads};
     FlowStatus status = open_pump(&pump);
     if (!status.exit) status = run_all(&pump);
-    FlowStatus closed = sink_close(&pump.sink);
+    status = close_sink(&pump, status);
     stage_close(pump.stage);
     call_free(&pump.call);
     free(pump.fields);
     free(pump.memory);
-    return status.exit ? status : closed;
+    return status;
 }

@@ -116,7 +116,7 @@ static bool gather(const Maker *maker, int index, int64_t record, const void **v
         source->read(records->reader, record, values);
         return true;
     }
-    for (int i = 0; i < section->field_count; i++)
+    for (int i = 0; i < section->field_count && !records->sections[index].direct; i++)
         values[i] = maker->scratch + records->sections[index].offsets[i];
     if (index) return make_window(maker, index, record, values);
     return source->make(records->reader, record, (void *const *)values, maker->failure);

@@ -86,23 +86,39 @@ static void print_loads(Printer *printer, const Run *run, size_t index) {
     text_add(printer->text, "};\n");
 }
 
+static void print_sink_fields(Printer *printer, const Sink *sink, size_t index) {
+    text_format(printer->text, "static const FlowSinkField run%zu_fields[] = {\n", index);
+    vector_each(SinkField, field, sink->fields)
+        text_format(
+            printer->text, "    {.text = %s, .path = %s, .option = %d, .encoder = %s},\n",
+            field->text ? "true" : "false", string_text(printer, field->path), field->path_option,
+            field->encoder ? arena_format(printer->arena, "&flow_encoder_%s", field->encoder)
+                           : "NULL");
+    text_add(printer->text, "};\n");
+}
+
 static void print_run(Printer *printer, const Run *run, size_t index) {
-    static const char *const sinks[] = {"FLOW_SINK_print", "FLOW_SINK_csv"};
     Arena *arena = printer->arena;
     const char *function = "NULL", *loads = "NULL";
     if (run->function)
         function = arena_format(arena, "&f%d_function", function_number(printer, run->function));
     if (run->loads.count) loads = arena_format(arena, "run%zu_loads", index);
-    text_format(printer->text, "    {%s, &p%zu, %s, %s, %s, %s, %zu},\n",
+    text_format(printer->text,
+                "    {%s, &p%zu, %s, &flow_sink_%s, {%s, %d, %d, %lld}, run%zu_fields, %s, %zu},\n",
                 string_text(printer, run->name), pipeline_number(printer->program, run->pipeline),
-                function, sinks[run->sink], string_text(printer, run->path), loads,
+                function, run->sink.name, string_text(printer, run->sink.path),
+                run->sink.path_option, run->sink.quality, (long long)run->sink.shard, index, loads,
                 run->loads.count);
 }
 
 void print_runs(Printer *printer) {
     size_t count = printer->program->runs.count;
     if (!printer->trains || !count) return;
-    for (size_t i = 0; i < count; i++) print_loads(printer, &printer->program->runs.items[i], i);
+    for (size_t i = 0; i < count; i++) {
+        const Run *run = &printer->program->runs.items[i];
+        print_loads(printer, run, i);
+        print_sink_fields(printer, &run->sink, i);
+    }
     text_add(printer->text, "static const FlowRun runs[] = {\n");
     for (size_t i = 0; i < count; i++) print_run(printer, &printer->program->runs.items[i], i);
     text_add(printer->text, "};\n\n");

@@ -66,7 +66,7 @@ static bool copy_linked(const Compilation *compilation, const char *folder) {
     return true;
 }
 
-/* What the program's decoders need: their sources and libraries. */
+/* What the program's decoders and encoders need: their sources and libraries. */
 static bool write_libraries(const Compilation *compilation, const char *folder) {
     Toolchain toolchain = {.arena = compilation->arena};
     toolchain_use(&toolchain, compilation->program);
@@ -74,6 +74,9 @@ static bool write_libraries(const Compilation *compilation, const char *folder) 
     text_add(&text, "DECODERS =");
     vector_each(const char *, decoder, toolchain.decoders)
         text_format(&text, " runtime/decode/decode_%s.c", *decoder);
+    text_add(&text, "\nENCODERS =");
+    vector_each(const char *, encoder, toolchain.encoders)
+        text_format(&text, " runtime/encode/encode_%s.c", *encoder);
     text_add(&text, "\nLIBRARIES =");
     vector_each(const char *, library, toolchain.libraries) text_format(&text, " %s", *library);
     text_add(&text, "\nLINKED =");

@@ -109,16 +109,20 @@ int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char 
                                                                                 : EXIT_resource;
 }
 
-static const char *library_of(const char *decoder) {
-    static const char *const libraries[][2] = {
+/* Of a decoder or an encoder: its name, its library. */
+typedef const char *const Coder[2];
+
+static Coder decoders[] = {
 #define DECODER(name, library) {#name, library},
 #include "runtime/decode/decoders.def"
 #undef DECODER
-    };
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (!strcmp(libraries[i][0], decoder)) return libraries[i][1];
-    return NULL;
-}
+    {NULL, NULL}};
+
+static Coder encoders[] = {
+#define ENCODER(name, library) {#name, library},
+#include "runtime/encode/encoders.def"
+#undef ENCODER
+    {NULL, NULL}};
 
 static bool has_string(const Strings *strings, const char *string) {
     for (size_t i = 0; i < strings->count; i++)
@@ -126,14 +130,24 @@ static bool has_string(const Strings *strings, const char *string) {
     return false;
 }
 
+static void add_new(Arena *arena, Strings *strings, const char *string) {
+    if (!has_string(strings, string)) vector_push(arena, strings, string);
+}
+
+static void use(Toolchain *toolchain, Coder *coder, const char *name, Strings *used) {
+    while (name && (*coder)[0] && strcmp((*coder)[0], name)) coder++;
+    if (!name || !(*coder)[0]) return;
+    add_new(toolchain->arena, used, name);
+    add_new(toolchain->arena, &toolchain->libraries, (*coder)[1]);
+}
+
 void toolchain_use(Toolchain *toolchain, const Program *program) {
     vector_each(Pipeline *, pipeline, program->pipelines)
-        vector_each(Field, field, (*pipeline)->sections.items[0]->fields) {
-            const char *library = field->decoder ? library_of(field->decoder) : NULL;
-            if (!library || has_string(&toolchain->libraries, library)) continue;
-            vector_push(toolchain->arena, &toolchain->libraries, library);
-            vector_push(toolchain->arena, &toolchain->decoders, field->decoder);
-        }
+        vector_each(Field, field, (*pipeline)->sections.items[0]->fields)
+            use(toolchain, decoders, field->decoder, &toolchain->decoders);
+    vector_each(Run, run, program->runs)
+        vector_each(SinkField, field, run->sink.fields)
+            use(toolchain, encoders, field->encoder, &toolchain->encoders);
 }
 
 const char *toolchain_key(const Toolchain *toolchain) {

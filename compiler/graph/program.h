@@ -221,7 +221,25 @@ typedef struct Layer {
     NodeId value;       /* NODE_NONE: no tensor */
 } Layer;
 
-typedef enum SinkKind { SINK_print, SINK_csv } SinkKind;
+/* A value of each record, as a sink takes it. */
+typedef struct SinkField {
+    const char *name;
+    Type type;
+    bool text;           /* u8[n]: characters */
+    const char *path;    /* a file of its own, or NULL */
+    int path_option;     /* as Field.path_option */
+    const char *encoder; /* of an image: an entry of the runtime's encoders.def; else NULL */
+} SinkField;
+
+/* Where the records of a pipeline go. */
+typedef struct Sink {
+    const char *name; /* an entry of the runtime's sinks.def */
+    const char *path; /* NULL: standard output */
+    int path_option;  /* as Field.path_option */
+    int quality;      /* of lossy images */
+    int64_t shard;    /* records in a file, whose names differ in {shard}; 0: all */
+    Vector(SinkField) fields;
+} Sink;
 
 /* A pipeline that runs by itself. */
 typedef struct Run {
@@ -229,8 +247,7 @@ typedef struct Run {
     Range range;
     Pipeline *pipeline;
     Function *function; /* of its batches; results are what the sink gets. NULL: the records */
-    SinkKind sink;
-    const char *path; /* NULL: standard output */
+    Sink sink;
     LoadList loads;
 } Run;
 

@@ -51,8 +51,10 @@ static const struct {
     {"map", VALUE_batch, lower_batch_map},    {"take", VALUE_stream, lower_take},
     {"skip", VALUE_stream, lower_skip},       {"filter", VALUE_stream, lower_filter},
     {"window", VALUE_stream, lower_window},   {"batch", VALUE_stream, lower_batch},
-    {"unbatch", VALUE_batch, lower_unbatch},  {"print", VALUE_stream, lower_print},
-    {"csv", VALUE_stream, lower_csv},
+    {"unbatch", VALUE_batch, lower_unbatch},
+#define SINK(name) {#name, VALUE_stream, lower_sink},
+#include "runtime/sink/sinks.def"
+#undef SINK
 };
 enum { STAGE_COUNT = sizeof stages / sizeof *stages };
 
@@ -77,8 +79,9 @@ static Value run_stage(const Context *context, const Expression *call, const Val
         diagnostic_help(d, "a stream has one reader; open its files a second time for another");
         return value_error;
     }
-    if (stream->unbatched && run != lower_print && run != lower_csv) {
-        report(context, E0214, call->range, "only `print` and `csv` can follow `unbatch`");
+    if (stream->unbatched && run != lower_sink) {
+        Diagnostic *d = report(context, E0214, call->range, "only a sink can follow `unbatch`");
+        diagnostic_help(d, "`print()`, `csv(stdout)`");
         return value_error;
     }
     note_stage(context, stream->pipeline, call);

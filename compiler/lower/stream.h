@@ -59,8 +59,7 @@ Value lower_unbatch(const Context *context, const Expression *call, const Value 
 /* Ends the pipeline in batches of `size` records. False after reporting. */
 bool finish_pipeline(const Context *context, Stream *stream, int64_t size);
 
-/* run.c */
-Value lower_print(const Context *context, const Expression *call, const Value *stream);
-Value lower_csv(const Context *context, const Expression *call, const Value *stream);
+/* sink.c */
+Value lower_sink(const Context *context, const Expression *call, const Value *stream);
 
 #endif

@@ -97,8 +97,7 @@ struct Stream {
     Function *function; /* of its batches; NULL: there is none */
     Items results;      /* of the function: a batch each */
     bool unbatched;     /* batches were made, and taken apart again */
-    SinkKind sink;
-    const char *sink_path; /* NULL: standard output */
+    Sink sink;
 };
 
 /* A model whose calls share their weights. */

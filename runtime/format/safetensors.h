@@ -28,6 +28,11 @@ const char *safetensors_metadata(const Safetensors *file, const char *name);
  */
 FlowStatus safetensors_read(const Safetensors *file, const FlowStorage *storage, void *bytes);
 
+/* What stands before the tensors in a file with these storages. ordered: gets the storages as their bytes
+ * have to follow. The caller frees the text; NULL: no memory. */
+char *safetensors_header(const FlowStorage *storages, int count, const Metadata *metadata,
+                         int metadata_count, const FlowStorage **ordered, size_t *size);
+
 /* Writes storages, which lie in `memory`, atomically: see file.h. The same storages, bytes
  * and metadata always give the same file. */
 FlowStatus safetensors_write(const char *path, const FlowStorage *storages, int count,

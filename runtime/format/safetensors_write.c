@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ALIGNMENT = 8, WIDEST = 8 };
+enum { ALIGNMENT = 8, WIDEST = 8, LENGTH_SIZE = 8 };
 
 static const char *const dtypes[] = {
     [FLOW_bool] = "BOOL", [FLOW_u8] = "U8",   [FLOW_i8] = "I8",
@@ -47,17 +47,17 @@ static void write_entry(FILE *out, const FlowStorage *storage, size_t begin) {
 }
 
 /* The storages' bytes as they follow the header in the file. */
-static int order_parts(const FlowStorage **ordered, const FlowStorage *storages, int count) {
+static void order_parts(const FlowStorage **ordered, const FlowStorage *storages, int count) {
     int used = 0;
     for (size_t size = WIDEST; size; size /= 2)
         for (int i = 0; i < count; i++)
             if (flow_element_size(storages[i].type.element) == size) ordered[used++] = &storages[i];
-    return used;
 }
 
 static void write_header(FILE *out, const FlowStorage **storages, int count,
                          const Metadata *metadata, int metadata_count) {
     size_t begin = 0;
+    fwrite((char[LENGTH_SIZE]){0}, 1, LENGTH_SIZE, out);
     fputc('{', out);
     write_metadata(out, metadata, metadata_count);
     for (int i = 0; i < count; i++) {
@@ -68,33 +68,39 @@ static void write_header(FILE *out, const FlowStorage **storages, int count,
     while (ftell(out) % ALIGNMENT) fputc(' ', out);
 }
 
-static FlowStatus write_parts(const char *path, const FlowStorage **storages, int count,
-                              const char *memory, FilePart header, FilePart *parts) {
-    unsigned char length[8];
-    for (int i = 0; i < 8; i++) length[i] = (unsigned char)(header.size >> 8 * i);
-    parts[0] = (FilePart){length, sizeof length};
-    parts[1] = header;
-    for (int i = 0; i < count; i++)
-        parts[2 + i] = (FilePart){memory + storages[i]->offset, flow_type_size(&storages[i]->type)};
-    return file_replace(path, parts, count + 2);
+char *safetensors_header(const FlowStorage *storages, int count, const Metadata *metadata,
+                         int metadata_count, const FlowStorage **ordered, size_t *size) {
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+    if (!out) return NULL;
+    order_parts(ordered, storages, count);
+    write_header(out, ordered, count, metadata, metadata_count);
+    bool written = !ferror(out);
+    if (fclose(out) || !written) {
+        free(text);
+        return NULL;
+    }
+    for (int i = 0; i < LENGTH_SIZE; i++) text[i] = (char)((*size - LENGTH_SIZE) >> 8 * i);
+    return text;
 }
 
 FlowStatus safetensors_write(const char *path, const FlowStorage *storages, int count,
                              const char *memory, const Metadata *metadata, int metadata_count) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
     const FlowStorage **ordered = calloc((size_t)count + 1, sizeof *ordered);
-    FilePart *parts = calloc((size_t)count + 2, sizeof *parts);
+    FilePart *parts = calloc((size_t)count + 1, sizeof *parts);
+    char *text = NULL;
     FlowStatus status = flow_failure(FLOW_EXIT_resource, "%s: no memory to write it", path);
-    if (out && ordered)
-        write_header(out, ordered, order_parts(ordered, storages, count), metadata, metadata_count);
-    bool written = out && !ferror(out);
-    if (out && fclose(out)) written = false;
-    if (written && ordered && parts)
-        status = write_parts(path, ordered, count, memory, (FilePart){text, size}, parts);
+    if (ordered && parts)
+        text = safetensors_header(storages, count, metadata, metadata_count, ordered, &parts->size);
+    if (text) {
+        parts->bytes = text;
+        for (int i = 0; i < count; i++)
+            parts[1 + i] =
+                (FilePart){memory + ordered[i]->offset, flow_type_size(&ordered[i]->type)};
+        status = file_replace(path, parts, count + 1);
+    }
+    free(text);
     free(parts);
     free(ordered);
-    free(text);
     return status;
 }

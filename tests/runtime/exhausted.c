@@ -110,6 +110,57 @@ static void check(const FlowSource *source, FlowField field, int workers) {
     CHECK(requests > 5, "%s: only %d requests", source->name, requests);
 }
 
+/* Writes records as a sink. */
+static FlowStatus try_sink(const FlowSink *sink, const FlowSinkField *field, const char *path) {
+    FlowSinkArguments arguments = {.path = path, .quality = 90};
+    FlowWriter *writer;
+    FlowStatus status = sink->open(&arguments, field, 1, 2, &writer);
+    CHECK(!status.exit == !!writer, "%s: a writer without success, or the other way", sink->name);
+    if (!writer) return status;
+    status = sink->share ? sink->share(writer, 0, 2, 0, 1) : sink->write(writer, 0, 2);
+    FlowStatus closed = sink->close(writer, status.exit ? FLOW_END_failed : FLOW_END_whole);
+    return status.exit ? status : closed;
+}
+
+/* uncounted: it frees blocks that it did not ask for itself. */
+static void check_sink(const FlowSink *sink, const FlowSinkField *field, const char *path,
+                       bool uncounted) {
+    FlowStatus status = {.exit = FLOW_EXIT_resource};
+    int requests = 0;
+    for (; status.exit == FLOW_EXIT_resource && requests < REQUESTS_LIMIT; requests++) {
+        unlink(path);
+        allowed = requests;
+        held = 0;
+        status = try_sink(sink, field, path);
+        CHECK(!status.exit == !status.text[0], "%s: request %d: no message", sink->name, requests);
+        CHECK(uncounted || !held, "%s: request %d: %d blocks are left", sink->name, requests,
+              (int)held);
+        CHECK(!status.exit == !access(path, F_OK), "%s: request %d: the file", sink->name,
+              requests);
+    }
+    CHECK(!status.exit, "%s: request %d: %s", sink->name, requests, status.text);
+    CHECK(requests > 2, "%s: only %d requests", sink->name, requests);
+}
+
+static void check_sinks(void) {
+    static const char values[2 * 12] = "one\0two\0three, four";
+    const FlowSinkField bytes = {
+        .name = "x", .type = {FLOW_u8, 1, {12}}, .values = values, .text = true};
+    const FlowSinkField numbers = {.name = "x", .type = {FLOW_f32, 1, {3}}, .values = values};
+    FlowSinkField image = {.name = "png",
+                           .type = {FLOW_u8, 3, {2, 2, 3}},
+                           .values = values,
+                           .encoder = &flow_encoder_png};
+    check_sink(&flow_sink_csv, &bytes, "a.csv", false);
+    check_sink(&flow_sink_jsonl, &bytes, "a.jsonl", false);
+    check_sink(&flow_sink_text, &bytes, "a.txt", false);
+    check_sink(&flow_sink_npy, &numbers, "a.npy", false);
+    check_sink(&flow_sink_safetensors, &numbers, "a.safetensors", true);
+    check_sink(&flow_sink_tar, &image, "b.tar", true);
+    image.encoder = &flow_encoder_jpeg;
+    check_sink(&flow_sink_tar, &image, "b.tar", true);
+}
+
 static void write_tar(void) {
     char archive[4 * 512] = "x.cls";
     unsigned sum = 0;
@@ -141,6 +192,7 @@ int main(void) {
         check(&flow_source_idx, label, workers);
         check(&flow_source_tar, class, workers);
     }
+    check_sinks();
     test_folder_remove();
     return test_result();
 }

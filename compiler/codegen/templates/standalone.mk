@@ -5,8 +5,8 @@ OMP  = $(dir $(lastword $(sort $(wildcard /usr/lib/llvm-*/lib/libomp.so))))
 ARCH = -march=native
 
 FLAGS   = -std=gnu11 -I. -Iruntime
-SOURCES = $(filter-out runtime/decode/decode_%.c,$(wildcard runtime/*.c runtime/*/*.c))
-RUNTIME = $(patsubst %.c,%.o,$(SOURCES) $(DECODERS))
+SOURCES = $(filter-out runtime/decode/decode_%.c runtime/encode/encode_%.c,$(wildcard runtime/*.c runtime/*/*.c))
+RUNTIME = $(patsubst %.c,%.o,$(SOURCES) $(DECODERS) $(ENCODERS))
 
 include libraries.mk
 

@@ -1,0 +1,39 @@
+/* Sink: what the files that lower the ends of pipelines share. */
+#ifndef FLOW_LOWER_SINK_H
+#define FLOW_LOWER_SINK_H
+
+#include "compiler/lower/stream.h"
+
+/* What a call of a sink may say. */
+enum {
+    SAYS_file = 1,
+    SAYS_stdout = 2,
+    SAYS_text = 4,  /* text = name: which fields are characters */
+    SAYS_files = 8, /* name: file, one for each field */
+    SAYS_quality = 16,
+    SAYS_records = 32, /* records = 1000: in each file, whose names differ in {shard} */
+};
+
+typedef struct SinkForm SinkForm;
+
+/* A call that is being read. */
+typedef struct SinkCall {
+    const Context *context;
+    const Expression *call;
+    const SinkForm *form;
+    Sink *sink;
+} SinkCall;
+
+struct SinkForm {
+    const char *name, *example;
+    unsigned says;
+    bool (*check)(const SinkCall *call); /* the fields; NULL: any will do */
+};
+
+/* sink_form.c: the form of that sink. */
+const SinkForm *sink_form(const char *name);
+
+/* sink.c: false, after reporting that the sink takes something else. */
+bool report_sink_type(const SinkCall *call, const SinkField *field, const char *wanted);
+
+#endif
