@@ -282,6 +282,9 @@ typedef struct FlowSource {
      * then says why, naming file and record. Thread-safe. */
     bool (*make)(const FlowReader *reader, int64_t record, void *const *values,
                  FlowStatus *failure);
+    /* Asks for the record's bytes, since it is going to be made soon. Thread-safe. NULL: there is
+     * no need. */
+    void (*prefetch)(const FlowReader *reader, int64_t record);
     void (*close)(FlowReader *reader);
     bool finds_many; /* paths are patterns: "shard-*.tar" */
 } FlowSource;

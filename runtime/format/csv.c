@@ -48,7 +48,7 @@ static const char *row_end(const CsvForm *form, const char *at, const char *end)
 
 /* Which bytes are in a quoted cell, its first quote included. *good is false when a quote opens where no cell
  * begins; before: a cell begins with the block. */
-static uint64_t find_quoted(const Marks *marks, uint64_t quoted, bool before, bool *good) {
+INLINED uint64_t find_quoted(const Marks *marks, uint64_t quoted, bool before, bool *good) {
     uint64_t inside = block_parity(marks->quotes) ^ quoted;
     uint64_t opening = marks->quotes & inside;
     uint64_t allowed = (marks->separators | marks->lines | marks->quotes) << 1 | before;
@@ -66,13 +66,13 @@ typedef struct RowSearch {
     int64_t count;
 } RowSearch;
 
-static bool is_blank(const RowSearch *search) {
+INLINED bool is_blank(const RowSearch *search) {
     const char *row = search->text + search->row;
     return *row == '\n' || (*row == '\r' && row[1] == '\n');
 }
 
 /* Notes the row unless it is an empty line; the next one begins there. */
-static void note_row(RowSearch *search, size_t next) {
+INLINED void note_row(RowSearch *search, size_t next) {
     search->rows[search->count] = search->row;
     search->count += !is_blank(search);
     search->row = next;
@@ -91,7 +91,7 @@ static bool skip_comments(RowSearch *search) {
 }
 
 /* The rows that end in the block at `at`. True: the search has to begin anew at the last of them. */
-static bool note_lines(RowSearch *search, size_t at, uint64_t lines) {
+INLINED bool note_lines(RowSearch *search, size_t at, uint64_t lines) {
     while (lines) {
         note_row(search, at + (size_t)__builtin_ctzll(lines) + 1);
         if (search->form->comment && skip_comments(search)) return true;
@@ -107,7 +107,7 @@ static void note_odd_row(RowSearch *search) {
     note_row(search, (size_t)(at - search->text) + (at < end));
 }
 
-static void search_rows(RowSearch *search, int64_t most) {
+FOR_NEWER_PROCESSORS static void search_rows(RowSearch *search, int64_t most) {
     size_t at = search->row;
     uint64_t quoted = 0;
     for (; at < search->size && search->count <= most; at += BLOCK_SIZE) {
@@ -151,19 +151,18 @@ size_t csv_start(const CsvForm *form, const char *text, size_t size) {
 
 /* Cells. */
 
-static void add_end(CsvRow *row, const char *end) {
-    row->ends[row->count++] = end;
+INLINED void add_end(CsvRow *row, const char *end) {
+    row->begins[++row->count] = end + 1;
 }
 
 /* Eight at a time, some of them too many: that costs less than a wrong guess of how many there are. */
-static void add_ends(CsvRow *row, uint64_t found) {
-    int count = __builtin_popcountll(found);
+INLINED void add_ends(CsvRow *row, uint64_t found) {
     const uint64_t highest = (uint64_t)1 << (BLOCK_SIZE - 1);
-    const char **ends = row->ends + row->count;
-    row->count += count;
-    for (int i = 0; i < count; i += 8)
-        for (int j = 0; j < 8; j++, found &= found - 1)
-            ends[i + j] = row->at + __builtin_ctzll(found | highest);
+    const char *next = row->at + 1, **begins = row->begins + row->count + 1;
+    row->count += __builtin_popcountll(found);
+    for (; found; begins += 8)
+        for (int i = 0; i < 8; i++, found &= found - 1)
+            begins[i] = next + __builtin_ctzll(found | highest);
 }
 
 static void add_cells(CsvRow *row) {
@@ -175,21 +174,14 @@ static void add_cells(CsvRow *row) {
     }
 }
 
-/* Goes on by cells from the one that stands open. */
-static void leave_blocks(CsvRow *row) {
-    row->by_cell = true;
-    row->at = row->count ? row->ends[row->count - 1] + 1 : row->begin;
-}
-
-static bool add_block(CsvRow *row) {
+INLINED bool add_block(CsvRow *row) {
     size_t left = (size_t)(row->end - row->at);
     uint64_t inside = 0;
     Marks marks = {block_find(row->at, row->form.separator), block_find(row->at, '\n'),
                    block_find(row->at, '"')};
     if (marks.quotes | row->quoted) {
-        bool good;
-        const char *begin = row->count ? row->ends[row->count - 1] + 1 : row->begin;
-        inside = find_quoted(&marks, row->quoted, row->at == begin || row->at[-1] == '"', &good);
+        bool good, begins = row->at == row->begins[row->count] || row->at[-1] == '"';
+        inside = find_quoted(&marks, row->quoted, begins, &good);
         if (!good) return false;
         row->quoted = -(inside >> (BLOCK_SIZE - 1));
     }
@@ -202,23 +194,29 @@ static bool add_block(CsvRow *row) {
     return true;
 }
 
+FOR_NEWER_PROCESSORS static void find_cells(CsvRow *row) {
+    while (row->count < CSV_CELLS && !row->last && !row->by_cell) {
+        row->by_cell = !add_block(row);
+        if (row->by_cell) row->at = row->begins[row->count];
+    }
+    if (row->by_cell) add_cells(row);
+}
+
 void csv_open_row(CsvRow *row, const CsvForm *form, const char *text, const char *end) {
     row->form = *form;
-    row->at = row->begin = text;
+    row->at = row->begins[0] = text;
     row->end = end;
     row->first = row->count = 0;
     row->last = row->by_cell = false;
     row->quoted = 0;
-    csv_next_cells(row);
+    find_cells(row);
 }
 
 void csv_next_cells(CsvRow *row) {
-    if (row->count) row->begin = row->ends[row->count - 1] + 1;
+    row->begins[0] = row->begins[row->count];
     row->first += row->count;
     row->count = 0;
-    while (row->count < CSV_CELLS && !row->last && !row->by_cell)
-        if (!add_block(row)) leave_blocks(row);
-    if (row->by_cell) add_cells(row);
+    find_cells(row);
 }
 
 int64_t csv_count_cells(CsvRow *row) {
@@ -236,7 +234,7 @@ static const char *unquote(const char *begin, const char *end, CsvCell *cell) {
 }
 
 const char *csv_cell(const CsvRow *row, int index, CsvCell *cell) {
-    const char *begin = index ? row->ends[index - 1] + 1 : row->begin, *end = row->ends[index];
+    const char *begin = row->begins[index], *end = csv_cell_end(row, index);
     if (end > begin && end[-1] == '\r' && end < row->end && *end == '\n') end--;
     *cell = (CsvCell){begin, (size_t)(end - begin), false};
     return begin < end && *begin == '"' ? unquote(begin, end, cell) : NULL;

@@ -33,13 +33,13 @@ size_t csv_start(const CsvForm *form, const char *text, size_t size);
 typedef struct CsvRow {
     CsvForm form;
     const char *at, *end; /* what is left of the text */
-    const char *begin;    /* of the first of these cells */
-    int64_t first;        /* the number of it in the row */
+    int64_t first;        /* the number of the first of these cells in the row */
     int count;            /* of these */
     bool last;            /* no more follow them */
     bool by_cell;         /* quotes do not stand where they can be counted */
     uint64_t quoted;      /* is `at` in a quoted cell? all bits or none */
-    const char *ends[CSV_CELLS + CSV_ROOM];
+    const char
+        *begins[1 + CSV_CELLS + CSV_ROOM]; /* cell i ends a byte before the next one begins */
 } CsvRow;
 
 /* The first cells of the row at `text`; the table ends at `end`. */
@@ -59,6 +59,10 @@ typedef struct CsvCell {
 
 /* Cell `index` of these. NULL, or what is wrong with it. */
 const char *csv_cell(const CsvRow *row, int index, CsvCell *cell);
+
+static inline const char *csv_cell_end(const CsvRow *row, int index) {
+    return row->begins[index + 1] - 1;
+}
 
 /* Copies what the cell says, as far as there is room. Returns how much that is. */
 size_t csv_copy(const CsvCell *cell, char *text, size_t room);

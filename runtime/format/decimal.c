@@ -1,8 +1,6 @@
-/* Decimal: most numbers have up to 16 characters, no exponent, and digits that fit in 53 bits. Those
- * are read as one or two words, without a loop or a branch over their digits; one division, of two
- * doubles that are exact, rounds correctly. What has up to 19 digits, and a power of ten between
- * 10^-19 and 10^19, is an exact product or quotient of integers; the rest is left to strtod. */
-#include "runtime/format/decimal.h"
+/* Decimal: what has up to 19 digits, and a power of ten between 10^-19 and 10^19, is an exact product or
+ * quotient of integers; the rest is left to strtod. */
+#include "runtime/format/decimal_short.h"
 
 #include "runtime/type.h"
 
@@ -47,84 +45,6 @@ static const uint64_t powers[] = {
     1000000000000000000,
     10000000000000000000u,
 };
-
-static const double exact_powers[] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
-                                      1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16};
-
-/* Short numbers, as words: the first character lies in the lowest byte. */
-
-#define EACH_BYTE(byte) (0x0101010101010101u * (byte))
-
-static uint64_t load_word(const char *text) {
-    uint64_t word;
-    memcpy(&word, text, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-/* The highest bit of each byte that is 0; bytes above the first such byte may be wrong. */
-static uint64_t zero_bytes(uint64_t word) {
-    return (word - EACH_BYTE(1)) & ~word & EACH_BYTE(0x80);
-}
-
-/* Are all bytes 0 to 9? */
-static bool are_digits(uint64_t word) {
-    return !((word + EACH_BYTE(0x76)) & EACH_BYTE(0x80)) && !(word & EACH_BYTE(0x80));
-}
-
-/* Eight digits: neighbours are put together three times. */
-static uint64_t join_digits(uint64_t digits) {
-    const uint64_t every_fourth = 0x000000ff000000ff;
-    digits = digits * 10 + (digits >> 8);
-    return ((digits & every_fourth) * (100 + (UINT64_C(1000000) << 32)) +
-            (digits >> 16 & every_fourth) * (1 + (UINT64_C(10000) << 32))) >>
-           32;
-}
-
-/* Up to 8 characters. False: not a plain number. */
-static bool read_word(const char *text, size_t size, Decimal *decimal) {
-    int empty = 8 * (8 - (int)size);
-    uint64_t word = (load_word(text) ^ EACH_BYTE('0')) << empty;
-    uint64_t points = zero_bytes(word ^ EACH_BYTE('.' ^ '0'));
-    if (points) {
-        int point = __builtin_ctzll(points) & ~7;
-        uint64_t before = ((uint64_t)1 << point) - 1;
-        decimal->exponent = point / 8 - 7;
-        word = (word & before) << 8 | (word & ~before & ~((uint64_t)0xff << point));
-    }
-    decimal->whole = join_digits(word);
-    return are_digits(word);
-}
-
-/* Up to 16 characters. */
-static bool read_words(const char *text, size_t size, Decimal *decimal) {
-    int empty = 8 * (16 - (int)size);
-    uint64_t low = load_word(text) ^ EACH_BYTE('0'), high = load_word(text + 8) ^ EACH_BYTE('0');
-    Wide both = ((Wide)high << 64 | low) << empty;
-    low = (uint64_t)both, high = (uint64_t)(both >> 64);
-    uint64_t in_low = zero_bytes(low ^ EACH_BYTE('.' ^ '0'));
-    uint64_t in_high = zero_bytes(high ^ EACH_BYTE('.' ^ '0'));
-    if (in_low | in_high) {
-        int point = in_low ? __builtin_ctzll(in_low) & ~7 : 64 + (__builtin_ctzll(in_high) & ~7);
-        Wide before = ((Wide)1 << point) - 1;
-        decimal->exponent = point / 8 - 15;
-        both = (both & before) << 8 | (both & ~before & ~((Wide)0xff << point));
-        low = (uint64_t)both, high = (uint64_t)(both >> 64);
-    }
-    decimal->whole = join_digits(low) * 100000000 + join_digits(high);
-    return are_digits(low) && are_digits(high);
-}
-
-static bool read_short(const char *text, size_t size, Decimal *decimal) {
-    bool negative = *text == '-';
-    *decimal = (Decimal){.negative = negative};
-    text += negative;
-    size -= negative;
-    if (size - 1 >= 16 || (size == 1 && *text == '.')) return false;
-    return size <= 8 ? read_word(text, size, decimal) : read_words(text, size, decimal);
-}
 
 /* Any number. */
 
@@ -236,23 +156,6 @@ static bool write_float(const Decimal *decimal, const char *text, FlowElement el
     return number_write(element, number, value) && isfinite(number_read(element, value));
 }
 
-/* Both a value and its power of ten fit in 53 bits: their quotient is rounded once. As an f32 it is
- * rounded again; that is wrong only where the first one ended half way between two f32. */
-static bool write_quick(const Decimal *decimal, FlowElement element, void *value) {
-    if (decimal->whole >> 53) return false;
-    double number = (double)(int64_t)decimal->whole / exact_powers[-decimal->exponent];
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    bits |= (uint64_t)decimal->negative << 63;
-    if (element == FLOW_f64) memcpy(value, &bits, sizeof bits);
-    if (element == FLOW_f64) return true;
-    if ((bits & 0x1fffffff) == 0x10000000) return false;
-    memcpy(&number, &bits, sizeof number);
-    float single = (float)number;
-    memcpy(value, &single, sizeof single);
-    return true;
-}
-
 /* The value as an integer; false: it is none, or too large. */
 static bool to_integer(const Decimal *decimal, int64_t *integer) {
     uint64_t whole = decimal->whole;
@@ -293,7 +196,9 @@ static bool write_word(const char *text, size_t size, FlowElement element, void 
     return number_write(element, negative ? -number : number, value);
 }
 
-static bool write_any(const char *text, size_t size, FlowElement element, void *value) {
+/* Not inlined: what it needs would cost short numbers more than they do. */
+static __attribute__((noinline)) bool write_any(const char *text, size_t size, FlowElement element,
+                                                void *value) {
     Decimal decimal;
     if (!read_any(text, size, &decimal)) return write_word(text, size, element, value);
     return element < FLOW_f16 ? write_integer(&decimal, element, value)
@@ -301,11 +206,5 @@ static bool write_any(const char *text, size_t size, FlowElement element, void *
 }
 
 bool decimal_write(const char *text, size_t size, FlowElement element, void *value) {
-    Decimal decimal;
-    if (size - 1 > 16 || !read_short(text, size, &decimal))
-        return write_any(text, size, element, value);
-    if (element < FLOW_f16) return write_integer(&decimal, element, value);
-    bool quick = element == FLOW_f32 || element == FLOW_f64;
-    return (quick && write_quick(&decimal, element, value)) ||
-           write_float(&decimal, text, element, value);
+    return decimal_write_short(text, size, element, value) || write_any(text, size, element, value);
 }

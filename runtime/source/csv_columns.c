@@ -195,8 +195,15 @@ static FlowStatus other_number(const Search *search, const CsvWanted *wanted, in
 
 /* Fields. */
 
-static void want(const Search *search, int64_t place, int field, int64_t index) {
-    search->columns->wanted[search->columns->count++] = (CsvWanted){place, field, index};
+/* The column is value `index` of the field. */
+static void want(const Search *search, int64_t place, const FlowField *field, int number,
+                 int64_t index) {
+    FlowElement element = field->type.element;
+    search->columns->wanted[search->columns->count++] =
+        (CsvWanted){.place = place,
+                    .field = number,
+                    .element = field->categories ? FLOW_bool : element,
+                    .offset = (size_t)index * flow_element_size(element)};
 }
 
 static FlowStatus want_numbers(const Search *search, const FlowField *field, int number) {
@@ -205,7 +212,7 @@ static FlowStatus want_numbers(const Search *search, const FlowField *field, int
     FlowStatus status = kinds ? leave_out(search, field, kinds) : no_memory(search->file);
     for (int64_t i = 0; !status.exit && i < search->file->cells; i++) {
         if (kinds[i] != KIND_numbers) continue;
-        if (found < expected) want(search, i, number, found);
+        if (found < expected) want(search, i, field, number, found);
         found++;
     }
     free(kinds);
@@ -222,7 +229,7 @@ static FlowStatus want_columns(const Search *search, const FlowField *field, int
                             "%s: %lld columns begin with `%s`, the program expects %lld",
                             search->file->path, (long long)(search->file->cells - place),
                             field->name, (long long)count);
-    for (int64_t i = 0; i < count; i++) want(search, place + i, number, i);
+    for (int64_t i = 0; i < count; i++) want(search, place + i, field, number, i);
     return flow_ok;
 }
 

@@ -8,7 +8,8 @@
 typedef struct CsvWanted {
     int64_t place; /* in a row, from 0 */
     int field;
-    int64_t index; /* in the field's array; 0: the field is one number */
+    FlowElement element; /* if its number can be read at once; else FLOW_bool */
+    size_t offset;       /* in the field's value */
 } CsvWanted;
 
 typedef struct CsvColumns {

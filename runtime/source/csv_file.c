@@ -2,6 +2,8 @@
  * group of 64: the distance from the group's start. Line numbers are counted when one is asked for. */
 #include "runtime/source/csv_file.h"
 
+#include "runtime/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,11 +47,17 @@ static FlowStatus add_records(CsvFile *file, const size_t *rows, int64_t count) 
     return flow_ok;
 }
 
-/* What doubling took too much of is given back. */
+/* What doubling took too much of is given back. Starts are asked for in any order, so they move to
+ * huge pages. */
 static FlowStatus finish(CsvFile *file) {
     int64_t groups = (file->records + GROUP - 1) / GROUP;
     if (!file->records) return flow_ok;
-    resize(&file->starts, file->records, sizeof *file->starts);
+    size_t size = (size_t)file->records * sizeof *file->starts;
+    uint32_t *starts = memory_new(size);
+    if (!starts) return no_memory(file);
+    memcpy(starts, file->starts, size);
+    free(file->starts);
+    file->starts = starts;
     resize(&file->groups, groups, sizeof *file->groups);
     file->lines = calloc((size_t)groups, sizeof *file->lines);
     return file->lines ? flow_ok : no_memory(file);

@@ -34,7 +34,7 @@ static size_t check_row(const CsvForm *form, const char *text, size_t size, size
     for (;; at++, cells++) {
         at = plain_cell_end(form, text, size, at);
         if (cells == row.first + row.count) csv_next_cells(&row);
-        if (row.ends[cells - row.first] != text + at) abort();
+        if (csv_cell_end(&row, (int)(cells - row.first)) != text + at) abort();
         if (at == size || text[at] == '\n') break;
     }
     if (csv_count_cells(&row) != cells + 1) abort();
