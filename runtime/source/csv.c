@@ -5,6 +5,7 @@
 #include "runtime/source/csv_columns.h"
 
 #include "runtime/format/block.h"
+#include "runtime/format/csv_short.h"
 #include "runtime/format/decimal_short.h"
 #include "runtime/memory.h"
 #include "runtime/type.h"
@@ -28,7 +29,10 @@ enum {
 typedef struct Table {
     CsvFile file;
     CsvColumns columns;
-    int64_t first; /* its first record */
+    int64_t first;    /* its first record */
+    bool tries_short; /* rows are read at once where they are short */
+    int single_count; /* columns that are f32, and their places; 0s behind them */
+    uint8_t singles[64];
 } Table;
 
 /* A field of the program. */
@@ -208,10 +212,38 @@ FOR_NEWER_PROCESSORS static bool make_cells(Parser *parser) {
     return true;
 }
 
+/* What cell `place` of a row without quotes says. */
+static CsvCell short_cell(const CsvShortRow *row, const char *text, int64_t place) {
+    size_t begin = place ? row->ends[place - 1] + 1u : 0;
+    return (CsvCell){text + begin, row->ends[place] - begin, false};
+}
+
+/* False: it can't be read in this way, or something is wrong with it. */
+static bool parse_short(Parser *parser, const char *text) {
+    const Table *table = parser->table;
+    CsvShortRow row;
+    int single = 0;
+    if (!csv_read_short(&parser->reader->form, text, table->file.end, (int)table->file.cells,
+                        table->singles, table->single_count, &row))
+        return false;
+    for (int64_t i = 0; i < table->columns.count; i++) {
+        const CsvWanted *wanted = &table->columns.wanted[i];
+        void *value = (char *)parser->values[wanted->field] + wanted->offset;
+        bool good = wanted->element == FLOW_f32 && row.good >> single & 1;
+        if (good) memcpy(value, &row.numbers[single], sizeof(float));
+        single += wanted->element == FLOW_f32;
+        if (!good && !convert(parser->reader, wanted->field, short_cell(&row, text, wanted->place),
+                              value, NULL))
+            return false;
+    }
+    return true;
+}
+
 static bool parse(Parser *parser, int64_t record) {
     const CsvFile *file = &parser->table->file;
-    csv_open_row(&parser->row, &parser->reader->form,
-                 csv_file_record(file, record - parser->table->first), file->end);
+    const char *text = csv_file_record(file, record - parser->table->first);
+    if (parser->table->tries_short && parse_short(parser, text)) return true;
+    csv_open_row(&parser->row, &parser->reader->form, text, file->end);
     if (!make_cells(parser)) return false;
     parser->column = NULL;
     return check_count(parser->table, &parser->row, parser->wrong);
@@ -286,6 +318,15 @@ static FlowStatus find_columns(FlowReader *reader, Table *table) {
     return flow_ok;
 }
 
+static void find_singles(Table *table) {
+    const CsvColumns *columns = &table->columns;
+    for (int64_t i = 0; table->file.cells <= CSV_SHORT_CELLS && i < columns->count; i++)
+        if (columns->wanted[i].element == FLOW_f32 && table->single_count < CSV_SHORT_CELLS)
+            table->singles[table->single_count++] = (uint8_t)columns->wanted[i].place;
+    table->tries_short =
+        table->single_count && columns->count <= CSV_SHORT_CELLS && csv_short_is_possible();
+}
+
 static FlowStatus open_table(FlowReader *reader, const char *path) {
     Table *table = &reader->tables[reader->table_count];
     char *own = strdup(path);
@@ -300,6 +341,7 @@ static FlowStatus open_table(FlowReader *reader, const char *path) {
     if (!status.exit) status = find_columns(reader, table);
     for (int64_t i = 0; reader->missing_first && i < table->columns.count; i++)
         table->columns.wanted[i].element = FLOW_bool;
+    if (!status.exit) find_singles(table);
     reader->records += table->file.records;
     return status;
 }

@@ -2,7 +2,8 @@
  * after the other. The source opens it with and without a header; numbers, categories, missing cells,
  * arrays of columns; every record is made, and why one can't be is asked for. */
 #define _GNU_SOURCE
-#include "runtime/format/csv.h"
+#include "runtime/format/csv_short.h"
+#include "runtime/format/decimal.h"
 #include "runtime/flow.h"
 
 #include <stdio.h>
@@ -27,10 +28,31 @@ static size_t plain_cell_end(const CsvForm *form, const char *text, size_t size,
     return at < size ? at : size;
 }
 
+/* A short row is read alike at once: its cells' ends, and numbers that decimal_write reads alike. */
+static void check_short(const CsvForm *form, const char *text, const char *end,
+                        const CsvRow *cells) {
+    CsvShortRow row;
+    uint8_t places[64];
+    int count = cells->count < 64 ? cells->count : 63;
+    for (int i = 0; i < 64; i++) places[i] = (uint8_t)(i < count ? i : 0);
+    if (!csv_short_is_possible() || !csv_read_short(form, text, end, count, places, count, &row))
+        return;
+    if (!cells->last || cells->count != count) abort();
+    for (int i = 0; i < count; i++) {
+        CsvCell cell;
+        float number;
+        if (csv_cell(cells, i, &cell) || cell.text + cell.size != text + row.ends[i]) abort();
+        if (!(row.good >> i & 1)) continue;
+        if (!decimal_write(cell.text, cell.size, FLOW_f32, &number)) abort();
+        if (memcmp(&number, &row.numbers[i], sizeof number)) abort();
+    }
+}
+
 static size_t check_row(const CsvForm *form, const char *text, size_t size, size_t at) {
     CsvRow row;
     int64_t cells = 0;
     csv_open_row(&row, form, text + at, text + size);
+    check_short(form, text + at, text + size, &row);
     for (;; at++, cells++) {
         at = plain_cell_end(form, text, size, at);
         if (cells == row.first + row.count) csv_next_cells(&row);
