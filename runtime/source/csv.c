@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-    SHOWN = 80,            /* bytes of a cell in a message */
+    NUMBER_SIZE = 80,      /* bytes, more than a number that stands for a missing one has */
     KEPT_LIMIT = 16 << 20, /* bytes of values that are kept */
     LINE = 64,             /* bytes that one prefetch brings */
     PREFETCHED = 4,        /* lines; the processor goes on by itself */
@@ -83,10 +83,6 @@ static bool says(Wrong *wrong, const char *format, ...) {
     return false;
 }
 
-static int shown(const CsvCell *cell) {
-    return cell->size < SHOWN ? (int)cell->size : SHOWN;
-}
-
 static bool fill_missing(const FlowField *field, void *value, Wrong *wrong) {
     FlowType type = {.element = field->type.element};
     const char *name = field->numbers ? "columns" : field->name;
@@ -101,7 +97,7 @@ static bool convert_odd_number(const FlowReader *reader, const FlowField *field,
     cell = csv_trim(cell);
     if (csv_is_missing(&reader->arguments, cell)) return fill_missing(field, value, wrong);
     return decimal_write(cell.text, cell.size, type.element, value) ||
-           says(wrong, "is `%.*s`, the program expects %s", shown(&cell), cell.text,
+           says(wrong, "is `%s`, the program expects %s", csv_shown(&cell).text,
                 type_name(&type).text);
 }
 
@@ -124,7 +120,7 @@ static bool convert_category(const FlowReader *reader, int index, CsvCell cell, 
         category = vocabulary_find(field->vocabulary, "", 0);
     if (category < 0) category = find_category(reader, index, &cell);
     if (category >= 0) return number_write(field->element, category, value);
-    return says(wrong, "is `%.*s`, none of its %d categories", shown(&cell), cell.text,
+    return says(wrong, "is `%s`, none of its %d categories", csv_shown(&cell).text,
                 reader->described[index].category_count);
 }
 
@@ -396,10 +392,10 @@ static FlowStatus describe_fields(FlowReader *reader) {
 static bool has_number_among(const FlowSourceArguments *arguments) {
     bool has = false;
     for (int i = 0; i < arguments->missing_count; i++) {
-        char text[DECIMAL_PADDING + SHOWN] = "";
+        char text[DECIMAL_PADDING + NUMBER_SIZE] = "";
         double number;
         size_t size = strlen(arguments->missing[i]);
-        if (size > SHOWN) size = SHOWN;
+        if (size > NUMBER_SIZE) size = NUMBER_SIZE;
         memcpy(text, arguments->missing[i], size);
         has |= decimal_write(text, size, FLOW_f64, &number);
     }

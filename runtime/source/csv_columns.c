@@ -27,9 +27,13 @@ static FlowStatus no_memory(const CsvFile *file) {
     return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", file->path);
 }
 
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
 CsvCell csv_trim(CsvCell cell) {
-    while (cell.size && (*cell.text == ' ' || *cell.text == '\t')) cell.text++, cell.size--;
-    while (cell.size && strchr(" \t", cell.text[cell.size - 1])) cell.size--;
+    while (cell.size && is_blank(*cell.text)) cell.text++, cell.size--;
+    while (cell.size && is_blank(cell.text[cell.size - 1])) cell.size--;
     return cell;
 }
 
@@ -73,10 +77,12 @@ static FlowStatus read_names(Search *search) {
     return flow_failure(FLOW_EXIT_data, "%s: in its first line %s", file->path, wrong);
 }
 
-static CsvName name_text(const CsvCell *cell) {
+CsvName csv_shown(const CsvCell *cell) {
     CsvName name;
     size_t size = csv_copy(cell, name.text, SHOWN);
-    name.text[size] = 0;
+    for (size_t i = 0; i < size; i++)
+        if (!name.text[i]) name.text[i] = '?';
+    strcpy(name.text + size, size == SHOWN ? "…" : "");
     return name;
 }
 
@@ -85,7 +91,7 @@ static void note_one(void *argument, int64_t place, CsvCell cell) {
         int64_t place;
         CsvName name;
     } *wanted = argument;
-    if (place == wanted->place) wanted->name = name_text(&cell);
+    if (place == wanted->place) wanted->name = csv_shown(&cell);
 }
 
 CsvName csv_column_name(const CsvFile *file, bool header, int64_t place) {
@@ -107,7 +113,7 @@ static void list_names(const Search *search, const CsvWanted *wanted, int64_t co
         int64_t place = wanted ? wanted[i].place : i;
         CsvName name;
         snprintf(name.text, sizeof name.text, "%lld", (long long)place);
-        if (search->names) name = name_text(&search->names[place]);
+        if (search->names) name = csv_shown(&search->names[place]);
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", name.text);
     }
     if (used >= size) memcpy(text + size - sizeof "…", "…", sizeof "…");
@@ -126,7 +132,7 @@ static FlowStatus no_column(const Search *search, const char *wanted) {
     }
     if (best)
         return flow_failure(FLOW_EXIT_data, "%s: has no column `%s`; did you mean `%s`?", path,
-                            wanted, name_text(best).text);
+                            wanted, csv_shown(best).text);
     list_names(search, NULL, search->file->cells, list, sizeof list);
     return flow_failure(FLOW_EXIT_data, "%s: has no column `%s`; its columns are %s", path, wanted,
                         list);

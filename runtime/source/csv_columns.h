@@ -27,10 +27,13 @@ CsvCell csv_trim(CsvCell cell);
 FlowStatus csv_find_columns(const CsvFile *file, const FlowField *fields, int count,
                             const FlowSourceArguments *arguments, CsvColumns *columns);
 
-/* What the file calls the column, for a message. */
+/* What a cell says, as far as a message has room. */
 typedef struct CsvName {
     char text[88];
 } CsvName;
+CsvName csv_shown(const CsvCell *cell);
+
+/* What the file calls the column. */
 CsvName csv_column_name(const CsvFile *file, bool header, int64_t place);
 
 #endif

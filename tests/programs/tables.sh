@@ -22,6 +22,20 @@ pipeline houses {
   return csv("housing.csv.gz") |> map(x: columns(8, except = ["total_bedrooms"])) |> take(1) |> print()
 }
 
+pipeline wide {
+  return csv("wide.csv") |> map(last: column("c99999"), all: columns("c0", 100000)) |> map(last, most: max(all)) |> print()
+}
+
+pipeline hostile(file: path) {
+  return csv(file) |> map(x) |> print()
+}
+
+pipeline quote { return hostile("quote.csv") }
+
+pipeline zero { return hostile("zero.csv") }
+
+pipeline cut { return csv("cut.csv.gz") |> map(longitude) |> print() }
+
 pipeline few { return csv("housing.csv.gz") |> map(x: columns(2)) |> print() }
 EOT
 run() { "$FLOWC" run p.flow "$@"; }
@@ -48,3 +62,14 @@ run places >out && same expected out
 
 [ "$(run houses)" = 'x=[-122.23, 37.88, 41, 880, 322, 126, 8.3252, 452600]' ] || fail "$(run houses)"
 expect 1 '9 columns hold numbers, the program expects 2: longitude, latitude, …' "$FLOWC" run p.flow few
+
+# What nobody should write.
+{ seq -s , 0 99999 | sed 's/[0-9]*/c&/g'; seq -s , 0 99999; seq -s , 1 100000; } >wide.csv
+printf '%s\n' 'last=99999 most=99999' 'last=100000 most=100000' >expected
+run wide >out && same expected out
+{ printf 'x,y\n1,2\n3,"'; seq -f '4,%g' 100000; } >quote.csv
+expect 1 'quote.csv: line 3: its last cell has a quote that is not closed' "$FLOWC" run p.flow quote
+printf 'x,y\n1,2\n3\0,5\n' >zero.csv
+expect 1 'zero.csv: line 3: `x` is `3?`, the program expects f32' "$FLOWC" run p.flow zero
+head -c 300000 housing.csv.gz >cut.csv.gz
+expect 1 'cut.csv.gz: the compressed data ends early' "$FLOWC" run p.flow cut
