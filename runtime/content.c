@@ -5,6 +5,7 @@
 #include "runtime/gzip.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_SIZE = 1 << 16 };
 
@@ -13,7 +14,9 @@ static FlowStatus no_memory(const char *path) {
 }
 
 static FlowStatus grow(const char *path, Content *content, size_t capacity) {
-    char *larger = capacity < SIZE_MAX ? realloc(content->bytes, capacity + 1) : NULL;
+    char *larger = capacity < SIZE_MAX - CONTENT_PADDING
+                       ? realloc(content->bytes, capacity + CONTENT_PADDING)
+                       : NULL;
     if (!larger) return no_memory(path);
     content->bytes = larger;
     return flow_ok;
@@ -43,7 +46,7 @@ FlowStatus content_read(const char *path, Content *content) {
     if (!status.exit) status = read_all(file, path, content);
     gzip_close(file);
     if (status.exit) content_free(content);
-    else content->bytes[content->size] = 0;
+    else memset(content->bytes + content->size, 0, CONTENT_PADDING);
     return status;
 }
 

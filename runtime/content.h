@@ -4,8 +4,10 @@
 
 #include "runtime/flow.h"
 
+enum { CONTENT_PADDING = 64 };
+
 typedef struct Content {
-    char *bytes; /* `size` of them, and a NUL */
+    char *bytes; /* `size` of them, and CONTENT_PADDING zeros */
     size_t size;
 } Content;
 

@@ -243,6 +243,10 @@ typedef struct FlowField {
     double filling;
     bool digits; /* bytes are a number as text */
     int option;
+    bool numbers;              /* csv: all columns that hold numbers; of other arrays of columns
+                                  `name` is the first */
+    const char *const *except; /* but these */
+    int except_count;
 } FlowField;
 
 /* A condition that every record has to meet; `text` says it: "`y` must lie in 0..10". */
@@ -256,6 +260,10 @@ typedef struct FlowCheck {
 typedef struct FlowSourceArguments {
     bool header;     /* csv: the first line has the names */
     int64_t records; /* range: how many */
+    char separator;  /* csv: what stands between cells; 0: a comma */
+    char comment;    /* csv: what a line begins with that is no record; 0: there are none */
+    const char *const *missing; /* csv: cells that say that a value is missing, beside empty ones */
+    int missing_count;
 } FlowSourceArguments;
 
 /* A reader of one data format. Readers are opened once, read by many threads at the same time. */
@@ -277,6 +285,9 @@ typedef struct FlowSource {
      * then says why, naming file and record. Thread-safe. */
     bool (*make)(const FlowReader *reader, int64_t record, void *const *values,
                  FlowStatus *failure);
+    /* Asks for the record's bytes, since it is going to be made soon. Thread-safe. NULL: there is
+     * no need. */
+    void (*prefetch)(const FlowReader *reader, int64_t record);
     void (*close)(FlowReader *reader);
     bool finds_many; /* paths are patterns: "shard-*.tar" */
 } FlowSource;

@@ -481,6 +481,8 @@ void records_prefetch(const Records *records, int64_t record) {
         last == 0 ? records->pipeline->source->read != NULL : records->sections[last].direct;
     const void *values[FIELD_LIMIT];
     Maker maker = {.records = records};
+    if (last == 0 && records->pipeline->source->prefetch)
+        records->pipeline->source->prefetch(records->reader, record);
     if (!points) return;
     gather(&maker, last, record, values);
     for (int i = 0; i < section_at(records, last)->field_count; i++) {

@@ -25,25 +25,44 @@ static const char *print_record(Printer *printer, const Function *function) {
     return added;
 }
 
-static const char *print_categories(Printer *printer, const Field *field, const char *name) {
-    const char *array = arena_format(printer->arena, "%s_categories", name);
-    if (!field->categories.count) return "NULL";
-    text_format(printer->text, "static const char *const %s[] = {", array);
-    vector_each(const char *, category, field->categories)
-        text_format(printer->text, "%s, ", string_text(printer, *category));
+/* The name of an array of texts, or "NULL". */
+static const char *print_texts(Printer *printer, const char *const *texts, size_t count,
+                               const char *name) {
+    if (!count) return "NULL";
+    text_format(printer->text, "static const char *const %s[] = {", name);
+    for (size_t i = 0; i < count; i++)
+        text_format(printer->text, "%s, ", string_text(printer, texts[i]));
     text_add(printer->text, "};\n");
-    return array;
+    return name;
+}
+
+static const char *print_categories(Printer *printer, const Field *field, const char *name) {
+    return print_texts(printer, field->categories.items, field->categories.count,
+                       arena_format(printer->arena, "%s_categories", name));
+}
+
+/* What a field has that takes several columns of a table. */
+static const char *print_columns(Printer *printer, const Field *field, const char *name) {
+    Arena *arena = printer->arena;
+    if (!field->numbers) return "";
+    const char *except = print_texts(printer, field->except.items, field->except.count,
+                                     arena_format(arena, "%s_except", name));
+    return arena_format(arena, ", .numbers = true, .except = %s, .except_count = %zu", except,
+                        field->except.count);
 }
 
 static void print_fields(Printer *printer, const char *name, const Field *fields, size_t count) {
     const char **categories = arena_new_array(printer->arena, const char *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        categories[i] =
-            print_categories(printer, &fields[i], arena_format(printer->arena, "%s%zu", name, i));
+    const char **columns = arena_new_array(printer->arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const char *own = arena_format(printer->arena, "%s%zu", name, i);
+        categories[i] = print_categories(printer, &fields[i], own);
+        columns[i] = print_columns(printer, &fields[i], own);
+    }
     text_format(printer->text, "static const FlowField %s[] = {\n", name);
     for (size_t i = 0; i < count; i++) {
         const Field *field = &fields[i];
-        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d},\n",
+        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d%s},\n",
                     string_text(printer, field->column ? field->column : field->name),
                     string_text(printer, field->path),
                     type_initialiser(printer->arena, &printer->sizes, &field->type),
@@ -53,7 +72,7 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
                     field->resized ? "true" : "false", categories[i], field->categories.count,
                     field->fills ? "true" : "false",
                     number_literal(printer->arena, TYPE_f64, field->filling),
-                    field->digits ? "true" : "false", field->path_option);
+                    field->digits ? "true" : "false", field->path_option, columns[i]);
     }
     text_add(printer->text, "};\n");
 }
@@ -148,10 +167,22 @@ static size_t record_memory(const Plan *plan, const Pipeline *pipeline) {
     return most;
 }
 
+/* What a table is told about how it is written, unless it is as usual. */
+static const char *print_form(Printer *printer, const Pipeline *pipeline, size_t index) {
+    Arena *arena = printer->arena;
+    const char *missing = print_texts(printer, pipeline->missing.items, pipeline->missing.count,
+                                      arena_format(arena, "p%zu_missing", index));
+    if (!pipeline->missing.count && !pipeline->comment && !pipeline->separator) return "";
+    return arena_format(arena,
+                        ", .separator = %d, .comment = %d, .missing = %s, .missing_count = %zu",
+                        pipeline->separator, pipeline->comment, missing, pipeline->missing.count);
+}
+
 static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t index) {
     static const char *const on_error[] = {
         [ON_ERROR_stop] = "stop", [ON_ERROR_skip] = "skip", [ON_ERROR_log] = "log"};
     Text rows = text_new(printer->arena);
+    const char *form = print_form(printer, pipeline, index);
     size_t number = 0;
     vector_each(Section *, section, pipeline->sections)
         text_add(&rows, print_section(printer, *section,
@@ -161,14 +192,14 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
     text_format(printer->text,
                 "static const FlowPipeline p%zu = {\n"
                 "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
-                "    .arguments = {%s, %lld},\n"
+                "    .arguments = {%s, %lld%s},\n"
                 "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
                 "    .batch = %lld,\n    .patience = %lld,\n"
                 "    .on_error = FLOW_ON_ERROR_%s,\n    .log = %s,\n    .log_option = %d,\n"
                 "    .threads = %d,\n    .queue = %d,\n};\n\n",
                 index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range),
                 pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
-                index, pipeline->sections.count, record_memory(printer->plan, pipeline),
+                form, index, pipeline->sections.count, record_memory(printer->plan, pipeline),
                 (long long)pipeline->batch, (long long)(pipeline->patience * 1e9),
                 on_error[pipeline->on_error],
                 pipeline->log ? string_text(printer, pipeline->log) : "NULL", pipeline->log_option,

@@ -53,8 +53,11 @@ typedef struct Field {
     Vector(const char *) categories; /* texts that stand for 0, 1, … */
     bool fills;                      /* an empty cell is `filling` */
     double filling;
-    bool digits;     /* its bytes are a number as text */
-    int path_option; /* 1 + the option that says the path, or 0 */
+    bool digits;                 /* its bytes are a number as text */
+    int path_option;             /* 1 + the option that says the path, or 0 */
+    bool columns;                /* csv: several, from `column` on */
+    bool numbers;                /* or all that hold numbers */
+    Vector(const char *) except; /* but these */
 } Field;
 
 typedef enum OrderKind { ORDER_shuffle, ORDER_take, ORDER_skip, ORDER_filter } OrderKind;
@@ -99,9 +102,12 @@ typedef enum OnError { ON_ERROR_stop, ON_ERROR_skip, ON_ERROR_log } OnError;
 typedef struct Pipeline {
     const char *name; /* "digits" */
     Range range;
-    const char *source; /* an entry of the runtime's sources.def */
-    bool header;        /* csv: the first line has the names */
-    int64_t records;    /* range: how many */
+    const char *source;           /* an entry of the runtime's sources.def */
+    bool header;                  /* csv: the first line has the names */
+    int64_t records;              /* range: how many */
+    char separator;               /* csv: what stands between cells */
+    char comment;                 /* csv: what lines begin with that are no records, or 0 */
+    Vector(const char *) missing; /* csv: cells without a value, beside empty ones */
     Vector(Section *) sections;
     Section *section; /* the last */
     int64_t batch;    /* the most records in a batch */

@@ -41,9 +41,10 @@ bool is_tensor(BuiltinCall *call, const Value *value, Range range) {
 bool tensor_argument(BuiltinCall *call, int which) {
     Value *value = &call->values[which];
     Range range = argument_range(call, which);
-    if (value->kind != VALUE_items || !value->items.count || value->items.names)
-        return is_tensor(call, value, range);
-    NodeId node = to_node(call->context, value, list_element(value), range);
+    bool columns = value->kind == VALUE_field && value->form == FORM_columns;
+    bool list = value->kind == VALUE_items && value->items.count && !value->items.names;
+    if (!columns && !list) return is_tensor(call, value, range);
+    NodeId node = to_node(call->context, value, columns ? TYPE_f32 : list_element(value), range);
     if (node != NODE_NONE) *value = value_tensor(call->context->graph, node, range);
     return node != NODE_NONE;
 }

@@ -187,8 +187,10 @@ static NodeId tensor_node(const Context *context, const Value *value, Element el
 
 /* A column becomes a number of the element type; other fields have to be asked for by type. */
 static NodeId field_node(const Context *context, const Value *field, Element element, Range range) {
-    if (field->form == FORM_cell || field->form == FORM_number) {
-        Value typed = type_field(context, field, type_scalar(element), range);
+    if (field->form == FORM_cell || field->form == FORM_number || field->form == FORM_columns) {
+        Type type = field->form == FORM_columns ? field->field->type : type_scalar(element);
+        type.element = element;
+        Value typed = type_field(context, field, type, range);
         return typed.kind == VALUE_error ? NODE_NONE : tensor_node(context, &typed, element, range);
     }
     Diagnostic *d = report(context, E0203, range, "expects a tensor, receives %s",

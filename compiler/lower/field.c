@@ -25,10 +25,11 @@ Value open_field(const Context *context, const char *name, Range range) {
 
 /* Typing. */
 
-static bool fits_form(FieldForm form, const Type *type) {
+static bool fits_form(const Value *field, const Type *type) {
     int64_t channels;
-    switch (form) {
+    switch (field->form) {
     case FORM_tensor: return true;
+    case FORM_columns: return type->rank == 1 && type->dims[0] == field->field->type.dims[0];
     case FORM_cell:
     case FORM_number: return type->rank == 0;
     case FORM_bytes: return type->element == TYPE_u8;
@@ -41,6 +42,7 @@ static bool fits_form(FieldForm form, const Type *type) {
 
 static bool report_form(const Context *context, const Value *field, const Type *type, Range range) {
     static const char *const forms[] = {[FORM_tensor] = "",
+                                        [FORM_columns] = "an array of another number of columns",
                                         [FORM_cell] = "one number",
                                         [FORM_number] = "one number",
                                         [FORM_bytes] = "u8[n] as it is",
@@ -55,14 +57,22 @@ static bool report_form(const Context *context, const Value *field, const Type *
     return false;
 }
 
+static bool are_same(const char *const *a, size_t a_count, const char *const *b, size_t b_count) {
+    bool same = a_count == b_count;
+    for (size_t i = 0; same && i < a_count; i++) same = !strcmp(a[i], b[i]);
+    return same;
+}
+
 static bool is_same(const Field *a, const Field *b) {
     bool same = a->column && !strcmp(a->column, b->column) && a->decoder == b->decoder &&
                 a->resized == b->resized && a->digits == b->digits && a->fills == b->fills &&
-                a->filling == b->filling && a->categories.count == b->categories.count;
+                a->filling == b->filling && a->columns == b->columns && a->numbers == b->numbers;
     if (same && a->resized) same = type_equal(&a->type, &b->type);
-    for (size_t i = 0; same && i < a->categories.count; i++)
-        same = !strcmp(a->categories.items[i], b->categories.items[i]);
-    return same;
+    if (same && a->columns) same = a->type.dims[0] == b->type.dims[0];
+    return same &&
+           are_same(a->categories.items, a->categories.count, b->categories.items,
+                    b->categories.count) &&
+           are_same(a->except.items, a->except.count, b->except.items, b->except.count);
 }
 
 /* A name that no field of the section has. */
@@ -97,7 +107,7 @@ static void replace_field(Stream *stream, int index, const Value *typed) {
 Value type_field(const Context *context, const Value *field, Type type, Range range) {
     Stream *stream = field->stream;
     Section *section = stream->pipeline->section;
-    if (!fits_form(field->form, &type)) {
+    if (!fits_form(field, &type)) {
         report_form(context, field, &type, range);
         return value_error;
     }
@@ -178,7 +188,7 @@ static Value lower_integer(const FieldCall *call) {
 }
 
 static Value lower_missing(const FieldCall *call) {
-    if (!expect(call, FORM_cell, FORM_number, "a column") ||
+    if (!expect(call, FORM_columns, FORM_number, "a column") ||
         !expect_count(call, 1, "missing(age, 30)"))
         return value_error;
     const Expression *argument = call->rest.items[0]->value;
@@ -186,7 +196,7 @@ static Value lower_missing(const FieldCall *call) {
     Field *field = describe(call);
     field->fills = true;
     if (!to_number(call->context, &value, argument->range, &field->filling)) return value_error;
-    return become(call, field, FORM_number);
+    return become(call, field, call->field.form == FORM_columns ? FORM_columns : FORM_number);
 }
 
 static Value with_range(const Context *context, Value value, size_t count) {
@@ -261,6 +271,80 @@ static Value lower_column(const Context *context, const Expression *call) {
     return value_error;
 }
 
+/* The name or number of a column as its source calls it; NULL after reporting. */
+static const char *column_argument(const Context *context, const Expression *argument) {
+    Value name = lower_expression(context, argument);
+    bool header = context->stream->pipeline->header;
+    if (name.kind == VALUE_error) return NULL;
+    if (name.kind == VALUE_string && header) return name.string;
+    if (name.kind == VALUE_number && name.number >= 0 && name.number < 1 << 20 &&
+        name.number == (int)name.number && !header)
+        return arena_format(context->lowering->arena, "%d", (int)name.number);
+    Diagnostic *d =
+        report(context, E0204, argument->range,
+               header ? "a column is named here" : "without a header a column is a number, from 0");
+    diagnostic_help(d, header ? "`columns(\"pixel0\", 784)`" : "`columns(1, 784)`");
+    return NULL;
+}
+
+/* `except = ["id", "price"]` */
+static bool except_argument(const Context *context, const Expression *argument, Field *field) {
+    Value list = lower_expression(context, argument);
+    bool good = list.kind == VALUE_items;
+    if (list.kind == VALUE_error) return false;
+    for (size_t i = 0; good && i < list.items.count; i++) {
+        const Value *item = &list.items.values[i];
+        bool number = item->kind == VALUE_number && item->number == (int)item->number;
+        good = context->stream->pipeline->header ? item->kind == VALUE_string : number;
+        vector_push(context->lowering->arena, &field->except,
+                    number ? arena_format(context->lowering->arena, "%d", (int)item->number)
+                           : item->string);
+    }
+    if (!good)
+        report(context, E0203, argument->range, "`except` takes a list of columns, not %s",
+               value_text(context->lowering->arena, &list));
+    return good;
+}
+
+static bool count_argument(const Context *context, const Expression *argument, Field *field) {
+    Context fixing = *context;
+    fixing.fixing = true;
+    Value size = lower_expression(&fixing, argument);
+    field->type.rank = 1;
+    field->type.dims[0] = to_size(&fixing, &size, argument->range);
+    return field->type.dims[0] && is_dimension(context, field->type.dims[0], argument->range);
+}
+
+/* `columns(n)`, `columns(n, except = […])`, `columns(first, n)` */
+static Value lower_columns(const Context *context, const Expression *call) {
+    const Expression *plain[2] = {0}, *except = NULL;
+    size_t count = 0, other = 0;
+    vector_each(Argument, argument, call->arguments) {
+        if (argument->name.text && !strcmp(argument->name.text, "except") && !except)
+            except = argument->value;
+        else if (!argument->name.text && count < 2) plain[count++] = argument->value;
+        else other++;
+    }
+    if (!count || other || (count == 2 && except) || context->stream->form != FORM_cell) {
+        Diagnostic *d =
+            report(context, E0204, call->range,
+                   "`columns` takes the first column of a table and how many there are, "
+                   "or how many columns hold numbers");
+        diagnostic_help(d, "`columns(\"pixel0\", 784)`, `columns(9, except = [\"price\"])`");
+        return value_error;
+    }
+    const char *first = count == 2 ? column_argument(context, plain[0]) : "columns";
+    if (!first) return value_error;
+    Value value = open_field(context, first, call->range);
+    Field *field = (Field *)value.field;
+    field->columns = true;
+    field->numbers = count == 1;
+    value.form = FORM_columns;
+    bool good = count_argument(context, plain[count - 1], field) &&
+                (!except || except_argument(context, except, field));
+    return good ? value : value_error;
+}
+
 static const struct {
     const char *name;
     Value (*lower)(const FieldCall *call);
@@ -297,6 +381,10 @@ bool lower_field_call(const Context *context, const Expression *expression, cons
     if (!context->entering) return false;
     if (context->stream && !piped && !strcmp(name, "column")) {
         *result = lower_column(context, expression);
+        return true;
+    }
+    if (context->stream && !piped && !strcmp(name, "columns")) {
+        *result = lower_columns(context, expression);
         return true;
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {

@@ -1,6 +1,7 @@
 /* Source: where a pipeline begins. Each source has its own form of call. */
 #include "compiler/lower/stream.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const char *const source_names[] = {
@@ -155,26 +156,103 @@ static bool open_lines(const Context *context, const Expression *call, Stream *s
 }
 
 /* Fields are those that the program asks for. */
-static bool open_table(const Context *context, const Expression *call, Stream *stream) {
-    const Expression *header;
-    bool tar = !strcmp(call->name.text, "tar");
-    double number = 1;
-    Value path = file_argument(context, call, tar ? NULL : "header", &header);
-    if (path.kind == VALUE_error) return false;
-    if (header && !whole_number(context, header, "header", 0, 1, &number)) return false;
+static void open_stream(Stream *stream, FieldForm form, const Value *path) {
     stream->open = true;
-    stream->form = tar ? FORM_bytes : FORM_cell;
-    stream->path = path.string;
-    stream->path_option = path.index;
-    stream->pipeline->header = number != 0;
+    stream->form = form;
+    stream->path = path->string;
+    stream->path_option = path->index;
+}
+
+static bool open_tar(const Context *context, const Expression *call, Stream *stream) {
+    const Expression *none;
+    Value path = file_argument(context, call, NULL, &none);
+    if (path.kind == VALUE_error) return false;
+    open_stream(stream, FORM_bytes, &path);
+    stream->pipeline->header = true;
+    return true;
+}
+
+/* csv: how the table is written. */
+
+/* One character that can be told from numbers and quotes. */
+static bool character_argument(const Context *context, const Argument *argument, char *character) {
+    Value value = lower_expression(context, argument->value);
+    if (value.kind == VALUE_error) return false;
+    bool good = value.kind == VALUE_string && !value.index && strlen(value.string) == 1 &&
+                (unsigned char)*value.string < 128 && !isalnum((unsigned char)*value.string) &&
+                !strchr("\"\r\n+-._", *value.string);
+    if (good) *character = *value.string;
+    else
+        diagnostic_help(
+            report(context, E0203, argument->value->range,
+                   "`%s` is one character, no letter, digit, quote, `+`, `-`, `.` or `_`",
+                   argument->name.text),
+            "`csv(\"file\", %s = \"%s\")`", argument->name.text,
+            strcmp(argument->name.text, "comment") ? ";" : "#");
+    return good;
+}
+
+static bool missing_argument(const Context *context, const Argument *argument, Pipeline *pipeline) {
+    Value list = lower_expression(context, argument->value);
+    if (list.kind == VALUE_error) return false;
+    bool good = list.kind == VALUE_items;
+    for (size_t i = 0; good && i < list.items.count; i++) {
+        good = list.items.values[i].kind == VALUE_string;
+        vector_push(context->lowering->arena, &pipeline->missing, list.items.values[i].string);
+    }
+    if (!good)
+        diagnostic_help(report(context, E0203, argument->value->range,
+                               "`missing` takes a list of texts, not %s",
+                               value_text(context->lowering->arena, &list)),
+                        "`missing = [\"NA\", \"?\"]`");
+    return good;
+}
+
+static bool form_argument(const Context *context, const Argument *argument, Pipeline *pipeline) {
+    const char *name = argument->name.text;
+    double header;
+    if (!strcmp(name, "separator"))
+        return character_argument(context, argument, &pipeline->separator);
+    if (!strcmp(name, "comment")) return character_argument(context, argument, &pipeline->comment);
+    if (!strcmp(name, "missing")) return missing_argument(context, argument, pipeline);
+    if (!whole_number(context, argument->value, name, 0, 1, &header)) return false;
+    pipeline->header = header != 0;
+    return true;
+}
+
+static bool is_form_argument(const char *name) {
+    return !strcmp(name, "header") || !strcmp(name, "separator") || !strcmp(name, "comment") ||
+           !strcmp(name, "missing");
+}
+
+static bool open_csv(const Context *context, const Expression *call, Stream *stream) {
+    const Expression *none;
+    Expression plain = *call;
+    bool good = true;
+    plain.arguments.count = 0;
+    stream->pipeline->header = true;
+    plain.arguments.items =
+        arena_new_array(context->lowering->arena, Argument, call->arguments.count + 1);
+    vector_each(Argument, argument, call->arguments) {
+        if (argument->name.text && is_form_argument(argument->name.text))
+            good &= form_argument(context, argument, stream->pipeline);
+        else plain.arguments.items[plain.arguments.count++] = *argument;
+    }
+    Value path = file_argument(context, &plain, NULL, &none);
+    if (path.kind == VALUE_error || !good) return false;
+    open_stream(stream, FORM_cell, &path);
     return true;
 }
 
 static const struct {
     const char *name;
     bool (*open)(const Context *context, const Expression *call, Stream *stream);
-} forms[] = {{"idx", open_files}, {"csv", open_table},   {"tar", open_table},
-             {"text", open_text}, {"lines", open_lines}, {"range", open_range}};
+} forms[] = {{"idx", open_files},
+             {"csv", open_csv},
+             {"tar", open_tar},
+             {"text", open_text},
+             {"lines", open_lines},
+             {"range", open_range}};
 
 _Static_assert(sizeof forms / sizeof *forms == SOURCE_COUNT,
                "every source of sources.def has a form of call");

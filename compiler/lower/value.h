@@ -55,11 +55,12 @@ typedef struct RunNumber {
 
 /* What a source's field can become. */
 typedef enum FieldForm {
-    FORM_tensor, /* any type that is declared */
-    FORM_cell,   /* a number of the element type that is wanted, or a category */
-    FORM_number, /* the same, but no category */
-    FORM_bytes,  /* u8 of any shape, or what is decoded from it */
-    FORM_image,  /* u8[h, w, 3] or u8[h, w, 1] */
+    FORM_tensor,  /* any type that is declared */
+    FORM_columns, /* so many numbers of the element type that is wanted */
+    FORM_cell,    /* a number of the element type that is wanted, or a category */
+    FORM_number,  /* the same, but no category */
+    FORM_bytes,   /* u8 of any shape, or what is decoded from it */
+    FORM_image,   /* u8[h, w, 3] or u8[h, w, 1] */
 } FieldForm;
 
 struct Value {

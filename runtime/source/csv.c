@@ -1,285 +1,435 @@
-/* csv: a table in a text file, plain or gzip. The columns that are asked for are parsed once, when it
- * is opened, each into an array of its field's type. */
+/* csv: tables in text files, plain or compressed. When they are opened only the places of their rows
+ * are noted; a record is read from the text when it is asked for, and only the cells that the program
+ * uses are parsed. The values of a small table are kept from then on. */
 #define _GNU_SOURCE
-#include "runtime/format/csv.h"
+#include "runtime/source/csv_columns.h"
 
-#include "runtime/content.h"
-#include "runtime/nearest.h"
+#include "runtime/format/block.h"
+#include "runtime/format/csv_short.h"
+#include "runtime/format/decimal_short.h"
+#include "runtime/memory.h"
 #include "runtime/type.h"
+#include "runtime/vocabulary.h"
 
-#include <ctype.h>
-#include <math.h>
+#include <glob.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <unistd.h>
 
-enum { FIRST_RECORDS = 1024, SHOWN = 80 /* bytes of a cell or of names in a message */ };
-
-typedef struct Column {
-    const FlowField *field;
-    int64_t place; /* in a row, from 0 */
-    size_t size;   /* of a value */
-    char *values;
-} Column;
-
-struct FlowReader {
-    const char *path;
-    int64_t records, capacity;
-    int64_t cells; /* in each row */
-    int count;
-    Column columns[];
+enum {
+    NUMBER_SIZE = 80,      /* bytes, more than a number that stands for a missing one has */
+    KEPT_LIMIT = 16 << 20, /* bytes of values that are kept */
+    LINE = 64,             /* bytes that one prefetch brings */
+    PREFETCHED = 4,        /* lines; the processor goes on by itself */
 };
 
-/* Where in the file something is wrong. */
-typedef struct Place {
-    const char *path;
-    int64_t line;
-} Place;
+typedef struct Table {
+    CsvFile file;
+    CsvColumns columns;
+    int64_t first;    /* its first record */
+    bool tries_short; /* rows are read at once where they are short */
+    int single_count; /* columns that are f32, and their places; 0s behind them */
+    uint8_t singles[64];
+} Table;
+
+/* A field of the program. */
+typedef struct Field {
+    FlowElement element;
+    size_t size;            /* of one number */
+    size_t whole;           /* of all its numbers */
+    Vocabulary *vocabulary; /* of a category; else NULL */
+} Field;
+
+/* The values of a record are written once, by whoever says so first. */
+typedef enum KeptState { KEPT_nothing, KEPT_writing, KEPT_values } KeptState;
+
+struct FlowReader {
+    const FlowField *described;
+    FlowSourceArguments arguments;
+    CsvForm form;
+    bool missing_first; /* a text that says that a value is missing could be a number */
+    int count;
+    Field *fields;
+    Table *tables;
+    int table_count;
+    int64_t records;
+    size_t row;           /* bytes of the values of a record */
+    char *kept;           /* those of all records; or NULL */
+    atomic_uchar *states; /* KeptState of each record */
+};
 
 static FlowStatus no_memory(const FlowReader *reader) {
-    return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", reader->path);
+    return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", reader->described[0].path);
 }
 
-static FlowStatus syntax_failure(const FlowReader *reader, const Csv *csv) {
-    return flow_failure(FLOW_EXIT_data, "%s: line %lld: %s", reader->path, (long long)csv->line,
-                        csv->error);
+/* Cells to values. What is wrong is only asked for when somebody listens. */
+
+typedef struct Wrong {
+    char text[384];
+} Wrong;
+
+static bool says(Wrong *wrong, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Returns false. wrong: or NULL. */
+static bool says(Wrong *wrong, const char *format, ...) {
+    va_list arguments;
+    if (!wrong) return false;
+    va_start(arguments, format);
+    vsnprintf(wrong->text, sizeof wrong->text, format, arguments);
+    va_end(arguments);
+    return false;
 }
 
-static int shown(const Cell *cell) {
-    return cell->size < SHOWN ? (int)cell->size : SHOWN;
+static bool fill_missing(const FlowField *field, void *value, Wrong *wrong) {
+    FlowType type = {.element = field->type.element};
+    const char *name = field->numbers ? "columns" : field->name;
+    if (!field->fills) return says(wrong, "is missing; `missing(%s, 0)` takes 0 for it", name);
+    return number_write(type.element, field->filling, value) ||
+           says(wrong, "is missing, and %.10g is no %s", field->filling, type_name(&type).text);
 }
 
-/* Cells to values. */
-
-static void trim(Cell *cell) {
-    while (cell->size && (*cell->text == ' ' || *cell->text == '\t')) cell->text++, cell->size--;
-    while (cell->size && strchr(" \t", cell->text[cell->size - 1])) cell->size--;
+static bool convert_odd_number(const FlowReader *reader, const FlowField *field, CsvCell cell,
+                               void *value, Wrong *wrong) {
+    FlowType type = {.element = field->type.element};
+    cell = csv_trim(cell);
+    if (csv_is_missing(&reader->arguments, cell)) return fill_missing(field, value, wrong);
+    return decimal_write(cell.text, cell.size, type.element, value) ||
+           says(wrong, "is `%s`, the program expects %s", csv_shown(&cell).text,
+                type_name(&type).text);
 }
 
-static bool is_word(const Cell *cell, const char *word) {
-    return cell->size == strlen(word) && !strncasecmp(cell->text, word, cell->size);
-}
-
-/* Decimal numbers only: strtod would take hexadecimal ones, nan and infinity as well. */
-static bool parse_number(const Cell *cell, double *number) {
-    char *end;
-    for (size_t i = 0; i < cell->size; i++)
-        if (!cell->text[i] || !strchr("0123456789+-.eE", cell->text[i])) return false;
-    *number = strtod(cell->text, &end);
-    return cell->size && end == cell->text + cell->size;
-}
-
-/* Whole numbers beyond 2^53 are exact. */
-static bool write_whole(const Cell *cell, void *value) {
-    char *end;
-    int64_t number = strtoll(cell->text, &end, 10);
-    if (end != cell->text + cell->size || number == INT64_MAX || number == INT64_MIN) return false;
-    memcpy(value, &number, sizeof number);
-    return true;
-}
-
-static bool write_number(const Cell *cell, FlowElement element, void *value) {
-    double number;
-    if (element == FLOW_bool && (is_word(cell, "true") || is_word(cell, "false")))
-        return number_write(element, is_word(cell, "true"), value);
-    if (!parse_number(cell, &number)) return false;
-    if (element == FLOW_i64 && write_whole(cell, value)) return true;
-    return number_write(element, number, value) && isfinite(number_read(element, value));
-}
-
-static FlowStatus convert_category(Place place, const Cell *cell, const FlowField *field,
-                                   void *value) {
+/* The place of the cell's text among the categories, or -1. */
+static int find_category(const FlowReader *reader, int index, const CsvCell *cell) {
+    const FlowField *field = &reader->described[index];
+    if (!cell->doubled)
+        return vocabulary_find(reader->fields[index].vocabulary, cell->text, cell->size);
     for (int i = 0; i < field->category_count; i++)
-        if (cell->size == strlen(field->categories[i]) &&
-            !memcmp(cell->text, field->categories[i], cell->size)) {
-            number_write(field->type.element, i, value);
-            return flow_ok;
-        }
-    return flow_failure(FLOW_EXIT_data, "%s: line %lld: `%s` is `%.*s`, none of its %d categories",
-                        place.path, (long long)place.line, field->name, shown(cell), cell->text,
-                        field->category_count);
+        if (csv_cell_is(cell, field->categories[i])) return i;
+    return -1;
 }
 
-static FlowStatus convert(Place place, Cell cell, const FlowField *field, void *value) {
-    if (field->categories) return convert_category(place, &cell, field, value);
-    trim(&cell);
-    if (!cell.size && field->fills && number_write(field->type.element, field->filling, value))
-        return flow_ok;
-    if (!cell.size && field->fills)
-        return flow_failure(FLOW_EXIT_data, "%s: line %lld: `%s` is missing, and %.10g is no %s",
-                            place.path, (long long)place.line, field->name, field->filling,
-                            type_name(&field->type).text);
-    if (!cell.size)
-        return flow_failure(FLOW_EXIT_data,
-                            "%s: line %lld: `%s` is missing; `missing(%s, 0)` takes 0 for it",
-                            place.path, (long long)place.line, field->name, field->name);
-    if (write_number(&cell, field->type.element, value)) return flow_ok;
-    return flow_failure(FLOW_EXIT_data, "%s: line %lld: `%s` is `%.*s`, the program expects %s",
-                        place.path, (long long)place.line, field->name, shown(&cell), cell.text,
-                        type_name(&field->type).text);
+/* A missing value is the empty text, if that is one of the categories. */
+static bool convert_category(const FlowReader *reader, int index, CsvCell cell, void *value,
+                             Wrong *wrong) {
+    const Field *field = &reader->fields[index];
+    int category = -1;
+    if (csv_is_missing(&reader->arguments, cell))
+        category = vocabulary_find(field->vocabulary, "", 0);
+    if (category < 0) category = find_category(reader, index, &cell);
+    if (category >= 0) return number_write(field->element, category, value);
+    return says(wrong, "is `%s`, none of its %d categories", csv_shown(&cell).text,
+                reader->described[index].category_count);
 }
 
-/* Columns. */
-
-/* "a, b, c, …" */
-static void list_names(const Cell *names, int64_t count, char *text, size_t size) {
-    size_t used = 0;
-    text[0] = 0;
-    for (int64_t i = 0; i < count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%.*s", i ? ", " : "",
-                                 shown(&names[i]), names[i].text);
-    if (used >= size) memcpy(text + size - sizeof "…", "…", sizeof "…");
-}
-
-static FlowStatus no_column(const FlowReader *reader, const FlowField *field, const Cell *names) {
-    const Cell *best = NULL;
-    char list[4 * SHOWN];
-    int least = name_distance_limit(strlen(field->name));
-    for (int64_t i = 0; i < reader->cells; i++) {
-        int edits = name_distance(field->name, names[i].text, names[i].size);
-        if (edits >= least) continue;
-        least = edits;
-        best = &names[i];
-    }
-    if (best)
-        return flow_failure(FLOW_EXIT_data, "%s: has no column `%s`; did you mean `%.*s`?",
-                            reader->path, field->name, shown(best), best->text);
-    list_names(names, reader->cells, list, sizeof list);
-    return flow_failure(FLOW_EXIT_data, "%s: has no column `%s`; its columns are %s", reader->path,
-                        field->name, list);
-}
-
-/* The place of the column of that name; without a header its name is the place. */
-static FlowStatus find_column(const FlowReader *reader, const Cell *names, bool header,
-                              Column *column) {
-    const char *name = column->field->name;
-    for (int64_t i = 0; header && i < reader->cells; i++)
-        if (names[i].size == strlen(name) && !memcmp(names[i].text, name, names[i].size)) {
-            column->place = i;
-            return flow_ok;
-        }
-    if (header) return no_column(reader, column->field, names);
-    char *end;
-    column->place = strtoll(name, &end, 10);
-    if (isdigit((unsigned char)*name) && !*end && column->place < reader->cells) return flow_ok;
-    return flow_failure(FLOW_EXIT_data, "%s: has no column %s: it has %lld, counted from 0",
-                        reader->path, name, (long long)reader->cells);
-}
-
-static int by_place(const void *a, const void *b) {
-    int64_t x = (*(const Column *const *)a)->place, y = (*(const Column *const *)b)->place;
-    return (x > y) - (x < y);
-}
-
-/* The cells of the first row; the caller frees *names. */
-static FlowStatus read_first(FlowReader *reader, Csv *csv, Cell **names) {
-    int64_t capacity = 0;
-    *names = NULL;
-    if (!csv_row(csv)) return flow_failure(FLOW_EXIT_data, "%s: is empty", reader->path);
-    for (Cell cell = {0}; !cell.last; reader->cells++) {
-        if (!csv_cell(csv, &cell)) return syntax_failure(reader, csv);
-        if (reader->cells == capacity) {
-            capacity = 2 * capacity + 16;
-            Cell *more = realloc(*names, (size_t)capacity * sizeof *more);
-            if (!more) return no_memory(reader);
-            *names = more;
-        }
-        (*names)[reader->cells] = cell;
-    }
-    return flow_ok;
-}
-
-static FlowStatus find_columns(FlowReader *reader, Csv *csv, bool header) {
-    Cell *names;
-    Csv start = *csv;
-    FlowStatus status = read_first(reader, csv, &names);
-    for (int64_t i = 0; header && !status.exit && i < reader->cells; i++) csv_decode(&names[i]);
-    for (int i = 0; i < reader->count && !status.exit; i++)
-        status = find_column(reader, names, header, &reader->columns[i]);
-    free(names);
-    if (!header) *csv = start;
-    return status;
+static bool convert(const FlowReader *reader, int index, CsvCell cell, void *value, Wrong *wrong) {
+    const Field *field = &reader->fields[index];
+    if (field->vocabulary) return convert_category(reader, index, cell, value, wrong);
+    if (!reader->missing_first && decimal_write(cell.text, cell.size, field->element, value))
+        return true;
+    return convert_odd_number(reader, &reader->described[index], cell, value, wrong);
 }
 
 /* Rows. */
 
-static FlowStatus grow(FlowReader *reader) {
-    int64_t capacity = reader->capacity ? 2 * reader->capacity : FIRST_RECORDS;
-    for (int i = 0; i < reader->count; i++) {
-        Column *column = &reader->columns[i];
-        char *larger = realloc(column->values, (size_t)capacity * column->size);
-        if (!larger) return no_memory(reader);
-        column->values = larger;
+static const Table *table_of(const FlowReader *reader, int64_t record) {
+    int low = 0, high = reader->table_count;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (reader->tables[middle].first <= record) low = middle;
+        else high = middle;
     }
-    reader->capacity = capacity;
+    return &reader->tables[low];
+}
+
+/* column: the one that is wrong, or NULL. */
+static void explain(const FlowReader *reader, const Table *table, int64_t record,
+                    const CsvWanted *column, const Wrong *wrong, FlowStatus *failure) {
+    const CsvFile *file = &table->file;
+    long long line = (long long)csv_file_line((CsvFile *)file, record - table->first);
+    CsvName name = {""};
+    if (column) name = csv_column_name(file, reader->arguments.header, column->place);
+    *failure =
+        flow_failure(FLOW_EXIT_data, column ? "%s: line %lld: `%s` %s" : "%s: line %lld: %s%s",
+                     file->path, line, name.text, wrong->text);
+}
+
+/* A quote that is not closed takes all the rest of the file into its cell, asked for or not. */
+static bool check_count(const Table *table, CsvRow *row, Wrong *wrong) {
+    CsvCell cell;
+    int64_t count = csv_count_cells(row);
+    const char *unquoted = NULL;
+    if (csv_cell_end(row, row->count - 1) == table->file.end)
+        unquoted = csv_cell(row, row->count - 1, &cell);
+    if (unquoted) return says(wrong, "its last cell %s", unquoted);
+    if (count == table->file.cells) return true;
+    return says(wrong, "has %lld cells, the first line %lld", (long long)count,
+                (long long)table->file.cells);
+}
+
+/* A row that is being read. */
+typedef struct Parser {
+    const FlowReader *reader;
+    const Table *table;
+    void *const *values;
+    Wrong *wrong;
+    const CsvWanted *column; /* that is wrong */
+    CsvRow row;
+} Parser;
+
+static bool make_cell(Parser *parser, const CsvWanted *wanted, void *value) {
+    CsvCell cell;
+    const char *unquoted = csv_cell(&parser->row, (int)(wanted->place - parser->row.first), &cell);
+    parser->column = wanted;
+    if (unquoted) return says(parser->wrong, "%s", unquoted);
+    return convert(parser->reader, wanted->field, cell, value, parser->wrong);
+}
+
+/* Goes on to the cells that have this one. False: there is none. */
+static bool go_to(CsvRow *row, int64_t place) {
+    while (place >= row->first + row->count && !row->last) csv_next_cells(row);
+    return place < row->first + row->count;
+}
+
+/* Numbers in quotes, categories and all that is odd take the longer way. */
+FOR_NEWER_PROCESSORS static bool make_cells(Parser *parser) {
+    CsvRow *row = &parser->row;
+    const CsvWanted *end = parser->table->columns.wanted + parser->table->columns.count;
+    for (const CsvWanted *wanted = parser->table->columns.wanted; wanted < end; wanted++) {
+        if (wanted->place >= row->first + row->count && !go_to(row, wanted->place)) break;
+        const char *const *begin = &row->begins[wanted->place - row->first];
+        void *value = (char *)parser->values[wanted->field] + wanted->offset;
+        bool made = decimal_write_short(begin[0], (size_t)(begin[1] - begin[0]) - 1,
+                                        wanted->element, value);
+        if (!made && !make_cell(parser, wanted, value)) return false;
+    }
+    return true;
+}
+
+/* What cell `place` of a row without quotes says. */
+static CsvCell short_cell(const CsvShortRow *row, const char *text, int64_t place) {
+    size_t begin = place ? row->ends[place - 1] + 1u : 0;
+    return (CsvCell){text + begin, row->ends[place] - begin, false};
+}
+
+/* False: it can't be read in this way, or something is wrong with it. */
+static bool parse_short(Parser *parser, const char *text) {
+    const Table *table = parser->table;
+    CsvShortRow row;
+    int single = 0;
+    if (!csv_read_short(&parser->reader->form, text, table->file.end, (int)table->file.cells,
+                        table->singles, table->single_count, &row))
+        return false;
+    for (int64_t i = 0; i < table->columns.count; i++) {
+        const CsvWanted *wanted = &table->columns.wanted[i];
+        void *value = (char *)parser->values[wanted->field] + wanted->offset;
+        bool good = wanted->element == FLOW_f32 && row.good >> single & 1;
+        if (good) memcpy(value, &row.numbers[single], sizeof(float));
+        single += wanted->element == FLOW_f32;
+        if (!good && !convert(parser->reader, wanted->field, short_cell(&row, text, wanted->place),
+                              value, NULL))
+            return false;
+    }
+    return true;
+}
+
+static bool parse(Parser *parser, int64_t record) {
+    const CsvFile *file = &parser->table->file;
+    const char *text = csv_file_record(file, record - parser->table->first);
+    if (parser->table->tries_short && parse_short(parser, text)) return true;
+    csv_open_row(&parser->row, &parser->reader->form, text, file->end);
+    if (!make_cells(parser)) return false;
+    parser->column = NULL;
+    return check_count(parser->table, &parser->row, parser->wrong);
+}
+
+/* Values that are kept. */
+
+/* Small ones without a call. */
+static void copy(void *to, const void *from, size_t size) {
+    if (size == 4) memcpy(to, from, 4);
+    else if (size == 8) memcpy(to, from, 8);
+    else memcpy(to, from, size);
+}
+
+static bool take_kept(const FlowReader *reader, int64_t record, void *const *values) {
+    if (atomic_load_explicit(&reader->states[record], memory_order_acquire) != KEPT_values)
+        return false;
+    const char *row = reader->kept + (size_t)record * reader->row;
+    for (int i = 0; i < reader->count; row += reader->fields[i++].whole)
+        copy(values[i], row, reader->fields[i].whole);
+    return true;
+}
+
+static void keep(const FlowReader *reader, int64_t record, void *const *values) {
+    unsigned char nothing = KEPT_nothing;
+    if (!atomic_compare_exchange_strong(&reader->states[record], &nothing, KEPT_writing)) return;
+    char *row = reader->kept + (size_t)record * reader->row;
+    for (int i = 0; i < reader->count; row += reader->fields[i++].whole)
+        copy(row, values[i], reader->fields[i].whole);
+    atomic_store_explicit(&reader->states[record], KEPT_values, memory_order_release);
+}
+
+static FlowStatus make_room(FlowReader *reader) {
+    size_t size;
+    if (__builtin_mul_overflow(reader->row, (size_t)reader->records, &size) || size > KEPT_LIMIT)
+        return flow_ok;
+    reader->kept = malloc(size);
+    reader->states = calloc((size_t)reader->records, sizeof *reader->states);
+    return reader->kept && reader->states ? flow_ok : no_memory(reader);
+}
+
+/* Files. */
+
+static bool has_numbers(const FlowReader *reader) {
+    bool has = false;
+    for (int i = 0; i < reader->count; i++) has |= reader->described[i].numbers;
+    return has;
+}
+
+static bool same_first_row(const CsvFile *a, const CsvFile *b) {
+    size_t i = 0;
+    const char *x = a->mapped.bytes + a->first_row, *y = b->mapped.bytes + b->first_row;
+    while (x + i < a->end && y + i < b->end && x[i] == y[i] && x[i] != '\n') i++;
+    return x + i < a->end && y + i < b->end && x[i] == y[i];
+}
+
+/* Columns of numbers are those of the first file. */
+static FlowStatus find_columns(FlowReader *reader, Table *table) {
+    const FlowSourceArguments *arguments = &reader->arguments;
+    const CsvFile *first = &reader->tables[0].file;
+    if (table == reader->tables || !has_numbers(reader))
+        return csv_find_columns(&table->file, reader->described, reader->count, arguments,
+                                &table->columns);
+    if (table->file.cells != first->cells ||
+        (arguments->header && !same_first_row(&table->file, first)))
+        return flow_failure(FLOW_EXIT_data, "%s: has other columns than %s", table->file.path,
+                            first->path);
+    size_t size = (size_t)reader->tables[0].columns.count * sizeof(CsvWanted);
+    table->columns = (CsvColumns){reader->tables[0].columns.count, malloc(size + 1)};
+    if (!table->columns.wanted) return no_memory(reader);
+    memcpy(table->columns.wanted, reader->tables[0].columns.wanted, size);
     return flow_ok;
 }
 
-/* order: the columns as they come in a row. */
-static FlowStatus read_row(FlowReader *reader, Csv *csv, Column *const *order) {
-    Place place = {reader->path, csv->line};
-    int next = 0;
-    int64_t cells = 0;
-    FlowStatus status = flow_ok;
-    for (Cell cell = {0}; !cell.last && !status.exit; cells++) {
-        if (!csv_cell(csv, &cell)) return syntax_failure(reader, csv);
-        if (next < reader->count && order[next]->place == cells) csv_decode(&cell);
-        for (; next < reader->count && order[next]->place == cells && !status.exit; next++) {
-            Column *column = order[next];
-            status = convert(place, cell, column->field,
-                             column->values + (size_t)reader->records * column->size);
-        }
-    }
-    if (status.exit || cells == reader->cells) return status;
-    return flow_failure(FLOW_EXIT_data, "%s: line %lld: has %lld cells, the first line %lld",
-                        place.path, (long long)place.line, (long long)cells,
-                        (long long)reader->cells);
+static void find_singles(Table *table) {
+    const CsvColumns *columns = &table->columns;
+    for (int64_t i = 0; table->file.cells <= CSV_SHORT_CELLS && i < columns->count; i++)
+        if (columns->wanted[i].element == FLOW_f32 && table->single_count < CSV_SHORT_CELLS)
+            table->singles[table->single_count++] = (uint8_t)columns->wanted[i].place;
+    table->tries_short =
+        table->single_count && columns->count <= CSV_SHORT_CELLS && csv_short_is_possible();
 }
 
-static FlowStatus read_rows(FlowReader *reader, Csv *csv) {
-    Column *order[reader->count + 1];
-    FlowStatus status = flow_ok;
-    for (int i = 0; i < reader->count; i++) order[i] = &reader->columns[i];
-    qsort(order, (size_t)reader->count, sizeof *order, by_place);
-    while (!status.exit && csv_row(csv)) {
-        if (reader->records == reader->capacity) status = grow(reader);
-        if (!status.exit) status = read_row(reader, csv, order);
-        reader->records += !status.exit;
+static FlowStatus open_table(FlowReader *reader, const char *path) {
+    Table *table = &reader->tables[reader->table_count];
+    char *own = strdup(path);
+    table->first = reader->records;
+    FlowStatus status = own ? csv_file_open(own, &reader->form, &table->file) : no_memory(reader);
+    if (status.exit) {
+        free(own);
+        return status;
     }
-    if (status.exit || reader->records) return status;
-    return flow_failure(FLOW_EXIT_data, "%s: has no records", reader->path);
-}
-
-static FlowStatus read_table(FlowReader *reader, bool header) {
-    Content content;
-    FlowStatus status = content_read(reader->path, &content);
-    if (status.exit) return status;
-    Csv csv = csv_new(content.bytes, content.size);
-    status = find_columns(reader, &csv, header);
-    if (!status.exit) status = read_rows(reader, &csv);
-    content_free(&content);
+    reader->table_count++;
+    status = csv_file_index(&table->file, reader->arguments.header);
+    if (!status.exit) status = find_columns(reader, table);
+    for (int64_t i = 0; reader->missing_first && i < table->columns.count; i++)
+        table->columns.wanted[i].element = FLOW_bool;
+    if (!status.exit) find_singles(table);
+    reader->records += table->file.records;
     return status;
+}
+
+static FlowStatus open_tables(FlowReader *reader, char *const *paths, size_t count) {
+    FlowStatus status = flow_ok;
+    reader->tables = calloc(count, sizeof *reader->tables);
+    if (!reader->tables) return no_memory(reader);
+    for (size_t i = 0; i < count && !status.exit; i++) status = open_table(reader, paths[i]);
+    return status;
+}
+
+/* A file of that very name, or those that match it. */
+static FlowStatus find_tables(FlowReader *reader) {
+    glob_t found;
+    char *path = (char *)reader->described[0].path;
+    if (!access(path, F_OK)) return open_tables(reader, &path, 1);
+    int failed = glob(path, 0, NULL, &found);
+    FlowStatus status = failed ? flow_failure(FLOW_EXIT_data, "%s: no such file", path)
+                               : open_tables(reader, found.gl_pathv, found.gl_pathc);
+    globfree(&found);
+    return status;
+}
+
+static FlowStatus read_tables(FlowReader *reader) {
+    FlowStatus status = find_tables(reader);
+    if (status.exit) return status;
+    if (!reader->records)
+        return flow_failure(FLOW_EXIT_data, "%s: has no records", reader->described[0].path);
+    return make_room(reader);
 }
 
 /* The source. */
 
+static FlowStatus describe_fields(FlowReader *reader) {
+    reader->fields = calloc((size_t)reader->count, sizeof *reader->fields);
+    if (!reader->fields) return no_memory(reader);
+    for (int i = 0; i < reader->count; i++) {
+        const FlowField *described = &reader->described[i];
+        Field *field = &reader->fields[i];
+        field->element = described->type.element;
+        field->size = flow_element_size(field->element);
+        field->whole = flow_type_size(&described->type);
+        reader->row += field->whole;
+        if (!described->categories) continue;
+        field->vocabulary = vocabulary_new(described->categories, described->category_count);
+        if (!field->vocabulary) return no_memory(reader);
+    }
+    return flow_ok;
+}
+
+static bool has_number_among(const FlowSourceArguments *arguments) {
+    bool has = false;
+    for (int i = 0; i < arguments->missing_count; i++) {
+        char text[DECIMAL_PADDING + NUMBER_SIZE] = "";
+        double number;
+        size_t size = strlen(arguments->missing[i]);
+        if (size > NUMBER_SIZE) size = NUMBER_SIZE;
+        memcpy(text, arguments->missing[i], size);
+        has |= decimal_write(text, size, FLOW_f64, &number);
+    }
+    return has;
+}
+
 static void csv_close(FlowReader *reader) {
-    for (int i = 0; reader && i < reader->count; i++) free(reader->columns[i].values);
+    for (int i = 0; i < reader->table_count; i++) {
+        free(reader->tables[i].columns.wanted);
+        char *path = (char *)reader->tables[i].file.path;
+        csv_file_close(&reader->tables[i].file);
+        free(path);
+    }
+    for (int i = 0; reader->fields && i < reader->count; i++)
+        vocabulary_free(reader->fields[i].vocabulary);
+    free(reader->fields);
+    free(reader->tables);
+    free(reader->kept);
+    free(reader->states);
     free(reader);
 }
 
 static FlowStatus csv_open(const FlowField *fields, int count, const FlowSourceArguments *arguments,
                            FlowReader **out) {
-    FlowReader *reader = *out = calloc(1, sizeof *reader + sizeof *reader->columns * (size_t)count);
+    FlowReader *reader = *out = calloc(1, sizeof *reader);
     if (!reader)
         return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", fields[0].path);
-    reader->path = fields[0].path;
+    reader->described = fields;
+    reader->arguments = *arguments;
     reader->count = count;
-    for (int i = 0; i < count; i++)
-        reader->columns[i] =
-            (Column){.field = &fields[i], .size = flow_element_size(fields[i].type.element)};
-    FlowStatus status = read_table(reader, arguments->header);
+    reader->form = (CsvForm){arguments->separator ? arguments->separator : ',', arguments->comment};
+    reader->missing_first = has_number_among(arguments);
+    FlowStatus status = describe_fields(reader);
+    if (!status.exit) status = read_tables(reader);
     if (!status.exit) return status;
     csv_close(reader);
     *out = NULL;
@@ -290,15 +440,37 @@ static int64_t csv_records(const FlowReader *reader) {
     return reader->records;
 }
 
-static void csv_read(const FlowReader *reader, int64_t record, const void **values) {
-    for (int i = 0; i < reader->count; i++)
-        values[i] = reader->columns[i].values + (size_t)record * reader->columns[i].size;
+static bool csv_make(const FlowReader *reader, int64_t record, void *const *values,
+                     FlowStatus *failure) {
+    Wrong wrong;
+    Parser parser;
+    if (reader->kept && take_kept(reader, record, values)) return true;
+    parser.reader = reader;
+    parser.table = table_of(reader, record);
+    parser.values = values;
+    parser.wrong = failure ? &wrong : NULL;
+    if (parse(&parser, record)) {
+        if (reader->kept) keep(reader, record, values);
+        return true;
+    }
+    if (failure) explain(reader, parser.table, record, parser.column, &wrong, failure);
+    return false;
+}
+
+/* Kept values are few, so they are at hand. */
+static void csv_prefetch(const FlowReader *reader, int64_t record) {
+    const Table *table = table_of(reader, record);
+    if (reader->kept) return;
+    const char *text = csv_file_record(&table->file, record - table->first);
+    for (int i = 0; i < PREFETCHED; i++) __builtin_prefetch(text + i * LINE);
 }
 
 const FlowSource flow_source_csv = {
     .name = "csv",
     .open = csv_open,
     .records = csv_records,
-    .read = csv_read,
+    .make = csv_make,
+    .prefetch = csv_prefetch,
     .close = csv_close,
+    .finds_many = true,
 };

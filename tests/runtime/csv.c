@@ -2,17 +2,26 @@
 #include "runtime/flow.h"
 #include "tests/runtime/test.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { LIMIT = 8 };
 
 static const char *const colours[] = {"red", "green, or so", ""};
 
+static FlowSourceArguments arguments;
+
 static FlowStatus open_text(const char *text, const FlowField *fields, int count, bool header,
                             FlowReader **reader) {
     write_test_file("table.csv", text, strlen(text));
-    FlowSourceArguments arguments = {.header = header};
+    arguments.header = header;
     return flow_source_csv.open(fields, count, &arguments, reader);
+}
+
+/* Twice: the second time from what was kept. */
+static bool make(const FlowReader *reader, int64_t record, void *value, FlowStatus *status) {
+    bool first = flow_source_csv.make(reader, record, &value, status);
+    return flow_source_csv.make(reader, record, &value, status) && first;
 }
 
 static FlowField field(const char *name, FlowElement element) {
@@ -22,26 +31,33 @@ static FlowField field(const char *name, FlowElement element) {
 static void reads(const char *text, FlowField wanted, bool header, int count,
                   const double *expected) {
     FlowReader *reader;
-    const void *value;
+    double value;
     FlowStatus status = open_text(text, &wanted, 1, header, &reader);
     CHECK(!status.exit, "%s: %s", text, status.text);
     if (status.exit) return;
     CHECK(flow_source_csv.records(reader) == count, "%s: %d records", text,
           (int)flow_source_csv.records(reader));
     for (int i = 0; i < count && i < flow_source_csv.records(reader); i++) {
-        flow_source_csv.read(reader, i, &value);
-        CHECK(*(const double *)value == expected[i], "%s: record %d is %g", text, i,
-              *(const double *)value);
+        bool good = make(reader, i, &value, &status);
+        CHECK(good, "%s: %s", text, status.text);
+        CHECK(!good || value == expected[i] || (isnan(value) && isnan(expected[i])),
+              "%s: record %d is %g", text, i, value);
     }
     flow_source_csv.close(reader);
 }
 
+/* When it is opened, or one of its records. */
 static void refuses(const char *text, FlowField wanted, bool header, const char *says) {
     FlowReader *reader;
+    double value;
     FlowStatus status = open_text(text, &wanted, 1, header, &reader);
+    if (!status.exit) {
+        for (int64_t i = 0; i < flow_source_csv.records(reader) && !status.exit; i++)
+            make(reader, i, &value, &status);
+        flow_source_csv.close(reader);
+    }
     CHECK(status.exit == FLOW_EXIT_data, "%s: exit %d", text, (int)status.exit);
     CHECK_SAYS(status.text, says);
-    if (!status.exit) flow_source_csv.close(reader);
 }
 
 static void reads_cells(void) {
@@ -61,20 +77,64 @@ static void reads_cells(void) {
     reads("colour,y\n\"green, or so\",1\nred,2\n,3\n", colour, true, 3, (double[]){1, 0, 2});
 }
 
+static void reads_forms(void) {
+    static const char *const texts[] = {"NA", "-1"};
+    FlowField x = field("x", FLOW_f64);
+    reads("x\ninf\n-Infinity\n+nan\n", x, true, 3, (double[]){INFINITY, -INFINITY, NAN});
+    reads("x\n\n\r\n1\n\n", x, true, 1, (double[]){1});
+    reads("y,x\n5\",1\na\"b\"\"c,2\n\"\"\"\",3\n", x, true, 3, (double[]){1, 2, 3});
+    x.fills = true;
+    x.filling = 9;
+    arguments = (FlowSourceArguments){
+        .separator = '\t', .comment = '#', .missing = texts, .missing_count = 2};
+    reads("#\"\n\n#\ny\tx\n1\t2\n#3\t4\n1,\tNA\n1\t-1\n", x, true, 3, (double[]){2, 9, 9});
+    arguments = (FlowSourceArguments){0};
+}
+
+/* Rows and lines that are longer than what is looked at in one go, and quotes anywhere in them. */
+static void reads_long_tables(void) {
+    enum { COLUMNS = 1000, ROWS = 3000 };
+    static char text[COLUMNS * 40];
+    static double values[COLUMNS];
+    void *outputs[] = {values};
+    FlowReader *reader;
+    FlowStatus status;
+    FlowField all = field("0", FLOW_f64), last = field("1", FLOW_f64);
+    char *end = text;
+    all.type = (FlowType){FLOW_f64, 1, {COLUMNS}};
+    for (int i = 0; i < COLUMNS; i++)
+        end += sprintf(end, i % 7 ? "%s%d" : "%s\"%d\"", i ? "," : "", i);
+    status = open_text(text, &all, 1, false, &reader);
+    CHECK(!status.exit && flow_source_csv.make(reader, 0, outputs, &status), "%s", status.text);
+    for (int i = 0; i < COLUMNS; i++) CHECK(values[i] == i, "column %d is %g", i, values[i]);
+    if (reader) flow_source_csv.close(reader);
+    end = text;
+    for (int i = 0; i < ROWS; i++)
+        end += sprintf(end, i % 9 ? "a\"%.*s,%d\n" : "\"\n\"\"%.*s\",%d\n", i % 7, "bcdefgh", i);
+    sprintf(end, ",x\n");
+    status = open_text(text, &last, 1, false, &reader);
+    CHECK(!status.exit && flow_source_csv.records(reader) == ROWS + 1, "%s", status.text);
+    for (int i = 0; i < ROWS; i++)
+        CHECK(flow_source_csv.make(reader, i, outputs, NULL) && *values == i, "row %d", i);
+    CHECK(!flow_source_csv.make(reader, ROWS, outputs, &status), "the last row is no number");
+    CHECK_SAYS(status.text, "table.csv: line 3335: `1` is `x`");
+    flow_source_csv.close(reader);
+}
+
 static void reads_elements(void) {
     FlowField fields[] = {field("big", FLOW_i64), field("yes", FLOW_bool), field("byte", FLOW_u8)};
     FlowReader *reader;
-    const void *values[3];
+    int64_t big;
+    uint8_t yes, byte;
+    void *values[] = {&big, &yes, &byte};
     FlowStatus status =
         open_text("byte,big,yes\n255,9007199254740993,True\n41.0,-7,0\n", fields, 3, true, &reader);
     CHECK(!status.exit, "%s", status.text);
     if (status.exit) return;
-    flow_source_csv.read(reader, 0, values);
-    CHECK(*(const int64_t *)values[0] == 9007199254740993, "%lld",
-          (long long)*(const int64_t *)values[0]);
-    CHECK(*(const uint8_t *)values[1] == 1 && *(const uint8_t *)values[2] == 255, "true, 255");
-    flow_source_csv.read(reader, 1, values);
-    CHECK(*(const int64_t *)values[0] == -7 && *(const uint8_t *)values[2] == 41, "-7, 41");
+    CHECK(flow_source_csv.make(reader, 0, values, NULL), "the first record is good");
+    CHECK(big == 9007199254740993 && yes == 1 && byte == 255, "%lld", (long long)big);
+    CHECK(flow_source_csv.make(reader, 1, values, NULL), "the second record is good");
+    CHECK(big == -7 && yes == 0 && byte == 41, "%lld", (long long)big);
     flow_source_csv.close(reader);
 }
 
@@ -92,21 +152,24 @@ static void refuses_what_is_wrong(void) {
     refuses("x,y\n1,2\n\n3\n", x, true, "line 4: has 1 cells, the first line 2");
     refuses("x,y\n1,2\n,3\n", x, true, "line 3: `x` is missing; `missing(x, 0)` takes 0");
     refuses("x\n0x10\n", x, true, "line 2: `x` is `0x10`, the program expects f64");
-    refuses("x\nnan\n", x, true, "line 2: `x` is `nan`");
+    refuses("x\nnan\n", byte, true, "line 2: `x` is `nan`");
     refuses("x\n1e999\n", x, true, "line 2: `x` is `1e999`, the program expects f64");
     refuses("x\n-1e39\n", field("x", FLOW_f32), true, "line 2: `x` is `-1e39`");
     refuses("x\n256\n", byte, true, "line 2: `x` is `256`, the program expects u8");
     refuses("x\n\n1.5\n", byte, true, "line 3: `x` is `1.5`");
     refuses("x\n\"a\nb\"\n1\n", x, true, "line 2: `x` is `a?b`");
     refuses("x\nblue\n", colour, true, "line 2: `x` is `blue`, none of its 2 categories");
-    refuses("x\n\"1\n", x, true, "a quote is not closed");
-    refuses("x\n\"1\"2\n", x, true, "line 2: something stands between a closing quote");
+    refuses("x,y\n1,\"\n", x, true, "line 2: its last cell has a quote that is not closed");
+    refuses("x\n\"1\n", x, true, "line 2: `x` has a quote that is not closed");
+    refuses("x\n\"1\"2\n", x, true, "line 2: `x` has something between its closing quote");
 }
 
 int main(void) {
     test_folder();
     reads_cells();
     reads_elements();
+    reads_forms();
+    reads_long_tables();
     refuses_what_is_wrong();
     test_folder_remove();
     return test_result();

@@ -315,7 +315,7 @@ static bool make_tile(Generator *generator) {
     Item item = item_of(generator, index);
     Line line = line_of(&item);
     line_add(&line, "tile($0, [");
-    int room = 8 - item.shape.rank; /* each repeated axis takes another on the way */
+    int room = RANK_LIMIT - item.shape.rank; /* each repeated axis takes another on the way */
     for (int i = 0; i < item.shape.rank; i++) {
         int times = item.shape.sizes[i] > 0 && room > 0 && chance(generator, 50) ? 2 : 1;
         room -= times - 1;

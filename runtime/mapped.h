@@ -1,0 +1,18 @@
+/* Mapped: a whole file to be read, mapped if it is plain and unpacked into memory if it is compressed. */
+#ifndef FLOW_MAPPED_H
+#define FLOW_MAPPED_H
+
+#include "runtime/content.h"
+
+typedef struct Mapped {
+    const char *bytes; /* `size` of them, and CONTENT_PADDING zeros */
+    size_t size;
+    size_t room;     /* of the mapping; 0: there is none */
+    Content content; /* otherwise */
+} Mapped;
+
+/* On failure there is nothing to close. */
+FlowStatus mapped_open(const char *path, Mapped *mapped);
+void mapped_close(Mapped *mapped);
+
+#endif
