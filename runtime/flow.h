@@ -281,6 +281,8 @@ typedef struct FlowSource {
     /* Points values[i] at field i of the record, valid until close; record r + 1 lies behind
      * record r. Thread-safe. NULL: values have to be made. */
     void (*read)(const FlowReader *reader, int64_t record, const void **values);
+    /* Can it? False: values of this reader have to be made. NULL: where there is a read, it can. */
+    bool (*points)(const FlowReader *reader);
     /* Makes field i of the record in values[i]. False: it can't be; *failure (unless it is NULL)
      * then says why, naming file and record. Thread-safe. */
     bool (*make)(const FlowReader *reader, int64_t record, void *const *values,
@@ -288,6 +290,8 @@ typedef struct FlowSource {
     /* Asks for the record's bytes, since it is going to be made soon. Thread-safe. NULL: there is
      * no need. */
     void (*prefetch)(const FlowReader *reader, int64_t record);
+    /* Writes where the record comes from: "people.jsonl: line 7". NULL: file and number say it. */
+    void (*locate)(const FlowReader *reader, int64_t record, char *text, size_t size);
     void (*close)(FlowReader *reader);
     bool finds_many; /* paths are patterns: "shard-*.tar" */
 } FlowSource;

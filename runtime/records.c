@@ -7,12 +7,14 @@
 #include "runtime/mix.h"
 #include "runtime/path.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     SECTION_LIMIT = 8,
     ORDER_LIMIT = 16,
+    PLACE_SIZE = 384,      /* bytes of the text that says where a record comes from */
     LINE = 64,             /* bytes that one prefetch brings */
     PREFETCH_LIMIT = 1024, /* bytes; the hardware goes on by itself */
 };
@@ -36,6 +38,7 @@ struct Records {
     FlowReader *reader;
     Feed *feed;       /* or NULL */
     Rejects *rejects; /* the same */
+    bool points; /* the source points at its values; else it makes them */
     int64_t seed;
     size_t scratch; /* bytes: what record functions work in, then fields that have to be made */
     int64_t count;  /* records in an epoch; -1: of a feed */
@@ -112,7 +115,7 @@ static bool gather(const Maker *maker, int index, int64_t record, const void **v
     const Records *records = maker->records;
     const FlowSource *source = records->pipeline->source;
     const FlowSection *section = section_at(records, index);
-    if (index == 0 && source->read) {
+    if (index == 0 && records->points) {
         source->read(records->reader, record, values);
         return true;
     }
@@ -124,11 +127,14 @@ static bool gather(const Maker *maker, int index, int64_t record, const void **v
 
 static FlowStatus check_failure(const Records *records, int index, const FlowCheck *check,
                                 int64_t record) {
+    const FlowSource *source = records->pipeline->source;
     const FlowField *fields = section_at(records, index)->fields;
     const FlowField *field = check->field < 0 ? NULL : &fields[check->field];
     const char *where = !field ? records->pipeline->name : field->path ? field->path : field->name;
-    return flow_failure(FLOW_EXIT_data, "%s: record %lld: %s (%s)", where, (long long)record,
-                        check->text, check->line);
+    char place[PLACE_SIZE];
+    if (index == 0 && source->locate) source->locate(records->reader, record, place, sizeof place);
+    else snprintf(place, sizeof place, "%s: record %lld", where, (long long)record);
+    return flow_failure(FLOW_EXIT_data, "%s: %s (%s)", place, check->text, check->line);
 }
 
 /* Runs a record function of the section. */
@@ -151,7 +157,7 @@ static bool copy(const Maker *maker, int index, int64_t record, void *const *out
     const FlowSection *section = section_at(maker->records, index);
     const FlowSource *source = maker->records->pipeline->source;
     const void *values[FIELD_LIMIT];
-    if (index == 0 && !source->read)
+    if (index == 0 && !maker->records->points)
         return source->make(maker->records->reader, record, outputs, maker->failure);
     if (!gather(maker, index, record, values)) return false;
     for (int i = 0; i < section->output_count; i++)
@@ -236,7 +242,7 @@ static FlowStatus check_orders(const Records *records, int index) {
 /* Does a window of the section only point at what the source holds? */
 static bool is_direct(const Records *records, int index) {
     const FlowSection *before = section_at(records, 0);
-    return index == 1 && !before->record && !before->order_count && records->pipeline->source->read;
+    return index == 1 && !before->record && !before->order_count && records->points;
 }
 
 static size_t aligned(size_t size) {
@@ -330,6 +336,10 @@ static FlowStatus find_files(Records *records, const Places *places) {
     return status;
 }
 
+static bool can_point(const FlowSource *source, const FlowReader *reader) {
+    return source->read && (!source->points || source->points(reader));
+}
+
 static FlowStatus open_all(Records *records, const Places *places) {
     const FlowPipeline *pipeline = records->pipeline;
     FlowStatus status = find_files(records, places);
@@ -338,6 +348,7 @@ static FlowStatus open_all(Records *records, const Places *places) {
             pipeline->source->open(records->sections[0].fields, section_at(records, 0)->field_count,
                                    &pipeline->arguments, &records->reader);
     if (status.exit) return status;
+    records->points = can_point(pipeline->source, records->reader);
     if (pipeline->source->feed) records->feed = pipeline->source->feed(records->reader);
     int64_t count = records->feed ? -1 : pipeline->source->records(records->reader);
     for (int i = 0; i < pipeline->section_count && !status.exit; i++) {
@@ -477,8 +488,7 @@ int64_t records_find(const Records *records, const Permutation *shuffle, int64_t
 
 void records_prefetch(const Records *records, int64_t record) {
     int last = last_section(records);
-    bool points =
-        last == 0 ? records->pipeline->source->read != NULL : records->sections[last].direct;
+    bool points = last == 0 ? records->points : records->sections[last].direct;
     const void *values[FIELD_LIMIT];
     Maker maker = {.records = records};
     if (last == 0 && records->pipeline->source->prefetch)

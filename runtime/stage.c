@@ -149,7 +149,9 @@ static FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row
     Permutation shuffle = records_shuffle(stage->source, batch->epoch);
     *record = records_find(stage->source, &shuffle, batch->first + row);
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, records_scratch(stage->source) + FLOW_ALIGNMENT);
-    if (scratch) make_record(stage, *record, scratch, batch, row, &failure);
+    if (!scratch)
+        return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", stage->pipeline->name);
+    make_record(stage, *record, scratch, batch, row, &failure);
     free(scratch);
     return failure;
 }

@@ -24,7 +24,8 @@ static bool report_no_tensor(BuiltinCall *call, const Value *value, Range range)
     Diagnostic *d = report(call->context, E0203, range, "`%s` takes a tensor, not %s",
                            call->builtin->name, text_of(call, value));
     if (value->kind == VALUE_field)
-        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", field_name(value));
+        diagnostic_help(d, "say its type first: `%s |> : %s`", field_name(value),
+                        field_example(value));
     fail_call(call);
     return false;
 }

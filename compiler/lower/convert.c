@@ -187,7 +187,7 @@ static NodeId tensor_node(const Context *context, const Value *value, Element el
 
 /* A column becomes a number of the element type; other fields have to be asked for by type. */
 static NodeId field_node(const Context *context, const Value *field, Element element, Range range) {
-    if (field->form == FORM_cell || field->form == FORM_number || field->form == FORM_columns) {
+    if (field->form >= FORM_columns && field->form <= FORM_number) {
         Type type = field->form == FORM_columns ? field->field->type : type_scalar(element);
         type.element = element;
         Value typed = type_field(context, field, type, range);
@@ -204,9 +204,9 @@ static NodeId field_node(const Context *context, const Value *field, Element ele
                         "say its size, `|> : u8[32, 32, 3]`, or give it one: `|> resize(32, 32)`");
     else
         diagnostic_help(d,
-                        "say its type first: `%s |> : u8[28, 28]`, or give it to a function that "
+                        "say its type first: `%s |> : %s`, or give it to a function that "
                         "does",
-                        field_name(field));
+                        field_name(field), field_example(field));
     return NODE_NONE;
 }
 

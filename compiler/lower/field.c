@@ -3,6 +3,7 @@
  * section's, and the source makes it so. */
 #include "compiler/lower/lowering.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const decoders[] = {
@@ -28,7 +29,8 @@ Value open_field(const Context *context, const char *name, Range range) {
 static bool fits_form(const Value *field, const Type *type) {
     int64_t channels;
     switch (field->form) {
-    case FORM_tensor: return true;
+    case FORM_tensor:
+    case FORM_value: return true;
     case FORM_columns: return type->rank == 1 && type->dims[0] == field->field->type.dims[0];
     case FORM_cell:
     case FORM_number: return type->rank == 0;
@@ -43,6 +45,7 @@ static bool fits_form(const Value *field, const Type *type) {
 static bool report_form(const Context *context, const Value *field, const Type *type, Range range) {
     static const char *const forms[] = {[FORM_tensor] = "",
                                         [FORM_columns] = "an array of another number of columns",
+                                        [FORM_value] = "",
                                         [FORM_cell] = "one number",
                                         [FORM_number] = "one number",
                                         [FORM_bytes] = "u8[n] as it is",
@@ -168,7 +171,7 @@ static bool expect_count(const FieldCall *call, size_t count, const char *exampl
 }
 
 static Value lower_decode(const FieldCall *call) {
-    if (!expect(call, FORM_bytes, FORM_bytes, "a member of an archive") ||
+    if (!expect(call, FORM_bytes, FORM_bytes, "the bytes of a file") ||
         !expect_count(call, 0, "decode_jpeg(jpg)"))
         return value_error;
     Field *field = describe(call);
@@ -179,7 +182,7 @@ static Value lower_decode(const FieldCall *call) {
 }
 
 static Value lower_integer(const FieldCall *call) {
-    if (!expect(call, FORM_bytes, FORM_bytes, "a member of an archive") ||
+    if (!expect(call, FORM_bytes, FORM_bytes, "the bytes of a file") ||
         !expect_count(call, 0, "integer(cls)"))
         return value_error;
     Field *field = describe(call);
@@ -188,7 +191,8 @@ static Value lower_integer(const FieldCall *call) {
 }
 
 static Value lower_missing(const FieldCall *call) {
-    if (!expect(call, FORM_columns, FORM_number, "a column") ||
+    bool given = call->field.field && call->field.field->digits;
+    if (!expect(call, FORM_columns, given ? FORM_cell : FORM_number, "a column") ||
         !expect_count(call, 1, "missing(age, 30)"))
         return value_error;
     const Expression *argument = call->rest.items[0]->value;
@@ -196,7 +200,7 @@ static Value lower_missing(const FieldCall *call) {
     Field *field = describe(call);
     field->fills = true;
     if (!to_number(call->context, &value, argument->range, &field->filling)) return value_error;
-    return become(call, field, call->field.form == FORM_columns ? FORM_columns : FORM_number);
+    return become(call, field, call->field.form == FORM_cell ? FORM_number : call->field.form);
 }
 
 static Value with_range(const Context *context, Value value, size_t count) {
@@ -206,9 +210,21 @@ static Value with_range(const Context *context, Value value, size_t count) {
     return value;
 }
 
+/* `category(missing(sex, 2), ["female", "male", "?"])` */
+static bool fills_with_category(const FieldCall *call, const Field *field) {
+    double count = (double)field->categories.count;
+    if (!field->fills ||
+        (field->filling >= 0 && field->filling < count && field->filling == floor(field->filling)))
+        return true;
+    report(call->context, E0203, call->call->range,
+           "what is missing is the place of a category, 0 to %g, not %.15g", count - 1,
+           field->filling);
+    return false;
+}
+
 static Value lower_category(const FieldCall *call) {
     const Context *context = call->context;
-    if (!expect(call, FORM_cell, FORM_cell, "a column") ||
+    if (!expect(call, FORM_value, FORM_cell, "a column") ||
         !expect_count(call, 1, "category(sex, [\"female\", \"male\"])"))
         return value_error;
     const Expression *argument = call->rest.items[0]->value;
@@ -225,6 +241,7 @@ static Value lower_category(const FieldCall *call) {
                value_text(context->lowering->arena, &list));
         return value_error;
     }
+    if (!fills_with_category(call, field)) return value_error;
     Value value = become(call, field, FORM_number);
     value = type_field(context, &value, type_scalar(TYPE_i32), call->call->range);
     return with_range(context, value, field->categories.count);

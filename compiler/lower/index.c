@@ -202,6 +202,6 @@ Value lower_index(const Context *context, const Expression *expression) {
                value_text(context->lowering->arena, &x));
     if (type) diagnostic_help(d, "a type stands behind `:`, as in `x: f32[4]`");
     if (x.kind == VALUE_field)
-        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", field_name(&x));
+        diagnostic_help(d, "say its type first: `%s |> : %s`", field_name(&x), field_example(&x));
     return value_error;
 }

@@ -57,7 +57,8 @@ static Value match_field(const Match *match, const Value *field) {
     if (!known || !resolve_type(context, match->declared, &type)) {
         Diagnostic *d = report(context, E0203, match->range, "the type of `%s` is not known here",
                                field_name(field));
-        diagnostic_help(d, "say its type first: `%s |> : u8[28, 28]`", field_name(field));
+        diagnostic_help(d, "say its type first: `%s |> : %s`", field_name(field),
+                        field_example(field));
         return value_error;
     }
     Value typed = type_field(context, field, type, match->range);

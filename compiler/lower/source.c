@@ -58,6 +58,19 @@ static void add_known_field(const Context *context, Stream *stream, const char *
     stream->record.values[0] = value;
 }
 
+/* A field that the program may use or not; its use tells the type. */
+static void offer_field(const Context *context, Stream *stream, const char *name, FieldForm form,
+                        const Value *path) {
+    Field *field = arena_new_item(context->lowering->arena, Field);
+    *field =
+        (Field){.name = name, .column = name, .path = path->string, .path_option = path->index};
+    field->digits = form == FORM_number;
+    size_t index = stream->record.count++;
+    stream->record.names[index] = name;
+    stream->record.values[index] = (Value){
+        .kind = VALUE_field, .range = path->range, .form = form, .field = field, .stream = stream};
+}
+
 /* name(field: path, …) */
 static bool open_files(const Context *context, const Expression *call, Stream *stream) {
     const char *source = stream->pipeline->source;
@@ -96,6 +109,7 @@ static bool open_files(const Context *context, const Expression *call, Stream *s
 static Value file_argument(const Context *context, const Expression *call, const char *second,
                            const Expression **second_value) {
     const char *source = call->name.text;
+    const char *what = strcmp(source, "images") ? "file" : "folder";
     const Expression *first = NULL;
     *second_value = NULL;
     bool broken = false;
@@ -108,15 +122,15 @@ static Value file_argument(const Context *context, const Expression *call, const
     }
     if (!first || broken) {
         Diagnostic *d =
-            report(context, E0204, call->range, "`%s` takes the name of a file%s%s%s", source,
+            report(context, E0204, call->range, "`%s` takes the name of a %s%s%s%s", source, what,
                    second ? " and `" : "", second ? second : "", second ? " = …`" : "");
-        diagnostic_help(d, "`%s(\"file\")`", source);
+        diagnostic_help(d, "`%s(\"%s\")`", source, what);
         return value_error;
     }
     Value path = lower_expression(context, first);
     if (path.kind == VALUE_string) return path;
     if (path.kind != VALUE_error)
-        report(context, E0203, first->range, "`%s` takes the name of a file, not %s", source,
+        report(context, E0203, first->range, "`%s` takes the name of a %s, not %s", source, what,
                value_text(context->lowering->arena, &path));
     return value_error;
 }
@@ -126,6 +140,15 @@ static bool open_text(const Context *context, const Expression *call, Stream *st
     Value path = file_argument(context, call, NULL, &none);
     if (path.kind == VALUE_error) return false;
     add_known_field(context, stream, "byte", &path, TYPE_u8, 256, call->range);
+    return true;
+}
+
+static bool open_images(const Context *context, const Expression *call, Stream *stream) {
+    const Expression *none;
+    Value path = file_argument(context, call, NULL, &none);
+    if (path.kind == VALUE_error) return false;
+    offer_field(context, stream, "image", FORM_bytes, &path);
+    offer_field(context, stream, "label", FORM_number, &path);
     return true;
 }
 
@@ -163,11 +186,17 @@ static void open_stream(Stream *stream, FieldForm form, const Value *path) {
     stream->path_option = path->index;
 }
 
-static bool open_tar(const Context *context, const Expression *call, Stream *stream) {
+static FieldForm form_of(const char *source) {
+    return !strcmp(source, "tar")     ? FORM_bytes
+           : !strcmp(source, "jsonl") ? FORM_value
+                                      : FORM_tensor;
+}
+
+static bool open_named(const Context *context, const Expression *call, Stream *stream) {
     const Expression *none;
     Value path = file_argument(context, call, NULL, &none);
     if (path.kind == VALUE_error) return false;
-    open_stream(stream, FORM_bytes, &path);
+    open_stream(stream, form_of(call->name.text), &path);
     stream->pipeline->header = true;
     return true;
 }
@@ -247,12 +276,11 @@ static bool open_csv(const Context *context, const Expression *call, Stream *str
 static const struct {
     const char *name;
     bool (*open)(const Context *context, const Expression *call, Stream *stream);
-} forms[] = {{"idx", open_files},
-             {"csv", open_csv},
-             {"tar", open_tar},
-             {"text", open_text},
-             {"lines", open_lines},
-             {"range", open_range}};
+} forms[] = {
+    {"idx", open_files},   {"images", open_images}, {"npy", open_files},   {"npz", open_named},
+    {"jsonl", open_named}, {"csv", open_csv},       {"lines", open_lines}, {"tar", open_named},
+    {"text", open_text},   {"range", open_range},
+};
 
 _Static_assert(sizeof forms / sizeof *forms == SOURCE_COUNT,
                "every source of sources.def has a form of call");

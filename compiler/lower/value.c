@@ -79,6 +79,10 @@ void scope_put(Arena *arena, Scope *scope, const char *name, Value value) {
     for (size_t i = 0; i < count; i++) index_binding(scope, i);
 }
 
+const char *field_example(const Value *field) {
+    return field->form == FORM_value ? "f32[3]" : "u8[28, 28]";
+}
+
 const char *field_name(const Value *field) {
     if (field->field) return field->field->name;
     return field->stream->pipeline->section->fields.items[field->index].name;

@@ -57,6 +57,7 @@ typedef struct RunNumber {
 typedef enum FieldForm {
     FORM_tensor,  /* any type that is declared */
     FORM_columns, /* so many numbers of the element type that is wanted */
+    FORM_value,   /* any type that is declared, else one number; or a category */
     FORM_cell,    /* a number of the element type that is wanted, or a category */
     FORM_number,  /* the same, but no category */
     FORM_bytes,   /* u8 of any shape, or what is decoded from it */
@@ -143,9 +144,10 @@ Value value_number(double number, Range range);
 Value value_size(Dim size, Range range);
 Value value_string(const char *string, Range range);
 Value value_tensor(Graph *graph, NodeId node, Range range);
-const Type *value_type(const Value *value); /* of a tensor */
-bool value_is_number(const Value *value);   /* a number, size, truth or option */
-const char *field_name(const Value *field); /* of a source's field */
+const Type *value_type(const Value *value);    /* of a tensor */
+bool value_is_number(const Value *value);      /* a number, size, truth or option */
+const char *field_name(const Value *field);    /* of a source's field */
+const char *field_example(const Value *field); /* a type that it may have */
 
 /* The item of that name, or NULL. */
 const Value *items_find(const Items *items, const char *name);

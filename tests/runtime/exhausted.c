@@ -1,9 +1,12 @@
 /* exhausted: whichever request for memory is refused, a pipeline fails to open with a message, and nothing
  * is left behind. Linked with --wrap, so that requests of the runtime come here. */
+#define _GNU_SOURCE
 #include "runtime/stage.h"
-#include "tests/runtime/test.h"
+#include "tests/runtime/archive.h"
+#include "tests/runtime/arrays.h"
 
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 enum { REQUESTS_LIMIT = 1000 };
 
@@ -173,6 +176,22 @@ static void write_tar(void) {
     write_test_file("a.tar", archive, sizeof archive);
 }
 
+static void write_arrays(void) {
+    static const float values[] = {1, 2, 3};
+    static char bytes[1024];
+    size_t size = make_npy(bytes, 1, literal_of("<f4", "(3,)"), values, sizeof values);
+    write_test_file("x.npy", bytes, size);
+    archive_begin();
+    add_member("x.npy", bytes, size, 8, true);
+    write_archive("x.npz", false, "");
+}
+
+static void write_folder(void) {
+    if (mkdir("photos", 0755) || mkdir("photos/a", 0755)) exit(99);
+    write_test_file("photos/a/1.jpg", "abc", 3);
+    write_test_file("photos/a/2.jpg", "def", 3);
+}
+
 int main(void) {
     FlowField x = {.name = "x", .path = "table.csv", .type = {.element = FLOW_f32}};
     FlowField byte = {.name = "byte", .path = "table.csv", .type = {.element = FLOW_u8}};
@@ -180,17 +199,28 @@ int main(void) {
     FlowField label = {.name = "label", .path = "labels.idx", .type = {.element = FLOW_i32}};
     FlowField class = {
         .name = "cls", .path = "*.tar", .type = {.element = FLOW_i32}, .digits = true};
+    FlowField array = {.name = "x", .path = "x.npy", .type = {.element = FLOW_f32}};
+    FlowField packed = {.name = "x", .path = "x.npz", .type = {.element = FLOW_f32}};
+    FlowField image = {.name = "image", .path = "photos", .type = {FLOW_u8, 1, {3}}};
+    FlowField member = {.name = "x", .path = "x.jsonl", .type = {.element = FLOW_f32}};
     test_folder();
     static const char table[] = "x,y\n1,\"2\"\n3,4\n";
     write_test_file("table.csv", table, strlen(table));
     write_test_file("labels.idx", "\0\0\10\1\0\0\0\2\5\6", 10);
+    write_test_file("x.jsonl", "{\"x\":1}\n{\"x\":2}\n", 16);
     write_tar();
+    write_arrays();
+    write_folder();
     for (int workers = 0; workers <= 2; workers += 2) {
         check(&flow_source_csv, x, workers);
         check(&flow_source_text, byte, workers);
         check(&flow_source_range, index, workers);
         check(&flow_source_idx, label, workers);
         check(&flow_source_tar, class, workers);
+        check(&flow_source_npy, array, workers);
+        check(&flow_source_npz, packed, workers);
+        check(&flow_source_images, image, workers);
+        check(&flow_source_jsonl, member, workers);
     }
     check_sinks();
     test_folder_remove();

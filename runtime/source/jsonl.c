@@ -1,0 +1,251 @@
+/* jsonl: an object a line (JSON lines), plain or compressed. Where lines begin is found once; a line is
+ * parsed when its record is made, and every line is checked as a whole, whatever the program asks for. */
+#include "runtime/source/jsonl_value.h"
+
+#include "runtime/lines.h"
+#include "runtime/mapped.h"
+#include "runtime/nearest.h"
+#include "runtime/records.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE_SIZE = 64, /* bytes that one prefetch brings */
+    PREFETCHED = 4, /* times; the hardware goes on by itself */
+};
+
+struct FlowReader {
+    const char *path;
+    Mapped file;
+    Lines lines;
+    int count;
+    JsonMember members[];
+};
+
+/* A record that is being made. */
+typedef struct Line {
+    const FlowReader *reader;
+    int64_t record;
+    JsonScan scan;
+    void *const *values;
+    uint32_t found;           /* a bit for each member that was there */
+    size_t path[FIELD_LIMIT]; /* of each member's name, what the objects around it said */
+    FlowStatus *failure;
+} Line;
+
+static bool fail_at(const Line *line, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* False, with the failure. */
+static bool fail_at(const Line *line, const char *at, const char *format, ...) {
+    const Lines *lines = &line->reader->lines;
+    char text[sizeof line->failure->text];
+    va_list arguments;
+    if (!line->failure) return false;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    *line->failure = flow_failure(FLOW_EXIT_data, "%s: line %lld, column %lld: %s",
+                                  line->reader->path, (long long)lines_number(lines, line->record),
+                                  (long long)(at - lines_at(lines, line->record) + 1), text);
+    return false;
+}
+
+static bool syntax_failure(const Line *line) {
+    return fail_at(line, line->scan.at, "%s", line->scan.error);
+}
+
+static bool read_value(Line *line, int index) {
+    JsonValue value; /* whose text is not worth to be cleared */
+    value.member = &line->reader->members[index];
+    value.scan = &line->scan;
+    if (json_value_read(&value, line->values[index])) return true;
+    return line->scan.error ? syntax_failure(line) : fail_at(line, value.at, "%s", value.text);
+}
+
+/* Objects. */
+
+/* What of the members' names begins with this one. */
+typedef struct Matches {
+    uint32_t whole, outer; /* a bit for each member: this is it; it lies in this one */
+} Matches;
+
+static Matches match_members(const Line *line, uint32_t open, const char *name, size_t size) {
+    Matches matches = {0};
+    for (int i = 0; open >> i; i++) {
+        const JsonMember *member = &line->reader->members[i];
+        size_t said = line->path[i], left = member->name_size - said;
+        if (!(open >> i & 1) || left < size || memcmp(member->field->name + said, name, size))
+            continue;
+        if (left == size) matches.whole |= 1u << i;
+        else if (member->field->name[said + size] == '.') matches.outer |= 1u << i;
+    }
+    return matches;
+}
+
+static Matches match_name(const Line *line, uint32_t open, const JsonToken *name) {
+    char text[JSON_TEXT_SIZE];
+    size_t size;
+    if (!name->escaped) return match_members(line, open, name->text, name->size);
+    if (!json_token_decode(name, text, sizeof text, &size)) return (Matches){0};
+    return match_members(line, open, text, size);
+}
+
+/* A value that several fields are made of is read for each. */
+static bool read_values(Line *line, uint32_t members, const JsonToken *name) {
+    JsonScan start = line->scan;
+    if (line->found & members)
+        return fail_at(line, name->text, "`%.*s` is there twice", json_shown(name->size),
+                       name->text);
+    line->found |= members;
+    for (int i = 0; members >> i; i++) {
+        if (!(members >> i & 1)) continue;
+        line->scan = start;
+        if (!read_value(line, i)) return false;
+    }
+    return true;
+}
+
+static void go_along(Line *line, uint32_t members, size_t size, bool in) {
+    for (int i = 0; members >> i; i++)
+        if (members >> i & 1) line->path[i] = in ? line->path[i] + size : line->path[i] - size;
+}
+
+/* The members of `open` may lie in this object. */
+static bool read_object(Line *line, uint32_t open) {
+    JsonToken name;
+    if (!json_scan_open(&line->scan, '{')) return syntax_failure(line);
+    while (json_scan_member(&line->scan, &name)) {
+        Matches matches = match_name(line, open, &name);
+        if (matches.whole) {
+            if (!read_values(line, matches.whole, &name)) return false;
+        } else if (matches.outer && json_scan_peek(&line->scan) == '{') {
+            go_along(line, matches.outer, name.size + 1, true);
+            if (!read_object(line, matches.outer)) return false;
+            go_along(line, matches.outer, name.size + 1, false);
+        } else if (!json_scan_skip(&line->scan)) return syntax_failure(line);
+    }
+    return !line->scan.error || syntax_failure(line);
+}
+
+/* What is missing. */
+
+/* The member of the line whose name is nearest to what the program asks for, or none. */
+static JsonToken nearest_member(const Line *line, const char *name) {
+    JsonScan scan = json_scan_new(lines_at(&line->reader->lines, line->record));
+    JsonToken best = {0}, other;
+    int least = name_distance_limit(strlen(name));
+    json_scan_open(&scan, '{');
+    while (json_scan_member(&scan, &other) && json_scan_skip(&scan)) {
+        int edits = name_distance(name, other.text, other.size);
+        if (edits < least) best = other, least = edits;
+    }
+    return best;
+}
+
+static bool fill_missing(const Line *line, int index) {
+    JsonValue value = {.member = &line->reader->members[index]};
+    const char *start = lines_at(&line->reader->lines, line->record);
+    if (json_value_fill(&value, line->values[index])) return true;
+    const char *name = value.member->field->name;
+    JsonToken near = value.member->field->fills ? (JsonToken){0} : nearest_member(line, name);
+    if (!near.text) return fail_at(line, start, "%s", value.text);
+    return fail_at(line, start, "there is no `%.*s`; did you mean `%.*s`?",
+                   json_shown(strlen(name)), name, json_shown(near.size), near.text);
+}
+
+/* A NUL ends a scan, but no line. */
+static bool is_at_end(const Line *line) {
+    const Mapped *file = &line->reader->file;
+    return *line->scan.at || line->scan.at == file->bytes + file->size;
+}
+
+static bool jsonl_make(const FlowReader *reader, int64_t record, void *const *values,
+                       FlowStatus *failure) {
+    uint32_t all = (uint32_t)((UINT64_C(1) << reader->count) - 1);
+    Line line = {.reader = reader,
+                 .record = record,
+                 .scan = json_scan_new(lines_at(&reader->lines, record)),
+                 .values = values,
+                 .failure = failure};
+    if (!read_object(&line, all)) return false;
+    if (!json_scan_end(&line.scan)) return syntax_failure(&line);
+    if (!is_at_end(&line)) return fail_at(&line, line.scan.at, "something follows the end");
+    for (int i = 0; line.found != all && i < reader->count; i++)
+        if (!(line.found >> i & 1) && !fill_missing(&line, i)) return false;
+    return true;
+}
+
+static void jsonl_prefetch(const FlowReader *reader, int64_t record) {
+    const char *text = lines_at(&reader->lines, record);
+    for (int i = 0; i < PREFETCHED; i++) __builtin_prefetch(text + i * LINE_SIZE);
+}
+
+static void jsonl_locate(const FlowReader *reader, int64_t record, char *text, size_t size) {
+    snprintf(text, size, "%s: line %lld", reader->path,
+             (long long)lines_number(&reader->lines, record));
+}
+
+/* The source. */
+
+static FlowStatus no_memory(const char *path) {
+    return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", path);
+}
+
+static bool set_member(JsonMember *member, const FlowField *field) {
+    *member = (JsonMember){.field = field,
+                           .name_size = strlen(field->name),
+                           .element_size = flow_element_size(field->type.element)};
+    if (!field->categories) return true;
+    member->categories = vocabulary_new(field->categories, field->category_count);
+    return member->categories;
+}
+
+static FlowStatus open_all(FlowReader *reader, const FlowField *fields, int count) {
+    for (; reader->count < count; reader->count++)
+        if (!set_member(&reader->members[reader->count], &fields[reader->count]))
+            return no_memory(reader->path);
+    FlowStatus status = mapped_open(reader->path, &reader->file);
+    if (status.exit) return status;
+    if (!lines_open(reader->file.bytes, reader->file.size, &reader->lines))
+        return no_memory(reader->path);
+    if (reader->lines.count) return flow_ok;
+    return flow_failure(FLOW_EXIT_data, "%s: has no records", reader->path);
+}
+
+static void jsonl_close(FlowReader *reader) {
+    for (int i = 0; i < reader->count; i++) vocabulary_free(reader->members[i].categories);
+    lines_close(&reader->lines);
+    mapped_close(&reader->file);
+    free(reader);
+}
+
+static FlowStatus jsonl_open(const FlowField *fields, int count,
+                             const FlowSourceArguments *arguments, FlowReader **out) {
+    (void)arguments;
+    FlowReader *reader = *out = calloc(1, sizeof *reader + sizeof *reader->members * (size_t)count);
+    if (!reader) return no_memory(fields[0].path);
+    reader->path = fields[0].path;
+    FlowStatus status = open_all(reader, fields, count);
+    if (!status.exit) return status;
+    jsonl_close(reader);
+    *out = NULL;
+    return status;
+}
+
+static int64_t jsonl_records(const FlowReader *reader) {
+    return reader->lines.count;
+}
+
+const FlowSource flow_source_jsonl = {
+    .name = "jsonl",
+    .open = jsonl_open,
+    .records = jsonl_records,
+    .make = jsonl_make,
+    .prefetch = jsonl_prefetch,
+    .locate = jsonl_locate,
+    .close = jsonl_close,
+};
