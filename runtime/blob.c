@@ -32,6 +32,10 @@ static FlowStatus make_elements(const char *bytes, uint64_t size, const FlowType
     if (size != flow_type_size(type))
         return flow_failure(FLOW_EXIT_data, "has %llu bytes, the program expects %s",
                             (unsigned long long)size, type_name(type).text);
+    for (uint64_t i = 0; type->element == FLOW_bool && i < size; i++)
+        if ((unsigned char)bytes[i] > 1)
+            return flow_failure(FLOW_EXIT_data, "a byte is %d, the program expects bool",
+                                (unsigned char)bytes[i]);
     memcpy(value, bytes, size);
     return flow_ok;
 }

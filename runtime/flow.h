@@ -264,6 +264,8 @@ typedef struct FlowSourceArguments {
     char comment;    /* csv: what a line begins with that is no record; 0: there are none */
     const char *const *missing; /* csv: cells that say that a value is missing, beside empty ones */
     int missing_count;
+    int64_t header_size; /* binary: bytes before the first record of each file */
+    const char *query;   /* sqlite: what selects the records */
 } FlowSourceArguments;
 
 /* A reader of one data format. Readers are opened once, read by many threads at the same time. */
@@ -296,7 +298,7 @@ typedef struct FlowSource {
     bool finds_many; /* paths are patterns: "shard-*.tar" */
 } FlowSource;
 
-#define SOURCE(name) extern const FlowSource flow_source_##name;
+#define SOURCE(name, ...) extern const FlowSource flow_source_##name;
 #include "runtime/source/sources.def"
 #undef SOURCE
 

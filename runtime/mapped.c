@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "runtime/mapped.h"
 
+#include "runtime/packed.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,12 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Does the file begin as gzip or zstd do? */
 static bool is_compressed(int descriptor) {
     char start[4] = {0};
     ssize_t count = pread(descriptor, start, sizeof start, 0);
-    return (count >= 2 && !memcmp(start, "\x1f\x8b", 2)) ||
-           (count >= 4 && !memcmp(start, "\x28\xb5\x2f\xfd", 4));
+    return count > 0 && packed_begins(start, (size_t)count);
 }
 
 static FlowStatus map(const char *path, int descriptor, size_t size, Mapped *mapped) {

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "runtime/shards.h"
 
+#include "runtime/packed.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -31,14 +33,9 @@ static FlowStatus map_shard(Shard *shard) {
     return status;
 }
 
-static bool has_ending(const char *path, const char *ending) {
-    size_t length = strlen(path), least = strlen(ending);
-    return length >= least && !strcmp(path + length - least, ending);
-}
-
 static bool is_compressed(const Shard *shard, ShardKind kind) {
-    if (kind == SHARD_by_name) return has_ending(shard->path, ".gz");
-    return shard->size >= 2 && !memcmp(shard->bytes, "\x1f\x8b", 2);
+    if (kind == SHARD_by_name) return packed_is_named(shard->path);
+    return packed_begins(shard->bytes, shard->size);
 }
 
 static void unmap_shard(Shard *shard) {
@@ -88,4 +85,14 @@ void shards_close(Shards *shards) {
     }
     free(shards->items);
     *shards = (Shards){0};
+}
+
+int shards_find(const int64_t *firsts, int count, int64_t record) {
+    int low = 0, high = count;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (firsts[middle] <= record) low = middle;
+        else high = middle;
+    }
+    return low;
 }

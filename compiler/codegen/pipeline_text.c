@@ -189,21 +189,22 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
                                       arena_format(printer->arena, "p%zu_%zu", index, number++)));
     text_format(printer->text, "static const FlowSection p%zu_sections[] = {\n%s};\n", index,
                 text_string(&rows));
-    text_format(printer->text,
-                "static const FlowPipeline p%zu = {\n"
-                "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
-                "    .arguments = {%s, %lld%s},\n"
-                "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
-                "    .batch = %lld,\n    .patience = %lld,\n"
-                "    .on_error = FLOW_ON_ERROR_%s,\n    .log = %s,\n    .log_option = %d,\n"
-                "    .threads = %d,\n    .queue = %d,\n};\n\n",
-                index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range),
-                pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
-                form, index, pipeline->sections.count, record_memory(printer->plan, pipeline),
-                (long long)pipeline->batch, (long long)(pipeline->patience * 1e9),
-                on_error[pipeline->on_error],
-                pipeline->log ? string_text(printer, pipeline->log) : "NULL", pipeline->log_option,
-                pipeline->threads.value, pipeline->queue.value);
+    text_format(
+        printer->text,
+        "static const FlowPipeline p%zu = {\n"
+        "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
+        "    .arguments = {.header = %s, .records = %lld, .header_size = %lld, .query = %s%s},\n"
+        "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
+        "    .batch = %lld,\n    .patience = %lld,\n"
+        "    .on_error = FLOW_ON_ERROR_%s,\n    .log = %s,\n    .log_option = %d,\n"
+        "    .threads = %d,\n    .queue = %d,\n};\n\n",
+        index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range),
+        pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
+        (long long)pipeline->header_size, string_text(printer, pipeline->query), form, index,
+        pipeline->sections.count, record_memory(printer->plan, pipeline),
+        (long long)pipeline->batch, (long long)(pipeline->patience * 1e9),
+        on_error[pipeline->on_error], pipeline->log ? string_text(printer, pipeline->log) : "NULL",
+        pipeline->log_option, pipeline->threads.value, pipeline->queue.value);
 }
 
 void print_pipelines(Printer *printer) {

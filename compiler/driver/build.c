@@ -3,6 +3,7 @@
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/parts.h"
 #include "compiler/driver/placement.h"
 #include "compiler/driver/select.h"
 
@@ -66,17 +67,15 @@ static bool copy_linked(const Compilation *compilation, const char *folder) {
     return true;
 }
 
-/* What the program's decoders and encoders need: their sources and libraries. */
+/* The libraries of the program's parts, and the sources of those that it has no use for. */
 static bool write_libraries(const Compilation *compilation, const char *folder) {
     Toolchain toolchain = {.arena = compilation->arena};
     toolchain_use(&toolchain, compilation->program);
     Text text = text_new(compilation->arena);
-    text_add(&text, "DECODERS =");
-    vector_each(const char *, decoder, toolchain.decoders)
-        text_format(&text, " runtime/decode/decode_%s.c", *decoder);
-    text_add(&text, "\nENCODERS =");
-    vector_each(const char *, encoder, toolchain.encoders)
-        text_format(&text, " runtime/encode/encode_%s.c", *encoder);
+    text_add(&text, "OMITTED =");
+    for (const Part *part = parts; part->name; part++)
+        if (*part->words && !part->used(compilation->program, part->name))
+            text_format(&text, " %s", part->file);
     text_add(&text, "\nLIBRARIES =");
     vector_each(const char *, library, toolchain.libraries) text_format(&text, " %s", *library);
     text_add(&text, "\nLINKED =");

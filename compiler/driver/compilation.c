@@ -153,6 +153,8 @@ static const char *take_fingerprint(const Compilation *compilation) {
         const Pipeline *pipeline = *item;
         text_format(&text, "%s %s %lld %lld\n", pipeline->name, pipeline->source,
                     (long long)pipeline->records, (long long)pipeline->batch);
+        if (pipeline->header_size) text_format(&text, "%lld\n", (long long)pipeline->header_size);
+        if (pipeline->query) text_format(&text, "%s\n", pipeline->query);
         vector_each(Section *, section, pipeline->sections) describe_section(&text, *section);
     }
     hash_text(&hash, text_string(&text));

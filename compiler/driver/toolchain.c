@@ -4,6 +4,7 @@
 
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/parts.h"
 #include "lang/base/text.h"
 
 #include <glob.h>
@@ -109,45 +110,25 @@ int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char 
                                                                                 : EXIT_resource;
 }
 
-/* Of a decoder or an encoder: its name, its library. */
-typedef const char *const Coder[2];
-
-static Coder decoders[] = {
-#define DECODER(name, library) {#name, library},
-#include "runtime/decode/decoders.def"
-#undef DECODER
-    {NULL, NULL}};
-
-static Coder encoders[] = {
-#define ENCODER(name, library) {#name, library},
-#include "runtime/encode/encoders.def"
-#undef ENCODER
-    {NULL, NULL}};
-
 static bool has_string(const Strings *strings, const char *string) {
     for (size_t i = 0; i < strings->count; i++)
         if (!strcmp(strings->items[i], string)) return true;
     return false;
 }
 
-static void add_new(Arena *arena, Strings *strings, const char *string) {
-    if (!has_string(strings, string)) vector_push(arena, strings, string);
-}
-
-static void use(Toolchain *toolchain, Coder *coder, const char *name, Strings *used) {
-    while (name && (*coder)[0] && strcmp((*coder)[0], name)) coder++;
-    if (!name || !(*coder)[0]) return;
-    add_new(toolchain->arena, used, name);
-    add_new(toolchain->arena, &toolchain->libraries, (*coder)[1]);
+/* The words of a command that are not among them yet. */
+static void add_text(Arena *arena, Strings *words, const char *text) {
+    for (size_t length; *text; text += length + (text[length] == ' ')) {
+        length = strcspn(text, " ");
+        const char *word = arena_copy(arena, text, length);
+        if (!has_string(words, word)) vector_push(arena, words, word);
+    }
 }
 
 void toolchain_use(Toolchain *toolchain, const Program *program) {
-    vector_each(Pipeline *, pipeline, program->pipelines)
-        vector_each(Field, field, (*pipeline)->sections.items[0]->fields)
-            use(toolchain, decoders, field->decoder, &toolchain->decoders);
-    vector_each(Run, run, program->runs)
-        vector_each(SinkField, field, run->sink.fields)
-            use(toolchain, encoders, field->encoder, &toolchain->encoders);
+    for (const Part *part = parts; part->name; part++)
+        if (part->used(program, part->name))
+            add_text(toolchain->arena, &toolchain->libraries, part->words);
 }
 
 const char *toolchain_key(const Toolchain *toolchain) {

@@ -24,9 +24,9 @@ typedef struct Toolchain {
     const char *compiler; /* a name or path */
     const char *omp;      /* the folder of LLVM's libomp.so */
     bool verbose;
-    Strings decoders, encoders, libraries; /* that the program needs beside those of all programs */
-    Strings linked;                        /* files of C functions */
-    ExternalList externals;                /* the functions that are called */
+    Strings libraries;      /* that the program needs beside those of all programs */
+    Strings linked;         /* files of C functions */
+    ExternalList externals; /* the functions that are called */
     Diagnostics *diagnostics;
     Level levels[LEVEL_LIMIT];
     int level_count; /* several: chosen when the program starts */
@@ -36,7 +36,7 @@ typedef struct Toolchain {
  * printing what is missing or wrong, and the fix. */
 int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise);
 
-/* The libraries of the decoders and encoders that the program's pipelines use. */
+/* The libraries of the parts that the program's pipelines use. */
 void toolchain_use(Toolchain *toolchain, const Program *program);
 
 /* The files of C functions and which of them the program calls. 0, or the exit code after printing

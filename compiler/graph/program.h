@@ -108,6 +108,8 @@ typedef struct Pipeline {
     char separator;               /* csv: what stands between cells */
     char comment;                 /* csv: what lines begin with that are no records, or 0 */
     Vector(const char *) missing; /* csv: cells without a value, beside empty ones */
+    int64_t header_size;          /* binary: bytes before the first record of a file */
+    const char *query;            /* sqlite: what selects the records */
     Vector(Section *) sections;
     Section *section; /* the last */
     int64_t batch;    /* the most records in a batch */

@@ -187,7 +187,7 @@ static NodeId tensor_node(const Context *context, const Value *value, Element el
 
 /* A column becomes a number of the element type; other fields have to be asked for by type. */
 static NodeId field_node(const Context *context, const Value *field, Element element, Range range) {
-    if (field->form >= FORM_columns && field->form <= FORM_number) {
+    if (field->form >= FORM_columns && field->form <= FORM_feature) {
         Type type = field->form == FORM_columns ? field->field->type : type_scalar(element);
         type.element = element;
         Value typed = type_field(context, field, type, range);

@@ -197,13 +197,16 @@ const char *nearest_value(const Context *context, const char *name) {
 static Value function_as_value(const Context *context, const Name *name) {
     Diagnostic *d =
         report(context, E0214, name->range, "`%s` is a function, not a value", name->text);
-    diagnostic_help(d, "call it: `%s(…)`", name->text);
+    if (context->stream)
+        diagnostic_help(d, "the source's field of that name is `column(\"%s\")`", name->text);
+    else diagnostic_help(d, "call it: `%s(…)`", name->text);
     return value_error;
 }
 
 /* `csv(train.csv)` */
 static bool names_file(const Name *name) {
-    static const char *const ends[] = {".csv", ".txt", ".gz", ".tar", ".flow", ".safetensors"};
+    static const char *const ends[] = {".csv",      ".txt", ".gz", ".zst",  ".tar",
+                                       ".tfrecord", ".bin", ".db", ".flow", ".safetensors"};
     const char *behind = name->range.source->text + name->range.end;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (!strncmp(behind, ends[i], strlen(ends[i]))) return true;

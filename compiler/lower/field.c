@@ -30,7 +30,8 @@ static bool fits_form(const Value *field, const Type *type) {
     int64_t channels;
     switch (field->form) {
     case FORM_tensor:
-    case FORM_value: return true;
+    case FORM_value:
+    case FORM_feature: return true;
     case FORM_columns: return type->rank == 1 && type->dims[0] == field->field->type.dims[0];
     case FORM_cell:
     case FORM_number: return type->rank == 0;
@@ -46,6 +47,7 @@ static bool report_form(const Context *context, const Value *field, const Type *
     static const char *const forms[] = {[FORM_tensor] = "",
                                         [FORM_columns] = "an array of another number of columns",
                                         [FORM_value] = "",
+                                        [FORM_feature] = "",
                                         [FORM_cell] = "one number",
                                         [FORM_number] = "one number",
                                         [FORM_bytes] = "u8[n] as it is",
@@ -171,7 +173,7 @@ static bool expect_count(const FieldCall *call, size_t count, const char *exampl
 }
 
 static Value lower_decode(const FieldCall *call) {
-    if (!expect(call, FORM_bytes, FORM_bytes, "the bytes of a file") ||
+    if (!expect(call, FORM_feature, FORM_bytes, "the bytes of a field") ||
         !expect_count(call, 0, "decode_jpeg(jpg)"))
         return value_error;
     Field *field = describe(call);
@@ -182,7 +184,7 @@ static Value lower_decode(const FieldCall *call) {
 }
 
 static Value lower_integer(const FieldCall *call) {
-    if (!expect(call, FORM_bytes, FORM_bytes, "the bytes of a file") ||
+    if (!expect(call, FORM_feature, FORM_bytes, "the bytes of a field") ||
         !expect_count(call, 0, "integer(cls)"))
         return value_error;
     Field *field = describe(call);
@@ -192,7 +194,7 @@ static Value lower_integer(const FieldCall *call) {
 
 static Value lower_missing(const FieldCall *call) {
     bool given = call->field.field && call->field.field->digits;
-    if (!expect(call, FORM_columns, given ? FORM_cell : FORM_number, "a column") ||
+    if (!expect(call, given ? FORM_cell : FORM_columns, FORM_feature, "a column") ||
         !expect_count(call, 1, "missing(age, 30)"))
         return value_error;
     const Expression *argument = call->rest.items[0]->value;
@@ -210,7 +212,7 @@ static Value with_range(const Context *context, Value value, size_t count) {
     return value;
 }
 
-/* `category(missing(sex, 2), ["female", "male", "?"])` */
+/* What is missing is the place of a category: `category(missing(sex, 2), ["female", "male", "?"])`. */
 static bool fills_with_category(const FieldCall *call, const Field *field) {
     double count = (double)field->categories.count;
     if (!field->fills ||
@@ -222,9 +224,17 @@ static bool fills_with_category(const FieldCall *call, const Field *field) {
     return false;
 }
 
+/* A feature that is missing can't stand for a category. */
+static bool expect_unfilled(const FieldCall *call) {
+    if (call->field.form != FORM_feature || !call->field.field->fills) return true;
+    report(call->context, E0203, call->call->range,
+           "`%s` takes a field itself, not what `missing` makes of it", call->call->name.text);
+    return false;
+}
+
 static Value lower_category(const FieldCall *call) {
     const Context *context = call->context;
-    if (!expect(call, FORM_value, FORM_cell, "a column") ||
+    if (!expect(call, FORM_cell, FORM_feature, "a column") || !expect_unfilled(call) ||
         !expect_count(call, 1, "category(sex, [\"female\", \"male\"])"))
         return value_error;
     const Expression *argument = call->rest.items[0]->value;

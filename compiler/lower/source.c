@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const source_names[] = {
-#define SOURCE(name) #name,
+#define SOURCE(name, ...) #name,
 #include "runtime/source/sources.def"
 #undef SOURCE
 };
@@ -42,20 +42,25 @@ static void add_field(const Context *context, Stream *stream, const char *name, 
     stream->record.values[index] = value;
 }
 
-/* The one field of a source whose type is known. */
+Value *add_typed_field(const Context *context, Stream *stream, const char *name, const Value *path,
+                       Type type, Range range) {
+    Context inner = record_context(context, stream);
+    size_t index = stream->record.count;
+    add_field(context, stream, name, path, value_error);
+    stream->pipeline->section->fields.items[index].type = type;
+    NodeId node = input_node(&inner, name, INPUT_field, (int)index, type, type, range);
+    stream->record.values[index] = value_tensor(inner.graph, node, range);
+    return &stream->record.values[index];
+}
+
+/* The one field of a source whose values lie in 0..high. */
 static void add_known_field(const Context *context, Stream *stream, const char *name,
                             const Value *path, Element element, double high, Range range) {
-    Context inner = record_context(context, stream);
-    Type type = type_scalar(element);
     Dimensions *table = context->lowering->dimensions;
-    add_field(context, stream, name, path, value_error);
-    stream->pipeline->section->fields.items[0].type = type;
-    NodeId node = input_node(&inner, name, INPUT_field, 0, type, type, range);
-    Value value = value_tensor(inner.graph, node, range);
-    value.low = dim_constant(table, 0);
-    value.high = high <= (double)DIMENSION_LIMIT ? dim_constant(table, (int64_t)high) : NULL;
-    if (!value.high) value.low = NULL;
-    stream->record.values[0] = value;
+    Value *value = add_typed_field(context, stream, name, path, type_scalar(element), range);
+    if (high > (double)DIMENSION_LIMIT) return;
+    value->low = dim_constant(table, 0);
+    value->high = dim_constant(table, (int64_t)high);
 }
 
 /* A field that the program may use or not; its use tells the type. */
@@ -273,13 +278,50 @@ static bool open_csv(const Context *context, const Expression *call, Stream *str
     return true;
 }
 
+static void open_by_name(Stream *stream, FieldForm form, const Value *path) {
+    stream->open = true;
+    stream->form = form;
+    stream->path = path->string;
+    stream->path_option = path->index;
+    stream->pipeline->header = true;
+}
+
+static bool open_features(const Context *context, const Expression *call, Stream *stream) {
+    const Expression *none;
+    Value path = file_argument(context, call, NULL, &none);
+    if (path.kind == VALUE_error) return false;
+    open_by_name(stream, FORM_feature, &path);
+    return true;
+}
+
+static bool open_query(const Context *context, const Expression *call, Stream *stream) {
+    const Expression *argument;
+    Context fixing = *context;
+    fixing.fixing = true;
+    Value path = file_argument(context, call, "query", &argument);
+    if (path.kind == VALUE_error) return false;
+    Value query = argument ? lower_expression(&fixing, argument) : (Value){.kind = VALUE_items};
+    if (query.kind == VALUE_error) return false;
+    if (query.kind != VALUE_string) {
+        Diagnostic *d = report(context, E0204, call->range,
+                               "`sqlite` takes the name of a file and the query of its rows");
+        diagnostic_help(d, "`sqlite(\"file.db\", \"select age, fare from passengers\")`");
+        return false;
+    }
+    open_by_name(stream, FORM_feature, &path);
+    stream->pipeline->query = fixed_string(context, &query);
+    return true;
+}
+
 static const struct {
     const char *name;
     bool (*open)(const Context *context, const Expression *call, Stream *stream);
 } forms[] = {
-    {"idx", open_files},   {"images", open_images}, {"npy", open_files},   {"npz", open_named},
-    {"jsonl", open_named}, {"csv", open_csv},       {"lines", open_lines}, {"tar", open_named},
-    {"text", open_text},   {"range", open_range},
+    {"binary", open_binary}, {"idx", open_files},     {"images", open_images},
+    {"npy", open_files},     {"npz", open_named},     {"jsonl", open_named},
+    {"csv", open_csv},       {"lines", open_lines},   {"tar", open_named},
+    {"text", open_text},     {"range", open_range},   {"tfrecord", open_features},
+    {"sqlite", open_query},
 };
 
 _Static_assert(sizeof forms / sizeof *forms == SOURCE_COUNT,

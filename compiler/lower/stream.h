@@ -15,6 +15,13 @@ const char *nearest_source(const char *name);
 Value open_source(const Context *context, const Expression *call, const char *source,
                   const Value *piped);
 
+/* A field of the source whose type is known. path: a string, or NULL. */
+Value *add_typed_field(const Context *context, Stream *stream, const char *name, const Value *path,
+                       Type type, Range range);
+
+/* binary.c */
+bool open_binary(const Context *context, const Expression *call, Stream *stream);
+
 /* stage.c: arguments. */
 
 /* The call's only argument, perhaps named; NULL after reporting. */

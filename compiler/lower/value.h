@@ -57,9 +57,10 @@ typedef struct RunNumber {
 typedef enum FieldForm {
     FORM_tensor,  /* any type that is declared */
     FORM_columns, /* so many numbers of the element type that is wanted */
-    FORM_value,   /* any type that is declared, else one number; or a category */
-    FORM_cell,    /* a number of the element type that is wanted, or a category */
-    FORM_number,  /* the same, but no category */
+    FORM_number,  /* a number of the element type that is wanted */
+    FORM_cell,    /* the same, or a category */
+    FORM_value,   /* the same, or any type that is declared */
+    FORM_feature, /* the same, or bytes */
     FORM_bytes,   /* u8 of any shape, or what is decoded from it */
     FORM_image,   /* u8[h, w, 3] or u8[h, w, 1] */
 } FieldForm;

@@ -1,7 +1,7 @@
 /* idx: the format of MNIST: a big-endian header with an element code and sizes, then the
  * elements. Each field is a file; all are read into memory when opened, each by a thread of
  * its own, because decompression is what a start-up waits for. */
-#include "runtime/gzip.h"
+#include "runtime/packed.h"
 #include "runtime/memory.h"
 #include "runtime/type.h"
 
@@ -68,9 +68,9 @@ static const Code *find_code(int number) {
     return NULL;
 }
 
-static FlowStatus read_magic(Gzip *file, const char *path, Header *header) {
+static FlowStatus read_magic(Packed *file, const char *path, Header *header) {
     unsigned char magic[4];
-    FlowStatus status = gzip_read(file, magic, sizeof magic);
+    FlowStatus status = packed_read(file, magic, sizeof magic);
     if (status.exit) return status;
     header->code = magic[0] || magic[1] ? NULL : find_code(magic[2]);
     header->dimensions = magic[3];
@@ -84,17 +84,17 @@ static FlowStatus read_magic(Gzip *file, const char *path, Header *header) {
     return flow_ok;
 }
 
-static FlowStatus read_sizes(Gzip *file, const char *path, Header *header) {
+static FlowStatus read_sizes(Packed *file, const char *path, Header *header) {
     uint64_t bytes = header->code->size;
     bool overflow = false;
     for (int i = 0; i < header->dimensions; i++) {
         unsigned char size[4];
-        FlowStatus status = gzip_read(file, size, sizeof size);
+        FlowStatus status = packed_read(file, size, sizeof size);
         if (status.exit) return status;
         header->sizes[i] = (int64_t)big_endian(size, sizeof size);
         overflow |= __builtin_mul_overflow(bytes, (uint64_t)header->sizes[i], &bytes);
     }
-    if (overflow || bytes > gzip_capacity(file))
+    if (overflow || bytes > packed_capacity(file))
         return flow_failure(
             FLOW_EXIT_data,
             "%s: declares more data than the file can hold: it is truncated or damaged", path);
@@ -144,22 +144,22 @@ static void widen(const Header *header, const unsigned char *from, FlowElement e
 }
 
 /* Reads the elements into `raw`, converts them when they are not the field's already. */
-static FlowStatus read_elements(Gzip *file, const Header *header, Column *column) {
+static FlowStatus read_elements(Packed *file, const Header *header, Column *column) {
     bool as_it_is = header->code->size == 1 && flow_element_size(column->field->type.element) == 1;
     size_t raw_size = header->elements * header->code->size;
     char *raw = memory_new(raw_size);
     column->values = as_it_is ? raw : memory_new(column->record_size * (size_t)column->records);
     FlowStatus status =
         flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", column->field->path);
-    if (raw && column->values) status = gzip_read(file, raw, raw_size);
-    if (!status.exit) status = gzip_finish(file);
+    if (raw && column->values) status = packed_read(file, raw, raw_size);
+    if (!status.exit) status = packed_finish(file);
     if (!status.exit && !as_it_is)
         widen(header, (unsigned char *)raw, column->field->type.element, column->values);
     if (!as_it_is) free(raw);
     return status;
 }
 
-static FlowStatus load_file(Gzip *file, Column *column) {
+static FlowStatus load_file(Packed *file, Column *column) {
     Header header = {0};
     const char *path = column->field->path;
     FlowStatus status = read_magic(file, path, &header);
@@ -173,10 +173,10 @@ static FlowStatus load_file(Gzip *file, Column *column) {
 
 static void *load(void *argument) {
     Column *column = argument;
-    Gzip *file;
-    column->status = gzip_open(column->field->path, &file);
+    Packed *file;
+    column->status = packed_open(column->field->path, &file);
     if (!column->status.exit) column->status = load_file(file, column);
-    gzip_close(file);
+    packed_close(file);
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* text: a file as it is, one record a byte; plain or gzip. */
+/* text: a file as it is, one record a byte; plain or compressed. */
 #include "runtime/content.h"
 
 #include <stdlib.h>

@@ -4,9 +4,14 @@
 #include "runtime/stage.h"
 #include "tests/runtime/archive.h"
 #include "tests/runtime/arrays.h"
+#include "tests/runtime/examples.h"
+#include "tests/runtime/test.h"
 
+#include <limits.h>
+#include <sqlite3.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <zstd.h>
 
 enum { REQUESTS_LIMIT = 1000 };
 
@@ -82,6 +87,8 @@ static FlowStatus try(const FlowPipeline *pipeline, int workers) {
     return status;
 }
 
+static const char query[] = "select x from t";
+
 static void check(const FlowSource *source, FlowField field, int workers) {
     static const FlowOrder filter = {.kind = FLOW_ORDER_filter, .condition = passes};
     FlowSection section = {.window = 1,
@@ -95,7 +102,7 @@ static void check(const FlowSource *source, FlowField field, int workers) {
     FlowPipeline pipeline = {.name = "p",
                              .line = "p.flow:1",
                              .source = source,
-                             .arguments = {.header = true, .records = 3},
+                             .arguments = {.header = true, .records = 3, .query = query},
                              .sections = &section,
                              .section_count = 1,
                              .batch = 2};
@@ -192,7 +199,24 @@ static void write_folder(void) {
     write_test_file("photos/a/2.jpg", "def", 3);
 }
 
+static void write_examples(void) {
+    Bytes file = {.size = 0}, features = {.size = 0};
+    add_floats(&features, "x", (float[]){1}, 1, 1);
+    for (int i = 0; i < 3; i++) add_example(&file, &features);
+    write_test_file("a.tfrecord", file.at, file.size);
+}
+
+static void write_base(void) {
+    sqlite3 *base;
+    if (sqlite3_open("a.db", &base) ||
+        sqlite3_exec(base, "create table t(x); insert into t values (1), (2), (null)", NULL, NULL,
+                     NULL))
+        exit(99);
+    sqlite3_close(base);
+}
+
 int main(void) {
+    allowed = INT_MAX;
     FlowField x = {.name = "x", .path = "table.csv", .type = {.element = FLOW_f32}};
     FlowField byte = {.name = "byte", .path = "table.csv", .type = {.element = FLOW_u8}};
     FlowField index = {.name = "index", .type = {.element = FLOW_i64}};
@@ -200,9 +224,13 @@ int main(void) {
     FlowField class = {
         .name = "cls", .path = "*.tar", .type = {.element = FLOW_i32}, .digits = true};
     FlowField array = {.name = "x", .path = "x.npy", .type = {.element = FLOW_f32}};
-    FlowField packed = {.name = "x", .path = "x.npz", .type = {.element = FLOW_f32}};
+    FlowField packed_array = {.name = "x", .path = "x.npz", .type = {.element = FLOW_f32}};
     FlowField image = {.name = "image", .path = "photos", .type = {FLOW_u8, 1, {3}}};
     FlowField member = {.name = "x", .path = "x.jsonl", .type = {.element = FLOW_f32}};
+    FlowField packed_x = {.name = "x", .path = "table.csv.zst", .type = {.element = FLOW_f32}};
+    FlowField feature = {.name = "x", .path = "*.tfrecord", .type = {.element = FLOW_f32}};
+    FlowField bytes = {.name = "x", .path = "table.csv*", .type = {.element = FLOW_u8}};
+    FlowField cell = {.name = "x", .path = "a.db", .type = {.element = FLOW_f32}, .fills = true};
     test_folder();
     static const char table[] = "x,y\n1,\"2\"\n3,4\n";
     write_test_file("table.csv", table, strlen(table));
@@ -211,6 +239,11 @@ int main(void) {
     write_tar();
     write_arrays();
     write_folder();
+    write_examples();
+    write_base();
+    char packed[100];
+    size_t packed_size = ZSTD_compress(packed, sizeof packed, table, strlen(table), 3);
+    write_test_file("table.csv.zst", packed, packed_size);
     for (int workers = 0; workers <= 2; workers += 2) {
         check(&flow_source_csv, x, workers);
         check(&flow_source_text, byte, workers);
@@ -218,9 +251,13 @@ int main(void) {
         check(&flow_source_idx, label, workers);
         check(&flow_source_tar, class, workers);
         check(&flow_source_npy, array, workers);
-        check(&flow_source_npz, packed, workers);
+        check(&flow_source_npz, packed_array, workers);
         check(&flow_source_images, image, workers);
         check(&flow_source_jsonl, member, workers);
+        check(&flow_source_csv, packed_x, workers);
+        check(&flow_source_tfrecord, feature, workers);
+        check(&flow_source_binary, bytes, workers);
+        check(&flow_source_sqlite, cell, workers);
     }
     check_sinks();
     test_folder_remove();

@@ -1,14 +1,15 @@
 # Builds the generated trainer from the sources beside it. Needs a C compiler, zlib and LLVM's
-# libomp (Debian: gcc zlib1g-dev libomp-19-dev); for images libjpeg-dev and libpng-dev.
+# libomp (Debian: gcc zlib1g-dev libomp-19-dev); for images libjpeg-dev and libpng-dev, for .zst files
+# libzstd-dev, for sqlite libsqlite3-dev.
 CC   = gcc
 OMP  = $(dir $(lastword $(sort $(wildcard /usr/lib/llvm-*/lib/libomp.so))))
 ARCH = -march=native
 
 FLAGS   = -std=gnu11 -I. -Iruntime
-SOURCES = $(filter-out runtime/decode/decode_%.c runtime/encode/encode_%.c,$(wildcard runtime/*.c runtime/*/*.c))
-RUNTIME = $(patsubst %.c,%.o,$(SOURCES) $(DECODERS) $(ENCODERS))
-
 include libraries.mk
+
+SOURCES = $(filter-out $(OMITTED),$(wildcard runtime/*.c runtime/*/*.c))
+RUNTIME = $(SOURCES:.c=.o)
 
 include units.mk
 OBJECTS = $(UNITS:.c=.o)

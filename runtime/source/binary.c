@@ -1,0 +1,134 @@
+/* binary: records of one size, one after the other, whose fields lie in the order and in the types that
+ * the program says; CIFAR-10's is such a format, and so are files of numbers. Files are mapped; those
+ * whose names say that they are compressed are unpacked into memory. */
+#include "runtime/shards.h"
+#include "runtime/type.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct FlowReader {
+    const FlowField *fields;
+    int count;
+    uint64_t header; /* bytes before the first record of a file */
+    uint64_t record_size;
+    Shards shards;
+    int64_t *firsts; /* the first record of each shard, and of one behind the last */
+};
+
+static const char *record_at(const FlowReader *reader, int64_t record) {
+    int shard = shards_find(reader->firsts, reader->shards.count, record);
+    uint64_t number = (uint64_t)(record - reader->firsts[shard]);
+    return reader->shards.items[shard].bytes + reader->header + number * reader->record_size;
+}
+
+/* Opening. */
+
+static FlowStatus misfit(const FlowReader *reader, const Shard *shard) {
+    uint64_t size = shard->size - reader->header;
+    uint64_t more = size % reader->record_size;
+    return flow_failure(
+        FLOW_EXIT_data,
+        "%s: the %llu bytes%s are %llu records of %llu bytes, and %llu %s left: "
+        "records are other ones, or the file is truncated",
+        shard->path, (unsigned long long)size, reader->header ? " behind the header" : "",
+        (unsigned long long)(size / reader->record_size), (unsigned long long)reader->record_size,
+        (unsigned long long)more, more == 1 ? "is" : "are");
+}
+
+static FlowStatus count_shard(FlowReader *reader, int number) {
+    const Shard *shard = &reader->shards.items[number];
+    if (shard->size < reader->header)
+        return flow_failure(FLOW_EXIT_data, "%s: has %llu bytes, fewer than its header of %llu",
+                            shard->path, (unsigned long long)shard->size,
+                            (unsigned long long)reader->header);
+    uint64_t size = shard->size - reader->header;
+    if (size % reader->record_size) return misfit(reader, shard);
+    reader->firsts[number + 1] = reader->firsts[number] + (int64_t)(size / reader->record_size);
+    return flow_ok;
+}
+
+static FlowStatus open_all(FlowReader *reader) {
+    const char *pattern = reader->fields[0].path;
+    FlowStatus status = shards_open(pattern, SHARD_by_name, &reader->shards);
+    if (status.exit) return status;
+    reader->firsts = calloc((size_t)reader->shards.count + 1, sizeof *reader->firsts);
+    if (!reader->firsts)
+        return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", pattern);
+    for (int i = 0; i < reader->shards.count && !status.exit; i++) status = count_shard(reader, i);
+    if (status.exit || reader->firsts[reader->shards.count]) return status;
+    return flow_failure(FLOW_EXIT_data, "%s: has no records", pattern);
+}
+
+static void binary_close(FlowReader *reader) {
+    shards_close(&reader->shards);
+    free(reader->firsts);
+    free(reader);
+}
+
+static FlowStatus binary_open(const FlowField *fields, int count,
+                              const FlowSourceArguments *arguments, FlowReader **out) {
+    FlowReader *reader = *out = calloc(1, sizeof *reader);
+    if (!reader) return flow_failure(FLOW_EXIT_resource, "%s: no memory", fields[0].path);
+    reader->fields = fields;
+    reader->count = count;
+    reader->header = (uint64_t)arguments->header_size;
+    for (int i = 0; i < count; i++) reader->record_size += flow_type_size(&fields[i].type);
+    FlowStatus status = open_all(reader);
+    if (!status.exit) return status;
+    binary_close(reader);
+    *out = NULL;
+    return status;
+}
+
+/* Reading. */
+
+static int64_t binary_records(const FlowReader *reader) {
+    return reader->firsts[reader->shards.count];
+}
+
+/* One field of one file lies as an array does, if it lies where its elements may. */
+static bool binary_points(const FlowReader *reader) {
+    size_t element = flow_element_size(reader->fields[0].type.element);
+    return reader->count == 1 && reader->shards.count == 1 && reader->header % element == 0;
+}
+
+static void binary_read(const FlowReader *reader, int64_t record, const void **values) {
+    values[0] = record_at(reader, record);
+}
+
+static bool binary_make(const FlowReader *reader, int64_t record, void *const *values,
+                        FlowStatus *failure) {
+    (void)failure;
+    const char *bytes = record_at(reader, record);
+    for (int i = 0; i < reader->count; i++) {
+        size_t size = flow_type_size(&reader->fields[i].type);
+        memcpy(values[i], bytes, size);
+        bytes += size;
+    }
+    return true;
+}
+
+static void binary_prefetch(const FlowReader *reader, int64_t record) {
+    shard_prefetch(record_at(reader, record), reader->record_size);
+}
+
+static void binary_locate(const FlowReader *reader, int64_t record, char *text, size_t size) {
+    int shard = shards_find(reader->firsts, reader->shards.count, record);
+    snprintf(text, size, "%s: record %lld", reader->shards.items[shard].path,
+             (long long)(record - reader->firsts[shard]));
+}
+
+const FlowSource flow_source_binary = {
+    .name = "binary",
+    .open = binary_open,
+    .records = binary_records,
+    .points = binary_points,
+    .read = binary_read,
+    .make = binary_make,
+    .prefetch = binary_prefetch,
+    .locate = binary_locate,
+    .close = binary_close,
+    .finds_many = true,
+};
