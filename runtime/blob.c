@@ -1,6 +1,6 @@
 #include "runtime/blob.h"
 
-#include "runtime/decode/resize.h"
+#include "runtime/decode/image.h"
 #include "runtime/type.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIXEL_LIMIT = 1 << 26 /* of an image that is resized */, SHOWN = 80 /* bytes of a text */ };
+enum { SHOWN = 80 /* bytes of a text */ };
 
 static FlowStatus make_integer(const char *bytes, uint64_t size, const FlowType *type,
                                void *value) {
@@ -51,31 +51,8 @@ static FlowStatus make_category(const char *bytes, uint64_t size, const FlowFiel
                         size < SHOWN ? (int)size : SHOWN, bytes, field->category_count);
 }
 
-static FlowStatus make_resized(const char *bytes, uint64_t size, const FlowField *field,
-                               FlowType type, void *value) {
-    if (type.sizes[0] > PIXEL_LIMIT / type.sizes[1])
-        return flow_failure(FLOW_EXIT_data, "is %s, more than 2^26 pixels", type_name(&type).text);
-    void *pixels = malloc(flow_type_size(&type));
-    if (!pixels) return flow_failure(FLOW_EXIT_resource, "no memory for %s", type_name(&type).text);
-    FlowStatus status = field->decoder->decode(bytes, size, &type, pixels);
-    if (!status.exit) status = resize_image(&type, pixels, &field->type, value);
-    free(pixels);
-    return status;
-}
-
-static FlowStatus make_image(const char *bytes, uint64_t size, const FlowField *field,
-                             void *value) {
-    FlowType type = field->type;
-    FlowStatus status = field->decoder->measure(bytes, size, &type.sizes[0], &type.sizes[1]);
-    if (status.exit) return status;
-    if (types_equal(&type, &field->type)) return field->decoder->decode(bytes, size, &type, value);
-    if (field->resized) return make_resized(bytes, size, field, type, value);
-    return flow_failure(FLOW_EXIT_data, "is %s, the program expects %s", type_name(&type).text,
-                        type_name(&field->type).text);
-}
-
 FlowStatus blob_value(const char *bytes, uint64_t size, const FlowField *field, void *value) {
-    if (field->decoder) return make_image(bytes, size, field, value);
+    if (field->decoder) return image_make(bytes, size, field, value);
     if (field->digits) return make_integer(bytes, size, &field->type, value);
     if (field->categories) return make_category(bytes, size, field, value);
     return make_elements(bytes, size, &field->type, value);

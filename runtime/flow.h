@@ -216,18 +216,44 @@ void flow_barrier(const FlowFrame *frame, int thread, int threads);
 
 /* Pipelines. */
 
-/* Of images: bytes that somebody else has written become pixels. The texts of failures say what is
- * wrong and not where. Thread-safe. */
-typedef struct FlowDecoder {
-    const char *name;
-    FlowStatus (*measure)(const void *bytes, size_t size, int64_t *height, int64_t *width);
-    /* type: u8[height, width, channels], as measured; channels are 3 (red, green, blue) or 1. */
-    FlowStatus (*decode)(const void *bytes, size_t size, const FlowType *type, void *pixels);
-} FlowDecoder;
+/* Of images: bytes that somebody else has written become pixels. */
+typedef struct FlowDecoder FlowDecoder;
 
 #define DECODER(name, library) extern const FlowDecoder flow_decoder_##name;
 #include "runtime/decode/decoders.def"
 #undef DECODER
+
+/* What part of an image becomes one of the field's height and width. */
+typedef enum FlowFit {
+    FLOW_FIT_exact,  /* the image has that size */
+    FLOW_FIT_whole,  /* all of it, resized */
+    FLOW_FIT_short,  /* resized until its shorter side is numbers[0]; of that the middle */
+    FLOW_FIT_middle, /* the middle, not resized */
+    FLOW_FIT_place,  /* from row numbers[0] and column numbers[1] on, not resized */
+    FLOW_FIT_random, /* a box of numbers[0] to numbers[1] of its area, numbers[2] to numbers[3] times as
+                        wide as high, resized; another one for each key of a record */
+} FlowFit;
+
+typedef enum FlowMethod {
+    FLOW_METHOD_nearest,
+    FLOW_METHOD_bilinear,
+    FLOW_METHOD_bicubic,
+    FLOW_METHOD_area,
+} FlowMethod;
+
+/* Whose pixels those of a resized image are. */
+typedef enum FlowLike { FLOW_LIKE_pil, FLOW_LIKE_tensorflow } FlowLike;
+
+/* How an image of any size becomes one of the field's type. */
+typedef struct FlowImage {
+    FlowFit fit;
+    FlowMethod method;
+    FlowLike like;
+    bool antialias;
+    bool approximate; /* the decoder may halve it while it is at least twice as large as needed */
+    double numbers[4];
+    int64_t stream; /* of random choices: tells them from those of other fields */
+} FlowImage;
 
 /* A named value of each record. `path` is where a source's field is read from; else NULL. `option`
  * is 1 + the index of the string option that says the path instead, or 0. */
@@ -236,7 +262,7 @@ typedef struct FlowField {
     const char *path;
     FlowType type;
     const FlowDecoder *decoder;    /* of an image; NULL: the value is a number, or bytes */
-    bool resized;                  /* the image, from any size to the type's */
+    FlowImage image;               /* where there is a decoder */
     const char *const *categories; /* texts that stand for 0, 1, …; or NULL */
     int category_count;
     bool fills; /* what is missing is `filling` */

@@ -4,6 +4,7 @@
 #include "runtime/records.h"
 
 #include "runtime/feed.h"
+#include "runtime/key.h"
 #include "runtime/mix.h"
 #include "runtime/path.h"
 
@@ -38,7 +39,7 @@ struct Records {
     FlowReader *reader;
     Feed *feed;       /* or NULL */
     Rejects *rejects; /* the same */
-    bool points; /* the source points at its values; else it makes them */
+    bool points;      /* the source points at its values; else it makes them */
     int64_t seed;
     size_t scratch; /* bytes: what record functions work in, then fields that have to be made */
     int64_t count;  /* records in an epoch; -1: of a feed */
@@ -110,6 +111,17 @@ static bool make_window(const Maker *maker, int index, int64_t record, const voi
     return true;
 }
 
+static uint64_t seed_of(const Records *records, int64_t record) {
+    return mix(mix((uint64_t)records->seed) + (uint64_t)record);
+}
+
+/* Has the source make the record. */
+static bool ask(const Maker *maker, int64_t record, void *const *values) {
+    key_set(mix(seed_of(maker->records, record) + mix((uint64_t)maker->epoch)));
+    return maker->records->pipeline->source->make(maker->records->reader, record, values,
+                                                  maker->failure);
+}
+
 /* Points at what the record is made of. */
 static bool gather(const Maker *maker, int index, int64_t record, const void **values) {
     const Records *records = maker->records;
@@ -122,7 +134,7 @@ static bool gather(const Maker *maker, int index, int64_t record, const void **v
     for (int i = 0; i < section->field_count && !records->sections[index].direct; i++)
         values[i] = maker->scratch + records->sections[index].offsets[i];
     if (index) return make_window(maker, index, record, values);
-    return source->make(records->reader, record, (void *const *)values, maker->failure);
+    return ask(maker, record, (void *const *)values);
 }
 
 static FlowStatus check_failure(const Records *records, int index, const FlowCheck *check,
@@ -142,7 +154,7 @@ static bool compute(const Maker *maker, int index, int64_t record, FlowRecordFun
                     const FlowCheck *checks, void *const *outputs) {
     const void *values[FIELD_LIMIT + 2];
     int count = section_at(maker->records, index)->field_count;
-    int64_t seed = (int64_t)mix(mix((uint64_t)maker->records->seed) + (uint64_t)record);
+    int64_t seed = (int64_t)seed_of(maker->records, record);
     if (!gather(maker, index, record, values)) return false;
     values[count] = &seed;
     values[count + 1] = &maker->epoch;
@@ -155,10 +167,8 @@ static bool compute(const Maker *maker, int index, int64_t record, FlowRecordFun
 
 static bool copy(const Maker *maker, int index, int64_t record, void *const *outputs) {
     const FlowSection *section = section_at(maker->records, index);
-    const FlowSource *source = maker->records->pipeline->source;
     const void *values[FIELD_LIMIT];
-    if (index == 0 && !maker->records->points)
-        return source->make(maker->records->reader, record, outputs, maker->failure);
+    if (index == 0 && !maker->records->points) return ask(maker, record, outputs);
     if (!gather(maker, index, record, values)) return false;
     for (int i = 0; i < section->output_count; i++)
         memcpy(outputs[i], values[i], flow_type_size(&section->outputs[i].type));

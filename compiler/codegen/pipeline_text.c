@@ -51,6 +51,17 @@ static const char *print_columns(Printer *printer, const Field *field, const cha
                         field->except.count);
 }
 
+static const char *picture_initialiser(Arena *arena, const Picture *picture) {
+    if (!picture->fit) return "{0}";
+    return arena_format(
+        arena, "{FLOW_FIT_%s, FLOW_METHOD_%s, FLOW_LIKE_%s, %d, %d, {%s, %s, %s, %s}, %lld}",
+        picture->fit, picture->method, picture->like, picture->antialias, picture->approximate,
+        number_literal(arena, TYPE_f64, picture->numbers[0]),
+        number_literal(arena, TYPE_f64, picture->numbers[1]),
+        number_literal(arena, TYPE_f64, picture->numbers[2]),
+        number_literal(arena, TYPE_f64, picture->numbers[3]), (long long)picture->stream);
+}
+
 static void print_fields(Printer *printer, const char *name, const Field *fields, size_t count) {
     const char **categories = arena_new_array(printer->arena, const char *, count + 1);
     const char **columns = arena_new_array(printer->arena, const char *, count + 1);
@@ -69,8 +80,8 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
                     field->decoder
                         ? arena_format(printer->arena, "&flow_decoder_%s", field->decoder)
                         : "NULL",
-                    field->resized ? "true" : "false", categories[i], field->categories.count,
-                    field->fills ? "true" : "false",
+                    picture_initialiser(printer->arena, &field->picture), categories[i],
+                    field->categories.count, field->fills ? "true" : "false",
                     number_literal(printer->arena, TYPE_f64, field->filling),
                     field->digits ? "true" : "false", field->path_option, columns[i]);
     }

@@ -123,6 +123,14 @@ static void hash_text(Sha256 *hash, const char *text) {
     }
 }
 
+static void describe_picture(Text *text, const Picture *picture) {
+    if (!picture->fit) return;
+    text_format(text, "%s %s %s %d %d %lld", picture->fit, picture->method, picture->like,
+                picture->antialias, picture->approximate, (long long)picture->stream);
+    for (int i = 0; i < 4; i++) text_format(text, " %.17g", picture->numbers[i]);
+    text_add(text, "\n");
+}
+
 static void describe_section(Text *text, const Section *section) {
     dim_print(section->window, text);
     text_add(text, " ");
@@ -132,9 +140,9 @@ static void describe_section(Text *text, const Section *section) {
         text_format(text, "%d %llu %d\n", order->kind, (unsigned long long)order->number,
                     order->each_epoch);
     vector_each(Field, field, section->fields) {
-        text_format(text, "%s %s %d %d %g\n", field->column ? field->column : field->name,
-                    field->decoder ? field->decoder : "", field->resized, field->fills,
-                    field->filling);
+        text_format(text, "%s %s %d %g\n", field->column ? field->column : field->name,
+                    field->decoder ? field->decoder : "", field->fills, field->filling);
+        describe_picture(text, &field->picture);
         vector_each(const char *, category, field->categories) text_format(text, "%s\n", *category);
     }
 }

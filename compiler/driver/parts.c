@@ -12,8 +12,9 @@ static bool any_field(const Program *program, Asked *asked, const char *name) {
     return false;
 }
 
+/* The decoder `any` needs all others. */
 static bool is_decoder(const Field *field, const char *name) {
-    return field->decoder && !strcmp(field->decoder, name);
+    return field->decoder && (!strcmp(field->decoder, name) || !strcmp(field->decoder, "any"));
 }
 
 static bool decodes(const Program *program, const char *name) {

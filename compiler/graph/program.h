@@ -43,13 +43,24 @@ typedef struct Function {
 
 typedef Vector(Function *) FunctionList;
 
+/* How an image of any size becomes one of the field's type: names as in the runtime's FlowFit,
+ * FlowMethod and FlowLike. */
+typedef struct Picture {
+    const char *fit, *method, *like;
+    bool antialias, approximate;
+    double numbers[4];
+    int64_t stream;
+    int channels;      /* 0: not said yet */
+    Dim height, width; /* NULL: not said yet */
+} Picture;
+
 /* A named value of each record. The rest says how a source makes it of bytes or text. */
 typedef struct Field {
     const char *name, *path; /* path: the file a source reads it from; else NULL */
     Type type;
     const char *column;  /* what the file calls it, where that differs; or NULL */
     const char *decoder; /* of images: an entry of the runtime's decoders.def; else NULL */
-    bool resized;        /* the image, to the type's height and width */
+    Picture picture;     /* where there is a decoder */
     Vector(const char *) categories; /* texts that stand for 0, 1, … */
     bool fills;                      /* an empty cell is `filling` */
     double filling;

@@ -202,6 +202,7 @@ static NodeId field_node(const Context *context, const Value *field, Element ele
     else if (field->form == FORM_image)
         diagnostic_help(d,
                         "say its size, `|> : u8[32, 32, 3]`, or give it one: `|> resize(32, 32)`");
+    else if (field->form == FORM_large) diagnostic_help(d, "`|> center_crop(224, 224)`");
     else
         diagnostic_help(d,
                         "say its type first: `%s |> : %s`, or give it to a function that "

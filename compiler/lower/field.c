@@ -1,16 +1,10 @@
 /* Field: what a source's fields can become. A field of an open stream (the columns of a table, the
  * members of an archive) is only described until a use tells its type; then it is one of the
  * section's, and the source makes it so. */
-#include "compiler/lower/lowering.h"
+#include "compiler/lower/field.h"
 
 #include <math.h>
 #include <string.h>
-
-static const char *const decoders[] = {
-#define DECODER(name, library) "decode_" #name,
-#include "runtime/decode/decoders.def"
-#undef DECODER
-};
 
 Value open_field(const Context *context, const char *name, Range range) {
     Stream *stream = context->stream;
@@ -38,9 +32,25 @@ static bool fits_form(const Value *field, const Type *type) {
     case FORM_bytes: return type->element == TYPE_u8;
     case FORM_image:
         return type->element == TYPE_u8 && type->rank == 3 &&
-               dim_is_constant(type->dims[2], &channels) && (channels == 3 || channels == 1);
+               dim_is_constant(type->dims[2], &channels) && is_channels(channels);
+    case FORM_large: return false;
     }
     return false;
+}
+
+/* Does `channels = …` say something else? */
+static bool has_other_channels(const Field *field, const Type *type) {
+    int64_t channels;
+    return field && field->picture.channels && type->rank == 3 &&
+           dim_is_constant(type->dims[2], &channels) && channels != field->picture.channels;
+}
+
+static Value report_channels(const Context *context, const Value *field, const Type *type,
+                             Range range) {
+    report(context, E0203, range, "`%s` is decoded to %d channel%s, not %s", field_name(field),
+           field->field->picture.channels, field->field->picture.channels == 1 ? "" : "s",
+           type_text(context->lowering->arena, type));
+    return value_error;
 }
 
 static bool report_form(const Context *context, const Value *field, const Type *type, Range range) {
@@ -51,7 +61,9 @@ static bool report_form(const Context *context, const Value *field, const Type *
                                         [FORM_cell] = "one number",
                                         [FORM_number] = "one number",
                                         [FORM_bytes] = "u8[n] as it is",
-                                        [FORM_image] = "u8[h, w, 3], or u8[h, w, 1] of grey"};
+                                        [FORM_image] =
+                                            "u8[h, w, 3], u8[h, w, 4] or u8[h, w, 1] of grey",
+                                        [FORM_large] = "an image to be cut"};
     Diagnostic *d = report(context, E0203, range, "`%s` is %s, not %s", field_name(field),
                            forms[field->form], type_text(context->lowering->arena, type));
     if (field->form == FORM_bytes)
@@ -59,6 +71,7 @@ static bool report_form(const Context *context, const Value *field, const Type *
                         field_name(field), field_name(field));
     if (field->form == FORM_image)
         diagnostic_help(d, "its values are 0..255: `cast(…, f32)` after `|> : u8[32, 32, 3]`");
+    if (field->form == FORM_large) diagnostic_help(d, "`|> center_crop(224, 224)`");
     return false;
 }
 
@@ -70,9 +83,9 @@ static bool are_same(const char *const *a, size_t a_count, const char *const *b,
 
 static bool is_same(const Field *a, const Field *b) {
     bool same = a->column && !strcmp(a->column, b->column) && a->decoder == b->decoder &&
-                a->resized == b->resized && a->digits == b->digits && a->fills == b->fills &&
-                a->filling == b->filling && a->columns == b->columns && a->numbers == b->numbers;
-    if (same && a->resized) same = type_equal(&a->type, &b->type);
+                is_same_picture(&a->picture, &b->picture) && a->digits == b->digits &&
+                a->fills == b->fills && a->filling == b->filling && a->columns == b->columns &&
+                a->numbers == b->numbers;
     if (same && a->columns) same = a->type.dims[0] == b->type.dims[0];
     return same &&
            are_same(a->categories.items, a->categories.count, b->categories.items,
@@ -112,6 +125,8 @@ static void replace_field(Stream *stream, int index, const Value *typed) {
 Value type_field(const Context *context, const Value *field, Type type, Range range) {
     Stream *stream = field->stream;
     Section *section = stream->pipeline->section;
+    if (has_other_channels(field->field, &type))
+        return report_channels(context, field, &type, range);
     if (!fits_form(field, &type)) {
         report_form(context, field, &type, range);
         return value_error;
@@ -134,21 +149,13 @@ Value type_field(const Context *context, const Value *field, Type type, Range ra
 
 /* Calls. */
 
-typedef struct FieldCall {
-    const Context *context;
-    const Expression *call;
-    Value field;
-    Vector(const Argument *) rest; /* arguments after the field */
-} FieldCall;
-
-/* A copy of the description that may be changed. */
-static Field *describe(const FieldCall *call) {
+Field *describe(const FieldCall *call) {
     Field *field = arena_new_item(call->context->lowering->arena, Field);
     *field = *call->field.field;
     return field;
 }
 
-static Value become(const FieldCall *call, const Field *field, FieldForm form) {
+Value become(const FieldCall *call, const Field *field, FieldForm form) {
     Value value = call->field;
     value.field = field;
     value.form = form;
@@ -156,7 +163,7 @@ static Value become(const FieldCall *call, const Field *field, FieldForm form) {
     return value;
 }
 
-static bool expect(const FieldCall *call, FieldForm least, FieldForm most, const char *what) {
+bool expect(const FieldCall *call, FieldForm least, FieldForm most, const char *what) {
     if (call->field.field && call->field.form >= least && call->field.form <= most) return true;
     report(call->context, E0203, call->call->range, "`%s` takes %s, `%s` is something else",
            call->call->name.text, what, field_name(&call->field));
@@ -170,17 +177,6 @@ static bool expect_count(const FieldCall *call, size_t count, const char *exampl
                            count, count == 1 ? "" : "s");
     diagnostic_help(d, "`%s`", example);
     return false;
-}
-
-static Value lower_decode(const FieldCall *call) {
-    if (!expect(call, FORM_feature, FORM_bytes, "the bytes of a field") ||
-        !expect_count(call, 0, "decode_jpeg(jpg)"))
-        return value_error;
-    Field *field = describe(call);
-    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
-        if (!strcmp(decoders[i], call->call->name.text))
-            field->decoder = decoders[i] + strlen("decode_");
-    return become(call, field, FORM_image);
 }
 
 static Value lower_integer(const FieldCall *call) {
@@ -255,29 +251,6 @@ static Value lower_category(const FieldCall *call) {
     Value value = become(call, field, FORM_number);
     value = type_field(context, &value, type_scalar(TYPE_i32), call->call->range);
     return with_range(context, value, field->categories.count);
-}
-
-static Value lower_resize(const FieldCall *call) {
-    const Context *context = call->context;
-    if (!expect(call, FORM_image, FORM_image, "an image") ||
-        !expect_count(call, 2, "resize(decode_jpeg(jpg), 32, 32)"))
-        return value_error;
-    Type type = {.element = TYPE_u8, .rank = 3};
-    for (int i = 0; i < 2; i++) {
-        Context fixing = *context;
-        fixing.fixing = true;
-        const Expression *argument = call->rest.items[i]->value;
-        Value size = lower_expression(&fixing, argument);
-        type.dims[i] = to_size(&fixing, &size, argument->range);
-        if (!type.dims[i] || !is_dimension(context, type.dims[i], argument->range))
-            return value_error;
-    }
-    type.dims[2] = dim_constant(context->lowering->dimensions, 3);
-    Field *field = describe(call);
-    field->resized = true;
-    field->type = type;
-    Value value = become(call, field, FORM_image);
-    return type_field(context, &value, type, call->call->range);
 }
 
 static Value lower_column(const Context *context, const Expression *call) {
@@ -375,9 +348,17 @@ static Value lower_columns(const Context *context, const Expression *call) {
 static const struct {
     const char *name;
     Value (*lower)(const FieldCall *call);
-} functions[] = {{"category", lower_category},  {"missing", lower_missing},
-                 {"integer", lower_integer},    {"resize", lower_resize},
-                 {"decode_jpeg", lower_decode}, {"decode_png", lower_decode}};
+} functions[] = {{"category", lower_category},
+                 {"missing", lower_missing},
+                 {"integer", lower_integer},
+                 {"decode", lower_decode},
+                 {"decode_jpeg", lower_decode},
+                 {"decode_png", lower_decode},
+                 {"resize", lower_resize},
+                 {"resize_short", lower_resize_short},
+                 {"center_crop", lower_center_crop},
+                 {"crop", lower_crop},
+                 {"random_resized_crop", lower_random_resized_crop}};
 
 /* The field is what was piped, or the first argument. False: it is no field. */
 static bool find_field(const Context *context, const Expression *expression, const Value *piped,

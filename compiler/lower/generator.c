@@ -23,8 +23,7 @@ Value call_iota(BuiltinCall *call) {
     return result;
 }
 
-/* Tells the random numbers of one place in the program from those of all others. */
-static int64_t stream_key(const Context *context) {
+int64_t stream_key(const Context *context) {
     uint64_t hash = 0xcbf29ce484222325u;
     const char *path = context->frame ? context->frame->path : "";
     for (; *path; path++) hash = (hash ^ (unsigned char)*path) * 0x100000001b3u;

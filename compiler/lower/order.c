@@ -4,6 +4,7 @@
  * What comes after a choice has to be the same in every epoch, or a split into training and
  * validation data would leak; so only a shuffle that nothing but `map` follows is a new one each
  * epoch. */
+#include "compiler/lower/field.h"
 #include "compiler/lower/stream.h"
 
 #include <string.h>
@@ -98,9 +99,12 @@ static NodeId lower_condition_node(const Context *inner, const Expression *condi
     return NODE_NONE;
 }
 
-static bool knows_epoch(const Function *function) {
-    vector_each(Input, input, function->inputs)
+static bool knows_epoch(const Function *function, const Section *section) {
+    vector_each(Input, input, function->inputs) {
         if (input->kind == INPUT_pass) return true;
+        if (input->kind == INPUT_field && is_random(&section->fields.items[input->index].picture))
+            return true;
+    }
     return false;
 }
 
@@ -119,7 +123,7 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
     const char *name =
         arena_format(arena, "%s.filter%zu", stream->pipeline->name, section->orders.count + 1);
     order.condition = extract(arena, inner.function, node, name);
-    if (knows_epoch(&order.condition)) {
+    if (knows_epoch(&order.condition, section)) {
         report(context, E0214, condition->range,
                "`filter` chooses once; it can't depend on the epoch");
         return value_error;

@@ -51,7 +51,7 @@ static Value match_field(const Match *match, const Value *field) {
     const Context *context = match->context;
     Type type;
     bool known = match->declared->element.text != NULL;
-    if (field->form == FORM_image && has_open_size(match->declared)) return *field;
+    if (field->form >= FORM_image && has_open_size(match->declared)) return *field;
     for (size_t i = 0; known && i < match->declared->dimensions.count; i++)
         known = !is_free(context, match->declared->dimensions.items[i]);
     if (!known || !resolve_type(context, match->declared, &type)) {

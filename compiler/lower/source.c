@@ -317,10 +317,10 @@ static const struct {
     const char *name;
     bool (*open)(const Context *context, const Expression *call, Stream *stream);
 } forms[] = {
-    {"binary", open_binary}, {"idx", open_files},     {"images", open_images},
-    {"npy", open_files},     {"npz", open_named},     {"jsonl", open_named},
-    {"csv", open_csv},       {"lines", open_lines},   {"tar", open_named},
-    {"text", open_text},     {"range", open_range},   {"tfrecord", open_features},
+    {"binary", open_binary}, {"idx", open_files},   {"images", open_images},
+    {"npy", open_files},     {"npz", open_named},   {"jsonl", open_named},
+    {"csv", open_csv},       {"lines", open_lines}, {"tar", open_named},
+    {"text", open_text},     {"range", open_range}, {"tfrecord", open_features},
     {"sqlite", open_query},
 };
 

@@ -139,7 +139,7 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_option: return run_number(value) ? run_number(value)->text : "an option";
     case VALUE_tensor: return type_text(arena, value_type(value));
     case VALUE_field:
-        return value->form == FORM_image     ? "an image of a size not known yet"
+        return value->form >= FORM_image     ? "an image of a size not known yet"
                : value->form == FORM_bytes   ? "the bytes of a file"
                : value->form == FORM_columns ? "columns of a table"
                                              : "a field of a type not known yet";

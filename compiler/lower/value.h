@@ -62,7 +62,8 @@ typedef enum FieldForm {
     FORM_value,   /* the same, or any type that is declared */
     FORM_feature, /* the same, or bytes */
     FORM_bytes,   /* u8 of any shape, or what is decoded from it */
-    FORM_image,   /* u8[h, w, 3] or u8[h, w, 1] */
+    FORM_image,   /* u8[h, w, c] */
+    FORM_large,   /* an image out of which a part has to be cut */
 } FieldForm;
 
 struct Value {

@@ -1,0 +1,33 @@
+/* Desk: what a thread that decodes images keeps from one to the next: memory, a decoder's state,
+ * weights. */
+#ifndef FLOW_DESK_H
+#define FLOW_DESK_H
+
+#include "runtime/decode/taps.h"
+
+#include <stddef.h>
+
+/* Memory that grows. */
+typedef struct Room {
+    void *bytes;
+    size_t size;
+} Room;
+
+enum { DESK_TAPS = 4 };
+
+typedef struct Desk {
+    void *jpeg; /* decode_jpeg.c's */
+    void (*drop_jpeg)(void *jpeg);
+    Room row, image;         /* a decoder's */
+    Room ring, line;         /* resize.c's */
+    Taps taps[2][DESK_TAPS]; /* the last ones, down and across */
+    int next_taps[2];        /* the one to be replaced next */
+} Desk;
+
+/* This thread's; NULL when there is no memory. It goes when the thread ends. */
+Desk *desk_of_thread(void);
+
+/* Aligned memory of that size, what was in it is lost; NULL when there is none. */
+void *room_for(Room *room, size_t size);
+
+#endif
