@@ -42,7 +42,7 @@ done
 
 # What comes is answered before more comes.
 mkfifo in
-"$FLOWC" run lines.flow numbers <in >answers &
+"$FLOWC" run lines.flow numbers <in | cat >answers &
 run=$!
 exec 9>in
 echo 7 >&9
