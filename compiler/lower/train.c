@@ -223,12 +223,19 @@ static bool is_guarded(const Context *context, const Node *target) {
     return is_floating(target->type.element) && !find_storage(context, target->name)->pass;
 }
 
+/* The first result; updates of the model's states may come before it. NODE_NONE after an error. */
+static NodeId loss_of(const Graph *graph) {
+    vector_each(Output, output, graph->outputs)
+        if (output->kind == OUTPUT_result) return output->value;
+    return NODE_NONE;
+}
+
 /* What a step keeps stays as it is when its loss is not finite, and each number where its new value
  * is not: where that began can be found then. */
 static void guard_updates(const Context *context, Range range) {
     Graph *graph = context->graph;
-    if (!graph->outputs.count || graph->outputs.items[0].kind != OUTPUT_result) return;
-    NodeId loss = graph->outputs.items[0].value;
+    NodeId loss = loss_of(graph);
+    if (loss == NODE_NONE) return;
     NodeId zero = graph_make(graph, OP_subtract, loss, loss, NODE_NONE, range);
     NodeId none = graph_constant(graph, graph_node(graph, loss)->type.element, 0, range);
     NodeId finite = graph_make(graph, OP_equal, zero, none, NODE_NONE, range);

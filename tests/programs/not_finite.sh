@@ -87,6 +87,13 @@ expect 1 'first at multiply in the gradient of multiply, bad.flow:4; of an infin
 for threads in 1 3; do "$FLOWC" run bad.flow --threads=$threads 2>said.$threads || true; done
 same said.1 said.3
 
+# Where the model has states, whose updates come first.
+program 'batch_norm(sqrt(first * 0))' 'mean(y * y)' 'adamw(0.1)'
+expect 1 'nan at step 1 (epoch 1): first at ' "$FLOWC" run bad.flow
+expect 1 'in the gradient of sqrt, bad.flow:4' "$FLOWC" run bad.flow
+program 'batch_norm(log(first * 0 - 1))' 'mean(y * y)' 'adamw(0.1)'
+expect 1 'loss is nan at step 1 (epoch 1): first at log, bad.flow:4' "$FLOWC" run bad.flow
+
 # In the gradient of a loop, and of one batch of several.
 program 'first' 'mean(y * y)' 'sgd(0.1); accumulate = 2'
 sed -i 's/  return first$/  let h = first * 0\n  scan t in 3 {\n    h = tanh(h) +\n      sqrt(h * 0)\n  }\n  return h/' bad.flow
