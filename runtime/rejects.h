@@ -12,8 +12,8 @@ FlowStatus rejects_new(const char *pipeline, const char *path, Rejects **rejects
 /* Says on standard error how many there were, if any, and what was wrong with the first. */
 void rejects_free(Rejects *rejects);
 
-/* Counts the record and logs what is wrong with it: one line, {"pipeline": "digits", "record": 7, "error": "…"}. Fails when
- * that can't be written. Not thread-safe. */
+/* Counts the record and logs what is wrong with it: one line,
+ * {"pipeline": "digits", "record": 7, "error": "…"}. Fails when that can't be written. Not thread-safe. */
 FlowStatus rejects_add(Rejects *rejects, int64_t record, const FlowStatus *failure);
 
 #endif
