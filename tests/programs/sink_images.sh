@@ -46,8 +46,8 @@ END
 [ "$(echo shard-*)" = "shard-000000.tar shard-000001.tar shard-000002.tar" ] || fail "$(echo shard-*)"
 { echo i && seq 0 24; } >expected && ./shards back | same expected -
 ./shards slow 2>stderr & child=$!
-sleep 1 && kill -TERM $child
-wait $child || [ $? = 4 ] || fail "$(cat stderr)"
+until_true "ls slow-*.tar.part >/dev/null 2>&1"
+stopped $child
 grep -qx "shards: interrupted after [0-9]* records; they are in slow-[0-9]*.tar.part and the shards before it" stderr || fail "$(cat stderr)"
 rm -f slow-*
 

@@ -54,17 +54,17 @@ assert read_array("slow_x.npy.part")[0] == (records, 2, 3)
 END
 "$FLOWC" build tensors.flow -o tensors
 ./tensors shown && ./tensors arrays && ./tensors tensors && ./tensors one >one.npy
-stopped() { # pipeline: what it says when it is told to end after a second
+begun() { # pipeline, file: the pipeline has begun to write the file
     ./tensors "$1" 2>stderr & child=$!
-    sleep 1 && kill -TERM $child
-    code=0 && wait $child || code=$?
-    [ $code = 4 ] || fail "$1 ended with $code: $(cat stderr)"
+    until_true "[ -s $2 ]"
 }
-stopped slow
+begun slow slow_x.npy.part
+stopped $child
 records=$(sed -n 's/.*interrupted after \([0-9]*\) records; they are in slow.npy.part, slow_x.npy.part$/\1/p' stderr)
 [ -n "$records" ] || fail "$(cat stderr)"
 python3 read.py "$records" || fail "arrays differ"
-stopped slow_tensors
+begun slow_tensors slow.safetensors.part
+stopped $child
 grep -qx "tensors: interrupted after [0-9]* records" stderr && [ ! -e slow.safetensors.part ] || fail "$(cat stderr)"
 mkfifo pipe.safetensors
 sed -i 's/all.safetensors/pipe.safetensors/' tensors.flow

@@ -20,6 +20,22 @@ expect() {
     grep -qF -- "$text" stderr || fail "'$text' is not in: $(cat stderr)"
 }
 
+# until_true COMMAND: waits for it, a minute at most: machines are slow at times.
+until_true() {
+    for try in $(seq 600); do
+        if eval "$1"; then return; fi
+        sleep 0.1
+    done
+    fail "it did not become true in a minute: $1"
+}
+
+# stopped CHILD: tells it to end; its exit code says that it was interrupted.
+stopped() {
+    local code=0
+    kill -TERM "$1" && wait "$1" || code=$?
+    [ $code = 4 ] || fail "stopped, it ends with $code: $(cat stderr)"
+}
+
 # A set of 2,000 images, so that a run takes a moment only.
 small_data() {
     mkdir -p data
