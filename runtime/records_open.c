@@ -1,0 +1,229 @@
+/* Records_open: a pipeline's source is opened, and it is counted how many records each order leaves. */
+#include "runtime/records_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many records each order leaves. */
+
+static const char *const order_names[] = {"shuffle", "take", "skip", "filter"};
+
+static FlowStatus no_memory(const Records *records) {
+    return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", records->pipeline->name);
+}
+
+/* Fills state->passing from the `count` records that stand before the filter. */
+static FlowStatus run_filter(Records *records, int index, int number, char *scratch,
+                             int64_t *count) {
+    const FlowOrder *order = &records_section_at(records, index)->orders[number];
+    OrderState *state = &records->sections[index].orders[number];
+    FlowStatus failure = flow_ok;
+    Maker maker = {.records = records, .scratch = scratch, .failure = &failure};
+    int64_t passing = 0;
+    state->passing = calloc((size_t)*count + 1, sizeof *state->passing);
+    if (!state->passing) return no_memory(records);
+    for (int64_t position = 0; position < *count; position++) {
+        bool passes = false;
+        int64_t record = records_through(records, index, number, NULL, position);
+        bool asked = records_compute(&maker, index, record, order->condition, order->checks,
+                                     (void *const[]){&passes});
+        if (!asked && !records->rejects) return failure;
+        FlowStatus status = asked ? flow_ok : rejects_add(records->rejects, record, &failure);
+        if (status.exit) return status;
+        if (asked && passes) state->passing[passing++] = position;
+    }
+    *count = passing;
+    return flow_ok;
+}
+
+static FlowStatus nothing_left(const Records *records, const char *after) {
+    return flow_failure(FLOW_EXIT_data, "pipeline `%s` (%s): no record is left after `%s`",
+                        records->pipeline->name, records->pipeline->line, after);
+}
+
+static FlowStatus open_order(Records *records, int index, int number, char *scratch,
+                             int64_t *count) {
+    const FlowOrder *order = &records_section_at(records, index)->orders[number];
+    OrderState *state = &records->sections[index].orders[number];
+    FlowStatus status = flow_ok;
+    int64_t wanted = (int64_t)order->number;
+    switch (order->kind) {
+    case FLOW_ORDER_shuffle: state->permutation = permutation_new(*count, order->number, 0); break;
+    case FLOW_ORDER_take: *count = *count < wanted ? *count : wanted; break;
+    case FLOW_ORDER_skip: *count -= *count < wanted ? *count : wanted; break;
+    case FLOW_ORDER_filter: status = run_filter(records, index, number, scratch, count); break;
+    }
+    return status.exit || *count ? status : nothing_left(records, order_names[order->kind]);
+}
+
+/* Of a feed nobody knows how many there are, nor where one will stand. */
+static FlowStatus check_orders(const Records *records, int index) {
+    const FlowSection *section = records_section_at(records, index);
+    for (int i = 0; i < section->order_count; i++) {
+        FlowOrderKind kind = section->orders[i].kind;
+        if (kind == FLOW_ORDER_shuffle || kind == FLOW_ORDER_filter)
+            return flow_failure(FLOW_EXIT_usage,
+                                "pipeline `%s` (%s): `%s` asks for all records, and those of "
+                                "standard input come one after the other",
+                                records->pipeline->name, records->pipeline->line,
+                                order_names[kind]);
+    }
+    return flow_ok;
+}
+
+/* Does a window of the section only point at what the source holds? */
+static bool is_direct(const Records *records, int index) {
+    const FlowSection *before = records_section_at(records, 0);
+    return index == 1 && !before->record && !before->order_count && records->points;
+}
+
+static size_t aligned(size_t size) {
+    return (size + FLOW_ALIGNMENT - 1) / FLOW_ALIGNMENT * FLOW_ALIGNMENT;
+}
+
+/* Where the section's fields are made, behind those of the sections before. */
+static void place_fields(Records *records, int index) {
+    const FlowSection *section = records_section_at(records, index);
+    for (int i = 0; i < section->field_count; i++) {
+        size_t size = flow_type_size(&section->fields[i].type);
+        records->sections[index].offsets[i] = records->scratch;
+        records->scratch += aligned(size);
+    }
+}
+
+static FlowStatus check_window(const Records *records, const FlowSection *section) {
+    if (section->window >= 1 && section->stride >= 1) return flow_ok;
+    return flow_failure(FLOW_EXIT_usage,
+                        "pipeline `%s` (%s): with these sizes a window has %lld records, and its "
+                        "stride is %lld",
+                        records->pipeline->name, records->pipeline->line,
+                        (long long)section->window, (long long)section->stride);
+}
+
+static FlowStatus open_section(Records *records, int index, int64_t *count) {
+    const FlowSection *section = records_section_at(records, index);
+    FlowStatus status = check_window(records, section);
+    if (status.exit) return status;
+    records->sections[index].direct = is_direct(records, index);
+    place_fields(records, index);
+    if (records->feed) return check_orders(records, index);
+    if (index) *count = records_windows(section, *count);
+    if (!*count) return nothing_left(records, "window");
+    char *scratch = aligned_alloc(FLOW_ALIGNMENT, records->scratch + FLOW_ALIGNMENT);
+    status = scratch ? flow_ok : no_memory(records);
+    for (int i = 0; i < section->order_count && !status.exit; i++)
+        status = open_order(records, index, i, scratch, count);
+    free(scratch);
+    return status;
+}
+
+static void copy_fields(const Records *records, const FlowField *from, int count, FlowField *to) {
+    for (int i = 0; i < count; i++) {
+        to[i] = from[i];
+        to[i].type = type_at(&from[i].type, records->sizes);
+        to[i].path = NULL;
+    }
+}
+
+static void copy_sections(Records *records) {
+    for (int i = 0; i < records->pipeline->section_count; i++) {
+        const FlowSection *from = &records->pipeline->sections[i];
+        SectionState *state = &records->sections[i];
+        copy_fields(records, from->fields, from->field_count, state->fields);
+        copy_fields(records, from->outputs, from->output_count, state->outputs);
+        state->section = *from;
+        state->section.window = size_at(from->window, records->sizes);
+        state->section.stride = size_at(from->stride, records->sizes);
+        state->section.fields = state->fields;
+        state->section.outputs = state->outputs;
+    }
+}
+
+static FlowStatus check_standard_input(const Records *records, const char *path) {
+    const FlowSource *source = records->pipeline->source;
+    if (!path_is_standard_input(path) || source->feed) return flow_ok;
+    return flow_failure(FLOW_EXIT_usage,
+                        "pipeline `%s` (%s): `%s` looks up any record, which standard input does "
+                        "not let it; `lines` reads it",
+                        records->pipeline->name, records->pipeline->line, source->name);
+}
+
+static FlowStatus find_files(Records *records, const Places *places) {
+    const FlowPipeline *pipeline = records->pipeline;
+    FlowStatus status = flow_ok;
+    for (int i = 0; i < pipeline->sections[0].field_count && !status.exit; i++) {
+        const FlowField *field = &pipeline->sections[0].fields[i];
+        const char *path = path_said(places, field->path, field->option);
+        char *found = NULL;
+        if (path) status = check_standard_input(records, path);
+        if (path && !status.exit)
+            status = pipeline->source->finds_many ? path_find_many(path, places->folder, &found)
+                                                  : path_find(path, places->folder, &found);
+        records->sections[0].fields[i].path = found;
+    }
+    return status;
+}
+
+static bool can_point(const FlowSource *source, const FlowReader *reader) {
+    return source->read && (!source->points || source->points(reader));
+}
+
+static FlowStatus open_all(Records *records, const Places *places) {
+    const FlowPipeline *pipeline = records->pipeline;
+    FlowStatus status = find_files(records, places);
+    if (!status.exit)
+        status = pipeline->source->open(records->sections[0].fields,
+                                        records_section_at(records, 0)->field_count,
+                                        &pipeline->arguments, &records->reader);
+    if (status.exit) return status;
+    records->points = can_point(pipeline->source, records->reader);
+    if (pipeline->source->feed) records->feed = pipeline->source->feed(records->reader);
+    int64_t count = records->feed ? -1 : pipeline->source->records(records->reader);
+    for (int i = 0; i < pipeline->section_count && !status.exit; i++) {
+        status = open_section(records, i, &count);
+        records->count = count;
+    }
+    return status;
+}
+
+static bool is_within_limits(const FlowPipeline *pipeline) {
+    bool good = pipeline->section_count >= 1 && pipeline->section_count <= SECTION_LIMIT;
+    for (int i = 0; good && i < pipeline->section_count; i++) {
+        const FlowSection *section = &pipeline->sections[i];
+        good = section->field_count <= FIELD_LIMIT && section->output_count <= FIELD_LIMIT &&
+               section->order_count <= ORDER_LIMIT;
+    }
+    return good;
+}
+
+FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
+                        Rejects *rejects, Records **out) {
+    *out = NULL;
+    if (!is_within_limits(pipeline))
+        return flow_failure(FLOW_EXIT_internal, "pipeline `%s` (%s) is too large for the runtime",
+                            pipeline->name, pipeline->line);
+    size_t count = (size_t)pipeline->section_count;
+    Records *records = calloc(1, sizeof *records + count * sizeof *records->sections);
+    if (!records)
+        return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
+    records->pipeline = pipeline;
+    records->sizes = sizes;
+    records->seed = seed;
+    records->rejects = rejects;
+    records->scratch = aligned(pipeline->memory);
+    copy_sections(records);
+    FlowStatus status = open_all(records, &places);
+    if (status.exit) records_close(records);
+    else *out = records;
+    return status;
+}
+
+void records_close(Records *records) {
+    if (!records) return;
+    if (records->reader) records->pipeline->source->close(records->reader);
+    for (int i = 0; i < records->pipeline->section_count; i++)
+        for (int j = 0; j < ORDER_LIMIT; j++) free(records->sections[i].orders[j].passing);
+    for (int i = 0; i < records_section_at(records, 0)->field_count; i++)
+        free((char *)records->sections[0].fields[i].path);
+    free(records);
+}

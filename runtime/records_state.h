@@ -1,0 +1,67 @@
+/* Records_state: what the files of records share: records_open.c opens and closes them, records.c finds
+ * and makes each, records_feed.c waits for those of a feed. */
+#ifndef FLOW_RECORDS_STATE_H
+#define FLOW_RECORDS_STATE_H
+
+#include "runtime/feed.h"
+#include "runtime/records.h"
+
+enum { SECTION_LIMIT = 8, ORDER_LIMIT = 16 };
+
+typedef struct OrderState {
+    Permutation permutation; /* of epoch 0 */
+    int64_t *passing;        /* filter: the records that meet its condition */
+} OrderState;
+
+typedef struct SectionState {
+    FlowSection section; /* with the paths that were found and sizes that are known */
+    FlowField fields[FIELD_LIMIT], outputs[FIELD_LIMIT];
+    bool direct;                 /* windows of what the source holds: nothing is copied */
+    size_t offsets[FIELD_LIMIT]; /* in scratch, of the fields that have to be made */
+    OrderState orders[ORDER_LIMIT];
+} SectionState;
+
+struct Records {
+    const FlowPipeline *pipeline;
+    Sizes sizes;
+    FlowReader *reader;
+    Feed *feed;       /* or NULL */
+    Rejects *rejects; /* the same */
+    bool points;      /* the source points at its values; else it makes them */
+    int64_t seed;
+    size_t scratch; /* bytes: what record functions work in, then fields that have to be made */
+    int64_t count;  /* records in an epoch; -1: of a feed */
+    SectionState sections[];
+};
+
+/* What it takes to make records: the same for all sections. */
+typedef struct Maker {
+    const Records *records;
+    int64_t epoch;
+    char *scratch;
+    FlowStatus *failure;
+} Maker;
+
+static inline const FlowSection *records_section_at(const Records *records, int index) {
+    return &records->sections[index].section;
+}
+
+static inline int records_last_section(const Records *records) {
+    return records->pipeline->section_count - 1;
+}
+
+/* Windows that `count` records make. */
+static inline int64_t records_windows(const FlowSection *section, int64_t count) {
+    return count < section->window ? 0 : (count - section->window) / section->stride + 1;
+}
+
+/* Through the first `orders` orders of the section, from the position to the record that stands there.
+ * shuffle: that of the epoch. */
+int64_t records_through(const Records *records, int index, int orders, const Permutation *shuffle,
+                        int64_t position);
+
+/* Runs a record function of the section, of that record. False: it can't be; *maker->failure says why. */
+bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFunction function,
+                     const FlowCheck *checks, void *const *outputs);
+
+#endif
