@@ -5,6 +5,7 @@
 #include "tests/runtime/linear.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/resource.h>
@@ -134,7 +135,7 @@ static void kill_and_resume(void) {
 
 static void interrupt_and_resume(int number, char *workers) {
     unlink("linear.safetensors");
-    pid_t child = start_program(&linear_program, "2000", out_path, ARGUMENTS(workers));
+    pid_t child = start_program(&linear_program, "20000", out_path, ARGUMENTS(workers));
     wait_a_while(11000);
     kill(child, number);
     int code = wait_for(child);
@@ -199,7 +200,7 @@ static void full_disk(void) {
 }
 
 static void two_trainers(void) {
-    pid_t child = start_program(&linear_program, "3000", "other-out", ARGUMENTS("--progress=off"));
+    pid_t child = start_program(&linear_program, "30000", "other-out", ARGUMENTS("--progress=off"));
     for (int i = 0; i < 5000 && access("linear.safetensors.lock", F_OK); i++) usleep(1000);
     usleep(20000);
     expect(3, ARGUMENTS("--progress=off"),
@@ -219,7 +220,7 @@ static void standard_output_is_gone(void) {
         redirect(STDERR_FILENO, error_path);
         close(ends[0]);
         close(ends[1]);
-        usleep(100000);
+        while (poll(&(struct pollfd){.fd = STDOUT_FILENO}, 1, 1000) == 0) continue;
         exit(flow_main(2, ARGUMENTS("--progress=off"), &linear_program));
     }
     close(ends[0]);
