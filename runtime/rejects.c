@@ -1,15 +1,21 @@
 #include "runtime/rejects.h"
 
+#include "runtime/mix.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { FIRST_PLACES = 64 };
 
 struct Rejects {
     const char *pipeline, *path;
     FILE *log;
     int64_t count;
     FlowStatus first;
+    int64_t *noted; /* a table of 1 + record, at least half of it empty; 0: nothing stands there */
+    size_t places, used;
 };
 
 FlowStatus rejects_new(const char *pipeline, const char *path, Rejects **out) {
@@ -28,7 +34,37 @@ void rejects_free(Rejects *rejects) {
                 rejects->pipeline, (long long)rejects->count, rejects->count == 1 ? "" : "s",
                 rejects->path ? ", see " : "", rejects->path ? rejects->path : "",
                 rejects->first.text);
+    free(rejects->noted);
     free(rejects);
+}
+
+/* Where the record stands, or would. */
+static int64_t *place_of(int64_t *table, size_t places, int64_t record) {
+    size_t place = mix((uint64_t)record) & (places - 1);
+    while (table[place] && table[place] != record + 1) place = (place + 1) & (places - 1);
+    return &table[place];
+}
+
+static bool make_room(Rejects *rejects) {
+    size_t places = rejects->places ? 2 * rejects->places : FIRST_PLACES;
+    if (2 * rejects->used < rejects->places) return true;
+    int64_t *table = calloc(places, sizeof *table);
+    if (!table) return false;
+    for (size_t i = 0; i < rejects->places; i++)
+        if (rejects->noted[i]) *place_of(table, places, rejects->noted[i] - 1) = rejects->noted[i];
+    free(rejects->noted);
+    rejects->noted = table;
+    rejects->places = places;
+    return true;
+}
+
+bool rejects_note(Rejects *rejects, int64_t record) {
+    if (!make_room(rejects)) return true;
+    int64_t *place = place_of(rejects->noted, rejects->places, record);
+    bool new = !*place;
+    *place = record + 1;
+    rejects->used += new;
+    return new;
 }
 
 static void write_text(FILE *file, const char *text) {

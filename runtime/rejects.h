@@ -16,4 +16,7 @@ void rejects_free(Rejects *rejects);
  * {"pipeline": "digits", "record": 7, "error": "…"}. Fails when that can't be written. Not thread-safe. */
 FlowStatus rejects_add(Rejects *rejects, int64_t record, const FlowStatus *failure);
 
+/* Is the record noted for the first time? Also true when there is no memory to tell. Not thread-safe. */
+bool rejects_note(Rejects *rejects, int64_t record);
+
 #endif

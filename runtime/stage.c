@@ -42,9 +42,8 @@ struct Stage {
     int slot_count;
     Worker *workers;
     int worker_count, worker_slots;
-    Batch *taken;           /* by the step */
-    Rejects *rejects;       /* or NULL: the first one stops the run */
-    int64_t told, told_end; /* batches: of those between rejected records are still to be told */
+    Batch *taken;     /* by the step */
+    Rejects *rejects; /* or NULL: the first one stops the run */
     /* Of a feed, whose batches are told apart in turn: */
     pthread_mutex_t mutex;
     pthread_cond_t claimed;
@@ -156,10 +155,11 @@ static FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row
     return failure;
 }
 
-/* A record is told once: while the stage goes over all its batches for the first time. */
+/* A record is told once; of a feed each comes only once. */
 static FlowStatus reject(const Stage *stage, const Batch *batch, int64_t row) {
-    if (batch->number < stage->told || batch->number >= stage->told_end) return flow_ok;
-    int64_t record;
+    Permutation shuffle = records_shuffle(stage->source, batch->epoch);
+    int64_t record = records_find(stage->source, &shuffle, batch->first + row);
+    if (!is_fed(stage) && !rejects_note(stage->rejects, record)) return flow_ok;
     FlowStatus failure = failure_of(stage, batch, row, &record);
     return rejects_add(stage->rejects, record, &failure);
 }
@@ -180,7 +180,6 @@ static FlowStatus drop_rejected(Stage *stage, Batch *batch) {
     for (int64_t row = batch->failure; row < batch->rows && !status.exit; row++)
         if (batch->rejected[row]) status = reject(stage, batch, row);
         else if (batch->records++ < row) move_row(stage, batch, row, batch->records - 1);
-    if (batch->number >= stage->told) stage->told = batch->number + 1;
     if (status.exit || batch->records || is_fed(stage)) return status;
     return flow_failure(
         FLOW_EXIT_data, "pipeline `%s`: none of the %lld records of a batch can be made: %.300s",
@@ -339,10 +338,6 @@ FlowStatus stage_start(Stage *stage, int64_t first, int64_t end, int workers, Te
     stage->first = stage->next = first;
     stage->end = is_fed(stage) ? INT64_MAX : end;
     if (is_fed(stage) && !workers) workers = 1;
-    if (!stage->told_end) {
-        stage->told = first;
-        stage->told_end = is_fed(stage) ? INT64_MAX : first + stage->batches;
-    }
     stage->worker_count = workers;
     return workers ? start_workers(stage) : start_team(stage, team);
 }
