@@ -1,5 +1,6 @@
 /* Main: what a built program does: read the command line, train, tell how it ended. */
 #include "runtime/interrupt.h"
+#include "runtime/mapping.h"
 #include "runtime/output.h"
 #include "runtime/pump.h"
 #include "runtime/settings.h"
@@ -40,6 +41,7 @@ static void open_streams(void) {
 int flow_main(int argc, char **argv, const FlowProgram *program) {
     open_streams();
     interrupt_watch();
+    mapping_watch(program->name);
     FlowProgram here = *program;
     if (!*here.folder) here.folder = own_folder();
     FlowStatus status = run(argc, argv, &here);

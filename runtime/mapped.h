@@ -7,8 +7,8 @@
 typedef struct Mapped {
     const char *bytes; /* `size` of them, and CONTENT_PADDING zeros */
     size_t size;
-    size_t room;     /* of the mapping; 0: there is none */
-    Content content; /* otherwise */
+    bool plain; /* mapped; else unpacked: */
+    Content content;
 } Mapped;
 
 /* On failure there is nothing to close. */

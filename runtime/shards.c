@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/shards.h"
 
+#include "runtime/mapping.h"
 #include "runtime/packed.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,13 +22,7 @@ static FlowStatus map_shard(Shard *shard) {
             flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", shard->path, strerror(errno));
     else if (!good) status = flow_failure(FLOW_EXIT_data, "%s: is not a regular file", shard->path);
     shard->size = good ? (uint64_t)stat.st_size : 0;
-    if (shard->size) {
-        void *bytes = mmap(NULL, shard->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        shard->bytes = bytes == MAP_FAILED ? NULL : bytes;
-        if (!shard->bytes)
-            status = flow_failure(FLOW_EXIT_resource, "%s: cannot be mapped: %s", shard->path,
-                                  strerror(errno));
-    }
+    if (good) status = mapping_new(shard->path, descriptor, (size_t)shard->size, &shard->bytes);
     if (descriptor >= 0) close(descriptor);
     return status;
 }
@@ -39,7 +33,7 @@ static bool is_compressed(const Shard *shard, ShardKind kind) {
 }
 
 static void unmap_shard(Shard *shard) {
-    if (shard->bytes && !shard->content.bytes) munmap((void *)shard->bytes, shard->size);
+    if (!shard->content.bytes) mapping_free(shard->bytes);
     shard->bytes = NULL;
 }
 

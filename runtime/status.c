@@ -6,10 +6,18 @@
 
 const FlowStatus flow_ok = {.exit = FLOW_EXIT_ok};
 
+/* U+0080 to U+009F in UTF-8. */
+static bool is_late_control(const char *text) {
+    return (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] >= 0x80 &&
+           (unsigned char)text[1] < 0xa0;
+}
+
 /* File names may hold anything; a message stays one line and cannot command a terminal. */
 static void replace_control_characters(char *text) {
-    for (; *text; text++)
+    for (; *text; text++) {
         if ((unsigned char)*text < ' ' || *text == 127) *text = '?';
+        if (is_late_control(text)) text[0] = text[1] = '?';
+    }
 }
 
 FlowStatus flow_failure(FlowExit exit, const char *format, ...) {

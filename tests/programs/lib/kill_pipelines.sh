@@ -71,14 +71,18 @@ trains line 16 5
 
 steps_of() { grep '^step' "$1"; }
 
-# The run blocks when the pipe is full: it is somewhere within the 300 steps that follow.
+# The run blocks when the pipe is full: it is somewhere within the 300 steps that follow. The pipe stays
+# open, so that nothing but the kill ends it.
 kill_after() { # train, steps, flags…
     local train=$1 steps=$2 id
     shift 2
-    ./trainer "$train" "$@" >pipe 2>killed.err & id=$!
-    head -n $((2 * steps)) >killed.out <pipe
-    kill -9 $id
+    rm -f pipe && mkfifo pipe
+    exec 8<>pipe
+    ./trainer "$train" "$@" >pipe 2>killed.err 8<&- & id=$!
+    head -n $((2 * steps)) >killed.out <&8
+    kill -9 $id || fail "$train: it has ended by itself: $(cat killed.err)"
     wait $id 2>/dev/null && fail "$train: it ended before it was killed: $(cat killed.err)"
+    exec 8<&-
     steps_of killed.out | cmp -s - <(steps_of whole.out | head -n "$steps") || fail "$train: other steps before it was killed"
 }
 
@@ -97,7 +101,6 @@ check_round() { # train, steps, flags…
     [ $((first % batches)) = 0 ] || within=$((within + 1))
 }
 
-mkfifo pipe
 for train in digits:150 houses:321 photos:100 lines:188; do
     batches=${train#*:} train=${train%:*} within=0
     ./trainer "$train" --progress=plain >whole.out 2>whole.err || fail "$(cat whole.err)"
