@@ -1,5 +1,7 @@
 #include "runtime/cells.h"
 
+#include "runtime/holdings.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +9,10 @@ enum { FIRST_CELLS = 1024, FIRST_ROOM = 1 << 16 };
 
 static bool grow_cells(Cells *cells) {
     int64_t capacity = cells->capacity ? 2 * cells->capacity : FIRST_CELLS;
-    unsigned char *kinds = realloc(cells->kinds, (size_t)capacity);
+    unsigned char *kinds = held_resize(cells->kinds, (size_t)cells->capacity, (size_t)capacity);
     if (kinds) cells->kinds = kinds;
-    uint64_t *numbers = realloc(cells->numbers, (size_t)capacity * sizeof *numbers);
+    uint64_t *numbers = held_resize(cells->numbers, (size_t)cells->capacity * sizeof *numbers,
+                                    (size_t)capacity * sizeof *numbers);
     if (numbers) cells->numbers = numbers;
     if (!kinds || !numbers) return false;
     cells->capacity = capacity;
@@ -20,7 +23,7 @@ static bool grow_bytes(Cells *cells, uint64_t more) {
     uint64_t wanted, room = cells->room ? cells->room : FIRST_ROOM;
     if (__builtin_add_overflow(cells->size, more, &wanted) || wanted > SIZE_MAX / 2) return false;
     while (room < wanted) room *= 2;
-    char *bytes = realloc(cells->bytes, room);
+    char *bytes = held_resize(cells->bytes, cells->room, room);
     if (!bytes) return false;
     cells->bytes = bytes;
     cells->room = room;

@@ -2,6 +2,7 @@
  * that doubles. What it can hold at most is known, so a small file cannot ask for all memory. */
 #include "runtime/content.h"
 
+#include "runtime/holdings.h"
 #include "runtime/packed.h"
 
 #include <stdlib.h>
@@ -15,10 +16,11 @@ static FlowStatus no_memory(const char *path) {
 
 static FlowStatus grow(const char *path, Content *content, size_t capacity) {
     char *larger = capacity < SIZE_MAX - CONTENT_PADDING
-                       ? realloc(content->bytes, capacity + CONTENT_PADDING)
+                       ? held_resize(content->bytes, content->room, capacity + CONTENT_PADDING)
                        : NULL;
     if (!larger) return no_memory(path);
     content->bytes = larger;
+    content->room = capacity + CONTENT_PADDING;
     return flow_ok;
 }
 

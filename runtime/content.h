@@ -8,7 +8,7 @@ enum { CONTENT_PADDING = 64 };
 
 typedef struct Content {
     char *bytes; /* `size` of them, and CONTENT_PADDING zeros */
-    size_t size;
+    size_t size, room;
 } Content;
 
 /* On failure there is nothing to free. */

@@ -31,6 +31,12 @@ static void wait_until_open(Evaluation *evaluation) {
     evaluation->opening = false;
 }
 
+FlowStatus evaluation_prepare(Evaluation *evaluation, const Team *team) {
+    wait_until_open(evaluation);
+    if (evaluation->status.exit || !evaluation->stage) return evaluation->status;
+    return stage_prepare(evaluation->stage, evaluation->workers, team->threads);
+}
+
 static FlowStatus run_batch(Evaluation *evaluation, char *memory, Team *team, Averages *averages) {
     const Batch *batch;
     FlowStatus status = stage_take(evaluation->stage, &batch);

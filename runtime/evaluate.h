@@ -28,6 +28,9 @@ FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline
 /* Whether opening has failed so far. */
 bool evaluation_has_failed(const Evaluation *evaluation);
 
+/* Waits until the pipeline is open, and takes the memory that running over it needs. */
+FlowStatus evaluation_prepare(Evaluation *evaluation, const Team *team);
+
 /* Waits until the pipeline is open, then runs over it; stops early when interrupted. */
 FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team, Averages *averages);
 void evaluation_free(Evaluation *evaluation);

@@ -5,6 +5,7 @@
 #include "runtime/feed.h"
 
 #include "runtime/clock.h"
+#include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 
 #include <errno.h>
@@ -43,9 +44,11 @@ struct Feed {
     pthread_mutex_t mutex;
     pthread_cond_t come, wanted; /* records have; more are */
     Chunk *oldest, *newest;
-    size_t at;     /* in the newest chunk: what is not cut yet */
-    size_t held;   /* bytes of all chunks */
-    Place *places; /* a ring: record i is at i % capacity */
+    size_t at;   /* in the newest chunk: what is not cut yet */
+    size_t held; /* bytes of all chunks */
+    Holding *holding;
+    size_t counted; /* bytes that are held at most */
+    Place *places;  /* a ring: record i is at i % capacity */
     int64_t capacity;
     int64_t first, count; /* records: the oldest; how many have come */
     int64_t asked;        /* for so many somebody waits */
@@ -55,9 +58,19 @@ struct Feed {
 
 /* Records. */
 
+/* While the ring grows it is there twice. */
+static bool count_held(Feed *feed, size_t chunk, int64_t places) {
+    size_t held = feed->held + chunk + (size_t)places * sizeof *feed->places / 2 * 3;
+    if (held <= feed->counted) return true;
+    if (!holding_take(feed->holding, HOLDING_feed, held - feed->counted)) return false;
+    feed->counted = held;
+    return true;
+}
+
 static bool make_places(Feed *feed) {
     int64_t capacity = feed->capacity ? 2 * feed->capacity : FIRST_PLACES;
     if (feed->count - feed->first < feed->capacity) return true;
+    if (!count_held(feed, 0, capacity)) return false;
     Place *places = calloc((size_t)capacity, sizeof *places);
     if (!places) return false;
     for (int64_t i = feed->first; i < feed->count; i++)
@@ -102,7 +115,8 @@ static FlowStatus make_room(Feed *feed) {
     if (tail > FEED_RECORD_LIMIT)
         return flow_failure(FLOW_EXIT_data, "%s: record %lld is longer than %d MB", feed->name,
                             (long long)feed->count + 1, FEED_RECORD_LIMIT >> 20);
-    Chunk *chunk = calloc(1, sizeof *chunk + capacity + FEED_PADDING);
+    bool room = count_held(feed, capacity, feed->capacity);
+    Chunk *chunk = room ? calloc(1, sizeof *chunk + capacity + FEED_PADDING) : NULL;
     if (!chunk) return no_memory(feed);
     chunk->capacity = capacity;
     chunk->end = feed->count;
@@ -149,8 +163,10 @@ static FlowStatus read_bytes(Feed *feed) {
     return cut_records(feed, feed->ended);
 }
 
+/* Places take no more than three times their size: rounded up, and there twice while they grow. */
 static bool has_enough(const Feed *feed) {
-    return feed->held >= FEED_ROOM && feed->count > feed->first && feed->count >= feed->asked;
+    size_t held = feed->held + 3 * sizeof *feed->places * (size_t)(feed->count - feed->first);
+    return held >= FEED_ROOM && feed->count > feed->first && feed->count >= feed->asked;
 }
 
 static void *read_all(void *argument) {
@@ -246,6 +262,7 @@ static void free_feed(Feed *feed) {
     pthread_cond_destroy(&feed->come);
     if (feed->stopper >= 0) close(feed->stopper);
     free(feed->places);
+    holding_give(feed->holding, HOLDING_feed, feed->counted);
     free(feed);
 }
 
@@ -255,16 +272,21 @@ FlowStatus feed_open(int descriptor, const char *name, FeedCut *cut, const void 
     Feed *feed = calloc(1, sizeof *feed);
     if (!feed) return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", name);
     feed->descriptor = descriptor;
+    feed->holding = holding_here();
+    if (holding_take(feed->holding, HOLDING_feed, FEED_HELD)) feed->counted = FEED_HELD;
     feed->name = name;
     feed->cut = cut;
     feed->context = context;
     make_conditions(feed);
     feed->stopper = eventfd(0, EFD_CLOEXEC);
-    if (feed->stopper >= 0 && !pthread_create(&feed->thread, NULL, read_all, feed)) {
+    if (feed->counted && feed->stopper >= 0 &&
+        !pthread_create(&feed->thread, NULL, read_all, feed)) {
         *out = feed;
         return flow_ok;
     }
+    bool room = feed->counted != 0;
     free_feed(feed);
+    if (!room) return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", name);
     return flow_failure(FLOW_EXIT_resource, "%s: no thread to read it: %s", name, strerror(errno));
 }
 

@@ -388,6 +388,7 @@ typedef struct FlowPipeline {
     int log_option;  /* as FlowField.option */
     int threads;     /* that make batches; 0: the run decides */
     int queue;       /* batches that may lie ready before they are needed; 0: the run decides */
+    int64_t limit;   /* bytes that it may hold when it runs by itself; 0: no limit */
 } FlowPipeline;
 
 /* Programs. */
@@ -471,7 +472,7 @@ typedef struct FlowTrain {
     const FlowFunction *initialise, *step; /* results of step: loss first, then the metrics */
     const FlowFunction *accumulate; /* for the batches before the last of an update; or NULL */
     int64_t accumulate_count;       /* batches of one update; 0 stands for 1 */
-    bool limited; /* its memory was counted: no workers that neither pipeline nor user asks for */
+    int64_t memory;                 /* bytes that it may hold; 0: no limit */
     const FlowPipeline *data;
     FlowNumber epochs, seed;
     FlowNumber steps;          /* the most updates */

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "runtime/folder.h"
 
+#include "runtime/holdings.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +42,7 @@ static bool add_text(Folder *folder, const char *text, uint64_t *place) {
     uint64_t length = strlen(text) + 1, wanted = folder->text_size + length;
     if (wanted > folder->text_capacity) {
         uint64_t capacity = 2 * wanted + PATH_LIMIT;
-        char *more = realloc(folder->text, capacity);
+        char *more = held_resize(folder->text, folder->text_capacity, capacity);
         if (!more) return false;
         folder->text = more;
         folder->text_capacity = capacity;
@@ -53,7 +55,8 @@ static bool add_text(Folder *folder, const char *text, uint64_t *place) {
 
 static bool grow(FolderNames *names) {
     int64_t capacity = names->capacity ? 2 * names->capacity : FIRST_CAPACITY;
-    uint64_t *more = realloc(names->places, (size_t)capacity * sizeof *more);
+    uint64_t *more = held_resize(names->places, (size_t)names->capacity * sizeof *more,
+                                 (size_t)capacity * sizeof *more);
     if (!more) return false;
     names->places = more;
     names->capacity = capacity;
@@ -292,6 +295,11 @@ static FlowStatus read_all(const Folder *folder, int64_t file, int descriptor, c
     return flow_ok;
 }
 
+void folder_free(char *bytes, size_t size) {
+    free(bytes);
+    holding_give(NULL, HOLDING_decoders, size + 1);
+}
+
 static FlowStatus read_open(const Folder *folder, int64_t file, int descriptor, char **bytes,
                             size_t *size) {
     struct stat stat;
@@ -300,10 +308,12 @@ static FlowStatus read_open(const Folder *folder, int64_t file, int descriptor, 
     if (stat.st_size > FILE_LIMIT)
         return failure(folder, file, FLOW_EXIT_data, "has more than 64 MiB");
     *size = (size_t)stat.st_size;
-    *bytes = malloc(*size + 1);
+    bool room = holding_take(NULL, HOLDING_decoders, *size + 1);
+    *bytes = room ? malloc(*size + 1) : NULL;
+    if (room && !*bytes) holding_give(NULL, HOLDING_decoders, *size + 1);
     if (!*bytes) return failure(folder, file, FLOW_EXIT_resource, "no memory to read it");
     FlowStatus status = read_all(folder, file, descriptor, *bytes, *size);
-    if (status.exit) free(*bytes);
+    if (status.exit) folder_free(*bytes, *size);
     return status;
 }
 

@@ -33,7 +33,8 @@ const char *folder_name(const Folder *folder, int64_t file);
 /* The place of its class among all, or -1: it lies in none. */
 int64_t folder_class(const Folder *folder, int64_t file);
 
-/* The whole file; the caller frees *bytes. A failure names it. Thread-safe. */
+/* The whole file, to be given to folder_free. A failure names it. Thread-safe. */
 FlowStatus folder_read(const Folder *folder, int64_t file, char **bytes, size_t *size);
+void folder_free(char *bytes, size_t size);
 
 #endif

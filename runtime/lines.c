@@ -1,6 +1,8 @@
 /* Lines: most texts are smaller than 4 GiB, and their lines short: a start takes four bytes. */
 #include "runtime/lines.h"
 
+#include "runtime/holdings.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +14,8 @@ static size_t start_size(const Lines *lines) {
 
 static bool grow(Lines *lines) {
     int64_t capacity = lines->capacity ? 2 * lines->capacity : FIRST_CAPACITY;
-    void *more = realloc(lines->starts, (size_t)capacity * start_size(lines));
+    void *more = held_resize(lines->starts, (size_t)lines->capacity * start_size(lines),
+                             (size_t)capacity * start_size(lines));
     if (!more) return false;
     lines->starts = more;
     lines->capacity = capacity;

@@ -1,4 +1,5 @@
 /* Main: what a built program does: read the command line, train, tell how it ended. */
+#include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/mapping.h"
 #include "runtime/output.h"
@@ -25,7 +26,8 @@ static FlowStatus run(int argc, char **argv, const FlowProgram *program) {
     Settings settings;
     FlowStatus status = settings_parse(argc, argv, program, &settings);
     if (!status.exit && !settings.answered)
-        status = settings.train ? train_run(&settings) : pump_run(&settings);
+        status = holdings_verdict(settings.train ? train_run(&settings) : pump_run(&settings));
+    if (settings.shows_memory) holdings_print_most(program->name);
     settings_free(&settings);
     return status;
 }

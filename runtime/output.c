@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "runtime/output.h"
 
+#include "runtime/holdings.h"
+
 #include "runtime/file.h"
 
 #include <errno.h>
@@ -79,6 +81,15 @@ static int open_file(Output *output) {
     return S_ISREG(target.st_mode) ? open_beside(output) : open_in_place(output);
 }
 
+static bool grow(Output *output, size_t size) {
+    size_t more = size - output->capacity;
+    char *larger = holding_take(NULL, HOLDING_output, more) ? realloc(output->bytes, size) : NULL;
+    if (larger) output->bytes = larger;
+    if (larger) output->capacity = size;
+    else output->error = ENOMEM;
+    return larger;
+}
+
 static bool no_stdout;
 
 void output_has_no_stdout(void) {
@@ -90,8 +101,7 @@ FlowStatus output_open(const char *path, Output *output) {
     output->prompt = !path && !is_regular(STDOUT_FILENO);
     if (path) output->descriptor = -1;
     int error = path ? open_file(output) : no_stdout ? EBADF : 0;
-    if (!error && !(output->bytes = malloc(CAPACITY))) error = ENOMEM;
-    output->capacity = CAPACITY;
+    if (!error && !grow(output, CAPACITY)) error = output->error;
     if (!error) return flow_ok;
     FlowStatus status = failure(output, error);
     output->error = error;
@@ -116,14 +126,6 @@ static void empty(Output *output) {
     if (!output->error) output->error = write_all(output->descriptor, output->bytes, output->used);
     output->written += output->used;
     output->used = 0;
-}
-
-static bool grow(Output *output, size_t size) {
-    char *larger = realloc(output->bytes, size);
-    if (larger) output->bytes = larger;
-    if (larger) output->capacity = size;
-    else output->error = ENOMEM;
-    return larger;
 }
 
 char *output_room(Output *output, size_t size) {
@@ -200,6 +202,7 @@ FlowStatus output_close(Output *output, FlowEnd end) {
     free(output->target);
     free(output->part);
     free(output->bytes);
+    holding_give(NULL, HOLDING_output, output->capacity);
     *output = (Output){.descriptor = -1};
     return status;
 }

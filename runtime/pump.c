@@ -2,7 +2,9 @@
  * in order. */
 #include "runtime/pump.h"
 
+#include "runtime/budget.h"
 #include "runtime/format/safetensors.h"
+#include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/path.h"
@@ -51,7 +53,8 @@ static FlowStatus load_weights(Pump *pump, const FlowLoad *load) {
 static FlowStatus open_function(Pump *pump) {
     const FlowProgram *program = pump->settings->program;
     if (!pump->run->function) return flow_ok;
-    pump->memory = memory_zeroed(program->memory_size);
+    if (holding_take(NULL, HOLDING_program, program->memory_size))
+        pump->memory = memory_zeroed(program->memory_size);
     if (!pump->memory)
         return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB",
                             program->memory_size >> 20);
@@ -159,10 +162,9 @@ static FlowStatus run_batch(Pump *pump, bool *more) {
 
 static FlowStatus run_all(Pump *pump) {
     int64_t batches = stage_batches(pump->stage);
-    FlowStatus status =
-        stage_start(pump->stage, 0, batches,
-                    settings_workers(pump->settings, pump->run->pipeline, pump->settings->workers),
-                    &pump->team);
+    int workers = budget_workers(pump->settings, pump->stage, pump->run->pipeline);
+    FlowStatus status = stage_start(pump->stage, 0, batches, workers, &pump->team);
+    if (!status.exit) budget_print(pump->settings);
     bool more = true;
     for (int64_t i = 0; i != batches && more && !status.exit && !interrupted(); i++)
         status = run_batch(pump, &more);
@@ -185,6 +187,7 @@ static FlowStatus close_sink(Pump *pump, FlowStatus status) {
 
 FlowStatus pump_run(const Settings *settings) {
     Pump pump = {.settings = settings, .run = settings->run, .team.threads = settings->threads};
+    budget_begin(settings);
     FlowStatus status = open_pump(&pump);
     if (!status.exit) status = run_all(&pump);
     status = close_sink(&pump, status);

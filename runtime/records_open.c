@@ -1,6 +1,8 @@
 /* Records_open: a pipeline's source is opened, and it is counted how many records each order leaves. */
 #include "runtime/records_state.h"
 
+#include "runtime/holdings.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +22,7 @@ static FlowStatus run_filter(Records *records, int index, int number, char *scra
     FlowStatus failure = flow_ok;
     Maker maker = {.records = records, .scratch = scratch, .failure = &failure};
     int64_t passing = 0;
-    state->passing = calloc((size_t)*count + 1, sizeof *state->passing);
+    state->passing = held_resize(NULL, 0, ((size_t)*count + 1) * sizeof *state->passing);
     if (!state->passing) return no_memory(records);
     for (int64_t position = 0; position < *count; position++) {
         bool passes = false;

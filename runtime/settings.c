@@ -88,6 +88,30 @@ static FlowStatus set_progress(Settings *settings, const char *value) {
     return flow_failure(FLOW_EXIT_usage, "--progress: `%s` is not one of auto, plain, off", value);
 }
 
+/* "4GiB", "1.5 MiB", "100000" */
+static bool parse_size(const char *text, double *bytes) {
+    static const char *const units[] = {"", "B", "KiB", "MiB", "GiB", "TiB"};
+    char *end;
+    *bytes = strtod(text, &end);
+    while (*end == ' ') end++;
+    for (int i = 0; i < (int)(sizeof units / sizeof *units); i++) {
+        if (strcmp(end, units[i])) continue;
+        *bytes *= i < 2 ? 1 : (double)(INT64_C(1) << (i - 1) * 10);
+        return end != text && *bytes >= 1 && *bytes <= largest_whole;
+    }
+    return false;
+}
+
+static FlowStatus set_memory(Settings *settings, const char *value) {
+    double bytes;
+    settings->shows_memory |= !value;
+    if (!value) return flow_ok;
+    if (!parse_size(value, &bytes))
+        return flow_failure(FLOW_EXIT_usage, "--memory: `%s` is no size, as 4GiB or 512MiB", value);
+    settings->memory = (size_t)bytes;
+    return flow_ok;
+}
+
 static FlowStatus show_version(Settings *settings, const char *value) {
     (void)value;
     printf("%s %s\n", settings->program->name, settings->program->fingerprint);
@@ -111,6 +135,8 @@ static const struct {
     {"workers", "=N",
      "threads that prepare batches (default: the program's, or processors left; 0: the step's do)",
      VALUE_needed, set_workers},
+    {"memory", "[=SIZE]", "show what will be held in memory; or hold no more, as 4GiB",
+     VALUE_optional, set_memory},
     {"progress", "=MODE", "auto, plain or off", VALUE_needed, set_progress},
     {"help", "", "show this", VALUE_none, show_help},
     {"version", "", "show name and fingerprint", VALUE_none, show_version},

@@ -22,7 +22,9 @@ typedef struct Settings {
     bool has_seed;    /* else the train block's */
     int64_t seed;
     ProgressMode progress;
-    bool answered; /* --help or --version: nothing is left to do */
+    size_t memory;     /* bytes that may be held; 0: as the program says */
+    bool shows_memory; /* what is held is printed */
+    bool answered;     /* --help or --version: nothing is left to do */
 } Settings;
 
 /* Settings are to be freed whether it fails or not. */

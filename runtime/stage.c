@@ -5,6 +5,7 @@
 #include "runtime/stage.h"
 
 #include "runtime/clock.h"
+#include "runtime/holdings.h"
 #include "runtime/memory.h"
 #include "runtime/queue.h"
 #include "runtime/rejects.h"
@@ -31,6 +32,7 @@ typedef struct Worker {
 
 struct Stage {
     const FlowPipeline *pipeline;
+    Holding holding;
     const FlowSection *section; /* the last, whose outputs are a batch's */
     Records *source;
     int64_t records, batches;
@@ -251,8 +253,30 @@ static bool make_slot(const Stage *stage, Batch *slot) {
     return slot->rejected != NULL;
 }
 
+/* SIZE_MAX: more than there can be. */
+static size_t slot_size(const Stage *stage) {
+    size_t size = stage->rejects ? (size_t)stage->pipeline->batch : 0, array;
+    for (int i = 0; i < stage->section->output_count; i++)
+        if (__builtin_mul_overflow(flow_type_size(&stage->section->outputs[i].type),
+                                   (size_t)stage->pipeline->batch, &array) ||
+            __builtin_add_overflow(size, array + FLOW_ALIGNMENT, &size))
+            return SIZE_MAX;
+    return size;
+}
+
+static size_t slots_size(const Stage *stage, int count) {
+    size_t size;
+    return __builtin_mul_overflow(slot_size(stage), (size_t)count, &size) ? SIZE_MAX : size;
+}
+
+static size_t scratch_size(const Stage *stage, int count) {
+    return (records_scratch(stage->source) + FLOW_ALIGNMENT) * (size_t)count;
+}
+
 static void drop_slots(Stage *stage) {
-    for (int i = 0; i < stage->slot_count; i++) {
+    if (stage->slot_count)
+        holding_give(&stage->holding, HOLDING_batches, slots_size(stage, stage->slot_count));
+    for (int i = 0; stage->slots && i < stage->slot_count; i++) {
         for (int j = 0; j < FIELD_LIMIT; j++) free(stage->slots[i].arrays[j]);
         free(stage->slots[i].rejected);
     }
@@ -265,15 +289,18 @@ static void drop_slots(Stage *stage) {
 static bool make_slots(Stage *stage, int count) {
     if (stage->slot_count == count) return true;
     drop_slots(stage);
+    if (!holding_take(&stage->holding, HOLDING_batches, slots_size(stage, count))) return false;
     stage->slots = calloc((size_t)count, sizeof *stage->slots);
-    if (!stage->slots) return false;
     stage->slot_count = count;
+    if (!stage->slots) return false;
     for (int i = 0; i < count; i++)
         if (!make_slot(stage, &stage->slots[i])) return false;
     return true;
 }
 
 static void drop_scratch(Stage *stage) {
+    if (stage->scratch_count)
+        holding_give(&stage->holding, HOLDING_scratch, scratch_size(stage, stage->scratch_count));
     for (int i = 0; stage->scratch && i < stage->scratch_count; i++) free(stage->scratch[i]);
     free(stage->scratch);
     stage->scratch = NULL;
@@ -284,9 +311,10 @@ static void drop_scratch(Stage *stage) {
 static bool make_scratch(Stage *stage, int count) {
     if (stage->scratch_count == count) return true;
     drop_scratch(stage);
+    if (!holding_take(&stage->holding, HOLDING_scratch, scratch_size(stage, count))) return false;
     stage->scratch = calloc((size_t)count, sizeof *stage->scratch);
-    if (!stage->scratch) return false;
     stage->scratch_count = count;
+    if (!stage->scratch) return false;
     for (int i = 0; i < count; i++)
         if (!(stage->scratch[i] = memory_new(records_scratch(stage->source)))) return false;
     return true;
@@ -318,14 +346,30 @@ static FlowStatus start_team(Stage *stage, Team *team) {
 }
 
 /* So many that with the step's batch taken away a whole queue is left. */
-static int slots_of_worker(const Stage *stage) {
+static int slots_of_worker(const Stage *stage, int workers) {
     int queue = stage->pipeline->queue;
-    return queue ? (queue + stage->worker_count) / stage->worker_count : SLOTS;
+    return queue ? (queue + workers) / workers : SLOTS;
+}
+
+static int slots_of(const Stage *stage, int workers) {
+    return workers ? workers * slots_of_worker(stage, workers) : TEAM_SLOTS;
+}
+
+size_t stage_needs(const Stage *stage, int workers, int threads) {
+    size_t slots = slots_size(stage, slots_of(stage, workers)), needs;
+    size_t scratch = scratch_size(stage, workers ? workers : threads);
+    return __builtin_add_overflow(slots, scratch, &needs) ? SIZE_MAX : needs;
+}
+
+FlowStatus stage_prepare(Stage *stage, int workers, int threads) {
+    bool room = make_slots(stage, slots_of(stage, workers)) &&
+                make_scratch(stage, workers ? workers : threads);
+    return room ? flow_ok : no_memory(stage);
 }
 
 static FlowStatus start_workers(Stage *stage) {
     stage->workers = calloc((size_t)stage->worker_count, sizeof *stage->workers);
-    stage->worker_slots = slots_of_worker(stage);
+    stage->worker_slots = slots_of_worker(stage, stage->worker_count);
     bool room = stage->workers && make_slots(stage, stage->worker_count * stage->worker_slots) &&
                 make_scratch(stage, stage->worker_count);
     if (!room) return no_memory(stage);
@@ -399,11 +443,14 @@ FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, 
     Stage *stage = *out = calloc(1, sizeof *stage);
     if (!stage) return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
     stage->pipeline = pipeline;
+    holding_open(&stage->holding, pipeline->name, pipeline->line);
     pthread_mutex_init(&stage->mutex, NULL);
     pthread_cond_init(&stage->claimed, NULL);
+    Holding *before = holding_enter(&stage->holding);
     FlowStatus status = open_rejects(stage, &places);
     if (!status.exit)
         status = records_open(pipeline, places, sizes, seed, stage->rejects, &stage->source);
+    holding_enter(before);
     if (status.exit) {
         stage_close(stage);
         *out = NULL;
@@ -424,6 +471,7 @@ void stage_close(Stage *stage) {
     rejects_free(stage->rejects);
     pthread_cond_destroy(&stage->claimed);
     pthread_mutex_destroy(&stage->mutex);
+    holding_close(&stage->holding);
     free(stage);
 }
 

@@ -34,6 +34,12 @@ FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, 
                       Stage **stage);
 void stage_close(Stage *stage);
 
+/* Bytes that its batches and its threads take with so many workers; without, `threads` of the team. */
+size_t stage_needs(const Stage *stage, int workers, int threads);
+
+/* Takes them now; they stay until it is started with others. */
+FlowStatus stage_prepare(Stage *stage, int workers, int threads);
+
 /* What a batch holds. */
 const FlowSection *stage_section(const Stage *stage);
 

@@ -7,6 +7,7 @@
 #include "runtime/trace.h"
 
 #include "runtime/barrier.h"
+#include "runtime/holdings.h"
 #include "runtime/memory.h"
 #include "runtime/point.h"
 
@@ -368,12 +369,14 @@ Trace trace_update(const Call *call, const char *memory, const Batch *batch) {
     if (!update) return trace;
     snprintf(trace.what, sizeof trace.what, "the update of `%s`",
              call->sizes.program->storage[update->storage].name);
-    char *copy = memory_new(call->sizes.program->memory_size);
+    size_t size = call->sizes.program->memory_size;
+    char *copy = holding_take(NULL, HOLDING_program, size) ? memory_new(size) : NULL;
     Tracing tracing = begin_trace(call, memory, copy, batch, &trace);
     FlowGuard open = {.open = true};
     tracing.guard = &open;
     if (copy && tracing.faults) trace_stored(&tracing, update->stored, &trace);
     free(tracing.faults);
     free(copy);
+    if (copy) holding_give(NULL, HOLDING_program, size);
     return trace;
 }

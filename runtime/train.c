@@ -4,7 +4,9 @@
 #define _GNU_SOURCE
 #include "runtime/train.h"
 
+#include "runtime/budget.h"
 #include "runtime/clock.h"
+#include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/run.h"
 #include "runtime/memory.h"
@@ -115,10 +117,11 @@ static FlowStatus allocate(Run *run) {
     size_t actions = (size_t)run->train->action_count + 1;
     run->evaluations = calloc(actions, sizeof *run->evaluations);
     run->last_times = calloc(actions, sizeof *run->last_times);
-    run->memory = memory_zeroed(run->settings->program->memory_size);
+    size_t size = run->settings->program->memory_size;
+    if (holding_take(NULL, HOLDING_program, size)) run->memory = memory_zeroed(size);
     if (run->evaluations && run->last_times && run->memory) return flow_ok;
     return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB beside its data",
-                        run->settings->program->memory_size >> 20);
+                        size >> 20);
 }
 
 static FlowStatus open_data(Run *run) {
@@ -254,11 +257,21 @@ static FlowStatus one_step(Run *run) {
     return run_actions(run);
 }
 
+/* What they will need is asked for before the first step, where it is watched. */
+static FlowStatus prepare_evaluations(Run *run) {
+    FlowStatus status = flow_ok;
+    if (!budget_is_watched(run->settings)) return status;
+    for (int i = 0; i < run->train->action_count && !status.exit; i++)
+        status = evaluation_prepare(&run->evaluations[i], &run->team);
+    return status;
+}
+
 static FlowStatus run_steps(Run *run) {
-    int left = run->train->limited ? 0 : run->settings->workers;
-    int workers = settings_workers(run->settings, run->train->data, left);
-    FlowStatus status =
-        stage_start(run->data, run->position.step, run->last_step, workers, &run->team);
+    FlowStatus status = prepare_evaluations(run);
+    if (status.exit) return status;
+    int workers = budget_workers(run->settings, run->data, run->train->data);
+    status = stage_start(run->data, run->position.step, run->last_step, workers, &run->team);
+    if (!status.exit) budget_print(run->settings);
     if (!status.exit) status = run_actions(run);
     while (!status.exit && !is_over(run) && !interrupted()) status = one_step(run);
     return status;
@@ -337,6 +350,7 @@ static void close_run(Run *run) {
 FlowStatus train_run(const Settings *settings) {
     Run run = {.settings = settings, .train = settings->train, .team.threads = settings->threads};
     run.group = run.train->accumulate ? run.train->accumulate_count : 1;
+    budget_begin(settings);
     FlowStatus status = open_run(&run);
     if (!status.exit) status = begin_and_train(&run);
     close_run(&run);

@@ -59,7 +59,7 @@ static void print_train(Printer *printer, const Train *train, size_t index) {
         text_format(
             text, "        .accumulate = &f%d_function,\n        .accumulate_count = %lld,\n",
             function_number(printer, &train->accumulate), (long long)train->accumulate_count);
-    if (train->memory) text_add(text, "        .limited = true,\n");
+    if (train->memory) text_format(text, "        .memory = %.0f,\n", train->memory);
     if (train->actions.count)
         text_format(text, "        .actions = t%zu_actions,\n        .action_count = %zu,\n", index,
                     train->actions.count);

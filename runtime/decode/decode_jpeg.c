@@ -164,6 +164,18 @@ static void read_rows(struct jpeg_decompress_struct *image, const DecoderRequest
     if (region->bottom == image->output_height) jpeg_finish_decompress(image);
 }
 
+/* Bytes of an image whose colours come in several scans: they are kept until the last has come. */
+static size_t coefficients_of(struct jpeg_decompress_struct *image) {
+    size_t size = 0;
+    if (!jpeg_has_multiple_scans(image)) return 0;
+    for (int i = 0; i < image->num_components; i++) {
+        const jpeg_component_info *part = &image->comp_info[i];
+        size += ((size_t)part->width_in_blocks + MAX_SAMP_FACTOR) *
+                ((size_t)part->height_in_blocks + MAX_SAMP_FACTOR) * sizeof(JBLOCK);
+    }
+    return size;
+}
+
 static FlowStatus jpeg_decode(Desk *desk, const void *bytes, size_t size,
                               const DecoderRequest *request) {
     Reading *reading = desk->jpeg;
@@ -171,7 +183,8 @@ static FlowStatus jpeg_decode(Desk *desk, const void *bytes, size_t size,
     (void)bytes;
     (void)size;
     uint8_t *row = room_for(&desk->row, SHIFT + (size_t)image->image_width * 4 + ROW_PADDING);
-    if (!row) return flow_failure(FLOW_EXIT_resource, "no memory to decode it");
+    if (!row || !room_counted(&desk->coefficients, coefficients_of(image)))
+        return flow_failure(FLOW_EXIT_resource, "no memory to decode it");
     if (setjmp(reading->out)) return failure(reading);
     choose_colours(image, request->pixel);
     image->scale_num = 1;

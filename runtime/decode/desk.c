@@ -1,6 +1,7 @@
 #include "runtime/decode/desk.h"
 
 #include "runtime/flow.h"
+#include "runtime/holdings.h"
 #include "runtime/memory.h"
 
 #include <pthread.h>
@@ -15,6 +16,9 @@ static void desk_free(void *pointer) {
     Room *rooms[] = {&desk->row, &desk->image, &desk->ring, &desk->line};
     if (desk->jpeg) desk->drop_jpeg(desk->jpeg);
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) free(rooms[i]->bytes);
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        holding_give(NULL, HOLDING_decoders, rooms[i]->size);
+    holding_give(NULL, HOLDING_decoders, desk->coefficients.size);
     for (int i = 0; i < 2 * DESK_TAPS; i++) taps_free(&desk->taps[i / DESK_TAPS][i % DESK_TAPS]);
     free(desk);
 }
@@ -33,10 +37,16 @@ Desk *desk_of_thread(void) {
     return NULL;
 }
 
+bool room_counted(Room *room, size_t size) {
+    if (size <= room->size) return true;
+    if (!holding_take(NULL, HOLDING_decoders, size - room->size)) return false;
+    room->size = size;
+    return true;
+}
+
 void *room_for(Room *room, size_t size) {
-    if (size <= room->size) return room->bytes;
+    if (size <= room->size && room->bytes) return room->bytes;
     free(room->bytes);
-    room->bytes = memory_new(size);
-    room->size = room->bytes ? size : 0;
+    room->bytes = room_counted(room, size) ? memory_new(size) : NULL;
     return room->bytes;
 }

@@ -20,6 +20,7 @@ typedef struct Desk {
     void (*drop_jpeg)(void *jpeg);
     Room row, image;         /* a decoder's */
     Room ring, line;         /* resize.c's */
+    Room coefficients;       /* only counted: a decoder keeps them itself */
     Taps taps[2][DESK_TAPS]; /* the last ones, down and across */
     int next_taps[2];        /* the one to be replaced next */
 } Desk;
@@ -29,5 +30,8 @@ Desk *desk_of_thread(void);
 
 /* Aligned memory of that size, what was in it is lost; NULL when there is none. */
 void *room_for(Room *room, size_t size);
+
+/* Counts memory that somebody else asks for; false when the limit does not leave it. */
+bool room_counted(Room *room, size_t size);
 
 #endif

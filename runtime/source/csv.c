@@ -7,6 +7,7 @@
 #include "runtime/format/block.h"
 #include "runtime/format/csv_short.h"
 #include "runtime/format/decimal_short.h"
+#include "runtime/holdings.h"
 #include "runtime/memory.h"
 #include "runtime/type.h"
 #include "runtime/vocabulary.h"
@@ -276,8 +277,9 @@ static FlowStatus make_room(FlowReader *reader) {
     size_t size;
     if (__builtin_mul_overflow(reader->row, (size_t)reader->records, &size) || size > KEPT_LIMIT)
         return flow_ok;
-    reader->kept = malloc(size);
-    reader->states = calloc((size_t)reader->records, sizeof *reader->states);
+    reader->kept = held_resize(NULL, 0, size);
+    reader->states = held_resize(NULL, 0, (size_t)reader->records * sizeof *reader->states);
+    if (reader->states) memset(reader->states, 0, (size_t)reader->records * sizeof *reader->states);
     return reader->kept && reader->states ? flow_ok : no_memory(reader);
 }
 

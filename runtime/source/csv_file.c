@@ -2,6 +2,7 @@
  * group of 64: the distance from the group's start. Line numbers are counted when one is asked for. */
 #include "runtime/source/csv_file.h"
 
+#include "runtime/holdings.h"
 #include "runtime/memory.h"
 
 #include <stdlib.h>
@@ -13,16 +14,17 @@ static FlowStatus no_memory(const CsvFile *file) {
     return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", file->path);
 }
 
-static bool resize(void *pointer, int64_t count, size_t size) {
-    void **array = pointer, *larger = realloc(*array, (size_t)count * size);
-    if (larger) *array = larger;
-    return larger != NULL;
+static bool resize(void *pointer, int64_t before, int64_t after, size_t size) {
+    void **array = pointer;
+    void *resized = held_resize(*array, (size_t)before * size, (size_t)after * size);
+    if (resized) *array = resized;
+    return resized != NULL;
 }
 
 static FlowStatus grow(CsvFile *file) {
     int64_t capacity = file->capacity ? 2 * file->capacity : FOUND;
-    if (!resize(&file->starts, capacity, sizeof *file->starts) ||
-        !resize(&file->groups, capacity / GROUP, sizeof *file->groups))
+    if (!resize(&file->starts, file->capacity, capacity, sizeof *file->starts) ||
+        !resize(&file->groups, file->capacity / GROUP, capacity / GROUP, sizeof *file->groups))
         return no_memory(file);
     file->capacity = capacity;
     return flow_ok;
@@ -53,13 +55,14 @@ static FlowStatus finish(CsvFile *file) {
     int64_t groups = (file->records + GROUP - 1) / GROUP;
     if (!file->records) return flow_ok;
     size_t size = (size_t)file->records * sizeof *file->starts;
-    uint32_t *starts = memory_new(size);
+    uint32_t *starts = held_new(size);
     if (!starts) return no_memory(file);
     memcpy(starts, file->starts, size);
     free(file->starts);
+    held_give((size_t)file->capacity * sizeof *file->starts);
     file->starts = starts;
-    resize(&file->groups, groups, sizeof *file->groups);
-    file->lines = calloc((size_t)groups, sizeof *file->lines);
+    resize(&file->groups, file->capacity / GROUP, groups, sizeof *file->groups);
+    file->lines = held_resize(NULL, 0, (size_t)groups * sizeof *file->lines);
     return file->lines ? flow_ok : no_memory(file);
 }
 

@@ -1,6 +1,7 @@
 /* idx: the format of MNIST: a big-endian header with an element code and sizes, then the
  * elements. Each field is a file; all are read into memory when opened, each by a thread of
  * its own, because decompression is what a start-up waits for. */
+#include "runtime/holdings.h"
 #include "runtime/packed.h"
 #include "runtime/memory.h"
 #include "runtime/type.h"
@@ -48,6 +49,7 @@ typedef struct Column {
     char *values;
     pthread_t thread;
     bool threaded;
+    Holding *holding; /* of the thread that opens the source */
 } Column;
 
 struct FlowReader {
@@ -147,8 +149,8 @@ static void widen(const Header *header, const unsigned char *from, FlowElement e
 static FlowStatus read_elements(Packed *file, const Header *header, Column *column) {
     bool as_it_is = header->code->size == 1 && flow_element_size(column->field->type.element) == 1;
     size_t raw_size = header->elements * header->code->size;
-    char *raw = memory_new(raw_size);
-    column->values = as_it_is ? raw : memory_new(column->record_size * (size_t)column->records);
+    char *raw = held_new(raw_size);
+    column->values = as_it_is ? raw : held_new(column->record_size * (size_t)column->records);
     FlowStatus status =
         flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", column->field->path);
     if (raw && column->values) status = packed_read(file, raw, raw_size);
@@ -156,6 +158,7 @@ static FlowStatus read_elements(Packed *file, const Header *header, Column *colu
     if (!status.exit && !as_it_is)
         widen(header, (unsigned char *)raw, column->field->type.element, column->values);
     if (!as_it_is) free(raw);
+    if (!as_it_is && raw) held_give(raw_size);
     return status;
 }
 
@@ -174,6 +177,7 @@ static FlowStatus load_file(Packed *file, Column *column) {
 static void *load(void *argument) {
     Column *column = argument;
     Packed *file;
+    holding_enter(column->holding);
     column->status = packed_open(column->field->path, &file);
     if (!column->status.exit) column->status = load_file(file, column);
     packed_close(file);
@@ -182,6 +186,7 @@ static void *load(void *argument) {
 
 /* The first column is loaded by the calling thread. */
 static void load_all(FlowReader *reader) {
+    for (int i = 0; i < reader->count; i++) reader->columns[i].holding = holding_here();
     for (int i = 1; i < reader->count; i++) {
         Column *column = &reader->columns[i];
         column->threaded = !pthread_create(&column->thread, NULL, load, column);

@@ -60,7 +60,7 @@ static bool images_make(const FlowReader *reader, int64_t record, void *const *v
     if (reader->reads) status = folder_read(&reader->folder, record, &bytes, &size);
     if (!status.exit) {
         status = make_fields(reader, record, bytes, size, values);
-        free(bytes);
+        if (bytes) folder_free(bytes, size);
     }
     if (status.exit && failure) *failure = status;
     return !status.exit;

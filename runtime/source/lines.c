@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/blob.h"
 #include "runtime/feed.h"
+#include "runtime/holdings.h"
 #include "runtime/path.h"
 #include "runtime/shards.h"
 #include "runtime/type.h"
@@ -53,7 +54,8 @@ static FlowStatus no_memory(const FlowReader *reader) {
 static FlowStatus add_line(FlowReader *reader, const char *bytes, size_t size) {
     if (reader->records == reader->capacity) {
         int64_t capacity = reader->capacity ? 2 * reader->capacity : FIRST_LINES;
-        Line *more = realloc(reader->lines, (size_t)capacity * sizeof *more);
+        Line *more = held_resize(reader->lines, (size_t)reader->capacity * sizeof *more,
+                                 (size_t)capacity * sizeof *more);
         if (!more) return no_memory(reader);
         reader->lines = more;
         reader->capacity = capacity;

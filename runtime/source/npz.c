@@ -3,6 +3,7 @@
  * into memory, once their headers fit the program. Checksums are checked. */
 #include "runtime/array.h"
 #include "runtime/format/zip.h"
+#include "runtime/holdings.h"
 #include "runtime/mapped.h"
 #include "runtime/memory.h"
 #include "runtime/nearest.h"
@@ -139,7 +140,7 @@ static FlowStatus unpack(z_stream *stream, const char *packed, const FlowField *
     uint64_t start = member->size < NPY_HEADER_LIMIT ? member->size : NPY_HEADER_LIMIT;
     if (member->packed < member->size / BEST_RATIO)
         return damaged(array, "it declares more data than it can hold");
-    char *bytes = *out = memory_new(member->size);
+    char *bytes = *out = held_new(member->size);
     if (!bytes) return no_memory(array->place.path);
     if (!inflate_some(stream, member, packed, bytes, start))
         return damaged(array, "its compressed data is damaged or ends early");

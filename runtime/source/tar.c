@@ -5,6 +5,7 @@
 #include "runtime/format/tar.h"
 
 #include "runtime/blob.h"
+#include "runtime/holdings.h"
 #include "runtime/shards.h"
 
 #include <stdlib.h>
@@ -41,9 +42,12 @@ static const Shard *shard_of(const FlowReader *reader, int64_t record) {
 static FlowStatus grow(FlowReader *reader) {
     int64_t capacity = reader->capacity ? 2 * reader->capacity : FIRST_RECORDS;
     size_t members = (size_t)capacity * (size_t)reader->count;
-    int32_t *shard_of = realloc(reader->shard_of, (size_t)capacity * sizeof *shard_of);
+    int32_t *shard_of = held_resize(reader->shard_of, (size_t)reader->capacity * sizeof *shard_of,
+                                    (size_t)capacity * sizeof *shard_of);
     if (shard_of) reader->shard_of = shard_of;
-    Member *more = realloc(reader->members, members * sizeof *more);
+    Member *more =
+        held_resize(reader->members, (size_t)(reader->capacity * reader->count) * sizeof *more,
+                    members * sizeof *more);
     if (more) reader->members = more;
     if (!shard_of || !more) return no_memory(reader);
     reader->capacity = capacity;

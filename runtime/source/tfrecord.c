@@ -5,6 +5,7 @@
 
 #include "runtime/blob.h"
 #include "runtime/format/example.h"
+#include "runtime/holdings.h"
 #include "runtime/numbers.h"
 #include "runtime/shards.h"
 #include "runtime/type.h"
@@ -46,7 +47,8 @@ static FlowStatus failure_at(const Shard *shard, int64_t record, const char *why
 static FlowStatus add_record(FlowReader *reader, uint64_t frame) {
     if (reader->records == reader->capacity) {
         int64_t capacity = reader->capacity ? 2 * reader->capacity : FIRST_RECORDS;
-        uint64_t *frames = realloc(reader->frames, (size_t)capacity * sizeof *frames);
+        uint64_t *frames = held_resize(reader->frames, (size_t)reader->capacity * sizeof *frames,
+                                       (size_t)capacity * sizeof *frames);
         if (!frames) return no_memory(reader);
         reader->frames = frames;
         reader->capacity = capacity;
