@@ -4,14 +4,12 @@
 #ifndef FLOW_FEED_H
 #define FLOW_FEED_H
 
+#include "runtime/bounds.h"
 #include "runtime/flow.h"
 
 enum {
-    FEED_ROOM = 4 << 20,          /* bytes that are read ahead; one record may be longer */
     FEED_RECORD_LIMIT = 64 << 20, /* bytes */
     FEED_PADDING = 64,            /* bytes that can be read behind a record */
-    FEED_HELD = 2 * FEED_ROOM, /* bytes that are counted from the beginning: what is read ahead and
-                                     where records lie in it, when none is long */
 };
 
 typedef struct Feed Feed;

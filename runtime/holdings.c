@@ -25,7 +25,7 @@ static const struct {
     [HOLDING_scratch] = {"scratch of threads", "fewer `--threads` or `--workers`"},
     [HOLDING_source] = {"data in memory",
                         "fewer files, or plain ones, which (but for idx) are mapped,"},
-    [HOLDING_feed] = {"input read ahead", "shorter records"},
+    [HOLDING_feed] = {"input read ahead", "shorter records, or files in place of streams,"},
     [HOLDING_decoders] = {"decoders", "smaller images, or fewer `--threads` or `--workers`"},
     [HOLDING_output] = {"output", "smaller batches"},
 };

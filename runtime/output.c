@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/output.h"
 
+#include "runtime/bounds.h"
 #include "runtime/holdings.h"
 
 #include "runtime/file.h"
@@ -15,8 +16,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { CAPACITY = 1 << 18 };
 
 static FlowStatus failure(const Output *output, int error) {
     if (!output->path && error == EPIPE) return (FlowStatus){.exit = FLOW_EXIT_interrupted};
@@ -101,7 +100,7 @@ FlowStatus output_open(const char *path, Output *output) {
     output->prompt = !path && !is_regular(STDOUT_FILENO);
     if (path) output->descriptor = -1;
     int error = path ? open_file(output) : no_stdout ? EBADF : 0;
-    if (!error && !grow(output, CAPACITY)) error = output->error;
+    if (!error && !grow(output, OUTPUT_HELD)) error = output->error;
     if (!error) return flow_ok;
     FlowStatus status = failure(output, error);
     output->error = error;

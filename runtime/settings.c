@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/settings.h"
 
+#include "runtime/bounds.h"
 #include "runtime/cpus.h"
 #include "runtime/nearest.h"
 
@@ -363,7 +364,7 @@ static void settle_threads(Settings *settings) {
         settings->threads = cpus < DEFAULT_THREADS_LIMIT ? cpus : DEFAULT_THREADS_LIMIT;
     if (settings->has_workers) return;
     settings->workers = cpus > settings->threads ? cpus - settings->threads : 0;
-    if (settings->workers > DEFAULT_THREADS_LIMIT) settings->workers = DEFAULT_THREADS_LIMIT;
+    if (settings->workers > WORKERS_BY_ITSELF) settings->workers = WORKERS_BY_ITSELF;
 }
 
 FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Settings *settings) {

@@ -4,6 +4,7 @@
  * wake up when half of their slots are vacant and then fill them in one go. */
 #include "runtime/stage.h"
 
+#include "runtime/bounds.h"
 #include "runtime/clock.h"
 #include "runtime/holdings.h"
 #include "runtime/memory.h"
@@ -15,9 +16,7 @@
 #include <string.h>
 
 enum {
-    SLOTS = 4,      /* of a worker, unless the pipeline says how long its queue is */
-    TEAM_SLOTS = 2, /* without workers: the step's, and the next */
-    AHEAD = 4,      /* records asked from memory before they are needed */
+    AHEAD = 4, /* records asked from memory before they are needed */
 };
 
 static const long long no_failure = INT64_MAX;
@@ -348,7 +347,7 @@ static FlowStatus start_team(Stage *stage, Team *team) {
 /* So many that with the step's batch taken away a whole queue is left. */
 static int slots_of_worker(const Stage *stage, int workers) {
     int queue = stage->pipeline->queue;
-    return queue ? (queue + workers) / workers : SLOTS;
+    return queue ? (queue + workers) / workers : WORKER_SLOTS;
 }
 
 static int slots_of(const Stage *stage, int workers) {

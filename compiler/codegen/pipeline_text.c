@@ -160,24 +160,6 @@ static const char *print_section(Printer *printer, const Section *section, const
                         outputs, section->outputs.count);
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-/* What the pipeline's record functions work in, one at a time. */
-static size_t record_memory(const Plan *plan, const Pipeline *pipeline) {
-    size_t most = 0;
-    vector_each(Section *, section, pipeline->sections) {
-        if (!(*section)->plain)
-            most = larger(most, plan_of(plan, &(*section)->record)->scratch_size);
-        vector_each(Ordering, order, (*section)->orders) {
-            if (order->kind == ORDER_filter)
-                most = larger(most, plan_of(plan, &order->condition)->scratch_size);
-        }
-    }
-    return most;
-}
-
 /* What a table is told about how it is written, unless it is as usual. */
 static const char *print_form(Printer *printer, const Pipeline *pipeline, size_t index) {
     Arena *arena = printer->arena;
@@ -208,14 +190,14 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
         "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
         "    .batch = %lld,\n    .patience = %lld,\n"
         "    .on_error = FLOW_ON_ERROR_%s,\n    .log = %s,\n    .log_option = %d,\n"
-        "    .threads = %d,\n    .queue = %d,\n};\n\n",
+        "    .threads = %d,\n    .queue = %d,\n    .limit = %.0f,\n};\n\n",
         index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range),
         pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
         (long long)pipeline->header_size, string_text(printer, pipeline->query), form, index,
         pipeline->sections.count, record_memory(printer->plan, pipeline),
         (long long)pipeline->batch, (long long)(pipeline->patience * 1e9),
         on_error[pipeline->on_error], pipeline->log ? string_text(printer, pipeline->log) : "NULL",
-        pipeline->log_option, pipeline->threads.value, pipeline->queue.value);
+        pipeline->log_option, pipeline->threads.value, pipeline->queue.value, pipeline->memory);
 }
 
 void print_pipelines(Printer *printer) {

@@ -223,6 +223,8 @@ static void make_plan(Compilation *compilation, double *since) {
 static bool has_limit(const Program *program) {
     vector_each(Train, train, program->trains)
         if (train->memory) return true;
+    vector_each(Run, run, program->runs)
+        if (run->pipeline->memory) return true;
     return false;
 }
 

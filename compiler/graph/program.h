@@ -130,6 +130,8 @@ typedef struct Pipeline {
     int log_option;  /* 1 + the option that says it, or 0 */
     Vector(Stage) stages;
     Wish threads, queue; /* what makes batches, and how many lie ready at least */
+    double memory;       /* bytes that it may take when it runs by itself; 0: no limit */
+    Range memory_range;
 } Pipeline;
 
 /* `dim T <= 1024`: each run chooses its value. Bound i is the symbol with that number. */

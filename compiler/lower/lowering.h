@@ -325,7 +325,12 @@ void lower_require(const Context *context, const Statement *statement);
 typedef struct Wishes {
     Placement placement;
     Wish threads, queue;
+    double memory; /* bytes; 0: nothing is asked */
+    Range memory_range;
 } Wishes;
+
+/* resources.c: bytes known now; false after reporting. */
+bool lower_memory_size(const Context *context, const Expression *expression, double *bytes);
 
 /* False after reporting. */
 bool read_annotations(const Context *context, const Expression *call, Wishes *wishes);

@@ -95,14 +95,29 @@ static const char *device_text(const Context *context, const Placement *placemen
 /* Annotations. */
 
 static bool unknown_annotation(const Context *context, const Annotation *annotation) {
-    static const char *const names[] = {"cpu", "gpu", "prefer", "threads", "queue"};
+    static const char *const names[] = {"cpu", "gpu", "prefer", "threads", "queue", "memory"};
     Diagnostic *d =
         report(context, E0201, annotation->range, "`@%s` is no annotation", annotation->name.text);
     const char *nearest = nearest_name(annotation->name.text, names, sizeof names / sizeof *names);
     if (nearest) diagnostic_help(d, "did you mean `@%s`?", nearest);
     else
         diagnostic_help(d, "there are `@cpu`, `@gpu(k)`, `@prefer(gpu)`, and for stages "
-                           "`@threads(n)`, `@queue(n)`");
+                           "`@threads(n)`, `@queue(n)`, `@memory(4GiB)`");
+    return false;
+}
+
+static bool read_memory(const Context *context, const Annotation *annotation, Wishes *wishes) {
+    if (wishes->memory) {
+        Diagnostic *d =
+            report(context, E0305, annotation->range, "`@memory` is given a second time");
+        diagnostic_note(d, wishes->memory_range, "the first time is here");
+        return false;
+    }
+    wishes->memory_range = annotation->range;
+    if (annotation->arguments.count == 1)
+        return lower_memory_size(context, annotation->arguments.items[0], &wishes->memory);
+    Diagnostic *d = report(context, E0204, annotation->range, "`memory` takes a size");
+    diagnostic_help(d, "`@memory(4GiB)`");
     return false;
 }
 
@@ -124,6 +139,7 @@ static bool read_annotation(const Context *context, const Annotation *annotation
     if (!strcmp(name, "threads"))
         return read_wish(context, annotation, THREADS_LIMIT, &wishes->threads);
     if (!strcmp(name, "queue")) return read_wish(context, annotation, QUEUE_LIMIT, &wishes->queue);
+    if (!strcmp(name, "memory")) return read_memory(context, annotation, wishes);
     if (!is_device_name(name) && strcmp(name, "prefer"))
         return unknown_annotation(context, annotation);
     Placement *placement = &wishes->placement;
@@ -163,10 +179,26 @@ static bool grant(const Context *context, const char *name, const Wish *wish, co
     return true;
 }
 
+/* Of a pipeline that ends here: what it holds is known as a whole. */
+static bool grant_memory(const Context *context, const Wishes *wishes, const Value *result) {
+    if (result->kind == VALUE_sink) {
+        result->stream->pipeline->memory = wishes->memory;
+        result->stream->pipeline->memory_range = wishes->memory_range;
+        return true;
+    }
+    Diagnostic *d = report(context, E0214, wishes->memory_range,
+                           "`@memory` stands behind the sink of a pipeline, this is %s",
+                           value_text(context->lowering->arena, result));
+    diagnostic_help(d, "`|> csv(stdout) @memory(64MiB)`; a train block has an entry for all that "
+                       "it takes: `memory = 4GiB`");
+    return false;
+}
+
 bool grant_wishes(const Context *context, const Wishes *wishes, const Value *result) {
     bool streams = result->kind == VALUE_stream || result->kind == VALUE_batch;
     Pipeline *pipeline = streams ? result->stream->pipeline : NULL;
     if (result->kind == VALUE_error) return true;
+    if (wishes->memory && !grant_memory(context, wishes, result)) return false;
     bool sound = !wishes->threads.value || grant(context, "threads", &wishes->threads, result,
                                                  pipeline ? &pipeline->threads : NULL);
     return sound && (!wishes->queue.value || grant(context, "queue", &wishes->queue, result,

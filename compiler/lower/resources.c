@@ -72,23 +72,27 @@ static void lower_microbatches(const Context *context, const Statement *entry, c
     train->accumulate_count *= train->microbatches.value;
 }
 
-static void lower_memory(const Context *context, const Statement *entry, Train *train) {
-    double bytes;
-    if (!entry) return;
+bool lower_memory_size(const Context *context, const Expression *expression, double *bytes) {
     Context fixing = *context;
     fixing.fixing = true;
-    Range range = entry->value->range;
-    Value value = lower_expression(&fixing, entry->value);
+    Range range = expression->range;
+    Value value = lower_expression(&fixing, expression);
     if (value.unit && !strstr(value.unit, "iB")) {
         Diagnostic *d =
             report(context, E0203, range, "memory is counted in bytes, not in `%s`", value.unit);
         diagnostic_help(d, "its units are KiB, MiB and GiB");
-        return;
+        return false;
     }
-    if (!to_number(&fixing, &value, range, &bytes)) return;
-    if (!(bytes >= 1)) report(context, E0211, range, "memory is at least one byte");
-    train->memory = bytes;
-    train->memory_range = range;
+    if (!to_number(&fixing, &value, range, bytes)) return false;
+    if (*bytes >= 1 && *bytes <= 0x1p53) return true;
+    report(context, E0211, range,
+           *bytes >= 1 ? "memory is at most 2^53 bytes" : "memory is at least one byte");
+    return false;
+}
+
+static void lower_memory(const Context *context, const Statement *entry, Train *train) {
+    if (!entry || !lower_memory_size(context, entry->value, &train->memory)) return;
+    train->memory_range = entry->value->range;
 }
 
 void lower_resources(const Context *context, const Declaration *declaration, const Value *data,

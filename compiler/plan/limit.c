@@ -1,18 +1,15 @@
-/* Limit: a train block's `memory`, against what it will take: weights and states, the scratch of
- * its largest function, and the batches that are made ahead. */
+/* Limit: `memory` of a train block or a pipeline by itself, against the least that it will take:
+ * weights and states, the largest scratch, and what its pipelines hold. What files hold is counted
+ * when they are opened. */
 #include "compiler/plan/plan.h"
 
 #include <stdlib.h>
 
-enum {
-    TEAM_BATCHES = 2,   /* as the runtime's stage.c: without workers, */
-    WORKER_BATCHES = 4, /* and of each worker if the queue has no length */
-    SHOWN = 3,          /* tensors that a message names */
-};
+enum { SHOWN = 3 /* holders that a message names */ };
 
 typedef struct Tensor {
     const char *name;
-    Type type;
+    const Type *type; /* or NULL */
     double size;
     Range range;
 } Tensor;
@@ -20,49 +17,54 @@ typedef struct Tensor {
 typedef struct Account {
     Arena *arena;
     const Plan *plan;
-    double scratch, batches;
+    double weights, scratch, pipelines;
     Vector(Tensor) tensors;
 } Account;
 
 static void add_tensor(Account *account, const char *name, const Type *type, double size,
                        Range range) {
-    vector_push(account->arena, &account->tensors, (Tensor){name, *type, size, range});
+    vector_push(account->arena, &account->tensors, (Tensor){name, type, size, range});
 }
 
 static void add_function(Account *account, const Function *function) {
     const FunctionPlan *plan = function->graph ? plan_of(account->plan, function) : NULL;
     if (!plan) return;
-    if ((double)plan->scratch_size > account->scratch)
-        account->scratch = (double)plan->scratch_size;
     vector_each(Buffer, buffer, plan->buffers) {
         const Node *node = graph_node(plan->graph, buffer->node);
         add_tensor(account, op_info[node->op].name, &node->type, (double)buffer->size, node->range);
     }
 }
 
-static int64_t batches_ahead(const Pipeline *pipeline) {
-    int workers = pipeline->threads.value, queue = pipeline->queue.value;
-    if (!workers && !queue) return TEAM_BATCHES;
-    if (!workers) workers = 1;
-    return (int64_t)workers * (queue ? (queue + workers) / workers : WORKER_BATCHES);
+/* The program's one allocation. */
+static void add_storage(Account *account) {
+    const Plan *plan = account->plan;
+    vector_each(Storage, storage, plan->program->storage)
+        add_tensor(account, storage->name, &storage->type, (double)type_size_bound(&storage->type),
+                   storage->range);
+    account->weights = (double)plan->storage_size;
+    account->scratch = (double)(plan->memory_size - plan->storage_size);
 }
 
 static void add_pipeline(Account *account, const Pipeline *pipeline) {
-    int64_t batches = batches_ahead(pipeline);
+    Demand demand = demand_of(account->plan, pipeline);
+    int threads = demand.workers ? demand.workers : 1;
+    account->pipelines += demand.least;
     vector_each(Field, field, pipeline->section->outputs) {
-        double size = (double)type_size_bound(&field->type) * (double)(pipeline->batch * batches);
-        const char *name =
-            arena_format(account->arena, "%lld batches of %lld %s.%s", (long long)batches,
-                         (long long)pipeline->batch, pipeline->name, field->name);
-        account->batches += size;
-        add_tensor(account, name, &field->type, size, pipeline->range);
+        double size = (double)type_size_bound(&field->type) * (double)pipeline->batch;
+        const char *name = arena_format(account->arena, "%d batches of %lld %s.%s", demand.slots,
+                                        (long long)pipeline->batch, pipeline->name, field->name);
+        add_tensor(account, name, &field->type, size * demand.slots, pipeline->range);
     }
+    add_tensor(account,
+               arena_format(account->arena, "what %d thread%s of %s work%s in", threads,
+                            threads == 1 ? "" : "s", pipeline->name, threads == 1 ? "s" : ""),
+               NULL, demand.scratch * threads, pipeline->range);
+    if (demand.feed)
+        add_tensor(account, "standard input read ahead", NULL, demand.feed, pipeline->range);
 }
 
 static void add_train(Account *account, const Train *train) {
-    vector_each(Storage, storage, account->plan->program->storage)
-        add_tensor(account, storage->name, &storage->type, (double)type_size_bound(&storage->type),
-                   storage->range);
+    add_storage(account);
     add_function(account, &train->initialise);
     add_function(account, &train->step);
     add_function(account, &train->accumulate);
@@ -73,36 +75,60 @@ static void add_train(Account *account, const Train *train) {
     }
 }
 
+static void add_run(Account *account, const Run *run) {
+    if (run->function) add_storage(account);
+    if (run->function) add_function(account, run->function);
+    add_pipeline(account, run->pipeline);
+}
+
 static int by_size(const void *left, const void *right) {
     const Tensor *a = left, *b = right;
     if (a->size != b->size) return a->size > b->size ? -1 : 1;
     return strcmp(a->name, b->name);
 }
 
-static void report_limit(Account *account, const Train *train, Diagnostics *diagnostics) {
+static const char *parts_text(const Account *account) {
+    Text text = text_new(account->arena);
+    if (account->weights + account->scratch)
+        text_format(&text, "%s of weights and states, %s of scratch, ",
+                    bytes_text(account->arena, account->weights),
+                    bytes_text(account->arena, account->scratch));
+    text_format(&text, "%s of batches and what makes them",
+                bytes_text(account->arena, account->pipelines));
+    return text_string(&text);
+}
+
+static void note_holder(const Account *account, Diagnostic *d, const Tensor *tensor) {
     Arena *arena = account->arena;
-    double weights = (double)account->plan->storage_size;
-    Diagnostic *d = diagnostic_add(
-        diagnostics, E0306, train->memory_range,
-        "`%s` needs %s: %s of weights and states, %s of scratch, %s of batches", train->name,
-        bytes_text(arena, weights + account->scratch + account->batches),
-        bytes_text(arena, weights), bytes_text(arena, account->scratch),
-        bytes_text(arena, account->batches));
+    diagnostic_note(d, tensor->range, "%s, %s%s%s", bytes_text(arena, tensor->size), tensor->name,
+                    tensor->type ? ": " : "", tensor->type ? type_text(arena, tensor->type) : "");
+}
+
+/* limit, range: the bytes that are allowed, and where that is said. */
+static void check(Account *account, const char *name, double limit, Range range, const char *help,
+                  Diagnostics *diagnostics) {
+    double needed = account->weights + account->scratch + account->pipelines;
+    if (!limit || needed <= limit) return;
+    Diagnostic *d = diagnostic_add(diagnostics, E0306, range, "`%s` needs %s: %s", name,
+                                   bytes_text(account->arena, needed), parts_text(account));
     qsort(account->tensors.items, account->tensors.count, sizeof(Tensor), by_size);
-    for (size_t i = 0; i < account->tensors.count && i < SHOWN; i++) {
-        const Tensor *tensor = &account->tensors.items[i];
-        diagnostic_note(d, tensor->range, "%s, %s: %s", bytes_text(arena, tensor->size),
-                        tensor->name, type_text(arena, &tensor->type));
-    }
-    diagnostic_help(d, "smaller batches or `microbatches` take less");
+    for (size_t i = 0; i < account->tensors.count && i < SHOWN; i++)
+        note_holder(account, d, &account->tensors.items[i]);
+    diagnostic_help(d, "%s", help);
 }
 
 void plan_check_memory(Arena *arena, const Plan *plan, Diagnostics *diagnostics) {
     vector_each(Train, train, plan->program->trains) {
         Account account = {.arena = arena, .plan = plan};
-        if (!train->memory) continue;
         add_train(&account, train);
-        double needed = (double)plan->storage_size + account.scratch + account.batches;
-        if (needed > train->memory) report_limit(&account, train, diagnostics);
+        check(&account, train->name, train->memory, train->memory_range,
+              "smaller batches or `microbatches` take less", diagnostics);
+    }
+    vector_each(Run, run, plan->program->runs) {
+        Account account = {.arena = arena, .plan = plan};
+        const Pipeline *pipeline = run->pipeline;
+        add_run(&account, run);
+        check(&account, run->name, pipeline->memory, pipeline->memory_range,
+              "smaller batches, fewer `@threads` or a shorter `@queue` take less", diagnostics);
     }
 }

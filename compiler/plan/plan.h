@@ -96,7 +96,22 @@ const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 void plan_print(const Plan *plan, Text *text);
 const char *bytes_text(Arena *arena, double bytes); /* "1.5 KiB" */
 
-/* Reports each train block that takes more than its `memory`. */
+/* demand.c: what a pipeline takes, at the largest sizes, in bytes. */
+typedef struct Demand {
+    double record; /* of a record in a batch */
+    double batch;
+    double scratch; /* of each thread that makes batches */
+    double feed;    /* what is read ahead of standard input */
+    int workers;    /* that it asks for; 0: the run decides, down to the step's own threads */
+    int slots;      /* batches with so many */
+    double least;   /* all of this, with one thread where the step's make the batches */
+} Demand;
+Demand demand_of(const Plan *plan, const Pipeline *pipeline);
+
+/* What its record functions work in, one at a time. */
+size_t record_memory(const Plan *plan, const Pipeline *pipeline);
+
+/* Reports each train block and each pipeline by itself that takes more than its `memory`. */
 void plan_check_memory(Arena *arena, const Plan *plan, Diagnostics *diagnostics);
 
 /* Calls visit for each node that a kernel reads to compute node: those in memory and its own. */

@@ -1,0 +1,14 @@
+/* Bounds: how much of a thing there may be, as the compiler says beforehand and the runtime keeps. */
+#ifndef FLOW_BOUNDS_H
+#define FLOW_BOUNDS_H
+
+enum {
+    TEAM_SLOTS = 2,            /* batches without workers: the step's, and the next */
+    WORKER_SLOTS = 4,          /* of a worker, unless the pipeline says how long its queue is */
+    WORKERS_BY_ITSELF = 16,    /* the most that a run starts without being asked */
+    FEED_ROOM = 4 << 20,       /* bytes of a stream that are read ahead; one record may be longer */
+    FEED_HELD = 2 * FEED_ROOM, /* with where records lie in them, when none is short or long */
+    OUTPUT_HELD = 1 << 18,     /* bytes that are not written yet; one batch of text may be longer */
+};
+
+#endif
