@@ -24,7 +24,7 @@ HOME_DIR  := $(BUILD)/share/flowc
 SOURCES   := $(wildcard lang/*.c lang/base/*.c compiler/*/*.c)
 OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lang/lexer.o $(BUILD)/lang/parser.tab.o
 LIBRARY   := $(filter-out $(BUILD)/compiler/driver/%,$(OBJECTS))
-RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/sink/*.c runtime/format/*.c runtime/decode/*.c runtime/encode/*.c runtime/device/*.c)
+RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/sink/*.c runtime/format/*.c runtime/decode/*.c runtime/encode/*.c runtime/device/*.c runtime/text/*.c)
 RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
 SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 

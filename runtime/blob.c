@@ -1,6 +1,7 @@
 #include "runtime/blob.h"
 
 #include "runtime/decode/image.h"
+#include "runtime/text/tokenizer.h"
 #include "runtime/type.h"
 
 #include <ctype.h>
@@ -53,6 +54,7 @@ static FlowStatus make_category(const char *bytes, uint64_t size, const FlowFiel
 
 FlowStatus blob_value(const char *bytes, uint64_t size, const FlowField *field, void *value) {
     if (field->decoder) return image_make(bytes, size, field, value);
+    if (field->tokens) return tokenizer_value(bytes, size, field, value);
     if (field->digits) return make_integer(bytes, size, &field->type, value);
     if (field->categories) return make_category(bytes, size, field, value);
     return make_elements(bytes, size, &field->type, value);

@@ -255,6 +255,38 @@ typedef struct FlowImage {
     int64_t stream; /* of random choices: tells them from those of other fields */
 } FlowImage;
 
+/* What the tokens of a text are: its bytes, its characters, or merged bytes (GPT-2's). */
+typedef enum FlowTokenKind {
+    FLOW_TOKENS_bytes,
+    FLOW_TOKENS_characters,
+    FLOW_TOKENS_bpe
+} FlowTokenKind;
+
+/* What a field is of a text's tokens. */
+typedef enum FlowTokenUse {
+    FLOW_TOKENS_exact,  /* the tokens; there are so many as the field's type says */
+    FLOW_TOKENS_padded, /* so many at most, and `filling` behind them */
+    FLOW_TOKENS_length, /* how many there are */
+    FLOW_TOKENS_span,   /* i64[2]: the address of tokens, i32, and how many; while the thread makes
+                           no other span */
+} FlowTokenUse;
+
+/* What a text with too many tokens loses. */
+typedef enum FlowTokenCut { FLOW_CUT_nothing, FLOW_CUT_start, FLOW_CUT_end } FlowTokenCut;
+
+/* How a text becomes tokens, which are i32. */
+typedef struct FlowTokens {
+    FlowTokenKind kind;
+    const char *alphabet;   /* characters: those that stand for 0, 1, …; or NULL */
+    const char *vocabulary; /* a path: JSON, which number each text is; or NULL */
+    const char *merges;     /* bpe: a path: which two texts become one, the first ones first */
+    int vocabulary_option, merges_option; /* as FlowField.option */
+    int64_t unknown;                      /* characters: what all others are; -1: they are errors */
+    FlowTokenUse use;
+    FlowTokenCut cut; /* padded; nothing: that is an error */
+    int32_t filling;
+} FlowTokens;
+
 /* A named value of each record. `path` is where a source's field is read from; else NULL. `option`
  * is 1 + the index of the string option that says the path instead, or 0. */
 typedef struct FlowField {
@@ -273,6 +305,8 @@ typedef struct FlowField {
                                   `name` is the first */
     const char *const *except; /* but these */
     int except_count;
+    const FlowTokens *tokens;          /* of a text; or NULL */
+    const struct Tokenizer *tokenizer; /* that makes them: given to a source, not by a program */
 } FlowField;
 
 /* A condition that every record has to meet; `text` says it: "`y` must lie in 0..10". */
@@ -351,7 +385,7 @@ typedef struct FlowOrder {
 } FlowOrder;
 
 /* Records that are made of others: of the source's, or of a window of the section's before. A
- * window's fields are arrays of that section's outputs. */
+ * window's fields are arrays of that section's outputs, or its tokens. */
 typedef struct FlowSection {
     int64_t window, stride; /* records in one, and from one to the next, as in FlowType; of the
                                first: 1, 1 */
@@ -363,6 +397,9 @@ typedef struct FlowSection {
     const FlowCheck *checks;
     const FlowField *outputs;
     int output_count;
+    bool packs; /* a window is of tokens, those of all records laid end to end: the section before
+                          has one output, a span */
+    int32_t separator; /* packs: a token behind each record; -1: there is none */
 } FlowSection;
 
 /* What becomes of a record that can't be made. */

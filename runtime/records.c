@@ -38,6 +38,12 @@ int64_t records_through(const Records *records, int index, int orders, const Per
 
 static bool make(const Maker *maker, int index, int64_t record, void *const *outputs);
 
+bool records_make_at(const Maker *maker, int index, int64_t position, void *const *outputs) {
+    int orders = records_section_at(maker->records, index)->order_count;
+    int64_t found = records_through(maker->records, index, orders, NULL, position);
+    return make(maker, index, found, outputs);
+}
+
 /* The record at one place of a window, into that place of the arrays. */
 static bool make_part(const Maker *maker, int index, int64_t record, int64_t part,
                       const void *const *arrays) {
@@ -46,9 +52,7 @@ static bool make_part(const Maker *maker, int index, int64_t record, int64_t par
     void *outputs[FIELD_LIMIT];
     for (int i = 0; i < before->output_count; i++)
         outputs[i] = (char *)arrays[i] + (size_t)part * flow_type_size(&before->outputs[i].type);
-    int64_t position = record * section->stride + part;
-    int64_t found = records_through(maker->records, index - 1, before->order_count, NULL, position);
-    return make(maker, index - 1, found, outputs);
+    return records_make_at(maker, index - 1, record * section->stride + part, outputs);
 }
 
 static bool make_window(const Maker *maker, int index, int64_t record, const void **values) {
@@ -56,6 +60,11 @@ static bool make_window(const Maker *maker, int index, int64_t record, const voi
     const FlowSection *section = records_section_at(records, index);
     if (records->sections[index].direct) {
         records->pipeline->source->read(records->reader, record * section->stride, values);
+        return true;
+    }
+    if (section->packs) {
+        pack_read(records->sections[index].pack, record * section->stride, section->window,
+                  (int32_t *)values[0]);
         return true;
     }
     for (int64_t part = 0; part < section->window; part++)

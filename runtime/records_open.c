@@ -58,17 +58,21 @@ static FlowStatus open_order(Records *records, int index, int number, char *scra
     return status.exit || *count ? status : nothing_left(records, order_names[order->kind]);
 }
 
+static FlowStatus asks_for_all(const Records *records, const char *stage) {
+    return flow_failure(FLOW_EXIT_usage,
+                        "pipeline `%s` (%s): `%s` asks for all records, and those of "
+                        "standard input come one after the other",
+                        records->pipeline->name, records->pipeline->line, stage);
+}
+
 /* Of a feed nobody knows how many there are, nor where one will stand. */
 static FlowStatus check_orders(const Records *records, int index) {
     const FlowSection *section = records_section_at(records, index);
+    if (section->packs) return asks_for_all(records, "pack");
     for (int i = 0; i < section->order_count; i++) {
         FlowOrderKind kind = section->orders[i].kind;
         if (kind == FLOW_ORDER_shuffle || kind == FLOW_ORDER_filter)
-            return flow_failure(FLOW_EXIT_usage,
-                                "pipeline `%s` (%s): `%s` asks for all records, and those of "
-                                "standard input come one after the other",
-                                records->pipeline->name, records->pipeline->line,
-                                order_names[kind]);
+            return asks_for_all(records, order_names[kind]);
     }
     return flow_ok;
 }
@@ -102,6 +106,21 @@ static FlowStatus check_window(const Records *records, const FlowSection *sectio
                         (long long)section->window, (long long)section->stride);
 }
 
+/* *count: from records to tokens. */
+static FlowStatus open_pack(Records *records, int index, int64_t *count) {
+    Pack **pack = &records->sections[index].pack;
+    FlowStatus status = pack_open(records, index, *count, pack);
+    if (status.exit) return status;
+    *count = pack_tokens(*pack);
+    int64_t window = records_section_at(records, index)->window;
+    if (*count >= window) return flow_ok;
+    return flow_failure(FLOW_EXIT_data,
+                        "pipeline `%s` (%s): all texts together have %lld tokens, and a row of "
+                        "`pack` takes %lld",
+                        records->pipeline->name, records->pipeline->line, (long long)*count,
+                        (long long)window);
+}
+
 static FlowStatus open_section(Records *records, int index, int64_t *count) {
     const FlowSection *section = records_section_at(records, index);
     FlowStatus status = check_window(records, section);
@@ -109,6 +128,8 @@ static FlowStatus open_section(Records *records, int index, int64_t *count) {
     records->sections[index].direct = is_direct(records, index);
     place_fields(records, index);
     if (records->feed) return check_orders(records, index);
+    if (section->packs) status = open_pack(records, index, count);
+    if (status.exit) return status;
     if (index) *count = records_windows(section, *count);
     if (!*count) return nothing_left(records, "window");
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, records->scratch + FLOW_ALIGNMENT);
@@ -166,6 +187,25 @@ static FlowStatus find_files(Records *records, const Places *places) {
     return status;
 }
 
+/* The tokenizer of a field before that makes the same tokens, or NULL. */
+static const Tokenizer *opened_before(const FlowField *fields, int index) {
+    for (int i = 0; i < index; i++)
+        if (fields[i].tokens && tokenizers_equal(fields[i].tokens, fields[index].tokens))
+            return fields[i].tokenizer;
+    return NULL;
+}
+
+static FlowStatus open_tokenizers(Records *records, const Places *places) {
+    FlowField *fields = records->sections[0].fields;
+    FlowStatus status = flow_ok;
+    for (int i = 0; i < records_section_at(records, 0)->field_count && !status.exit; i++) {
+        if (!fields[i].tokens || (fields[i].tokenizer = opened_before(fields, i))) continue;
+        status = tokenizer_open(fields[i].tokens, places, &records->tokenizers[i]);
+        fields[i].tokenizer = records->tokenizers[i];
+    }
+    return status;
+}
+
 static bool can_point(const FlowSource *source, const FlowReader *reader) {
     return source->read && (!source->points || source->points(reader));
 }
@@ -173,6 +213,7 @@ static bool can_point(const FlowSource *source, const FlowReader *reader) {
 static FlowStatus open_all(Records *records, const Places *places) {
     const FlowPipeline *pipeline = records->pipeline;
     FlowStatus status = find_files(records, places);
+    if (!status.exit) status = open_tokenizers(records, places);
     if (!status.exit)
         status = pipeline->source->open(records->sections[0].fields,
                                         records_section_at(records, 0)->field_count,
@@ -225,6 +266,9 @@ void records_close(Records *records) {
     if (records->reader) records->pipeline->source->close(records->reader);
     for (int i = 0; i < records->pipeline->section_count; i++)
         for (int j = 0; j < ORDER_LIMIT; j++) free(records->sections[i].orders[j].passing);
+    for (int i = 0; i < records->pipeline->section_count; i++)
+        pack_close(records->sections[i].pack);
+    for (int i = 0; i < FIELD_LIMIT; i++) tokenizer_close(records->tokenizers[i]);
     for (int i = 0; i < records_section_at(records, 0)->field_count; i++)
         free((char *)records->sections[0].fields[i].path);
     free(records);

@@ -4,7 +4,9 @@
 #define FLOW_RECORDS_STATE_H
 
 #include "runtime/feed.h"
+#include "runtime/pack.h"
 #include "runtime/records.h"
+#include "runtime/text/tokenizer.h"
 
 enum { SECTION_LIMIT = 8, ORDER_LIMIT = 16 };
 
@@ -16,6 +18,7 @@ typedef struct OrderState {
 typedef struct SectionState {
     FlowSection section; /* with the paths that were found and sizes that are known */
     FlowField fields[FIELD_LIMIT], outputs[FIELD_LIMIT];
+    Pack *pack;                  /* the tokens that it makes rows of, or NULL */
     bool direct;                 /* windows of what the source holds: nothing is copied */
     size_t offsets[FIELD_LIMIT]; /* in scratch, of the fields that have to be made */
     OrderState orders[ORDER_LIMIT];
@@ -25,9 +28,10 @@ struct Records {
     const FlowPipeline *pipeline;
     Sizes sizes;
     FlowReader *reader;
-    Feed *feed;       /* or NULL */
-    Rejects *rejects; /* the same */
-    bool points;      /* the source points at its values; else it makes them */
+    Feed *feed;                         /* or NULL */
+    Rejects *rejects;                   /* the same */
+    Tokenizer *tokenizers[FIELD_LIMIT]; /* of the source's fields; several may have one */
+    bool points;                        /* the source points at its values; else it makes them */
     int64_t seed;
     size_t scratch; /* bytes: what record functions work in, then fields that have to be made */
     int64_t count;  /* records in an epoch; -1: of a feed */
@@ -59,6 +63,9 @@ static inline int64_t records_windows(const FlowSection *section, int64_t count)
  * shuffle: that of the epoch. */
 int64_t records_through(const Records *records, int index, int orders, const Permutation *shuffle,
                         int64_t position);
+
+/* Makes the record at that position of the section. */
+bool records_make_at(const Maker *maker, int index, int64_t position, void *const *outputs);
 
 /* Runs a record function of the section, of that record. False: it can't be; *maker->failure says why. */
 bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFunction function,

@@ -51,6 +51,20 @@ static const char *print_columns(Printer *printer, const Field *field, const cha
                         field->except.count);
 }
 
+/* What a field has that is made of tokens. */
+static const char *print_tokens(Printer *printer, const TextTokens *tokens, const char *name) {
+    Arena *arena = printer->arena;
+    if (!tokens->kind) return "";
+    text_format(printer->text,
+                "static const FlowTokens %s_tokens = {FLOW_TOKENS_%s, %s, %s, %s, %d, %d, %lld, "
+                "FLOW_TOKENS_%s, FLOW_CUT_%s, %lld};\n",
+                name, tokens->kind, string_text(printer, tokens->alphabet),
+                string_text(printer, tokens->vocabulary), string_text(printer, tokens->merges),
+                tokens->vocabulary_option, tokens->merges_option, (long long)tokens->unknown,
+                tokens->use, tokens->cut, (long long)tokens->filling);
+    return arena_format(arena, ", .tokens = &%s_tokens", name);
+}
+
 static const char *picture_initialiser(Arena *arena, const Picture *picture) {
     if (!picture->fit) return "{0}";
     return arena_format(
@@ -65,15 +79,17 @@ static const char *picture_initialiser(Arena *arena, const Picture *picture) {
 static void print_fields(Printer *printer, const char *name, const Field *fields, size_t count) {
     const char **categories = arena_new_array(printer->arena, const char *, count + 1);
     const char **columns = arena_new_array(printer->arena, const char *, count + 1);
+    const char **tokens = arena_new_array(printer->arena, const char *, count + 1);
     for (size_t i = 0; i < count; i++) {
         const char *own = arena_format(printer->arena, "%s%zu", name, i);
         categories[i] = print_categories(printer, &fields[i], own);
         columns[i] = print_columns(printer, &fields[i], own);
+        tokens[i] = print_tokens(printer, &fields[i].tokens, own);
     }
     text_format(printer->text, "static const FlowField %s[] = {\n", name);
     for (size_t i = 0; i < count; i++) {
         const Field *field = &fields[i];
-        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d%s},\n",
+        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d%s%s},\n",
                     string_text(printer, field->column ? field->column : field->name),
                     string_text(printer, field->path),
                     type_initialiser(printer->arena, &printer->sizes, &field->type),
@@ -83,7 +99,7 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
                     picture_initialiser(printer->arena, &field->picture), categories[i],
                     field->categories.count, field->fills ? "true" : "false",
                     number_literal(printer->arena, TYPE_f64, field->filling),
-                    field->digits ? "true" : "false", field->path_option, columns[i]);
+                    field->digits ? "true" : "false", field->path_option, columns[i], tokens[i]);
     }
     text_add(printer->text, "};\n");
 }
@@ -153,11 +169,12 @@ static const char *print_section(Printer *printer, const Section *section, const
     const char *orders = print_orders(printer, section, prefix);
     const char *checks =
         section->plain ? "NULL" : print_checks(printer, section, &section->record, prefix);
-    return arena_format(arena, "    {%s, %s, %s, %zu, %s, %zu, %s, %s, %s, %zu},\n",
-                        size_initialiser(arena, &printer->sizes, section->window),
-                        size_initialiser(arena, &printer->sizes, section->stride), fields,
-                        section->fields.count, orders, section->orders.count, record, checks,
-                        outputs, section->outputs.count);
+    return arena_format(
+        arena, "    {%s, %s, %s, %zu, %s, %zu, %s, %s, %s, %zu%s},\n",
+        size_initialiser(arena, &printer->sizes, section->window),
+        size_initialiser(arena, &printer->sizes, section->stride), fields, section->fields.count,
+        orders, section->orders.count, record, checks, outputs, section->outputs.count,
+        section->packs ? arena_format(arena, ", true, %d", (int)section->separator) : "");
 }
 
 /* What a table is told about how it is written, unless it is as usual. */

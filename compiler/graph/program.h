@@ -54,6 +54,17 @@ typedef struct Picture {
     Dim height, width; /* NULL: not said yet */
 } Picture;
 
+/* How a text becomes tokens. */
+typedef struct TextTokens {
+    const char *kind; /* FLOW_TOKENS_… of the runtime; NULL: it does not */
+    const char *alphabet, *vocabulary, *merges; /* or NULL */
+    int vocabulary_option, merges_option;       /* as Field.path_option */
+    double unknown;                             /* -1: there is none */
+    const char *use, *cut;                      /* FLOW_TOKENS_…, FLOW_CUT_… */
+    double filling;
+    Dim limit; /* every token is smaller; NULL: a file says it */
+} TextTokens;
+
 /* A named value of each record. The rest says how a source makes it of bytes or text. */
 typedef struct Field {
     const char *name, *path; /* path: the file a source reads it from; else NULL */
@@ -69,6 +80,7 @@ typedef struct Field {
     bool columns;                /* csv: several, from `column` on */
     bool numbers;                /* or all that hold numbers */
     Vector(const char *) except; /* but these */
+    TextTokens tokens;           /* of a text */
 } Field;
 
 typedef enum OrderKind { ORDER_shuffle, ORDER_take, ORDER_skip, ORDER_filter } OrderKind;
@@ -91,6 +103,8 @@ typedef struct Section {
                         fields */
     Vector(Field) outputs;
     bool plain; /* the outputs are the fields */
+    bool packs; /* a window is of tokens, laid end to end; the section before has one output */
+    double separator; /* packs: a token behind each record; -1: there is none */
 } Section;
 
 /* A source, `map`, `batch`, as it was called. */

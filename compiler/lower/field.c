@@ -30,6 +30,7 @@ static bool fits_form(const Value *field, const Type *type) {
     case FORM_cell:
     case FORM_number: return type->rank == 0;
     case FORM_bytes: return type->element == TYPE_u8;
+    case FORM_tokens: return type->element == TYPE_i32 && type->rank == 1;
     case FORM_image:
         return type->element == TYPE_u8 && type->rank == 3 &&
                dim_is_constant(type->dims[2], &channels) && is_channels(channels);
@@ -53,6 +54,12 @@ static Value report_channels(const Context *context, const Value *field, const T
     return value_error;
 }
 
+void help_tokens(Diagnostic *d, const Value *field) {
+    diagnostic_help(d,
+                    "`pad(%s, 128)` is i32[128], `length(%s)` i32, `pack(129)` makes rows of all",
+                    field_name(field), field_name(field));
+}
+
 static bool report_form(const Context *context, const Value *field, const Type *type, Range range) {
     static const char *const forms[] = {[FORM_tensor] = "",
                                         [FORM_columns] = "an array of another number of columns",
@@ -61,6 +68,7 @@ static bool report_form(const Context *context, const Value *field, const Type *
                                         [FORM_cell] = "one number",
                                         [FORM_number] = "one number",
                                         [FORM_bytes] = "u8[n] as it is",
+                                        [FORM_tokens] = "tokens, i32[n]",
                                         [FORM_image] =
                                             "u8[h, w, 3], u8[h, w, 4] or u8[h, w, 1] of grey",
                                         [FORM_large] = "an image to be cut"};
@@ -69,6 +77,7 @@ static bool report_form(const Context *context, const Value *field, const Type *
     if (field->form == FORM_bytes)
         diagnostic_help(d, "`decode_jpeg(%s)`, `decode_png(%s)`, `integer(%s)`", field_name(field),
                         field_name(field), field_name(field));
+    if (field->form == FORM_tokens) help_tokens(d, field);
     if (field->form == FORM_image)
         diagnostic_help(d, "its values are 0..255: `cast(…, f32)` after `|> : u8[32, 32, 3]`");
     if (field->form == FORM_large) diagnostic_help(d, "`|> center_crop(224, 224)`");
@@ -85,7 +94,7 @@ static bool is_same(const Field *a, const Field *b) {
     bool same = a->column && !strcmp(a->column, b->column) && a->decoder == b->decoder &&
                 is_same_picture(&a->picture, &b->picture) && a->digits == b->digits &&
                 a->fills == b->fills && a->filling == b->filling && a->columns == b->columns &&
-                a->numbers == b->numbers;
+                a->numbers == b->numbers && is_same_tokens(&a->tokens, &b->tokens);
     if (same && a->columns) same = a->type.dims[0] == b->type.dims[0];
     return same &&
            are_same(a->categories.items, a->categories.count, b->categories.items,
@@ -143,6 +152,8 @@ Value type_field(const Context *context, const Value *field, Type type, Range ra
         input_node(&inner, declared->name, INPUT_field, (int)index, type, type, field->range);
     if (node == NODE_NONE) return value_error;
     Value typed = value_tensor(inner.graph, node, field->range);
+    if (field->form == FORM_tokens)
+        typed = with_tokens_range(context, &field->field->tokens, 0, typed);
     if (!field->field) replace_field(stream, (int)index, &typed);
     return typed;
 }
@@ -351,6 +362,11 @@ static const struct {
 } functions[] = {{"category", lower_category},
                  {"missing", lower_missing},
                  {"integer", lower_integer},
+                 {"bytes", lower_bytes},
+                 {"characters", lower_characters},
+                 {"bpe", lower_bpe},
+                 {"pad", lower_pad},
+                 {"length", lower_length},
                  {"decode", lower_decode},
                  {"decode_jpeg", lower_decode},
                  {"decode_png", lower_decode},
@@ -373,6 +389,13 @@ static bool find_field(const Context *context, const Expression *expression, con
         found = true;
     }
     return found && (call->field.kind == VALUE_field || call->field.kind == VALUE_error);
+}
+
+/* `pad` and `length` of what is no tokens are other functions. */
+static bool suits(const FieldCall *call) {
+    bool of_tokens =
+        !strcmp(call->call->name.text, "pad") || !strcmp(call->call->name.text, "length");
+    return !of_tokens || call->field.kind == VALUE_error || call->field.form == FORM_tokens;
 }
 
 static bool is_declared(const Context *context, const char *name) {
@@ -398,6 +421,7 @@ bool lower_field_call(const Context *context, const Expression *expression, cons
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (strcmp(functions[i].name, name)) continue;
         bool found = find_field(context, expression, piped, &call);
+        found = found && suits(&call);
         if (found && call.field.kind == VALUE_field) *result = functions[i].lower(&call);
         if (found || is_declared(context, name)) return found;
         Diagnostic *d =

@@ -20,6 +20,17 @@ Value become(const FieldCall *call, const Field *field, FieldForm form);
 /* Is the field of one of these forms? False after reporting; `what` says what would be. */
 bool expect(const FieldCall *call, FieldForm least, FieldForm most, const char *what);
 
+/* tokens.c: texts. */
+Value lower_bytes(const FieldCall *call);
+Value lower_characters(const FieldCall *call);
+Value lower_bpe(const FieldCall *call);
+Value lower_pad(const FieldCall *call);
+Value lower_length(const FieldCall *call);
+bool is_same_tokens(const TextTokens *a, const TextTokens *b);
+
+/* The value with what is known of its range: that of the tokens, and `more`. */
+Value with_tokens_range(const Context *context, const TextTokens *tokens, double more, Value value);
+
 /* picture.c: images. */
 Value lower_decode(const FieldCall *call);
 Value lower_resize(const FieldCall *call);

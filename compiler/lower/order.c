@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* Shuffles so far deal the records once. */
-static void settle(Section *section) {
+void settle_orders(Section *section) {
     vector_each(Ordering, order, section->orders) order->each_epoch = false;
 }
 
@@ -47,7 +46,7 @@ static Value lower_count(const Context *context, const Expression *call, const V
     if (!whole_number(context, only_argument(context, call, "records"), "records", least, 0x1p53,
                       &records))
         return value_error;
-    settle(section);
+    settle_orders(section);
     Ordering order = {.kind = kind, .number = (uint64_t)records};
     return add_order(context, call, section, order) ? *piped : value_error;
 }
@@ -118,7 +117,7 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
     put_record(context, inner.scope, &stream->record);
     NodeId node = condition ? lower_condition_node(&inner, condition) : NODE_NONE;
     if (node == NODE_NONE) return value_error;
-    settle(section);
+    settle_orders(section);
     Ordering order = {.kind = ORDER_filter};
     const char *name =
         arena_format(arena, "%s.filter%zu", stream->pipeline->name, section->orders.count + 1);
@@ -133,8 +132,7 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
 
 /* Window. */
 
-/* At least 1 whatever sizes the run chooses; NULL after reporting. */
-static Dim lower_distance(const Context *context, const Expression *argument, const char *name) {
+Dim lower_distance(const Context *context, const Expression *argument, const char *name) {
     double number;
     Context fixing = *context;
     fixing.fixing = true;
@@ -201,7 +199,7 @@ Value lower_window(const Context *context, const Expression *call, const Value *
     const Section *before = pipeline->section;
     Dim size, stride;
     if (!window_arguments(context, call, &size, &stride)) return value_error;
-    settle(pipeline->section);
+    settle_orders(pipeline->section);
     if (!finish_section(context, stream)) return value_error;
     if (pipeline->sections.count == SECTION_LIMIT) {
         report(context, E0217, call->range, "a pipeline has at most %d windows", SECTION_LIMIT - 1);

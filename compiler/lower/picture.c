@@ -1,5 +1,5 @@
 /* Picture: a field's bytes as an image: how it is decoded, resized and cut. */
-#include "compiler/lower/field.h"
+#include "compiler/lower/given.h"
 #include "compiler/lower/operation.h"
 
 #include <math.h>
@@ -27,102 +27,10 @@ bool is_same_picture(const Picture *a, const Picture *b) {
 
 /* Arguments. */
 
-enum { ARGUMENT_LIMIT = 8 };
-
-/* What the call's parameters were given; parameters are a list that NULL ends, `required` of them have
- * no default. */
-typedef struct Given {
-    const FieldCall *call;
-    const char *const *parameters;
-    const Expression *values[ARGUMENT_LIMIT];
-    bool broken;
-} Given;
-
-static int find_parameter(const Given *given, const Argument *argument, size_t position) {
-    for (int i = 0; given->parameters[i]; i++)
-        if (argument->name.text ? !strcmp(argument->name.text, given->parameters[i])
-                                : i == (int)position)
-            return i;
-    return -1;
-}
-
-static Given take_arguments(const FieldCall *call, const char *const *parameters, int required,
-                            const char *example) {
-    Given given = {.call = call, .parameters = parameters};
-    bool good = true;
-    for (size_t i = 0; i < call->rest.count; i++) {
-        int which = find_parameter(&given, call->rest.items[i], i);
-        good = good && which >= 0 && !given.values[which];
-        if (which >= 0) given.values[which] = call->rest.items[i]->value;
-    }
-    for (int i = 0; i < required; i++) good = good && given.values[i];
-    if (good) return given;
-    Text text = text_new(call->context->lowering->arena);
-    for (int i = 0; parameters[i]; i++) text_format(&text, "%s`%s`", i ? ", " : "", parameters[i]);
-    Diagnostic *d = report(call->context, E0204, call->call->range, "`%s` takes the field and %s",
-                           call->call->name.text, text_string(&text));
-    diagnostic_help(d, "`%s`", example);
-    given.broken = true;
-    return given;
-}
-
-static Value evaluate(Given *given, int which) {
-    Context fixing = *given->call->context;
-    fixing.fixing = true;
-    return lower_expression(&fixing, given->values[which]);
-}
-
-static void refuse(Given *given, int which, const Value *value, const char *what) {
-    Arena *arena = given->call->context->lowering->arena;
-    given->broken = true;
-    if (value->kind == VALUE_error) return;
-    report(given->call->context, E0211, given->values[which]->range, "`%s` is %s, not %s",
-           given->parameters[which], what,
-           value->kind == VALUE_string ? arena_format(arena, "\"%s\"", value->string)
-                                       : value_text(arena, value));
-}
-
-static double number_of(Given *given, int which, double otherwise, double least, double most) {
-    double number = otherwise;
-    if (given->broken || !given->values[which]) return otherwise;
-    Value value = evaluate(given, which);
-    Context fixing = *given->call->context;
-    fixing.fixing = true;
-    if (value.kind == VALUE_error ||
-        !to_number(&fixing, &value, given->values[which]->range, &number))
-        given->broken = true;
-    else if (number != floor(number) || number < least || number > most)
-        refuse(given, which, &value,
-               arena_format(given->call->context->lowering->arena,
-                            "a whole number from %.15g to %.15g", least, most));
-    return number;
-}
-
-static bool truth_of(Given *given, int which, bool otherwise) {
-    if (given->broken || !given->values[which]) return otherwise;
-    Value value = evaluate(given, which);
-    if (value.kind != VALUE_truth) refuse(given, which, &value, "true or false");
-    return value.number != 0;
-}
-
-/* One of the texts, which NULL ends; the first if nothing is said. */
-static const char *choice_of(Given *given, int which, const char *const *texts) {
-    Arena *arena = given->call->context->lowering->arena;
-    if (given->broken || !given->values[which]) return texts[0];
-    Value value = evaluate(given, which);
-    Text all = text_new(arena);
-    for (int i = 0; texts[i]; i++) {
-        if (value.kind == VALUE_string && !strcmp(value.string, texts[i])) return texts[i];
-        text_format(&all, "%s\"%s\"", i ? ", " : "one of ", texts[i]);
-    }
-    refuse(given, which, &value, text_string(&all));
-    return texts[0];
-}
-
 /* `[low, high]`, above 0 and at most `most`. */
 static void pair_of(Given *given, int which, double most, double *pair) {
     if (given->broken || !given->values[which]) return;
-    Value value = evaluate(given, which);
+    Value value = given_value(given, which);
     bool good = value.kind == VALUE_items && value.items.count == 2;
     for (int i = 0; good && i < 2; i++) {
         const Value *item = &value.items.values[i];
@@ -130,25 +38,18 @@ static void pair_of(Given *given, int which, double most, double *pair) {
         pair[i] = item->number;
     }
     if (!good || pair[0] > pair[1])
-        refuse(given, which, &value,
-               most > 1 ? "two numbers above 0, the smaller first"
-                        : "two numbers above 0 and at most 1, the smaller first");
+        given_refuse(given, which, &value,
+                     most > 1 ? "two numbers above 0, the smaller first"
+                              : "two numbers above 0 and at most 1, the smaller first");
 }
 
 /* `h` and `w`. */
 static bool size_of(Given *given, int which, Type *type) {
-    const Context *context = given->call->context;
     *type = (Type){.element = TYPE_u8, .rank = 3};
-    for (int i = 0; i < 2 && !given->broken; i++) {
-        Value size = evaluate(given, which + i);
-        Context fixing = *context;
-        fixing.fixing = true;
-        Range range = given->values[which + i]->range;
-        type->dims[i] = to_size(&fixing, &size, range);
-        given->broken = !type->dims[i] || !is_dimension(context, type->dims[i], range);
-    }
+    for (int i = 0; i < 2; i++) type->dims[i] = given_size(given, which + i);
     int channels = given->call->field.field->picture.channels;
-    type->dims[2] = dim_constant(context->lowering->dimensions, channels ? channels : 3);
+    type->dims[2] =
+        dim_constant(given->call->context->lowering->dimensions, channels ? channels : 3);
     return !given->broken;
 }
 
@@ -156,10 +57,10 @@ static bool size_of(Given *given, int which, Type *type) {
 static bool choose_method(Given *given, int first, Picture *picture) {
     static const char *const methods[] = {"bilinear", "nearest", "bicubic", "area", NULL};
     static const char *const likes[] = {"pil", "tensorflow", NULL};
-    picture->method = choice_of(given, first, methods);
-    picture->antialias = truth_of(given, first + 1, true);
-    picture->like = choice_of(given, first + 2, likes);
-    picture->approximate = truth_of(given, first + 3, false);
+    picture->method = given_choice(given, first, methods);
+    picture->antialias = given_truth(given, first + 1, true);
+    picture->like = given_choice(given, first + 2, likes);
+    picture->approximate = given_truth(given, first + 3, false);
     bool filters = !strcmp(picture->method, "bilinear") || !strcmp(picture->method, "bicubic");
     if (!given->broken && filters && !picture->antialias && !strcmp(picture->like, "pil")) {
         Diagnostic *d = report(given->call->context, E0211, given->values[first + 1]->range,
@@ -183,8 +84,8 @@ static Value become_image(const FieldCall *call, Field *field, const Type *type)
 Value lower_decode(const FieldCall *call) {
     static const char *const parameters[] = {"channels", NULL};
     if (!expect(call, FORM_feature, FORM_bytes, "the bytes of a field")) return value_error;
-    Given given = take_arguments(call, parameters, 0, "decode(jpg, channels = 1)");
-    double channels = number_of(&given, 0, 0, 1, 4);
+    Given given = given_arguments(call, parameters, 0, "decode(jpg, channels = 1)");
+    double channels = given_number(&given, 0, 0, 1, 4);
     if (!given.broken && given.values[0] && !is_channels((int64_t)channels)) {
         Diagnostic *d = report(call->context, E0211, given.values[0]->range,
                                "an image has 1, 3 or 4 channels, not %d", (int)channels);
@@ -210,7 +111,7 @@ Value lower_resize(const FieldCall *call) {
                                              "like", "approximate", NULL};
     Type type;
     if (!expect(call, FORM_image, FORM_image, "an image")) return value_error;
-    Given given = take_arguments(call, parameters, 2, "resize(decode_jpeg(jpg), 32, 32)");
+    Given given = given_arguments(call, parameters, 2, "resize(decode_jpeg(jpg), 32, 32)");
     if (!size_of(&given, 0, &type)) return value_error;
     Field *field = describe(call);
     field->picture.fit = "whole";
@@ -222,10 +123,11 @@ Value lower_resize_short(const FieldCall *call) {
     static const char *const parameters[] = {"n",    "method",      "antialias",
                                              "like", "approximate", NULL};
     if (!expect(call, FORM_image, FORM_image, "an image")) return value_error;
-    Given given = take_arguments(call, parameters, 1, "decode_jpeg(jpg) |> resize_short(256) |> …");
+    Given given =
+        given_arguments(call, parameters, 1, "decode_jpeg(jpg) |> resize_short(256) |> …");
     Field *field = describe(call);
     field->picture.fit = "short";
-    field->picture.numbers[0] = number_of(&given, 0, 0, 1, 1 << 16);
+    field->picture.numbers[0] = given_number(&given, 0, 0, 1, 1 << 16);
     if (given.broken || !choose_method(&given, 1, &field->picture)) return value_error;
     return become(call, field, FORM_large);
 }
@@ -234,7 +136,7 @@ Value lower_center_crop(const FieldCall *call) {
     static const char *const parameters[] = {"h", "w", NULL};
     Type type;
     if (!expect(call, FORM_image, FORM_large, "an image")) return value_error;
-    Given given = take_arguments(call, parameters, 2, "center_crop(decode_jpeg(jpg), 32, 32)");
+    Given given = given_arguments(call, parameters, 2, "center_crop(decode_jpeg(jpg), 32, 32)");
     if (!size_of(&given, 0, &type)) return value_error;
     Field *field = describe(call);
     if (call->field.form == FORM_image) field->picture.fit = "middle";
@@ -245,11 +147,11 @@ Value lower_crop(const FieldCall *call) {
     static const char *const parameters[] = {"top", "left", "h", "w", NULL};
     Type type;
     if (!expect(call, FORM_image, FORM_image, "an image")) return value_error;
-    Given given = take_arguments(call, parameters, 4, "crop(decode_jpeg(jpg), 0, 0, 32, 32)");
+    Given given = given_arguments(call, parameters, 4, "crop(decode_jpeg(jpg), 0, 0, 32, 32)");
     if (!size_of(&given, 2, &type)) return value_error;
     Field *field = describe(call);
     field->picture.fit = "place";
-    for (int i = 0; i < 2; i++) field->picture.numbers[i] = number_of(&given, i, 0, 0, 1 << 28);
+    for (int i = 0; i < 2; i++) field->picture.numbers[i] = given_number(&given, i, 0, 0, 1 << 28);
     return given.broken ? value_error : become_image(call, field, &type);
 }
 
@@ -259,7 +161,7 @@ Value lower_random_resized_crop(const FieldCall *call) {
     Type type;
     if (!expect(call, FORM_image, FORM_image, "an image")) return value_error;
     Given given =
-        take_arguments(call, parameters, 2, "random_resized_crop(decode_jpeg(jpg), 224, 224)");
+        given_arguments(call, parameters, 2, "random_resized_crop(decode_jpeg(jpg), 224, 224)");
     if (!size_of(&given, 0, &type)) return value_error;
     Field *field = describe(call);
     double numbers[] = {0.08, 1, 3.0 / 4, 4.0 / 3};

@@ -50,8 +50,8 @@ static const struct {
     {"shuffle", VALUE_stream, lower_shuffle}, {"map", VALUE_stream, lower_map},
     {"map", VALUE_batch, lower_batch_map},    {"take", VALUE_stream, lower_take},
     {"skip", VALUE_stream, lower_skip},       {"filter", VALUE_stream, lower_filter},
-    {"window", VALUE_stream, lower_window},   {"batch", VALUE_stream, lower_batch},
-    {"unbatch", VALUE_batch, lower_unbatch},
+    {"window", VALUE_stream, lower_window},   {"pack", VALUE_stream, lower_pack},
+    {"batch", VALUE_stream, lower_batch},     {"unbatch", VALUE_batch, lower_unbatch},
 #define SINK(name) {#name, VALUE_stream, lower_sink},
 #include "runtime/sink/sinks.def"
 #undef SINK

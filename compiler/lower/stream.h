@@ -58,6 +58,15 @@ Value lower_skip(const Context *context, const Expression *call, const Value *st
 Value lower_filter(const Context *context, const Expression *call, const Value *stream);
 Value lower_window(const Context *context, const Expression *call, const Value *stream);
 
+/* Shuffles so far deal the records once. */
+void settle_orders(Section *section);
+
+/* At least 1 whatever sizes the run chooses; NULL after reporting. */
+Dim lower_distance(const Context *context, const Expression *argument, const char *name);
+
+/* pack.c */
+Value lower_pack(const Context *context, const Expression *call, const Value *stream);
+
 /* batch.c */
 Value lower_batch(const Context *context, const Expression *call, const Value *stream);
 Value lower_batch_map(const Context *context, const Expression *call, const Value *batch);

@@ -140,6 +140,7 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_tensor: return type_text(arena, value_type(value));
     case VALUE_field:
         return value->form >= FORM_image     ? "an image of a size not known yet"
+               : value->form == FORM_tokens  ? "tokens of any number"
                : value->form == FORM_bytes   ? "the bytes of a file"
                : value->form == FORM_columns ? "columns of a table"
                                              : "a field of a type not known yet";

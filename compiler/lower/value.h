@@ -62,6 +62,7 @@ typedef enum FieldForm {
     FORM_value,   /* the same, or any type that is declared */
     FORM_feature, /* the same, or bytes */
     FORM_bytes,   /* u8 of any shape, or what is decoded from it */
+    FORM_tokens,  /* i32[n] */
     FORM_image,   /* u8[h, w, c] */
     FORM_large,   /* an image out of which a part has to be cut */
 } FieldForm;

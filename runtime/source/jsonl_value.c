@@ -2,6 +2,8 @@
 #include "runtime/source/jsonl_value.h"
 
 #include "runtime/format/decimal.h"
+#include "runtime/text/tokenizer.h"
+#include "runtime/text/workplace.h"
 #include "runtime/type.h"
 
 #include <stdarg.h>
@@ -58,6 +60,9 @@ static bool is_identifier(const char *name) {
 static bool fail_missing(JsonValue *value, const char *at) {
     const char *name = value->member->field->name;
     int shown = json_shown(value->member->name_size);
+    if (value->member->field->tokens)
+        return fail(value, at, "`%.*s` is missing; a text may be empty, but has to be there", shown,
+                    name);
     bool plain = is_identifier(name);
     return fail(value, at, "`%.*s` is missing; `missing(%s%.*s%s, 0)` takes 0 for it", shown, name,
                 plain ? "" : "column(\"", shown, name, plain ? "" : "\")");
@@ -136,6 +141,40 @@ static int find_category(const JsonMember *member, const JsonToken *string) {
     return vocabulary_find(member->categories, text, size);
 }
 
+/* The text without its escapes; false: it can't be, value->text says why. */
+static bool decode_text(JsonValue *value, const JsonToken *string, const char **text,
+                        size_t *size) {
+    size_t room = string->size + 3;
+    Workplace *place = workplace();
+    char *decoded = place ? buffer_for(&place->decoded, room) : NULL;
+    int shown = json_shown(value->member->name_size);
+    const char *name = value->member->field->name;
+    if (!decoded)
+        return fail(value, string->text, "`%.*s` takes more memory than there is", shown, name);
+    *text = decoded;
+    return json_token_decode(string, decoded, room, size) ||
+           fail(value, string->text, "`%.*s` has an escape that stands for nothing, or is no UTF-8",
+                shown, name);
+}
+
+static bool read_tokens(JsonValue *value, void *out) {
+    const FlowField *field = value->member->field;
+    JsonToken string;
+    int shown = json_shown(value->member->name_size);
+    char next = json_scan_peek(value->scan);
+    const char *at = value->scan->at;
+    if (next != '"')
+        return json_scan_skip(value->scan) &&
+               fail(value, at, "`%.*s` is %s, the program takes a text", shown, field->name,
+                    kind_of(next));
+    if (!json_scan_string(value->scan, &string)) return false;
+    const char *text = string.text;
+    size_t size = string.size;
+    if (string.escaped && !decode_text(value, &string, &text, &size)) return false;
+    FlowStatus status = tokenizer_value(text, size, field, out);
+    return !status.exit || fail(value, at, "`%.*s` %.300s", shown, field->name, status.text);
+}
+
 static bool read_category(JsonValue *value, void *out) {
     const FlowField *field = value->member->field;
     JsonToken string;
@@ -173,6 +212,7 @@ bool json_value_read(JsonValue *value, void *out) {
     char *values = out;
     char next = json_scan_peek(value->scan);
     const char *at = value->scan->at;
+    if (value->member->field->tokens) return read_tokens(value, out);
     if (next == 'n' && json_scan_word(value->scan, "null"))
         return fill(value, at, out, element_count(value->member));
     if (value->member->categories) return read_category(value, out);

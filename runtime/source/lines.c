@@ -95,7 +95,7 @@ static Line line_at(const FlowReader *reader, int64_t record) {
 
 /* Is it taken as it is? */
 static bool is_text(const FlowField *field) {
-    return !field->decoder && !field->digits && !field->categories;
+    return !field->decoder && !field->digits && !field->categories && !field->tokens;
 }
 
 static FlowStatus copy_line(const Line *line, const FlowType *type, void *value) {

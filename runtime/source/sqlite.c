@@ -115,7 +115,7 @@ static FlowStatus no_number(const CellValue *cell, const FlowType *type) {
 
 static FlowStatus make_number(const CellValue *cell, const FlowField *field, void *value) {
     FlowElement element = field->type.element;
-    if (field->decoder || field->digits || field->categories)
+    if (field->decoder || field->digits || field->categories || field->tokens)
         return flow_failure(FLOW_EXIT_data, "is a number, the program takes text or bytes");
     bool good = !field->type.rank;
     if (good && cell->kind == CELL_integer)
@@ -126,7 +126,8 @@ static FlowStatus make_number(const CellValue *cell, const FlowField *field, voi
 }
 
 static FlowStatus make_bytes(const CellValue *cell, const FlowField *field, void *value) {
-    bool wants_bytes = field->decoder || field->digits || field->categories || field->type.rank;
+    bool wants_bytes =
+        field->decoder || field->digits || field->categories || field->tokens || field->type.rank;
     if (wants_bytes) return blob_value(cell->bytes, cell->size, field, value);
     if (cell->kind == CELL_bytes)
         return flow_failure(FLOW_EXIT_data, "holds bytes, the program expects %s",

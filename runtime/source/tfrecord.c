@@ -199,7 +199,7 @@ static bool is_empty(Feature feature) {
 }
 
 static FlowStatus make_field(Feature *feature, const FlowField *field, void *value) {
-    bool wants_bytes = field->decoder || field->digits || field->categories;
+    bool wants_bytes = field->decoder || field->digits || field->categories || field->tokens;
     if (field->fills && is_empty(*feature)) return store_filling(field, value);
     if (feature->kind == FEATURE_none)
         return flow_failure(FLOW_EXIT_data, "there is no such feature");

@@ -1,0 +1,274 @@
+/* Pack: records are dealt to threads in chunks, whose tokens stay where they were put; so the order is that of
+ * the records, whoever made them. A record that can't be made is made again when all are through, to hear
+ * why. */
+#include "runtime/pack.h"
+
+#include "runtime/cpus.h"
+#include "runtime/interrupt.h"
+#include "runtime/records_state.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK_LIMIT = 256, /* records in one */
+    THREAD_LIMIT = 64,
+    SHARES = 8, /* chunks a thread, at least, where there are enough records */
+};
+static const size_t pack_limit = (size_t)4 << 30; /* bytes */
+
+typedef struct Chunk {
+    int64_t first;  /* token */
+    int64_t count;  /* tokens */
+    char *tokens;   /* `width` bytes each */
+    size_t room;    /* bytes */
+    int64_t failed; /* records */
+} Chunk;
+
+struct Pack {
+    int width;
+    int64_t tokens;
+    int64_t chunk_count;
+    Chunk chunks[];
+};
+
+/* What the threads that fill it share. */
+typedef struct Filling {
+    const Records *records;
+    Pack *pack;
+    int index; /* of the section before */
+    int64_t count, chunk;
+    int32_t separator;
+    _Atomic int64_t next;  /* chunk */
+    _Atomic int64_t limit; /* chunks from here on are not needed: one before has failed */
+    _Atomic size_t bytes;
+    atomic_bool full, starved;
+} Filling;
+
+/* Tokens into chunks. */
+
+static void put(char *place, int width, int64_t at, int32_t token) {
+    if (width == 1) ((uint8_t *)place)[at] = (uint8_t)token;
+    else if (width == 2) ((uint16_t *)(void *)place)[at] = (uint16_t)token;
+    else ((int32_t *)(void *)place)[at] = token;
+}
+
+static bool grow(Filling *filling, Chunk *chunk, size_t wanted) {
+    size_t room = chunk->room ? chunk->room : 4096;
+    if (wanted <= chunk->room) return true;
+    while (room < wanted) room *= 2;
+    if (atomic_fetch_add(&filling->bytes, room - chunk->room) + room - chunk->room > pack_limit) {
+        filling->full = true;
+        return false;
+    }
+    char *tokens = realloc(chunk->tokens, room);
+    if (!tokens) {
+        filling->starved = true;
+        return false;
+    }
+    chunk->tokens = tokens;
+    chunk->room = room;
+    return true;
+}
+
+static bool append(Filling *filling, Chunk *chunk, const TokenSpan *span) {
+    const int32_t *tokens = (const int32_t *)(uintptr_t)span->address;
+    int width = filling->pack->width;
+    if (!grow(filling, chunk, (size_t)(chunk->count + span->count + 1) * (size_t)width))
+        return false;
+    for (int64_t i = 0; i < span->count; i++) put(chunk->tokens, width, chunk->count++, tokens[i]);
+    if (filling->separator >= 0) put(chunk->tokens, width, chunk->count++, filling->separator);
+    return true;
+}
+
+static bool is_over(const Filling *filling) {
+    return filling->full || filling->starved || interrupted();
+}
+
+/* Chunks after one that has failed are not needed. */
+static void note_failure(Filling *filling, int64_t chunk) {
+    int64_t limit = filling->limit;
+    while (chunk < limit && !atomic_compare_exchange_weak(&filling->limit, &limit, chunk)) continue;
+}
+
+static void fill_chunk(Filling *filling, int64_t number, char *scratch) {
+    Chunk *chunk = &filling->pack->chunks[number];
+    Maker maker = {.records = filling->records, .scratch = scratch};
+    int64_t first = number * filling->chunk, end = first + filling->chunk;
+    if (end > filling->count) end = filling->count;
+    for (int64_t position = first; position < end && !is_over(filling); position++) {
+        TokenSpan span;
+        if (!records_make_at(&maker, filling->index, position, (void *const[]){&span})) {
+            chunk->failed++;
+            if (!filling->records->rejects) return note_failure(filling, number);
+        } else if (!append(filling, chunk, &span)) return;
+    }
+}
+
+static void *fill_chunks(void *argument) {
+    Filling *filling = argument;
+    char *scratch = aligned_alloc(FLOW_ALIGNMENT, filling->records->scratch + FLOW_ALIGNMENT);
+    int64_t number;
+    if (!scratch) filling->starved = true;
+    while (!is_over(filling) && (number = filling->next++) < filling->pack->chunk_count &&
+           number < filling->limit)
+        fill_chunk(filling, number, scratch);
+    free(scratch);
+    return NULL;
+}
+
+static void fill_all(Filling *filling) {
+    pthread_t threads[THREAD_LIMIT];
+    int wanted = cpus_available() - 1, started = 0;
+    if (wanted > THREAD_LIMIT) wanted = THREAD_LIMIT;
+    if (wanted >= filling->pack->chunk_count) wanted = (int)filling->pack->chunk_count - 1;
+    while (started < wanted && !pthread_create(&threads[started], NULL, fill_chunks, filling))
+        started++;
+    fill_chunks(filling);
+    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+}
+
+/* What can't be made. */
+
+static FlowStatus tell_failure(const Filling *filling, int64_t position,
+                               const FlowStatus *failure) {
+    const Records *records = filling->records;
+    int orders = records_section_at(records, filling->index)->order_count;
+    if (!records->rejects) return *failure;
+    return rejects_add(records->rejects,
+                       records_through(records, filling->index, orders, NULL, position), failure);
+}
+
+static FlowStatus tell_failures(const Filling *filling, int64_t number, char *scratch) {
+    FlowStatus failure = flow_ok, status = flow_ok;
+    Maker maker = {.records = filling->records, .scratch = scratch, .failure = &failure};
+    int64_t left = filling->pack->chunks[number].failed;
+    for (int64_t position = number * filling->chunk; left && !status.exit; position++) {
+        TokenSpan span;
+        if (records_make_at(&maker, filling->index, position, (void *const[]){&span})) continue;
+        status = tell_failure(filling, position, &failure);
+        left--;
+    }
+    return status;
+}
+
+static FlowStatus settle_failures(const Filling *filling) {
+    FlowStatus status = flow_ok;
+    char *scratch = aligned_alloc(FLOW_ALIGNMENT, filling->records->scratch + FLOW_ALIGNMENT);
+    if (!scratch) return flow_failure(FLOW_EXIT_resource, "no memory");
+    for (int64_t i = 0; i < filling->pack->chunk_count && !status.exit; i++)
+        if (filling->pack->chunks[i].failed) status = tell_failures(filling, i, scratch);
+    free(scratch);
+    return status;
+}
+
+/* Open and close. */
+
+static FlowStatus fill(Filling *filling) {
+    const FlowPipeline *pipeline = filling->records->pipeline;
+    fill_all(filling);
+    if (interrupted()) return flow_failure(FLOW_EXIT_interrupted, "stopped before the first step");
+    if (filling->full)
+        return flow_failure(
+            FLOW_EXIT_resource,
+            "pipeline `%s` (%s): the tokens of all texts take more than 4 GiB of memory; "
+            "`take` fewer texts",
+            pipeline->name, pipeline->line);
+    if (filling->starved)
+        return flow_failure(FLOW_EXIT_resource,
+                            "pipeline `%s` (%s): no memory for the tokens of all texts",
+                            pipeline->name, pipeline->line);
+    return settle_failures(filling);
+}
+
+static void number_tokens(Pack *pack) {
+    for (int64_t i = 0; i < pack->chunk_count; i++) {
+        Chunk *chunk = &pack->chunks[i];
+        char *tokens = realloc(chunk->tokens, (size_t)chunk->count * (size_t)pack->width + 1);
+        if (tokens) chunk->tokens = tokens;
+        chunk->first = pack->tokens;
+        pack->tokens += chunk->count;
+    }
+}
+
+/* The tokenizer of the only field that is tokens. */
+static int64_t limit_of(const Records *records) {
+    const FlowField *fields = records->sections[0].fields;
+    for (int i = 0; i < records_section_at(records, 0)->field_count; i++)
+        if (fields[i].tokens && fields[i].tokens->use == FLOW_TOKENS_span)
+            return tokenizer_limit(fields[i].tokenizer);
+    return INT32_MAX;
+}
+
+static int64_t chunk_size(int64_t count) {
+    int64_t size = count / (SHARES * (int64_t)cpus_available());
+    return size < 1 ? 1 : size > CHUNK_LIMIT ? CHUNK_LIMIT : size;
+}
+
+FlowStatus pack_open(const Records *records, int index, int64_t count, Pack **out) {
+    int32_t separator = records_section_at(records, index)->separator;
+    int64_t limit = limit_of(records), chunk = chunk_size(count);
+    int64_t chunks = (count + chunk - 1) / chunk;
+    Pack *pack = *out = calloc(1, sizeof *pack + (size_t)chunks * sizeof *pack->chunks);
+    if (!pack) return flow_failure(FLOW_EXIT_resource, "no memory for tokens");
+    if (separator >= limit) limit = (int64_t)separator + 1;
+    pack->width = limit <= 1 << 8 ? 1 : limit <= 1 << 16 ? 2 : 4;
+    pack->chunk_count = chunks;
+    Filling filling = {.records = records,
+                       .pack = pack,
+                       .index = index - 1,
+                       .count = count,
+                       .chunk = chunk,
+                       .separator = separator,
+                       .limit = chunks};
+    FlowStatus status = fill(&filling);
+    if (!status.exit) {
+        number_tokens(pack);
+        return flow_ok;
+    }
+    pack_close(pack);
+    *out = NULL;
+    return status;
+}
+
+void pack_close(Pack *pack) {
+    for (int64_t i = 0; pack && i < pack->chunk_count; i++) free(pack->chunks[i].tokens);
+    free(pack);
+}
+
+int64_t pack_tokens(const Pack *pack) {
+    return pack->tokens;
+}
+
+/* Rows. */
+
+static const Chunk *chunk_of(const Pack *pack, int64_t token) {
+    int64_t low = 0, high = pack->chunk_count;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (pack->chunks[middle].first <= token) low = middle;
+        else high = middle;
+    }
+    return &pack->chunks[low];
+}
+
+static void widen(const Chunk *chunk, int width, int64_t first, int64_t count, int32_t *tokens) {
+    const char *from = chunk->tokens + (size_t)first * (size_t)width;
+    const uint16_t *twos = (const uint16_t *)(const void *)from;
+    for (int64_t i = 0; width == 1 && i < count; i++) tokens[i] = (unsigned char)from[i];
+    for (int64_t i = 0; width == 2 && i < count; i++) tokens[i] = twos[i];
+    if (width == 4) memcpy(tokens, from, (size_t)count * sizeof *tokens);
+}
+
+void pack_read(const Pack *pack, int64_t first, int64_t count, int32_t *tokens) {
+    for (const Chunk *chunk = chunk_of(pack, first); count; chunk++) {
+        int64_t at = first - chunk->first, left = chunk->count - at;
+        int64_t taken = left < count ? left : count;
+        widen(chunk, pack->width, at, taken, tokens);
+        first += taken;
+        tokens += taken;
+        count -= taken;
+    }
+}
