@@ -199,7 +199,7 @@ static NodeId field_node(const Context *context, const Value *field, Element ele
         diagnostic_help(d,
                         "`decode_jpeg(%s)`, `decode_png(%s)` and `integer(%s)` make values of it",
                         field_name(field), field_name(field), field_name(field));
-    else if (field->form == FORM_tokens) help_tokens(d, field);
+    else if (field->form == FORM_tokens) help_tokens(d);
     else if (field->form == FORM_image)
         diagnostic_help(d,
                         "say its size, `|> : u8[32, 32, 3]`, or give it one: `|> resize(32, 32)`");

@@ -54,10 +54,9 @@ static Value report_channels(const Context *context, const Value *field, const T
     return value_error;
 }
 
-void help_tokens(Diagnostic *d, const Value *field) {
-    diagnostic_help(d,
-                    "`pad(%s, 128)` is i32[128], `length(%s)` i32, `pack(129)` makes rows of all",
-                    field_name(field), field_name(field));
+void help_tokens(Diagnostic *d) {
+    diagnostic_help(d, "`|> pad(128)` makes i32[128] of them, `|> length()` counts them, the stage "
+                       "`pack(129)` lays all end to end");
 }
 
 static bool report_form(const Context *context, const Value *field, const Type *type, Range range) {
@@ -77,7 +76,7 @@ static bool report_form(const Context *context, const Value *field, const Type *
     if (field->form == FORM_bytes)
         diagnostic_help(d, "`decode_jpeg(%s)`, `decode_png(%s)`, `integer(%s)`", field_name(field),
                         field_name(field), field_name(field));
-    if (field->form == FORM_tokens) help_tokens(d, field);
+    if (field->form == FORM_tokens) help_tokens(d);
     if (field->form == FORM_image)
         diagnostic_help(d, "its values are 0..255: `cast(…, f32)` after `|> : u8[32, 32, 3]`");
     if (field->form == FORM_large) diagnostic_help(d, "`|> center_crop(224, 224)`");
@@ -404,6 +403,17 @@ static bool is_declared(const Context *context, const char *name) {
            is_operation_name(name);
 }
 
+static void report_no_field(const Context *context, const Expression *call) {
+    const char *name = call->name.text;
+    bool of_tokens = !strcmp(name, "length");
+    Diagnostic *d =
+        report(context, E0203, call->range,
+               of_tokens ? "`%s` takes tokens" : "`%s` takes a field of the source", name);
+    diagnostic_help(
+        d, of_tokens ? "`line |> bytes() |> length()`"
+                     : "it stands in the first `map`, before anything else is done to the field");
+}
+
 bool lower_field_call(const Context *context, const Expression *expression, const Value *piped,
                       Value *result) {
     const char *name = expression->name.text;
@@ -424,10 +434,7 @@ bool lower_field_call(const Context *context, const Expression *expression, cons
         found = found && suits(&call);
         if (found && call.field.kind == VALUE_field) *result = functions[i].lower(&call);
         if (found || is_declared(context, name)) return found;
-        Diagnostic *d =
-            report(context, E0203, expression->range, "`%s` takes a field of the source", name);
-        diagnostic_help(d,
-                        "it stands in the first `map`, before anything else is done to the field");
+        report_no_field(context, expression);
         return true;
     }
     return false;

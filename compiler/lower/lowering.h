@@ -371,7 +371,7 @@ Value batch_field(const Context *context, const Value *batch, const Name *name);
 Value open_field(const Context *context, const char *name, Range range);
 
 /* What can be made of tokens. */
-void help_tokens(Diagnostic *d, const Value *field);
+void help_tokens(Diagnostic *d);
 
 /* Gives a field its type, which is then that of all its uses. value_error after reporting. */
 Value type_field(const Context *context, const Value *field, Type type, Range range);
