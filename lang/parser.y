@@ -64,13 +64,14 @@ static void yyerror(YYLTYPE *location, Parser *parser, const char *message);
 %token <token> MODEL "model"
 %token <token> PIPELINE "pipeline" TRAIN "train" EXPORT "export"
 %token <token> LET "let" WEIGHT "weight" STATE "state" RETURN "return" REPEAT "repeat" SCAN "scan" ON "on"
+%token <token> FIT "fit"
 %token <token> IF "if" ELSE "else" EVERY "every" IN "in" NEW "new"
 %token <token> TRUE "true" FALSE "false" AND "and" OR "or" NOT "not"
 %token PIPE "|>" ARROW "->" RANGE ".." ELLIPSIS "..."
 %token OF /* between `sum(k)` and what is summed */
 %token EQUAL "==" NOT_EQUAL "!=" LESS_EQUAL "<=" GREATER_EQUAL ">="
 
-%type <token> label
+%type <token> label name
 %type <operator> comparing
 %type <kind> function_word
 %type <statement_kind> owned
@@ -136,13 +137,13 @@ declaration:
   | DIM NAME bad { $$ = build_broken(parser, DECLARATION_dim, @$, $NAME, $bad); }
   | CONST NAME '=' expression { $$ = build_declaration(parser, DECLARATION_const, @$, $NAME, $4); }
   | CONST NAME bad { $$ = build_broken(parser, DECLARATION_const, @$, $NAME, $bad); }
-  | TRAIN NAME block {
-        $$ = build_declaration(parser, DECLARATION_train, @$, $NAME, NULL);
+  | TRAIN name block {
+        $$ = build_declaration(parser, DECLARATION_train, @$, $name, NULL);
         $$->body = $block;
     }
   | TRAIN NAME bad { $$ = build_broken(parser, DECLARATION_train, @$, $NAME, NULL); }
-  | function_word NAME signature result block {
-        $$ = build_declaration(parser, $function_word, @$, $NAME, NULL);
+  | function_word name signature result block {
+        $$ = build_declaration(parser, $function_word, @$, $name, NULL);
         $$->parameters = $signature;
         $$->result = $result;
         $$->body = $block;
@@ -163,6 +164,8 @@ declaration:
         $$->external = true;
     }
   ;
+
+name: NAME | FIT ;
 
 function_word:
     FN       { $$ = DECLARATION_fn; }
@@ -282,6 +285,10 @@ statement:
     }
   | ON place block {
         $$ = build_blocks(build_statement(parser, STATEMENT_on, @$, $place), $block,
+                         (StatementList){0});
+    }
+  | FIT block {
+        $$ = build_blocks(build_statement(parser, STATEMENT_fit, @$, NULL), $block,
                          (StatementList){0});
     }
   | EVERY expression NAME block {

@@ -53,6 +53,7 @@ static bool is_statement_word(int kind) {
     case TOKEN_REPEAT:
     case TOKEN_SCAN:
     case TOKEN_ON:
+    case TOKEN_FIT:
     case TOKEN_IF:
     case TOKEN_EVERY: return true;
     default: return false;

@@ -260,7 +260,7 @@ static const char *const statement_words[] = {
     [STATEMENT_let] = "let ",       [STATEMENT_assign] = "assign ", [STATEMENT_weight] = "weight ",
     [STATEMENT_state] = "state ",   [STATEMENT_return] = "return ", [STATEMENT_repeat] = "repeat ",
     [STATEMENT_on] = "on ",         [STATEMENT_if] = "if ",         [STATEMENT_every] = "every ",
-    [STATEMENT_action] = "action ", [STATEMENT_scan] = "scan ",
+    [STATEMENT_action] = "action ", [STATEMENT_scan] = "scan ",     [STATEMENT_fit] = "fit",
 };
 
 static void print_head(const Statement *statement, Text *text) {

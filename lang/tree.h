@@ -128,6 +128,7 @@ typedef enum StatementKind {
     STATEMENT_repeat, /* repeat names[0] in value { body } */
     STATEMENT_scan,   /* scan names[0] in value { body } */
     STATEMENT_on,     /* on value { body }; value is a call: gpu(1) */
+    STATEMENT_fit,    /* fit { body } */
     STATEMENT_if,     /* if value { body } else { otherwise } */
     STATEMENT_every,  /* every value names[0] { body }; names[0]: steps, epoch, seconds … */
     STATEMENT_action, /* names[0] value: evaluate, save, print inside every; require */

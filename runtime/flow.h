@@ -467,6 +467,7 @@ typedef struct FlowStorage {
     bool of_run;         /* only training needs it; it is not among the weights that are deployed */
     const char *pass;    /* the function over whose pass it is a sum, zero at its start; or NULL */
     const char *average; /* the storage that is deployed in its place, or NULL */
+    bool fitted;         /* found in the data before the first step */
 } FlowStorage;
 
 typedef enum FlowActionKind {
@@ -508,8 +509,11 @@ typedef struct FlowTrain {
     const char *name;
     const FlowFunction *initialise, *step; /* results of step: loss first, then the metrics */
     const FlowFunction *accumulate; /* for the batches before the last of an update; or NULL */
-    int64_t accumulate_count;       /* batches of one update; 0 stands for 1 */
-    int64_t memory;                 /* bytes that it may hold; 0: no limit */
+    const FlowFunction *const
+        *fits; /* run over all data before the first step, one after the other */
+    int fit_count;
+    int64_t accumulate_count; /* batches of one update; 0 stands for 1 */
+    int64_t memory;           /* bytes that it may hold; 0: no limit */
     const FlowPipeline *data;
     FlowNumber epochs, seed;
     FlowNumber steps;          /* the most updates */

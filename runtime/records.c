@@ -173,6 +173,15 @@ int64_t records_find(const Records *records, const Permutation *shuffle, int64_t
                            position);
 }
 
+void records_locate(const Records *records, int64_t record, char *text, size_t size) {
+    const FlowSource *source = records->pipeline->source;
+    const FlowField *first = &records_section_at(records, 0)->fields[0];
+    const char *name = first->path ? first->path : records->pipeline->name;
+    if (!records_last_section(records) && source->locate)
+        source->locate(records->reader, record, text, size);
+    else snprintf(text, size, "%s: record %lld", name, (long long)record);
+}
+
 void records_prefetch(const Records *records, int64_t record) {
     int last = records_last_section(records);
     bool points = last == 0 ? records->points : records->sections[last].direct;

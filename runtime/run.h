@@ -43,6 +43,12 @@ const char *run_path(const Run *run, const FlowAction *action);
 /* Saves the run with that many actions done after the last step. */
 FlowStatus run_save(const Run *run, const char *path, int actions_done);
 
+/* Threads that make the batches of the training data. */
+int run_workers(const Run *run);
+
+/* Fits the states that are found in the data, before the first step. */
+FlowStatus run_fits(Run *run);
+
 /* Does the actions that are due and not yet done. One that is interrupted stays to be done. */
 FlowStatus run_actions(Run *run);
 

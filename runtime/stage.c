@@ -410,6 +410,14 @@ FlowStatus stage_take(Stage *stage, const Batch **batch) {
     return settle(stage, stage->taken);
 }
 
+void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *text, size_t size) {
+    Permutation shuffle = records_shuffle(stage->source, batch->epoch);
+    int64_t row = place;
+    for (int64_t i = 0; batch->rejected && i <= row; i++) row += batch->rejected[i];
+    records_locate(stage->source, records_find(stage->source, &shuffle, batch->first + row), text,
+                   size);
+}
+
 void stage_fill_next(Stage *stage, int thread, int threads) {
     if (stage->worker_count || stage->next + 1 >= stage->end) return;
     int64_t before = thread ? 0 : clock_nanoseconds();

@@ -59,6 +59,9 @@ void stage_stop(Stage *stage);
  * the pipeline does not go on without it: the batch then has the records before that one. */
 FlowStatus stage_take(Stage *stage, const Batch **batch);
 
+/* Writes where the record in that place of the batch comes from. */
+void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *text, size_t size);
+
 /* Called by all threads of the team while they hold a batch: makes the next one, when there
  * are no workers to do so. */
 void stage_fill_next(Stage *stage, int thread, int threads);

@@ -159,7 +159,7 @@ static FlowStatus initialise(Run *run) {
     run->position = (Position){.action = run->train->action_count, .plateau = 1};
     run->numbers.plateau = 1;
     step_run_alone(&run->initialise, run->memory, run->train->data->batch, &run->team);
-    return flow_ok;
+    return run_fits(run);
 }
 
 static FlowStatus initialise_or_resume(Run *run) {
@@ -266,11 +266,15 @@ static FlowStatus prepare_evaluations(Run *run) {
     return status;
 }
 
+int run_workers(const Run *run) {
+    return budget_workers(run->settings, run->data, run->train->data);
+}
+
 static FlowStatus run_steps(Run *run) {
     FlowStatus status = prepare_evaluations(run);
     if (status.exit) return status;
-    int workers = budget_workers(run->settings, run->data, run->train->data);
-    status = stage_start(run->data, run->position.step, run->last_step, workers, &run->team);
+    status =
+        stage_start(run->data, run->position.step, run->last_step, run_workers(run), &run->team);
     if (!status.exit) budget_print(run->settings);
     if (!status.exit) status = run_actions(run);
     while (!status.exit && !is_over(run) && !interrupted()) status = one_step(run);

@@ -97,6 +97,7 @@ void print_functions(Printer *printer) {
         if (!printer->trains) break;
         print_train_function(printer, &trace, &train->initialise);
         print_train_function(printer, &trace, &train->step);
+        vector_each(Function *, fit, train->fits) print_train_function(printer, &trace, *fit);
         if (train->accumulate.graph) print_train_function(printer, &trace, &train->accumulate);
         vector_each(Action, action, train->actions)
             if (action->function) print_train_function(printer, &trace, action->function);

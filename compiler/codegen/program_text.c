@@ -35,11 +35,12 @@ static void print_storage(Printer *printer) {
     text_add(printer->text, "static const FlowStorage storage[] = {\n");
     for (size_t i = 0; i < printer->program->storage.count; i++) {
         const Storage *storage = &printer->program->storage.items[i];
-        text_format(printer->text, "    {%s, %s, %zu, %s, %s, %s},\n",
+        text_format(printer->text, "    {%s, %s, %zu, %s, %s, %s, %s},\n",
                     string_text(printer, storage->name),
                     type_initialiser(printer->arena, &printer->sizes, &storage->type),
                     printer->plan->storage[i], storage->of_run ? "true" : "false",
-                    string_text(printer, storage->pass), string_text(printer, storage->average));
+                    string_text(printer, storage->pass), string_text(printer, storage->average),
+                    storage->fitted ? "true" : "false");
     }
     text_add(printer->text, "};\n\n");
 }

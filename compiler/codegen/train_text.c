@@ -44,6 +44,14 @@ static void print_actions(Printer *printer, const Train *train, size_t index) {
     text_add(printer->text, "};\n");
 }
 
+static void print_fits(Printer *printer, const Train *train, size_t index) {
+    if (!train->fits.count) return;
+    text_format(printer->text, "static const FlowFunction *const t%zu_fits[] = {", index);
+    vector_each(Function *, fit, train->fits)
+        text_format(printer->text, "&f%d_function, ", function_number(printer, *fit));
+    text_add(printer->text, "};\n");
+}
+
 static void print_train(Printer *printer, const Train *train, size_t index) {
     Text *text = printer->text;
     text_format(text,
@@ -59,6 +67,9 @@ static void print_train(Printer *printer, const Train *train, size_t index) {
         text_format(
             text, "        .accumulate = &f%d_function,\n        .accumulate_count = %lld,\n",
             function_number(printer, &train->accumulate), (long long)train->accumulate_count);
+    if (train->fits.count)
+        text_format(text, "        .fits = t%zu_fits,\n        .fit_count = %zu,\n", index,
+                    train->fits.count);
     if (train->memory) text_format(text, "        .memory = %.0f,\n", train->memory);
     if (train->actions.count)
         text_format(text, "        .actions = t%zu_actions,\n        .action_count = %zu,\n", index,
@@ -69,8 +80,10 @@ static void print_train(Printer *printer, const Train *train, size_t index) {
 void print_trains(Printer *printer) {
     const Program *program = printer->program;
     if (!printer->trains || !program->trains.count) return;
-    for (size_t i = 0; i < program->trains.count; i++)
+    for (size_t i = 0; i < program->trains.count; i++) {
+        print_fits(printer, &program->trains.items[i], i);
         print_actions(printer, &program->trains.items[i], i);
+    }
     text_add(printer->text, "static const FlowTrain trains[] = {\n");
     for (size_t i = 0; i < program->trains.count; i++)
         print_train(printer, &program->trains.items[i], i);

@@ -12,6 +12,7 @@ FunctionList program_functions(Arena *arena, const Program *program) {
     vector_each(Train, train, program->trains) {
         vector_push(arena, &list, &train->initialise);
         vector_push(arena, &list, &train->step);
+        vector_each(Function *, fit, train->fits) vector_push(arena, &list, *fit);
         if (train->accumulate.graph) vector_push(arena, &list, &train->accumulate);
         vector_each(Action, action, train->actions)
             if (action->function) vector_push(arena, &list, action->function);

@@ -179,6 +179,8 @@ typedef struct Storage {
     bool trained;        /* a weight, which an optimizer updates; else a state */
     bool of_run;         /* only training needs it: optimizer's state, sums of gradients */
     const char *pass;    /* the function over whose pass it is a sum, zero at its start; or NULL */
+    const char *fitted;  /* of a state that is found in the data before the first step: the path of
+                            the call that owns it; or NULL */
     const char *average; /* of a weight: the state that stands for it once trained, or NULL */
     Range range;
 } Storage;
@@ -225,6 +227,7 @@ typedef struct Train {
     Function initialise, step; /* results of step: loss first, then the metrics */
     Function accumulate;       /* runs instead of step but for each accumulate_count-th batch; same
                             results; graph NULL: there is none */
+    FunctionList fits;         /* run over all data before the first step, one after the other */
     int64_t accumulate_count;  /* batches of one update */
     GraphWishes wishes;        /* of step and accumulate */
     Pipeline *data;

@@ -225,6 +225,7 @@ static void lower_statement(const Context *context, const Statement *statement, 
     case STATEMENT_scan: lower_scan(&inner, statement, result); break;
     case STATEMENT_if: lower_if(context, statement, result); break;
     case STATEMENT_on: lower_on(context, statement, result); break;
+    case STATEMENT_fit: lower_fit(&inner, statement); break;
     case STATEMENT_action:
         if (!strcmp(statement->names.items[0].text, "require")) {
             lower_require(&inner, statement);

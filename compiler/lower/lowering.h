@@ -32,6 +32,7 @@ typedef struct Lowering {
     int calls;
     size_t listed;  /* items of all lists that were made */
     bool exhausted; /* CALL_LIMIT was passed and reported */
+    bool fits;      /* a model was called that fits states */
 } Lowering;
 
 /* The call that is being run. */
@@ -69,7 +70,8 @@ typedef struct Context {
     Function *function;   /* whose graph it is */
     Function *initialise; /* where weights get their first value; NULL: nowhere */
     bool updates;         /* states that are assigned are updated (training) */
-    bool averaged;        /* weights are read as they are deployed: averages, where there are any */
+    Map *fitted;   /* in a pass of `fit`: paths of calls whose states passes before it found */
+    bool averaged; /* weights are read as they are deployed: averages, where there are any */
     const char *measures; /* names the sums that measures keep over a pass; NULL: none are kept */
     int *total_count;     /* of these sums so far */
     bool entering;        /* in a pipeline: facts are checked on each record */
@@ -267,6 +269,9 @@ void lower_weight(const Context *context, const Statement *statement);
 
 /* States in scope that were assigned get their last value at the end of the step. */
 void update_states(const Context *context);
+
+/* fit.c: `fit { … }`, which only a pass over the data runs. */
+void lower_fit(const Context *context, const Statement *statement);
 
 /* scan.c: loops that are not unrolled. */
 

@@ -200,9 +200,8 @@ static bool lower_recompute(const Context *context, const Declaration *declarati
     return wanted;
 }
 
-/* A function of the batches that training takes. */
-static Context step_context(const Context *context, const Declaration *declaration, Train *train,
-                            Function *function, const char *name) {
+Context step_context(const Context *context, const Declaration *declaration, Train *train,
+                     Function *function, const char *name) {
     Frame *frame = arena_new_item(context->lowering->arena, Frame);
     *frame = (Frame){
         .declaration = declaration, .path = "", .callees = map_new(context->lowering->arena)};
@@ -254,10 +253,13 @@ static void lower_step(const Context *context, const Declaration *declaration, T
                        Value data) {
     train->data = data.stream->pipeline;
     train->initialise = function_new(context, train->name, "initialise", NULL);
+    context->lowering->fits = false;
     Context step = step_context(context, declaration, train, &train->step, "step");
     lower_measures(&step, declaration, data);
     lower_optimizer(&step, declaration, train);
     guard_updates(&step, find_entry(declaration, "loss")->range);
+    if (context->lowering->fits && !context->lowering->diagnostics->list.count)
+        lower_fits(context, declaration, train, data);
     if (train->accumulate_count == 1) return;
     Context sum = step_context(context, declaration, train, &train->accumulate, "accumulate");
     lower_measures(&sum, declaration, data);

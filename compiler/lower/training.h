@@ -18,6 +18,13 @@ Value lower_data(const Context *context, const Expression *expression);
 Function function_new(const Context *context, const char *train, const char *name,
                       const Pipeline *data);
 
+/* The context of a function of the batches that training takes. */
+Context step_context(const Context *context, const Declaration *declaration, Train *train,
+                     Function *function, const char *name);
+
+/* fit.c: the passes over the data that come before the first step. */
+void lower_fits(const Context *context, const Declaration *declaration, Train *train, Value data);
+
 /* resources.c: replicas, microbatches, memory. Microbatches make the batches of data smaller. */
 void lower_resources(const Context *context, const Declaration *declaration, const Value *data,
                      Train *train);

@@ -67,6 +67,7 @@ static void add_train(Account *account, const Train *train) {
     add_storage(account);
     add_function(account, &train->initialise);
     add_function(account, &train->step);
+    vector_each(Function *, fit, train->fits) add_function(account, *fit);
     add_function(account, &train->accumulate);
     add_pipeline(account, train->data);
     vector_each(Action, action, train->actions) {
