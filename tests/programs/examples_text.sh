@@ -13,6 +13,7 @@ falls() {
 }
 small="--layers=2 --width=32 --heads=2 --context=32"
 falls char_gpt 2.7 $small --batch_size=16 --rate=6e-3
+falls bpe_gpt 5.8 $small --batch_size=16 --rate=6e-3
 falls char_lstm 2.7 --width=48 --context=24 --batch_size=16 --rate=8e-3
 
 cat >main.c <<'EOC'
