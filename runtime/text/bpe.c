@@ -169,23 +169,27 @@ static uint64_t hash(const char *word, size_t size) {
     return mix(size > 16 ? ends ^ mix(load(word + 8, 8)) : ends);
 }
 
-/* The word's bytes as tokens, merged. */
-static FlowStatus encode_word(const Bpe *bpe, const char *word, size_t size, Workplace *place,
-                              TokenList *tokens) {
+/* The word's bytes as tokens, merged. False: it can't be. */
+static bool encode_word(const Bpe *bpe, const char *word, size_t size, Workplace *place,
+                        TokenList *tokens) {
     size_t first = tokens->count;
-    if (!tokens_reserve(tokens, size))
-        return flow_failure(FLOW_EXIT_resource, "takes more memory than there is");
+    if (!tokens_reserve(tokens, size)) return false;
     for (size_t i = 0; i < size; i++) {
         int32_t token = bpe->bytes[(unsigned char)word[i]];
-        if (token < 0)
-            return flow_failure(FLOW_EXIT_data,
-                                "has the byte 0x%02X, which the vocabulary does not have",
-                                (unsigned char)word[i]);
+        if (token < 0) return false;
         tokens->items[first + i] = token;
     }
     tokens->count = first + size;
-    if (merge_word(&bpe->pairs, tokens, first, &place->merging)) return flow_ok;
-    return flow_failure(FLOW_EXIT_resource, "has a word that takes more memory than there is");
+    return merge_word(&bpe->pairs, tokens, first, &place->merging);
+}
+
+static FlowStatus failure_of(const Bpe *bpe, const char *word, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (bpe->bytes[(unsigned char)word[i]] < 0)
+            return flow_failure(FLOW_EXIT_data,
+                                "has the byte 0x%02X, which the vocabulary does not have",
+                                (unsigned char)word[i]);
+    return flow_failure(FLOW_EXIT_resource, "takes more memory than there is");
 }
 
 static void keep(KnownWord *known, const char *word, size_t size, const TokenList *tokens,
@@ -198,7 +202,7 @@ static void keep(KnownWord *known, const char *word, size_t size, const TokenLis
     memcpy(known->tokens, tokens->items + first, count * sizeof *tokens->items);
 }
 
-/* False: it is not known. Room for its tokens was made. */
+/* False: it is not known. */
 static inline bool recall(const KnownWord *known, const char *word, size_t size,
                           TokenList *tokens) {
     if (known->size != size || memcmp(known->word, word, size)) return false;
@@ -207,25 +211,36 @@ static inline bool recall(const KnownWord *known, const char *word, size_t size,
     return true;
 }
 
+/* The place of the word, or NULL. */
+static inline KnownWord *place_of(KnownWord *words, const char *word, size_t size) {
+    if (!words || size > KNOWN_BYTES) return NULL;
+    return &words[hash(word, size) % KNOWN_WORDS];
+}
+
+/* Room for KNOWN_TOKENS was made. False: it can't be. */
+static inline bool encode_next(const Bpe *bpe, const char *word, size_t size, KnownWord *known,
+                               Workplace *place, TokenList *tokens) {
+    size_t first = tokens->count;
+    if (known && recall(known, word, size, tokens)) return true;
+    if (!encode_word(bpe, word, size, place, tokens)) return false;
+    if (known) keep(known, word, size, tokens, first);
+    return true;
+}
+
 FlowStatus bpe_encode(const Bpe *bpe, const char *text, size_t size, Workplace *place,
                       TokenList *tokens) {
     KnownWord *words = workplace_words(place, bpe->number);
-    const unsigned char *end = (const unsigned char *)text + size;
-    FlowStatus status = flow_ok;
+    const char *end = text + size;
     if (size > TEXT_LIMIT)
         return flow_failure(FLOW_EXIT_data, "has more than %d bytes", TEXT_LIMIT);
-    for (const char *at = text; at < text + size && !status.exit;) {
-        size_t first = tokens->count;
-        size_t length = split_first(bpe->classes, (const unsigned char *)at, end);
-        KnownWord *known =
-            length <= KNOWN_BYTES && words ? &words[hash(at, length) % KNOWN_WORDS] : NULL;
-        if (!tokens_reserve(tokens, KNOWN_TOKENS))
-            return flow_failure(FLOW_EXIT_resource, "takes more memory than there is");
-        if (!known || !recall(known, at, length, tokens)) {
-            status = encode_word(bpe, at, length, place, tokens);
-            if (known && !status.exit) keep(known, at, length, tokens, first);
-        }
+    for (const char *at = text; at < end;) {
+        size_t length =
+            split_first(bpe->classes, (const unsigned char *)at, (const unsigned char *)end);
+        KnownWord *known = place_of(words, at, length);
+        if (!tokens_reserve(tokens, KNOWN_TOKENS) ||
+            !encode_next(bpe, at, length, known, place, tokens))
+            return failure_of(bpe, at, length);
         at += length;
     }
-    return status;
+    return flow_ok;
 }
