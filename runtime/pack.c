@@ -47,6 +47,12 @@ typedef struct Filling {
     atomic_bool full, starved;
 } Filling;
 
+static FlowStatus no_memory(const Records *records) {
+    return flow_failure(FLOW_EXIT_resource,
+                        "pipeline `%s` (%s): no memory for the tokens of all texts",
+                        records->pipeline->name, records->pipeline->line);
+}
+
 /* Tokens into chunks. */
 
 static void put(char *place, int width, int64_t at, int32_t token) {
@@ -93,12 +99,18 @@ static void note_failure(Filling *filling, int64_t chunk) {
     while (chunk < limit && !atomic_compare_exchange_weak(&filling->limit, &limit, chunk)) continue;
 }
 
+/* Behind its last record. */
+static int64_t end_of(const Filling *filling, int64_t chunk) {
+    int64_t end = (chunk + 1) * filling->chunk;
+    return end < filling->count ? end : filling->count;
+}
+
 static void fill_chunk(Filling *filling, int64_t number, char *scratch) {
     Chunk *chunk = &filling->pack->chunks[number];
     Maker maker = {.records = filling->records, .scratch = scratch};
-    int64_t first = number * filling->chunk, end = first + filling->chunk;
-    if (end > filling->count) end = filling->count;
-    for (int64_t position = first; position < end && !is_over(filling); position++) {
+    int64_t end = end_of(filling, number);
+    for (int64_t position = number * filling->chunk; position < end && !is_over(filling);
+         position++) {
         TokenSpan span;
         if (!records_make_at(&maker, filling->index, position, (void *const[]){&span})) {
             chunk->failed++;
@@ -145,19 +157,20 @@ static FlowStatus tell_failures(const Filling *filling, int64_t number, char *sc
     FlowStatus failure = flow_ok, status = flow_ok;
     Maker maker = {.records = filling->records, .scratch = scratch, .failure = &failure};
     int64_t left = filling->pack->chunks[number].failed;
-    for (int64_t position = number * filling->chunk; left && !status.exit; position++) {
+    int64_t position = number * filling->chunk, end = end_of(filling, number);
+    for (; position < end && left && !status.exit; position++) {
         TokenSpan span;
         if (records_make_at(&maker, filling->index, position, (void *const[]){&span})) continue;
         status = tell_failure(filling, position, &failure);
         left--;
     }
-    return status;
+    return status.exit || !left ? status : no_memory(filling->records);
 }
 
 static FlowStatus settle_failures(const Filling *filling) {
     FlowStatus status = flow_ok;
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, filling->records->scratch + FLOW_ALIGNMENT);
-    if (!scratch) return flow_failure(FLOW_EXIT_resource, "no memory");
+    if (!scratch) return no_memory(filling->records);
     for (int64_t i = 0; i < filling->pack->chunk_count && !status.exit; i++)
         if (filling->pack->chunks[i].failed) status = tell_failures(filling, i, scratch);
     free(scratch);
@@ -176,10 +189,7 @@ static FlowStatus fill(Filling *filling) {
             "pipeline `%s` (%s): the tokens of all texts take more than 4 GiB of memory; "
             "`take` fewer texts",
             pipeline->name, pipeline->line);
-    if (filling->starved)
-        return flow_failure(FLOW_EXIT_resource,
-                            "pipeline `%s` (%s): no memory for the tokens of all texts",
-                            pipeline->name, pipeline->line);
+    if (filling->starved) return no_memory(filling->records);
     return settle_failures(filling);
 }
 
@@ -212,7 +222,7 @@ FlowStatus pack_open(const Records *records, int index, int64_t count, Pack **ou
     int64_t limit = limit_of(records), chunk = chunk_size(count);
     int64_t chunks = (count + chunk - 1) / chunk;
     Pack *pack = *out = calloc(1, sizeof *pack + (size_t)chunks * sizeof *pack->chunks);
-    if (!pack) return flow_failure(FLOW_EXIT_resource, "no memory for tokens");
+    if (!pack) return no_memory(records);
     if (separator >= limit) limit = (int64_t)separator + 1;
     pack->width = limit <= 1 << 8 ? 1 : limit <= 1 << 16 ? 2 : 4;
     pack->chunk_count = chunks;

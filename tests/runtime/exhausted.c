@@ -8,6 +8,7 @@
 #include "tests/runtime/test.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -118,6 +119,62 @@ static void check(const FlowSource *source, FlowField field, int workers) {
     }
     CHECK(!status.exit, "%s: request %d: %s", source->name, requests, status.text);
     CHECK(requests > 5, "%s: only %d requests", source->name, requests);
+}
+
+/* In a thread of its own: what it keeps for texts goes with it. */
+static void *try_pack(void *result) {
+    static const FlowTokens merged = {.kind = FLOW_TOKENS_bpe,
+                                      .vocabulary = "vocab.json",
+                                      .merges = "merges.txt",
+                                      .use = FLOW_TOKENS_span};
+    static const FlowField line = {
+        .name = "x", .path = "lines.txt", .type = {FLOW_i64, 1, {2}}, .tokens = &merged};
+    static const FlowField row = {.name = "x", .type = {FLOW_i32, 1, {3}}};
+    static const FlowSection sections[] = {
+        {.window = 1,
+         .stride = 1,
+         .fields = &line,
+         .field_count = 1,
+         .outputs = &line,
+         .output_count = 1},
+        {.window = 3,
+         .stride = 3,
+         .fields = &row,
+         .field_count = 1,
+         .outputs = &row,
+         .output_count = 1,
+         .packs = true,
+         .separator = -1},
+    };
+    static const FlowPipeline pipeline = {.name = "p",
+                                          .line = "p.flow:1",
+                                          .source = &flow_source_lines,
+                                          .sections = sections,
+                                          .section_count = 2,
+                                          .batch = 2};
+    *(FlowStatus *)result = try(&pipeline, 0);
+    return NULL;
+}
+
+static void check_pack(void) {
+    static const char lines[] = "abababababababababababababababab ab\nba\nab\n";
+    static const char vocabulary[] = "{\"a\": 0, \"b\": 1, \"ab\": 2, \"\\u0120\": 3}";
+    FlowStatus status = {.exit = FLOW_EXIT_resource};
+    int requests = 0;
+    write_test_file("lines.txt", lines, sizeof lines - 1);
+    write_test_file("vocab.json", vocabulary, sizeof vocabulary - 1);
+    write_test_file("merges.txt", "a b\n", 4);
+    for (; status.exit == FLOW_EXIT_resource && requests < REQUESTS_LIMIT; requests++) {
+        pthread_t thread;
+        allowed = requests;
+        held = 0;
+        if (pthread_create(&thread, NULL, try_pack, &status) || pthread_join(thread, NULL))
+            exit(99);
+        CHECK(!status.exit == !status.text[0], "pack: request %d: no message", requests);
+        CHECK(!held, "pack: request %d: %d blocks are left", requests, (int)held);
+    }
+    CHECK(!status.exit, "pack: request %d: %s", requests, status.text);
+    CHECK(requests > 20, "pack: only %d requests", requests);
 }
 
 /* Writes records as a sink. */
@@ -259,6 +316,7 @@ int main(void) {
         check(&flow_source_binary, bytes, workers);
         check(&flow_source_sqlite, cell, workers);
     }
+    check_pack();
     check_sinks();
     test_folder_remove();
     return test_result();
