@@ -4,6 +4,7 @@
 #include "runtime/pack.h"
 
 #include "runtime/cpus.h"
+#include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/records_state.h"
 
@@ -41,6 +42,7 @@ typedef struct Filling {
     int index; /* of the section before */
     int64_t count, chunk;
     int32_t separator;
+    Holding *holding;      /* that the tokens count for */
     _Atomic int64_t next;  /* chunk */
     _Atomic int64_t limit; /* chunks from here on are not needed: one before has failed */
     _Atomic size_t bytes;
@@ -69,7 +71,7 @@ static bool grow(Filling *filling, Chunk *chunk, size_t wanted) {
         filling->full = true;
         return false;
     }
-    char *tokens = realloc(chunk->tokens, room);
+    char *tokens = held_resize(chunk->tokens, chunk->room, room);
     if (!tokens) {
         filling->starved = true;
         return false;
@@ -122,11 +124,13 @@ static void fill_chunk(Filling *filling, int64_t number, char *scratch) {
 static void *fill_chunks(void *argument) {
     Filling *filling = argument;
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, filling->records->scratch + FLOW_ALIGNMENT);
+    Holding *before = holding_enter(filling->holding);
     int64_t number;
     if (!scratch) filling->starved = true;
     while (!is_over(filling) && (number = filling->next++) < filling->pack->chunk_count &&
            number < filling->limit)
         fill_chunk(filling, number, scratch);
+    holding_enter(before);
     free(scratch);
     return NULL;
 }
@@ -193,11 +197,19 @@ static FlowStatus fill(Filling *filling) {
     return settle_failures(filling);
 }
 
+/* What is not needed of its room is given back. */
+static void trim(Chunk *chunk, int width) {
+    size_t needed = (size_t)chunk->count * (size_t)width;
+    char *tokens = needed ? held_resize(chunk->tokens, chunk->room, needed) : NULL;
+    if (!tokens) return;
+    chunk->tokens = tokens;
+    chunk->room = needed;
+}
+
 static void number_tokens(Pack *pack) {
     for (int64_t i = 0; i < pack->chunk_count; i++) {
         Chunk *chunk = &pack->chunks[i];
-        char *tokens = realloc(chunk->tokens, (size_t)chunk->count * (size_t)pack->width + 1);
-        if (tokens) chunk->tokens = tokens;
+        trim(chunk, pack->width);
         chunk->first = pack->tokens;
         pack->tokens += chunk->count;
     }
@@ -232,6 +244,7 @@ FlowStatus pack_open(const Records *records, int index, int64_t count, Pack **ou
                        .count = count,
                        .chunk = chunk,
                        .separator = separator,
+                       .holding = holding_here(),
                        .limit = chunks};
     FlowStatus status = fill(&filling);
     if (!status.exit) {

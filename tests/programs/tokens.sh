@@ -48,7 +48,7 @@ printed of_tar 'x=[913, 343, 0, 0]'
 [ "$(printf 'the thou\nand\n' | "$FLOWC" run p.flow typed)" = 'x=[913, 343, 0, 0]
 x=[390, 0, 0, 0]' ] || fail "standard input: $(cat stderr)"
 cp vocab.json other.json
-[ "$("$FLOWC" run p.flow of_merged --vocabulary=other.json | head -n 1)" = 'x=[648, 417, 896, 25, 0, 0, 0, 0, 0] n=4' ] || fail "a path that an option says"
+[ "$("$FLOWC" run p.flow of_merged --vocabulary=other.json | sed -n 1p)" = 'x=[648, 417, 896, 25, 0, 0, 0, 0, 0] n=4' ] || fail "a path that an option says"
 
 expect 1 'plays.txt: line 2: `line` has 0 tokens, the program expects i32[14]' "$FLOWC" run p.flow exact
 expect 1 'plays.txt: line 1: `line` has 14 tokens, the program expects 8 at most; `pad(…, cut = "end")` leaves out the rest' "$FLOWC" run p.flow long
