@@ -1,5 +1,6 @@
-/* flowc explain: the page of an error code, or the list of them. */
+/* flowc explain: the page of an error code, or the list of them; or what a program does with its data. */
 #include "compiler/driver/commands.h"
+#include "compiler/driver/explain.h"
 #include "compiler/driver/files.h"
 
 #include <errno.h>
@@ -57,11 +58,43 @@ static int explain(const char *code) {
     return page ? EXIT_ok : EXIT_resource;
 }
 
+/* The name that follows the file, or NULL. */
+static const char *take_name(Arguments *arguments) {
+    if (!arguments->program.count || arguments->program.items[0][0] == '-') return NULL;
+    arguments->program.count--;
+    return *arguments->program.items++;
+}
+
+static int explain_file(Arguments *arguments) {
+    Compilation compilation;
+    const char *name = take_name(arguments);
+    int status = command_compile(&compilation, arguments, true, STOP_plan);
+    if (status != EXIT_ok) return status;
+    Text text = text_new(compilation.arena);
+    int count = explain_program(compilation.plan, name, &text);
+    fputs(text_string(&text), stdout);
+    if (count) return EXIT_ok;
+    fprintf(stderr,
+            name ? "flowc: %s has no train block and no pipeline with a sink `%s`\n"
+                 : "flowc: %s has no train block and no pipeline with a sink\n",
+            arguments->file, name);
+    return EXIT_program;
+}
+
+static bool is_program(const char *name) {
+    size_t size = strlen(name);
+    return size > 5 && !strcmp(name + size - 5, ".flow");
+}
+
 int command_explain(Arguments *arguments) {
     if (!arguments->file) return list_codes();
+    if (is_program(arguments->file)) return explain_file(arguments);
     const char *code = find_code(arguments->file);
     if (code) return explain(code);
-    fprintf(stderr, "flowc: there is no error code `%s`; `flowc explain` lists them\n",
-            arguments->file);
+    fprintf(
+        stderr,
+        "flowc: there is no error code `%s`; `flowc explain` lists them, `flowc explain x.flow` "
+        "explains a program\n",
+        arguments->file);
     return EXIT_usage;
 }

@@ -112,6 +112,7 @@ typedef struct Stage {
     const char *name;
     Range range;
     Placement placement;
+    bool of_batch; /* it takes batches, not records */
 } Stage;
 
 /* A number that an annotation gives: `@threads(4)`. value 0: there is none. */

@@ -37,7 +37,7 @@ bool whole_number(const Context *context, const Expression *argument, const char
 
 void note_stage(const Context *context, Pipeline *pipeline, const Expression *call) {
     vector_push(context->lowering->arena, &pipeline->stages,
-                (Stage){call->name.text, call->range, context->placement});
+                (Stage){call->name.text, call->range, context->placement, pipeline->batch > 0});
 }
 
 typedef Value RunStage(const Context *context, const Expression *call, const Value *stream);

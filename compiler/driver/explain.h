@@ -1,0 +1,18 @@
+/* Explain: what `flowc explain` prints of programs. */
+#ifndef FLOW_DRIVER_EXPLAIN_H
+#define FLOW_DRIVER_EXPLAIN_H
+
+#include "compiler/driver/compilation.h"
+
+/* Adds a pipeline: its stages, what is fused, what each part of it takes. what: behind its name; alone:
+ * nobody but the step's threads makes batches that no `@threads` asks for. */
+void explain_pipeline(const Plan *plan, const Pipeline *pipeline, const char *what, bool alone,
+                      Text *text);
+
+/* Adds the train blocks and pipelines of that name, or all. How many there were. */
+int explain_program(const Plan *plan, const char *name, Text *text);
+
+/* "digits.flow:31" */
+const char *explain_place(Arena *arena, Range range);
+
+#endif

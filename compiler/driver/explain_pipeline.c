@@ -1,0 +1,248 @@
+/* Explain pipeline: the stages as the program has them, the functions that they became, and what all of
+ * it takes in memory. */
+#include "compiler/driver/explain.h"
+#include "compiler/graph/print.h"
+
+#include "runtime/bounds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CALL_WIDTH = 40 };
+
+typedef enum Values { VALUES_none, VALUES_pointed, VALUES_made, VALUES_either } Values;
+
+typedef struct StageInfo {
+    const char *name;
+    Values values;
+    const char *what;
+} StageInfo;
+
+static const StageInfo stage_infos[] = {
+#define STAGE(name, values, what) {#name, VALUES_##values, what},
+#include "compiler/driver/stages.def"
+#undef STAGE
+};
+
+static const StageInfo *info_of(const char *name) {
+    for (size_t i = 0; i < sizeof stage_infos / sizeof *stage_infos; i++)
+        if (!strcmp(stage_infos[i].name, name)) return &stage_infos[i];
+    return NULL;
+}
+
+const char *explain_place(Arena *arena, Range range) {
+    Text text = text_new(arena);
+    place_print(range, &text);
+    return text_string(&text);
+}
+
+/* Stages. */
+
+/* What the program says there, on one line, cut where it is long. */
+static const char *call_text(Arena *arena, Range range) {
+    char *call = arena_allocate(arena, CALL_WIDTH + sizeof "…");
+    int size = 0;
+    bool blank = false;
+    for (uint32_t at = range.begin; at < range.end && size < CALL_WIDTH - 1; at++) {
+        char c = range.source->text[at];
+        bool gap = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+        if (blank && !gap && size && c != ')') call[size++] = ' ';
+        if (!gap) call[size++] = c;
+        blank = gap && (blank || (size && call[size - 1] != '('));
+        if (size == CALL_WIDTH - 1 && at + 1 < range.end) size += sprintf(call + size, "…");
+    }
+    call[size] = 0;
+    return call;
+}
+
+static bool is_sink(const char *name) {
+    static const char *const names[] = {
+#define SINK(name) #name,
+#include "runtime/sink/sinks.def"
+#undef SINK
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
+/* Of records that come one after the other. */
+static bool is_stream(const Pipeline *pipeline) {
+    vector_each(Field, field, pipeline->sections.items[0]->fields)
+        if (field->path && !strcmp(field->path, "-")) return true;
+    return false;
+}
+
+static const char *stage_text(const Pipeline *pipeline, size_t index) {
+    const Stage *stage = &pipeline->stages.items[index];
+    const StageInfo *info = info_of(stage->name);
+    if (index && is_sink(stage->name)) return "writes the records in order";
+    if (!index && is_stream(pipeline)) return "reads a stream ahead, and cuts it";
+    if (!strcmp(stage->name, "map"))
+        return stage->of_batch ? "computed with the batch" : "fused with `batch`";
+    return info ? info->what : "";
+}
+
+/* Fields of the source. */
+
+static Values values_of(const Pipeline *pipeline) {
+    const StageInfo *info = info_of(pipeline->source);
+    return info ? info->values : VALUES_made;
+}
+
+/* Where a field's value lies when the record function reads it, or how it comes into the batch. */
+static const char *values_text(const Pipeline *pipeline) {
+    bool plain = pipeline->sections.items[0]->plain && pipeline->sections.count == 1;
+    switch (values_of(pipeline)) {
+    case VALUES_pointed: return plain ? "copied into the batch" : "read where it lies";
+    case VALUES_either:
+        return plain ? "copied or converted into the batch"
+                     : "read where it lies, or converted in the thread's scratch";
+    default: return plain ? "made in the batch" : "made in the thread's scratch";
+    }
+}
+
+static bool is_packed(const char *path) {
+    size_t size = path ? strlen(path) : 0;
+    return size > 4 && (!strcmp(path + size - 3, ".gz") || !strcmp(path + size - 4, ".zst"));
+}
+
+static void print_decoder(const Field *field, Text *text) {
+    const Picture *picture = &field->picture;
+    bool resized =
+        picture->fit && (!strcmp(picture->fit, "whole") || !strcmp(picture->fit, "short") ||
+                         !strcmp(picture->fit, "random"));
+    text_format(text, "an image, decoded by %s", field->decoder);
+    if (resized) text_format(text, " and resized row by row (%s)", picture->method);
+    else if (picture->fit && strcmp(picture->fit, "exact")) text_add(text, " and cut");
+    text_add(text, ", ");
+}
+
+static void print_source_field(const Plan *plan, const Pipeline *pipeline, const Field *field,
+                               Text *text) {
+    text_format(text, "      %s: %s, ", field->name, type_text(text->arena, &field->type));
+    if (field->decoder) print_decoder(field, text);
+    text_add(text, values_text(pipeline));
+    if (field->path_option)
+        text_format(text, "; --%s", plan->program->options.items[field->path_option - 1].name);
+    else if (field->path && strcmp(field->path, "-")) text_format(text, "; %s", field->path);
+    if (is_packed(field->path)) text_add(text, ", unpacked into memory");
+    text_add(text, "\n");
+}
+
+static void print_source_fields(const Plan *plan, const Pipeline *pipeline, Text *text) {
+    vector_each(Field, field, pipeline->sections.items[0]->fields)
+        print_source_field(plan, pipeline, field, text);
+}
+
+static void print_stages(const Plan *plan, const Pipeline *pipeline, Text *text) {
+    for (size_t i = 0; i < pipeline->stages.count; i++) {
+        const Stage *stage = &pipeline->stages.items[i];
+        const char *call = call_text(text->arena, stage->range);
+        int line = (int)source_position(stage->range.source, stage->range.begin).line;
+        int wide = strstr(call, "…") ? CALL_WIDTH + 2 : CALL_WIDTH;
+        text_format(text, "    %-*s  :%-4d %s\n", wide, call, line, stage_text(pipeline, i));
+        if (!i) print_source_fields(plan, pipeline, text);
+    }
+}
+
+/* Record functions. */
+
+static bool is_shown(const Node *node) {
+    return node->op != OP_input && node->op != OP_constant;
+}
+
+/* "cast, multiply, reshape": each once, in order. */
+static void print_ops(const Function *function, Text *text) {
+    const Graph *graph = function->lowered;
+    const bool *needed = graph_needed(text->arena, graph);
+    bool *said = arena_new_array(text->arena, bool, OP_COUNT);
+    size_t begin = text->size;
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        const Node *node = graph_node(graph, id);
+        if (!needed[id] || !is_shown(node) || said[node->op]) continue;
+        if (text->size > begin) text_add(text, ", ");
+        text_add(text, op_info[node->op].name);
+        said[node->op] = true;
+    }
+    if (text->size == begin) text_add(text, "copies");
+}
+
+static void print_outputs(const Section *section, Text *text) {
+    vector_each(Field, field, section->outputs)
+        text_format(text, "%s%s: %s", field == section->outputs.items ? "" : ", ", field->name,
+                    type_text(text->arena, &field->type));
+}
+
+/* Does the window only point at what the source holds? As the runtime's records_open.c. */
+static bool is_direct(const Pipeline *pipeline) {
+    const Section *first = pipeline->sections.items[0];
+    return first->plain && !first->orders.count && values_of(pipeline) == VALUES_pointed;
+}
+
+/* What becomes of the section's records. */
+static const char *goal_text(const Pipeline *pipeline, size_t index) {
+    if (index + 1 == pipeline->sections.count) return "written once, into the batch";
+    return index == 0 && is_direct(pipeline) ? "the window reads them where they lie"
+                                             : "written into the window";
+}
+
+static void print_record(const Plan *plan, const Function *function, Text *text) {
+    int kernels = plan_of(plan, function)->kernel_count;
+    text_format(text, "one function a record, %d kernel%s: ", kernels, kernels == 1 ? "" : "s");
+    print_ops(function, text);
+}
+
+static void print_section(const Plan *plan, const Pipeline *pipeline, size_t index, Text *text) {
+    const Section *section = pipeline->sections.items[index];
+    text_add(text, "    ");
+    if (!section->plain) print_record(plan, &section->record, text);
+    else text_add(text, index ? "records as they are" : "records as the source gives them");
+    text_format(text, "; %s: ", goal_text(pipeline, index));
+    print_outputs(section, text);
+    text_add(text, "\n");
+}
+
+/* Memory. */
+
+static const char *times_text(Arena *arena, const char *what, double size, int64_t count) {
+    return arena_format(arena, "%s: %s, %lld × %s", what, bytes_text(arena, size * (double)count),
+                        (long long)count, bytes_text(arena, size));
+}
+
+static void print_queue(const Demand *demand, bool alone, Text *text) {
+    Arena *arena = text->arena;
+    if (demand->workers) {
+        text_format(text, "    %s, made by %d thread%s\n",
+                    times_text(arena, "queue", demand->batch, demand->slots), demand->workers,
+                    demand->workers == 1 ? "" : "s");
+        return;
+    }
+    text_format(text, "    %s, made by the threads of the step, each its share\n",
+                times_text(arena, "queue", demand->batch, TEAM_SLOTS));
+    if (alone) return;
+    text_format(text,
+                "      or, for each of up to %d `--workers`: %d × %s; the run decides, within the "
+                "limit\n",
+                WORKERS_BY_ITSELF, WORKER_SLOTS, bytes_text(arena, demand->batch));
+}
+
+static void print_memory(const Plan *plan, const Pipeline *pipeline, bool alone, Text *text) {
+    Arena *arena = text->arena;
+    Demand demand = demand_of(plan, pipeline);
+    text_format(text, "    %s\n", times_text(arena, "a batch", demand.record, pipeline->batch));
+    print_queue(&demand, alone, text);
+    text_format(text, "    scratch: %s a thread\n", bytes_text(arena, demand.scratch));
+    if (demand.feed)
+        text_format(text, "    read ahead: %s; longer records count when they come\n",
+                    bytes_text(arena, demand.feed));
+}
+
+void explain_pipeline(const Plan *plan, const Pipeline *pipeline, const char *what, bool alone,
+                      Text *text) {
+    text_format(text, "  %s (%s)%s\n", pipeline->name, explain_place(text->arena, pipeline->range),
+                what);
+    print_stages(plan, pipeline, text);
+    for (size_t i = 0; i < pipeline->sections.count; i++) print_section(plan, pipeline, i, text);
+    print_memory(plan, pipeline, alone, text);
+}
