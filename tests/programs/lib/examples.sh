@@ -1,5 +1,6 @@
-# For tests of examples: each is run in a folder of its own, beside the data.
-. tests/programs/lib/common.sh
+# For tests of examples: each is run in a folder of its own, beside the data, and holds no more than it
+# says.
+. tests/programs/lib/memory.sh
 
 # trained EXAMPLE [FLAG…]: runs the example, or a changed one that lies here already.
 trained() {
@@ -7,7 +8,9 @@ trained() {
     shift
     [ -e data ] || ln -s "$data" data
     [ -e "$example.flow" ] || cp "$root/examples/$example.flow" .
-    "$FLOWC" run "$example.flow" "$@" >"$example.out" || fail "$example: exit $?"
+    "$FLOWC" build "$example.flow" "$@" --target=native -o "$example.program" >/dev/null || fail "$example is not built"
+    bounded "$example" "./$example.program" ${part:-}
+    mv bounded.out "$example.out"
 }
 
 # reaches EXAMPLE MEASURE SIGN NUMBER: the measure in its last evaluation is so.

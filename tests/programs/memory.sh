@@ -1,0 +1,62 @@
+# What is held is what `--memory` says, of every kind of source; a limit keeps it so, or says what is too much.
+. tests/programs/lib/memory.sh
+small_data
+
+cat >kinds.flow <<'END'
+pipeline unpacked {
+  return idx(image: "data/train-images-idx3-ubyte.gz") |> map(image: image |> : u8[28, 28])
+      |> batch(500) |> unbatch() |> npy(image: "image.npy")
+}
+pipeline table { return csv("table.csv") |> map(a, b) |> csv(stdout) }
+pipeline packed_table { return csv("table.csv.gz") |> map(a, b) |> csv(stdout) }
+pipeline chosen { return csv("table.csv") |> map(a, b) |> filter(a > 10) |> csv(stdout) }
+pipeline letters { return text("letters.zst") |> window(64, stride = 64) |> map(byte) |> npy(byte: "byte.npy") }
+pipeline queued {
+  return range(200000) |> map(x: [index, index + 1, index + 2]) @threads(3) @queue(20)
+      |> batch(4096) |> unbatch() |> csv(stdout)
+}
+pipeline stream { return lines(stdin) |> map(n: integer(line) |> : i32) |> csv(stdout) }
+pipeline records { return jsonl("table.jsonl") |> map(a: a |> : i32) |> csv(stdout) }
+fn picture(i: i64) -> u8[480, 640, 1] {
+  let slope = reshape(iota(480), [480, 1, 1]) + reshape(iota(640), [1, 640, 1])
+  return cast(remainder(slope + cast(i, i32), 256), u8)
+}
+pipeline pictures { return range(100) |> map(jpg: picture(index)) |> tar("photos.tar") }
+pipeline photos {
+  return tar("photos.tar") |> map(image: decode_jpeg(jpg) |> resize(96, 96) |> : u8[96, 96, 3])
+      |> batch(64) |> unbatch() |> npy(image: "photos.npy")
+}
+END
+awk 'BEGIN { print "a,b"; for (i = 0; i < 300000; i++) print i "," i * 7 }' >table.csv
+gzip -k table.csv
+awk 'BEGIN { for (i = 0; i < 200000; i++) print "{\"a\": " i "}" }' >table.jsonl
+byte() { printf "\\$(printf %03o $(($1 & 255)))"; }
+{ # a frame of one block as it is, 60,000 bytes; files may have several
+    printf '\x28\xb5\x2f\xfd\x60' && byte $((60000 - 256)) && byte $(((60000 - 256) >> 8))
+    b=$(((60000 << 3) | 1)) && byte $b && byte $((b >> 8)) && byte $((b >> 16)) && head -c 60000 table.csv
+} >frame
+for i in $(seq 150); do cat frame; done >letters.zst
+
+"$FLOWC" build kinds.flow --target=native -o kinds >/dev/null
+for kind in unpacked table packed_table chosen letters queued records pictures photos; do
+    bounded $kind ./kinds $kind --threads=2
+done
+for workers in 0 3; do bounded "unpacked, $workers workers" ./kinds unpacked --workers=$workers; done
+seq 1000000 >numbers
+bounded stream ./kinds stream <numbers
+[ "$(wc -l <bounded.out)" = 1000001 ] || fail "the stream is not whole"
+cat bounds
+
+# A limit: what fits is the same as without; what does not says what takes most.
+./kinds photos --threads=1 --memory=8MiB --workers=1
+mv photos.npy one.npy
+./kinds photos
+same photos.npy one.npy
+expect 3 'memory is limited to 1.0 MiB: there is no room for ' ./kinds unpacked --memory=1MiB
+expect 3 'of data in memory for `packed_table` (kinds.flow:' ./kinds packed_table --memory=2MiB
+./kinds photos --threads=1 --workers=1 --memory 2>said
+begun=$(sed -n '1s/.*(\([0-9]*\) bytes)/\1/p' said)
+expect 3 'of decoders' ./kinds photos --threads=1 --workers=1 --memory=$((begun + 1000))
+expect 3 'of input read ahead for `stream`' ./kinds stream --memory=4MiB <numbers
+expect 3 'of batches for `queued`' ./kinds queued --memory=1MiB
+expect 2 '--memory: `lots` is no size, as 4GiB or 512MiB' ./kinds stream --memory=lots
