@@ -55,8 +55,29 @@ same photos.npy one.npy
 expect 3 'memory is limited to 1.0 MiB: there is no room for ' ./kinds unpacked --memory=1MiB
 expect 3 'of data in memory for `packed_table` (kinds.flow:' ./kinds packed_table --memory=2MiB
 ./kinds photos --threads=1 --workers=1 --memory 2>said
-begun=$(sed -n '1s/.*(\([0-9]*\) bytes)/\1/p' said)
-expect 3 'of decoders' ./kinds photos --threads=1 --workers=1 --memory=$((begun + 1000))
+needed=$(sed -n 's/.*at most .*(\([0-9]*\) bytes)/\1/p' said)
+./kinds photos --threads=1 --workers=1 --memory=$needed
+expect 3 'of decoders' ./kinds photos --threads=1 --workers=1 --memory=$((needed - 1))
 expect 3 'of input read ahead for `stream`' ./kinds stream --memory=4MiB <numbers
 expect 3 'of batches for `queued`' ./kinds queued --memory=1MiB
 expect 2 '--memory: `lots` is no size, as 4GiB or 512MiB' ./kinds stream --memory=lots
+
+# What `flowc explain` says before anything is opened is what the program says then.
+for kind in queued stream; do
+    "$FLOWC" explain kinds.flow $kind | sed -n 's/^ *\(.* KiB\)  in all.*/\1/p' >explained
+    ./kinds $kind --memory <numbers 2>&1 >out | sed -n '1s/.*(\([0-9]*\) bytes)/\1/p' | awk '{ printf "%.1f KiB\n", $1 / 1024 }' >shown
+    same explained shown
+done
+expect 1 'no train block and no pipeline with a sink `nothing`' "$FLOWC" explain kinds.flow nothing
+
+# A train block with its evaluations: what is known is refused when it is compiled, the rest when it is opened.
+train() { sed "s/^  optimizer/  memory = $1\n&/; s/batch(1000)/batch(100)/" "$digits" >train.flow; }
+train 16MiB
+"$FLOWC" run train.flow --epochs=1 >limited
+"$FLOWC" run train.flow --epochs=1 --memory=1GiB --threads=1 >other
+same limited other
+train 5MiB
+"$FLOWC" check train.flow
+expect 3 'memory is limited to 5.0 MiB: there is no room for 1.5 MiB of data in memory for `digits`' "$FLOWC" run train.flow --epochs=1
+train 2MiB
+expect 1 'error[E0306]: too much memory: `fit` needs' "$FLOWC" check train.flow
