@@ -26,7 +26,8 @@ static const struct {
     [HOLDING_source] = {"data in memory",
                         "fewer files, or plain ones, which (but for idx) are mapped,"},
     [HOLDING_feed] = {"input read ahead", "shorter records, or files in place of streams,"},
-    [HOLDING_decoders] = {"decoders", "smaller images, or fewer `--threads` or `--workers`"},
+    [HOLDING_decoders] = {"decoders and tokenizers",
+                          "smaller images and texts, or fewer `--threads` or `--workers`"},
     [HOLDING_output] = {"output", "smaller batches"},
 };
 
@@ -226,6 +227,7 @@ void holdings_print(const char *name) {
 void holdings_print_most(const char *name) {
     char text[TEXT_SIZE];
     size_t bytes = holdings_most();
-    fprintf(stderr, "%s: memory: at most %s (%zu bytes)\n", name, bytes_text(text, (double)bytes),
-            bytes);
+    if (bytes)
+        fprintf(stderr, "%s: memory: at most %s (%zu bytes)\n", name,
+                bytes_text(text, (double)bytes), bytes);
 }

@@ -12,7 +12,7 @@ typedef enum HoldingKind {
     HOLDING_scratch,  /* of each thread that makes batches */
     HOLDING_source,   /* what files unpack to, where records begin, names, tables of a filter */
     HOLDING_feed,     /* what is read ahead of a stream */
-    HOLDING_decoders, /* rows of images, and coefficients of progressive ones */
+    HOLDING_decoders, /* of each thread: rows of images, a file, tokens of a text */
     HOLDING_output,   /* what is not written yet */
     HOLDING_KINDS
 } HoldingKind;

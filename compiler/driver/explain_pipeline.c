@@ -121,6 +121,7 @@ static void print_decoder(const Field *field, Text *text) {
 static void print_source_field(const Plan *plan, const Pipeline *pipeline, const Field *field,
                                Text *text) {
     text_format(text, "      %s: %s, ", field->name, type_text(text->arena, &field->type));
+    if (field->tokens.use) text_add(text, "its tokens, ");
     if (field->decoder) print_decoder(field, text);
     text_add(text, values_text(pipeline));
     if (field->path_option)
@@ -183,6 +184,7 @@ static bool is_direct(const Pipeline *pipeline) {
 /* What becomes of the section's records. */
 static const char *goal_text(const Pipeline *pipeline, size_t index) {
     if (index + 1 == pipeline->sections.count) return "written once, into the batch";
+    if (pipeline->sections.items[index + 1]->packs) return "kept from the beginning on, end to end";
     return index == 0 && is_direct(pipeline) ? "the window reads them where they lie"
                                              : "written into the window";
 }

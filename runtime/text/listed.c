@@ -1,6 +1,7 @@
 #include "runtime/text/listed.h"
 
 #include "runtime/format/json.h"
+#include "runtime/holdings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,11 @@ static FlowStatus add(Listed *listed, const char *text, uint64_t number) {
                             text, (unsigned long long)number, NUMBER_LIMIT - 1);
     if (listed->count == listed->capacity) {
         int capacity = listed->capacity ? 2 * listed->capacity : FIRST_TEXTS;
-        const char **texts = realloc(listed->texts, (size_t)capacity * sizeof *texts);
+        const char **texts = held_resize(listed->texts, (size_t)listed->capacity * sizeof *texts,
+                                         (size_t)capacity * sizeof *texts);
         if (texts) listed->texts = texts;
-        int32_t *numbers = realloc(listed->numbers, (size_t)capacity * sizeof *numbers);
+        int32_t *numbers = held_resize(listed->numbers, (size_t)listed->capacity * sizeof *numbers,
+                                       (size_t)capacity * sizeof *numbers);
         if (numbers) listed->numbers = numbers;
         if (!texts || !numbers) return no_memory(listed);
         listed->capacity = capacity;

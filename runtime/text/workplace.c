@@ -1,5 +1,7 @@
 #include "runtime/text/workplace.h"
 
+#include "runtime/holdings.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +12,25 @@ static pthread_key_t key;
 static bool has_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* As realloc to a larger size: it counts as what the threads hold. */
+static void *counted_resize(void *bytes, size_t before, size_t after) {
+    if (!holding_take(NULL, HOLDING_decoders, after - before)) return NULL;
+    void *larger = realloc(bytes, after);
+    if (!larger) holding_give(NULL, HOLDING_decoders, after - before);
+    return larger;
+}
+
+static void counted_free(void *bytes, size_t size) {
+    free(bytes);
+    holding_give(NULL, HOLDING_decoders, size);
+}
+
 bool tokens_reserve(TokenList *list, size_t more) {
     size_t wanted = list->count + more, capacity = list->capacity ? list->capacity : FIRST_TOKENS;
     if (wanted <= list->capacity) return true;
     while (capacity < wanted) capacity *= 2;
-    int32_t *items = realloc(list->items, capacity * sizeof *items);
+    int32_t *items =
+        counted_resize(list->items, list->capacity * sizeof *items, capacity * sizeof *items);
     if (!items) return false;
     list->items = items;
     list->capacity = capacity;
@@ -23,20 +39,22 @@ bool tokens_reserve(TokenList *list, size_t more) {
 
 char *buffer_for(Buffer *buffer, size_t size) {
     if (size <= buffer->size) return buffer->bytes;
-    free(buffer->bytes);
-    buffer->bytes = malloc(size);
+    counted_free(buffer->bytes, buffer->size);
+    buffer->bytes = counted_resize(NULL, 0, size);
     buffer->size = buffer->bytes ? size : 0;
     return buffer->bytes;
 }
 
 static void workplace_free(void *pointer) {
     Workplace *place = pointer;
-    free(place->text.bytes);
-    free(place->tokens.items);
-    free(place->kept.items);
-    free(place->decoded.bytes);
-    free(place->merging.bytes);
-    for (int i = 0; i < WORKPLACE_TOKENIZERS; i++) free(place->known[i].words);
+    Buffer *buffers[] = {&place->text, &place->decoded, &place->merging};
+    TokenList *lists[] = {&place->tokens, &place->kept};
+    for (int i = 0; i < 3; i++) counted_free(buffers[i]->bytes, buffers[i]->size);
+    for (int i = 0; i < 2; i++)
+        counted_free(lists[i]->items, lists[i]->capacity * sizeof *lists[i]->items);
+    for (int i = 0; i < WORKPLACE_TOKENIZERS; i++)
+        if (place->known[i].words)
+            counted_free(place->known[i].words, KNOWN_WORDS * sizeof(KnownWord));
     free(place);
 }
 
@@ -60,7 +78,7 @@ KnownWord *workplace_words(Workplace *place, uint64_t tokenizer) {
     KnownWords *known = &place->known[place->next_known++ % WORKPLACE_TOKENIZERS];
     size_t size = KNOWN_WORDS * sizeof *known->words;
     known->tokenizer = 0;
-    if (!known->words) known->words = malloc(size);
+    if (!known->words) known->words = counted_resize(NULL, 0, size);
     if (!known->words) return NULL;
     memset(known->words, 0, size);
     known->tokenizer = tokenizer;
