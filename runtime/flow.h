@@ -550,6 +550,7 @@ typedef struct FlowSinkField {
     const char *path;           /* a file of its own; or NULL */
     int option;                 /* as FlowField.option */
     const FlowEncoder *encoder; /* of an image; or NULL */
+    int index;                  /* of what the outlet takes */
 } FlowSinkField;
 
 typedef struct FlowSinkArguments {
@@ -588,15 +589,22 @@ typedef struct FlowLoad {
     const char *prefix, *path;
 } FlowLoad;
 
+/* Where records go. */
+typedef struct FlowOutlet {
+    const FlowSink *sink;
+    FlowSinkArguments arguments;
+    bool results; /* it takes results of the function; else outputs of the pipeline */
+    const FlowSinkField *fields; /* without types and values */
+    int field_count;
+} FlowOutlet;
+
 /* A pipeline that runs by itself. */
 typedef struct FlowRun {
     const char *name;
     const FlowPipeline *pipeline;
-    const FlowFunction
-        *function; /* of its batches; its results go to the sink. NULL: the records */
-    const FlowSink *sink;
-    FlowSinkArguments arguments;
-    const FlowSinkField *fields; /* without names, types and values */
+    const FlowFunction *function; /* of its batches; or NULL */
+    const FlowOutlet *outlets;    /* the last is the end; records pass the others */
+    int outlet_count;
     const FlowLoad *loads;
     int load_count;
 } FlowRun;

@@ -1,4 +1,4 @@
-/* Pump: batches are made as in training, go through the function if there is one, and into the sink,
+/* Pump: batches are made as in training, go through the function if there is one, and into the outlets,
  * in order. */
 #include "runtime/pump.h"
 
@@ -7,11 +7,11 @@
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
+#include "runtime/outlet.h"
 #include "runtime/path.h"
 #include "runtime/step.h"
-#include "runtime/type.h"
 
-#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +23,7 @@ typedef struct Pump {
     RunNumbers numbers;
     Call call;
     Stage *stage;
-    FlowSinkField *fields;
-    int field_count;
-    FlowSinkArguments arguments;
-    FlowWriter *writer;
+    Outlet *outlets; /* one for each of the run's */
     int64_t written; /* records */
 } Pump;
 
@@ -65,35 +62,26 @@ static FlowStatus open_function(Pump *pump) {
     return status;
 }
 
-/* What the sink gets of each batch: the function's results, or its records. */
-static FlowStatus name_fields(Pump *pump) {
-    const FlowSection *last = stage_section(pump->stage);
-    const FlowFunction *function = pump->run->function;
-    const Places places = settings_places(pump->settings);
-    pump->field_count = function ? function->result_count : last->output_count;
-    pump->fields = calloc((size_t)pump->field_count + 1, sizeof *pump->fields);
-    if (!pump->fields)
-        return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", pump->run->name);
-    for (int i = 0; i < pump->field_count; i++) {
-        FlowSinkField *field = &pump->fields[i];
-        *field = pump->run->fields[i];
-        field->path = path_said(&places, field->path, field->option);
-        field->name = function ? function->results[i].name : last->outputs[i].name;
-        field->type = function ? type_at(&function->results[i].type, pump->settings->sizes)
-                               : last->outputs[i].type;
-        if (function) field->values = pump->memory + function->results[i].offset;
-    }
-    return flow_ok;
+/* What the outlets take: the function's results, or the pipeline's outputs. */
+static OutletPlace place_of(const Pump *pump) {
+    int64_t records = stage_records(pump->stage);
+    return (OutletPlace){.settings = pump->settings,
+                         .function = pump->run->function,
+                         .section = stage_section(pump->stage),
+                         .memory = pump->memory,
+                         .records = records < 0 ? INT64_MAX : records};
 }
 
-static FlowStatus open_sink(Pump *pump) {
-    const FlowRun *run = pump->run;
-    const Places places = settings_places(pump->settings);
-    pump->arguments = run->arguments;
-    pump->arguments.path = path_said(&places, run->arguments.path, run->arguments.option);
-    int64_t records = stage_records(pump->stage);
-    return run->sink->open(&pump->arguments, pump->fields, pump->field_count,
-                           records < 0 ? INT64_MAX : records, &pump->writer);
+static FlowStatus open_outlets(Pump *pump) {
+    int count = pump->run->outlet_count;
+    OutletPlace place = place_of(pump);
+    FlowStatus status = flow_ok;
+    pump->outlets = calloc((size_t)count, sizeof *pump->outlets);
+    if (!pump->outlets)
+        return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", pump->run->name);
+    for (int i = 0; i < count && !status.exit; i++)
+        status = outlet_open(&pump->outlets[i], &pump->run->outlets[i], &place);
+    return status;
 }
 
 static FlowStatus open_pump(Pump *pump) {
@@ -102,8 +90,7 @@ static FlowStatus open_pump(Pump *pump) {
     if (!status.exit)
         status = stage_open(pump->run->pipeline, settings_places(pump->settings),
                             pump->settings->sizes, pump->numbers.seed, &pump->stage);
-    if (!status.exit) status = name_fields(pump);
-    if (!status.exit) status = open_sink(pump);
+    if (!status.exit) status = open_outlets(pump);
     return status;
 }
 
@@ -111,40 +98,17 @@ static void fill_next(void *stage, int thread, int threads) {
     stage_fill_next(stage, thread, threads);
 }
 
-/* The records that all threads of the team write. */
-typedef struct Sharing {
-    Pump *pump;
-    int64_t records;
-    pthread_mutex_t lock;
-    FlowStatus status; /* the first failure */
-} Sharing;
-
-static void write_share(void *argument, int thread, int threads) {
-    Sharing *sharing = argument;
-    const Pump *pump = sharing->pump;
-    FlowStatus status =
-        pump->run->sink->share(pump->writer, pump->written, sharing->records, thread, threads);
-    if (!status.exit) return;
-    pthread_mutex_lock(&sharing->lock);
-    if (!sharing->status.exit) sharing->status = status;
-    pthread_mutex_unlock(&sharing->lock);
-}
-
-static FlowStatus write_records(Pump *pump, int64_t records) {
-    const FlowSink *sink = pump->run->sink;
-    if (!sink->share) return sink->write(pump->writer, pump->written, records);
-    Sharing sharing = {pump, records, PTHREAD_MUTEX_INITIALIZER, flow_ok};
-    team_run(&pump->team, write_share, &sharing);
-    return sharing.status;
-}
-
+/* All outlets get the records, so that they have as many when one has failed. */
 static FlowStatus write_batch(Pump *pump, const Batch *batch) {
+    FlowStatus status = flow_ok;
     if (pump->run->function) step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
     else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
     if (!batch->records) return flow_ok;
-    for (int i = 0; i < pump->field_count && !pump->run->function; i++)
-        pump->fields[i].values = batch->arrays[i];
-    FlowStatus status = write_records(pump, batch->records);
+    for (int i = 0; i < pump->run->outlet_count; i++) {
+        FlowStatus written = outlet_write(&pump->outlets[i], batch->arrays, pump->written,
+                                          batch->records, &pump->team);
+        if (!status.exit) status = written;
+    }
     pump->written += batch->records;
     return status;
 }
@@ -173,16 +137,38 @@ static FlowStatus run_all(Pump *pump) {
                         (long long)pump->written);
 }
 
-/* How the run has ended, and what of a stopped one stays. */
-static FlowStatus close_sink(Pump *pump, FlowStatus status) {
-    FlowEnd end = !status.exit                           ? FLOW_END_whole
-                  : status.exit == FLOW_EXIT_interrupted ? FLOW_END_stopped
-                                                         : FLOW_END_failed;
-    if (!pump->writer) return status;
-    FlowStatus closed = pump->run->sink->close(pump->writer, end);
-    if (end == FLOW_END_failed || !closed.exit) return status;
-    if (closed.exit != FLOW_EXIT_interrupted || !closed.text[0] || !status.text[0]) return closed;
-    return flow_failure(FLOW_EXIT_interrupted, "%.200s; they are in %s", status.text, closed.text);
+static FlowEnd end_of(FlowStatus status) {
+    return !status.exit                           ? FLOW_END_whole
+           : status.exit == FLOW_EXIT_interrupted ? FLOW_END_stopped
+                                                  : FLOW_END_failed;
+}
+
+/* The names of the parts that stay: "a.csv.part and b.csv.part". */
+typedef struct Parts {
+    char names[256];
+    size_t used;
+} Parts;
+
+static void add_part(Parts *parts, const char *name) {
+    size_t room = sizeof parts->names - parts->used;
+    int added =
+        snprintf(parts->names + parts->used, room, "%s%s", parts->used ? " and " : "", name);
+    parts->used += (size_t)added < room ? (size_t)added : room - 1;
+}
+
+/* The end is closed last: when it has its name, all have. */
+static FlowStatus close_outlets(Pump *pump, FlowStatus status) {
+    Parts parts = {.used = 0};
+    for (int i = 0; pump->outlets && i < pump->run->outlet_count; i++) {
+        FlowEnd end = end_of(status);
+        FlowStatus closed = outlet_close(&pump->outlets[i], end);
+        if (closed.exit == FLOW_EXIT_interrupted && closed.text[0]) add_part(&parts, closed.text);
+        else if (closed.exit && end != FLOW_END_failed) status = closed;
+    }
+    if (status.exit != FLOW_EXIT_interrupted || !parts.used) return status;
+    return flow_failure(FLOW_EXIT_interrupted, "%s after %lld records; they are in %s",
+                        status.text[0] ? "interrupted" : "the reader of standard output has gone",
+                        (long long)pump->written, parts.names);
 }
 
 FlowStatus pump_run(const Settings *settings) {
@@ -190,10 +176,10 @@ FlowStatus pump_run(const Settings *settings) {
     budget_begin(settings);
     FlowStatus status = open_pump(&pump);
     if (!status.exit) status = run_all(&pump);
-    status = close_sink(&pump, status);
+    status = close_outlets(&pump, status);
     stage_close(pump.stage);
     call_free(&pump.call);
-    free(pump.fields);
+    free(pump.outlets);
     free(pump.memory);
     return status;
 }

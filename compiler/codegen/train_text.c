@@ -99,15 +99,33 @@ static void print_loads(Printer *printer, const Run *run, size_t index) {
     text_add(printer->text, "};\n");
 }
 
-static void print_sink_fields(Printer *printer, const Sink *sink, size_t index) {
-    text_format(printer->text, "static const FlowSinkField run%zu_fields[] = {\n", index);
+static void print_sink_fields(Printer *printer, const Sink *sink, const char *name) {
+    text_format(printer->text, "static const FlowSinkField %s[] = {\n", name);
     vector_each(SinkField, field, sink->fields)
         text_format(
-            printer->text, "    {.text = %s, .path = %s, .option = %d, .encoder = %s},\n",
-            field->text ? "true" : "false", string_text(printer, field->path), field->path_option,
+            printer->text,
+            "    {.name = %s, .text = %s, .path = %s, .option = %d, .encoder = %s, .index = %d},\n",
+            string_text(printer, field->name), field->text ? "true" : "false",
+            string_text(printer, field->path), field->path_option,
             field->encoder ? arena_format(printer->arena, "&flow_encoder_%s", field->encoder)
-                           : "NULL");
+                           : "NULL",
+            field->index);
     text_add(printer->text, "};\n");
+}
+
+static void print_outlets(Printer *printer, const Run *run, size_t index) {
+    Text rows = text_new(printer->arena);
+    for (size_t i = 0; i < run->sinks.count; i++) {
+        const Sink *sink = &run->sinks.items[i];
+        const char *fields = arena_format(printer->arena, "run%zu_%zu_fields", index, i);
+        print_sink_fields(printer, sink, fields);
+        text_format(&rows, "    {&flow_sink_%s, {%s, %d, %d, %lld}, %s, %s, %zu},\n", sink->name,
+                    string_text(printer, sink->path), sink->path_option, sink->quality,
+                    (long long)sink->shard, sink->of_results ? "true" : "false", fields,
+                    sink->fields.count);
+    }
+    text_format(printer->text, "static const FlowOutlet run%zu_outlets[] = {\n%s};\n", index,
+                text_string(&rows));
 }
 
 static void print_run(Printer *printer, const Run *run, size_t index) {
@@ -116,12 +134,9 @@ static void print_run(Printer *printer, const Run *run, size_t index) {
     if (run->function)
         function = arena_format(arena, "&f%d_function", function_number(printer, run->function));
     if (run->loads.count) loads = arena_format(arena, "run%zu_loads", index);
-    text_format(printer->text,
-                "    {%s, &p%zu, %s, &flow_sink_%s, {%s, %d, %d, %lld}, run%zu_fields, %s, %zu},\n",
+    text_format(printer->text, "    {%s, &p%zu, %s, run%zu_outlets, %zu, %s, %zu},\n",
                 string_text(printer, run->name), pipeline_number(printer->program, run->pipeline),
-                function, run->sink.name, string_text(printer, run->sink.path),
-                run->sink.path_option, run->sink.quality, (long long)run->sink.shard, index, loads,
-                run->loads.count);
+                function, index, run->sinks.count, loads, run->loads.count);
 }
 
 void print_runs(Printer *printer) {
@@ -130,7 +145,7 @@ void print_runs(Printer *printer) {
     for (size_t i = 0; i < count; i++) {
         const Run *run = &printer->program->runs.items[i];
         print_loads(printer, run, i);
-        print_sink_fields(printer, &run->sink, i);
+        print_outlets(printer, run, i);
     }
     text_add(printer->text, "static const FlowRun runs[] = {\n");
     for (size_t i = 0; i < count; i++) print_run(printer, &printer->program->runs.items[i], i);

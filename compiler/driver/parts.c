@@ -23,8 +23,9 @@ static bool decodes(const Program *program, const char *name) {
 
 static bool encodes(const Program *program, const char *name) {
     vector_each(Run, run, program->runs)
-        vector_each(SinkField, field, run->sink.fields)
-            if (field->encoder && !strcmp(field->encoder, name)) return true;
+        vector_each(Sink, sink, run->sinks)
+            vector_each(SinkField, field, sink->fields)
+                if (field->encoder && !strcmp(field->encoder, name)) return true;
     return false;
 }
 

@@ -268,25 +268,29 @@ typedef struct SinkField {
     const char *path;    /* a file of its own, or NULL */
     int path_option;     /* as Field.path_option */
     const char *encoder; /* of an image: an entry of the runtime's encoders.def; else NULL */
+    int index;           /* of the function's results, or of the outputs of the last section */
 } SinkField;
 
-/* Where the records of a pipeline go. */
+/* Where the records of a pipeline go, at its end or on their way. */
 typedef struct Sink {
     const char *name; /* an entry of the runtime's sinks.def */
     const char *path; /* NULL: standard output */
     int path_option;  /* as Field.path_option */
     int quality;      /* of lossy images */
     int64_t shard;    /* records in a file, whose names differ in {shard}; 0: all */
+    bool of_results;  /* its fields are results of the run's function */
     Vector(SinkField) fields;
 } Sink;
+
+typedef Vector(Sink) SinkList;
 
 /* A pipeline that runs by itself. */
 typedef struct Run {
     const char *name;
     Range range;
     Pipeline *pipeline;
-    Function *function; /* of its batches; results are what the sink gets. NULL: the records */
-    Sink sink;
+    Function *function; /* of its batches; or NULL */
+    SinkList sinks;     /* in the order written: the last is the end */
     LoadList loads;
 } Run;
 

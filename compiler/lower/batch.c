@@ -73,7 +73,7 @@ static Function *batch_function(const Context *context, Stream *stream) {
     return function;
 }
 
-static Context batch_context(const Context *context, Stream *stream) {
+Context batch_context(const Context *context, Stream *stream) {
     Context inner = *context;
     inner.function = batch_function(context, stream);
     inner.graph = inner.function->graph;
@@ -105,20 +105,22 @@ Value lower_batch_map(const Context *context, const Expression *call, const Valu
     return *batch;
 }
 
+bool is_of_records(const Context *inner, const char *name, const Value *value) {
+    const Type *type = value_type(value);
+    if (type->rank && type->dims[0] == inner->graph->batch) return true;
+    Diagnostic *d = report(inner, E0207, value->range, "`%s` is %s, not one value a record", name,
+                           type_text(inner->lowering->arena, type));
+    diagnostic_help(d, "the first dimension of what leaves a batch is the batch");
+    return false;
+}
+
 /* A batch of values becomes a result of each record. */
 static bool add_result(const Context *inner, const char *name, const Value *value) {
-    Element element = value->kind == VALUE_tensor  ? value_type(value)->element
-                      : value->kind == VALUE_items ? list_element(value)
-                                                   : TYPE_f32;
-    NodeId node = to_node(inner, value, element, value->range);
+    NodeId node = to_node(inner, value, usual_element(value), value->range);
     if (node == NODE_NONE) return false;
-    Type type = graph_node(inner->graph, node)->type;
-    if (!type.rank || type.dims[0] != inner->graph->batch) {
-        Diagnostic *d = report(inner, E0207, value->range, "`%s` is %s, not one value a record",
-                               name, type_text(inner->lowering->arena, &type));
-        diagnostic_help(d, "the first dimension of what `unbatch` takes is the batch");
-        return false;
-    }
+    Value result = value_tensor(inner->graph, node, value->range);
+    if (!is_of_records(inner, name, &result)) return false;
+    Type type = *value_type(&result);
     graph_output(inner->graph, OUTPUT_result, name, node, NODE_NONE);
     vector_push(inner->lowering->arena, &inner->function->results, type_without(type, 0));
     return true;
@@ -136,5 +138,6 @@ Value lower_unbatch(const Context *context, const Expression *call, const Value 
     for (size_t i = 0; stream->results.names && i < stream->results.count; i++)
         if (!add_result(&inner, stream->results.names[i], &stream->results.values[i]))
             return value_error;
+    place_tees(&inner, stream);
     return (Value){.kind = VALUE_stream, .range = call->range, .stream = stream};
 }

@@ -91,7 +91,7 @@ static bool is_within_limits(const Context *context, const Stream *stream) {
     const Section *section = stream->pipeline->section;
     size_t checks = 0;
     vector_each(Node, node, section->record.graph->nodes) checks += node->op == OP_check;
-    if (section->fields.count <= FIELD_LIMIT && stream->record.count <= FIELD_LIMIT &&
+    if (section->fields.count <= FIELD_LIMIT && section->outputs.count <= FIELD_LIMIT &&
         checks <= CHECK_LIMIT)
         return true;
     report(context, E0217, stream->pipeline->range, "a record has at most %d fields and %d checks",
@@ -99,7 +99,7 @@ static bool is_within_limits(const Context *context, const Stream *stream) {
     return false;
 }
 
-static bool has_fields(const Context *context, const Stream *stream) {
+bool has_fields(const Context *context, const Stream *stream) {
     if (stream->record.count) return true;
     Diagnostic *d = report(context, E0204, stream->pipeline->range,
                            "a `map` has to make fields of this before there can be batches of it");
@@ -147,7 +147,7 @@ static bool is_plain(const Section *section) {
 }
 
 /* Of what nobody asked for an element type. */
-static Element usual_element(const Value *value) {
+Element usual_element(const Value *value) {
     if (value->kind == VALUE_tensor) return value_type(value)->element;
     if (value->kind == VALUE_items) return list_element(value);
     return value->kind == VALUE_field && value->field && value->field->digits ? TYPE_i32 : TYPE_f32;
@@ -172,6 +172,7 @@ bool finish_section(const Context *context, Stream *stream) {
     for (size_t i = 0; i < stream->record.count; i++)
         if (!add_output(&inner, section, stream->record.names[i], &stream->record.values[i]))
             return false;
+    place_tees(&inner, stream);
     if (!is_within_limits(context, stream) || !are_used(context, stream)) return false;
     number_inputs(&section->record, (int)section->fields.count);
     vector_each(Ordering, order, section->orders)
@@ -183,9 +184,10 @@ bool finish_section(const Context *context, Stream *stream) {
 Value batch_field(const Context *context, const Value *batch, const Name *name) {
     const Pipeline *pipeline = batch->stream->pipeline;
     const Section *section = pipeline->section;
+    size_t count = batch->stream->record.count; /* behind them stand those of tees */
     Arena *arena = context->lowering->arena;
-    const char **names = arena_new_array(arena, const char *, section->outputs.count + 1);
-    for (size_t i = 0; i < section->outputs.count; i++) {
+    const char **names = arena_new_array(arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
         const Field *field = &section->outputs.items[i];
         names[i] = field->name;
         if (strcmp(field->name, name->text)) continue;
@@ -206,10 +208,9 @@ Value batch_field(const Context *context, const Value *batch, const Name *name) 
     }
     Diagnostic *d =
         report(context, E0212, name->range, "the records have no field `%s`", name->text);
-    const char *nearest = nearest_name(name->text, names, section->outputs.count);
+    const char *nearest = nearest_name(name->text, names, count);
     help_nearest(d, nearest);
-    if (!nearest)
-        diagnostic_help(d, "their fields are %s", names_text(arena, names, section->outputs.count));
+    if (!nearest) diagnostic_help(d, "their fields are %s", names_text(arena, names, count));
     diagnostic_note(d, pipeline->range, "they come from here");
     return value_error;
 }

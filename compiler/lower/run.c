@@ -7,12 +7,19 @@ static bool has_defaults(const Declaration *declaration) {
     return true;
 }
 
+static SinkList all_sinks(Arena *arena, const Stream *stream) {
+    SinkList sinks = {0};
+    vector_each(Tee, tee, stream->tees) vector_push(arena, &sinks, tee->sink);
+    vector_push(arena, &sinks, stream->sink);
+    return sinks;
+}
+
 static void add_run(const Context *context, const Declaration *declaration, const Stream *stream) {
     Run run = {.name = declaration->name.text,
                .range = declaration->name.range,
                .pipeline = stream->pipeline,
                .function = stream->function,
-               .sink = stream->sink};
+               .sinks = all_sinks(context->lowering->arena, stream)};
     run.loads = context->lowering->loads;
     if (context->unit != context->lowering->module->program) return; /* an import's */
     vector_push(context->lowering->arena, &context->lowering->program->runs, run);

@@ -14,18 +14,18 @@ static const double run_patience = 0.02; /* seconds: nobody asked for a whole ba
 /* The fields. */
 
 static void add_field(const Context *context, Sink *sink, const char *name, Type type) {
-    vector_push(context->lowering->arena, &sink->fields, (SinkField){.name = name, .type = type});
+    SinkField field = {.name = name, .type = type, .index = (int)sink->fields.count};
+    vector_push(context->lowering->arena, &sink->fields, field);
 }
 
 /* What a record is when it gets here. */
 static void take_fields(const Context *context, const Stream *stream, Sink *sink) {
     const Section *section = stream->pipeline->section;
-    if (stream->function)
-        for (size_t i = 0; i < stream->results.count; i++)
-            add_field(context, sink, stream->results.names[i], stream->function->results.items[i]);
-    else
-        vector_each(Field, field, section->outputs)
-            add_field(context, sink, field->name, field->type);
+    sink->of_results = stream->function != NULL;
+    for (size_t i = 0; stream->function && i < stream->results.count; i++)
+        add_field(context, sink, stream->results.names[i], stream->function->results.items[i]);
+    for (size_t i = 0; !stream->function && i < stream->record.count; i++)
+        add_field(context, sink, section->outputs.items[i].name, section->outputs.items[i].type);
 }
 
 static SinkField *find_sink_field(const SinkCall *call, const Name *name) {
@@ -164,13 +164,20 @@ static bool finish_run(const Context *context, Stream *stream) {
     return true;
 }
 
+bool read_sink(const Context *context, const Expression *call, Sink *sink) {
+    SinkCall reading = {context, call, sink_form(call->name.text), sink};
+    sink->name = reading.form->name;
+    sink->quality = USUAL_QUALITY;
+    return read_arguments(&reading) && (!reading.form->check || reading.form->check(&reading));
+}
+
 Value lower_sink(const Context *context, const Expression *call, const Value *piped) {
     Stream *stream = piped->stream;
-    SinkCall reading = {context, call, sink_form(call->name.text), &stream->sink};
-    stream->sink = (Sink){.name = reading.form->name, .quality = USUAL_QUALITY};
+    stream->sink = (Sink){0};
     if (!stream->unbatched && !finish_run(context, stream)) return value_error;
     take_fields(context, stream, &stream->sink);
-    if (!read_arguments(&reading)) return value_error;
-    if (reading.form->check && !reading.form->check(&reading)) return value_error;
+    if (!read_sink(context, call, &stream->sink) ||
+        !has_own_target(context, stream, &stream->sink, call->range))
+        return value_error;
     return (Value){.kind = VALUE_sink, .range = call->range, .stream = stream};
 }

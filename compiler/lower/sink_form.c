@@ -171,7 +171,11 @@ _Static_assert(FORM_COUNT == 0
 #undef SINK
 
 const SinkForm *sink_form(const char *name) {
-    const SinkForm *form = forms;
-    while (strcmp(form->name, name)) form++;
-    return form;
+    for (int i = 0; i < FORM_COUNT; i++)
+        if (!strcmp(forms[i].name, name)) return &forms[i];
+    return NULL;
+}
+
+bool is_sink_name(const char *name) {
+    return sink_form(name) != NULL;
 }

@@ -52,6 +52,7 @@ static const struct {
     {"skip", VALUE_stream, lower_skip},       {"filter", VALUE_stream, lower_filter},
     {"window", VALUE_stream, lower_window},   {"pack", VALUE_stream, lower_pack},
     {"batch", VALUE_stream, lower_batch},     {"unbatch", VALUE_batch, lower_unbatch},
+    {"tee", VALUE_stream, lower_tee},         {"tee", VALUE_batch, lower_tee},
 #define SINK(name) {#name, VALUE_stream, lower_sink},
 #include "runtime/sink/sinks.def"
 #undef SINK
@@ -68,6 +69,19 @@ static int find_stage(const char *name, const Value *piped) {
     return found;
 }
 
+/* Does each record that comes in go on, in the same order? */
+static bool keeps_records(RunStage *run) {
+    return run == lower_map || run == lower_batch_map || run == lower_batch ||
+           run == lower_unbatch || run == lower_tee || run == lower_sink;
+}
+
+static Value report_after_tee(const Context *context, const Expression *call, const Tee *tee) {
+    Diagnostic *d = report(context, E0214, call->range, "`%s` can't follow `tee`", call->name.text);
+    diagnostic_note(d, tee->range, "it is here");
+    diagnostic_help(d, "put `tee` behind it: it writes the records that the run goes through");
+    return value_error;
+}
+
 /* A stream flows on once: what it was before a stage is gone. */
 static Value run_stage(const Context *context, const Expression *call, const Value *piped,
                        RunStage *run) {
@@ -79,7 +93,9 @@ static Value run_stage(const Context *context, const Expression *call, const Val
         diagnostic_help(d, "a stream has one reader; open its files a second time for another");
         return value_error;
     }
-    if (stream->unbatched && run != lower_sink) {
+    if (stream->tees.count && !keeps_records(run))
+        return report_after_tee(context, call, &stream->tees.items[0]);
+    if (stream->unbatched && run != lower_sink && run != lower_tee) {
         Diagnostic *d = report(context, E0214, call->range, "only a sink can follow `unbatch`");
         diagnostic_help(d, "`print()`, `csv(stdout)`");
         return value_error;

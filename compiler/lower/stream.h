@@ -42,6 +42,12 @@ Context record_context(const Context *context, Stream *stream);
 Section *add_section(const Context *context, Pipeline *pipeline);
 Value lower_map(const Context *context, const Expression *call, const Value *stream);
 
+/* Does it have any? False after reporting. */
+bool has_fields(const Context *context, const Stream *stream);
+
+/* Of a value of which nobody asked for an element type. */
+Element usual_element(const Value *value);
+
 /* The record's fields become the outputs of its section. False after reporting. */
 bool finish_section(const Context *context, Stream *stream);
 
@@ -75,7 +81,22 @@ Value lower_unbatch(const Context *context, const Expression *call, const Value 
 /* Ends the pipeline in batches of `size` records. False after reporting. */
 bool finish_pipeline(const Context *context, Stream *stream, int64_t size);
 
+/* The graph that computes the stream's batches. */
+Context batch_context(const Context *context, Stream *stream);
+
+/* Is the value one for each record of a batch? False after reporting. */
+bool is_of_records(const Context *inner, const char *name, const Value *value);
+
 /* sink.c */
 Value lower_sink(const Context *context, const Expression *call, const Value *stream);
+
+/* tee.c */
+Value lower_tee(const Context *context, const Expression *call, const Value *stream);
+
+/* Does the stream pass one where it can't? Then that was reported. */
+bool report_tees(const Context *context, const Stream *stream, Range range);
+
+/* In the section or the function that has just got its outputs: what tees take is among them. */
+void place_tees(const Context *inner, Stream *stream);
 
 #endif

@@ -2,6 +2,8 @@
  * values, and the table of what happens when. */
 #include "compiler/lower/training.h"
 
+#include "compiler/lower/stream.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -134,6 +136,8 @@ static bool check_entries(const Context *context, const Declaration *declaration
 
 Value lower_data(const Context *context, const Expression *expression) {
     Value data = lower_expression(context, expression);
+    if (data.kind == VALUE_batch && report_tees(context, data.stream, expression->range))
+        return value_error;
     if (data.kind == VALUE_batch || data.kind == VALUE_error) return data;
     Diagnostic *d = report(context, E0203, expression->range, "expects batches, receives %s",
                            value_text(context->lowering->arena, &data));

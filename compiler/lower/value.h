@@ -89,6 +89,13 @@ struct Value {
     Instance *instance;
 };
 
+/* A sink that records pass. */
+typedef struct Tee {
+    Sink sink;
+    Range range;
+    bool placed; /* the indexes of its fields are known; until then they are nodes */
+} Tee;
+
 /* A pipeline being put together. */
 struct Stream {
     Pipeline *pipeline;
@@ -102,6 +109,7 @@ struct Stream {
     Function *function; /* of its batches; NULL: there is none */
     Items results;      /* of the function: a batch each */
     bool unbatched;     /* batches were made, and taken apart again */
+    Vector(Tee) tees;
     Sink sink;
 };
 
