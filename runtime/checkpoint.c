@@ -221,8 +221,9 @@ static FlowStatus expect_options(const Safetensors *file, const char *path,
         const char *found = safetensors_metadata(file, name);
         if (option->kind == FLOW_OPTION_string || !found || !strcmp(found, wanted)) continue;
         if (option->fixed) return expect(file, path, name, wanted);
-        fprintf(stderr, "%s: note: %s was saved with --%s=%s, this run has %s\n",
-                settings->program->name, path, option->name, found, wanted);
+        FlowStatus note = flow_failure(FLOW_EXIT_ok, "%s was saved with --%s=%s, this run has %s",
+                                       path, option->name, found, wanted);
+        fprintf(stderr, "%s: note: %s\n", settings->program->name, note.text);
     }
     return flow_ok;
 }
