@@ -76,7 +76,7 @@ static void yyerror(YYLTYPE *location, Parser *parser, const char *message);
 %type <kind> function_word
 %type <statement_kind> owned
 %type <expression> expression pipe stage disjunction conjunction negation comparison sum term product
-%type <expression> unary power postfix primary call item slice bound bad place choice
+%type <expression> unary power postfix primary call passes item slice bound bad place choice
 %type <expressions> items item_list slices
 %type <arguments> arguments argument_list
 %type <argument> argument
@@ -336,6 +336,9 @@ pipe:
   | pipe "|>" call annotations { $$ = build_pipe(parser, $1,
                                                 build_annotated(parser, $call, $annotations,
                                                          range_join(@call, @annotations))); }
+  | pipe "|>" passes annotations { $$ = build_pipe(parser, $1,
+                                                build_annotated(parser, $passes, $annotations,
+                                                         range_join(@passes, @annotations))); }
   | pipe "|>" ':' type         { $$ = build_assert(parser, $1, $type, @$); }
   | pipe "|>" NAME             { $$ = build_pipe_into_name(parser, $1, $NAME); }
   ;
@@ -447,6 +450,11 @@ choice:
 call:
     NAME '(' arguments ')' { $$ = build_call(parser, $NAME, $arguments, @$); }
   | NAME '(' bad ')'       { $$ = build_bad_call(parser, $NAME, $bad, @$); }
+  ;
+
+passes:
+    REPEAT '(' arguments ')' { $$ = build_call(parser, $REPEAT, $arguments, @$); }
+  | REPEAT '(' bad ')'       { $$ = build_bad_call(parser, $REPEAT, $bad, @$); }
   ;
 
 arguments:

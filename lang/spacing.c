@@ -63,6 +63,7 @@ static bool is_action(const Words *words, uint32_t at) {
 static uint32_t blanks_before_bracket(const Words *words, uint32_t at) {
     int left = kind_at(words, at - 1);
     if (is_minus_sign(words, at - 1)) return 0;
+    if (left == TOKEN_REPEAT) return 0; /* the stage */
     if (kind_at(words, at) == '(') return left != TOKEN_NAME || is_action(words, at - 1);
     return !ends_operand(words, at - 1);
 }

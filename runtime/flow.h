@@ -402,6 +402,29 @@ typedef struct FlowSection {
     int32_t separator; /* packs: a token behind each record; -1: there is none */
 } FlowSection;
 
+typedef enum FlowJoinKind {
+    FLOW_JOIN_concat,     /* the records of one input after those of the other */
+    FLOW_JOIN_zip,        /* fields of all, as many records as the shortest has */
+    FLOW_JOIN_interleave, /* one of each in turn, of those that are not through */
+    FLOW_JOIN_mix,        /* each of an input by chance, until every one is through */
+    FLOW_JOIN_repeat,     /* several passes over one */
+    FLOW_JOIN_cache,      /* those of one, kept once made */
+} FlowJoinKind;
+
+/* What stands in the place of a source: other pipelines, whose records are asked for by position. */
+typedef struct FlowJoin {
+    FlowJoinKind kind;
+    const struct FlowPipeline *const *inputs;
+    int input_count;
+    const int *places;     /* of each output of each input: the field that it becomes */
+    uint64_t number;       /* mix: its seed; repeat: passes */
+    const double *weights; /* mix: one an input */
+    const char *path;      /* cache: its file; NULL: it is memory */
+    int option;            /* as FlowField.option */
+    bool seeded;           /* cache: what is kept depends on the run's seed */
+    const char *code;      /* cache: the fingerprint of what makes the records */
+} FlowJoin;
+
 /* What becomes of a record that can't be made. */
 typedef enum FlowOnError {
     FLOW_ON_ERROR_stop,
@@ -414,6 +437,7 @@ typedef struct FlowPipeline {
     const char *line;
     const FlowSource *source;
     FlowSourceArguments arguments;
+    const FlowJoin *join; /* instead of a source; or NULL */
     const FlowSection *sections;
     int section_count;
     size_t memory; /* bytes: the most that one of its record functions needs */

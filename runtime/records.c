@@ -76,11 +76,15 @@ static uint64_t seed_of(const Records *records, int64_t record) {
     return mix(mix((uint64_t)records->seed) + (uint64_t)record);
 }
 
-/* Has the source make the record. */
-static bool ask(const Maker *maker, int64_t record, void *const *values) {
-    key_set(mix(seed_of(maker->records, record) + mix((uint64_t)maker->epoch)));
-    return maker->records->pipeline->source->make(maker->records->reader, record, values,
-                                                  maker->failure);
+/* Has the source make the record, or point at what it holds. */
+static bool ask(const Maker *maker, int64_t record, const void **values) {
+    const Records *records = maker->records;
+    if (records->joined)
+        return joined_make(records->joined, record, maker->epoch,
+                           maker->scratch + records->joined_scratch, values, maker->failure);
+    key_set(mix(seed_of(records, record) + mix((uint64_t)maker->epoch)));
+    return records->pipeline->source->make(records->reader, record, (void *const *)values,
+                                           maker->failure);
 }
 
 /* Points at what the record is made of. */
@@ -95,18 +99,28 @@ static bool gather(const Maker *maker, int index, int64_t record, const void **v
     for (int i = 0; i < section->field_count && !records->sections[index].direct; i++)
         values[i] = maker->scratch + records->sections[index].offsets[i];
     if (index) return make_window(maker, index, record, values);
-    return ask(maker, record, (void *const *)values);
+    return ask(maker, record, values);
 }
 
-static FlowStatus check_failure(const Records *records, int index, const FlowCheck *check,
-                                int64_t record) {
+/* Where the section's record comes from; where: what it is called else. */
+static void locate(const Maker *maker, int index, int64_t record, const char *where, char *text,
+                   size_t size) {
+    const Records *records = maker->records;
     const FlowSource *source = records->pipeline->source;
+    if (index == 0 && records->joined)
+        joined_locate(records->joined, record, maker->epoch, text, size);
+    else if (index == 0 && source->locate) source->locate(records->reader, record, text, size);
+    else snprintf(text, size, "%s: record %lld", where, (long long)record);
+}
+
+static FlowStatus check_failure(const Maker *maker, int index, const FlowCheck *check,
+                                int64_t record) {
+    const Records *records = maker->records;
     const FlowField *fields = records_section_at(records, index)->fields;
     const FlowField *field = check->field < 0 ? NULL : &fields[check->field];
     const char *where = !field ? records->pipeline->name : field->path ? field->path : field->name;
     char place[PLACE_SIZE];
-    if (index == 0 && source->locate) source->locate(records->reader, record, place, sizeof place);
-    else snprintf(place, sizeof place, "%s: record %lld", where, (long long)record);
+    locate(maker, index, record, where, place, sizeof place);
     return flow_failure(FLOW_EXIT_data, "%s: %s (%s)", place, check->text, check->line);
 }
 
@@ -120,19 +134,20 @@ bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFu
     values[count + 1] = &maker->epoch;
     int failed = function(maker->scratch, maker->records->sizes.values, values, outputs);
     if (!failed) return true;
-    if (maker->failure)
-        *maker->failure = check_failure(maker->records, index, &checks[failed - 1], record);
+    if (maker->failure) *maker->failure = check_failure(maker, index, &checks[failed - 1], record);
     return false;
 }
 
 static bool copy(const Maker *maker, int index, int64_t record, void *const *outputs) {
     const FlowSection *section = records_section_at(maker->records, index);
+    bool made_there = index == 0 && !maker->records->points;
     const void *values[FIELD_LIMIT];
-    if (index == 0 && !maker->records->points) return ask(maker, record, outputs);
-    if (!gather(maker, index, record, values)) return false;
-    for (int i = 0; i < section->output_count; i++)
-        memcpy(outputs[i], values[i], flow_type_size(&section->outputs[i].type));
-    return true;
+    for (int i = 0; i < section->output_count; i++) values[i] = outputs[i];
+    bool made = made_there ? ask(maker, record, values) : gather(maker, index, record, values);
+    for (int i = 0; made && i < section->output_count; i++)
+        if (values[i] != outputs[i])
+            memcpy(outputs[i], values[i], flow_type_size(&section->outputs[i].type));
+    return made;
 }
 
 static bool make(const Maker *maker, int index, int64_t record, void *const *outputs) {
@@ -173,21 +188,13 @@ int64_t records_find(const Records *records, const Permutation *shuffle, int64_t
                            position);
 }
 
-void records_locate(const Records *records, int64_t record, char *text, size_t size) {
-    const FlowSource *source = records->pipeline->source;
-    const FlowField *first = &records_section_at(records, 0)->fields[0];
-    const char *name = first->path ? first->path : records->pipeline->name;
-    if (!records_last_section(records) && source->locate)
-        source->locate(records->reader, record, text, size);
-    else snprintf(text, size, "%s: record %lld", name, (long long)record);
-}
-
-void records_prefetch(const Records *records, int64_t record) {
+void records_prefetch(const Records *records, int64_t record, int64_t epoch) {
     int last = records_last_section(records);
     bool points = last == 0 ? records->points : records->sections[last].direct;
     const void *values[FIELD_LIMIT];
     Maker maker = {.records = records};
-    if (last == 0 && records->pipeline->source->prefetch)
+    if (last == 0 && records->joined) joined_prefetch(records->joined, record, epoch);
+    else if (last == 0 && records->pipeline->source->prefetch)
         records->pipeline->source->prefetch(records->reader, record);
     if (!points) return;
     gather(&maker, last, record, values);
@@ -203,4 +210,12 @@ bool records_make(const Records *records, int64_t record, int64_t epoch, char *s
                   void *const *outputs, FlowStatus *failure) {
     Maker maker = {records, epoch, scratch, failure};
     return make(&maker, records_last_section(records), record, outputs);
+}
+
+void records_locate(const Records *records, int64_t record, int64_t epoch, char *text,
+                    size_t size) {
+    Maker maker = {.records = records, .epoch = epoch};
+    int last = records_last_section(records);
+    const char *path = last ? NULL : records_section_at(records, 0)->fields[0].path;
+    locate(&maker, last, record, path ? path : records->pipeline->name, text, size);
 }

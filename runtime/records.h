@@ -44,11 +44,11 @@ Permutation records_shuffle(const Records *records, int64_t epoch);
 /* The record at the position of the epoch with that order. */
 int64_t records_find(const Records *records, const Permutation *shuffle, int64_t position);
 
-/* Writes where the record comes from: "people.csv: line 7". */
-void records_locate(const Records *records, int64_t record, char *text, size_t size);
-
 /* Asks for the bytes that the record is made of. */
-void records_prefetch(const Records *records, int64_t record);
+void records_prefetch(const Records *records, int64_t record, int64_t epoch);
+
+/* Writes where the record comes from: "people.jsonl: line 7". */
+void records_locate(const Records *records, int64_t record, int64_t epoch, char *text, size_t size);
 
 /* Makes the outputs of the last section. False: it can't be; *failure (unless it is NULL) says
  * why. */

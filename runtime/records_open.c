@@ -210,7 +210,7 @@ static bool can_point(const FlowSource *source, const FlowReader *reader) {
     return source->read && (!source->points || source->points(reader));
 }
 
-static FlowStatus open_all(Records *records, const Places *places) {
+static FlowStatus open_source(Records *records, const Places *places, int64_t *count) {
     const FlowPipeline *pipeline = records->pipeline;
     FlowStatus status = find_files(records, places);
     if (!status.exit) status = open_tokenizers(records, places);
@@ -221,7 +221,25 @@ static FlowStatus open_all(Records *records, const Places *places) {
     if (status.exit) return status;
     records->points = can_point(pipeline->source, records->reader);
     if (pipeline->source->feed) records->feed = pipeline->source->feed(records->reader);
-    int64_t count = records->feed ? -1 : pipeline->source->records(records->reader);
+    *count = records->feed ? -1 : pipeline->source->records(records->reader);
+    return flow_ok;
+}
+
+static FlowStatus open_inputs(Records *records, const Places *places, int64_t *count) {
+    FlowStatus status = joined_open(records->pipeline, *places, records->sizes, records->seed,
+                                    records->rejects, &records->joined);
+    if (status.exit) return status;
+    records->joined_scratch = records->scratch;
+    records->scratch += aligned(joined_scratch(records->joined));
+    *count = joined_records(records->joined);
+    return flow_ok;
+}
+
+static FlowStatus open_all(Records *records, const Places *places) {
+    const FlowPipeline *pipeline = records->pipeline;
+    int64_t count = 0;
+    FlowStatus status = pipeline->join ? open_inputs(records, places, &count)
+                                       : open_source(records, places, &count);
     for (int i = 0; i < pipeline->section_count && !status.exit; i++) {
         status = open_section(records, i, &count);
         records->count = count;
@@ -264,6 +282,7 @@ FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes
 void records_close(Records *records) {
     if (!records) return;
     if (records->reader) records->pipeline->source->close(records->reader);
+    joined_close(records->joined);
     for (int i = 0; i < records->pipeline->section_count; i++)
         for (int j = 0; j < ORDER_LIMIT; j++) free(records->sections[i].orders[j].passing);
     for (int i = 0; i < records->pipeline->section_count; i++)

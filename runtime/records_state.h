@@ -4,6 +4,7 @@
 #define FLOW_RECORDS_STATE_H
 
 #include "runtime/feed.h"
+#include "runtime/joined.h"
 #include "runtime/pack.h"
 #include "runtime/records.h"
 #include "runtime/text/tokenizer.h"
@@ -27,7 +28,9 @@ typedef struct SectionState {
 struct Records {
     const FlowPipeline *pipeline;
     Sizes sizes;
-    FlowReader *reader;
+    FlowReader *reader; /* NULL: they come from other pipelines */
+    Joined *joined;
+    size_t joined_scratch;              /* where in scratch those of `joined` are made */
     Feed *feed;                         /* or NULL */
     Rejects *rejects;                   /* the same */
     Tokenizer *tokenizers[FIELD_LIMIT]; /* of the source's fields; several may have one */

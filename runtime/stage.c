@@ -62,7 +62,7 @@ static bool is_fed(const Stage *stage) {
 static int64_t fetch(const Stage *stage, const Permutation *shuffle, const Batch *batch,
                      int64_t row) {
     int64_t record = records_find(stage->source, shuffle, batch->first + row);
-    records_prefetch(stage->source, record);
+    records_prefetch(stage->source, record, batch->epoch);
     return record;
 }
 
@@ -414,8 +414,8 @@ void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *t
     Permutation shuffle = records_shuffle(stage->source, batch->epoch);
     int64_t row = place;
     for (int64_t i = 0; batch->rejected && i <= row; i++) row += batch->rejected[i];
-    records_locate(stage->source, records_find(stage->source, &shuffle, batch->first + row), text,
-                   size);
+    records_locate(stage->source, records_find(stage->source, &shuffle, batch->first + row),
+                   batch->epoch, text, size);
 }
 
 void stage_fill_next(Stage *stage, int thread, int threads) {

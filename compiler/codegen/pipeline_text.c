@@ -188,11 +188,44 @@ static const char *print_form(Printer *printer, const Pipeline *pipeline, size_t
                         pipeline->separator, pipeline->comment, missing, pipeline->missing.count);
 }
 
+/* The address of the table of where records come from, or "NULL". */
+static const char *print_join(Printer *printer, const Join *join, size_t index) {
+    static const char *const kinds[] = {"concat", "zip", "interleave", "mix", "repeat", "cache"};
+    Arena *arena = printer->arena;
+    Text inputs = text_new(arena), places = text_new(arena), weights = text_new(arena);
+    if (!join->inputs.count) return "NULL";
+    vector_each(Pipeline *, input, join->inputs)
+        text_format(&inputs, "&p%zu, ", pipeline_number(printer->program, *input));
+    vector_each(int, place, join->places) text_format(&places, "%d, ", *place);
+    vector_each(double, weight, join->weights)
+        text_format(&weights, "%s, ", number_literal(arena, TYPE_f64, *weight));
+    text_format(printer->text, "static const FlowPipeline *const p%zu_inputs[] = {%s};\n", index,
+                text_string(&inputs));
+    text_format(printer->text, "static const int p%zu_places[] = {%s};\n", index,
+                text_string(&places));
+    if (join->weights.count)
+        text_format(printer->text, "static const double p%zu_weights[] = {%s};\n", index,
+                    text_string(&weights));
+    text_format(printer->text,
+                "static const FlowJoin p%zu_join = {\n"
+                "    .kind = FLOW_JOIN_%s,\n    .inputs = p%zu_inputs,\n"
+                "    .input_count = %zu,\n    .places = p%zu_places,\n    .number = %lluu,\n"
+                "    .weights = %s,\n};\n",
+                index, kinds[join->kind], index, join->inputs.count, index,
+                (unsigned long long)join->number,
+                join->weights.count ? arena_format(arena, "p%zu_weights", index) : "NULL");
+    return arena_format(arena, "&p%zu_join", index);
+}
+
 static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t index) {
     static const char *const on_error[] = {
         [ON_ERROR_stop] = "stop", [ON_ERROR_skip] = "skip", [ON_ERROR_log] = "log"};
     Text rows = text_new(printer->arena);
     const char *form = print_form(printer, pipeline, index);
+    const char *join = print_join(printer, &pipeline->join, index);
+    const char *source = pipeline->source
+                             ? arena_format(printer->arena, "&flow_source_%s", pipeline->source)
+                             : "NULL";
     size_t number = 0;
     vector_each(Section *, section, pipeline->sections)
         text_add(&rows, print_section(printer, *section,
@@ -202,14 +235,15 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
     text_format(
         printer->text,
         "static const FlowPipeline p%zu = {\n"
-        "    .name = %s,\n    .line = %s,\n    .source = &flow_source_%s,\n"
+        "    .name = %s,\n    .line = %s,\n    .source = %s,\n"
+        "    .join = %s,\n"
         "    .arguments = {.header = %s, .records = %lld, .header_size = %lld, .query = %s%s},\n"
         "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
         "    .batch = %lld,\n    .patience = %lld,\n"
         "    .on_error = FLOW_ON_ERROR_%s,\n    .log = %s,\n    .log_option = %d,\n"
         "    .threads = %d,\n    .queue = %d,\n    .limit = %.0f,\n};\n\n",
-        index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range),
-        pipeline->source, pipeline->header ? "true" : "false", (long long)pipeline->records,
+        index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range), source,
+        join, pipeline->header ? "true" : "false", (long long)pipeline->records,
         (long long)pipeline->header_size, string_text(printer, pipeline->query), form, index,
         pipeline->sections.count, record_memory(printer->plan, pipeline),
         (long long)pipeline->batch, (long long)(pipeline->patience * 1e9),

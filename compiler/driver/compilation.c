@@ -147,6 +147,16 @@ static void describe_section(Text *text, const Section *section) {
     }
 }
 
+/* Its inputs are described before it. */
+static void describe_join(Text *text, const Join *join) {
+    if (!join->inputs.count) return;
+    text_format(text, "join %d %zu %llu", join->kind, join->inputs.count,
+                (unsigned long long)join->number);
+    vector_each(double, weight, join->weights) text_format(text, " %.17g", *weight);
+    vector_each(int, place, join->places) text_format(text, " %d", *place);
+    text_add(text, "\n");
+}
+
 /* Two programs with the same one compute the same from the same data, options and seed, on
  * whatever devices. */
 static const char *take_fingerprint(const Compilation *compilation) {
@@ -159,10 +169,12 @@ static const char *take_fingerprint(const Compilation *compilation) {
         graph_print(graph_unplaced(compilation->arena, (*function)->graph), &text);
     vector_each(Pipeline *, item, compilation->program->pipelines) {
         const Pipeline *pipeline = *item;
-        text_format(&text, "%s %s %lld %lld\n", pipeline->name, pipeline->source,
-                    (long long)pipeline->records, (long long)pipeline->batch);
+        text_format(&text, "%s %s %lld %lld\n", pipeline->name,
+                    pipeline->source ? pipeline->source : "", (long long)pipeline->records,
+                    (long long)pipeline->batch);
         if (pipeline->header_size) text_format(&text, "%lld\n", (long long)pipeline->header_size);
         if (pipeline->query) text_format(&text, "%s\n", pipeline->query);
+        describe_join(&text, &pipeline->join);
         vector_each(Section *, section, pipeline->sections) describe_section(&text, *section);
     }
     hash_text(&hash, text_string(&text));

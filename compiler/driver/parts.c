@@ -31,7 +31,7 @@ static bool encodes(const Program *program, const char *name) {
 
 static bool begins(const Program *program, const char *name) {
     vector_each(Pipeline *, pipeline, program->pipelines)
-        if (!strcmp((*pipeline)->source, name)) return true;
+        if ((*pipeline)->source && !strcmp((*pipeline)->source, name)) return true;
     return false;
 }
 

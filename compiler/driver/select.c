@@ -69,16 +69,26 @@ static bool reads(const Train *train, const Pipeline *pipeline) {
     return false;
 }
 
+/* Inputs stand before those who read them, so the last is looked at first. */
+static bool feeds_used(const Program *program, const bool *used, size_t index) {
+    for (size_t i = index + 1; i < program->pipelines.count; i++)
+        vector_each(Pipeline *, input, program->pipelines.items[i]->join.inputs)
+            if (used[i] && *input == program->pipelines.items[index]) return true;
+    return false;
+}
+
 /* Pipelines that nothing reads any more go as well. */
-static void drop_pipelines(Program *program) {
+static void drop_pipelines(Arena *arena, Program *program) {
     size_t kept = 0;
-    for (size_t i = 0; i < program->pipelines.count; i++) {
-        Pipeline *pipeline = program->pipelines.items[i];
-        bool used = false;
-        vector_each(Train, train, program->trains) used |= reads(train, pipeline);
-        vector_each(Run, run, program->runs) used |= run->pipeline == pipeline;
-        if (used) program->pipelines.items[kept++] = pipeline;
+    bool *used = arena_new_array(arena, bool, program->pipelines.count + 1);
+    for (size_t i = program->pipelines.count; i-- > 0;) {
+        const Pipeline *pipeline = program->pipelines.items[i];
+        used[i] = feeds_used(program, used, i);
+        vector_each(Train, train, program->trains) used[i] |= reads(train, pipeline);
+        vector_each(Run, run, program->runs) used[i] |= run->pipeline == pipeline;
     }
+    for (size_t i = 0; i < program->pipelines.count; i++)
+        if (used[i]) program->pipelines.items[kept++] = program->pipelines.items[i];
     program->pipelines.count = kept;
 }
 
@@ -94,7 +104,7 @@ int select_trains(Compilation *compilation) {
         if (choice.chosen[trains + i]) program->runs.items[kept_runs++] = program->runs.items[i];
     program->trains.count = kept;
     program->runs.count = kept_runs;
-    drop_pipelines(program);
+    drop_pipelines(compilation->arena, program);
     compilation->plan = plan_program(compilation->arena, program);
     return EXIT_ok;
 }

@@ -77,6 +77,7 @@ typedef struct Field {
     double filling;
     bool digits;                 /* its bytes are a number as text */
     int path_option;             /* 1 + the option that says the path, or 0 */
+    bool varies;                 /* from epoch to epoch */
     bool columns;                /* csv: several, from `column` on */
     bool numbers;                /* or all that hold numbers */
     Vector(const char *) except; /* but these */
@@ -125,10 +126,34 @@ typedef struct Wish {
 /* What becomes of a record that can't be made. */
 typedef enum OnError { ON_ERROR_stop, ON_ERROR_skip, ON_ERROR_log } OnError;
 
-typedef struct Pipeline {
+typedef struct Pipeline Pipeline;
+
+typedef enum JoinKind {
+    JOIN_concat,
+    JOIN_zip,
+    JOIN_interleave,
+    JOIN_mix,
+    JOIN_repeat,
+    JOIN_cache
+} JoinKind;
+
+/* Other pipelines, whose records are a pipeline's. */
+typedef struct Join {
+    JoinKind kind;
+    Vector(Pipeline *) inputs;
+    Vector(int) places;     /* of each output of each input: the field that it becomes */
+    uint64_t number;        /* mix: its seed; repeat: passes */
+    Vector(double) weights; /* mix: one an input */
+    const char *path;       /* cache: its file, or NULL */
+    int path_option;        /* as Field.path_option */
+    const char *code;       /* cache: the fingerprint of its input */
+} Join;
+
+struct Pipeline {
     const char *name; /* "digits" */
     Range range;
-    const char *source;           /* an entry of the runtime's sources.def */
+    const char *source;           /* an entry of the runtime's sources.def; NULL: a join */
+    Join join;                    /* inputs: none where there is a source */
     bool header;                  /* csv: the first line has the names */
     int64_t records;              /* range: how many */
     char separator;               /* csv: what stands between cells */
@@ -147,7 +172,7 @@ typedef struct Pipeline {
     Wish threads, queue; /* what makes batches, and how many lie ready at least */
     double memory;       /* bytes that it may take when it runs by itself; 0: no limit */
     Range memory_range;
-} Pipeline;
+};
 
 /* `dim T <= 1024`: each run chooses its value. Bound i is the symbol with that number. */
 typedef struct Bound {
@@ -304,7 +329,7 @@ typedef struct Program {
     Vector(Bound) bounds;
     Vector(Dim) sizes; /* wanted as numbers when the program runs */
     Vector(Storage) storage;
-    Vector(Pipeline *) pipelines; /* all that trains and actions use */
+    Vector(Pipeline *) pipelines; /* all that trains, runs and actions use, inputs first */
     Vector(Train) trains;
     Vector(Run) runs;
     Vector(Export) exports;

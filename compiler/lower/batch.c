@@ -5,10 +5,16 @@
 
 enum { BATCH_LIMIT = 1 << 20, LONGEST_TIME = 24 * 3600 /* seconds */ };
 
+/* Inputs stand before those who read them. */
+static void add_pipeline(const Context *context, Pipeline *pipeline) {
+    vector_each(Pipeline *, input, pipeline->join.inputs) add_pipeline(context, *input);
+    vector_push(context->lowering->arena, &context->lowering->program->pipelines, pipeline);
+}
+
 bool finish_pipeline(const Context *context, Stream *stream, int64_t size) {
     if (!finish_section(context, stream)) return false;
     stream->pipeline->batch = size;
-    vector_push(context->lowering->arena, &context->lowering->program->pipelines, stream->pipeline);
+    add_pipeline(context, stream->pipeline);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* Join: concat and stack, each part in its place between zeros, and the sum of all; roll, which
  * joins two slices; and split. */
 #include "compiler/lower/builtin.h"
+#include "compiler/lower/stream.h"
 #include "compiler/lower/view.h"
 
 #include <string.h>
@@ -83,7 +84,15 @@ static Value concatenate(BuiltinCall *call, const Value *items, size_t count, in
     return sum;
 }
 
+/* One after the other. */
+static Value concat_streams(BuiltinCall *call) {
+    if (!call->given[1]) return join_list(call->context, call->expression, &call->values[0]);
+    report(call->context, E0204, argument_range(call, 1), "streams have no axis");
+    return fail_call(call);
+}
+
 Value call_concat(BuiltinCall *call) {
+    if (holds_streams(&call->values[0])) return concat_streams(call);
     if (!tensors_argument(call)) return value_error;
     const Items *items = &call->values[0].items;
     int axis = axis_argument(call, 1, -1, value_type(&items->values[0])->rank);

@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-void settle_orders(Section *section) {
-    vector_each(Ordering, order, section->orders) order->each_epoch = false;
+void settle_orders(Pipeline *pipeline) {
+    vector_each(Ordering, order, pipeline->section->orders) order->each_epoch = false;
+    vector_each(Pipeline *, input, pipeline->join.inputs) settle_orders(*input);
 }
 
 static bool add_order(const Context *context, const Expression *call, Section *section,
@@ -46,7 +47,7 @@ static Value lower_count(const Context *context, const Expression *call, const V
     if (!whole_number(context, only_argument(context, call, "records"), "records", least, 0x1p53,
                       &records))
         return value_error;
-    settle_orders(section);
+    settle_orders(piped->stream->pipeline);
     Ordering order = {.kind = kind, .number = (uint64_t)records};
     return add_order(context, call, section, order) ? *piped : value_error;
 }
@@ -98,15 +99,6 @@ static NodeId lower_condition_node(const Context *inner, const Expression *condi
     return NODE_NONE;
 }
 
-static bool knows_epoch(const Function *function, const Section *section) {
-    vector_each(Input, input, function->inputs) {
-        if (input->kind == INPUT_pass) return true;
-        if (input->kind == INPUT_field && is_random(&section->fields.items[input->index].picture))
-            return true;
-    }
-    return false;
-}
-
 Value lower_filter(const Context *context, const Expression *call, const Value *piped) {
     Arena *arena = context->lowering->arena;
     Stream *stream = piped->stream;
@@ -117,12 +109,12 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
     put_record(context, inner.scope, &stream->record);
     NodeId node = condition ? lower_condition_node(&inner, condition) : NODE_NONE;
     if (node == NODE_NONE) return value_error;
-    settle_orders(section);
+    settle_orders(stream->pipeline);
     Ordering order = {.kind = ORDER_filter};
     const char *name =
         arena_format(arena, "%s.filter%zu", stream->pipeline->name, section->orders.count + 1);
     order.condition = extract(arena, inner.function, node, name);
-    if (knows_epoch(&order.condition, section)) {
+    if (varies(section, node)) {
         report(context, E0214, condition->range,
                "`filter` chooses once; it can't depend on the epoch");
         return value_error;
@@ -199,7 +191,7 @@ Value lower_window(const Context *context, const Expression *call, const Value *
     const Section *before = pipeline->section;
     Dim size, stride;
     if (!window_arguments(context, call, &size, &stride)) return value_error;
-    settle_orders(pipeline->section);
+    settle_orders(pipeline);
     if (!finish_section(context, stream)) return value_error;
     if (pipeline->sections.count == SECTION_LIMIT) {
         report(context, E0217, call->range, "a pipeline has at most %d windows", SECTION_LIMIT - 1);

@@ -72,7 +72,7 @@ static Value add_rows(const Context *context, Stream *stream, const TextTokens *
 /* After a filter or a shuffle the section that made the tokens is finished as any other. */
 static Section *new_section(const Context *context, const Expression *call, Stream *stream) {
     Pipeline *pipeline = stream->pipeline;
-    settle_orders(pipeline->section);
+    settle_orders(pipeline);
     if (!finish_section(context, stream)) return NULL;
     if (pipeline->sections.count < SECTION_LIMIT) return add_section(context, pipeline);
     report(context, E0217, call->range, "a pipeline has at most %d windows", SECTION_LIMIT - 1);

@@ -1,5 +1,6 @@
 /* Record: the graph that computes one record. Every `map` of a section is lowered into it, so what
  * they do is one function when the program runs. */
+#include "compiler/lower/field.h"
 #include "compiler/lower/stream.h"
 
 #include <string.h>
@@ -153,6 +154,30 @@ Element usual_element(const Value *value) {
     return value->kind == VALUE_field && value->field && value->field->digits ? TYPE_i32 : TYPE_f32;
 }
 
+static bool input_varies(const Section *section, const Node *leaf) {
+    vector_each(Input, input, section->record.inputs) {
+        if (strcmp(input->name, leaf->name)) continue;
+        if (input->kind == INPUT_pass) return true;
+        if (input->kind != INPUT_field) continue;
+        const Field *field = &section->fields.items[input->index];
+        if (field->varies || is_random(&field->picture)) return true;
+    }
+    return false;
+}
+
+bool varies(const Section *section, NodeId value) {
+    const Graph *graph = section->record.graph;
+    bool *needed = arena_new_array(graph->arena, bool, graph->nodes.count + 1);
+    needed[value] = true;
+    for (size_t id = (size_t)value + 1; id-- > 0;) {
+        const Node *node = graph_node(graph, (NodeId)id);
+        if (!needed[id]) continue;
+        if (node->op == OP_input && input_varies(section, node)) return true;
+        for (int i = 0; i < node->input_count; i++) needed[node->inputs[i]] = true;
+    }
+    return false;
+}
+
 static bool add_output(const Context *inner, Section *section, const char *name, Value *value) {
     Arena *arena = inner->lowering->arena;
     if (value->kind == VALUE_error) return false;
@@ -161,7 +186,8 @@ static bool add_output(const Context *inner, Section *section, const char *name,
     Type type = graph_node(inner->graph, node)->type;
     graph_output(inner->graph, OUTPUT_result, name, node, NODE_NONE);
     vector_push(arena, &section->record.results, type);
-    vector_push(arena, &section->outputs, (Field){.name = name, .type = type});
+    vector_push(arena, &section->outputs,
+                (Field){.name = name, .type = type, .varies = varies(section, node)});
     return true;
 }
 

@@ -53,6 +53,7 @@ static const struct {
     {"window", VALUE_stream, lower_window},   {"pack", VALUE_stream, lower_pack},
     {"batch", VALUE_stream, lower_batch},     {"unbatch", VALUE_batch, lower_unbatch},
     {"tee", VALUE_stream, lower_tee},         {"tee", VALUE_batch, lower_tee},
+    {"repeat", VALUE_stream, lower_repeat},
 #define SINK(name) {#name, VALUE_stream, lower_sink},
 #include "runtime/sink/sinks.def"
 #undef SINK
@@ -75,6 +76,23 @@ static bool keeps_records(RunStage *run) {
            run == lower_unbatch || run == lower_tee || run == lower_sink;
 }
 
+/* Is it the stream as the last stage left it? False after reporting. */
+static bool is_unread(const Context *context, Range range, const Value *piped) {
+    const Stream *stream = piped->stream;
+    if (piped->index == stream->stages) return true;
+    Diagnostic *d = report(context, E0214, range, "this stream has gone on elsewhere already");
+    diagnostic_note(d, stream->reader, "it went on here");
+    diagnostic_help(d, "a stream has one reader; open its files a second time for another");
+    return false;
+}
+
+static bool is_whole(const Context *context, Range range, const Stream *stream) {
+    if (!stream->unbatched) return true;
+    Diagnostic *d = report(context, E0214, range, "only a sink can follow `unbatch`");
+    diagnostic_help(d, "`print()`, `csv(stdout)`");
+    return false;
+}
+
 static Value report_after_tee(const Context *context, const Expression *call, const Tee *tee) {
     Diagnostic *d = report(context, E0214, call->range, "`%s` can't follow `tee`", call->name.text);
     diagnostic_note(d, tee->range, "it is here");
@@ -82,28 +100,32 @@ static Value report_after_tee(const Context *context, const Expression *call, co
     return value_error;
 }
 
+static int go_on(Stream *stream, Range range) {
+    stream->reader = range;
+    return ++stream->stages;
+}
+
+bool use_stream(const Context *context, Range range, const Value *piped) {
+    if (!is_unread(context, range, piped) || !is_whole(context, range, piped->stream) ||
+        report_tees(context, piped->stream, range))
+        return false;
+    go_on(piped->stream, range);
+    return true;
+}
+
 /* A stream flows on once: what it was before a stage is gone. */
 static Value run_stage(const Context *context, const Expression *call, const Value *piped,
                        RunStage *run) {
     Stream *stream = piped->stream;
-    if (piped->index != stream->stages) {
-        Diagnostic *d =
-            report(context, E0214, call->range, "this stream has gone on elsewhere already");
-        diagnostic_note(d, stream->reader, "it went on here");
-        diagnostic_help(d, "a stream has one reader; open its files a second time for another");
-        return value_error;
-    }
+    if (!is_unread(context, call->range, piped)) return value_error;
     if (stream->tees.count && !keeps_records(run))
         return report_after_tee(context, call, &stream->tees.items[0]);
-    if (stream->unbatched && run != lower_sink && run != lower_tee) {
-        Diagnostic *d = report(context, E0214, call->range, "only a sink can follow `unbatch`");
-        diagnostic_help(d, "`print()`, `csv(stdout)`");
+    if (run != lower_sink && run != lower_tee && !is_whole(context, call->range, stream))
         return value_error;
-    }
     note_stage(context, stream->pipeline, call);
     Value result = run(context, call, piped);
-    result.index = ++stream->stages;
-    stream->reader = call->range;
+    int stages = go_on(stream, call->range);
+    if (result.stream == stream) result.index = stages;
     return result;
 }
 
@@ -123,7 +145,7 @@ static Value report_misplaced(const Context *context, const Expression *call, Va
 }
 
 bool is_stage_name(const char *name) {
-    return find_stage(name, NULL) >= 0 || find_source(name);
+    return find_stage(name, NULL) >= 0 || find_source(name) || is_join_name(name);
 }
 
 bool is_computing_stage(const char *name) {
@@ -145,7 +167,7 @@ bool lower_stage(const Context *context, const Expression *call, const Value *pi
         *result = open_source(context, call, source, piped);
         return true;
     }
-    if (stage < 0) return false;
+    if (stage < 0) return lower_join(context, call, piped, result);
     *result = piped && piped->kind == stages[stage].takes
                   ? run_stage(context, call, piped, stages[stage].run)
                   : report_misplaced(context, call, stages[stage].takes, piped);

@@ -31,6 +31,9 @@ const Expression *only_argument(const Context *context, const Expression *call, 
 bool whole_number(const Context *context, const Expression *argument, const char *name,
                   double least, double most, double *number);
 
+/* May the stream go on here? False after reporting; else it has gone on: a stream flows on once. */
+bool use_stream(const Context *context, Range range, const Value *stream);
+
 /* Keeps where the stage is to run. */
 void note_stage(const Context *context, Pipeline *pipeline, const Expression *call);
 
@@ -47,6 +50,8 @@ bool has_fields(const Context *context, const Stream *stream);
 
 /* Of a value of which nobody asked for an element type. */
 Element usual_element(const Value *value);
+/* Is the value another one in each epoch? */
+bool varies(const Section *section, NodeId node);
 
 /* The record's fields become the outputs of its section. False after reporting. */
 bool finish_section(const Context *context, Stream *stream);
@@ -64,14 +69,26 @@ Value lower_skip(const Context *context, const Expression *call, const Value *st
 Value lower_filter(const Context *context, const Expression *call, const Value *stream);
 Value lower_window(const Context *context, const Expression *call, const Value *stream);
 
-/* Shuffles so far deal the records once. */
-void settle_orders(Section *section);
+/* Shuffles so far, of its inputs as well, deal the records once. */
+void settle_orders(Pipeline *pipeline);
 
 /* At least 1 whatever sizes the run chooses; NULL after reporting. */
 Dim lower_distance(const Context *context, const Expression *argument, const char *name);
 
 /* pack.c */
 Value lower_pack(const Context *context, const Expression *call, const Value *stream);
+
+/* streams.c: pipelines whose records come from others. */
+
+/* `zip`, `interleave`, `mix`. False: the call is none of them. */
+bool lower_join(const Context *context, const Expression *call, const Value *piped, Value *result);
+bool is_join_name(const char *name);
+
+/* `concat` of streams. */
+bool holds_streams(const Value *list);
+Value join_list(const Context *context, const Expression *call, const Value *list);
+
+Value lower_repeat(const Context *context, const Expression *call, const Value *stream);
 
 /* batch.c */
 Value lower_batch(const Context *context, const Expression *call, const Value *stream);

@@ -129,7 +129,9 @@ static void print_function(const FunctionPlan *plan, Text *text) {
 /* Stages run on the processor's threads until there is code for something else. */
 static void print_pipeline(const Pipeline *pipeline, Text *text) {
     const Placement given = {.device = DEVICE_cpu};
-    text_format(text, "pipeline %s: batches of %lld", pipeline->name, (long long)pipeline->batch);
+    text_format(text, "pipeline %s: ", pipeline->name);
+    if (pipeline->batch) text_format(text, "batches of %lld", (long long)pipeline->batch);
+    else text_add(text, "records of another");
     if (pipeline->threads.value) text_format(text, ", %d threads", pipeline->threads.value);
     if (pipeline->queue.value) text_format(text, ", a queue of %d", pipeline->queue.value);
     text_add(text, "\n");
