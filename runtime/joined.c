@@ -1,5 +1,6 @@
 #include "runtime/joined.h"
 
+#include "runtime/cache_key.h"
 #include "runtime/mix.h"
 #include "runtime/mixture.h"
 
@@ -11,7 +12,7 @@ static const int64_t records_limit = (int64_t)1 << 53;
 static const char *const names[] = {
     [FLOW_JOIN_concat] = "concat",         [FLOW_JOIN_zip] = "zip",
     [FLOW_JOIN_interleave] = "interleave", [FLOW_JOIN_mix] = "mix",
-    [FLOW_JOIN_repeat] = "repeat",
+    [FLOW_JOIN_repeat] = "repeat",         [FLOW_JOIN_cache] = "cache",
 };
 
 /* Positions in which the same inputs take turns. */
@@ -25,13 +26,15 @@ typedef struct Phase {
 struct Joined {
     const FlowPipeline *pipeline;
     const FlowJoin *join;
-    Records **inputs;
-    int64_t *counts; /* of each input */
+    const FlowSection *section; /* whose fields the inputs' outputs become */
+    Records **inputs;           /* NULL: a cache has all that they would make */
+    int64_t *counts;            /* of each input */
     int64_t records;
     size_t scratch;
     Phase *phases; /* interleave: one an input, the last may be empty */
     int *members;  /* of all phases */
     Mixture *mixture;
+    Cache *cache;
 };
 
 /* Where a record comes from. */
@@ -82,8 +85,8 @@ static Place find(const Joined *joined, int64_t record, int64_t epoch) {
     case FLOW_JOIN_interleave: return place_in_turn(joined, place);
     case FLOW_JOIN_mix: return place_in_mixture(joined, place);
     case FLOW_JOIN_repeat: return place_in_passes(joined, place);
-    case FLOW_JOIN_zip:
-    case FLOW_JOIN_cache: break;
+    case FLOW_JOIN_cache: return (Place){.position = record};
+    case FLOW_JOIN_zip: break;
     }
     return place;
 }
@@ -113,10 +116,24 @@ static bool make_of(const Joined *joined, const Place *place, char *scratch,
     return records_make(input, record_at(joined, place), place->epoch, scratch, outputs, failure);
 }
 
+/* What is kept is made in its place. */
+static bool make_kept(Joined *joined, const Place *place, char *scratch, const void **values,
+                      FlowStatus *failure) {
+    const void *there[FIELD_LIMIT];
+    if (cache_find(joined->cache, place->position, values)) return true;
+    if (!cache_claim(joined->cache, place->position, there))
+        return make_of(joined, place, scratch, values, failure);
+    bool made = make_of(joined, place, scratch, there, failure);
+    cache_settle(joined->cache, place->position, made);
+    for (int i = 0; made && i < joined->section->field_count; i++) values[i] = there[i];
+    return made;
+}
+
 bool joined_make(Joined *joined, int64_t record, int64_t epoch, char *scratch, const void **values,
                  FlowStatus *failure) {
     Place place = find(joined, record, epoch);
     bool zip = joined->join->kind == FLOW_JOIN_zip;
+    if (joined->cache) return make_kept(joined, &place, scratch, values, failure);
     bool made = make_of(joined, &place, scratch, values, failure);
     for (place.input = 1; zip && made && place.input < joined->join->input_count; place.input++)
         made = make_of(joined, &place, scratch, values, failure);
@@ -124,11 +141,17 @@ bool joined_make(Joined *joined, int64_t record, int64_t epoch, char *scratch, c
 }
 
 void joined_prefetch(const Joined *joined, int64_t record, int64_t epoch) {
+    const void *values[FIELD_LIMIT];
+    if (joined->cache && cache_find(joined->cache, record, values)) return;
     Place place = find(joined, record, epoch);
     records_prefetch(joined->inputs[place.input], record_at(joined, &place), place.epoch);
 }
 
 void joined_locate(const Joined *joined, int64_t record, int64_t epoch, char *text, size_t size) {
+    if (!joined->inputs) {
+        snprintf(text, size, "%s: record %lld", joined->pipeline->name, (long long)record);
+        return;
+    }
     Place place = find(joined, record, epoch);
     records_locate(joined->inputs[place.input], record_at(joined, &place), place.epoch, text, size);
 }
@@ -242,8 +265,8 @@ static FlowStatus open_input(Joined *joined, int input, Places places, Sizes siz
     return check_counted(joined, input);
 }
 
-static FlowStatus open_all(Joined *joined, Places places, Sizes sizes, int64_t seed,
-                           Rejects *rejects) {
+static FlowStatus open_inputs(Joined *joined, Places places, Sizes sizes, int64_t seed,
+                              Rejects *rejects) {
     size_t inputs = (size_t)joined->join->input_count;
     FlowStatus status = flow_ok;
     joined->inputs = calloc(inputs, sizeof *joined->inputs);
@@ -254,13 +277,49 @@ static FlowStatus open_all(Joined *joined, Places places, Sizes sizes, int64_t s
     return status.exit ? status : count(joined);
 }
 
-FlowStatus joined_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
-                       Rejects *rejects, Joined **out) {
+/* The cache of the form, if it is in a file; else *cache is NULL. */
+static FlowStatus load_cache(Joined *joined, const Places *places, Sizes sizes, int64_t seed,
+                             CacheForm *form) {
+    const FlowJoin *join = joined->join;
+    form->path = path_said(places, join->path, join->option);
+    FlowStatus status = form->path ? cache_key(join, places, sizes, seed, &form->key) : flow_ok;
+    if (status.exit || !form->path) return status;
+    return cache_load(form, &joined->cache);
+}
+
+/* Inputs are opened unless the file has every record. */
+static FlowStatus open_cache(Joined *joined, Places places, Sizes sizes, int64_t seed,
+                             Rejects *rejects) {
+    CacheForm form = {.name = joined->pipeline->name,
+                      .line = joined->pipeline->line,
+                      .fields = joined->section->fields,
+                      .field_count = joined->section->field_count};
+    bool fed = cache_may_be_fed(joined->pipeline);
+    FlowStatus status = fed ? open_inputs(joined, places, sizes, seed, rejects) : flow_ok;
+    if (!status.exit) status = load_cache(joined, &places, sizes, seed, &form);
+    if (status.exit) return status;
+    bool whole = joined->cache && !cache_has_failures(joined->cache);
+    if (whole) joined->records = cache_records(joined->cache);
+    else if (!fed) status = open_inputs(joined, places, sizes, seed, rejects);
+    form.records = joined->records;
+    return status.exit || joined->cache ? status : cache_new(&form, &joined->cache);
+}
+
+static FlowStatus open_all(Joined *joined, Places places, Sizes sizes, int64_t seed,
+                           Rejects *rejects) {
+    return joined->join->kind == FLOW_JOIN_cache
+               ? open_cache(joined, places, sizes, seed, rejects)
+               : open_inputs(joined, places, sizes, seed, rejects);
+}
+
+FlowStatus joined_open(const FlowPipeline *pipeline, const FlowSection *section, Places places,
+                       Sizes sizes, int64_t seed, Rejects *rejects, Joined **out) {
     Joined *joined = *out = calloc(1, sizeof *joined);
     if (!joined)
         return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
     joined->pipeline = pipeline;
     joined->join = pipeline->join;
+    joined->section = section;
     FlowStatus status = open_all(joined, places, sizes, seed, rejects);
     if (!status.exit) return flow_ok;
     joined_close(joined);
@@ -270,6 +329,7 @@ FlowStatus joined_open(const FlowPipeline *pipeline, Places places, Sizes sizes,
 
 void joined_close(Joined *joined) {
     if (!joined) return;
+    cache_close(joined->cache);
     for (int i = 0; joined->inputs && i < joined->join->input_count; i++)
         records_close(joined->inputs[i]);
     free(joined->inputs);

@@ -9,9 +9,10 @@
 
 typedef struct Joined Joined;
 
-/* Opens the inputs of the pipeline's join, as in records_open. On failure *joined is NULL. */
-FlowStatus joined_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
-                       Rejects *rejects, Joined **joined);
+/* Opens the inputs of the pipeline's join, as in records_open; section: the pipeline's first, with
+ * sizes that are known. On failure *joined is NULL. */
+FlowStatus joined_open(const FlowPipeline *pipeline, const FlowSection *section, Places places,
+                       Sizes sizes, int64_t seed, Rejects *rejects, Joined **joined);
 void joined_close(Joined *joined); /* NULL: nothing */
 
 int64_t joined_records(const Joined *joined); /* in an epoch */

@@ -226,8 +226,9 @@ static FlowStatus open_source(Records *records, const Places *places, int64_t *c
 }
 
 static FlowStatus open_inputs(Records *records, const Places *places, int64_t *count) {
-    FlowStatus status = joined_open(records->pipeline, *places, records->sizes, records->seed,
-                                    records->rejects, &records->joined);
+    FlowStatus status =
+        joined_open(records->pipeline, records_section_at(records, 0), *places, records->sizes,
+                    records->seed, records->rejects, &records->joined);
     if (status.exit) return status;
     records->joined_scratch = records->scratch;
     records->scratch += aligned(joined_scratch(records->joined));

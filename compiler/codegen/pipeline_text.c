@@ -210,10 +210,14 @@ static const char *print_join(Printer *printer, const Join *join, size_t index) 
                 "static const FlowJoin p%zu_join = {\n"
                 "    .kind = FLOW_JOIN_%s,\n    .inputs = p%zu_inputs,\n"
                 "    .input_count = %zu,\n    .places = p%zu_places,\n    .number = %lluu,\n"
-                "    .weights = %s,\n};\n",
+                "    .weights = %s,\n    .path = %s,\n    .option = %d,\n    .seeded = %s,\n"
+                "    .code = %s,\n};\n",
                 index, kinds[join->kind], index, join->inputs.count, index,
                 (unsigned long long)join->number,
-                join->weights.count ? arena_format(arena, "p%zu_weights", index) : "NULL");
+                join->weights.count ? arena_format(arena, "p%zu_weights", index) : "NULL",
+                join->path ? string_text(printer, join->path) : "NULL", join->path_option,
+                join->seeded ? "true" : "false",
+                string_text(printer, join->code ? join->code : ""));
     return arena_format(arena, "&p%zu_join", index);
 }
 

@@ -157,30 +157,91 @@ static void describe_join(Text *text, const Join *join) {
     text_add(text, "\n");
 }
 
-/* Two programs with the same one compute the same from the same data, options and seed, on
- * whatever devices. */
-static const char *take_fingerprint(const Compilation *compilation) {
+static void describe_pipeline(Text *text, const Pipeline *pipeline) {
+    text_format(text, "%s %s %lld %lld\n", pipeline->name, pipeline->source ? pipeline->source : "",
+                (long long)pipeline->records, (long long)pipeline->batch);
+    if (pipeline->header_size) text_format(text, "%lld\n", (long long)pipeline->header_size);
+    if (pipeline->query) text_format(text, "%s\n", pipeline->query);
+    describe_join(text, &pipeline->join);
+    vector_each(Section *, section, pipeline->sections) describe_section(text, *section);
+}
+
+static void describe_function(const Compilation *compilation, Text *text,
+                              const Function *function) {
+    graph_print(graph_unplaced(compilation->arena, function->graph), text);
+}
+
+static const char *hashed(const Compilation *compilation, const Text *text) {
     enum { SHOWN = 16 };
     Sha256 hash = sha256_new();
-    Text text = text_new(compilation->arena);
     char *hex = arena_allocate(compilation->arena, 65);
-    FunctionList functions = program_functions(compilation->arena, compilation->program);
-    vector_each(Function *, function, functions)
-        graph_print(graph_unplaced(compilation->arena, (*function)->graph), &text);
-    vector_each(Pipeline *, item, compilation->program->pipelines) {
-        const Pipeline *pipeline = *item;
-        text_format(&text, "%s %s %lld %lld\n", pipeline->name,
-                    pipeline->source ? pipeline->source : "", (long long)pipeline->records,
-                    (long long)pipeline->batch);
-        if (pipeline->header_size) text_format(&text, "%lld\n", (long long)pipeline->header_size);
-        if (pipeline->query) text_format(&text, "%s\n", pipeline->query);
-        describe_join(&text, &pipeline->join);
-        vector_each(Section *, section, pipeline->sections) describe_section(&text, *section);
-    }
-    hash_text(&hash, text_string(&text));
+    hash_text(&hash, text_string(text));
     sha256_hex(&hash, hex);
     hex[SHOWN] = 0;
     return hex;
+}
+
+/* Two programs with the same one compute the same from the same data, options and seed, on
+ * whatever devices. */
+static const char *take_fingerprint(const Compilation *compilation) {
+    Text text = text_new(compilation->arena);
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    vector_each(Function *, function, functions) describe_function(compilation, &text, *function);
+    vector_each(Pipeline *, pipeline, compilation->program->pipelines)
+        describe_pipeline(&text, *pipeline);
+    return hashed(compilation, &text);
+}
+
+/* Caches. */
+
+/* What records are made of and how, with where the program says that it lies. */
+static void describe_records(const Compilation *compilation, Text *text, const Pipeline *pipeline) {
+    vector_each(Pipeline *, input, pipeline->join.inputs)
+        describe_records(compilation, text, *input);
+    describe_pipeline(text, pipeline);
+    vector_each(Section *, section, pipeline->sections) {
+        describe_function(compilation, text, &(*section)->record);
+        vector_each(Ordering, order, (*section)->orders)
+            if (order->kind == ORDER_filter)
+                describe_function(compilation, text, &order->condition);
+        vector_each(Field, field, (*section)->fields)
+            if (field->path) text_format(text, "%s %d\n", field->path, field->path_option);
+    }
+    if (pipeline->missing.count || pipeline->separator || pipeline->comment)
+        text_format(text, "%d %d\n", pipeline->separator, pipeline->comment);
+    vector_each(const char *, cell, pipeline->missing) text_format(text, "%s\n", *cell);
+    text_format(text, "%d\n", pipeline->header);
+}
+
+static void report_shared(const Compilation *compilation, const Pipeline *cache,
+                          const Pipeline *other) {
+    Diagnostic *d =
+        diagnostic_add(compilation->diagnostics, E0214, cache->range,
+                       "another pipeline keeps its records in the file `%s`", cache->join.path);
+    diagnostic_note(d, other->range, "this one");
+    diagnostic_help(d, "a file for each: its name may be a parameter of the pipeline");
+}
+
+static bool is_in_file(const Pipeline *pipeline) {
+    return pipeline->join.kind == JOIN_cache && pipeline->join.path;
+}
+
+/* Gives each cache its fingerprint. Two with the same file have to be the same. */
+static void take_caches(const Compilation *compilation) {
+    const Program *program = compilation->program;
+    for (size_t i = 0; i < program->pipelines.count; i++) {
+        Pipeline *cache = program->pipelines.items[i];
+        if (cache->join.kind != JOIN_cache) continue;
+        Text text = text_new(compilation->arena);
+        describe_records(compilation, &text, cache->join.inputs.items[0]);
+        cache->join.code = hashed(compilation, &text);
+        for (size_t j = 0; j < i && is_in_file(cache); j++) {
+            const Pipeline *other = program->pipelines.items[j];
+            if (!is_in_file(other) || strcmp(other->join.path, cache->join.path)) continue;
+            if (strcmp(other->join.code, cache->join.code))
+                return report_shared(compilation, cache, other);
+        }
+    }
 }
 
 /* The steps. */
@@ -265,6 +326,8 @@ int compile(Compilation *compilation, Stop stop) {
     report_time(compilation, "parse", &since);
     int status = lower_with_options(compilation, module);
     if (status != EXIT_ok) return status;
+    take_caches(compilation);
+    if (compilation_failed(compilation)) return EXIT_program;
     report_time(compilation, "lower", &since);
     if (stop == STOP_plan) {
         compilation->program->fingerprint = take_fingerprint(compilation);

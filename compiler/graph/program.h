@@ -146,7 +146,8 @@ typedef struct Join {
     Vector(double) weights; /* mix: one an input */
     const char *path;       /* cache: its file, or NULL */
     int path_option;        /* as Field.path_option */
-    const char *code;       /* cache: the fingerprint of its input */
+    bool seeded;            /* cache: its records depend on the run's seed */
+    const char *code;       /* cache: the fingerprint of its input; NULL until it is taken */
 } Join;
 
 struct Pipeline {

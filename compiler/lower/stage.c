@@ -53,7 +53,7 @@ static const struct {
     {"window", VALUE_stream, lower_window},   {"pack", VALUE_stream, lower_pack},
     {"batch", VALUE_stream, lower_batch},     {"unbatch", VALUE_batch, lower_unbatch},
     {"tee", VALUE_stream, lower_tee},         {"tee", VALUE_batch, lower_tee},
-    {"repeat", VALUE_stream, lower_repeat},
+    {"repeat", VALUE_stream, lower_repeat},   {"cache", VALUE_stream, lower_cache},
 #define SINK(name) {#name, VALUE_stream, lower_sink},
 #include "runtime/sink/sinks.def"
 #undef SINK

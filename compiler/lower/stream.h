@@ -89,6 +89,7 @@ bool holds_streams(const Value *list);
 Value join_list(const Context *context, const Expression *call, const Value *list);
 
 Value lower_repeat(const Context *context, const Expression *call, const Value *stream);
+Value lower_cache(const Context *context, const Expression *call, const Value *stream);
 
 /* batch.c */
 Value lower_batch(const Context *context, const Expression *call, const Value *stream);
