@@ -72,7 +72,7 @@ static FlowStatus no_memory(const CacheForm *form) {
 }
 
 static CacheHeader header_of(const Cache *cache, const CacheKey *key) {
-    CacheHeader header = {.magic = CACHE_MAGIC,
+    CacheHeader header = {.magic = cache_magic,
                           .key = *key,
                           .records = cache->records,
                           .record_size = (int64_t)cache->record_size};

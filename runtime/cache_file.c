@@ -115,7 +115,7 @@ static FlowStatus read_header(CacheFile *file, CacheHeader *header, size_t *size
     bool plain = S_ISREG(about.st_mode) && about.st_size >= CACHE_PAGE;
     *size = (size_t)about.st_size;
     if (plain && pread(file->descriptor, header, sizeof *header, 0) == sizeof *header &&
-        !memcmp(header->magic, CACHE_MAGIC, sizeof header->magic))
+        header->magic == cache_magic)
         return flow_ok;
     return flow_failure(FLOW_EXIT_data, "%s: is no cache, and is not written over", file->path);
 }

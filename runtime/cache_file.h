@@ -5,12 +5,12 @@
 
 #include "runtime/cache.h"
 
-#define CACHE_MAGIC "flowcach"
+static const uint64_t cache_magic = 0x31636163776f6c66; /* "flowcac1" */
 
 enum { CACHE_PAGE = 4096 /* bytes: the header's, and what parts of the file are multiples of */ };
 
 typedef struct CacheHeader {
-    char magic[8] __attribute__((nonstring));
+    uint64_t magic;
     CacheKey key;
     int64_t records, record_size;
     uint64_t check; /* of the rest */
