@@ -141,6 +141,7 @@ typedef enum JoinKind {
 typedef struct Join {
     JoinKind kind;
     Vector(Pipeline *) inputs;
+    int depth;              /* joins on the longest way to a source, this one included */
     Vector(int) places;     /* of each output of each input: the field that it becomes */
     uint64_t number;        /* mix: its seed; repeat: passes */
     Vector(double) weights; /* mix: one an input */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { INPUT_LIMIT = 64, PASSES_LIMIT = 1 << 30 };
+enum { INPUT_LIMIT = 64, JOIN_DEPTH_LIMIT = 32, PASSES_LIMIT = 1 << 30 };
 
 typedef struct Joining {
     const Context *context;
@@ -78,14 +78,23 @@ static Wish larger_wish(Wish a, Wish b) {
     return a.value >= b.value ? a : b;
 }
 
+static bool is_deep(const Joining *joining, const Pipeline *joined) {
+    if (joined->join.depth <= JOIN_DEPTH_LIMIT) return false;
+    report(joining->context, E0217, joining->call->range,
+           "streams are joined at most %d times, one join upon the other", JOIN_DEPTH_LIMIT);
+    return true;
+}
+
 static bool take_inputs(const Joining *joining, Pipeline *joined) {
+    joined->join.depth = 1;
     for (size_t i = 0; i < joining->count; i++) {
         Pipeline *input = joining->streams[i].stream->pipeline;
         vector_push(joining->context->lowering->arena, &joined->join.inputs, input);
+        if (input->join.depth >= joined->join.depth) joined->join.depth = input->join.depth + 1;
         joined->threads = larger_wish(joined->threads, input->threads);
         joined->queue = larger_wish(joined->queue, input->queue);
     }
-    return agree_on_errors(joining, joined);
+    return !is_deep(joining, joined) && agree_on_errors(joining, joined);
 }
 
 /* Their fields. */
