@@ -117,7 +117,7 @@ static FlowStatus save(Run *run, int index) {
     if (action->watch.set && !run->position.watchers[index].improved) return flow_ok;
     FlowStatus status = action->keep > 1 ? file_rotate(path, action->keep - 1) : flow_ok;
     if (status.exit) return status;
-    return action->weights_only ? checkpoint_save_weights(path, run->settings->program, run->memory)
+    return action->weights_only ? checkpoint_save_weights(path, run->settings, run->memory)
                                 : run_save(run, path, index + 1);
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/decode/image.h"
 #include "runtime/text/tokenizer.h"
 #include "runtime/type.h"
+#include "runtime/vocabulary.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -41,21 +42,30 @@ static FlowStatus make_elements(const char *bytes, uint64_t size, const FlowType
     return flow_ok;
 }
 
+/* The place of the text among the categories, or -1. */
+static int find_category(const char *bytes, uint64_t size, const FlowField *field) {
+    if (field->learner) return field->learner->see(field->learner, bytes, size) - 1;
+    for (int i = 0; i < field->category_count; i++) {
+        const char *text = field->categories[i];
+        if (text && size == strlen(text) && !memcmp(bytes, text, size)) return i;
+    }
+    return -1;
+}
+
 static FlowStatus make_category(const char *bytes, uint64_t size, const FlowField *field,
                                 void *value) {
-    for (int i = 0; i < field->category_count; i++)
-        if (size == strlen(field->categories[i]) && !memcmp(bytes, field->categories[i], size)) {
-            number_write(field->type.element, i, value);
-            return flow_ok;
-        }
-    return flow_failure(FLOW_EXIT_data, "is `%.*s`, none of its %d categories",
-                        size < SHOWN ? (int)size : SHOWN, bytes, field->category_count);
+    int place = find_category(bytes, size, field);
+    if (place < 0) place = field->unknown - 1;
+    if (place >= 0 && number_write(field->type.element, place, value)) return flow_ok;
+    return flow_failure(FLOW_EXIT_data, "is `%.*s`, %s", size < SHOWN ? (int)size : SHOWN, bytes,
+                        vocabulary_fault(field).text);
 }
 
 FlowStatus blob_value(const char *bytes, uint64_t size, const FlowField *field, void *value) {
+    if (field->decoder && field->skims) return flow_ok;
     if (field->decoder) return image_make(bytes, size, field, value);
     if (field->tokens) return tokenizer_value(bytes, size, field, value);
     if (field->digits) return make_integer(bytes, size, &field->type, value);
-    if (field->categories) return make_category(bytes, size, field, value);
+    if (is_category(field)) return make_category(bytes, size, field, value);
     return make_elements(bytes, size, &field->type, value);
 }

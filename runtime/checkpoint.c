@@ -61,7 +61,8 @@ static const char *const covered[] = {"seed",        "step",    "action",  "sums
 
 enum { COVERED_COUNT = sizeof covered / sizeof *covered };
 
-static uLong checksum(const FlowProgram *program, const char *memory, const char *const *values) {
+static uLong checksum(const Settings *settings, const char *memory, const char *const *values) {
+    const FlowProgram *program = settings->program;
     uLong sum = crc32(0, NULL, 0);
     for (int i = 0; i < program->storage_count; i++) {
         const FlowStorage *storage = &program->storage[i];
@@ -69,6 +70,10 @@ static uLong checksum(const FlowProgram *program, const char *memory, const char
     }
     for (int i = 0; i < COVERED_COUNT; i++)
         sum = crc32_z(sum, (const Bytef *)values[i], strlen(values[i]) + 1);
+    for (int i = 0; i < vocabularies_count(settings->vocabularies); i++) {
+        const char *text = vocabularies_metadata(settings->vocabularies, i).value;
+        if (text) sum = crc32_z(sum, (const Bytef *)text, strlen(text) + 1);
+    }
     return sum;
 }
 
@@ -78,10 +83,10 @@ static const char *item_value(const Items *items, const char *name) {
     return "";
 }
 
-static uLong checksum_items(const FlowProgram *program, const char *memory, const Items *items) {
+static uLong checksum_items(const Settings *settings, const char *memory, const Items *items) {
     const char *values[COVERED_COUNT];
     for (int i = 0; i < COVERED_COUNT; i++) values[i] = item_value(items, covered[i]);
-    return checksum(program, memory, values);
+    return checksum(settings, memory, values);
 }
 
 /* Saving. */
@@ -128,14 +133,21 @@ static void add_position(Items *items, const Position *position, const Identity 
     add(items, "sum_records", "%lld", (long long)position->averages.records);
 }
 
-static FlowStatus write_items(const char *path, const FlowProgram *program, const char *memory,
+/* Writes the storages, and as metadata the items and the vocabularies that are known. */
+static FlowStatus write_items(const char *path, const Settings *settings,
+                              const FlowStorage *storages, int count, const char *memory,
                               const Items *items) {
-    Metadata *metadata = calloc((size_t)items->count, sizeof *metadata);
+    int vocabulary_count = vocabularies_count(settings->vocabularies), used = 0;
+    Metadata *metadata =
+        calloc((size_t)items->count + (size_t)vocabulary_count + 1, sizeof *metadata);
     if (!metadata) return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
     for (int i = 0; i < items->count; i++)
-        metadata[i] = (Metadata){items->items[i].name, items->items[i].value};
-    FlowStatus status = safetensors_write(path, program->storage, program->storage_count, memory,
-                                          metadata, items->count);
+        metadata[used++] = (Metadata){items->items[i].name, items->items[i].value};
+    for (int i = 0; i < vocabulary_count; i++) {
+        metadata[used] = vocabularies_metadata(settings->vocabularies, i);
+        if (metadata[used].value) used++;
+    }
+    FlowStatus status = safetensors_write(path, storages, count, memory, metadata, used);
     free(metadata);
     return status;
 }
@@ -148,8 +160,9 @@ FlowStatus checkpoint_save(const char *path, const Identity *identity, const Pos
     if (!items.items) return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
     add_identity(&items, identity);
     add_position(&items, position, identity);
-    add(&items, "crc32", "%08lx", checksum_items(program, memory, &items));
-    FlowStatus status = write_items(path, program, memory, &items);
+    add(&items, "crc32", "%08lx", checksum_items(identity->settings, memory, &items));
+    FlowStatus status = write_items(path, identity->settings, program->storage,
+                                    program->storage_count, memory, &items);
     free(items.items);
     return status;
 }
@@ -162,8 +175,8 @@ static const char *averaged_bytes(const FlowProgram *program, const FlowStorage 
     return memory + storage->offset;
 }
 
-FlowStatus checkpoint_save_weights(const char *path, const FlowProgram *program,
-                                   const char *memory) {
+FlowStatus checkpoint_save_weights(const char *path, const Settings *settings, const char *memory) {
+    const FlowProgram *program = settings->program;
     FlowStorage *deployed = calloc((size_t)program->storage_count + 1, sizeof *deployed);
     if (!deployed) return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
     int count = 0;
@@ -173,7 +186,7 @@ FlowStatus checkpoint_save_weights(const char *path, const FlowProgram *program,
         deployed[count++].offset =
             (size_t)(averaged_bytes(program, &program->storage[i], memory) - memory);
     }
-    FlowStatus status = safetensors_write(path, deployed, count, memory, NULL, 0);
+    FlowStatus status = write_items(path, settings, deployed, count, memory, &(Items){0});
     free(deployed);
     return status;
 }
@@ -275,7 +288,7 @@ static FlowStatus read_tensors(const Safetensors *file, const FlowProgram *progr
     return status;
 }
 
-static FlowStatus check_sum(const Safetensors *file, const char *path, const FlowProgram *program,
+static FlowStatus check_sum(const Safetensors *file, const char *path, const Settings *settings,
                             const char *memory) {
     const char *values[COVERED_COUNT], *found = safetensors_metadata(file, "crc32");
     char wanted[32];
@@ -283,7 +296,7 @@ static FlowStatus check_sum(const Safetensors *file, const char *path, const Flo
         const char *value = safetensors_metadata(file, covered[i]);
         values[i] = value ? value : "";
     }
-    snprintf(wanted, sizeof wanted, "%08lx", checksum(program, memory, values));
+    snprintf(wanted, sizeof wanted, "%08lx", checksum(settings, memory, values));
     if (found && !strcmp(found, wanted)) return flow_ok;
     return flow_failure(FLOW_EXIT_data,
                         "%s: cannot be resumed: its checksum is wrong, it is damaged", path);
@@ -297,7 +310,7 @@ static FlowStatus load(const Safetensors *file, const char *path, const Identity
     if (!status.exit) status = expect_program(file, path, settings->program);
     if (!status.exit) status = read_position(file, path, identity, position);
     if (!status.exit) status = read_tensors(file, settings->program, memory);
-    return status.exit ? status : check_sum(file, path, settings->program, memory);
+    return status.exit ? status : check_sum(file, path, settings, memory);
 }
 
 FlowStatus checkpoint_load(const char *path, const Identity *identity, Position *position,

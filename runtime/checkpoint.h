@@ -27,9 +27,9 @@ typedef struct Position {
 FlowStatus checkpoint_save(const char *path, const Identity *identity, const Position *position,
                            const char *memory);
 
-/* Writes what is deployed alone: weights, or their averages, under the names of the weights. */
-FlowStatus checkpoint_save_weights(const char *path, const FlowProgram *program,
-                                   const char *memory);
+/* Writes what is deployed alone: weights, or their averages, under the names of the weights; and the
+ * vocabularies. */
+FlowStatus checkpoint_save_weights(const char *path, const Settings *settings, const char *memory);
 
 /* Fails, and leaves memory undefined, when the file is damaged or of another run. */
 FlowStatus checkpoint_load(const char *path, const Identity *identity, Position *position,

@@ -138,7 +138,7 @@ static FlowStatus run_pass(Run *run, const FlowFunction *function) {
 
 static void announce(const Run *run) {
     int count = run->train->fit_count;
-    if (!count || run->settings->progress == PROGRESS_off) return;
+    if (!count || progress_is_off(run->settings->progress)) return;
     fprintf(stderr, "%s: fitting: %d pass%s over %lld records\n", run->settings->program->name,
             count, count == 1 ? "" : "es", (long long)stage_records(run->data));
 }

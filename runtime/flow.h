@@ -307,7 +307,20 @@ typedef struct FlowField {
     int except_count;
     const FlowTokens *tokens;          /* of a text; or NULL */
     const struct Tokenizer *tokenizer; /* that makes them: given to a source, not by a program */
+    int vocabulary; /* 1 + the one of FlowProgram.vocabularies that has the categories; or 0 */
+    int unknown;    /* 1 + what a text is that is no category; 0: an error */
+    /* Set where the pipeline is opened: */
+    struct Learner *learner; /* gets the texts while they are found; or NULL */
+    bool skims;              /* only texts are wanted: nothing is decoded */
 } FlowField;
+
+/* Texts that are found in the training data, and kept with the weights. They stand for numbers below
+ * `size`, in the order of their bytes; none for the two others: 1 + the number, or 0. */
+typedef struct FlowVocabulary {
+    const char *name; /* "passengers.Embarked" */
+    int size;
+    int unknown, missing;
+} FlowVocabulary;
 
 /* A condition that every record has to meet; `text` says it: "`y` must lie in 0..10". */
 typedef struct FlowCheck {
@@ -654,6 +667,8 @@ typedef struct FlowProgram {
     int run_count;
     const FlowFunction *exports;
     int export_count;
+    const FlowVocabulary *vocabularies;
+    int vocabulary_count;
 } FlowProgram;
 
 /* A trainer's main. Returns the exit code. */
@@ -677,5 +692,11 @@ void flow_library_destroy(FlowLibrary *library);
  * then. */
 FlowExit flow_library_run(FlowLibrary *library, int index, const int64_t *sizes,
                           const void *const *arguments, void *const *results);
+
+/* What the text stands for in that vocabulary; NULL: what is missing. -1: nothing. */
+int32_t flow_library_category(const FlowLibrary *library, int vocabulary, const char *text);
+
+/* The text that stands for the number, as long as the library lives; NULL: none does. */
+const char *flow_library_text(const FlowLibrary *library, int vocabulary, int32_t category);
 
 #endif

@@ -5,6 +5,7 @@
 #include "runtime/denormal.h"
 #include "runtime/format/safetensors.h"
 #include "runtime/memory.h"
+#include "runtime/vocabularies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +13,30 @@
 struct FlowLibrary {
     const FlowProgram *program;
     char *memory;
-    double *numbers; /* the options' defaults */
-    int64_t *sizes;  /* of the call: one for each bound */
-    RunNumbers run;  /* all 0 */
-    Call *calls;     /* one an export */
+    double *numbers;            /* the options' defaults */
+    int64_t *sizes;             /* of the call: one for each bound */
+    RunNumbers run;             /* all 0 */
+    Call *calls;                /* one an export */
+    Vocabularies *vocabularies; /* or NULL */
 };
+
+static FlowStatus load_vocabularies(FlowLibrary *library, const Safetensors *file,
+                                    const char *path) {
+    const FlowProgram *program = library->program;
+    FlowStatus status = vocabularies_read(library->vocabularies, file, path);
+    for (int i = 0; i < program->vocabulary_count && !status.exit; i++)
+        if (!vocabularies_metadata(library->vocabularies, i).value)
+            status = flow_failure(FLOW_EXIT_data, "%s: it has no vocabulary `%s`", path,
+                                  program->vocabularies[i].name);
+    return status;
+}
 
 static FlowStatus load_weights(FlowLibrary *library, const char *path) {
     const FlowProgram *program = library->program;
     Safetensors *file;
-    if (!program->storage_count) return flow_ok;
+    if (!program->storage_count && !program->vocabulary_count) return flow_ok;
     FlowStatus status = safetensors_open(path, &file);
+    if (!status.exit) status = load_vocabularies(library, file, path);
     for (int i = 0; i < program->storage_count && !status.exit; i++)
         status = safetensors_read(file, &program->storage[i],
                                   library->memory + program->storage[i].offset);
@@ -45,6 +59,10 @@ static FlowStatus prepare(FlowLibrary *library, const char *weights) {
     library->numbers = calloc((size_t)program->option_count + 1, sizeof *library->numbers);
     library->calls = calloc((size_t)program->export_count + 1, sizeof *library->calls);
     library->sizes = calloc((size_t)program->bound_count + 1, sizeof *library->sizes);
+    if (program->vocabulary_count)
+        library->vocabularies = vocabularies_new(program->vocabularies, program->vocabulary_count);
+    if (program->vocabulary_count && !library->vocabularies)
+        return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
     if (!library->memory || !library->numbers || !library->calls || !library->sizes)
         return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
     for (int i = 0; i < program->option_count; i++)
@@ -72,6 +90,7 @@ void flow_library_destroy(FlowLibrary *library) {
     free(library->numbers);
     free(library->sizes);
     free(library->memory);
+    vocabularies_free(library->vocabularies);
     free(library);
 }
 
@@ -119,4 +138,12 @@ FlowExit flow_library_run(FlowLibrary *library, int index, const int64_t *sizes,
     denormals_restore(mode);
     copy_results(library, call, results);
     return FLOW_EXIT_ok;
+}
+
+int32_t flow_library_category(const FlowLibrary *library, int vocabulary, const char *text) {
+    return vocabularies_find(library->vocabularies, vocabulary, text);
+}
+
+const char *flow_library_text(const FlowLibrary *library, int vocabulary, int32_t category) {
+    return vocabularies_text(library->vocabularies, vocabulary, category);
 }

@@ -4,10 +4,11 @@
 
 #include "runtime/flow.h"
 
-/* What a run knows of where its files are. */
+/* What a run knows of where its files are, and of the texts in them. */
 typedef struct Places {
-    const char *folder;         /* of the program */
-    const char *const *strings; /* one an option: the value of a string option */
+    const char *folder;                      /* of the program */
+    const char *const *strings;              /* one an option: the value of a string option */
+    const struct Vocabularies *vocabularies; /* of the program; NULL: it has none */
 } Places;
 
 /* The path itself, or the value of the string option whose index is option - 1. */

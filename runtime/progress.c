@@ -32,6 +32,10 @@ static bool is_terminal(void) {
     return isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb");
 }
 
+bool progress_is_off(ProgressMode mode) {
+    return (mode == PROGRESS_auto ? mode_from_environment() : mode) == PROGRESS_off;
+}
+
 Progress progress_new(ProgressMode mode, const FlowTrain *train, int64_t epochs, int64_t batches) {
     if (mode == PROGRESS_auto) mode = mode_from_environment();
     bool line = mode == PROGRESS_auto && is_terminal();

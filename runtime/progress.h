@@ -24,7 +24,9 @@ typedef struct Standing {
     const Averages *averages; /* of the epoch so far */
 } Standing;
 
-/* FLOWC_PROGRESS overrides a mode of auto. */
+/* Is nothing to be told? FLOWC_PROGRESS overrides a mode of auto. */
+bool progress_is_off(ProgressMode mode);
+
 Progress progress_new(ProgressMode mode, const FlowTrain *train, int64_t epochs, int64_t batches);
 void progress_start_epoch(Progress *progress, int64_t batch);
 void progress_step(Progress *progress, int64_t records, Standing standing);

@@ -37,6 +37,7 @@ static FlowStatus load_weights(Pump *pump, const FlowLoad *load) {
     char *path;
     FlowStatus status = path_find(load->path, program->folder, &path);
     if (!status.exit) status = safetensors_open(path, &file);
+    if (!status.exit) status = vocabularies_read(pump->settings->vocabularies, file, path);
     for (int i = 0; i < program->storage_count && !status.exit; i++) {
         const FlowStorage *storage = &program->storage[i];
         if (has_prefix(storage->name, load->prefix))

@@ -1,5 +1,6 @@
 /* Records_open: a pipeline's source is opened, and it is counted how many records each order leaves. */
 #include "runtime/records_state.h"
+#include "runtime/vocabularies.h"
 
 #include "runtime/holdings.h"
 
@@ -183,6 +184,8 @@ static FlowStatus find_files(Records *records, const Places *places) {
             status = pipeline->source->finds_many ? path_find_many(path, places->folder, &found)
                                                   : path_find(path, places->folder, &found);
         records->sections[0].fields[i].path = found;
+        if (!status.exit)
+            status = vocabularies_bind(places->vocabularies, &records->sections[0].fields[i]);
     }
     return status;
 }

@@ -29,7 +29,7 @@ FlowStatus rejects_new(const char *pipeline, const char *path, Rejects **out) {
 void rejects_free(Rejects *rejects) {
     if (!rejects) return;
     if (rejects->log) fclose(rejects->log);
-    if (rejects->count)
+    if (rejects->count && rejects->pipeline)
         fprintf(stderr, "pipeline `%s`: %lld record%s rejected%s%s; the first: %s\n",
                 rejects->pipeline, (long long)rejects->count, rejects->count == 1 ? "" : "s",
                 rejects->path ? ", see " : "", rejects->path ? rejects->path : "",

@@ -46,6 +46,9 @@ FlowStatus run_save(const Run *run, const char *path, int actions_done);
 /* Threads that make the batches of the training data. */
 int run_workers(const Run *run);
 
+/* Finds the vocabularies of the training data, which no file has yet. */
+FlowStatus run_learn(Run *run);
+
 /* Fits the states that are found in the data, before the first step. */
 FlowStatus run_fits(Run *run);
 

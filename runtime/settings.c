@@ -372,7 +372,10 @@ FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Set
     settings->numbers = calloc((size_t)program->option_count + 1, sizeof *settings->numbers);
     settings->bounded = calloc((size_t)program->bound_count + 1, sizeof *settings->bounded);
     settings->strings = calloc((size_t)program->option_count + 1, sizeof *settings->strings);
-    if (!settings->numbers || !settings->bounded || !settings->strings)
+    if (program->vocabulary_count)
+        settings->vocabularies = vocabularies_new(program->vocabularies, program->vocabulary_count);
+    bool lacks_vocabularies = program->vocabulary_count && !settings->vocabularies;
+    if (!settings->numbers || !settings->bounded || !settings->strings || lacks_vocabularies)
         return flow_failure(FLOW_EXIT_resource, "no memory");
     settings->sizes = (Sizes){program, settings->bounded};
     for (int i = 0; i < program->bound_count; i++) settings->bounded[i] = program->bounds[i].most;
@@ -393,6 +396,7 @@ void settings_free(Settings *settings) {
     free(settings->numbers);
     free(settings->bounded);
     free(settings->strings);
+    vocabularies_free(settings->vocabularies);
 }
 
 int settings_workers(const Settings *settings, const FlowPipeline *pipeline, int otherwise) {
@@ -402,7 +406,7 @@ int settings_workers(const Settings *settings, const FlowPipeline *pipeline, int
 }
 
 Places settings_places(const Settings *settings) {
-    return (Places){settings->program->folder, settings->strings};
+    return (Places){settings->program->folder, settings->strings, settings->vocabularies};
 }
 
 double settings_number(const Settings *settings, FlowNumber number) {

@@ -5,15 +5,17 @@
 #include "runtime/path.h"
 #include "runtime/progress.h"
 #include "runtime/type.h"
+#include "runtime/vocabularies.h"
 
 typedef struct Settings {
     const FlowProgram *program;
     const FlowTrain *train; /* one of the two: what is run */
     const FlowRun *run;
-    double *numbers;      /* one an option */
-    const char **strings; /* one an option */
-    int64_t *bounded;     /* one a bound */
-    Sizes sizes;          /* of these */
+    double *numbers;            /* one an option */
+    const char **strings;       /* one an option */
+    int64_t *bounded;           /* one a bound */
+    Sizes sizes;                /* of these */
+    Vocabularies *vocabularies; /* NULL: the program has none */
     bool resume;
     const char *resume_path, *save_path; /* NULL: the program's own */
     int threads;

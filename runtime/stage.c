@@ -10,6 +10,7 @@
 #include "runtime/memory.h"
 #include "runtime/queue.h"
 #include "runtime/rejects.h"
+#include "runtime/vocabularies.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -441,6 +442,8 @@ void stage_release(Stage *stage) {
 static FlowStatus open_rejects(Stage *stage, const Places *places) {
     const FlowPipeline *pipeline = stage->pipeline;
     if (pipeline->on_error == FLOW_ON_ERROR_stop) return flow_ok;
+    if (vocabularies_are_learned(places->vocabularies))
+        return rejects_new(NULL, NULL, &stage->rejects);
     return rejects_new(pipeline->name, path_said(places, pipeline->log, pipeline->log_option),
                        &stage->rejects);
 }

@@ -140,6 +140,24 @@ static FlowStatus open_data(Run *run) {
     return flow_ok;
 }
 
+static const char *resume_path(const Run *run) {
+    return run->settings->resume_path ? run->settings->resume_path : run->save_path;
+}
+
+/* A resumed run has those that its data had when it began, whatever the data has become. */
+static FlowStatus open_vocabularies(Run *run) {
+    Vocabularies *vocabularies = run->settings->vocabularies;
+    const char *path = resume_path(run);
+    bool resumes = run->settings->resume && !access(path, F_OK);
+    Safetensors *file = NULL;
+    if (!vocabularies) return flow_ok;
+    if (!resumes) return run_learn(run);
+    FlowStatus status = safetensors_open(path, &file);
+    if (!status.exit) status = vocabularies_read(vocabularies, file, path);
+    safetensors_close(file);
+    return status;
+}
+
 static FlowStatus open_run(Run *run) {
     FlowStatus status = check_numbers(run);
     if (!status.exit) status = choose_save_path(run);
@@ -149,6 +167,7 @@ static FlowStatus open_run(Run *run) {
     if (!status.exit && run->train->accumulate)
         status = bind(run, run->train->accumulate, &run->accumulate);
     if (!status.exit) status = allocate(run);
+    if (!status.exit) status = open_vocabularies(run);
     if (!status.exit) status = start_evaluations(run);
     return status.exit ? status : open_data(run);
 }
@@ -163,7 +182,7 @@ static FlowStatus initialise(Run *run) {
 }
 
 static FlowStatus initialise_or_resume(Run *run) {
-    const char *path = run->settings->resume_path ? run->settings->resume_path : run->save_path;
+    const char *path = resume_path(run);
     if (!run->settings->resume) return initialise(run);
     bool asked_for = run->settings->resume_path != NULL; /* then it has to be there */
     if (!asked_for && access(path, F_OK) && errno == ENOENT) {

@@ -3,6 +3,7 @@
 
 #include "runtime/mix.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ typedef struct Entry {
 } Entry;
 
 struct Vocabulary {
-    size_t capacity; /* a power of two */
+    Learner *learner; /* or NULL */
+    size_t capacity;  /* a power of two */
     Entry entries[];
 };
 
@@ -50,7 +52,14 @@ Vocabulary *vocabulary_new(const char *const *texts, int count) {
     Vocabulary *vocabulary = calloc(1, sizeof *vocabulary + capacity * sizeof(Entry));
     if (!vocabulary) return NULL;
     vocabulary->capacity = capacity;
-    for (int i = 0; i < count; i++) add(vocabulary, texts[i], i);
+    for (int i = 0; i < count; i++)
+        if (texts[i]) add(vocabulary, texts[i], i);
+    return vocabulary;
+}
+
+Vocabulary *vocabulary_of(const FlowField *field) {
+    Vocabulary *vocabulary = vocabulary_new(field->categories, field->category_count);
+    if (vocabulary) vocabulary->learner = field->learner;
     return vocabulary;
 }
 
@@ -59,6 +68,17 @@ void vocabulary_free(Vocabulary *vocabulary) {
 }
 
 int vocabulary_find(const Vocabulary *vocabulary, const char *text, size_t size) {
+    if (vocabulary->learner) return vocabulary->learner->see(vocabulary->learner, text, size) - 1;
     const Entry *entry = find(vocabulary, text, size);
     return entry->text ? entry->index : -1;
+}
+
+VocabularyFault vocabulary_fault(const FlowField *field) {
+    VocabularyFault fault;
+    snprintf(fault.text, sizeof fault.text,
+             field->learner      ? "too long for a category, or has a byte that is 0"
+             : field->vocabulary ? "none of those that the training data has"
+                                 : "none of its %d categories",
+             field->category_count);
+    return fault;
 }

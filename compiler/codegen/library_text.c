@@ -4,6 +4,8 @@
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/writer.h"
 
+#include <string.h>
+
 /* Names for the parameters of an export, no two alike. */
 typedef Vector(const char *) Names;
 
@@ -79,11 +81,28 @@ static void write_parameters(Text *text, const Program *program, const Export *e
     }
 }
 
-/* The exports' names, which must differ from create and destroy too. */
+/* What a vocabulary's function is called: "titanic_embarked_index" asks for the number of a text, "_text" for
+ * the text of a number. The name is the column's. */
+static const char *category_name(Arena *arena, const Program *program, size_t index,
+                                 const char *what) {
+    Names names = {0};
+    const char *name = NULL;
+    for (size_t i = 0; i <= index; i++) {
+        const char *whole = program->vocabularies.items[i].name, *point = strchr(whole, '.');
+        name = distinct(arena, &names, point ? point + 1 : whole);
+    }
+    return arena_format(arena, "%s_%s", name, what);
+}
+
+/* The exports' names, which must differ from all others. */
 static const char *export_name(Arena *arena, const Program *program, size_t index) {
     Names names = {0};
     distinct(arena, &names, "create");
     distinct(arena, &names, "destroy");
+    for (size_t i = 0; i < program->vocabularies.count; i++) {
+        vector_push(arena, &names, category_name(arena, program, i, "index"));
+        vector_push(arena, &names, category_name(arena, program, i, "text"));
+    }
     const char *name = NULL;
     for (size_t i = 0; i <= index; i++)
         name = distinct(arena, &names, program->exports.items[i].function.name);
@@ -139,6 +158,41 @@ static void write_export(Text *text, const Program *program, size_t index) {
                 index);
 }
 
+static void write_categories_head(Text *text, const Program *program, size_t index, bool of_text) {
+    Arena *arena = text->arena;
+    const char *name = public_name(arena, program->name), *handle = handle_name(arena, program);
+    const char *own = category_name(arena, program, index, of_text ? "index" : "text");
+    if (of_text)
+        text_format(text, "int %s_%s(const %s *instance, const char *text)", name, own, handle);
+    else text_format(text, "const char *%s_%s(const %s *instance, int index)", name, own, handle);
+}
+
+static void write_categories(Text *text, const Program *program, size_t index) {
+    write_categories_head(text, program, index, true);
+    text_format(
+        text,
+        " {\n    return flow_library_category((const FlowLibrary *)instance, %zu, text);\n}\n\n",
+        index);
+    write_categories_head(text, program, index, false);
+    text_format(
+        text, " {\n    return flow_library_text((const FlowLibrary *)instance, %zu, index);\n}\n\n",
+        index);
+}
+
+static void describe_categories(Text *text, const Program *program, size_t index) {
+    const Vocabulary *vocabulary = &program->vocabularies.items[index];
+    text_format(text, "/* %s: what a text is, from 0 to %d, as training found them",
+                comment_text(text->arena, vocabulary->name), vocabulary->size - 1);
+    if (vocabulary->missing) text_format(text, "; NULL is missing: %d", vocabulary->missing - 1);
+    if (vocabulary->unknown) text_format(text, "; any other text is %d", vocabulary->unknown - 1);
+    else text_add(text, "; -1: it found no such text");
+    text_add(text, ". */\n");
+    write_categories_head(text, program, index, true);
+    text_add(text, ";\n\n/* The way back: NULL where no text stands for the index. */\n");
+    write_categories_head(text, program, index, false);
+    text_add(text, ";\n\n");
+}
+
 void write_library(Text *text, const Program *program) {
     const char *name = public_name(text->arena, program->name);
     const char *handle = handle_name(text->arena, program);
@@ -146,6 +200,7 @@ void write_library(Text *text, const Program *program) {
                 name);
     text_format(text, "#define LIBRARY_DESTROY %s_destroy\n#include \"library.c\"\n\n", name);
     for (size_t i = 0; i < program->exports.count; i++) write_export(text, program, i);
+    for (size_t i = 0; i < program->vocabularies.count; i++) write_categories(text, program, i);
 }
 
 static bool describe_returns(Text *text, const Program *program, const Export *export,
@@ -199,5 +254,6 @@ void write_header(Text *text, const Program *program) {
         write_signature(text, program, i);
         text_add(text, ";\n\n");
     }
+    for (size_t i = 0; i < program->vocabularies.count; i++) describe_categories(text, program, i);
     text_add(text, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }

@@ -41,6 +41,13 @@ static const char *print_categories(Printer *printer, const Field *field, const 
                        arena_format(printer->arena, "%s_categories", name));
 }
 
+/* What texts become that the program does not list. */
+static const char *vocabulary_text(Arena *arena, const Field *field) {
+    if (!field->vocabulary && !field->unknown) return "";
+    return arena_format(arena, ", .vocabulary = %d, .unknown = %d", field->vocabulary,
+                        field->unknown);
+}
+
 /* What a field has that takes several columns of a table. */
 static const char *print_columns(Printer *printer, const Field *field, const char *name) {
     Arena *arena = printer->arena;
@@ -89,7 +96,7 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
     text_format(printer->text, "static const FlowField %s[] = {\n", name);
     for (size_t i = 0; i < count; i++) {
         const Field *field = &fields[i];
-        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d%s%s},\n",
+        text_format(printer->text, "    {%s, %s, %s, %s, %s, %s, %zu, %s, %s, %s, %d%s%s%s},\n",
                     string_text(printer, field->column ? field->column : field->name),
                     string_text(printer, field->path),
                     type_initialiser(printer->arena, &printer->sizes, &field->type),
@@ -99,7 +106,8 @@ static void print_fields(Printer *printer, const char *name, const Field *fields
                     picture_initialiser(printer->arena, &field->picture), categories[i],
                     field->categories.count, field->fills ? "true" : "false",
                     number_literal(printer->arena, TYPE_f64, field->filling),
-                    field->digits ? "true" : "false", field->path_option, columns[i], tokens[i]);
+                    field->digits ? "true" : "false", field->path_option,
+                    vocabulary_text(printer->arena, field), columns[i], tokens[i]);
     }
     text_add(printer->text, "};\n");
 }

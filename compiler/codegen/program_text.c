@@ -45,6 +45,16 @@ static void print_storage(Printer *printer) {
     text_add(printer->text, "};\n\n");
 }
 
+static void print_vocabularies(Printer *printer) {
+    if (!printer->program->vocabularies.count) return;
+    text_add(printer->text, "static const FlowVocabulary vocabularies[] = {\n");
+    vector_each(Vocabulary, vocabulary, printer->program->vocabularies)
+        text_format(printer->text, "    {%s, %d, %d, %d},\n",
+                    string_text(printer, vocabulary->name), vocabulary->size, vocabulary->unknown,
+                    vocabulary->missing);
+    text_add(printer->text, "};\n\n");
+}
+
 /* An array of copies would not be constant in C, so the exports' functions are written out. */
 static void print_exports(Printer *printer) {
     if (!printer->program->exports.count) return;
@@ -83,6 +93,10 @@ static void print_program(Printer *printer) {
     text_add(printer->text, table(printer, "trains", printer->trains ? program->trains.count : 0));
     text_add(printer->text, table(printer, "runs", printer->trains ? program->runs.count : 0));
     text_add(printer->text, table(printer, "exports", program->exports.count));
+    if (program->vocabularies.count)
+        text_format(printer->text,
+                    "    .vocabularies = vocabularies,\n    .vocabulary_count = %zu,\n",
+                    program->vocabularies.count);
     text_add(printer->text, "};\n\n");
 }
 
@@ -104,6 +118,7 @@ void write_program(Text *text, const Plan *plan, bool trains, Generated *others)
     print_functions(&printer);
     print_options(&printer);
     print_storage(&printer);
+    print_vocabularies(&printer);
     print_trains(&printer);
     print_runs(&printer);
     print_exports(&printer);

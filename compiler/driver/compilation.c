@@ -143,6 +143,8 @@ static void describe_section(Text *text, const Section *section) {
         text_format(text, "%s %s %d %g\n", field->column ? field->column : field->name,
                     field->decoder ? field->decoder : "", field->fills, field->filling);
         describe_picture(text, &field->picture);
+        if (field->vocabulary || field->unknown)
+            text_format(text, "%d %d\n", field->vocabulary, field->unknown);
         vector_each(const char *, category, field->categories) text_format(text, "%s\n", *category);
     }
 }

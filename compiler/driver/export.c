@@ -29,6 +29,10 @@ static Program exports_only(const Program *program) {
     deployed.storage.count = deployed.storage.capacity = 0;
     Map used = used_weights(program);
     deployed.trains.count = deployed.pipelines.count = 0;
+    deployed.vocabularies.items = NULL;
+    deployed.vocabularies.count = deployed.vocabularies.capacity = 0;
+    vector_each(Vocabulary, vocabulary, program->vocabularies)
+        if (vocabulary->learned) vector_push(program->arena, &deployed.vocabularies, *vocabulary);
     vector_each(Storage, storage, program->storage)
         if (map_get(&used, storage->name)) vector_push(program->arena, &deployed.storage, *storage);
     return deployed;
@@ -60,6 +64,17 @@ static FlowType runtime_type(const Type *type) {
     return result;
 }
 
+/* Vocabularies are texts of the file that has the weights; those that it lacks are missed later. */
+static int copy_vocabularies(const Program *deployed, const Safetensors *file, Metadata *metadata) {
+    int count = 0;
+    vector_each(Vocabulary, vocabulary, deployed->vocabularies) {
+        const char *name = arena_format(deployed->arena, "vocabulary.%s", vocabulary->name);
+        const char *text = safetensors_metadata(file, name);
+        if (text) metadata[count++] = (Metadata){name, arena_format(deployed->arena, "%s", text)};
+    }
+    return count;
+}
+
 /* The deployed weights alone: a checkpoint also holds what only training needs. */
 static FlowStatus copy_weights(const Program *deployed, const char *from, const char *to) {
     Arena *arena = deployed->arena;
@@ -81,8 +96,10 @@ static FlowStatus copy_weights(const Program *deployed, const char *from, const 
         if (average && safetensors_find(file, average)) stored.name = average;
         status = safetensors_read(file, &stored, memory + stored.offset);
     }
+    Metadata *metadata = arena_new_array(arena, Metadata, deployed->vocabularies.count + 1);
+    int texts = status.exit ? 0 : copy_vocabularies(deployed, file, metadata);
     safetensors_close(file);
-    return status.exit ? status : safetensors_write(to, storages, count, memory, NULL, 0);
+    return status.exit ? status : safetensors_write(to, storages, count, memory, metadata, texts);
 }
 
 static int put_weights(const Compilation *compilation, const Program *deployed, const char *folder,

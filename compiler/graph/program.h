@@ -73,7 +73,9 @@ typedef struct Field {
     const char *decoder; /* of images: an entry of the runtime's decoders.def; else NULL */
     Picture picture;     /* where there is a decoder */
     Vector(const char *) categories; /* texts that stand for 0, 1, … */
-    bool fills;                      /* an empty cell is `filling` */
+    int vocabulary; /* 1 + the one of Program.vocabularies that has them instead, or 0 */
+    int unknown;    /* 1 + what a text is that is none of them, or 0: an error */
+    bool fills;     /* an empty cell is `filling` */
     double filling;
     bool digits;                 /* its bytes are a number as text */
     int path_option;             /* 1 + the option that says the path, or 0 */
@@ -83,6 +85,15 @@ typedef struct Field {
     Vector(const char *) except; /* but these */
     TextTokens tokens;           /* of a text */
 } Field;
+
+/* Texts that are found in the training data, and kept with the weights. */
+typedef struct Vocabulary {
+    const char *name;     /* "passengers.Embarked" */
+    int size;             /* they stand for numbers below it, in their order, */
+    int unknown, missing; /* but for those of these two: 1 + the number, or 0 */
+    bool learned, loaded; /* by a train block; with the weights of a pipeline that runs by itself */
+    Range range;
+} Vocabulary;
 
 typedef enum OrderKind { ORDER_shuffle, ORDER_take, ORDER_skip, ORDER_filter } OrderKind;
 
@@ -331,6 +342,7 @@ typedef struct Program {
     Vector(Bound) bounds;
     Vector(Dim) sizes; /* wanted as numbers when the program runs */
     Vector(Storage) storage;
+    Vector(Vocabulary) vocabularies;
     Vector(Pipeline *) pipelines; /* all that trains, runs and actions use, inputs first */
     Vector(Train) trains;
     Vector(Run) runs;

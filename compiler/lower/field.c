@@ -90,7 +90,8 @@ static bool are_same(const char *const *a, size_t a_count, const char *const *b,
 }
 
 static bool is_same(const Field *a, const Field *b) {
-    bool same = a->column && !strcmp(a->column, b->column) && a->decoder == b->decoder &&
+    bool same = a->vocabulary == b->vocabulary && a->unknown == b->unknown && a->column &&
+                !strcmp(a->column, b->column) && a->decoder == b->decoder &&
                 is_same_picture(&a->picture, &b->picture) && a->digits == b->digits &&
                 a->fills == b->fills && a->filling == b->filling && a->columns == b->columns &&
                 a->numbers == b->numbers && is_same_tokens(&a->tokens, &b->tokens);
@@ -209,58 +210,6 @@ static Value lower_missing(const FieldCall *call) {
     field->fills = true;
     if (!to_number(call->context, &value, argument->range, &field->filling)) return value_error;
     return become(call, field, call->field.form == FORM_cell ? FORM_number : call->field.form);
-}
-
-static Value with_range(const Context *context, Value value, size_t count) {
-    if (value.kind != VALUE_tensor) return value;
-    value.low = dim_constant(context->lowering->dimensions, 0);
-    value.high = dim_constant(context->lowering->dimensions, (int64_t)count);
-    return value;
-}
-
-/* What is missing is the place of a category: `category(missing(sex, 2), ["female", "male", "?"])`. */
-static bool fills_with_category(const FieldCall *call, const Field *field) {
-    double count = (double)field->categories.count;
-    if (!field->fills ||
-        (field->filling >= 0 && field->filling < count && field->filling == floor(field->filling)))
-        return true;
-    report(call->context, E0203, call->call->range,
-           "what is missing is the place of a category, 0 to %g, not %.15g", count - 1,
-           field->filling);
-    return false;
-}
-
-/* A feature that is missing can't stand for a category. */
-static bool expect_unfilled(const FieldCall *call) {
-    if (call->field.form != FORM_feature || !call->field.field->fills) return true;
-    report(call->context, E0203, call->call->range,
-           "`%s` takes a field itself, not what `missing` makes of it", call->call->name.text);
-    return false;
-}
-
-static Value lower_category(const FieldCall *call) {
-    const Context *context = call->context;
-    if (!expect(call, FORM_cell, FORM_feature, "a column") || !expect_unfilled(call) ||
-        !expect_count(call, 1, "category(sex, [\"female\", \"male\"])"))
-        return value_error;
-    const Expression *argument = call->rest.items[0]->value;
-    Value list = lower_expression(context, argument);
-    Field *field = describe(call);
-    if (list.kind == VALUE_error) return value_error;
-    bool good = list.kind == VALUE_items && list.items.count;
-    for (size_t i = 0; good && i < list.items.count; i++) {
-        good = list.items.values[i].kind == VALUE_string;
-        vector_push(context->lowering->arena, &field->categories, list.items.values[i].string);
-    }
-    if (!good) {
-        report(context, E0203, argument->range, "`category` takes a list of texts, not %s",
-               value_text(context->lowering->arena, &list));
-        return value_error;
-    }
-    if (!fills_with_category(call, field)) return value_error;
-    Value value = become(call, field, FORM_number);
-    value = type_field(context, &value, type_scalar(TYPE_i32), call->call->range);
-    return with_range(context, value, field->categories.count);
 }
 
 static Value lower_column(const Context *context, const Expression *call) {

@@ -31,6 +31,12 @@ bool is_same_tokens(const TextTokens *a, const TextTokens *b);
 /* The value with what is known of its range: that of the tokens, and `more`. */
 Value with_tokens_range(const Context *context, const TextTokens *tokens, double more, Value value);
 
+/* category.c */
+Value lower_category(const FieldCall *call);
+
+/* Does the function read a category whose vocabulary is found in the data? */
+bool knows_vocabulary(const Function *function, const Section *section);
+
 /* picture.c: images. */
 Value lower_decode(const FieldCall *call);
 Value lower_resize(const FieldCall *call);

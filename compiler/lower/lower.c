@@ -242,5 +242,6 @@ Program *lower_program(Arena *arena, const Module *module, const char *name,
     vector_each(Unit *, unit, module->units)
         for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
             lower_kind(&context, *unit, rest[i]);
+    check_vocabularies(&context);
     return program;
 }

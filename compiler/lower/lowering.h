@@ -30,9 +30,11 @@ typedef struct Lowering {
     Dim single;     /* the batch of one record */
     LoadList loads; /* that the pipeline being run asks for */
     int calls;
-    size_t listed;  /* items of all lists that were made */
-    bool exhausted; /* CALL_LIMIT was passed and reported */
-    bool fits;      /* a model was called that fits states */
+    size_t listed;            /* items of all lists that were made */
+    bool exhausted;           /* CALL_LIMIT was passed and reported */
+    bool fits;                /* a model was called that fits states */
+    bool learning;            /* the data of a train block is lowered, whose texts are found */
+    Vector(int) vocabularies; /* that the pipeline being run uses */
 } Lowering;
 
 /* The call that is being run. */
@@ -385,6 +387,13 @@ Value type_field(const Context *context, const Value *field, Type type, Range ra
  * *result is then set. */
 bool lower_field_call(const Context *context, const Expression *call, const Value *piped,
                       Value *result);
+
+/* category.c: the vocabularies of the pipeline that was run come with the weights that it loads; one that
+ * loads none is reported. */
+void load_vocabularies(const Context *context, const Declaration *declaration, bool loads);
+
+/* Reports vocabularies that no train block finds and no pipeline loads. */
+void check_vocabularies(const Context *context);
 
 /* load.c: true when the call is of `load`; *result is then set. */
 bool lower_load(const Context *context, const Expression *call, Value *result);

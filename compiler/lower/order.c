@@ -119,6 +119,13 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
                "`filter` chooses once; it can't depend on the epoch");
         return value_error;
     }
+    if (knows_vocabulary(&order.condition, section)) {
+        Diagnostic *d = report(context, E0214, condition->range,
+                               "`filter` chooses the records whose texts become categories; it "
+                               "can't depend on them");
+        diagnostic_help(d, "a category whose texts are listed can be asked for");
+        return value_error;
+    }
     return add_order(context, call, section, order) ? *piped : value_error;
 }
 

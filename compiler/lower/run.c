@@ -29,14 +29,21 @@ bool lower_run(const Context *context, const Declaration *declaration) {
     if (!has_defaults(declaration)) return false;
     Expression call = {
         .kind = EXPRESSION_call, .range = declaration->name.range, .name = declaration->name};
-    size_t before = context->lowering->program->pipelines.count;
+    Program *program = context->lowering->program;
+    size_t before = program->pipelines.count, vocabularies = program->vocabularies.count;
+    context->lowering->vocabularies.count = 0;
     Context inner = *context;
     Frame frame = {.path = "", .callees = map_new(context->lowering->arena)};
     inner.frame = &frame;
     inner.scope = scope_new(context->lowering->arena, NULL);
     context->lowering->loads = (LoadList){0};
     Value result = call_with(&inner, &call, NULL, 0, NULL);
-    if (result.kind == VALUE_sink) add_run(context, declaration, result.stream);
-    else context->lowering->program->pipelines.count = before;
+    if (result.kind == VALUE_sink) {
+        add_run(context, declaration, result.stream);
+        load_vocabularies(context, declaration, context->lowering->loads.count);
+        return true;
+    }
+    program->pipelines.count = before;
+    program->vocabularies.count = vocabularies;
     return true;
 }

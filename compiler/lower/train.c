@@ -291,7 +291,9 @@ void lower_train(const Context *context, const Declaration *declaration) {
     train.accumulate_count = lower_count(&inner, declaration);
     train.wishes.product = lower_precision(&inner, declaration);
     train.wishes.recompute = lower_recompute(&inner, declaration);
+    lowering->learning = true;
     Value data = lower_data(&inner, find_entry(declaration, "data")->value);
+    lowering->learning = false;
     if (data.kind == VALUE_error) return;
     lower_resources(&inner, declaration, &data, &train);
     lower_step(&inner, declaration, &train, data);

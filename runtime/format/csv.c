@@ -249,6 +249,15 @@ size_t csv_copy(const CsvCell *cell, char *text, size_t room) {
     return length;
 }
 
+size_t csv_cell_copy(const CsvCell *cell, char *text) {
+    size_t size = 0;
+    for (size_t i = 0; i < cell->size; i++) {
+        text[size++] = cell->text[i];
+        i += cell->doubled && cell->text[i] == '"';
+    }
+    return size;
+}
+
 bool csv_cell_is(const CsvCell *cell, const char *text) {
     size_t at = 0;
     for (size_t i = 0; i < cell->size; i++, at++) {

@@ -69,4 +69,7 @@ size_t csv_copy(const CsvCell *cell, char *text, size_t room);
 
 bool csv_cell_is(const CsvCell *cell, const char *text);
 
+/* Copies what the cell says, which has no more bytes than the cell. Returns how many. */
+size_t csv_cell_copy(const CsvCell *cell, char *text);
+
 #endif

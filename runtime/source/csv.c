@@ -104,12 +104,12 @@ static bool convert_odd_number(const FlowReader *reader, const FlowField *field,
 
 /* The place of the cell's text among the categories, or -1. */
 static int find_category(const FlowReader *reader, int index, const CsvCell *cell) {
-    const FlowField *field = &reader->described[index];
-    if (!cell->doubled)
-        return vocabulary_find(reader->fields[index].vocabulary, cell->text, cell->size);
-    for (int i = 0; i < field->category_count; i++)
-        if (csv_cell_is(cell, field->categories[i])) return i;
-    return -1;
+    const Vocabulary *vocabulary = reader->fields[index].vocabulary;
+    if (!cell->doubled) return vocabulary_find(vocabulary, cell->text, cell->size);
+    char *text = malloc(cell->size + 1);
+    int place = text ? vocabulary_find(vocabulary, text, csv_cell_copy(cell, text)) : -1;
+    free(text);
+    return place;
 }
 
 /* A missing value is the empty text, if that is one of the categories. */
@@ -120,9 +120,10 @@ static bool convert_category(const FlowReader *reader, int index, CsvCell cell, 
     if (csv_is_missing(&reader->arguments, cell))
         category = vocabulary_find(field->vocabulary, "", 0);
     if (category < 0) category = find_category(reader, index, &cell);
+    if (category < 0) category = reader->described[index].unknown - 1;
     if (category >= 0) return number_write(field->element, category, value);
-    return says(wrong, "is `%s`, none of its %d categories", csv_shown(&cell).text,
-                reader->described[index].category_count);
+    return says(wrong, "is `%s`, %s", csv_shown(&cell).text,
+                vocabulary_fault(&reader->described[index]).text);
 }
 
 static bool convert(const FlowReader *reader, int index, CsvCell cell, void *value, Wrong *wrong) {
@@ -275,6 +276,9 @@ static void keep(const FlowReader *reader, int64_t record, void *const *values) 
 
 static FlowStatus make_room(FlowReader *reader) {
     size_t size;
+    for (int i = 0; i < reader->count; i++)
+        if (reader->described[i].learner)
+            return flow_ok; /* which sees each record when it is asked for */
     if (__builtin_mul_overflow(reader->row, (size_t)reader->records, &size) || size > KEPT_LIMIT)
         return flow_ok;
     reader->kept = held_resize(NULL, 0, size);
@@ -384,8 +388,8 @@ static FlowStatus describe_fields(FlowReader *reader) {
         field->size = flow_element_size(field->element);
         field->whole = flow_type_size(&described->type);
         reader->row += field->whole;
-        if (!described->categories) continue;
-        field->vocabulary = vocabulary_new(described->categories, described->category_count);
+        if (!is_category(described)) continue;
+        field->vocabulary = vocabulary_of(described);
         if (!field->vocabulary) return no_memory(reader);
     }
     return flow_ok;

@@ -4,6 +4,7 @@
 
 #include "runtime/format/decimal.h"
 #include "runtime/nearest.h"
+#include "runtime/vocabulary.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -208,7 +209,7 @@ static void want(const Search *search, int64_t place, const FlowField *field, in
     search->columns->wanted[search->columns->count++] =
         (CsvWanted){.place = place,
                     .field = number,
-                    .element = field->categories ? FLOW_bool : element,
+                    .element = is_category(field) ? FLOW_bool : element,
                     .offset = (size_t)index * flow_element_size(element)};
 }
 

@@ -199,8 +199,8 @@ static bool set_member(JsonMember *member, const FlowField *field) {
     *member = (JsonMember){.field = field,
                            .name_size = strlen(field->name),
                            .element_size = flow_element_size(field->type.element)};
-    if (!field->categories) return true;
-    member->categories = vocabulary_new(field->categories, field->category_count);
+    if (!is_category(field)) return true;
+    member->categories = vocabulary_of(field);
     return member->categories;
 }
 

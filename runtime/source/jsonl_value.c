@@ -187,9 +187,10 @@ static bool read_category(JsonValue *value, void *out) {
                     kind_of(next));
     if (!json_scan_string(value->scan, &string)) return false;
     int place = find_category(value->member, &string);
+    if (place < 0) place = field->unknown - 1;
     if (place >= 0) return number_write(field->type.element, place, out);
-    return fail(value, at, "`%.*s` is `%.*s`, none of its %d categories", shown, field->name,
-                json_shown(string.size), string.text, field->category_count);
+    return fail(value, at, "`%.*s` is `%.*s`, %s", shown, field->name, json_shown(string.size),
+                string.text, vocabulary_fault(field).text);
 }
 
 /* Where one number is expected: it may be that the program does not say how many there are. */

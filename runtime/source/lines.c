@@ -7,6 +7,7 @@
 #include "runtime/path.h"
 #include "runtime/shards.h"
 #include "runtime/type.h"
+#include "runtime/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static Line line_at(const FlowReader *reader, int64_t record) {
 
 /* Is it taken as it is? */
 static bool is_text(const FlowField *field) {
-    return !field->decoder && !field->digits && !field->categories && !field->tokens;
+    return !field->decoder && !field->digits && !is_category(field) && !field->tokens;
 }
 
 static FlowStatus copy_line(const Line *line, const FlowType *type, void *value) {

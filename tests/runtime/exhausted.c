@@ -80,7 +80,7 @@ static FlowStatus try(const FlowPipeline *pipeline, int workers) {
     Stage *stage;
     Team team = {.threads = 1};
     const Batch *batch;
-    FlowStatus status = stage_open(pipeline, (Places){"folder", NULL}, (Sizes){0}, 0, &stage);
+    FlowStatus status = stage_open(pipeline, (Places){"folder", NULL, NULL}, (Sizes){0}, 0, &stage);
     CHECK(!status.exit == !!stage, "a stage without success, or the other way");
     if (!status.exit) status = stage_start(stage, 0, 1, workers, &team);
     if (!status.exit) status = stage_take(stage, &batch);

@@ -101,7 +101,8 @@ static void check_queue(int threads, int queue, int batches) {
     Stage *stage;
     made = seen_count = 0;
     int workers = settings_workers(&settings, &pipeline, 0);
-    CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
+    CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
+          "not opened");
     CHECK(!stage_start(stage, 0, RECORDS / BATCH, workers, &team).exit, "not started");
     CHECK(settled() == batches * BATCH, "@threads(%d) @queue(%d): %d records, not %d", threads,
           queue, made, batches * BATCH);
@@ -122,7 +123,8 @@ static void check_stop(void) {
     Stage *stage;
     made = 0;
     pace = 5000000;
-    CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
+    CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
+          "not opened");
     CHECK(!stage_start(stage, 0, RECORDS / BATCH, 2, &team).exit, "not started");
     stage_close(stage);
     CHECK(made <= 2 * 2 * BATCH, "%d records are made after the stop", made);

@@ -1,0 +1,258 @@
+/* Category: texts that stand for numbers. Listed in the program, or a vocabulary: those that the training
+ * data has, which is kept with the weights under the names of pipeline and column. */
+#include "compiler/lower/field.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { VOCABULARY_LIMIT = 1 << 20, VOCABULARY_NAME_LIMIT = 300 };
+
+/* The arguments after the field. */
+typedef struct CategoryCall {
+    const FieldCall *call;
+    const Expression *texts;                /* or how many there are at most */
+    const Expression *unknown, *vocabulary; /* or NULL */
+} CategoryCall;
+
+static bool read_arguments(const FieldCall *call, CategoryCall *arguments) {
+    size_t wrong = 0;
+    *arguments = (CategoryCall){.call = call};
+    vector_each(const Argument *, item, call->rest) {
+        const char *name = (*item)->name.text;
+        const Expression **place = !name                         ? &arguments->texts
+                                   : !strcmp(name, "unknown")    ? &arguments->unknown
+                                   : !strcmp(name, "vocabulary") ? &arguments->vocabulary
+                                                                 : NULL;
+        if (!place || *place) wrong++;
+        else *place = (*item)->value;
+    }
+    if (!wrong && arguments->texts) return true;
+    Diagnostic *d = report(call->context, E0204, call->call->range,
+                           "`category` takes the field and its texts, or how many there may be");
+    diagnostic_help(d,
+                    "`category(sex, [\"female\", \"male\"])`, `category(city, 100, unknown = 0)`");
+    return false;
+}
+
+static Value with_range(const Context *context, Value value, int count) {
+    if (value.kind != VALUE_tensor) return value;
+    value.low = dim_constant(context->lowering->dimensions, 0);
+    value.high = dim_constant(context->lowering->dimensions, count);
+    return value;
+}
+
+/* A feature that is missing can't stand for a category. */
+static bool expect_unfilled(const FieldCall *call) {
+    if (call->field.form != FORM_feature || !call->field.field->fills) return true;
+    report(call->context, E0203, call->call->range,
+           "`%s` takes a field itself, not what `missing` makes of it", call->call->name.text);
+    return false;
+}
+
+/* What is missing is the place of a category: `category(missing(sex, 2), ["female", "male", "?"])`. */
+static bool fills_with_category(const FieldCall *call, const Field *field, int count) {
+    if (!field->fills ||
+        (field->filling >= 0 && field->filling < count && field->filling == floor(field->filling)))
+        return true;
+    report(call->context, E0203, call->call->range,
+           "what is missing is the place of a category, 0 to %d, not %.15g", count - 1,
+           field->filling);
+    return false;
+}
+
+/* `unknown = 4` */
+static bool read_unknown(const CategoryCall *category, Field *field) {
+    const Context *context = category->call->context;
+    const Expression *argument = category->unknown;
+    double number;
+    if (!argument) return true;
+    Value value = lower_expression(context, argument);
+    if (value.kind == VALUE_error || !to_number(context, &value, argument->range, &number))
+        return false;
+    if (number >= 0 && number < VOCABULARY_LIMIT && number == floor(number)) {
+        field->unknown = 1 + (int)number;
+        return true;
+    }
+    report(context, E0211, argument->range, "what is unknown is a number from 0, not %.15g",
+           number);
+    return false;
+}
+
+/* Listed texts. */
+
+static bool read_texts(const CategoryCall *category, const Value *list, Field *field) {
+    const Context *context = category->call->context;
+    bool good = list->kind == VALUE_items && list->items.count;
+    for (size_t i = 0; good && i < list->items.count; i++) {
+        good = list->items.values[i].kind == VALUE_string;
+        vector_push(context->lowering->arena, &field->categories, list->items.values[i].string);
+    }
+    if (good && category->vocabulary)
+        report(context, E0204, category->vocabulary->range,
+               "texts that are listed are in no vocabulary");
+    if (good) return !category->vocabulary;
+    Diagnostic *d = report(context, E0203, category->texts->range,
+                           "`category` takes a list of texts or how many there may be, not %s",
+                           value_text(context->lowering->arena, list));
+    diagnostic_help(d, "`[\"female\", \"male\"]`, or `2`: those of the training data");
+    return false;
+}
+
+/* Vocabularies. */
+
+static const char *vocabulary_name(const CategoryCall *category) {
+    const FieldCall *call = category->call;
+    const Context *context = call->context;
+    if (!category->vocabulary)
+        return arena_format(context->lowering->arena, "%s.%s", call->field.stream->pipeline->name,
+                            call->field.field->column);
+    Value name = lower_expression(context, category->vocabulary);
+    if (name.kind == VALUE_string) return name.string;
+    if (name.kind != VALUE_error)
+        report(context, E0203, category->vocabulary->range,
+               "the name of a vocabulary is a text, not %s",
+               value_text(context->lowering->arena, &name));
+    return NULL;
+}
+
+static Vocabulary *find_vocabulary(const Context *context, const char *name) {
+    vector_each(Vocabulary, known, context->lowering->program->vocabularies)
+        if (!strcmp(known->name, name)) return known;
+    return NULL;
+}
+
+/* Numbers that no text stands for leave room for one at least. */
+static bool has_room(const CategoryCall *category, const Vocabulary *vocabulary) {
+    int reserved = (vocabulary->unknown > 0) +
+                   (vocabulary->missing > 0 && vocabulary->missing != vocabulary->unknown);
+    if (vocabulary->unknown <= vocabulary->size && reserved < vocabulary->size) return true;
+    report(category->call->context, E0203, category->call->call->range, "of %d categor%s %s",
+           vocabulary->size, vocabulary->size == 1 ? "y" : "ies",
+           reserved < vocabulary->size ? "what is unknown has to be one"
+                                       : "none is left for a text");
+    return false;
+}
+
+static bool agrees(const CategoryCall *category, const Vocabulary *known, const Vocabulary *here) {
+    if (known->size == here->size && known->unknown == here->unknown &&
+        known->missing == here->missing)
+        return true;
+    Diagnostic *d = report(category->call->context, E0203, category->call->call->range,
+                           "the vocabulary `%s` has other numbers elsewhere", known->name);
+    diagnostic_note(d, known->range, "it is used here");
+    diagnostic_help(d, "`vocabulary = \"…\"` gives this one another name");
+    return false;
+}
+
+static bool use_vocabulary(const CategoryCall *category, Field *field, int size) {
+    const Context *context = category->call->context;
+    Program *program = context->lowering->program;
+    Vocabulary here = {.name = vocabulary_name(category),
+                       .size = size,
+                       .unknown = field->unknown,
+                       .missing = field->fills ? 1 + (int)field->filling : 0,
+                       .range = category->call->call->range};
+    if (!here.name || !has_room(category, &here)) return false;
+    if (strlen(here.name) > VOCABULARY_NAME_LIMIT) {
+        report(context, E0106, here.range, "the name of a vocabulary has at most %d bytes",
+               VOCABULARY_NAME_LIMIT);
+        return false;
+    }
+    Lowering *lowering = context->lowering;
+    Vocabulary *known = find_vocabulary(context, here.name);
+    field->vocabulary = 1;
+    if (context->checking) return true;
+    if (known && !agrees(category, known, &here)) return false;
+    if (!known) {
+        vector_push(lowering->arena, &program->vocabularies, here);
+        known = find_vocabulary(context, here.name);
+    }
+    known->learned |= lowering->learning;
+    int index = (int)(known - program->vocabularies.items);
+    vector_push(lowering->arena, &lowering->vocabularies, index);
+    field->vocabulary = 1 + index;
+    return true;
+}
+
+void load_vocabularies(const Context *context, const Declaration *declaration, bool loads) {
+    Lowering *lowering = context->lowering;
+    vector_each(const int, index, lowering->vocabularies) {
+        Vocabulary *vocabulary = &lowering->program->vocabularies.items[*index];
+        vocabulary->loaded = true; /* or what is wrong was said */
+        if (loads) continue;
+        Diagnostic *d = report(context, E0214, declaration->name.range,
+                               "nothing tells `%s` what the texts of `%s` stand for",
+                               declaration->name.text, vocabulary->name);
+        diagnostic_note(d, vocabulary->range, "they are categories here");
+        diagnostic_help(d, "they are kept with the weights: `let net = load(model, \"file\")`");
+    }
+}
+
+void check_vocabularies(const Context *context) {
+    const Program *program = context->lowering->program;
+    vector_each(Vocabulary, vocabulary, program->vocabularies) {
+        if (vocabulary->learned || vocabulary->loaded) continue;
+        Diagnostic *d =
+            report(context, E0214, vocabulary->range,
+                   "the data of no train block has the texts of `%s`", vocabulary->name);
+        diagnostic_help(d,
+                        "`vocabulary = \"…\"` gives columns of several pipelines one vocabulary");
+    }
+}
+
+/* A filter is asked before there are numbers for what is found. */
+bool knows_vocabulary(const Function *function, const Section *section) {
+    vector_each(Input, input, function->inputs)
+        if (input->kind == INPUT_field && section->fields.items[input->index].vocabulary)
+            return true;
+    return false;
+}
+
+/* How many numbers there are; 0 after reporting. */
+static int read_size(const CategoryCall *category, const Value *value) {
+    Context fixing = *category->call->context;
+    fixing.fixing = true;
+    int64_t size = 0;
+    Dim dim = to_size(&fixing, value, category->texts->range);
+    if (!dim) return 0;
+    if (dim_is_constant(dim, &size) && size >= 1 && size <= VOCABULARY_LIMIT) return (int)size;
+    report(&fixing, E0211, category->texts->range, "a vocabulary has 1 to %d texts",
+           VOCABULARY_LIMIT);
+    return 0;
+}
+
+static bool is_number(const Value *value) {
+    return value->kind == VALUE_number || value->kind == VALUE_size || value->kind == VALUE_option;
+}
+
+static int larger(int a, int b) {
+    return a > b ? a : b;
+}
+
+/* The field's texts; how many numbers they stand for, 0 after reporting. */
+static int describe_texts(const CategoryCall *category, Field *field) {
+    Value texts = lower_expression(category->call->context, category->texts);
+    if (texts.kind == VALUE_error || !read_unknown(category, field)) return 0;
+    if (is_number(&texts)) {
+        int size = read_size(category, &texts);
+        bool good = size && fills_with_category(category->call, field, size) &&
+                    use_vocabulary(category, field, size);
+        return good ? size : 0;
+    }
+    if (!read_texts(category, &texts, field)) return 0;
+    int size = larger((int)field->categories.count, field->unknown);
+    return fills_with_category(category->call, field, size) ? size : 0;
+}
+
+Value lower_category(const FieldCall *call) {
+    CategoryCall category;
+    if (!expect(call, FORM_cell, FORM_bytes, "a column") || !expect_unfilled(call) ||
+        !read_arguments(call, &category))
+        return value_error;
+    Field *field = describe(call);
+    int size = describe_texts(&category, field);
+    if (!size) return value_error;
+    Value value = become(call, field, FORM_number);
+    value = type_field(call->context, &value, type_scalar(TYPE_i32), call->call->range);
+    return with_range(call->context, value, size);
+}
