@@ -21,7 +21,8 @@ int main(void) {
     float value;
     Housing *housing = housing_create("lib/housing.safetensors", NULL, 0);
     if (!housing || housing_price(housing, 0, 0, 0, 0, 0, 0, 0, 0, 5, &value) != 1) return 1;
-    if (housing_price(housing, -122.23f, 37.88f, 41, 880, 129, 322, 126, 8.3252f, 3, &value)) return 2;
+    int place = housing_ocean_proximity_index(housing, "NEAR BAY");
+    if (housing_price(housing, -122.23f, 37.88f, 41, 880, 129, 322, 126, 8.3252f, place, &value)) return 2;
     housing_destroy(housing);
     return value > 300000 && value < 600000 ? 0 : 3;
 }
