@@ -156,6 +156,18 @@ void joined_locate(const Joined *joined, int64_t record, int64_t epoch, char *te
     records_locate(joined->inputs[place.input], record_at(joined, &place), place.epoch, text, size);
 }
 
+int64_t joined_identity(const Joined *joined, int64_t record, int64_t epoch) {
+    Place place = find(joined, record, epoch);
+    int end = joined->join->kind == FLOW_JOIN_zip ? joined->join->input_count : place.input + 1;
+    uint64_t identity = 0;
+    if (!joined->inputs) return record;
+    for (; place.input < end; place.input++)
+        identity = mix(identity + mix((uint64_t)place.input + 1) +
+                       (uint64_t)records_identity(joined->inputs[place.input],
+                                                  record_at(joined, &place), place.epoch));
+    return (int64_t)(identity >> 1);
+}
+
 /* How many there are. */
 
 static FlowStatus no_memory(const Joined *joined) {

@@ -25,6 +25,9 @@ size_t joined_scratch(const Joined *joined);
 bool joined_make(Joined *joined, int64_t record, int64_t epoch, char *scratch, const void **values,
                  FlowStatus *failure);
 
+/* As records_identity. Thread-safe. */
+int64_t joined_identity(const Joined *joined, int64_t record, int64_t epoch);
+
 /* As records_prefetch and records_locate; of several inputs the first. Thread-safe. */
 void joined_prefetch(const Joined *joined, int64_t record, int64_t epoch);
 void joined_locate(const Joined *joined, int64_t record, int64_t epoch, char *text, size_t size);

@@ -219,3 +219,8 @@ void records_locate(const Records *records, int64_t record, int64_t epoch, char 
     const char *path = last ? NULL : records_section_at(records, 0)->fields[0].path;
     locate(&maker, last, record, path ? path : records->pipeline->name, text, size);
 }
+
+int64_t records_identity(const Records *records, int64_t record, int64_t epoch) {
+    bool joined = records->joined && !records_last_section(records);
+    return joined ? joined_identity(records->joined, record, epoch) : record;
+}

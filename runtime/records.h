@@ -50,6 +50,9 @@ void records_prefetch(const Records *records, int64_t record, int64_t epoch);
 /* Writes where the record comes from: "people.jsonl: line 7". */
 void records_locate(const Records *records, int64_t record, int64_t epoch, char *text, size_t size);
 
+/* Tells it from all others, also where the same one stands elsewhere in another epoch. */
+int64_t records_identity(const Records *records, int64_t record, int64_t epoch);
+
 /* Makes the outputs of the last section. False: it can't be; *failure (unless it is NULL) says
  * why. */
 bool records_make(const Records *records, int64_t record, int64_t epoch, char *scratch,

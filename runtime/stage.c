@@ -161,7 +161,9 @@ static FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row
 static FlowStatus reject(const Stage *stage, const Batch *batch, int64_t row) {
     Permutation shuffle = records_shuffle(stage->source, batch->epoch);
     int64_t record = records_find(stage->source, &shuffle, batch->first + row);
-    if (!is_fed(stage) && !rejects_note(stage->rejects, record)) return flow_ok;
+    if (!is_fed(stage) &&
+        !rejects_note(stage->rejects, records_identity(stage->source, record, batch->epoch)))
+        return flow_ok;
     FlowStatus failure = failure_of(stage, batch, row, &record);
     return rejects_add(stage->rejects, record, &failure);
 }

@@ -71,6 +71,11 @@ expect 1 'a.csv: line 4: ' "$FLOWC" run bad.flow strict
 "$FLOWC" run bad.flow loose >out 2>err
 printf '%s\n' x=5 x=1 x=2 x=4 >expected && same expected out
 grep -q 'a.csv: line 4' err || fail "the rejected record is not told: $(cat err)"
+cat >again.flow <<'EOF'
+pipeline again { return csv("a.csv", on_error = skip) |> shuffle(seed = 1) |> map(x) |> repeat(5) |> print() }
+EOF
+expect 0 '`again`: 1 record rejected' "$FLOWC" run again.flow
+[ "$(wc -l <stdout)" = 15 ] || fail "$(cat stdout)"
 expect 1 'b.csv: record 0: `x` must lie in 0..2' "$FLOWC" run bad.flow checked
 expect 2 '`concat` asks for any record at any time' "$FLOWC" run bad.flow fed </dev/null
 
