@@ -14,6 +14,7 @@ pipeline dealt { return rows() |> shuffle(seed = 1) |> cache() |> map(x) |> repe
 pipeline windows { return rows() |> cache() |> map(x) |> window(3, stride = 50) |> csv(stdout) }
 pipeline part { return rows() |> cache("part.cache") |> take(7) |> csv(stdout) }
 pipeline large { return range(1000000000000) |> map(x: index, y: iota([100])) |> cache() |> take(3) |> csv(stdout) }
+pipeline limited { return range(1000000) |> map(x: index, y: iota([100])) |> cache() |> take(3) |> csv(stdout) }
 pipeline larger { return range(1000000000000) |> map(x: index, y: iota([100])) |> cache("larger.cache") |> take(3) |> csv(stdout) }
 pipeline bad { return csv("bad.csv", on_error = skip) |> map(x: a |> : i64) |> cache("bad.cache") |> repeat(2) |> csv(stdout) }
 pipeline fed { return lines(stdin) |> map(x: integer(line)) |> cache("fed.cache") |> print() }
@@ -74,6 +75,7 @@ run part 2>err | wc -l >lines
 grep -q 'part.cache: not kept, since 7 of 150 records were made' err || fail "$(cat err)"
 expect 3 '`cache` needs 409' "$FLOWC" run p.flow large
 expect 3 'larger.cache: no space for its 409' "$FLOWC" run p.flow larger
+expect 3 'memory is limited to 64.0 MiB' "$FLOWC" run p.flow limited --memory=64MiB
 cat >missing.flow <<'EOF'
 pipeline demo { return range(3) |> cache("no/folder/x.cache") |> print() }
 EOF
