@@ -107,6 +107,21 @@ static FlowStatus add_path(uint64_t *hash, const FlowSource *source, const char 
     return status;
 }
 
+static FlowStatus add_table(uint64_t *hash, const char *path, int option, const Places *places) {
+    const char *said = path || option ? path_said(places, path, option) : NULL;
+    char *found = NULL;
+    FlowStatus status = said ? path_find(said, places->folder, &found) : flow_ok;
+    if (found && !status.exit) status = add_file(hash, found, true);
+    free(found);
+    return status;
+}
+
+/* The files that say which tokens there are. */
+static FlowStatus add_tokens(uint64_t *hash, const FlowTokens *tokens, const Places *places) {
+    FlowStatus status = add_table(hash, tokens->vocabulary, tokens->vocabulary_option, places);
+    return status.exit ? status : add_table(hash, tokens->merges, tokens->merges_option, places);
+}
+
 static FlowStatus add_pipeline(uint64_t *hash, const FlowPipeline *pipeline, const Places *places) {
     FlowStatus status = flow_ok;
     const FlowJoin *join = pipeline->join;
@@ -118,6 +133,7 @@ static FlowStatus add_pipeline(uint64_t *hash, const FlowPipeline *pipeline, con
         const char *path = path_said(places, field->path, field->option);
         bool known = !path || path_is_standard_input(path) || (last && !strcmp(path, last));
         if (!known) status = add_path(hash, pipeline->source, path, places);
+        if (field->tokens && !status.exit) status = add_tokens(hash, field->tokens, places);
         last = path;
     }
     return status;

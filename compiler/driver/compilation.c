@@ -131,11 +131,25 @@ static void describe_picture(Text *text, const Picture *picture) {
     text_add(text, "\n");
 }
 
+/* In digits: a comment is not taken for one. */
+static void describe_bytes(Text *text, const char *bytes) {
+    for (; bytes && *bytes; bytes++) text_format(text, "%02x", (unsigned char)*bytes);
+    text_add(text, "\n");
+}
+
+static void describe_tokens(Text *text, const TextTokens *tokens) {
+    if (!tokens->kind) return;
+    text_format(text, "%s %g %s %s %g\n", tokens->kind, tokens->unknown,
+                tokens->use ? tokens->use : "", tokens->cut ? tokens->cut : "", tokens->filling);
+    describe_bytes(text, tokens->alphabet);
+}
+
 static void describe_section(Text *text, const Section *section) {
     dim_print(section->window, text);
     text_add(text, " ");
     dim_print(section->stride, text);
     text_add(text, "\n");
+    if (section->packs) text_format(text, "pack %g\n", section->separator);
     vector_each(Ordering, order, section->orders)
         text_format(text, "%d %llu %d\n", order->kind, (unsigned long long)order->number,
                     order->each_epoch);
@@ -145,6 +159,7 @@ static void describe_section(Text *text, const Section *section) {
         describe_picture(text, &field->picture);
         if (field->vocabulary || field->unknown)
             text_format(text, "%d %d\n", field->vocabulary, field->unknown);
+        describe_tokens(text, &field->tokens);
         vector_each(const char *, category, field->categories) text_format(text, "%s\n", *category);
     }
 }
@@ -196,6 +211,17 @@ static const char *take_fingerprint(const Compilation *compilation) {
 
 /* Caches. */
 
+static void describe_origin(Text *text, const Field *field) {
+    text_format(text, "%d %d %d %d %d %d %.17g\n", field->digits, field->columns, field->numbers,
+                field->path_option, field->tokens.vocabulary_option, field->tokens.merges_option,
+                field->filling);
+    describe_bytes(text, field->path);
+    describe_bytes(text, field->tokens.vocabulary);
+    describe_bytes(text, field->tokens.merges);
+    vector_each(const char *, name, field->except) describe_bytes(text, *name);
+    vector_each(const char *, category, field->categories) describe_bytes(text, *category);
+}
+
 /* What records are made of and how, with where the program says that it lies. */
 static void describe_records(const Compilation *compilation, Text *text, const Pipeline *pipeline) {
     vector_each(Pipeline *, input, pipeline->join.inputs)
@@ -206,8 +232,7 @@ static void describe_records(const Compilation *compilation, Text *text, const P
         vector_each(Ordering, order, (*section)->orders)
             if (order->kind == ORDER_filter)
                 describe_function(compilation, text, &order->condition);
-        vector_each(Field, field, (*section)->fields)
-            if (field->path) text_format(text, "%s %d\n", field->path, field->path_option);
+        vector_each(Field, field, (*section)->fields) describe_origin(text, field);
     }
     if (pipeline->missing.count || pipeline->separator || pipeline->comment)
         text_format(text, "%d %d\n", pipeline->separator, pipeline->comment);

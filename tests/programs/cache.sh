@@ -91,6 +91,16 @@ done
 [ -f bad.cache ] || fail "no cache with a record that can't be made"
 expect 2 '`cache` asks for any record at any time' "$FLOWC" run p.flow fed </dev/null
 
+# Files that say what a text's tokens are belong to the data.
+printf '%s\n' abba baa >lines.txt && printf '{"a":0,"b":1}' >letters.json
+cat >text.flow <<'EOF'
+pipeline demo { return lines("lines.txt") |> map(x: line |> characters(vocabulary = "letters.json") |> pad(5, value = 9)) |> cache("text.cache") |> print() }
+EOF
+"$FLOWC" run text.flow | grep -qF 'x=[0, 1, 1, 0, 9]' || fail "tokens"
+printf '{"b":0,"a":1}' >letters.json
+"$FLOWC" run text.flow 2>err | grep -qF 'x=[1, 0, 0, 1, 9]' || fail "tokens of another vocabulary"
+grep -q 'text.cache: it was made from other data' err || fail "$(cat err)"
+
 # A run that is killed leaves nothing.
 cat >endless.flow <<'EOF'
 pipeline demo { return range(3000000) |> map(x: matmul(random_uniform([40, 40]), random_uniform([40, 40]))[0, 0]) |> cache("endless.cache") |> csv("out.csv") }
