@@ -4,3 +4,5 @@ trained char_gpt && reaches char_gpt loss '<' 1.65
 reaches char_gpt loss '>' 1
 trained char_lstm && reaches char_lstm loss '<' 1.7
 reaches char_lstm loss '>' 1
+trained bpe_gpt && reaches bpe_gpt loss '<' 3.95
+reaches bpe_gpt loss '>' 3
