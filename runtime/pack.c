@@ -186,7 +186,8 @@ static FlowStatus settle_failures(const Filling *filling) {
 static FlowStatus fill(Filling *filling) {
     const FlowPipeline *pipeline = filling->records->pipeline;
     fill_all(filling);
-    if (interrupted()) return flow_failure(FLOW_EXIT_interrupted, "stopped before the first step");
+    if (interrupted())
+        return flow_failure(FLOW_EXIT_interrupted, "stopped while texts became tokens");
     if (filling->full)
         return flow_failure(
             FLOW_EXIT_resource,
