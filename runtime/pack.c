@@ -290,7 +290,7 @@ void pack_read(const Pack *pack, int64_t first, int64_t count, int32_t *tokens) 
     for (const Chunk *chunk = chunk_of(pack, first); count; chunk++) {
         int64_t at = first - chunk->first, left = chunk->count - at;
         int64_t taken = left < count ? left : count;
-        widen(chunk, pack->width, at, taken, tokens);
+        if (taken) widen(chunk, pack->width, at, taken, tokens);
         first += taken;
         tokens += taken;
         count -= taken;
