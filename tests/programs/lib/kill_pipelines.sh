@@ -77,8 +77,8 @@ kill_after() { # train, steps, flags…
     local train=$1 steps=$2 id
     shift 2
     rm -f pipe && mkfifo pipe
-    exec 8<>pipe
-    ./trainer "$train" "$@" >pipe 2>killed.err 8<&- & id=$!
+    ./trainer "$train" "$@" >pipe 2>killed.err & id=$!
+    exec 8<pipe
     head -n $((2 * steps)) >killed.out <&8
     kill -9 $id || fail "$train: it has ended by itself: $(cat killed.err)"
     wait $id 2>/dev/null && fail "$train: it ended before it was killed: $(cat killed.err)"
