@@ -26,7 +26,7 @@ static const StageInfo stage_infos[] = {
 
 static const StageInfo *info_of(const char *name) {
     for (size_t i = 0; i < sizeof stage_infos / sizeof *stage_infos; i++)
-        if (!strcmp(stage_infos[i].name, name)) return &stage_infos[i];
+        if (name && !strcmp(stage_infos[i].name, name)) return &stage_infos[i];
     return NULL;
 }
 

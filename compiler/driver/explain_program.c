@@ -38,7 +38,7 @@ static void bill_pipeline(Bill *bill, const Pipeline *pipeline) {
     if (!demand.workers) bill->each += demand.scratch;
     vector_each(Field, field, pipeline->sections.items[0]->fields)
         bill->images |= field->decoder != NULL;
-    bill->files |= !demand.feed && strcmp(pipeline->source, "range") != 0;
+    bill->files |= !demand.feed && !(pipeline->source && !strcmp(pipeline->source, "range"));
 }
 
 /* limit: 0, or bytes. */
