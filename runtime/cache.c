@@ -98,9 +98,14 @@ static FlowStatus open_memory(Cache *cache, const CacheForm *form) {
         atomic_fetch_sub(&held, cache->size);
         return too_large(form, cache, room);
     }
+    if (!holding_take(holding_here(), HOLDING_source, cache->size)) {
+        atomic_fetch_sub(&held, cache->size);
+        return no_memory(form);
+    }
     char *bytes = mmap(NULL, cache->size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (bytes == MAP_FAILED) {
+        holding_give(holding_here(), HOLDING_source, cache->size);
         atomic_fetch_sub(&held, cache->size);
         return no_memory(form);
     }

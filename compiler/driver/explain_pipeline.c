@@ -78,6 +78,7 @@ static const char *stage_text(const Pipeline *pipeline, size_t index) {
     const StageInfo *info = info_of(stage->name);
     if (index && is_sink(stage->name)) return "writes the records in order";
     if (!index && is_stream(pipeline)) return "reads a stream ahead, and cuts it";
+    if (!strcmp(stage->name, "map") && !pipeline->batch) return "computed for each record";
     if (!strcmp(stage->name, "map"))
         return stage->of_batch ? "computed with the batch" : "fused with `batch`";
     return info ? info->what : "";
@@ -143,7 +144,7 @@ static void print_stages(const Plan *plan, const Pipeline *pipeline, Text *text)
         int line = (int)source_position(stage->range.source, stage->range.begin).line;
         int wide = strstr(call, "…") ? CALL_WIDTH + 2 : CALL_WIDTH;
         text_format(text, "    %-*s  :%-4d %s\n", wide, call, line, stage_text(pipeline, i));
-        if (!i) print_source_fields(plan, pipeline, text);
+        if (!i && pipeline->source) print_source_fields(plan, pipeline, text);
     }
 }
 
@@ -183,7 +184,8 @@ static bool is_direct(const Pipeline *pipeline) {
 
 /* What becomes of the section's records. */
 static const char *goal_text(const Pipeline *pipeline, size_t index) {
-    if (index + 1 == pipeline->sections.count) return "written once, into the batch";
+    if (index + 1 == pipeline->sections.count)
+        return pipeline->batch ? "written once, into the batch" : "handed on";
     if (pipeline->sections.items[index + 1]->packs) return "kept from the beginning on, end to end";
     return index == 0 && is_direct(pipeline) ? "the window reads them where they lie"
                                              : "written into the window";
@@ -197,6 +199,7 @@ static void print_record(const Plan *plan, const Function *function, Text *text)
 
 static void print_section(const Plan *plan, const Pipeline *pipeline, size_t index, Text *text) {
     const Section *section = pipeline->sections.items[index];
+    if (section->plain && !pipeline->batch) return;
     text_add(text, "    ");
     if (!section->plain) print_record(plan, &section->record, text);
     else text_add(text, index ? "records as they are" : "records as the source gives them");
@@ -240,11 +243,22 @@ static void print_memory(const Plan *plan, const Pipeline *pipeline, bool alone,
                     bytes_text(arena, demand.feed));
 }
 
+/* Where records come from, then what becomes of them. */
+static void print_records(const Plan *plan, const Pipeline *pipeline, Text *text) {
+    vector_each(Pipeline *, input, pipeline->join.inputs) {
+        print_records(plan, *input, text);
+        if (pipeline->join.inputs.count > 1)
+            text_format(text, "    that was %s (%s)\n", (*input)->name,
+                        explain_place(text->arena, (*input)->range));
+    }
+    print_stages(plan, pipeline, text);
+    for (size_t i = 0; i < pipeline->sections.count; i++) print_section(plan, pipeline, i, text);
+}
+
 void explain_pipeline(const Plan *plan, const Pipeline *pipeline, const char *what, bool alone,
                       Text *text) {
     text_format(text, "  %s (%s)%s\n", pipeline->name, explain_place(text->arena, pipeline->range),
                 what);
-    print_stages(plan, pipeline, text);
-    for (size_t i = 0; i < pipeline->sections.count; i++) print_section(plan, pipeline, i, text);
+    print_records(plan, pipeline, text);
     print_memory(plan, pipeline, alone, text);
 }

@@ -25,6 +25,14 @@ static void bill_storage(Bill *bill) {
              "what steps work in: the largest scratch of all functions");
 }
 
+static void bill_files(Bill *bill, const Pipeline *pipeline) {
+    vector_each(Pipeline *, input, pipeline->join.inputs) bill_files(bill, *input);
+    vector_each(Field, field, pipeline->sections.items[0]->fields)
+        bill->images |= field->decoder != NULL;
+    bill->files |= pipeline->source && strcmp(pipeline->source, "range");
+    bill->files |= pipeline->join.kind == JOIN_cache && pipeline->join.inputs.count;
+}
+
 static void bill_pipeline(Bill *bill, const Pipeline *pipeline) {
     Arena *arena = bill->text->arena;
     Demand demand = demand_of(bill->plan, pipeline);
@@ -36,9 +44,7 @@ static void bill_pipeline(Bill *bill, const Pipeline *pipeline) {
                           threads == 1 ? "" : "s", threads == 1 ? "s" : ""));
     if (demand.feed) add_line(bill, demand.feed, "standard input, read ahead");
     if (!demand.workers) bill->each += demand.scratch;
-    vector_each(Field, field, pipeline->sections.items[0]->fields)
-        bill->images |= field->decoder != NULL;
-    bill->files |= !demand.feed && !(pipeline->source && !strcmp(pipeline->source, "range"));
+    if (!demand.feed) bill_files(bill, pipeline);
 }
 
 /* limit: 0, or bytes. */

@@ -24,8 +24,14 @@ static double aligned(double size) {
     return (double)align_size((size_t)size);
 }
 
+/* Inputs work one at a time. */
 static double scratch_of(const Plan *plan, const Pipeline *pipeline) {
-    double size = aligned((double)record_memory(plan, pipeline)) + ALIGNMENT;
+    double size = aligned((double)record_memory(plan, pipeline)), most = 0;
+    vector_each(Pipeline *, input, pipeline->join.inputs) {
+        double needed = scratch_of(plan, *input);
+        if (needed > most) most = needed;
+    }
+    size += aligned(most);
     vector_each(Section *, section, pipeline->sections)
         vector_each(Field, field, (*section)->fields)
             size += aligned((double)type_size_bound(&field->type));
@@ -54,7 +60,7 @@ Demand demand_of(const Plan *plan, const Pipeline *pipeline) {
     }
     if (pipeline->on_error != ON_ERROR_stop) demand.batch += (double)pipeline->batch;
     demand.slots = slots_of(pipeline, demand.workers);
-    demand.scratch = scratch_of(plan, pipeline);
+    demand.scratch = scratch_of(plan, pipeline) + ALIGNMENT;
     demand.least = demand.slots * demand.batch + demand.feed +
                    demand.scratch * (demand.workers ? demand.workers : 1);
     return demand;
