@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import json
+import os
 import pathlib
 import platform
 import statistics
@@ -11,13 +12,16 @@ import sys
 
 import disturbance
 import flowc_program
+import input_peer
 import torch_peer
 from rows import ROWS
 
-ROUNDS = 5
-PATIENCE = 45  # seconds a row spent on waiting for quiet and measuring again
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", 5))
+PATIENCE = float(os.environ.get("BENCH_PATIENCE", 45))  # seconds a row spent on waiting for quiet and measuring again
 MEASUREMENTS_NEEDED = 3  # for a median, and to judge a loss: one seed alone proves little
 ACCURACY_NEEDED = 0.97
+FACTS_TOLERANCE = 0.02  # of the values' deviation: between the means of shuffled, augmented records
+PIXELS_TOLERANCE = 1.01  # of 255
 
 
 class Session:
@@ -143,15 +147,35 @@ def low_accuracy(measurements):
     return [] if accuracy is None or accuracy >= ACCURACY_NEEDED else [f"accuracy {accuracy:.4f}"]
 
 
-def disagreements(row, samples):
-    """Whether all learned the same: losses beside flowc's, accuracy by itself."""
+def facts_disagreement(measurements, flowc):
+    """Whether the values of batches are the same."""
+    width = median_of(flowc, "deviation")
     found = []
+    for name in ("mean", "deviation"):
+        value, expected = median_of(measurements, name), median_of(flowc, name)
+        if value is not None and expected is not None and abs(value - expected) > FACTS_TOLERANCE * width:
+            found.append(f"{name} of the values {value:.4f}, flowc's {expected:.4f}")
+    return found
+
+
+def wrong_pixels(row, samples):
+    difference = median_of(samples["flowc"], "pixels differ by")
+    if difference is None or difference <= PIXELS_TOLERANCE:
+        return []
+    return [f"flowc: pixels differ by {difference:.2f} of 255 from Pillow's"]
+
+
+def disagreements(row, samples):
+    """Whether all learned the same: losses beside flowc's, accuracy by itself; and from the same
+    values."""
+    found = wrong_pixels(row, samples)
     for name, measurements in samples.items():
         if len(measurements) < MEASUREMENTS_NEEDED:
             continue
         wrong = low_accuracy(measurements)
         for check in ("loss", "test loss"):
             wrong += loss_disagreement(measurements, samples["flowc"], check, row.loss_tolerance)
+        wrong += facts_disagreement(measurements, samples["flowc"])
         found += [f"{name}: {text}" for text in wrong]
     return found
 
@@ -175,9 +199,9 @@ def best_of(values, higher_is_better):
 def result(row, samples, calibration):
     summaries = {name: summary(usable(measurements)) for name, measurements in samples.items()}
     flowc = summaries["flowc"]["median"]
-    peers = {name: s["median"] for name, s in summaries.items() if name != "flowc"}
+    peers = {name: summaries[name]["median"] for name in row.peers}
     best = best_of(peers, row.higher_is_better)
-    limit = row.limit(calibration)
+    limit = row.limit(calibration, summaries)
     gain = lambda mine, other: mine / other if row.higher_is_better else other / mine
     return {
         "row": row.name,
@@ -186,9 +210,10 @@ def result(row, samples, calibration):
         "flowc": flowc,
         "peers": peers,
         "best_peer": best,
+        "medians": {name: s["median"] for name, s in summaries.items()},
         "ratio": gain(flowc, peers[best]),
         "limit": limit,
-        "percent_of_limit": 100 * gain(flowc, limit),
+        "percent_of_limit": 100 * gain(flowc, limit) if limit else None,
         "what": row.what,
         "limit_is": row.limit_is,
         "range": {name: s["range"] for name, s in summaries.items()},
@@ -214,6 +239,7 @@ def versions(session):
     return {
         "flowc": flowc_program.version(session),
         **torch_peer.versions(),
+        **input_peer.versions(),
         "gcc": subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True).stdout.strip(),
         "kernel": platform.release(),
     }
@@ -243,8 +269,8 @@ def print_table(results):
         print(
             TABLE.format(
                 r["row"], r["unit"], f"{r['flowc']:.0f}", f"[{low:.0f}-{high:.0f}]", r["best_peer"],
-                f"{r['peers'][r['best_peer']]:.0f}", f"{r['ratio']:.2f}x", f"{r['limit']:.0f}",
-                f"{r['percent_of_limit']:.1f}",
+                f"{r['peers'][r['best_peer']]:.0f}", f"{r['ratio']:.2f}x",
+                *((f"{r['limit']:.0f}", f"{r['percent_of_limit']:.1f}") if r["limit"] else ("-", "-")),
             )
         )
     for r in results:
@@ -253,8 +279,8 @@ def print_table(results):
 
 def print_details(r):
     print(f"\n{r['row']}: {r['what']}; the limit: {r['limit_is']}")
-    for name, value in {"flowc": r["flowc"], **r["peers"]}.items():
-        low, high = r["range"][name]
+    for name, (low, high) in r["range"].items():
+        value = r["medians"][name]
         checks = ", ".join(f"{key} {number:.4g}" for key, number in r["checks"][name].items())
         times = r["measurements"][name]
         print(f"  {name:27} {value:9.0f} [{low:.0f}-{high:.0f}] of {times}; {checks}; {r['settings'][name]}")

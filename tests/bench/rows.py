@@ -1,10 +1,9 @@
 """The rows of the benchmark. README.md says how to add one."""
 
-import dataclasses
-import typing
-
 import flowc_program
+import input_rows
 import torch_peer
+from row import Row
 
 IMAGES = 60000
 TEST_IMAGES = 10000
@@ -18,31 +17,15 @@ STEP_FLOPS = 3 * FORWARD_FLOPS - 2 * 784 * 128
 LOSS_TOLERANCES = {"sgd": 0.05, "adam": 0.08}
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
-    name: str
-    unit: str
-    what: str
-    flowc: typing.Any  # a Contender, as are the peers
-    peers: dict
-    limit: typing.Callable  # of the calibration, in the row's unit
-    limit_is: str
-    loss_tolerance: float
-    higher_is_better: bool = True
-
-    def contenders(self):
-        return {"flowc": self.flowc, **self.peers}
-
-
 def peak(calibration):
     return calibration["fma_gflops_all"] * 1e9
 
 
-def step_limit(calibration):
+def step_limit(calibration, _medians):
     return peak(calibration) / STEP_FLOPS
 
 
-def run_limit(calibration):
+def run_limit(calibration, _medians):
     evaluation = FORWARD_FLOPS * TEST_IMAGES / IMAGES
     return peak(calibration) / (STEP_FLOPS + evaluation)
 
@@ -81,4 +64,5 @@ ROWS = [
     digits_step(32, "adam", 1e-3),
     digits_step(64, "adam", 1e-3),
     digits_run(64),
+    *input_rows.ROWS,
 ]
