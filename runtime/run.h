@@ -43,8 +43,8 @@ const char *run_path(const Run *run, const FlowAction *action);
 /* Saves the run with that many actions done after the last step. */
 FlowStatus run_save(const Run *run, const char *path, int actions_done);
 
-/* Threads that make the batches of the training data. */
-int run_workers(const Run *run);
+/* Threads that make the batches of the stage, which is that of the training data. */
+int run_workers(const Run *run, const Stage *stage);
 
 /* Finds the vocabularies of the training data, which no file has yet. */
 FlowStatus run_learn(Run *run);

@@ -285,15 +285,15 @@ static FlowStatus prepare_evaluations(Run *run) {
     return status;
 }
 
-int run_workers(const Run *run) {
-    return budget_workers(run->settings, run->data, run->train->data);
+int run_workers(const Run *run, const Stage *stage) {
+    return budget_workers(run->settings, stage, run->train->data);
 }
 
 static FlowStatus run_steps(Run *run) {
     FlowStatus status = prepare_evaluations(run);
     if (status.exit) return status;
-    status =
-        stage_start(run->data, run->position.step, run->last_step, run_workers(run), &run->team);
+    status = stage_start(run->data, run->position.step, run->last_step, run_workers(run, run->data),
+                         &run->team);
     if (!status.exit) budget_print(run->settings);
     if (!status.exit) status = run_actions(run);
     while (!status.exit && !is_over(run) && !interrupted()) status = one_step(run);
