@@ -107,6 +107,7 @@ const char *run_path(const Run *run, const FlowAction *action) {
 FlowStatus run_save(const Run *run, const char *path, int actions_done) {
     Position position = run->position;
     position.action = actions_done;
+    position.done = *stage_done(run->data);
     return checkpoint_save(path, &run->identity, &position, run->memory);
 }
 

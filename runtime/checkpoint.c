@@ -56,8 +56,8 @@ static bool parse_sums(const char *text, Averages *averages) {
 
 /* Checksum. */
 
-static const char *const covered[] = {"seed",        "step",    "action",  "sums",
-                                      "sum_records", "stopped", "plateau", "watchers"};
+static const char *const covered[] = {"seed",    "step",    "action",   "sums",     "sum_records",
+                                      "stopped", "plateau", "watchers", "overtaken"};
 
 enum { COVERED_COUNT = sizeof covered / sizeof *covered };
 
@@ -118,12 +118,14 @@ static int watcher_count(const FlowTrain *train) {
 
 static void add_position(Items *items, const Position *position, const Identity *identity) {
     int64_t batches = identity->batches;
-    char sums[VALUE_SIZE], watchers[WATCH_TEXT_SIZE];
+    char sums[VALUE_SIZE], watchers[WATCH_TEXT_SIZE], overtaken[PROGRESSION_TEXT_SIZE];
+    progression_text(&position->done, overtaken);
     watch_text(position->watchers, watcher_count(identity->settings->train), watchers,
                sizeof watchers);
     add(items, "stopped", "%d", position->stopped);
     add(items, "plateau", "%a", (double)position->plateau);
     add(items, "watchers", "%s", watchers);
+    add(items, "overtaken", "%s", overtaken);
     sums_text(&position->averages, sums, sizeof sums);
     add(items, "step", "%lld", (long long)position->step);
     add(items, "epoch", "%lld", (long long)(position->step / batches));
@@ -264,6 +266,7 @@ static FlowStatus read_position(const Safetensors *file, const char *path, const
     const char *sums = safetensors_metadata(file, "sums");
     const char *watchers = safetensors_metadata(file, "watchers");
     const char *plateau = safetensors_metadata(file, "plateau");
+    const char *overtaken = safetensors_metadata(file, "overtaken");
     int64_t action, stopped;
     bool read = parse_natural(safetensors_metadata(file, "step"), INT64_MAX, &position->step) &&
                 parse_natural(safetensors_metadata(file, "action"),
@@ -271,7 +274,8 @@ static FlowStatus read_position(const Safetensors *file, const char *path, const
                 parse_natural(safetensors_metadata(file, "sum_records"), identity->records,
                               &position->averages.records) &&
                 parse_natural(safetensors_metadata(file, "stopped"), 1, &stopped) && sums &&
-                parse_sums(sums, &position->averages) && watchers && plateau &&
+                parse_sums(sums, &position->averages) && watchers && plateau && overtaken &&
+                progression_parse(overtaken, position->step, &position->done) &&
                 watch_parse(watchers, position->watchers, watcher_count(identity->settings->train));
     if (!read)
         return flow_failure(FLOW_EXIT_data, "%s: cannot be resumed: its position is damaged", path);

@@ -5,6 +5,7 @@
 #define FLOW_CHECKPOINT_H
 
 #include "runtime/averages.h"
+#include "runtime/progression.h"
 #include "runtime/settings.h"
 #include "runtime/watch.h"
 
@@ -17,6 +18,7 @@ typedef struct Identity {
 /* How far it is. */
 typedef struct Position {
     int64_t step;                  /* batches taken */
+    Progression done;              /* which ones */
     int action;                    /* actions of the train block done after that step */
     bool stopped;                  /* by `stop`: nothing is left to do */
     float plateau;                 /* the product of the factors that `reduce` applied */

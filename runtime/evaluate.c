@@ -51,7 +51,7 @@ FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team, Aver
     wait_until_open(evaluation);
     if (evaluation->status.exit) return evaluation->status;
     int64_t batches = stage_batches(evaluation->stage);
-    FlowStatus status = stage_start(evaluation->stage, 0, batches, evaluation->workers, team);
+    FlowStatus status = stage_start(evaluation->stage, NULL, batches, evaluation->workers, team);
     for (int64_t i = 0; i < batches && !status.exit && !interrupted(); i++)
         status = run_batch(evaluation, memory, team, averages);
     stage_stop(evaluation->stage);

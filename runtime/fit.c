@@ -115,7 +115,8 @@ static FlowStatus fit_batch(Pass *pass) {
 static FlowStatus go_over_data(Pass *pass) {
     Run *run = pass->run;
     int64_t batches = stage_batches(run->data);
-    FlowStatus status = stage_start(run->data, 0, batches, run_workers(run, run->data), &run->team);
+    FlowStatus status =
+        stage_start(run->data, NULL, batches, run_workers(run, run->data), &run->team);
     for (int64_t i = 0; i < batches && !status.exit && !interrupted(); i++)
         status = fit_batch(pass);
     stage_stop(run->data);

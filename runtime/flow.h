@@ -463,6 +463,7 @@ typedef struct FlowPipeline {
     int threads;     /* that make batches; 0: the run decides */
     int queue;       /* batches that may lie ready before they are needed; 0: the run decides */
     int64_t limit;   /* bytes that it may hold when it runs by itself; 0: no limit */
+    bool unordered;  /* within an epoch a batch may overtake others */
 } FlowPipeline;
 
 /* Programs. */

@@ -55,7 +55,7 @@ static FlowStatus take_batch(Learning *learning, Stage *stage) {
 static FlowStatus go_over_data(Learning *learning, Stage *stage) {
     Run *run = learning->run;
     int64_t batches = stage_batches(stage);
-    FlowStatus status = stage_start(stage, 0, batches, run_workers(run, stage), &run->team);
+    FlowStatus status = stage_start(stage, NULL, batches, run_workers(run, stage), &run->team);
     for (int64_t i = 0; i < batches && !status.exit && !interrupted(); i++)
         status = take_batch(learning, stage);
     stage_stop(stage);

@@ -128,7 +128,7 @@ static FlowStatus run_batch(Pump *pump, bool *more) {
 static FlowStatus run_all(Pump *pump) {
     int64_t batches = stage_batches(pump->stage);
     int workers = budget_workers(pump->settings, pump->stage, pump->run->pipeline);
-    FlowStatus status = stage_start(pump->stage, 0, batches, workers, &pump->team);
+    FlowStatus status = stage_start(pump->stage, NULL, batches, workers, &pump->team);
     if (!status.exit) budget_print(pump->settings);
     bool more = true;
     for (int64_t i = 0; i != batches && more && !status.exit && !interrupted(); i++)

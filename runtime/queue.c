@@ -41,6 +41,14 @@ void queue_free(Queue *queue) {
     free(queue);
 }
 
+void queue_set_burst(Queue *queue, int burst) {
+    pthread_mutex_lock(&queue->mutex);
+    queue->burst = burst;
+    bool wake = queue->consumers && queue->count >= burst;
+    pthread_mutex_unlock(&queue->mutex);
+    if (wake) pthread_cond_broadcast(&queue->not_empty);
+}
+
 static void spin_while_count_is(Queue *queue, int count) {
     for (int i = 0; i < SPINS && queue->count == count && !queue->closed; i++) spin_pause();
 }
@@ -61,10 +69,10 @@ bool queue_push(Queue *queue, void *item) {
         queue->items[(queue->first + queue->count) % queue->capacity] = item;
         queue->count++;
     }
-    bool wake = queue->consumers && queue->count >= queue->burst;
+    bool wake = queue->consumers && queue->count >= queue->burst, many = queue->burst > 1;
     pthread_mutex_unlock(&queue->mutex);
-    if (wake && queue->burst > 1) pthread_cond_broadcast(&queue->not_empty);
-    if (wake && queue->burst == 1) pthread_cond_signal(&queue->not_empty);
+    if (wake && many) pthread_cond_broadcast(&queue->not_empty);
+    if (wake && !many) pthread_cond_signal(&queue->not_empty);
     return open;
 }
 

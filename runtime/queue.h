@@ -13,6 +13,8 @@ typedef struct Queue Queue;
 Queue *queue_new(int capacity, int burst);
 void queue_free(Queue *queue);
 
+void queue_set_burst(Queue *queue, int burst);
+
 /* False when the queue was closed or stopped. */
 bool queue_push(Queue *queue, void *item);
 

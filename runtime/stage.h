@@ -5,13 +5,15 @@
  * Batches are numbered through all epochs: number = epoch * stage_batches + position. They
  * are made either by worker threads, ahead of time; or, with no workers, by the team that
  * runs the steps: each thread makes its share of the next batch before it leaves the step.
+ * They are given by their numbers; those of an unordered pipeline within an epoch as they come.
  *
  * Those of a feed have one epoch. A batch is then what has come when it is made. */
 #ifndef FLOW_STAGE_H
 #define FLOW_STAGE_H
 
-#include "runtime/records.h"
 #include "runtime/path.h"
+#include "runtime/progression.h"
+#include "runtime/records.h"
 #include "runtime/team.h"
 #include "runtime/type.h"
 
@@ -50,10 +52,14 @@ int64_t stage_batches(const Stage *stage);
 /* Fails when it is a feed: a train block goes over its records again and again. */
 FlowStatus stage_check_counted(const Stage *stage);
 
-/* Begins to make the batches first..end; of a feed, which workers make and which begins once, all that
- * there are. Another stage can be started again after stage_stop. */
-FlowStatus stage_start(Stage *stage, int64_t first, int64_t end, int workers, Team *team);
+/* Begins to make the batches up to `end` that are not done (NULL: none is); of a feed, which workers make and which
+ * begins once, all that there are. Another stage can be started again after stage_stop. The team is
+ * that of the steps. */
+FlowStatus stage_start(Stage *stage, const Progression *done, int64_t end, int workers, Team *team);
 void stage_stop(Stage *stage);
+
+/* The batches that were given back. */
+const Progression *stage_done(const Stage *stage);
 
 /* Waits for the next batch; NULL: a feed has no more. Fails when one of its records can't be made, and
  * the pipeline does not go on without it: the batch then has the records before that one. */
@@ -66,7 +72,7 @@ void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *t
  * are no workers to do so. */
 void stage_fill_next(Stage *stage, int thread, int threads);
 
-/* Does it have no workers? */
+/* Is there one to be made so? */
 bool stage_wants_team(const Stage *stage);
 
 /* Gives the batch back. */

@@ -292,8 +292,8 @@ int run_workers(const Run *run, const Stage *stage) {
 static FlowStatus run_steps(Run *run) {
     FlowStatus status = prepare_evaluations(run);
     if (status.exit) return status;
-    status = stage_start(run->data, run->position.step, run->last_step, run_workers(run, run->data),
-                         &run->team);
+    status = stage_start(run->data, &run->position.done, run->last_step,
+                         run_workers(run, run->data), &run->team);
     if (!status.exit) budget_print(run->settings);
     if (!status.exit) status = run_actions(run);
     while (!status.exit && !is_over(run) && !interrupted()) status = one_step(run);

@@ -82,7 +82,7 @@ static FlowStatus try(const FlowPipeline *pipeline, int workers) {
     const Batch *batch;
     FlowStatus status = stage_open(pipeline, (Places){"folder", NULL, NULL}, (Sizes){0}, 0, &stage);
     CHECK(!status.exit == !!stage, "a stage without success, or the other way");
-    if (!status.exit) status = stage_start(stage, 0, 1, workers, &team);
+    if (!status.exit) status = stage_start(stage, NULL, 1, workers, &team);
     if (!status.exit) status = stage_take(stage, &batch);
     stage_close(stage);
     return status;

@@ -7,13 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RECORDS = 64, BATCH = 2, PATIENCE = 2000, THREADS_SEEN = 16 };
+enum { RECORDS = 64, BATCH = 2, PATIENCE = 60000 /* ms */, THREADS_SEEN = 16 };
 
-static atomic_int made;  /* records */
-static atomic_long pace; /* nanoseconds that one takes */
+static atomic_int made;              /* records */
+static atomic_long pace;             /* nanoseconds that one takes */
+static atomic_int taken, most_ahead; /* records; of those made and not taken */
+static atomic_int blocked = -1;      /* the record that is not made while it is this one */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t seen[THREADS_SEEN];
 static int seen_count;
+static int32_t stored[RECORDS];
 
 static void note_thread(void) {
     pthread_mutex_lock(&lock);
@@ -26,6 +29,7 @@ static void note_thread(void) {
 static FlowStatus open_numbers(const FlowField *fields, int count,
                                const FlowSourceArguments *arguments, FlowReader **reader) {
     (void)fields, (void)count, (void)arguments;
+    for (int i = 0; i < RECORDS; i++) stored[i] = i;
     *reader = (FlowReader *)&made; /* nothing is kept */
     return flow_ok;
 }
@@ -36,10 +40,8 @@ static int64_t count_numbers(const FlowReader *reader) {
 }
 
 static void read_number(const FlowReader *reader, int64_t record, const void **values) {
-    static int32_t numbers[RECORDS];
     (void)reader;
-    numbers[record] = (int32_t)record;
-    values[0] = &numbers[record];
+    values[0] = &stored[record];
 }
 
 static void close_numbers(FlowReader *reader) {
@@ -58,7 +60,10 @@ static int make(char *memory, const int64_t *sizes, const void *const *fields,
     note_thread();
     nanosleep(&(struct timespec){.tv_nsec = pace}, NULL);
     *(int32_t *)outputs[0] = *(const int32_t *)fields[0];
-    made++;
+    while (blocked == *(const int32_t *)fields[0])
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    int ahead = ++made - taken;
+    if (ahead > most_ahead) most_ahead = ahead;
     return 0;
 }
 
@@ -82,15 +87,31 @@ static FlowPipeline pipeline_of(int threads, int queue) {
                           .queue = queue};
 }
 
-/* What is made while nobody takes, once it stays the same. */
-static int settled(void) {
-    int before = -1, same = 0;
-    for (int i = 0; i < PATIENCE && same < 50; i++) {
-        same = made == before && made ? same + 1 : 0;
-        before = made;
+/* Waits until so many records are made. */
+static bool come(int records) {
+    for (int i = 0; i < PATIENCE && made < records; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    return before;
+    return made >= records;
+}
+
+static Stage *opened(const FlowPipeline *pipeline) {
+    Stage *stage;
+    made = taken = most_ahead = seen_count = 0;
+    CHECK(!stage_open(pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
+          "not opened");
+    return stage;
+}
+
+/* Takes a batch and gives it back; its number. */
+static int64_t next_batch(Stage *stage) {
+    const Batch *batch;
+    CHECK(!stage_take(stage, &batch).exit, "a batch failed");
+    int64_t number = batch->number;
+    CHECK(((int32_t *)batch->arrays[0])[1] == number * BATCH % RECORDS + 1, "batch %lld is another",
+          (long long)number);
+    taken += BATCH;
+    stage_release(stage);
+    return number;
 }
 
 static void check_queue(int threads, int queue, int batches) {
@@ -98,34 +119,103 @@ static void check_queue(int threads, int queue, int batches) {
     FlowProgram program = {.name = "test"};
     Settings settings = {.program = &program};
     Team team = {.threads = 1};
-    Stage *stage;
-    made = seen_count = 0;
+    Stage *stage = opened(&pipeline);
     int workers = settings_workers(&settings, &pipeline, 0);
-    CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
-          "not opened");
-    CHECK(!stage_start(stage, 0, RECORDS / BATCH, workers, &team).exit, "not started");
-    CHECK(settled() == batches * BATCH, "@threads(%d) @queue(%d): %d records, not %d", threads,
-          queue, made, batches * BATCH);
-    CHECK(seen_count == (threads ? threads : 1), "@threads(%d): %d threads", threads, seen_count);
-    for (int64_t i = 0; i < RECORDS / BATCH; i++) {
-        const Batch *batch;
-        CHECK(!stage_take(stage, &batch).exit, "batch %lld failed", (long long)i);
-        CHECK(*(int32_t *)batch->arrays[0] == i * BATCH, "batch %lld is another", (long long)i);
-        stage_release(stage);
+    CHECK(!stage_start(stage, NULL, RECORDS / BATCH, workers, &team).exit, "not started");
+    CHECK(come(batches * BATCH), "@threads(%d) @queue(%d): %d records, not %d", threads, queue,
+          made, batches * BATCH);
+    for (int64_t i = 0; i < RECORDS / BATCH; i++)
+        CHECK(next_batch(stage) == i, "batch %lld is another", (long long)i);
+    CHECK(most_ahead <= batches * BATCH, "@threads(%d) @queue(%d): %d records ahead, not %d",
+          threads, queue, most_ahead, batches * BATCH);
+    CHECK(seen_count <= (threads ? threads : 1), "@threads(%d): %d threads", threads, seen_count);
+    stage_close(stage);
+}
+
+/* While a record blocks one of two workers, the other one goes on: as far as slots reach when batches
+ * are ordered, to the end of the epoch when they are not. */
+static void check_overtaking(bool unordered) {
+    enum { BATCHES = RECORDS / BATCH, SLOTS = 8 };
+    FlowPipeline pipeline = pipeline_of(2, 0);
+    Team team = {.threads = 1};
+    Stage *stage = opened(&pipeline);
+    bool seen[2 * BATCHES] = {false};
+    pipeline.unordered = unordered;
+    blocked = 5 * BATCH;
+    CHECK(!stage_start(stage, NULL, 2 * BATCHES, 2, &team).exit, "not started");
+    int before = unordered ? BATCHES - 1 : 5;
+    for (int i = 0; i < before; i++) seen[next_batch(stage)] = true;
+    CHECK(!seen[5], "what is not made is given");
+    for (int i = 0; i < BATCHES; i++)
+        CHECK(seen[i] == (i < 5 || (unordered && i != 5)), "batch %d", i);
+    CHECK(come((before + SLOTS / 2) * BATCH), "only %d records while one blocks", made);
+    blocked = -1;
+    for (int i = before; i < 2 * BATCHES; i++) {
+        int64_t number = next_batch(stage);
+        CHECK(!seen[number], "batch %lld comes twice", (long long)number);
+        CHECK((number < BATCHES) == (i < BATCHES), "batch %lld in another epoch",
+              (long long)number);
+        CHECK(unordered || number == i, "batch %lld is %d", (long long)number, i);
+        seen[number] = true;
     }
     stage_close(stage);
+}
+
+/* What was done when a run ended is not made again, and nothing is lost. */
+static void check_resume(void) {
+    enum { BATCHES = RECORDS / BATCH };
+    FlowPipeline pipeline = pipeline_of(2, 0);
+    Team team = {.threads = 1};
+    Stage *stage = opened(&pipeline);
+    bool seen[BATCHES] = {false};
+    char text[PROGRESSION_TEXT_SIZE];
+    Progression done;
+    pipeline.unordered = true;
+    blocked = 3 * BATCH;
+    CHECK(!stage_start(stage, NULL, BATCHES, 2, &team).exit, "not started");
+    for (int i = 0; i < 10; i++) seen[next_batch(stage)] = true;
+    progression_text(stage_done(stage), text);
+    blocked = -1;
+    stage_close(stage);
+    CHECK(progression_parse(text, 10, &done) && done.low == 3, "`%s` is not read back", text);
+    stage = opened(&pipeline);
+    CHECK(!stage_start(stage, &done, BATCHES, 1, &team).exit, "not started again");
+    for (int i = 10; i < BATCHES; i++) {
+        int64_t number = next_batch(stage);
+        CHECK(!seen[number], "batch %lld comes twice", (long long)number);
+        seen[number] = true;
+    }
+    stage_close(stage);
+}
+
+/* A damaged text is not taken. */
+static void check_progression(void) {
+    char text[PROGRESSION_TEXT_SIZE];
+    Progression done = {.low = 7};
+    progression_add(&done, 9);
+    progression_add(&done, 7 + OVERTAKE_LIMIT - 1);
+    CHECK(progression_beyond(&done) == 2 && progression_has(&done, 9) && !progression_has(&done, 8),
+          "9 is not done alone");
+    progression_text(&done, text);
+    Progression read;
+    CHECK(progression_parse(text, 9, &read) && !memcmp(&read, &done, sizeof done), "%s", text);
+    progression_add(&done, 7);
+    progression_add(&done, 8);
+    CHECK(done.low == 10 && progression_beyond(&done) == 1, "%lld", (long long)done.low);
+    progression_text(&(Progression){.low = 3}, text);
+    CHECK(!*text, "`%s` is not nothing", text);
+    CHECK(!progression_parse("1", 5, &read) && !progression_parse("4g", 5, &read) &&
+              !progression_parse("e", 2, &read),
+          "a damaged text is taken");
 }
 
 /* Nobody waits for batches that nobody wants. */
 static void check_stop(void) {
     FlowPipeline pipeline = pipeline_of(2, 20);
     Team team = {.threads = 1};
-    Stage *stage;
-    made = 0;
+    Stage *stage = opened(&pipeline);
     pace = 5000000;
-    CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
-          "not opened");
-    CHECK(!stage_start(stage, 0, RECORDS / BATCH, 2, &team).exit, "not started");
+    CHECK(!stage_start(stage, NULL, RECORDS / BATCH, 2, &team).exit, "not started");
     stage_close(stage);
     CHECK(made <= 2 * 2 * BATCH, "%d records are made after the stop", made);
     pace = 0;
@@ -156,6 +246,10 @@ int main(void) {
     check_queue(2, 5, 6);
     check_queue(3, 0, 12);
     check_queue(0, 3, 4);
+    check_overtaking(false);
+    check_overtaking(true);
+    check_resume();
+    check_progression();
     check_stop();
     check_command_line_wins();
     check_command_line_counts();

@@ -1,0 +1,132 @@
+/* Stage_state: what the files of a stage share: stage_slots.c has the memory of batches, stage_make.c
+ * makes them, stage_settle.c says what becomes of records that can't be made, stage_workers.c runs the
+ * threads, stage_order.c decides which batch comes next, stage.c does the rest. */
+#ifndef FLOW_STAGE_STATE_H
+#define FLOW_STAGE_STATE_H
+
+#include "runtime/bounds.h"
+#include "runtime/holdings.h"
+#include "runtime/progression.h"
+#include "runtime/queue.h"
+#include "runtime/rejects.h"
+#include "runtime/stage.h"
+
+#include <pthread.h>
+
+#define NO_FAILURE INT64_MAX
+
+/* Rows of a batch that a thread of the team begins with; others help when they are done. */
+typedef struct Share {
+    _Alignas(64) atomic_llong next;
+    int64_t end;
+} Share;
+
+typedef struct Worker {
+    Stage *stage;
+    int index;
+    char *scratch;
+    pthread_t thread;
+    bool running; /* to be joined */
+    bool left;    /* it claims no more */
+} Worker;
+
+struct Stage {
+    const FlowPipeline *pipeline;
+    Holding holding;
+    const FlowSection *section; /* the last, whose outputs are a batch's */
+    Records *source;
+    int64_t records, batches; /* in an epoch; -1: of a feed */
+    Rejects *rejects;         /* or NULL: the first one stops the run */
+    int64_t input_time;
+
+    /* stage_slots.c */
+    Batch **slots;
+    int slot_count;
+    char **scratch; /* one a thread of the team */
+    int scratch_count;
+    Queue *vacant, *ready;
+
+    /* stage_workers.c */
+    Worker **workers;
+    int worker_count;         /* that there are; those from `wanted` on leave */
+    pthread_mutex_t claiming; /* of a feed held while its records are waited for */
+    Progression begun;        /* what is not made again */
+    int64_t next, end;        /* batches: the next to be claimed, one past the last */
+    int64_t claimed_records;  /* of a feed: in the batches that were claimed */
+    bool drained;             /* a feed that has ended */
+    atomic_llong claimed;     /* batches since the start */
+    pthread_mutex_t mutex;    /* of whom is wanted and who is there */
+    int wanted, working;
+
+    /* stage_order.c, for the step alone */
+    Progression done;
+    int64_t ends[OVERTAKE_LIMIT]; /* of a feed: positions behind the batches that are done */
+    Batch **held;                 /* batches that are made, not given */
+    int held_count;
+    int64_t delivered; /* batches since the start */
+    Batch *taken;
+
+    /* The batch that the team makes while it runs the step. */
+    Team *team;
+    Batch *filling;
+    Share *shares;
+    int share_count;
+};
+
+static inline bool stage_is_fed(const Stage *stage) {
+    return stage->records < 0;
+}
+
+/* stage_slots.c */
+
+/* Bytes; SIZE_MAX: more than there can be. */
+size_t slots_size(const Stage *stage, int count);
+size_t scratch_size(const Stage *stage, int count);
+
+/* At least so many slots, all new ones vacant. Slots and scratch stay from one start to the next. */
+bool slots_grow(Stage *stage, int count);
+bool slots_scratch(Stage *stage, int threads);
+void slots_free(Stage *stage);
+
+/* stage_make.c */
+
+/* Which records the batch has. */
+void number_batch(const Stage *stage, Batch *batch, int64_t number);
+void begin_batch(Batch *batch, int64_t rows);
+
+/* Makes all rows, or with a team all that others have not begun. */
+void make_batch(const Stage *stage, Batch *batch, char *scratch);
+void share_batch(Stage *stage, const Batch *batch, int threads);
+void make_share(Stage *stage, Batch *batch, int thread, int threads);
+
+/* Makes a record that failed once more, to hear why. */
+FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row, int64_t *record);
+
+/* stage_settle.c: what becomes of the rows that could not be made. */
+FlowStatus settle(Stage *stage, Batch *batch);
+
+/* stage_workers.c */
+
+/* A vacant slot and the next number; NULL: there is none, or the worker is to leave. */
+Batch *claim_batch(Stage *stage, Worker *worker);
+
+/* At least so many are there to be started. */
+bool workers_grow(Stage *stage, int count);
+
+/* From now on so many work; some may still finish a batch. False: there is no memory, no thread. */
+bool workers_set(Stage *stage, int count);
+void workers_stop(Stage *stage);
+void workers_free(Stage *stage);
+
+/* stage_order.c */
+
+/* Keeps a batch that was made until it may be given. */
+void order_hold(Stage *stage, Batch *batch);
+
+/* The one that is given next; NULL: it is not held yet. */
+Batch *order_find(Stage *stage);
+
+/* Notes that the batch was given back. */
+void order_release(Stage *stage, const Batch *batch);
+
+#endif
