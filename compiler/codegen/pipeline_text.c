@@ -253,14 +253,15 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
         "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
         "    .batch = %lld,\n    .patience = %lld,\n"
         "    .on_error = FLOW_ON_ERROR_%s,\n    .log = %s,\n    .log_option = %d,\n"
-        "    .threads = %d,\n    .queue = %d,\n    .limit = %.0f,\n};\n\n",
+        "    .threads = %d,\n    .queue = %d,\n    .limit = %.0f,\n    .unordered = %s,\n};\n\n",
         index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range), source,
         join, pipeline->header ? "true" : "false", (long long)pipeline->records,
         (long long)pipeline->header_size, string_text(printer, pipeline->query), form, index,
         pipeline->sections.count, record_memory(printer->plan, pipeline),
         (long long)pipeline->batch, (long long)(pipeline->patience * 1e9),
         on_error[pipeline->on_error], pipeline->log ? string_text(printer, pipeline->log) : "NULL",
-        pipeline->log_option, pipeline->threads.value, pipeline->queue.value, pipeline->memory);
+        pipeline->log_option, pipeline->threads.value, pipeline->queue.value, pipeline->memory,
+        pipeline->unordered ? "true" : "false");
 }
 
 void print_pipelines(Printer *printer) {

@@ -178,6 +178,7 @@ struct Pipeline {
     Section *section; /* the last */
     int64_t batch;    /* the most records in a batch */
     double patience;  /* seconds that a batch of a feed waits for its last records; 0: for ever */
+    bool unordered;   /* within an epoch a batch may overtake others */
     OnError on_error;
     const char *log; /* its path */
     int log_option;  /* 1 + the option that says it, or 0 */

@@ -18,21 +18,40 @@ bool finish_pipeline(const Context *context, Stream *stream, int64_t size) {
     return true;
 }
 
-/* The arguments `size` and `timeout`; false after reporting. */
-static bool batch_arguments(const Context *context, const Expression *call, const Expression **size,
-                            const Expression **timeout) {
-    *size = *timeout = NULL;
+/* What `batch` is given; NULL: it is not. */
+typedef struct BatchArguments {
+    const Expression *size, *timeout, *ordered;
+} BatchArguments;
+
+static const Expression **place_of(BatchArguments *given, const char *name) {
+    if (!name || !strcmp(name, "size")) return &given->size;
+    if (!strcmp(name, "timeout")) return &given->timeout;
+    return !strcmp(name, "ordered") ? &given->ordered : NULL;
+}
+
+/* False after reporting. */
+static bool batch_arguments(const Context *context, const Expression *call, BatchArguments *given) {
+    *given = (BatchArguments){0};
     bool good = true;
     vector_each(Argument, argument, call->arguments) {
-        const char *name = argument->name.text;
-        if (name && !strcmp(name, "timeout") && !*timeout) *timeout = argument->value;
-        else if ((!name || !strcmp(name, "size")) && !*size) *size = argument->value;
-        else good = false;
+        const Expression **place = place_of(given, argument->name.text);
+        good &= place && !*place;
+        if (place) *place = argument->value;
     }
-    if (good && *size) return true;
-    Diagnostic *d = report(context, E0204, call->range,
-                           "`batch` takes `size` and, of what comes in time, `timeout`");
+    if (good && given->size) return true;
+    Diagnostic *d =
+        report(context, E0204, call->range,
+               "`batch` takes `size`, of what comes in time `timeout`, and `ordered = false`");
     diagnostic_help(d, "`batch(64)`, `batch(64, timeout = 5ms)`");
+    return false;
+}
+
+static bool to_truth(const Context *context, const Expression *argument, bool *truth) {
+    Value value = lower_expression(context, argument);
+    *truth = value.number != 0;
+    if (value.kind == VALUE_truth || value.kind == VALUE_error) return value.kind == VALUE_truth;
+    report(context, E0203, argument->range, "`ordered` is true or false, not %s",
+           value_text(context->lowering->arena, &value));
     return false;
 }
 
@@ -57,13 +76,16 @@ static bool to_time(const Context *context, const Expression *argument, double *
 }
 
 Value lower_batch(const Context *context, const Expression *call, const Value *piped) {
-    const Expression *given, *timeout;
+    BatchArguments given;
     Pipeline *pipeline = piped->stream->pipeline;
     double size;
-    if (!batch_arguments(context, call, &given, &timeout) ||
-        !whole_number(context, given, "size", 1, BATCH_LIMIT, &size) ||
-        (timeout && !to_time(context, timeout, &pipeline->patience)))
+    bool ordered = true;
+    if (!batch_arguments(context, call, &given) ||
+        !whole_number(context, given.size, "size", 1, BATCH_LIMIT, &size) ||
+        (given.timeout && !to_time(context, given.timeout, &pipeline->patience)) ||
+        (given.ordered && !to_truth(context, given.ordered, &ordered)))
         return value_error;
+    pipeline->unordered = !ordered;
     if (!finish_pipeline(context, piped->stream, (int64_t)size)) return value_error;
     return (Value){.kind = VALUE_batch, .range = call->range, .stream = piped->stream};
 }

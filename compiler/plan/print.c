@@ -133,6 +133,7 @@ static void print_pipeline(const Pipeline *pipeline, Text *text) {
     if (pipeline->batch) text_format(text, "batches of %lld", (long long)pipeline->batch);
     else text_add(text, "records of another");
     if (pipeline->threads.value) text_format(text, ", %d threads", pipeline->threads.value);
+    if (pipeline->unordered) text_add(text, ", in any order");
     if (pipeline->queue.value) text_format(text, ", a queue of %d", pipeline->queue.value);
     text_add(text, "\n");
     vector_each(Stage, stage, pipeline->stages) {
