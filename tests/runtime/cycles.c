@@ -1,0 +1,151 @@
+/* Random starts, stops and ends of stages and queues, at any moment of any of their threads: none
+ * blocks, none loses or doubles an item. LONG=1: a million of them. */
+#include "runtime/queue.h"
+#include "runtime/stage.h"
+#include "tests/runtime/test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { RECORDS = 24, SHORT = 3000, LONG = 1000000 };
+
+static uint32_t state = 1;
+
+static int any(int below) {
+    state = state * 1664525 + 1013904223;
+    return (int)(state >> 16) % below;
+}
+
+/* A pipeline of numbers. */
+
+static int32_t stored[RECORDS];
+
+static FlowStatus open_numbers(const FlowField *fields, int count,
+                               const FlowSourceArguments *arguments, FlowReader **reader) {
+    (void)fields, (void)count, (void)arguments;
+    *reader = (FlowReader *)stored;
+    return flow_ok;
+}
+
+static int64_t count_numbers(const FlowReader *reader) {
+    (void)reader;
+    return RECORDS;
+}
+
+static void read_number(const FlowReader *reader, int64_t record, const void **values) {
+    (void)reader;
+    values[0] = &stored[record];
+}
+
+static void close_numbers(FlowReader *reader) {
+    (void)reader;
+}
+
+static const FlowSource numbers = {.name = "numbers",
+                                   .open = open_numbers,
+                                   .records = count_numbers,
+                                   .read = read_number,
+                                   .close = close_numbers};
+
+static const FlowField field = {.name = "number", .type = {FLOW_i32, 0, {0}}};
+
+static const FlowSection section = {.window = 1,
+                                    .stride = 1,
+                                    .fields = &field,
+                                    .field_count = 1,
+                                    .outputs = &field,
+                                    .output_count = 1};
+
+/* Takes some batches, or all; every one comes once, in its epoch, in order if there is one. */
+static void take(Stage *stage, const FlowPipeline *pipeline, int64_t end, int64_t count) {
+    int64_t batches = stage_batches(stage), seen = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const Batch *batch;
+        CHECK(!stage_take(stage, &batch).exit, "a batch failed");
+        int64_t number = batch->number;
+        if (i % batches == 0) seen = 0;
+        CHECK(number < end && number / batches == i / batches, "batch %lld", (long long)number);
+        CHECK(!(seen >> number % batches & 1), "batch %lld comes twice", (long long)number);
+        CHECK(pipeline->unordered || number == i, "batch %lld is %lld", (long long)number,
+              (long long)i);
+        CHECK(*(int32_t *)batch->arrays[0] == number % batches * pipeline->batch, "another record");
+        seen |= INT64_C(1) << number % batches;
+        stage_fill_next(stage, 0, 1);
+        if (any(8)) stage_release(stage);
+        else return;
+    }
+}
+
+static void stage_cycles(int cycles) {
+    while (cycles > 0) {
+        FlowPipeline pipeline = {.name = "numbers",
+                                 .source = &numbers,
+                                 .sections = &section,
+                                 .section_count = 1,
+                                 .batch = 1 + any(5),
+                                 .queue = any(6),
+                                 .unordered = any(2)};
+        Team team = {.threads = 1};
+        Stage *stage;
+        CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
+        for (int starts = any(4); starts >= 0; starts--, cycles--) {
+            int64_t end = any(3) * stage_batches(stage) + any(3);
+            CHECK(!stage_start(stage, NULL, end, any(4), &team).exit, "not started");
+            take(stage, &pipeline, end, any(2) ? end : any((int)end + 1));
+            if (any(4)) stage_stop(stage);
+            else break;
+        }
+        cycles--;
+        stage_close(stage);
+    }
+}
+
+/* A queue with a few threads at each end, which one of them closes or stops. */
+
+typedef struct Ends {
+    Queue *queue;
+    int items;
+    atomic_int pushed, popped;
+} Ends;
+
+static void *push(void *argument) {
+    Ends *ends = argument;
+    for (int i = 0; i < ends->items && queue_push(ends->queue, ends); i++) ends->pushed++;
+    return NULL;
+}
+
+static void *pop(void *argument) {
+    Ends *ends = argument;
+    for (void *item; queue_pop(ends->queue, &item);) ends->popped++;
+    return NULL;
+}
+
+static void queue_cycle(void) {
+    enum { MOST = 3 };
+    int capacity = 1 + any(4);
+    Ends ends = {.queue = queue_new(capacity, 1), .items = any(20)};
+    pthread_t threads[2 * MOST];
+    int count = 0;
+    for (int i = any(MOST); i >= 0; i--) pthread_create(&threads[count++], NULL, push, &ends);
+    int pushers = count;
+    for (int i = any(MOST); i >= 0; i--) pthread_create(&threads[count++], NULL, pop, &ends);
+    bool stops = any(2);
+    if (stops) queue_stop(ends.queue);
+    for (int i = 0; i < pushers; i++) pthread_join(threads[i], NULL);
+    queue_close(ends.queue);
+    for (int i = pushers; i < count; i++) pthread_join(threads[i], NULL);
+    CHECK(stops ? ends.pushed >= ends.popped : ends.pushed == ends.popped, "%d pushed, %d popped",
+          ends.pushed, ends.popped);
+    CHECK(stops || ends.pushed == pushers * ends.items, "%d pushed", ends.pushed);
+    queue_free(ends.queue);
+}
+
+int main(void) {
+    const char *set = getenv("LONG");
+    int cycles = set && *set ? LONG : SHORT;
+    for (int i = 0; i < RECORDS; i++) stored[i] = i;
+    for (int i = 0; i < cycles / 2; i++) queue_cycle();
+    stage_cycles(cycles / 2);
+    printf("cycles: %d\n", cycles);
+    return test_result();
+}

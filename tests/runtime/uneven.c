@@ -1,0 +1,87 @@
+/* A record in a hundred that takes ten times as long keeps nobody waiting: what a stage makes of the
+ * rate that its workers could have together. Only printed: it is a time. LONG=1: for longer. */
+#include "runtime/clock.h"
+#include "runtime/stage.h"
+#include "tests/runtime/test.h"
+
+#include <time.h>
+
+enum { RECORDS = 6400, BATCH = 8, WORKERS = 4, PACE = 100000 /* ns */, SLOW = 100, TIMES = 10 };
+
+static FlowStatus open_numbers(const FlowField *fields, int count,
+                               const FlowSourceArguments *arguments, FlowReader **reader) {
+    static char nothing;
+    (void)fields, (void)count, (void)arguments;
+    *reader = (FlowReader *)&nothing;
+    return flow_ok;
+}
+
+static int64_t count_numbers(const FlowReader *reader) {
+    (void)reader;
+    return RECORDS;
+}
+
+/* Sleeps, as workers that wait for a disk do: so that the machine's processors don't count. */
+static bool make_number(const FlowReader *reader, int64_t record, void *const *values,
+                        FlowStatus *failure) {
+    (void)reader, (void)failure;
+    int64_t end = clock_nanoseconds() + PACE * (record % SLOW ? 1 : TIMES);
+    struct timespec until = {end / 1000000000, end % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    *(int32_t *)values[0] = (int32_t)record;
+    return true;
+}
+
+static void close_numbers(FlowReader *reader) {
+    (void)reader;
+}
+
+static const FlowSource numbers = {.name = "numbers",
+                                   .open = open_numbers,
+                                   .records = count_numbers,
+                                   .make = make_number,
+                                   .close = close_numbers};
+
+static const FlowField field = {.name = "number", .type = {FLOW_i32, 0, {0}}};
+
+static const FlowSection section = {.window = 1,
+                                    .stride = 1,
+                                    .fields = &field,
+                                    .field_count = 1,
+                                    .outputs = &field,
+                                    .output_count = 1};
+
+/* Seconds for all records. */
+static double time_of(bool unordered, int workers) {
+    FlowPipeline pipeline = {.name = "numbers",
+                             .source = &numbers,
+                             .sections = &section,
+                             .section_count = 1,
+                             .batch = BATCH,
+                             .unordered = unordered};
+    Team team = {.threads = 1};
+    Stage *stage;
+    CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
+    int64_t before = clock_nanoseconds(), batches = stage_batches(stage), records = 0;
+    CHECK(!stage_start(stage, NULL, batches, workers, &team).exit, "not started");
+    for (int64_t i = 0; i < batches; i++) {
+        const Batch *batch;
+        CHECK(!stage_take(stage, &batch).exit, "batch %lld failed", (long long)i);
+        records += batch->records;
+        stage_release(stage);
+    }
+    double seconds = (double)(clock_nanoseconds() - before) / 1e9;
+    CHECK(records == RECORDS, "%lld records", (long long)records);
+    stage_close(stage);
+    return seconds;
+}
+
+int main(void) {
+    const char *set = getenv("LONG");
+    for (int i = set && *set ? 5 : 1; i > 0; i--) {
+        double ideal = time_of(false, 1) / WORKERS;
+        printf("uneven records: %.1f %% of the ideal rate in order, %.1f %% in any order\n",
+               100 * ideal / time_of(false, WORKERS), 100 * ideal / time_of(true, WORKERS));
+    }
+    return test_result();
+}
