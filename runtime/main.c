@@ -6,6 +6,7 @@
 #include "runtime/pump.h"
 #include "runtime/settings.h"
 #include "runtime/train.h"
+#include "runtime/watchdog.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -46,7 +47,9 @@ int flow_main(int argc, char **argv, const FlowProgram *program) {
     mapping_watch(program->name);
     FlowProgram here = *program;
     if (!*here.folder) here.folder = own_folder();
+    watchdog_start(program->name);
     FlowStatus status = run(argc, argv, &here);
+    watchdog_stop();
     bool error = status.exit && status.exit != FLOW_EXIT_interrupted;
     if (status.text[0])
         fprintf(stderr, "%s: %s%s\n", program->name, error ? "error: " : "", status.text);

@@ -22,14 +22,20 @@ FlowStatus outlet_open(Outlet *outlet, const FlowOutlet *form, const OutletPlace
     outlet->form = form;
     outlet->arguments = form->arguments;
     outlet->arguments.path = path_said(&places, form->arguments.path, form->arguments.option);
+    outlet->beat.name = place->settings->run->name;
+    outlet->beat.place = outlet->arguments.path ? outlet->arguments.path : "standard output";
+    beat_add(&outlet->beat);
     outlet->fields = calloc((size_t)form->field_count + 1, sizeof *outlet->fields);
     if (!outlet->fields) return flow_failure(FLOW_EXIT_resource, "no memory to write records");
     for (int i = 0; i < form->field_count; i++) {
         outlet->fields[i] = form->fields[i];
         name_field(&outlet->fields[i], form, place);
     }
-    return form->sink->open(&outlet->arguments, outlet->fields, form->field_count, place->records,
-                            &outlet->writer);
+    beat_begin(&outlet->beat, "opens what it writes to");
+    FlowStatus status = form->sink->open(&outlet->arguments, outlet->fields, form->field_count,
+                                         place->records, &outlet->writer);
+    beat_end(&outlet->beat);
+    return status;
 }
 
 /* The records that all threads of the team write. */
@@ -51,19 +57,28 @@ static void write_share(void *argument, int thread, int threads) {
     pthread_mutex_unlock(&sharing->lock);
 }
 
-FlowStatus outlet_write(Outlet *outlet, void *const *arrays, int64_t first, int64_t records,
-                        Team *team) {
+static FlowStatus write_all(const Outlet *outlet, int64_t first, int64_t records, Team *team) {
     const FlowSink *sink = outlet->form->sink;
-    for (int i = 0; i < outlet->form->field_count && !outlet->form->results; i++)
-        outlet->fields[i].values = arrays[outlet->fields[i].index];
     if (!sink->share) return sink->write(outlet->writer, first, records);
     Sharing sharing = {outlet, first, records, PTHREAD_MUTEX_INITIALIZER, flow_ok};
     team_run(team, write_share, &sharing);
     return sharing.status;
 }
 
+FlowStatus outlet_write(Outlet *outlet, void *const *arrays, int64_t first, int64_t records,
+                        Team *team) {
+    for (int i = 0; i < outlet->form->field_count && !outlet->form->results; i++)
+        outlet->fields[i].values = arrays[outlet->fields[i].index];
+    beat_begin(&outlet->beat, "writes what was made");
+    FlowStatus status = write_all(outlet, first, records, team);
+    beat_end(&outlet->beat);
+    return status;
+}
+
 FlowStatus outlet_close(Outlet *outlet, FlowEnd end) {
+    beat_begin(&outlet->beat, "ends what it wrote");
     FlowStatus status = outlet->writer ? outlet->form->sink->close(outlet->writer, end) : flow_ok;
+    beat_remove(&outlet->beat);
     free(outlet->fields);
     *outlet = (Outlet){0};
     return status;

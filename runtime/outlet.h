@@ -4,6 +4,7 @@
 
 #include "runtime/settings.h"
 #include "runtime/team.h"
+#include "runtime/watchdog.h"
 
 /* Where the records come from. */
 typedef struct OutletPlace {
@@ -19,6 +20,7 @@ typedef struct Outlet {
     FlowSinkArguments arguments;
     FlowSinkField *fields;
     FlowWriter *writer;
+    Beat beat;
 } Outlet;
 
 /* outlet: zeroed. Whatever it returns, outlet_close has to follow. */

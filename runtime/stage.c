@@ -5,6 +5,7 @@
 #include "runtime/stage_state.h"
 #include "runtime/vocabularies.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Start and stop. */
@@ -40,14 +41,14 @@ size_t stage_needs(const Stage *stage, int workers, int threads) {
 
 FlowStatus stage_prepare(Stage *stage, int workers, int threads) {
     bool room = slots_grow(stage, slots_for(stage, workers)) &&
-                (workers ? workers_grow(stage, workers) : slots_scratch(stage, threads));
+                (workers ? workers_grow(stage, workers) : slots_hands(stage, threads));
     return room ? flow_ok : no_memory(stage);
 }
 
 static bool start(Stage *stage, int workers) {
     int slots = slots_for(stage, workers);
     return make_queues(stage, slots) && slots_grow(stage, slots) &&
-           (workers || slots_scratch(stage, stage->team->threads)) && workers_set(stage, workers);
+           (workers || slots_hands(stage, stage->team->threads)) && workers_set(stage, workers);
 }
 
 FlowStatus stage_start(Stage *stage, const Progression *done, int64_t end, int workers,
@@ -161,13 +162,28 @@ void stage_release(Stage *stage) {
 
 /* Open and close. */
 
-static FlowStatus open_rejects(Stage *stage, const Places *places) {
+static void add_beats(Stage *stage, const char *log) {
+    snprintf(stage->name, sizeof stage->name, "pipeline `%.64s`", stage->pipeline->name);
+    stage->opening.name = stage->logging.name = stage->name;
+    stage->opening.place = stage->pipeline->sections[0].fields[0].path;
+    stage->logging.place = log;
+    beat_add(&stage->opening);
+    beat_add(&stage->logging);
+}
+
+static FlowStatus open_records(Stage *stage, Places places, Sizes sizes, int64_t seed) {
     const FlowPipeline *pipeline = stage->pipeline;
-    if (pipeline->on_error == FLOW_ON_ERROR_stop) return flow_ok;
-    if (vocabularies_are_learned(places->vocabularies))
-        return rejects_new(NULL, NULL, &stage->rejects);
-    return rejects_new(pipeline->name, path_said(places, pipeline->log, pipeline->log_option),
-                       &stage->rejects);
+    bool learns = vocabularies_are_learned(places.vocabularies);
+    const char *log = path_said(&places, pipeline->log, pipeline->log_option);
+    FlowStatus status = flow_ok;
+    add_beats(stage, log);
+    if (pipeline->on_error != FLOW_ON_ERROR_stop)
+        status = rejects_new(learns ? NULL : pipeline->name, learns ? NULL : log, &stage->rejects);
+    if (status.exit) return status;
+    beat_begin(&stage->opening, "opens its files");
+    status = records_open(pipeline, places, sizes, seed, stage->rejects, &stage->source);
+    beat_end(&stage->opening);
+    return status;
 }
 
 FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
@@ -179,9 +195,7 @@ FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, 
     pthread_mutex_init(&stage->claiming, NULL);
     holding_open(&stage->holding, pipeline->name, pipeline->line);
     Holding *before = holding_enter(&stage->holding);
-    FlowStatus status = open_rejects(stage, &places);
-    if (!status.exit)
-        status = records_open(pipeline, places, sizes, seed, stage->rejects, &stage->source);
+    FlowStatus status = open_records(stage, places, sizes, seed);
     holding_enter(before);
     if (status.exit) {
         stage_close(stage);
@@ -202,6 +216,8 @@ void stage_close(Stage *stage) {
     slots_free(stage);
     records_close(stage->source);
     rejects_free(stage->rejects);
+    beat_remove(&stage->opening);
+    beat_remove(&stage->logging);
     pthread_mutex_destroy(&stage->claiming);
     pthread_mutex_destroy(&stage->mutex);
     holding_close(&stage->holding);

@@ -37,7 +37,7 @@ static bool is_behind_failure(const Batch *batch, int64_t row) {
     return !batch->rejected && row > atomic_load_explicit(&batch->failure, memory_order_relaxed);
 }
 
-static void make_rows(const Stage *stage, Batch *batch, char *scratch, int64_t first, int64_t end) {
+static void make_rows(const Stage *stage, Batch *batch, Hand *hand, int64_t first, int64_t end) {
     Permutation shuffle = records_shuffle(stage->source, batch->epoch);
     int64_t ahead[AHEAD];
     for (int64_t row = first; row < end && row < first + AHEAD; row++)
@@ -45,7 +45,8 @@ static void make_rows(const Stage *stage, Batch *batch, char *scratch, int64_t f
     for (int64_t row = first; row < end && !is_behind_failure(batch, row); row++) {
         int64_t record = ahead[row % AHEAD];
         if (row + AHEAD < end) ahead[row % AHEAD] = fetch(stage, &shuffle, batch, row + AHEAD);
-        if (make_record(stage, record, scratch, batch, row, NULL)) continue;
+        beat_at(&hand->beat, record);
+        if (make_record(stage, record, hand->scratch, batch, row, NULL)) continue;
         note_failure(batch, row);
         if (batch->rejected) batch->rejected[row] = true;
     }
@@ -65,8 +66,12 @@ void number_batch(const Stage *stage, Batch *batch, int64_t number) {
     begin_batch(batch, left < stage->pipeline->batch ? left : stage->pipeline->batch);
 }
 
-void make_batch(const Stage *stage, Batch *batch, char *scratch) {
-    make_rows(stage, batch, scratch, 0, batch->rows);
+static const char making[] = "makes a record";
+
+void make_batch(const Stage *stage, Batch *batch, Hand *hand) {
+    beat_begin(&hand->beat, making);
+    make_rows(stage, batch, hand, 0, batch->rows);
+    beat_end(&hand->beat);
 }
 
 void share_batch(Stage *stage, const Batch *batch, int threads) {
@@ -80,12 +85,14 @@ void share_batch(Stage *stage, const Batch *batch, int threads) {
 /* Its own share first, since it lies in its cache. */
 void make_share(Stage *stage, Batch *batch, int thread, int threads) {
     int64_t turn = batch->rows / ((int64_t)threads * TURNS) + 1;
+    Hand *hand = &stage->hands[thread];
+    beat_begin(&hand->beat, making);
     for (int i = 0; i < stage->share_count; i++) {
         Share *share = &stage->shares[(thread + i) % stage->share_count];
         for (int64_t row; (row = atomic_fetch_add(&share->next, turn)) < share->end;)
-            make_rows(stage, batch, stage->scratch[thread], row,
-                      row + turn < share->end ? row + turn : share->end);
+            make_rows(stage, batch, hand, row, row + turn < share->end ? row + turn : share->end);
     }
+    beat_end(&hand->beat);
 }
 
 FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row, int64_t *record) {

@@ -4,14 +4,17 @@
 #include <string.h>
 
 /* A record is told once; of a feed each comes only once. */
-static FlowStatus reject(const Stage *stage, const Batch *batch, int64_t row) {
+static FlowStatus reject(Stage *stage, const Batch *batch, int64_t row) {
     Permutation shuffle = records_shuffle(stage->source, batch->epoch);
     int64_t record = records_find(stage->source, &shuffle, batch->first + row);
     if (!stage_is_fed(stage) &&
         !rejects_note(stage->rejects, records_identity(stage->source, record, batch->epoch)))
         return flow_ok;
     FlowStatus failure = failure_of(stage, batch, row, &record);
-    return rejects_add(stage->rejects, record, &failure);
+    beat_begin(&stage->logging, "writes to its log");
+    FlowStatus status = rejects_add(stage->rejects, record, &failure);
+    beat_end(&stage->logging);
+    return status;
 }
 
 static void move_row(const Stage *stage, Batch *batch, int64_t from, int64_t to) {

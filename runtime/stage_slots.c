@@ -2,6 +2,7 @@
 #include "runtime/memory.h"
 #include "runtime/stage_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void slot_free(Batch *slot) {
@@ -67,27 +68,44 @@ bool slots_grow(Stage *stage, int count) {
     return true;
 }
 
-static void scratch_free(Stage *stage) {
-    if (stage->scratch_count)
-        holding_give(&stage->holding, HOLDING_scratch, scratch_size(stage, stage->scratch_count));
-    for (int i = 0; stage->scratch && i < stage->scratch_count; i++) free(stage->scratch[i]);
-    free(stage->scratch);
-    free(stage->shares);
-    stage->scratch = NULL;
-    stage->shares = NULL;
-    stage->scratch_count = stage->share_count = 0;
+bool hand_open(Hand *hand, Stage *stage, int worker) {
+    char number[32] = "";
+    if (worker) snprintf(number, sizeof number, ", worker %d,", worker);
+    snprintf(hand->name, sizeof hand->name, "pipeline `%.64s`%s", stage->pipeline->name, number);
+    hand->beat.name = hand->name;
+    hand->beat.place = stage->pipeline->sections[0].fields[0].path;
+    if (!holding_take(&stage->holding, HOLDING_scratch, scratch_size(stage, 1))) return false;
+    hand->scratch = memory_new(records_scratch(stage->source));
+    if (hand->scratch) beat_add(&hand->beat);
+    else holding_give(&stage->holding, HOLDING_scratch, scratch_size(stage, 1));
+    return hand->scratch != NULL;
 }
 
-bool slots_scratch(Stage *stage, int threads) {
-    if (stage->scratch_count >= threads) return true;
-    scratch_free(stage);
-    if (!holding_take(&stage->holding, HOLDING_scratch, scratch_size(stage, threads))) return false;
-    stage->scratch_count = threads;
-    stage->scratch = calloc((size_t)threads, sizeof *stage->scratch);
+void hand_close(Hand *hand, Stage *stage) {
+    if (!hand->scratch) return;
+    beat_remove(&hand->beat);
+    free(hand->scratch);
+    holding_give(&stage->holding, HOLDING_scratch, scratch_size(stage, 1));
+}
+
+static void hands_free(Stage *stage) {
+    for (int i = 0; stage->hands && i < stage->hand_count; i++) hand_close(&stage->hands[i], stage);
+    free(stage->hands);
+    free(stage->shares);
+    stage->hands = NULL;
+    stage->shares = NULL;
+    stage->hand_count = stage->share_count = 0;
+}
+
+bool slots_hands(Stage *stage, int threads) {
+    if (stage->hand_count >= threads) return true;
+    hands_free(stage);
+    stage->hands = calloc((size_t)threads, sizeof *stage->hands);
     stage->shares = aligned_alloc(_Alignof(Share), (size_t)threads * sizeof *stage->shares);
-    if (!stage->scratch || !stage->shares) return false;
+    if (!stage->hands || !stage->shares) return false;
+    stage->hand_count = threads;
     for (int i = 0; i < threads; i++)
-        if (!(stage->scratch[i] = memory_new(records_scratch(stage->source)))) return false;
+        if (!hand_open(&stage->hands[i], stage, 0)) return false;
     return true;
 }
 
@@ -95,5 +113,5 @@ void slots_free(Stage *stage) {
     for (int i = 0; i < stage->slot_count; i++) slot_free(stage->slots[i]);
     free(stage->slots);
     free(stage->held);
-    scratch_free(stage);
+    hands_free(stage);
 }

@@ -10,8 +10,11 @@
 #include "runtime/queue.h"
 #include "runtime/rejects.h"
 #include "runtime/stage.h"
+#include "runtime/watchdog.h"
 
 #include <pthread.h>
+
+enum { NAME_SIZE = 128 };
 
 #define NO_FAILURE INT64_MAX
 
@@ -21,10 +24,17 @@ typedef struct Share {
     int64_t end;
 } Share;
 
+/* What a thread makes records with. */
+typedef struct Hand {
+    char *scratch;
+    char name[NAME_SIZE]; /* of its beat */
+    Beat beat;
+} Hand;
+
 typedef struct Worker {
     Stage *stage;
     int index;
-    char *scratch;
+    Hand hand;
     pthread_t thread;
     bool running; /* to be joined */
     bool left;    /* it claims no more */
@@ -38,12 +48,14 @@ struct Stage {
     int64_t records, batches; /* in an epoch; -1: of a feed */
     Rejects *rejects;         /* or NULL: the first one stops the run */
     int64_t input_time;
+    char name[NAME_SIZE]; /* of these: */
+    Beat opening, logging;
 
     /* stage_slots.c */
     Batch **slots;
     int slot_count;
-    char **scratch; /* one a thread of the team */
-    int scratch_count;
+    Hand *hands; /* one a thread of the team */
+    int hand_count;
     Queue *vacant, *ready;
 
     /* stage_workers.c */
@@ -83,10 +95,14 @@ static inline bool stage_is_fed(const Stage *stage) {
 size_t slots_size(const Stage *stage, int count);
 size_t scratch_size(const Stage *stage, int count);
 
-/* At least so many slots, all new ones vacant. Slots and scratch stay from one start to the next. */
+/* At least so many slots, all new ones vacant. Slots and hands stay from one start to the next. */
 bool slots_grow(Stage *stage, int count);
-bool slots_scratch(Stage *stage, int threads);
+bool slots_hands(Stage *stage, int threads);
 void slots_free(Stage *stage);
+
+/* worker: its number from 1 on; 0: of the team. */
+bool hand_open(Hand *hand, Stage *stage, int worker);
+void hand_close(Hand *hand, Stage *stage);
 
 /* stage_make.c */
 
@@ -95,7 +111,7 @@ void number_batch(const Stage *stage, Batch *batch, int64_t number);
 void begin_batch(Batch *batch, int64_t rows);
 
 /* Makes all rows, or with a team all that others have not begun. */
-void make_batch(const Stage *stage, Batch *batch, char *scratch);
+void make_batch(const Stage *stage, Batch *batch, Hand *hand);
 void share_batch(Stage *stage, const Batch *batch, int threads);
 void make_share(Stage *stage, Batch *batch, int thread, int threads);
 

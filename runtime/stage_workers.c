@@ -1,7 +1,6 @@
 /* Stage_workers: threads that make batches ahead of time. Each claims the next number when a slot is
  * vacant, so a slow batch keeps one of them busy and no other. */
 #include "runtime/clock.h"
-#include "runtime/memory.h"
 #include "runtime/stage_state.h"
 
 #include <stdlib.h>
@@ -69,7 +68,7 @@ static void *work(void *argument) {
     Worker *worker = argument;
     Stage *stage = worker->stage;
     for (Batch *batch; (batch = claim_batch(stage, worker));) {
-        make_batch(stage, batch, worker->scratch);
+        make_batch(stage, batch, &worker->hand);
         queue_push(stage->ready, batch);
     }
     leave(stage);
@@ -104,16 +103,12 @@ static bool start_worker(Stage *stage, Worker *worker) {
 }
 
 static Worker *worker_new(Stage *stage, int index) {
-    if (!holding_take(&stage->holding, HOLDING_scratch, scratch_size(stage, 1))) return NULL;
     Worker *worker = calloc(1, sizeof *worker);
-    char *scratch = memory_new(records_scratch(stage->source));
-    if (worker && scratch) {
-        *worker = (Worker){.stage = stage, .index = index, .scratch = scratch};
-        return worker;
-    }
+    if (!worker) return NULL;
+    worker->stage = stage;
+    worker->index = index;
+    if (hand_open(&worker->hand, stage, index + 1)) return worker;
     free(worker);
-    free(scratch);
-    holding_give(&stage->holding, HOLDING_scratch, scratch_size(stage, 1));
     return NULL;
 }
 
@@ -153,7 +148,7 @@ void workers_stop(Stage *stage) {
 
 void workers_free(Stage *stage) {
     for (int i = 0; i < stage->worker_count; i++) {
-        free(stage->workers[i]->scratch);
+        hand_close(&stage->workers[i]->hand, stage);
         free(stage->workers[i]);
     }
     free(stage->workers);

@@ -1,0 +1,148 @@
+/* Watchdog: who works only counts; the watchdog looks at the counters now and then. A thread that
+ * stands and uses no processor is blocked. */
+#define _GNU_SOURCE
+#include "runtime/watchdog.h"
+
+#include "runtime/clock.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    LOOKS = 4,        /* while something has to stand until it is blocked */
+    BUSY_SHARE = 100, /* who computes for this part of that time is not */
+    PLACE_SIZE = 384,
+};
+
+static struct Watchdog {
+    const char *program;
+    pthread_t thread;
+    bool running, stopped;
+    int64_t patience; /* nanoseconds */
+    Beat *beats;
+} watchdog;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake;
+
+static int64_t processor_time(const Beat *beat) {
+    struct timespec time;
+    if (clock_gettime(beat->clock, &time)) return 0;
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* "pipeline `photos` makes a record (photos-*.tar: record 17)" */
+static void tell(const Beat *beat, const char *doing) {
+    char where[PLACE_SIZE] = "", since[32];
+    struct tm local;
+    time_t start = time(NULL) - (time_t)((clock_nanoseconds() - beat->since) / 1000000000);
+    strftime(since, sizeof since, "%H:%M:%S", localtime_r(&start, &local));
+    if (beat->place && beat->record >= 0)
+        snprintf(where, sizeof where, " (%s: record %lld)", beat->place, beat->record);
+    else if (beat->place) snprintf(where, sizeof where, " (%s)", beat->place);
+    else if (beat->record >= 0) snprintf(where, sizeof where, " (record %lld)", beat->record);
+    fprintf(stderr, "%s: blocked since %s: %s %s%s\n", watchdog.program, since, beat->name, doing,
+            where);
+}
+
+/* For long enough? Counted in looks: when the whole machine stands, that is one. */
+static bool stands(Beat *beat) {
+    long long turns = beat->turns;
+    int64_t processor = processor_time(beat);
+    bool computes = processor - beat->processor > watchdog.patience / BUSY_SHARE;
+    if (turns == beat->seen && !computes) return ++beat->stood >= LOOKS;
+    beat->seen = turns;
+    beat->processor = processor;
+    beat->stood = 0;
+    beat->since = clock_nanoseconds();
+    return false;
+}
+
+static void look(Beat *beat) {
+    const char *doing = beat->doing;
+    if (!doing) beat->stood = 0;
+    if (!doing || beat->told || !stands(beat)) return;
+    beat->told = true;
+    tell(beat, doing);
+}
+
+static void wait_until(int64_t time) {
+    struct timespec until = {time / 1000000000, time % 1000000000};
+    pthread_cond_timedwait(&wake, &mutex, &until);
+}
+
+static void *watch(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&mutex);
+    while (!watchdog.stopped) {
+        wait_until(clock_nanoseconds() + watchdog.patience / LOOKS);
+        for (Beat *beat = watchdog.beats; beat; beat = beat->next) look(beat);
+    }
+    pthread_mutex_unlock(&mutex);
+    return NULL;
+}
+
+static int64_t patience_asked(void) {
+    const char *asked = getenv("FLOWC_WATCHDOG");
+    double seconds = asked && *asked ? strtod(asked, NULL) : 10;
+    return seconds > 0 && seconds < 1e6 ? (int64_t)(seconds * 1e9) : 0;
+}
+
+/* Signals are for others. */
+void watchdog_start(const char *program) {
+    sigset_t all, before;
+    pthread_condattr_t attributes;
+    watchdog.program = program;
+    watchdog.patience = patience_asked();
+    if (!watchdog.patience) return;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    watchdog.stopped = false;
+    watchdog.running = !pthread_create(&watchdog.thread, NULL, watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void watchdog_stop(void) {
+    if (!watchdog.running) return;
+    pthread_mutex_lock(&mutex);
+    watchdog.stopped = true;
+    pthread_mutex_unlock(&mutex);
+    pthread_cond_signal(&wake);
+    pthread_join(watchdog.thread, NULL);
+    pthread_cond_destroy(&wake);
+    watchdog.running = false;
+}
+
+void beat_add(Beat *beat) {
+    beat->since = clock_nanoseconds();
+    beat->record = -1;
+    pthread_mutex_lock(&mutex);
+    beat->next = watchdog.beats;
+    watchdog.beats = beat;
+    pthread_mutex_unlock(&mutex);
+}
+
+void beat_remove(Beat *beat) {
+    pthread_mutex_lock(&mutex);
+    Beat **link = &watchdog.beats;
+    while (*link && *link != beat) link = &(*link)->next;
+    if (*link) *link = beat->next;
+    pthread_mutex_unlock(&mutex);
+}
+
+void beat_begin(Beat *beat, const char *doing) {
+    clockid_t clock;
+    if (!pthread_getcpuclockid(pthread_self(), &clock)) beat->clock = clock;
+    beat_at(beat, -1);
+    beat->doing = doing;
+}
+
+void beat_end(Beat *beat) {
+    beat->doing = NULL;
+}
