@@ -1,5 +1,6 @@
 #include "runtime/blob.h"
 
+#include "runtime/cost.h"
 #include "runtime/decode/image.h"
 #include "runtime/text/tokenizer.h"
 #include "runtime/type.h"
@@ -61,10 +62,17 @@ static FlowStatus make_category(const char *bytes, uint64_t size, const FlowFiel
                         vocabulary_fault(field).text);
 }
 
+static FlowStatus decode(const char *bytes, uint64_t size, const FlowField *field, void *value) {
+    CostPart before = cost_enter(COST_decode);
+    FlowStatus status = field->decoder ? image_make(bytes, size, field, value)
+                                       : tokenizer_value(bytes, size, field, value);
+    cost_enter(before);
+    return status;
+}
+
 FlowStatus blob_value(const char *bytes, uint64_t size, const FlowField *field, void *value) {
     if (field->decoder && field->skims) return flow_ok;
-    if (field->decoder) return image_make(bytes, size, field, value);
-    if (field->tokens) return tokenizer_value(bytes, size, field, value);
+    if (field->decoder || field->tokens) return decode(bytes, size, field, value);
     if (field->digits) return make_integer(bytes, size, &field->type, value);
     if (is_category(field)) return make_category(bytes, size, field, value);
     return make_elements(bytes, size, &field->type, value);

@@ -124,9 +124,10 @@ static void draw(Progress *progress, Standing standing, int64_t now) {
     time_text(seconds_left(progress, standing, seconds), left, sizeof left);
     averages_text(standing.averages, progress->train->step, metrics, sizeof metrics);
     rate_text(progress->rate, rate, sizeof rate);
-    snprintf(text, sizeof text, "epoch %lld/%lld %s %lld/%lld %s<%s%s %s",
+    snprintf(text, sizeof text, "epoch %lld/%lld %s %lld/%lld %s<%s%s %s%s%s",
              (long long)standing.epoch + 1, (long long)progress->epochs, bar,
-             (long long)standing.batch, (long long)progress->batches, elapsed, left, metrics, rate);
+             (long long)standing.batch, (long long)progress->batches, elapsed, left, metrics, rate,
+             *progress->bound ? ", " : "", progress->bound);
     cut(text, terminal_columns() - 1);
     fprintf(stderr, "\r\033[K%s%s", text, progress->colour ? "\033[0m" : "");
     fflush(stderr);
@@ -141,8 +142,15 @@ static void print_plain(const Progress *progress, Standing standing, int64_t now
     if (standing.batch < progress->batches)
         snprintf(place, sizeof place, " %lld/%lld", (long long)standing.batch,
                  (long long)progress->batches);
-    fprintf(stderr, "epoch %lld/%lld%s:%s %s %s\n", (long long)standing.epoch + 1,
-            (long long)progress->epochs, place, metrics, elapsed, rate);
+    fprintf(stderr, "epoch %lld/%lld%s:%s %s %s%s%s\n", (long long)standing.epoch + 1,
+            (long long)progress->epochs, place, metrics, elapsed, rate,
+            *progress->bound ? ", " : "", progress->bound);
+}
+
+static void measure_pace(Progress *progress, const Pace *pace) {
+    Pace since = pace_since(pace, &progress->last_pace);
+    pace_short(&since, NULL, progress->bound, sizeof progress->bound);
+    progress->last_pace = *pace;
 }
 
 /* The rate since the last time, smoothed with the ones before. */
@@ -164,6 +172,7 @@ void progress_step(Progress *progress, int64_t records, Standing standing) {
     int64_t now = clock_nanoseconds();
     if (now - progress->last < (progress->line ? redraw_time : plain_time)) return;
     measure_rate(progress, now);
+    measure_pace(progress, &standing.pace);
     if (progress->line) draw(progress, standing, now);
     else print_plain(progress, standing, now);
 }
@@ -175,6 +184,7 @@ void progress_end_epoch(Progress *progress, Standing standing) {
     progress->rate = (double)standing.averages->records / (seconds > 0 ? seconds : 1) *
                      (double)(progress->batches - progress->epoch_first) /
                      (double)progress->batches;
+    measure_pace(progress, &standing.pace);
     if (progress->line) {
         draw(progress, standing, now);
         fputc('\n', stderr);
@@ -193,15 +203,13 @@ void progress_clear(Progress *progress) {
     progress->drawn = false;
 }
 
-void progress_finish(Progress *progress, int64_t input_time) {
-    char total[32], rate[64];
+void progress_finish(Progress *progress, const Pace *pace, const Bottleneck *bottleneck) {
+    char total[32], rate[64], verdict[TEXT_SIZE];
     progress_clear(progress);
     if (progress->quiet) return;
     double elapsed = (double)(clock_nanoseconds() - progress->start);
-    double share = elapsed > 0 ? (double)input_time / elapsed : 0;
     time_text(elapsed / second, total, sizeof total);
     rate_text((double)progress->records / (elapsed / second), rate, sizeof rate);
-    fprintf(stderr, "%s: %s in all, %s; input took %.0f%% of the time: %s\n", progress->train->name,
-            total, rate, share * 100,
-            share > 0.5 ? "the pipeline is the limit" : "the step is the limit");
+    pace_text(pace, bottleneck, NULL, verdict, sizeof verdict);
+    fprintf(stderr, "%s: %s in all, %s; %s\n", progress->train->name, total, rate, verdict);
 }

@@ -3,6 +3,7 @@
 #define FLOW_PROGRESS_H
 
 #include "runtime/averages.h"
+#include "runtime/pace.h"
 
 typedef enum ProgressMode { PROGRESS_auto, PROGRESS_plain, PROGRESS_off } ProgressMode;
 
@@ -15,13 +16,16 @@ typedef struct Progress {
     int64_t start, epoch_start, last; /* times, in nanoseconds */
     int64_t epoch_first;              /* batch in the epoch at which this run began */
     int64_t last_records;
-    double rate; /* records a second, smoothed */
+    Pace last_pace;
+    char bound[32]; /* what the run waited for since the last time */
+    double rate;    /* records a second, smoothed */
 } Progress;
 
 /* Where a run stands: `batch` batches of epoch `epoch` (counted from 0) are done. */
 typedef struct Standing {
     int64_t epoch, batch;
     const Averages *averages; /* of the epoch so far */
+    Pace pace;                /* of the run so far */
 } Standing;
 
 /* Is nothing to be told? FLOWC_PROGRESS overrides a mode of auto. */
@@ -36,6 +40,6 @@ void progress_end_epoch(Progress *progress, Standing standing);
 void progress_clear(Progress *progress);
 
 /* The last line: totals, and what the run waited for. */
-void progress_finish(Progress *progress, int64_t input_time);
+void progress_finish(Progress *progress, const Pace *pace, const Bottleneck *bottleneck);
 
 #endif

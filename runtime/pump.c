@@ -3,6 +3,7 @@
 #include "runtime/pump.h"
 
 #include "runtime/budget.h"
+#include "runtime/clock.h"
 #include "runtime/format/safetensors.h"
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
@@ -23,7 +24,9 @@ typedef struct Pump {
     RunNumbers numbers;
     Call call;
     Stage *stage;
-    Outlet *outlets; /* one for each of the run's */
+    Outlet *outlets;                     /* one for each of the run's */
+    int64_t start, step_time, sink_time; /* nanoseconds */
+    int64_t batches;
     int64_t written; /* records */
 } Pump;
 
@@ -102,14 +105,19 @@ static void fill_next(void *stage, int thread, int threads) {
 /* All outlets get the records, so that they have as many when one has failed. */
 static FlowStatus write_batch(Pump *pump, const Batch *batch) {
     FlowStatus status = flow_ok;
+    int64_t before = clock_nanoseconds();
     if (pump->run->function) step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
     else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
+    int64_t between = clock_nanoseconds();
+    pump->step_time += between - before;
+    pump->batches++;
     if (!batch->records) return flow_ok;
     for (int i = 0; i < pump->run->outlet_count; i++) {
         FlowStatus written = outlet_write(&pump->outlets[i], batch->arrays, pump->written,
                                           batch->records, &pump->team);
         if (!status.exit) status = written;
     }
+    pump->sink_time += clock_nanoseconds() - between;
     pump->written += batch->records;
     return status;
 }
@@ -136,6 +144,24 @@ static FlowStatus run_all(Pump *pump) {
     if (status.exit || !interrupted()) return status;
     return flow_failure(FLOW_EXIT_interrupted, "interrupted after %lld records",
                         (long long)pump->written);
+}
+
+/* Short runs say nothing. */
+static void tell_pace(const Pump *pump) {
+    enum { TALKATIVE = 2000000000 /* nanoseconds */ };
+    char text[512];
+    const FlowRun *run = pump->run;
+    int64_t time = clock_nanoseconds() - pump->start, made = stage_team_time(pump->stage);
+    Pace pace = {.input = stage_input_time(pump->stage),
+                 .step = run->function ? pump->step_time - made : 0,
+                 .sink = pump->sink_time,
+                 .batches = pump->batches};
+    Bottleneck bottleneck = stage_bottleneck(pump->stage);
+    if (time < TALKATIVE || progress_is_off(pump->settings->progress)) return;
+    pace_text(&pace, &bottleneck, run->outlets[run->outlet_count - 1].sink->name, text,
+              sizeof text);
+    fprintf(stderr, "%s: %lld records in %.1f s; %s\n", run->name, (long long)pump->written,
+            (double)time / 1e9, text);
 }
 
 static FlowEnd end_of(FlowStatus status) {
@@ -174,9 +200,11 @@ static FlowStatus close_outlets(Pump *pump, FlowStatus status) {
 
 FlowStatus pump_run(const Settings *settings) {
     Pump pump = {.settings = settings, .run = settings->run, .team.threads = settings->threads};
+    pump.start = clock_nanoseconds();
     budget_begin(settings);
     FlowStatus status = open_pump(&pump);
     if (!status.exit) status = run_all(&pump);
+    if (!status.exit) tell_pace(&pump);
     status = close_outlets(&pump, status);
     stage_close(pump.stage);
     call_free(&pump.call);

@@ -3,6 +3,7 @@
  * any time, and is the same whoever asks. */
 #include "runtime/records_state.h"
 
+#include "runtime/cost.h"
 #include "runtime/key.h"
 #include "runtime/mix.h"
 
@@ -83,8 +84,11 @@ static bool ask(const Maker *maker, int64_t record, const void **values) {
         return joined_make(records->joined, record, maker->epoch,
                            maker->scratch + records->joined_scratch, values, maker->failure);
     key_set(mix(seed_of(records, record) + mix((uint64_t)maker->epoch)));
-    return records->pipeline->source->make(records->reader, record, (void *const *)values,
-                                           maker->failure);
+    CostPart before = cost_enter(COST_source);
+    bool made = records->pipeline->source->make(records->reader, record, (void *const *)values,
+                                                maker->failure);
+    cost_enter(before);
+    return made;
 }
 
 /* Points at what the record is made of. */
@@ -132,7 +136,9 @@ bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFu
     if (!gather(maker, index, record, values)) return false;
     values[count] = &seed;
     values[count + 1] = &maker->epoch;
+    CostPart before = cost_enter(COST_record + index);
     int failed = function(maker->scratch, maker->records->sizes.values, values, outputs);
+    cost_enter(before);
     if (!failed) return true;
     if (maker->failure) *maker->failure = check_failure(maker, index, &checks[failed - 1], record);
     return false;

@@ -26,7 +26,8 @@ typedef struct Run {
     Identity identity;
     Position position;
     Progress progress;
-    bool quiet; /* standard output is gone */
+    int64_t step_time; /* nanoseconds, with batches that the team makes meanwhile */
+    bool quiet;        /* standard output is gone */
 } Run;
 
 /* Sums over the pass of that function begin at zero. */

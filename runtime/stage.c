@@ -146,7 +146,10 @@ void stage_fill_next(Stage *stage, int thread, int threads) {
     if (!stage->filling) return;
     int64_t before = thread ? 0 : clock_nanoseconds();
     make_share(stage, stage->filling, thread, threads);
-    if (!thread) stage->input_time += clock_nanoseconds() - before;
+    if (thread) return;
+    int64_t time = clock_nanoseconds() - before;
+    stage->input_time += time;
+    stage->team_time += time;
 }
 
 bool stage_wants_team(const Stage *stage) {
@@ -162,10 +165,15 @@ void stage_release(Stage *stage) {
 
 /* Open and close. */
 
+const char *stage_place(const Stage *stage) {
+    const FlowSection *first = &stage->pipeline->sections[0];
+    return first->field_count ? first->fields[0].path : NULL;
+}
+
 static void add_beats(Stage *stage, const char *log) {
     snprintf(stage->name, sizeof stage->name, "pipeline `%.64s`", stage->pipeline->name);
     stage->opening.name = stage->logging.name = stage->name;
-    stage->opening.place = stage->pipeline->sections[0].fields[0].path;
+    stage->opening.place = stage_place(stage);
     stage->logging.place = log;
     beat_add(&stage->opening);
     beat_add(&stage->logging);
@@ -250,4 +258,8 @@ const Progression *stage_done(const Stage *stage) {
 
 int64_t stage_input_time(const Stage *stage) {
     return stage->input_time;
+}
+
+int64_t stage_team_time(const Stage *stage) {
+    return stage->team_time;
 }

@@ -11,6 +11,7 @@
 #ifndef FLOW_STAGE_H
 #define FLOW_STAGE_H
 
+#include "runtime/pace.h"
 #include "runtime/path.h"
 #include "runtime/progression.h"
 #include "runtime/records.h"
@@ -80,5 +81,11 @@ void stage_release(Stage *stage);
 
 /* How long the step's first thread has waited for batches or made them, in nanoseconds. */
 int64_t stage_input_time(const Stage *stage);
+
+/* What of it passed within steps. */
+int64_t stage_team_time(const Stage *stage);
+
+/* What of making a batch takes longest, from the records that were measured so far. */
+Bottleneck stage_bottleneck(const Stage *stage);
 
 #endif

@@ -46,7 +46,10 @@ static void make_rows(const Stage *stage, Batch *batch, Hand *hand, int64_t firs
         int64_t record = ahead[row % AHEAD];
         if (row + AHEAD < end) ahead[row % AHEAD] = fetch(stage, &shuffle, batch, row + AHEAD);
         beat_at(&hand->beat, record);
-        if (make_record(stage, record, hand->scratch, batch, row, NULL)) continue;
+        cost_begin(&hand->costs);
+        bool made = make_record(stage, record, hand->scratch, batch, row, NULL);
+        cost_end(&hand->costs);
+        if (made) continue;
         note_failure(batch, row);
         if (batch->rejected) batch->rejected[row] = true;
     }

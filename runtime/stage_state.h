@@ -5,6 +5,7 @@
 #define FLOW_STAGE_STATE_H
 
 #include "runtime/bounds.h"
+#include "runtime/cost.h"
 #include "runtime/holdings.h"
 #include "runtime/progression.h"
 #include "runtime/queue.h"
@@ -29,6 +30,7 @@ typedef struct Hand {
     char *scratch;
     char name[NAME_SIZE]; /* of its beat */
     Beat beat;
+    Costs costs;
 } Hand;
 
 typedef struct Worker {
@@ -47,7 +49,7 @@ struct Stage {
     Records *source;
     int64_t records, batches; /* in an epoch; -1: of a feed */
     Rejects *rejects;         /* or NULL: the first one stops the run */
-    int64_t input_time;
+    int64_t input_time, team_time;
     char name[NAME_SIZE]; /* of these: */
     Beat opening, logging;
 
@@ -88,6 +90,9 @@ struct Stage {
 static inline bool stage_is_fed(const Stage *stage) {
     return stage->records < 0;
 }
+
+/* The first of its files, or NULL. */
+const char *stage_place(const Stage *stage);
 
 /* stage_slots.c */
 

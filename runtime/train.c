@@ -197,9 +197,18 @@ static FlowStatus initialise_or_resume(Run *run) {
 
 /* Steps. */
 
+/* Batches that the team makes belong to the input. */
+static Pace pace_of(const Run *run) {
+    int64_t input = stage_input_time(run->data), made = stage_team_time(run->data);
+    return (Pace){.input = input,
+                  .step = run->step_time - made,
+                  .batches = run->position.step - run->first_step};
+}
+
 static Standing standing(const Run *run) {
     int64_t done = run->position.step - 1;
     return (Standing){
+        .pace = pace_of(run),
         .epoch = done / run->identity.batches,
         .batch = done % run->identity.batches + 1,
         .averages = &run->position.averages,
@@ -251,7 +260,9 @@ static FlowStatus update(Run *run) {
     bool last = (run->position.step + 1) % run->group == 0;
     count_updates(run);
     Call *call = last ? &run->step : &run->accumulate;
+    int64_t before = clock_nanoseconds();
     step_run(call, run->memory, batch, run->data, &run->team);
+    run->step_time += clock_nanoseconds() - before;
     int64_t records = batch->records;
     run->position.step++;
     run->position.action = 0;
@@ -325,6 +336,12 @@ static Progress start_progress(const Run *run) {
                         last > 0 && last < batches ? last : batches);
 }
 
+static void tell_pace(Run *run) {
+    Pace pace = pace_of(run);
+    Bottleneck bottleneck = stage_bottleneck(run->data);
+    progress_finish(&run->progress, &pace, &bottleneck);
+}
+
 static FlowStatus train(Run *run) {
     run->first_step = run->position.step;
     run->progress = start_progress(run);
@@ -332,7 +349,7 @@ static FlowStatus train(Run *run) {
     for (int i = 0; i < run->train->action_count; i++) run->last_times[i] = clock_nanoseconds();
     FlowStatus status = run_steps(run);
     if (status.exit) progress_clear(&run->progress);
-    else progress_finish(&run->progress, stage_input_time(run->data));
+    else tell_pace(run);
     if (!status.exit && !is_complete(run)) status = save_interrupted(run);
     if (run->quiet) status.text[0] = 0;
     return status;

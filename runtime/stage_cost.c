@@ -1,0 +1,59 @@
+/* Stage_cost: what of making a batch takes longest, by the name that the program has for it. */
+#include "runtime/decode/decoder.h"
+#include "runtime/stage_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Sums {
+    double times[COST_PARTS], records, waits;
+} Sums;
+
+static void add(Sums *sums, const Costs *costs) {
+    for (int i = 0; i < COST_PARTS; i++) sums->times[i] += (double)costs->times[i];
+    sums->records += (double)costs->records;
+    sums->waits += (double)costs->waits;
+}
+
+static Sums sums_of(const Stage *stage) {
+    Sums sums = {0};
+    for (int i = 0; i < stage->hand_count; i++) add(&sums, &stage->hands[i].costs);
+    for (int i = 0; i < stage->worker_count; i++) add(&sums, &stage->workers[i]->hand.costs);
+    return sums;
+}
+
+/* Of what its bytes become. */
+static const char *decoder_name(const FlowSection *section) {
+    static const char *const tokens[] = {"bytes", "characters", "bpe"};
+    static const char *const names[][2] = {
+        {"jpeg", "decode_jpeg"}, {"png", "decode_png"}, {"any", "decode"}};
+    for (int i = 0; i < section->field_count; i++)
+        for (size_t j = 0; section->fields[i].decoder && j < sizeof names / sizeof *names; j++)
+            if (!strcmp(section->fields[i].decoder->name, names[j][0])) return names[j][1];
+    for (int i = 0; i < section->field_count; i++)
+        if (section->fields[i].tokens) return tokens[section->fields[i].tokens->kind];
+    return "decode";
+}
+
+static const char *part_name(const Stage *stage, int part) {
+    const FlowPipeline *pipeline = stage->pipeline;
+    if (part == COST_decode) return decoder_name(&pipeline->sections[0]);
+    if (part >= COST_record) return "map";
+    return pipeline->source ? pipeline->source->name : pipeline->name;
+}
+
+Bottleneck stage_bottleneck(const Stage *stage) {
+    Sums sums = sums_of(stage);
+    int most = 0;
+    for (int i = 1; i < COST_PARTS; i++)
+        if (sums.times[i] > sums.times[most]) most = i;
+    if (!sums.records) return (Bottleneck){0};
+    bool team = !stage->wanted;
+    int threads = team ? stage->team->threads : stage->wanted;
+    double record = sums.times[most] / sums.records;
+    return (Bottleneck){.name = part_name(stage, most),
+                        .time = record * (double)stage->pipeline->batch / threads,
+                        .threads = threads,
+                        .team = team,
+                        .waits = sums.waits * 2 > sums.records};
+}
