@@ -74,7 +74,8 @@ static FlowStatus evaluate(Run *run, int index) {
     char text[512];
     progress_clear(&run->progress);
     begin_pass(run, evaluation->call.function);
-    FlowStatus status = evaluation_run(evaluation, run->memory, &run->team, &averages);
+    Team team = {.threads = run->settings->threads};
+    FlowStatus status = evaluation_run(evaluation, run->memory, &team, &averages);
     if (status.exit || interrupted()) return status;
     look_at_evaluation(run, index, &averages);
     averages_text(&averages, evaluation->call.function, text, sizeof text);
@@ -108,6 +109,7 @@ FlowStatus run_save(const Run *run, const char *path, int actions_done) {
     Position position = run->position;
     position.action = actions_done;
     position.done = *stage_done(run->data);
+    if (run->tuner.tuned) position.split = run->tuner.trying ? run->tuner.before : run->tuner.now;
     return checkpoint_save(path, &run->identity, &position, run->memory);
 }
 

@@ -126,6 +126,7 @@ static void add_position(Items *items, const Position *position, const Identity 
     add(items, "plateau", "%a", (double)position->plateau);
     add(items, "watchers", "%s", watchers);
     add(items, "overtaken", "%s", overtaken);
+    if (position->split.threads) add(items, "split", "%s", split_text(position->split).text);
     sums_text(&position->averages, sums, sizeof sums);
     add(items, "step", "%lld", (long long)position->step);
     add(items, "epoch", "%lld", (long long)(position->step / batches));
@@ -267,6 +268,7 @@ static FlowStatus read_position(const Safetensors *file, const char *path, const
     const char *watchers = safetensors_metadata(file, "watchers");
     const char *plateau = safetensors_metadata(file, "plateau");
     const char *overtaken = safetensors_metadata(file, "overtaken");
+    const char *split = safetensors_metadata(file, "split");
     int64_t action, stopped;
     bool read = parse_natural(safetensors_metadata(file, "step"), INT64_MAX, &position->step) &&
                 parse_natural(safetensors_metadata(file, "action"),
@@ -276,6 +278,7 @@ static FlowStatus read_position(const Safetensors *file, const char *path, const
                 parse_natural(safetensors_metadata(file, "stopped"), 1, &stopped) && sums &&
                 parse_sums(sums, &position->averages) && watchers && plateau && overtaken &&
                 progression_parse(overtaken, position->step, &position->done) &&
+                (!split || split_parse(split, &position->split)) &&
                 watch_parse(watchers, position->watchers, watcher_count(identity->settings->train));
     if (!read)
         return flow_failure(FLOW_EXIT_data, "%s: cannot be resumed: its position is damaged", path);

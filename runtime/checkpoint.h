@@ -7,6 +7,7 @@
 #include "runtime/averages.h"
 #include "runtime/progression.h"
 #include "runtime/settings.h"
+#include "runtime/tune.h"
 #include "runtime/watch.h"
 
 /* Which run it is: saved and resumed have to agree. */
@@ -19,6 +20,7 @@ typedef struct Identity {
 typedef struct Position {
     int64_t step;                  /* batches taken */
     Progression done;              /* which ones */
+    Split split;                   /* that was tuned; threads 0: none */
     int action;                    /* actions of the train block done after that step */
     bool stopped;                  /* by `stop`: nothing is left to do */
     float plateau;                 /* the product of the factors that `reduce` applied */

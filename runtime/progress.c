@@ -203,7 +203,8 @@ void progress_clear(Progress *progress) {
     progress->drawn = false;
 }
 
-void progress_finish(Progress *progress, const Pace *pace, const Bottleneck *bottleneck) {
+void progress_finish(Progress *progress, const Pace *pace, const Bottleneck *bottleneck,
+                     const char *split) {
     char total[32], rate[64], verdict[TEXT_SIZE];
     progress_clear(progress);
     if (progress->quiet) return;
@@ -211,5 +212,6 @@ void progress_finish(Progress *progress, const Pace *pace, const Bottleneck *bot
     time_text(elapsed / second, total, sizeof total);
     rate_text((double)progress->records / (elapsed / second), rate, sizeof rate);
     pace_text(pace, bottleneck, NULL, verdict, sizeof verdict);
-    fprintf(stderr, "%s: %s in all, %s; %s\n", progress->train->name, total, rate, verdict);
+    fprintf(stderr, "%s: %s in all, %s; %s; %s\n", progress->train->name, total, rate, verdict,
+            split);
 }

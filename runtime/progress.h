@@ -40,6 +40,7 @@ void progress_end_epoch(Progress *progress, Standing standing);
 void progress_clear(Progress *progress);
 
 /* The last line: totals, and what the run waited for. */
-void progress_finish(Progress *progress, const Pace *pace, const Bottleneck *bottleneck);
+void progress_finish(Progress *progress, const Pace *pace, const Bottleneck *bottleneck,
+                     const char *split);
 
 #endif

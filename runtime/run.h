@@ -6,6 +6,7 @@
 #include "runtime/evaluate.h"
 #include "runtime/file.h"
 #include "runtime/progress.h"
+#include "runtime/tune.h"
 
 typedef struct Run {
     const Settings *settings;
@@ -26,6 +27,8 @@ typedef struct Run {
     Identity identity;
     Position position;
     Progress progress;
+    Tuner tuner;
+    Pace begun;        /* before the first step: states are fitted to the same data */
     int64_t step_time; /* nanoseconds, with batches that the team makes meanwhile */
     bool quiet;        /* standard output is gone */
 } Run;

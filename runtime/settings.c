@@ -51,6 +51,7 @@ static FlowStatus set_count(const char *name, const char *value, int least, int 
 /* The runtime's flags. */
 
 static FlowStatus set_threads(Settings *settings, const char *value) {
+    settings->has_threads = true;
     return set_count("threads", value, 1, THREAD_LIMIT, &settings->threads);
 }
 
@@ -403,6 +404,12 @@ int settings_workers(const Settings *settings, const FlowPipeline *pipeline, int
     if (settings->has_workers) return settings->workers;
     if (pipeline->threads) return pipeline->threads;
     return pipeline->queue && !otherwise ? 1 : otherwise; /* without a worker nothing queues up */
+}
+
+bool settings_leave_split(const Settings *settings, const FlowPipeline *pipeline) {
+    const char *tune = getenv("FLOWC_TUNE");
+    return !settings->has_workers && !settings->has_threads && !pipeline->threads &&
+           !pipeline->queue && !(tune && !strcmp(tune, "off"));
 }
 
 Places settings_places(const Settings *settings) {

@@ -21,6 +21,7 @@ typedef struct Settings {
     int threads;
     int workers;      /* for pipelines that don't say how many; */
     bool has_workers; /* for all: the command line says so */
+    bool has_threads; /* the same of threads */
     bool has_seed;    /* else the train block's */
     int64_t seed;
     ProgressMode progress;
@@ -35,6 +36,9 @@ void settings_free(Settings *settings);
 
 /* How many threads make a pipeline's batches; otherwise: if neither it nor the command line says. */
 int settings_workers(const Settings *settings, const FlowPipeline *pipeline, int otherwise);
+
+/* May a run choose its threads and workers itself, and another time otherwise? FLOWC_TUNE=off: no. */
+bool settings_leave_split(const Settings *settings, const FlowPipeline *pipeline);
 
 /* Where the run's files are. */
 Places settings_places(const Settings *settings);

@@ -46,9 +46,22 @@ FlowStatus stage_prepare(Stage *stage, int workers, int threads) {
 }
 
 static bool start(Stage *stage, int workers) {
-    int slots = slots_for(stage, workers);
-    return make_queues(stage, slots) && slots_grow(stage, slots) &&
+    int slots = slots_for(stage, workers), room = slots_for(stage, stage->allowed);
+    return make_queues(stage, room > slots ? room : slots) && slots_grow(stage, slots) &&
            (workers || slots_hands(stage, stage->team->threads)) && workers_set(stage, workers);
+}
+
+void stage_allow(Stage *stage, int workers) {
+    stage->allowed = workers;
+}
+
+int stage_set_workers(Stage *stage, int workers) {
+    if (stage_is_fed(stage) && !workers) workers = 1;
+    int before = stage->wanted;
+    bool set = slots_grow(stage, slots_for(stage, workers)) &&
+               (workers || slots_hands(stage, stage->team->threads)) && workers_set(stage, workers);
+    if (!set) workers_set(stage, before);
+    return stage->wanted;
 }
 
 FlowStatus stage_start(Stage *stage, const Progression *done, int64_t end, int workers,

@@ -59,6 +59,13 @@ FlowStatus stage_check_counted(const Stage *stage);
 FlowStatus stage_start(Stage *stage, const Progression *done, int64_t end, int workers, Team *team);
 void stage_stop(Stage *stage);
 
+/* Before a start: the workers may be as many as that later. */
+void stage_allow(Stage *stage, int workers);
+
+/* Between two batches: so many workers from now on (of a feed at least one); it may be that there are
+ * fewer when there is no memory or thread for more. Returns how many. */
+int stage_set_workers(Stage *stage, int workers);
+
 /* The batches that were given back. */
 const Progression *stage_done(const Stage *stage);
 

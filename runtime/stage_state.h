@@ -62,6 +62,7 @@ struct Stage {
 
     /* stage_workers.c */
     Worker **workers;
+    int allowed;              /* workers, later */
     int worker_count;         /* that there are; those from `wanted` on leave */
     pthread_mutex_t claiming; /* of a feed held while its records are waited for */
     Progression begun;        /* what is not made again */

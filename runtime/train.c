@@ -200,9 +200,10 @@ static FlowStatus initialise_or_resume(Run *run) {
 /* Batches that the team makes belong to the input. */
 static Pace pace_of(const Run *run) {
     int64_t input = stage_input_time(run->data), made = stage_team_time(run->data);
-    return (Pace){.input = input,
-                  .step = run->step_time - made,
-                  .batches = run->position.step - run->first_step};
+    Pace pace = {.input = input,
+                 .step = run->step_time - made,
+                 .batches = run->position.step - run->first_step};
+    return pace_since(&pace, &run->begun);
 }
 
 static Standing standing(const Run *run) {
@@ -300,14 +301,51 @@ int run_workers(const Run *run, const Stage *stage) {
     return budget_workers(run->settings, stage, run->train->data);
 }
 
+/* Where memory is watched, what is held stays as it begins. */
+static bool may_tune(const Run *run) {
+    return settings_leave_split(run->settings, run->train->data) &&
+           !budget_is_watched(run->settings);
+}
+
+/* What was tuned before is begun with, unless the machine is another. */
+static Split first_split(const Run *run) {
+    Split tuned = run->position.split, most = {run->settings->threads, run->settings->threads};
+    bool fits = tuned.threads && tuned.threads <= most.threads && tuned.workers <= most.workers;
+    return may_tune(run) && fits ? tuned : (Split){run_workers(run, run->data), most.threads};
+}
+
+static FlowStatus start_data(Run *run) {
+    int threads = run->settings->threads;
+    Split split = first_split(run);
+    run->tuner = tuner_new(split, threads, may_tune(run) ? threads : 0, clock_nanoseconds());
+    run->tuner.tuned = !run->tuner.fixed && run->position.split.threads;
+    run->team.threads = split.threads;
+    run->begun = pace_of(run);
+    stage_allow(run->data, run->tuner.most_workers);
+    return stage_start(run->data, &run->position.done, run->last_step, split.workers, &run->team);
+}
+
+/* Between two steps. */
+static void tune(Run *run) {
+    int64_t now = clock_nanoseconds();
+    if (tuner_waits(&run->tuner, now)) return;
+    Split before = run->tuner.now;
+    Pace pace = pace_of(run);
+    Split split = tuner_look(&run->tuner, now, &pace, stage_bottleneck(run->data).waits);
+    if (split.workers == before.workers && split.threads == before.threads) return;
+    run->team.threads = split.threads;
+    run->tuner.now.workers = stage_set_workers(run->data, split.workers);
+}
+
 static FlowStatus run_steps(Run *run) {
     FlowStatus status = prepare_evaluations(run);
-    if (status.exit) return status;
-    status = stage_start(run->data, &run->position.done, run->last_step,
-                         run_workers(run, run->data), &run->team);
+    if (!status.exit) status = start_data(run);
     if (!status.exit) budget_print(run->settings);
     if (!status.exit) status = run_actions(run);
-    while (!status.exit && !is_over(run) && !interrupted()) status = one_step(run);
+    while (!status.exit && !is_over(run) && !interrupted()) {
+        status = one_step(run);
+        tune(run);
+    }
     return status;
 }
 
@@ -339,7 +377,7 @@ static Progress start_progress(const Run *run) {
 static void tell_pace(Run *run) {
     Pace pace = pace_of(run);
     Bottleneck bottleneck = stage_bottleneck(run->data);
-    progress_finish(&run->progress, &pace, &bottleneck);
+    progress_finish(&run->progress, &pace, &bottleneck, split_text(run->tuner.now).text);
 }
 
 static FlowStatus train(Run *run) {

@@ -1,4 +1,4 @@
-/* Random starts, stops and ends of stages and queues, at any moment of any of their threads: none
+/* Random starts, stops, ends and numbers of workers of stages and queues, at any moment of any of their threads: none
  * blocks, none loses or doubles an item. LONG=1: a million of them. */
 #include "runtime/queue.h"
 #include "runtime/stage.h"
@@ -71,8 +71,9 @@ static void take(Stage *stage, const FlowPipeline *pipeline, int64_t end, int64_
         CHECK(*(int32_t *)batch->arrays[0] == number % batches * pipeline->batch, "another record");
         seen |= INT64_C(1) << number % batches;
         stage_fill_next(stage, 0, 1);
-        if (any(8)) stage_release(stage);
-        else return;
+        if (!any(8)) return;
+        stage_release(stage);
+        if (!any(4)) CHECK(stage_set_workers(stage, any(4)) >= 0, "no workers");
     }
 }
 
@@ -89,6 +90,7 @@ static void stage_cycles(int cycles) {
         Stage *stage;
         CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
         for (int starts = any(4); starts >= 0; starts--, cycles--) {
+            stage_allow(stage, 3);
             int64_t end = any(3) * stage_batches(stage) + any(3);
             CHECK(!stage_start(stage, NULL, end, any(4), &team).exit, "not started");
             take(stage, &pipeline, end, any(2) ? end : any((int)end + 1));

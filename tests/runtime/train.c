@@ -329,6 +329,7 @@ static void library(void) {
 }
 
 int main(void) {
+    setenv("FLOWC_TUNE", "off", 1); /* files are compared to the byte */
     test_folder();
     write_data("images.gz", "labels.gz", COUNT);
     write_data("test-images.gz", "test-labels.gz", TEST_COUNT);

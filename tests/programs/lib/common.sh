@@ -4,6 +4,7 @@ root=$PWD
 data=$root/examples/data
 digits=$root/examples/digits.flow
 export FLOWC_PROGRESS=off
+export FLOWC_TUNE=off # runs are compared with each other to the byte
 
 folder=$TEST_DIR/$(basename "$0" .sh)
 rm -rf "$folder" && mkdir -p "$folder" && cd "$folder"
