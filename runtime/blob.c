@@ -2,6 +2,7 @@
 
 #include "runtime/cost.h"
 #include "runtime/decode/image.h"
+#include "runtime/named.h"
 #include "runtime/text/tokenizer.h"
 #include "runtime/type.h"
 #include "runtime/vocabulary.h"
@@ -70,10 +71,47 @@ static FlowStatus decode(const char *bytes, uint64_t size, const FlowField *fiel
     return status;
 }
 
-FlowStatus blob_value(const char *bytes, uint64_t size, const FlowField *field, void *value) {
-    if (field->decoder && field->skims) return flow_ok;
+static FlowStatus value_of(const char *bytes, uint64_t size, const FlowField *field, void *value) {
     if (field->decoder || field->tokens) return decode(bytes, size, field, value);
     if (field->digits) return make_integer(bytes, size, &field->type, value);
     if (is_category(field)) return make_category(bytes, size, field, value);
     return make_elements(bytes, size, &field->type, value);
+}
+
+/* What the file has that the bytes name. */
+static FlowStatus value_of_file(const char *bytes, uint64_t size, const FlowField *field,
+                                void *value) {
+    Named file;
+    FlowStatus status = named_read(bytes, size, &file);
+    if (!status.exit) {
+        status = value_of(file.bytes, file.size, field, value);
+        if (status.exit)
+            status = flow_failure(status.exit, "names %.*s, which %s", named_shown(size), bytes,
+                                  status.text);
+    }
+    named_free(&file);
+    return status;
+}
+
+FlowStatus blob_value(const char *bytes, uint64_t size, const FlowField *field, void *value) {
+    if (field->decoder && field->skims) return flow_ok;
+    return field->reads ? value_of_file(bytes, size, field, value)
+                        : value_of(bytes, size, field, value);
+}
+
+static FlowStatus copy_text(const char *bytes, uint64_t size, const FlowType *type, void *value) {
+    size_t room = flow_type_size(type);
+    if (size > room)
+        return flow_failure(FLOW_EXIT_data, "has %llu bytes, the program expects %s at most",
+                            (unsigned long long)size, type_name(type).text);
+    memcpy(value, bytes, size);
+    memset((char *)value + size, 0, room - size);
+    return flow_ok;
+}
+
+FlowStatus blob_text(const char *bytes, uint64_t size, const FlowField *field, void *value) {
+    bool plain =
+        !field->decoder && !field->digits && !is_category(field) && !field->tokens && !field->reads;
+    return plain ? copy_text(bytes, size, &field->type, value)
+                 : blob_value(bytes, size, field, value);
 }

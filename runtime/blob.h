@@ -8,4 +8,7 @@
 /* Makes the field's value of the bytes. What is wrong is said without the place. Thread-safe. */
 FlowStatus blob_value(const char *bytes, uint64_t size, const FlowField *field, void *value);
 
+/* The same of a text: where the field is bytes as they are, zeros stand behind them. */
+FlowStatus blob_text(const char *bytes, uint64_t size, const FlowField *field, void *value);
+
 #endif

@@ -9,7 +9,6 @@
 #include "runtime/interrupt.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +32,16 @@ typedef struct Chunk {
 typedef struct Place {
     const char *bytes;
     size_t size;
+    int64_t line;
 } Place;
 
 struct Feed {
-    int descriptor, stopper;
-    const char *name;
+    Tap *tap; /* NULL: it has no bytes, and no end */
+    int stopper;
     FeedCut *cut;
-    const void *context;
+    void *context;
+    FeedScan scan; /* of what is not cut yet */
+    int64_t line;  /* of it */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t come, wanted; /* records have; more are */
@@ -82,24 +84,36 @@ static bool make_places(Feed *feed) {
 }
 
 static FlowStatus no_memory(const Feed *feed) {
-    return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", feed->name);
+    return tap_no_memory(feed->tap->name);
 }
 
 static FlowStatus add_record(Feed *feed, size_t size) {
     if (!make_places(feed)) return no_memory(feed);
     feed->places[feed->count++ & (feed->capacity - 1)] =
-        (Place){feed->newest->bytes + feed->at, size};
-    feed->at += size;
+        (Place){feed->newest->bytes + feed->at, size, feed->line};
     feed->newest->end = feed->count;
     return flow_ok;
 }
 
+/* Goes past the bytes that were cut. */
+static FlowStatus take(Feed *feed, size_t size) {
+    FlowStatus status = feed->scan.nothing ? flow_ok : add_record(feed, size);
+    feed->at += size;
+    feed->line += feed->scan.breaks;
+    feed->scan = (FeedScan){0};
+    return status;
+}
+
+/* end: what is left is a record. */
 static FlowStatus cut_records(Feed *feed, bool end) {
     FlowStatus status = flow_ok;
     for (size_t left, size; !status.exit && (left = feed->newest->size - feed->at) > 0;) {
-        size = feed->cut(feed->context, feed->newest->bytes + feed->at, left);
+        feed->scan.end = end;
+        feed->scan.breaks = 1;
+        size = feed->cut(feed->context, feed->newest->bytes + feed->at, left, &feed->scan);
+        feed->scan.seen = left;
         if (!size && !end) break;
-        status = add_record(feed, size ? size : left);
+        status = take(feed, size ? size : left);
     }
     pthread_cond_broadcast(&feed->come);
     return status;
@@ -107,13 +121,22 @@ static FlowStatus cut_records(Feed *feed, bool end) {
 
 /* Reading. */
 
+static void drop_chunks(Feed *feed) {
+    while (feed->oldest != feed->newest && feed->oldest->end <= feed->first) {
+        Chunk *chunk = feed->oldest;
+        feed->oldest = chunk->next;
+        feed->held -= chunk->capacity;
+        free(chunk);
+    }
+}
+
 /* Makes room behind what has been read. */
 static FlowStatus make_room(Feed *feed) {
     Chunk *full = feed->newest;
     size_t tail = full ? full->size - feed->at : 0, capacity = 2 * tail + CHUNK;
     if (full && full->capacity - full->size >= CHUNK / 2) return flow_ok;
     if (tail > FEED_RECORD_LIMIT)
-        return flow_failure(FLOW_EXIT_data, "%s: record %lld is longer than %d MB", feed->name,
+        return flow_failure(FLOW_EXIT_data, "%s: record %lld is longer than %d MB", feed->tap->name,
                             (long long)feed->count + 1, FEED_RECORD_LIMIT >> 20);
     bool room = count_held(feed, capacity, feed->capacity);
     Chunk *chunk = room ? calloc(1, sizeof *chunk + capacity + FEED_PADDING) : NULL;
@@ -127,19 +150,8 @@ static FlowStatus make_room(Feed *feed) {
     feed->newest = chunk;
     feed->held += capacity;
     feed->at = 0;
+    drop_chunks(feed);
     return flow_ok;
-}
-
-/* Whether there is something to read, or the end; false: the feed was stopped. */
-static bool wait_for_bytes(const Feed *feed) {
-    struct pollfd events[] = {{feed->descriptor, POLLIN, 0}, {feed->stopper, POLLIN, 0}};
-    while (poll(events, 2, -1) < 0)
-        if (errno != EINTR) return true; /* read says what is wrong */
-    return !events[1].revents;
-}
-
-static FlowStatus read_failure(const Feed *feed) {
-    return flow_failure(FLOW_EXIT_resource, "%s: %s", feed->name, strerror(errno));
 }
 
 /* Called with the mutex, which is free meanwhile. */
@@ -147,20 +159,15 @@ static FlowStatus read_bytes(Feed *feed) {
     FlowStatus status = make_room(feed);
     if (status.exit) return status;
     Chunk *chunk = feed->newest;
+    TapRead got = {TAP_stopped, 0};
     pthread_mutex_unlock(&feed->mutex);
-    ssize_t size = -1;
-    bool some = wait_for_bytes(feed);
-    while (some &&
-           (size = read(feed->descriptor, chunk->bytes + chunk->size,
-                        chunk->capacity - chunk->size)) < 0 &&
-           (errno == EINTR || errno == EAGAIN))
-        some = wait_for_bytes(feed);
-    if (some && size < 0) status = read_failure(feed);
+    status = feed->tap->read(feed->tap, feed->stopper, chunk->bytes + chunk->size,
+                             chunk->capacity - chunk->size, &got);
     pthread_mutex_lock(&feed->mutex);
-    if (!some || status.exit) return status;
-    chunk->size += (size_t)size;
-    feed->ended = size == 0;
-    return cut_records(feed, feed->ended);
+    if (status.exit || got.state == TAP_stopped) return status;
+    chunk->size += got.size;
+    feed->ended = got.state == TAP_ended;
+    return cut_records(feed, got.state != TAP_flows);
 }
 
 /* Places take no more than three times their size: rounded up, and there twice while they grow. */
@@ -195,8 +202,9 @@ static void sleep_until(Feed *feed, int64_t time) {
     pthread_cond_timedwait(&feed->come, &feed->mutex, &until);
 }
 
-int64_t feed_wait(Feed *feed, int64_t end, int64_t deadline) {
+int64_t feed_wait(Feed *feed, int64_t end, int64_t deadline, bool *final) {
     pthread_mutex_lock(&feed->mutex);
+    if (!feed->tap && !feed->stopped && feed->count < end) feed->count = end;
     if (end > feed->asked) feed->asked = end;
     pthread_cond_signal(&feed->wanted);
     while (feed->count < end && !feed->ended && !feed->stopped && !interrupted()) {
@@ -205,6 +213,7 @@ int64_t feed_wait(Feed *feed, int64_t end, int64_t deadline) {
         sleep_until(feed, earlier(deadline, now + PATIENCE));
     }
     int64_t count = feed->count;
+    if (final) *final = feed->ended;
     pthread_mutex_unlock(&feed->mutex);
     return count;
 }
@@ -217,26 +226,57 @@ bool feed_has_ended(Feed *feed, FlowStatus *status) {
     return ended;
 }
 
-const char *feed_record(Feed *feed, int64_t record, size_t *size) {
+static Place place_of(Feed *feed, int64_t record) {
     pthread_mutex_lock(&feed->mutex);
     Place place = feed->places[record & (feed->capacity - 1)];
     pthread_mutex_unlock(&feed->mutex);
+    return place;
+}
+
+const char *feed_record(Feed *feed, int64_t record, size_t *size) {
+    Place place = place_of(feed, record);
     *size = place.size;
     return place.bytes;
+}
+
+int64_t feed_line(Feed *feed, int64_t record) {
+    return place_of(feed, record).line;
+}
+
+void feed_copy(Feed *feed, int64_t record, FeedCopy *copy) {
+    Place place = place_of(feed, record);
+    copy->size = place.size;
+    copy->bytes = place.size <= FEED_COPY ? copy->room : malloc(place.size + FEED_PADDING);
+    if (!copy->bytes) return;
+    memcpy(copy->bytes, place.bytes, place.size);
+    memset(copy->bytes + place.size, 0, FEED_PADDING);
+}
+
+void feed_drop_copy(FeedCopy *copy) {
+    if (copy->bytes != copy->room) free(copy->bytes);
 }
 
 void feed_forget(Feed *feed, int64_t before) {
     pthread_mutex_lock(&feed->mutex);
     if (before > feed->count) before = feed->count;
     if (before > feed->first) feed->first = before;
-    while (feed->oldest != feed->newest && feed->oldest->end <= feed->first) {
-        Chunk *chunk = feed->oldest;
-        feed->oldest = chunk->next;
-        feed->held -= chunk->capacity;
-        free(chunk);
-    }
+    drop_chunks(feed);
     pthread_cond_signal(&feed->wanted);
     pthread_mutex_unlock(&feed->mutex);
+}
+
+/* Cutting. */
+
+size_t feed_cut_line(void *context, const char *bytes, size_t size, FeedScan *scan) {
+    (void)context;
+    const char *end = memchr(bytes + scan->seen, '\n', size - scan->seen);
+    return end ? (size_t)(end - bytes) + 1 : 0;
+}
+
+int feed_mark(const char *bytes, size_t size, const FeedScan *scan) {
+    static const char mark[] = "\xef\xbb\xbf";
+    if (!scan->start || memcmp(bytes, mark, size < 3 ? size : 3)) return 0;
+    return size >= 3 ? 3 : scan->end ? 0 : -1;
 }
 
 /* Open and close. */
@@ -261,33 +301,62 @@ static void free_feed(Feed *feed) {
     pthread_cond_destroy(&feed->wanted);
     pthread_cond_destroy(&feed->come);
     if (feed->stopper >= 0) close(feed->stopper);
+    tap_close(feed->tap);
     free(feed->places);
     holding_give(feed->holding, HOLDING_feed, feed->counted);
     free(feed);
 }
 
-FlowStatus feed_open(int descriptor, const char *name, FeedCut *cut, const void *context,
-                     Feed **out) {
-    *out = NULL;
+static Feed *feed_new(Tap *tap) {
     Feed *feed = calloc(1, sizeof *feed);
-    if (!feed) return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", name);
-    feed->descriptor = descriptor;
+    if (!feed) return NULL;
+    feed->tap = tap;
+    feed->stopper = -1;
+    feed->scan.start = true;
+    feed->line = 1;
     feed->holding = holding_here();
-    if (holding_take(feed->holding, HOLDING_feed, FEED_HELD)) feed->counted = FEED_HELD;
-    feed->name = name;
+    make_conditions(feed);
+    return feed;
+}
+
+FlowStatus feed_open(Tap *tap, FeedCut *cut, void *context, Feed **out) {
+    Feed *feed = *out = feed_new(tap);
+    if (!feed) {
+        tap_close(tap);
+        return tap_no_memory("a feed");
+    }
     feed->cut = cut;
     feed->context = context;
-    make_conditions(feed);
     feed->stopper = eventfd(0, EFD_CLOEXEC);
-    if (feed->counted && feed->stopper >= 0 &&
-        !pthread_create(&feed->thread, NULL, read_all, feed)) {
-        *out = feed;
-        return flow_ok;
-    }
-    bool room = feed->counted != 0;
+    bool room = holding_take(feed->holding, HOLDING_feed, FEED_HELD);
+    if (room) feed->counted = FEED_HELD;
+    int error = feed->stopper < 0 ? errno : 0;
+    if (room && !error) error = pthread_create(&feed->thread, NULL, read_all, feed);
+    if (room && !error) return flow_ok;
+    FlowStatus status = room ? flow_failure(FLOW_EXIT_resource, "%s: no thread to read it: %s",
+                                            tap->name, strerror(error))
+                             : tap_no_memory(tap->name);
     free_feed(feed);
-    if (!room) return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", name);
-    return flow_failure(FLOW_EXIT_resource, "%s: no thread to read it: %s", name, strerror(errno));
+    *out = NULL;
+    return status;
+}
+
+FlowStatus feed_open_origin(const FlowOrigin *origin, bool unpacks, FeedCut *cut, void *context,
+                            Feed **feed) {
+    Tap *tap;
+    *feed = NULL;
+    FlowStatus status = tap_open(origin, &tap);
+    if (!status.exit && unpacks) status = tap_unpacked(tap, &tap);
+    return status.exit ? status : feed_open(tap, cut, context, feed);
+}
+
+FlowStatus feed_open_endless(Feed **feed) {
+    *feed = feed_new(NULL);
+    return *feed ? flow_ok : tap_no_memory("a feed");
+}
+
+const char *feed_name(const Feed *feed) {
+    return feed->tap->name;
 }
 
 void feed_stop(Feed *feed) {
@@ -297,12 +366,13 @@ void feed_stop(Feed *feed) {
     pthread_cond_broadcast(&feed->come);
     pthread_mutex_unlock(&feed->mutex);
     uint64_t one = 1;
+    if (!feed->tap) return;
     while (write(feed->stopper, &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
 void feed_close(Feed *feed) {
     if (!feed) return;
     feed_stop(feed);
-    pthread_join(feed->thread, NULL);
+    if (feed->tap) pthread_join(feed->thread, NULL);
     free_feed(feed);
 }

@@ -309,6 +309,7 @@ typedef struct FlowField {
     const struct Tokenizer *tokenizer; /* that makes them: given to a source, not by a program */
     int vocabulary; /* 1 + the one of FlowProgram.vocabularies that has the categories; or 0 */
     int unknown;    /* 1 + what a text is that is no category; 0: an error */
+    bool reads;     /* bytes are the name of a file, which has the value */
     /* Set where the pipeline is opened: */
     struct Learner *learner; /* gets the texts while they are found; or NULL */
     bool skims;              /* only texts are wanted: nothing is decoded */
@@ -329,16 +330,37 @@ typedef struct FlowCheck {
     int field;        /* the field it speaks of, or -1 */
 } FlowCheck;
 
+/* Where the bytes come from that the path "-" stands for. */
+typedef enum FlowOriginKind {
+    FLOW_ORIGIN_input,   /* standard input */
+    FLOW_ORIGIN_command, /* what a child process writes; words: its program and arguments */
+    FLOW_ORIGIN_connect, /* a socket; the word: its address */
+    FLOW_ORIGIN_listen,  /* the clients of one */
+} FlowOriginKind;
+
+/* A text, unless an option says it, as FlowField.option. */
+typedef struct FlowWord {
+    const char *text;
+    int option;
+} FlowWord;
+
+typedef struct FlowOrigin {
+    FlowOriginKind kind;
+    const FlowWord *words;
+    int word_count;
+} FlowOrigin;
+
 /* What a source is told beside its fields. */
 typedef struct FlowSourceArguments {
     bool header;     /* csv: the first line has the names */
-    int64_t records; /* range: how many */
+    int64_t records; /* range: how many; 0: without end */
     char separator;  /* csv: what stands between cells; 0: a comma */
     char comment;    /* csv: what a line begins with that is no record; 0: there are none */
     const char *const *missing; /* csv: cells that say that a value is missing, beside empty ones */
     int missing_count;
     int64_t header_size; /* binary: bytes before the first record of each file */
     const char *query;   /* sqlite: what selects the records */
+    FlowOrigin origin;   /* of a feed */
 } FlowSourceArguments;
 
 /* A reader of one data format. Readers are opened once, read by many threads at the same time. */
@@ -369,6 +391,7 @@ typedef struct FlowSource {
     void (*locate)(const FlowReader *reader, int64_t record, char *text, size_t size);
     void (*close)(FlowReader *reader);
     bool finds_many; /* paths are patterns: "shard-*.tar" */
+    bool awaits;     /* patterns of files that are still to come */
 } FlowSource;
 
 #define SOURCE(name, ...) extern const FlowSource flow_source_##name;
@@ -395,6 +418,7 @@ typedef struct FlowOrder {
     bool each_epoch;              /* shuffle: another order in each epoch */
     FlowRecordFunction condition; /* filter: one bool; not of the epoch */
     const FlowCheck *checks;      /* filter */
+    int64_t window;               /* shuffle: so many records among themselves; 0: all */
 } FlowOrder;
 
 /* Records that are made of others: of the source's, or of a window of the section's before. A

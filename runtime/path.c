@@ -19,6 +19,16 @@ static bool is_file(const char *path) {
     return access(path, F_OK) == 0;
 }
 
+/* The folder that the last part of the path lies in. */
+static bool has_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return true;
+    char *folder = strndup(path, (size_t)(slash - path) + 1);
+    bool there = folder && is_file(folder);
+    free(folder);
+    return there;
+}
+
 static bool is_matched(const char *pattern) {
     glob_t files;
     bool found = glob(pattern, 0, NULL, &files) == 0;
@@ -66,4 +76,8 @@ FlowStatus path_find_many(const char *pattern, const char *folder, char **found)
     FlowStatus status = find(pattern, before, is_matched, found);
     free(before);
     return status;
+}
+
+FlowStatus path_find_coming(const char *pattern, const char *folder, char **found) {
+    return find(pattern, folder, has_folder, found);
 }

@@ -33,14 +33,18 @@ static uint64_t square_root_up(uint64_t n) {
     return root * root < n ? root + 1 : root;
 }
 
-Permutation permutation_new(int64_t size, uint64_t seed, int64_t epoch) {
+static Permutation of_key(int64_t size, uint64_t key) {
     uint64_t left = square_root_up((uint64_t)size);
     return (Permutation){
         .size = (uint64_t)size,
         .left = left,
         .right = ((uint64_t)size + left - 1) / left,
-        .key = mix(mix(seed + golden) + (uint64_t)epoch * golden),
+        .key = key,
     };
+}
+
+Permutation permutation_new(int64_t size, uint64_t seed, int64_t epoch) {
+    return of_key(size, mix(mix(seed + golden) + (uint64_t)epoch * golden));
 }
 
 static uint64_t encipher(const Permutation *p, uint64_t x) {
@@ -57,4 +61,12 @@ int64_t permutation_at(const Permutation *permutation, int64_t position) {
     do x = encipher(permutation, x);
     while (x >= permutation->size);
     return (int64_t)x;
+}
+
+int64_t permutation_within(const Permutation *permutation, int64_t window, int64_t size,
+                           int64_t position) {
+    int64_t block = position / window, first = block * window;
+    int64_t records = size - first < window ? size - first : window;
+    Permutation own = of_key(records, mix(permutation->key + (uint64_t)block * golden));
+    return first + permutation_at(&own, position - first);
 }

@@ -18,18 +18,25 @@ enum {
 
 /* From positions to records. */
 
+static int64_t through_shuffle(const FlowOrder *order, const OrderState *state,
+                               const Permutation *shuffle, int64_t position) {
+    const Permutation *permutation = order->each_epoch ? shuffle : &state->permutation;
+    if (!order->window) return permutation_at(permutation, position);
+    return permutation_within(permutation, order->window, atomic_load(&state->end), position);
+}
+
 int64_t records_through(const Records *records, int index, int orders, const Permutation *shuffle,
                         int64_t position) {
     for (int i = orders; i-- > 0;) {
         const FlowOrder *order = &records_section_at(records, index)->orders[i];
         const OrderState *state = &records->sections[index].orders[i];
         switch (order->kind) {
-        case FLOW_ORDER_shuffle:
-            position = permutation_at(order->each_epoch ? shuffle : &state->permutation, position);
-            break;
+        case FLOW_ORDER_shuffle: position = through_shuffle(order, state, shuffle, position); break;
         case FLOW_ORDER_take: break;
         case FLOW_ORDER_skip: position += (int64_t)order->number; break;
-        case FLOW_ORDER_filter: position = state->passing[position]; break;
+        case FLOW_ORDER_filter:
+            position = state->sieve ? sieve_at(state->sieve, position) : state->passing[position];
+            break;
         }
     }
     return position;

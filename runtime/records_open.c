@@ -51,31 +51,15 @@ static FlowStatus open_order(Records *records, int index, int number, char *scra
     FlowStatus status = flow_ok;
     int64_t wanted = (int64_t)order->number;
     switch (order->kind) {
-    case FLOW_ORDER_shuffle: state->permutation = permutation_new(*count, order->number, 0); break;
+    case FLOW_ORDER_shuffle:
+        state->permutation = permutation_new(*count, order->number, 0);
+        atomic_init(&state->end, *count);
+        break;
     case FLOW_ORDER_take: *count = *count < wanted ? *count : wanted; break;
     case FLOW_ORDER_skip: *count -= *count < wanted ? *count : wanted; break;
     case FLOW_ORDER_filter: status = run_filter(records, index, number, scratch, count); break;
     }
     return status.exit || *count ? status : nothing_left(records, order_names[order->kind]);
-}
-
-static FlowStatus asks_for_all(const Records *records, const char *stage) {
-    return flow_failure(FLOW_EXIT_usage,
-                        "pipeline `%s` (%s): `%s` asks for all records, and those of "
-                        "standard input come one after the other",
-                        records->pipeline->name, records->pipeline->line, stage);
-}
-
-/* Of a feed nobody knows how many there are, nor where one will stand. */
-static FlowStatus check_orders(const Records *records, int index) {
-    const FlowSection *section = records_section_at(records, index);
-    if (section->packs) return asks_for_all(records, "pack");
-    for (int i = 0; i < section->order_count; i++) {
-        FlowOrderKind kind = section->orders[i].kind;
-        if (kind == FLOW_ORDER_shuffle || kind == FLOW_ORDER_filter)
-            return asks_for_all(records, order_names[kind]);
-    }
-    return flow_ok;
 }
 
 /* Does a window of the section only point at what the source holds? */
@@ -128,7 +112,7 @@ static FlowStatus open_section(Records *records, int index, int64_t *count) {
     if (status.exit) return status;
     records->sections[index].direct = is_direct(records, index);
     place_fields(records, index);
-    if (records->feed) return check_orders(records, index);
+    if (records->feed) return flow_ok;
     if (section->packs) status = open_pack(records, index, count);
     if (status.exit) return status;
     if (index) *count = records_windows(section, *count);
@@ -164,12 +148,22 @@ static void copy_sections(Records *records) {
 }
 
 static FlowStatus check_standard_input(const Records *records, const char *path) {
+    static const char *const names[] = {"standard input", "a child process", "a socket",
+                                        "a socket"};
     const FlowSource *source = records->pipeline->source;
     if (!path_is_standard_input(path) || source->feed) return flow_ok;
     return flow_failure(FLOW_EXIT_usage,
-                        "pipeline `%s` (%s): `%s` looks up any record, which standard input does "
-                        "not let it; `lines` reads it",
-                        records->pipeline->name, records->pipeline->line, source->name);
+                        "pipeline `%s` (%s): `%s` looks up any record, which %s does not let it; "
+                        "`lines`, `csv`, `jsonl` and `binary` read it",
+                        records->pipeline->name, records->pipeline->line, source->name,
+                        names[records->pipeline->arguments.origin.kind]);
+}
+
+static FlowStatus find_path(const FlowSource *source, const char *path, const char *folder,
+                            char **found) {
+    return source->awaits       ? path_find_coming(path, folder, found)
+           : source->finds_many ? path_find_many(path, folder, found)
+                                : path_find(path, folder, found);
 }
 
 static FlowStatus find_files(Records *records, const Places *places) {
@@ -181,8 +175,7 @@ static FlowStatus find_files(Records *records, const Places *places) {
         char *found = NULL;
         if (path) status = check_standard_input(records, path);
         if (path && !status.exit)
-            status = pipeline->source->finds_many ? path_find_many(path, places->folder, &found)
-                                                  : path_find(path, places->folder, &found);
+            status = find_path(pipeline->source, path, places->folder, &found);
         records->sections[0].fields[i].path = found;
         if (!status.exit)
             status = vocabularies_bind(places->vocabularies, &records->sections[0].fields[i]);
@@ -209,22 +202,55 @@ static FlowStatus open_tokenizers(Records *records, const Places *places) {
     return status;
 }
 
+/* What options say of where a feed comes from. */
+static FlowStatus find_words(Records *records, const Places *places) {
+    FlowOrigin *origin = &records->arguments.origin;
+    if (!origin->word_count) return flow_ok;
+    records->words = calloc((size_t)origin->word_count, sizeof *records->words);
+    if (!records->words) return no_memory(records);
+    for (int i = 0; i < origin->word_count; i++)
+        records->words[i].text = path_said(places, origin->words[i].text, origin->words[i].option);
+    origin->words = records->words;
+    return flow_ok;
+}
+
 static bool can_point(const FlowSource *source, const FlowReader *reader) {
     return source->read && (!source->points || source->points(reader));
+}
+
+/* Does a filter look for records among as many as there are? */
+static bool has_open_filter(const FlowPipeline *pipeline) {
+    for (int i = 0; i < pipeline->section_count; i++)
+        for (int j = 0; j < pipeline->sections[i].order_count; j++) {
+            FlowOrderKind kind = pipeline->sections[i].orders[j].kind;
+            if (kind == FLOW_ORDER_take) return false;
+            if (kind == FLOW_ORDER_filter) return true;
+        }
+    return false;
+}
+
+/* Returns how many records there are; -1: they are a feed's. */
+static int64_t find_feed(Records *records) {
+    const FlowSource *source = records->pipeline->source;
+    int64_t count = source->records ? source->records(records->reader) : 0;
+    Feed *feed = source->feed ? source->feed(records->reader) : NULL;
+    if (!feed || (count && !has_open_filter(records->pipeline))) return count;
+    records->feed = feed;
+    return -1;
 }
 
 static FlowStatus open_source(Records *records, const Places *places, int64_t *count) {
     const FlowPipeline *pipeline = records->pipeline;
     FlowStatus status = find_files(records, places);
     if (!status.exit) status = open_tokenizers(records, places);
+    if (!status.exit) status = find_words(records, places);
     if (!status.exit)
         status = pipeline->source->open(records->sections[0].fields,
                                         records_section_at(records, 0)->field_count,
-                                        &pipeline->arguments, &records->reader);
+                                        &records->arguments, &records->reader);
     if (status.exit) return status;
     records->points = can_point(pipeline->source, records->reader);
-    if (pipeline->source->feed) records->feed = pipeline->source->feed(records->reader);
-    *count = records->feed ? -1 : pipeline->source->records(records->reader);
+    *count = find_feed(records);
     return flow_ok;
 }
 
@@ -248,7 +274,7 @@ static FlowStatus open_all(Records *records, const Places *places) {
         status = open_section(records, i, &count);
         records->count = count;
     }
-    return status;
+    return status.exit || !records->feed ? status : records_open_fed(records);
 }
 
 static bool is_within_limits(const FlowPipeline *pipeline) {
@@ -272,6 +298,7 @@ FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes
     if (!records)
         return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
     records->pipeline = pipeline;
+    records->arguments = pipeline->arguments;
     records->sizes = sizes;
     records->seed = seed;
     records->rejects = rejects;
@@ -287,6 +314,8 @@ void records_close(Records *records) {
     if (!records) return;
     if (records->reader) records->pipeline->source->close(records->reader);
     joined_close(records->joined);
+    records_close_fed(records);
+    free(records->words);
     for (int i = 0; i < records->pipeline->section_count; i++)
         for (int j = 0; j < ORDER_LIMIT; j++) free(records->sections[i].orders[j].passing);
     for (int i = 0; i < records->pipeline->section_count; i++)

@@ -7,13 +7,18 @@
 #include "runtime/joined.h"
 #include "runtime/pack.h"
 #include "runtime/records.h"
+#include "runtime/sieve.h"
 #include "runtime/text/tokenizer.h"
+
+#include <stdatomic.h>
 
 enum { SECTION_LIMIT = 8, ORDER_LIMIT = 16 };
 
 typedef struct OrderState {
     Permutation permutation; /* of epoch 0 */
     int64_t *passing;        /* filter: the records that meet its condition */
+    Sieve *sieve;            /* the same of a feed */
+    atomic_llong end;        /* shuffle in windows: records; INT64_MAX: they are still coming */
 } OrderState;
 
 typedef struct SectionState {
@@ -25,13 +30,22 @@ typedef struct SectionState {
     OrderState orders[ORDER_LIMIT];
 } SectionState;
 
+/* What a feed needs beside: the one who waits uses it. */
+typedef struct FedState {
+    char *scratch;      /* to ask filters */
+    FlowStatus failure; /* of a filter that could not be asked: no more records come */
+} FedState;
+
 struct Records {
     const FlowPipeline *pipeline;
+    FlowSourceArguments arguments; /* with words that options have said */
+    FlowWord *words;               /* these */
     Sizes sizes;
     FlowReader *reader; /* NULL: they come from other pipelines */
     Joined *joined;
     size_t joined_scratch;              /* where in scratch those of `joined` are made */
     Feed *feed;                         /* or NULL */
+    FedState *fed;                      /* the same */
     Rejects *rejects;                   /* the same */
     Tokenizer *tokenizers[FIELD_LIMIT]; /* of the source's fields; several may have one */
     bool points;                        /* the source points at its values; else it makes them */
@@ -73,5 +87,9 @@ bool records_make_at(const Maker *maker, int index, int64_t position, void *cons
 /* Runs a record function of the section, of that record. False: it can't be; *maker->failure says why. */
 bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFunction function,
                      const FlowCheck *checks, void *const *outputs);
+
+/* Of a feed, when its sections are opened. Whatever it returns, records_close_fed has to follow. */
+FlowStatus records_open_fed(Records *records);
+void records_close_fed(Records *records);
 
 #endif

@@ -3,6 +3,7 @@
 #include "runtime/mix.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@ enum { FIRST_PLACES = 64 };
 struct Rejects {
     const char *pipeline, *path;
     FILE *log;
+    pthread_mutex_t mutex;
     int64_t count;
     FlowStatus first;
     int64_t *noted; /* a table of 1 + record, at least half of it empty; 0: nothing stands there */
@@ -23,6 +25,7 @@ FlowStatus rejects_new(const char *pipeline, const char *path, Rejects **out) {
     if (!rejects) return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline);
     rejects->pipeline = pipeline;
     rejects->path = path;
+    pthread_mutex_init(&rejects->mutex, NULL);
     return flow_ok;
 }
 
@@ -35,6 +38,7 @@ void rejects_free(Rejects *rejects) {
                 rejects->path ? ", see " : "", rejects->path ? rejects->path : "",
                 rejects->first.text);
     free(rejects->noted);
+    pthread_mutex_destroy(&rejects->mutex);
     free(rejects);
 }
 
@@ -80,7 +84,7 @@ static FlowStatus log_failure(const Rejects *rejects) {
     return flow_failure(FLOW_EXIT_resource, "%s: %s", rejects->path, strerror(errno));
 }
 
-FlowStatus rejects_add(Rejects *rejects, int64_t record, const FlowStatus *failure) {
+static FlowStatus add(Rejects *rejects, int64_t record, const FlowStatus *failure) {
     if (!rejects->count++) rejects->first = *failure;
     if (!rejects->path) return flow_ok;
     if (!rejects->log) rejects->log = fopen(rejects->path, "ae");
@@ -90,4 +94,11 @@ FlowStatus rejects_add(Rejects *rejects, int64_t record, const FlowStatus *failu
     write_text(rejects->log, failure->text);
     fputs("\"}\n", rejects->log);
     return fflush(rejects->log) ? log_failure(rejects) : flow_ok;
+}
+
+FlowStatus rejects_add(Rejects *rejects, int64_t record, const FlowStatus *failure) {
+    pthread_mutex_lock(&rejects->mutex);
+    FlowStatus status = add(rejects, record, failure);
+    pthread_mutex_unlock(&rejects->mutex);
+    return status;
 }

@@ -260,8 +260,8 @@ int64_t stage_batches(const Stage *stage) {
 FlowStatus stage_check_counted(const Stage *stage) {
     if (!stage_is_fed(stage)) return flow_ok;
     return flow_failure(FLOW_EXIT_usage,
-                        "pipeline `%s` (%s): standard input can be read once, and a train block "
-                        "asks for any record at any time; put it into a file",
+                        "pipeline `%s` (%s): its records come one after the other, and a train "
+                        "block asks for any record at any time; put them into a file",
                         stage->pipeline->name, stage->pipeline->line);
 }
 

@@ -48,9 +48,10 @@ static const char *vocabulary_text(Arena *arena, const Field *field) {
                         field->unknown);
 }
 
-/* What a field has that takes several columns of a table. */
+/* What a field has that takes several columns of a table, or reads files. */
 static const char *print_columns(Printer *printer, const Field *field, const char *name) {
     Arena *arena = printer->arena;
+    if (field->reads) return ", .reads = true";
     if (!field->numbers) return "";
     const char *except = print_texts(printer, field->except.items, field->except.count,
                                      arena_format(arena, "%s_except", name));
@@ -148,9 +149,10 @@ static const char *print_order(Printer *printer, const Section *section, const O
     const char *condition = filter ? print_record(printer, &order->condition) : "NULL";
     const char *checks =
         filter ? print_checks(printer, section, &order->condition, prefix) : "NULL";
-    return arena_format(printer->arena, "    {FLOW_ORDER_%s, %lluu, %s, %s, %s},\n",
+    return arena_format(printer->arena, "    {FLOW_ORDER_%s, %lluu, %s, %s, %s, %lld},\n",
                         kinds[order->kind], (unsigned long long)order->number,
-                        order->each_epoch ? "true" : "false", condition, checks);
+                        order->each_epoch ? "true" : "false", condition, checks,
+                        (long long)order->window);
 }
 
 static const char *print_orders(Printer *printer, const Section *section, const char *prefix) {
@@ -229,6 +231,20 @@ static const char *print_join(Printer *printer, const Join *join, size_t index) 
     return arena_format(arena, "&p%zu_join", index);
 }
 
+/* Where a feed comes from, unless it is standard input. */
+static const char *print_origin(Printer *printer, const FeedOrigin *origin, size_t index) {
+    static const char *const kinds[] = {"input", "command", "connect", "listen"};
+    if (origin->kind == ORIGIN_input) return "";
+    text_format(printer->text, "static const FlowWord p%zu_words[] = {\n", index);
+    vector_each(OriginWord, word, origin->words)
+        text_format(printer->text, "    {%s, %d},\n", string_text(printer, word->text),
+                    word->option);
+    text_add(printer->text, "};\n");
+    return arena_format(printer->arena,
+                        ",\n                  .origin = {FLOW_ORIGIN_%s, p%zu_words, %zu}",
+                        kinds[origin->kind], index, origin->words.count);
+}
+
 static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t index) {
     static const char *const on_error[] = {
         [ON_ERROR_stop] = "stop", [ON_ERROR_skip] = "skip", [ON_ERROR_log] = "log"};
@@ -238,6 +254,7 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
     const char *source = pipeline->source
                              ? arena_format(printer->arena, "&flow_source_%s", pipeline->source)
                              : "NULL";
+    const char *origin = print_origin(printer, &pipeline->origin, index);
     size_t number = 0;
     vector_each(Section *, section, pipeline->sections)
         text_add(&rows, print_section(printer, *section,
@@ -249,15 +266,15 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
         "static const FlowPipeline p%zu = {\n"
         "    .name = %s,\n    .line = %s,\n    .source = %s,\n"
         "    .join = %s,\n"
-        "    .arguments = {.header = %s, .records = %lld, .header_size = %lld, .query = %s%s},\n"
+        "    .arguments = {.header = %s, .records = %lld, .header_size = %lld, .query = %s%s%s},\n"
         "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
         "    .batch = %lld,\n    .patience = %lld,\n"
         "    .on_error = FLOW_ON_ERROR_%s,\n    .log = %s,\n    .log_option = %d,\n"
         "    .threads = %d,\n    .queue = %d,\n    .limit = %.0f,\n    .unordered = %s,\n};\n\n",
         index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range), source,
         join, pipeline->header ? "true" : "false", (long long)pipeline->records,
-        (long long)pipeline->header_size, string_text(printer, pipeline->query), form, index,
-        pipeline->sections.count, record_memory(printer->plan, pipeline),
+        (long long)pipeline->header_size, string_text(printer, pipeline->query), form, origin,
+        index, pipeline->sections.count, record_memory(printer->plan, pipeline),
         (long long)pipeline->batch, (long long)(pipeline->patience * 1e9),
         on_error[pipeline->on_error], pipeline->log ? string_text(printer, pipeline->log) : "NULL",
         pipeline->log_option, pipeline->threads.value, pipeline->queue.value, pipeline->memory,

@@ -35,11 +35,11 @@ static bool begins(const Program *program, const char *name) {
     return false;
 }
 
-/* May its file be compressed so? An option and a pattern may name any file. */
+/* May its file be compressed so? An option and a pattern may name any file; what comes may be so too. */
 static bool may_be_packed(const Field *field, const char *name) {
     (void)name;
     const char *path = field->path;
-    if (field->path_option) return true;
+    if (field->path_option || (path && !strcmp(path, "-"))) return true;
     return path && (strstr(path, ".zst") || (*path && strchr("*?]", path[strlen(path) - 1])));
 }
 

@@ -84,6 +84,7 @@ typedef struct Field {
     bool numbers;                /* or all that hold numbers */
     Vector(const char *) except; /* but these */
     TextTokens tokens;           /* of a text */
+    bool reads;                  /* its bytes are the name of a file, which is read */
 } Field;
 
 /* Texts that are found in the training data, and kept with the weights. */
@@ -103,6 +104,7 @@ typedef struct Ordering {
     uint64_t number;    /* shuffle: its seed; take, skip: records */
     bool each_epoch;    /* shuffle: another order in each epoch */
     Function condition; /* filter: a record function of one bool */
+    int64_t window;     /* shuffle: so many records among themselves; 0: all */
 } Ordering;
 
 /* Records that are made of others: of the source's, or of a window of the section's before. */
@@ -137,6 +139,19 @@ typedef struct Wish {
 /* What becomes of a record that can't be made. */
 typedef enum OnError { ON_ERROR_stop, ON_ERROR_skip, ON_ERROR_log } OnError;
 
+/* Where the bytes come from of which a source is told that they are standard input's. */
+typedef enum OriginKind { ORIGIN_input, ORIGIN_command, ORIGIN_connect, ORIGIN_listen } OriginKind;
+
+typedef struct OriginWord {
+    const char *text;
+    int option; /* 1 + the option that says it, or 0 */
+} OriginWord;
+
+typedef struct FeedOrigin {
+    OriginKind kind;
+    Vector(OriginWord) words; /* a command and its arguments; or an address */
+} FeedOrigin;
+
 typedef struct Pipeline Pipeline;
 
 typedef enum JoinKind {
@@ -168,7 +183,8 @@ struct Pipeline {
     const char *source;           /* an entry of the runtime's sources.def; NULL: a join */
     Join join;                    /* inputs: none where there is a source */
     bool header;                  /* csv: the first line has the names */
-    int64_t records;              /* range: how many */
+    FeedOrigin origin;            /* of a feed */
+    int64_t records;              /* range: how many; 0: without end */
     char separator;               /* csv: what stands between cells */
     char comment;                 /* csv: what lines begin with that are no records, or 0 */
     Vector(const char *) missing; /* csv: cells without a value, beside empty ones */

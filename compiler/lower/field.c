@@ -94,7 +94,8 @@ static bool is_same(const Field *a, const Field *b) {
                 !strcmp(a->column, b->column) && a->decoder == b->decoder &&
                 is_same_picture(&a->picture, &b->picture) && a->digits == b->digits &&
                 a->fills == b->fills && a->filling == b->filling && a->columns == b->columns &&
-                a->numbers == b->numbers && is_same_tokens(&a->tokens, &b->tokens);
+                a->numbers == b->numbers && is_same_tokens(&a->tokens, &b->tokens) &&
+                a->reads == b->reads;
     if (same && a->columns) same = a->type.dims[0] == b->type.dims[0];
     return same &&
            are_same(a->categories.items, a->categories.count, b->categories.items,
@@ -184,8 +185,9 @@ bool expect(const FieldCall *call, FieldForm least, FieldForm most, const char *
 static bool expect_count(const FieldCall *call, size_t count, const char *example) {
     if (call->rest.count == count) return true;
     Diagnostic *d = report(call->context, E0204, call->call->range,
-                           "`%s` takes the field and %zu argument%s more", call->call->name.text,
-                           count, count == 1 ? "" : "s");
+                           count ? "`%s` takes the field and %zu argument%s more"
+                                 : "`%s` takes the field and nothing else",
+                           call->call->name.text, count, count == 1 ? "" : "s");
     diagnostic_help(d, "`%s`", example);
     return false;
 }
@@ -197,6 +199,17 @@ static Value lower_integer(const FieldCall *call) {
     Field *field = describe(call);
     field->digits = true;
     return become(call, field, FORM_number);
+}
+
+/* What is said of the field from here on is said of the file that it names. */
+static Value lower_read_file(const FieldCall *call) {
+    bool plain = call->field.field && !call->field.field->reads && !call->field.field->fills;
+    if (!expect(call, plain ? FORM_cell : FORM_large, FORM_bytes, "the name of a file") ||
+        !expect_count(call, 0, "read_file(line) |> decode_png()"))
+        return value_error;
+    Field *field = describe(call);
+    field->reads = true;
+    return become(call, field, FORM_bytes);
 }
 
 static Value lower_missing(const FieldCall *call) {
@@ -315,6 +328,7 @@ static const struct {
                  {"bpe", lower_bpe},
                  {"pad", lower_pad},
                  {"length", lower_length},
+                 {"read_file", lower_read_file},
                  {"decode", lower_decode},
                  {"decode_jpeg", lower_decode},
                  {"decode_png", lower_decode},

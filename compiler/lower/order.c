@@ -25,18 +25,36 @@ static bool add_order(const Context *context, const Expression *call, Section *s
     return true;
 }
 
-Value lower_shuffle(const Context *context, const Expression *call, const Value *piped) {
-    double seed;
-    if (!whole_number(context, only_argument(context, call, "seed"), "seed", 0, 9007199254740992.0,
+/* `seed`, and `window` if only so many records change places. */
+static bool shuffle_arguments(const Context *context, const Expression *call, Ordering *order) {
+    Expression rest = *call;
+    double seed, window = 0;
+    rest.arguments.count = 0;
+    rest.arguments.items =
+        arena_new_array(context->lowering->arena, Argument, call->arguments.count + 1);
+    vector_each(Argument, argument, call->arguments) {
+        bool is_window = argument->name.text && !strcmp(argument->name.text, "window");
+        if (!is_window) rest.arguments.items[rest.arguments.count++] = *argument;
+        else if (!whole_number(context, argument->value, "window", 1, (double)(1 << 30), &window))
+            return false;
+    }
+    if (!whole_number(context, only_argument(context, &rest, "seed"), "seed", 0, 9007199254740992.0,
                       &seed))
-        return value_error;
+        return false;
+    order->number = (uint64_t)seed;
+    order->window = (int64_t)window;
+    return true;
+}
+
+Value lower_shuffle(const Context *context, const Expression *call, const Value *piped) {
+    Ordering order = {.kind = ORDER_shuffle, .each_epoch = true};
+    if (!shuffle_arguments(context, call, &order)) return value_error;
     Section *section = piped->stream->pipeline->section;
-    vector_each(Ordering, order, section->orders)
-        if (order->each_epoch) {
+    vector_each(Ordering, before, section->orders)
+        if (before->each_epoch) {
             report(context, E0214, call->range, "this pipeline is shuffled already");
             return value_error;
         }
-    Ordering order = {.kind = ORDER_shuffle, .number = (uint64_t)seed, .each_epoch = true};
     return add_order(context, call, section, order) ? *piped : value_error;
 }
 

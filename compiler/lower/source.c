@@ -158,17 +158,20 @@ static bool open_images(const Context *context, const Expression *call, Stream *
 }
 
 static bool open_range(const Context *context, const Expression *call, Stream *stream) {
-    double records;
-    if (!whole_number(context, only_argument(context, call, "records"), "records", 1, 0x1p53,
-                      &records))
+    double records = 0;
+    bool counted = call->arguments.count > 0;
+    if (counted && !whole_number(context, only_argument(context, call, "records"), "records", 1,
+                                 0x1p53, &records))
         return false;
     stream->pipeline->records = (int64_t)records;
-    add_known_field(context, stream, "index", NULL, TYPE_i64, records, call->range);
+    add_known_field(context, stream, "index", NULL, TYPE_i64, counted ? records : 0x1p53,
+                    call->range);
     return true;
 }
 
-/* A line of text, which becomes what a use of it asks for. */
-static bool open_lines(const Context *context, const Expression *call, Stream *stream) {
+/* A text of each record, which becomes what a use of it asks for. */
+static bool open_texts(const Context *context, const Expression *call, Stream *stream,
+                       const char *name) {
     const Expression *none;
     Value path = file_argument(context, call, NULL, &none);
     if (path.kind == VALUE_error) return false;
@@ -178,9 +181,18 @@ static bool open_lines(const Context *context, const Expression *call, Stream *s
     Context inner = *context;
     inner.stream = stream;
     stream->record.count = 1;
-    stream->record.names[0] = "line";
-    stream->record.values[0] = open_field(&inner, "line", call->range);
+    stream->record.names[0] = name;
+    stream->record.values[0] = open_field(&inner, name, call->range);
     return true;
+}
+
+static bool open_lines(const Context *context, const Expression *call, Stream *stream) {
+    return open_texts(context, call, stream, "line");
+}
+
+/* The name of a file that comes into a folder. */
+static bool open_watch(const Context *context, const Expression *call, Stream *stream) {
+    return open_texts(context, call, stream, "path");
 }
 
 /* Fields are those that the program asks for. */
@@ -321,7 +333,7 @@ static const struct {
     {"npy", open_files},     {"npz", open_named},   {"jsonl", open_named},
     {"csv", open_csv},       {"lines", open_lines}, {"tar", open_named},
     {"text", open_text},     {"range", open_range}, {"tfrecord", open_features},
-    {"sqlite", open_query},
+    {"sqlite", open_query},  {"watch", open_watch},
 };
 
 _Static_assert(sizeof forms / sizeof *forms == SOURCE_COUNT,
@@ -388,6 +400,7 @@ Value open_source(const Context *context, const Expression *call, const char *so
         return value_error;
     }
     call = take_on_error(context, call, pipeline);
+    if (call) call = take_origin(context, call, pipeline);
     if (!call) return value_error;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(forms[i].name, source) && !forms[i].open(context, call, stream))

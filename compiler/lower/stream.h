@@ -22,6 +22,10 @@ Value *add_typed_field(const Context *context, Stream *stream, const char *name,
 /* binary.c */
 bool open_binary(const Context *context, const Expression *call, Stream *stream);
 
+/* origin.c: the call with "-" in the place of `command(…)` and the like, which the pipeline gets to know.
+ * NULL after reporting. */
+const Expression *take_origin(const Context *context, const Expression *call, Pipeline *pipeline);
+
 /* stage.c: arguments. */
 
 /* The call's only argument, perhaps named; NULL after reporting. */

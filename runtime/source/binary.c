@@ -1,6 +1,8 @@
 /* binary: records of one size, one after the other, whose fields lie in the order and in the types that
  * the program says; CIFAR-10's is such a format, and so are files of numbers. Files are mapped; those
  * whose names say that they are compressed are unpacked into memory. */
+#include "runtime/feed.h"
+#include "runtime/path.h"
 #include "runtime/shards.h"
 #include "runtime/type.h"
 
@@ -13,6 +15,7 @@ struct FlowReader {
     int count;
     uint64_t header; /* bytes before the first record of a file */
     uint64_t record_size;
+    Feed *feed; /* or NULL: of files */
     Shards shards;
     int64_t *firsts; /* the first record of each shard, and of one behind the last */
 };
@@ -61,7 +64,35 @@ static FlowStatus open_all(FlowReader *reader) {
     return flow_failure(FLOW_EXIT_data, "%s: has no records", pattern);
 }
 
+/* Of a feed. */
+
+static size_t cut_record(void *context, const char *bytes, size_t size, FeedScan *scan) {
+    (void)bytes;
+    const FlowReader *reader = context;
+    scan->nothing = scan->start && reader->header;
+    uint64_t wanted = scan->nothing ? reader->header : reader->record_size;
+    return size < wanted ? 0 : wanted;
+}
+
+static FlowStatus open_feed(FlowReader *reader, const FlowOrigin *origin) {
+    if (reader->record_size <= FEED_RECORD_LIMIT && reader->header <= FEED_RECORD_LIMIT)
+        return feed_open_origin(origin, false, cut_record, reader, &reader->feed);
+    return flow_failure(FLOW_EXIT_usage,
+                        "a record that comes one after the other has at most %d MB, not %llu",
+                        FEED_RECORD_LIMIT >> 20, (unsigned long long)reader->record_size >> 20);
+}
+
+static bool is_short(const FlowReader *reader, size_t size, int64_t record, FlowStatus *failure) {
+    if (size == reader->record_size) return false;
+    if (failure)
+        *failure = flow_failure(FLOW_EXIT_data, "%s: ends within record %lld: %zu bytes of %llu",
+                                feed_name(reader->feed), (long long)record, size,
+                                (unsigned long long)reader->record_size);
+    return true;
+}
+
 static void binary_close(FlowReader *reader) {
+    feed_close(reader->feed);
     shards_close(&reader->shards);
     free(reader->firsts);
     free(reader);
@@ -75,7 +106,9 @@ static FlowStatus binary_open(const FlowField *fields, int count,
     reader->count = count;
     reader->header = (uint64_t)arguments->header_size;
     for (int i = 0; i < count; i++) reader->record_size += flow_type_size(&fields[i].type);
-    FlowStatus status = open_all(reader);
+    FlowStatus status = path_is_standard_input(fields[0].path)
+                            ? open_feed(reader, &arguments->origin)
+                            : open_all(reader);
     if (!status.exit) return status;
     binary_close(reader);
     *out = NULL;
@@ -84,14 +117,19 @@ static FlowStatus binary_open(const FlowField *fields, int count,
 
 /* Reading. */
 
+static Feed *binary_feed(const FlowReader *reader) {
+    return reader->feed;
+}
+
 static int64_t binary_records(const FlowReader *reader) {
-    return reader->firsts[reader->shards.count];
+    return reader->feed ? 0 : reader->firsts[reader->shards.count];
 }
 
 /* One field of one file lies as an array does, if it lies where its elements may. */
 static bool binary_points(const FlowReader *reader) {
     size_t element = flow_element_size(reader->fields[0].type.element);
-    return reader->count == 1 && reader->shards.count == 1 && reader->header % element == 0;
+    return reader->count == 1 && !reader->feed && reader->shards.count == 1 &&
+           reader->header % element == 0;
 }
 
 static void binary_read(const FlowReader *reader, int64_t record, const void **values) {
@@ -100,10 +138,12 @@ static void binary_read(const FlowReader *reader, int64_t record, const void **v
 
 static bool binary_make(const FlowReader *reader, int64_t record, void *const *values,
                         FlowStatus *failure) {
-    (void)failure;
-    const char *bytes = record_at(reader, record);
+    size_t size = 0;
+    const char *bytes =
+        reader->feed ? feed_record(reader->feed, record, &size) : record_at(reader, record);
+    if (reader->feed && is_short(reader, size, record, failure)) return false;
     for (int i = 0; i < reader->count; i++) {
-        size_t size = flow_type_size(&reader->fields[i].type);
+        size = flow_type_size(&reader->fields[i].type);
         memcpy(values[i], bytes, size);
         bytes += size;
     }
@@ -111,10 +151,14 @@ static bool binary_make(const FlowReader *reader, int64_t record, void *const *v
 }
 
 static void binary_prefetch(const FlowReader *reader, int64_t record) {
-    shard_prefetch(record_at(reader, record), reader->record_size);
+    if (!reader->feed) shard_prefetch(record_at(reader, record), reader->record_size);
 }
 
 static void binary_locate(const FlowReader *reader, int64_t record, char *text, size_t size) {
+    if (reader->feed) {
+        snprintf(text, size, "%s: record %lld", feed_name(reader->feed), (long long)record);
+        return;
+    }
     int shard = shards_find(reader->firsts, reader->shards.count, record);
     snprintf(text, size, "%s: record %lld", reader->shards.items[shard].path,
              (long long)(record - reader->firsts[shard]));
@@ -124,6 +168,7 @@ const FlowSource flow_source_binary = {
     .name = "binary",
     .open = binary_open,
     .records = binary_records,
+    .feed = binary_feed,
     .points = binary_points,
     .read = binary_read,
     .make = binary_make,

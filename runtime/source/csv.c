@@ -3,16 +3,20 @@
  * uses are parsed. The values of a small table are kept from then on. */
 #define _GNU_SOURCE
 #include "runtime/source/csv_columns.h"
+#include "runtime/source/csv_feed.h"
 
+#include "runtime/blob.h"
 #include "runtime/format/block.h"
 #include "runtime/format/csv_short.h"
 #include "runtime/format/decimal_short.h"
 #include "runtime/holdings.h"
 #include "runtime/memory.h"
+#include "runtime/path.h"
 #include "runtime/type.h"
 #include "runtime/vocabulary.h"
 
 #include <glob.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -56,6 +60,7 @@ struct FlowReader {
     Field *fields;
     Table *tables;
     int table_count;
+    CsvFeed fed; /* of a table that comes on and on; else fed.feed is NULL */
     int64_t records;
     size_t row;           /* bytes of the values of a record */
     char *kept;           /* those of all records; or NULL */
@@ -126,9 +131,18 @@ static bool convert_category(const FlowReader *reader, int index, CsvCell cell, 
                 vocabulary_fault(&reader->described[index]).text);
 }
 
+static bool convert_name(const FlowField *field, const CsvCell *cell, void *value, Wrong *wrong) {
+    char name[PATH_MAX];
+    size_t size = csv_copy(cell, name, sizeof name);
+    FlowStatus status = blob_value(name, size, field, value);
+    return !status.exit || says(wrong, "%s", status.text);
+}
+
 static bool convert(const FlowReader *reader, int index, CsvCell cell, void *value, Wrong *wrong) {
     const Field *field = &reader->fields[index];
     if (field->vocabulary) return convert_category(reader, index, cell, value, wrong);
+    if (reader->described[index].reads)
+        return convert_name(&reader->described[index], &cell, value, wrong);
     if (!reader->missing_first && decimal_write(cell.text, cell.size, field->element, value))
         return true;
     return convert_odd_number(reader, &reader->described[index], cell, value, wrong);
@@ -146,11 +160,16 @@ static const Table *table_of(const FlowReader *reader, int64_t record) {
     return &reader->tables[low];
 }
 
+static long long line_of(const FlowReader *reader, const Table *table, int64_t record) {
+    if (reader->fed.feed) return feed_line(reader->fed.feed, record);
+    return csv_file_line((CsvFile *)&table->file, record - table->first);
+}
+
 /* column: the one that is wrong, or NULL. */
 static void explain(const FlowReader *reader, const Table *table, int64_t record,
                     const CsvWanted *column, const Wrong *wrong, FlowStatus *failure) {
     const CsvFile *file = &table->file;
-    long long line = (long long)csv_file_line((CsvFile *)file, record - table->first);
+    long long line = line_of(reader, table, record);
     CsvName name = {""};
     if (column) name = csv_column_name(file, reader->arguments.header, column->place);
     *failure =
@@ -163,7 +182,7 @@ static bool check_count(const Table *table, CsvRow *row, Wrong *wrong) {
     CsvCell cell;
     int64_t count = csv_count_cells(row);
     const char *unquoted = NULL;
-    if (csv_cell_end(row, row->count - 1) == table->file.end)
+    if (csv_cell_end(row, row->count - 1) == row->end)
         unquoted = csv_cell(row, row->count - 1, &cell);
     if (unquoted) return says(wrong, "its last cell %s", unquoted);
     if (count == table->file.cells) return true;
@@ -178,6 +197,7 @@ typedef struct Parser {
     void *const *values;
     Wrong *wrong;
     const CsvWanted *column; /* that is wrong */
+    const char *text, *end;  /* the row, and the end of the text that it stands in */
     CsvRow row;
 } Parser;
 
@@ -217,11 +237,12 @@ static CsvCell short_cell(const CsvShortRow *row, const char *text, int64_t plac
 }
 
 /* False: it can't be read in this way, or something is wrong with it. */
-static bool parse_short(Parser *parser, const char *text) {
+static bool parse_short(Parser *parser) {
+    const char *text = parser->text;
     const Table *table = parser->table;
     CsvShortRow row;
     int single = 0;
-    if (!csv_read_short(&parser->reader->form, text, table->file.end, (int)table->file.cells,
+    if (!csv_read_short(&parser->reader->form, text, parser->end, (int)table->file.cells,
                         table->singles, table->single_count, &row))
         return false;
     for (int64_t i = 0; i < table->columns.count; i++) {
@@ -237,14 +258,32 @@ static bool parse_short(Parser *parser, const char *text) {
     return true;
 }
 
-static bool parse(Parser *parser, int64_t record) {
-    const CsvFile *file = &parser->table->file;
-    const char *text = csv_file_record(file, record - parser->table->first);
-    if (parser->table->tries_short && parse_short(parser, text)) return true;
-    csv_open_row(&parser->row, &parser->reader->form, text, file->end);
+static bool parse_row(Parser *parser) {
+    if (parser->table->tries_short && parse_short(parser)) return true;
+    csv_open_row(&parser->row, &parser->reader->form, parser->text, parser->end);
     if (!make_cells(parser)) return false;
     parser->column = NULL;
     return check_count(parser->table, &parser->row, parser->wrong);
+}
+
+static bool parse_fed(Parser *parser, int64_t record) {
+    FeedCopy copy;
+    feed_copy(parser->reader->fed.feed, record, &copy);
+    parser->column = NULL;
+    if (!copy.bytes) return says(parser->wrong, "is too long for the memory");
+    parser->text = copy.bytes;
+    parser->end = copy.bytes + copy.size;
+    bool good = parse_row(parser);
+    feed_drop_copy(&copy);
+    return good;
+}
+
+static bool parse(Parser *parser, int64_t record) {
+    const CsvFile *file = &parser->table->file;
+    if (parser->reader->fed.feed) return parse_fed(parser, record);
+    parser->text = csv_file_record(file, record - parser->table->first);
+    parser->end = file->end;
+    return parse_row(parser);
 }
 
 /* Values that are kept. */
@@ -329,6 +368,14 @@ static void find_singles(Table *table) {
         table->single_count && columns->count <= CSV_SHORT_CELLS && csv_short_is_possible();
 }
 
+static FlowStatus finish_table(FlowReader *reader, Table *table) {
+    FlowStatus status = find_columns(reader, table);
+    for (int64_t i = 0; reader->missing_first && i < table->columns.count; i++)
+        table->columns.wanted[i].element = FLOW_bool;
+    if (!status.exit) find_singles(table);
+    return status;
+}
+
 static FlowStatus open_table(FlowReader *reader, const char *path) {
     Table *table = &reader->tables[reader->table_count];
     char *own = strdup(path);
@@ -340,10 +387,7 @@ static FlowStatus open_table(FlowReader *reader, const char *path) {
     }
     reader->table_count++;
     status = csv_file_index(&table->file, reader->arguments.header);
-    if (!status.exit) status = find_columns(reader, table);
-    for (int64_t i = 0; reader->missing_first && i < table->columns.count; i++)
-        table->columns.wanted[i].element = FLOW_bool;
-    if (!status.exit) find_singles(table);
+    if (!status.exit) status = finish_table(reader, table);
     reader->records += table->file.records;
     return status;
 }
@@ -368,7 +412,21 @@ static FlowStatus find_tables(FlowReader *reader) {
     return status;
 }
 
+/* The one table of a feed. */
+static FlowStatus open_feed(FlowReader *reader) {
+    Table *table = reader->tables = calloc(1, sizeof *reader->tables);
+    if (!table) return no_memory(reader);
+    reader->fed = (CsvFeed){.form = reader->form, .header = reader->arguments.header};
+    FlowStatus status = csv_feed_open(&reader->fed, &reader->arguments.origin, &table->file);
+    if (!table->file.end) return status;
+    reader->table_count = 1;
+    table->file.path = strdup(table->file.path);
+    if (!status.exit && !table->file.path) status = no_memory(reader);
+    return status.exit ? status : finish_table(reader, table);
+}
+
 static FlowStatus read_tables(FlowReader *reader) {
+    if (path_is_standard_input(reader->described[0].path)) return open_feed(reader);
     FlowStatus status = find_tables(reader);
     if (status.exit) return status;
     if (!reader->records)
@@ -409,6 +467,7 @@ static bool has_number_among(const FlowSourceArguments *arguments) {
 }
 
 static void csv_close(FlowReader *reader) {
+    csv_feed_close(&reader->fed);
     for (int i = 0; i < reader->table_count; i++) {
         free(reader->tables[i].columns.wanted);
         char *path = (char *)reader->tables[i].file.path;
@@ -463,10 +522,19 @@ static bool csv_make(const FlowReader *reader, int64_t record, void *const *valu
     return false;
 }
 
+static Feed *csv_feed(const FlowReader *reader) {
+    return reader->fed.feed;
+}
+
+static void csv_locate(const FlowReader *reader, int64_t record, char *text, size_t size) {
+    const Table *table = table_of(reader, record);
+    snprintf(text, size, "%s: line %lld", table->file.path, line_of(reader, table, record));
+}
+
 /* Kept values are few, so they are at hand. */
 static void csv_prefetch(const FlowReader *reader, int64_t record) {
     const Table *table = table_of(reader, record);
-    if (reader->kept) return;
+    if (reader->kept || reader->fed.feed) return;
     const char *text = csv_file_record(&table->file, record - table->first);
     for (int i = 0; i < PREFETCHED; i++) __builtin_prefetch(text + i * LINE);
 }
@@ -475,8 +543,10 @@ const FlowSource flow_source_csv = {
     .name = "csv",
     .open = csv_open,
     .records = csv_records,
+    .feed = csv_feed,
     .make = csv_make,
     .prefetch = csv_prefetch,
+    .locate = csv_locate,
     .close = csv_close,
     .finds_many = true,
 };

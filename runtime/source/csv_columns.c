@@ -202,6 +202,10 @@ static FlowStatus other_number(const Search *search, const CsvWanted *wanted, in
 
 /* Fields. */
 
+static int64_t columns_of(const FlowField *field) {
+    return field->type.rank && !field->reads ? field->type.sizes[0] : 1;
+}
+
 /* The column is value `index` of the field. */
 static void want(const Search *search, int64_t place, const FlowField *field, int number,
                  int64_t index) {
@@ -209,7 +213,7 @@ static void want(const Search *search, int64_t place, const FlowField *field, in
     search->columns->wanted[search->columns->count++] =
         (CsvWanted){.place = place,
                     .field = number,
-                    .element = is_category(field) ? FLOW_bool : element,
+                    .element = is_category(field) || field->reads ? FLOW_bool : element,
                     .offset = (size_t)index * flow_element_size(element)};
 }
 
@@ -228,7 +232,7 @@ static FlowStatus want_numbers(const Search *search, const FlowField *field, int
 }
 
 static FlowStatus want_columns(const Search *search, const FlowField *field, int number) {
-    int64_t place, count = field->type.rank ? field->type.sizes[0] : 1;
+    int64_t place, count = columns_of(field);
     FlowStatus status = find_place(search, field->name, &place);
     if (status.exit) return status;
     if (place > search->file->cells - count)
@@ -249,7 +253,7 @@ static int by_place(const void *a, const void *b) {
 static CsvWanted *room_for(const CsvFile *file, const FlowField *fields, int count) {
     size_t room = 1;
     for (int i = 0; i < count; i++) {
-        int64_t columns = fields[i].type.rank ? fields[i].type.sizes[0] : 1;
+        int64_t columns = columns_of(&fields[i]);
         room += (size_t)(columns < file->cells ? columns : file->cells);
     }
     return calloc(room, sizeof(CsvWanted));

@@ -120,13 +120,23 @@ static void find_first(CsvFile *file) {
     file->cells = csv_count_cells(&row);
 }
 
+static void begin(CsvFile *file) {
+    pthread_mutex_init(&file->counting, NULL);
+    file->end = file->mapped.bytes + file->mapped.size;
+    find_first(file);
+}
+
+void csv_file_begin(const char *path, const CsvForm *form, Content text, CsvFile *file) {
+    *file = (CsvFile){.path = path, .form = *form};
+    file->mapped = (Mapped){.bytes = text.bytes, .size = text.size, .content = text};
+    begin(file);
+}
+
 FlowStatus csv_file_open(const char *path, const CsvForm *form, CsvFile *file) {
     *file = (CsvFile){.path = path, .form = *form};
     FlowStatus status = mapped_open(path, &file->mapped);
     if (status.exit) return status;
-    pthread_mutex_init(&file->counting, NULL);
-    file->end = file->mapped.bytes + file->mapped.size;
-    find_first(file);
+    begin(file);
     if (file->first_row < file->mapped.size) return flow_ok;
     csv_file_close(file);
     return flow_failure(FLOW_EXIT_data, "%s: is empty", path);

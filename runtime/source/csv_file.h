@@ -26,6 +26,9 @@ typedef struct CsvFile {
 FlowStatus csv_file_open(const char *path, const CsvForm *form, CsvFile *file);
 void csv_file_close(CsvFile *file);
 
+/* The same of a text that is not empty, which becomes the file's. */
+void csv_file_begin(const char *path, const CsvForm *form, Content text, CsvFile *file);
+
 /* Finds the records; header: the first row is none. */
 FlowStatus csv_file_index(CsvFile *file, bool header);
 

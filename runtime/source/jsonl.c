@@ -2,9 +2,11 @@
  * parsed when its record is made, and every line is checked as a whole, whatever the program asks for. */
 #include "runtime/source/jsonl_value.h"
 
+#include "runtime/feed.h"
 #include "runtime/lines.h"
 #include "runtime/mapped.h"
 #include "runtime/nearest.h"
+#include "runtime/path.h"
 #include "runtime/records.h"
 
 #include <stdarg.h>
@@ -19,16 +21,22 @@ enum {
 
 struct FlowReader {
     const char *path;
+    Feed *feed; /* or NULL: of a file */
     Mapped file;
     Lines lines;
     int count;
     JsonMember members[];
 };
 
+static int64_t number_of(const FlowReader *reader, int64_t record) {
+    return reader->feed ? feed_line(reader->feed, record) : lines_number(&reader->lines, record);
+}
+
 /* A record that is being made. */
 typedef struct Line {
     const FlowReader *reader;
     int64_t record;
+    const char *start, *end; /* end: of the text that it stands in */
     JsonScan scan;
     void *const *values;
     uint32_t found;           /* a bit for each member that was there */
@@ -41,16 +49,15 @@ static bool fail_at(const Line *line, const char *at, const char *format, ...)
 
 /* False, with the failure. */
 static bool fail_at(const Line *line, const char *at, const char *format, ...) {
-    const Lines *lines = &line->reader->lines;
     char text[sizeof line->failure->text];
     va_list arguments;
     if (!line->failure) return false;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    *line->failure = flow_failure(FLOW_EXIT_data, "%s: line %lld, column %lld: %s",
-                                  line->reader->path, (long long)lines_number(lines, line->record),
-                                  (long long)(at - lines_at(lines, line->record) + 1), text);
+    *line->failure = flow_failure(
+        FLOW_EXIT_data, "%s: line %lld, column %lld: %s", line->reader->path,
+        (long long)number_of(line->reader, line->record), (long long)(at - line->start + 1), text);
     return false;
 }
 
@@ -135,7 +142,7 @@ static bool read_object(Line *line, uint32_t open) {
 
 /* The member of the line whose name is nearest to what the program asks for, or none. */
 static JsonToken nearest_member(const Line *line, const char *name) {
-    JsonScan scan = json_scan_new(lines_at(&line->reader->lines, line->record));
+    JsonScan scan = json_scan_new(line->start);
     JsonToken best = {0}, other;
     int least = name_distance_limit(strlen(name));
     json_scan_open(&scan, '{');
@@ -148,7 +155,7 @@ static JsonToken nearest_member(const Line *line, const char *name) {
 
 static bool fill_missing(const Line *line, int index) {
     JsonValue value = {.member = &line->reader->members[index]};
-    const char *start = lines_at(&line->reader->lines, line->record);
+    const char *start = line->start;
     if (json_value_fill(&value, line->values[index])) return true;
     const char *name = value.member->field->name;
     JsonToken near = value.member->field->fills ? (JsonToken){0} : nearest_member(line, name);
@@ -159,40 +166,74 @@ static bool fill_missing(const Line *line, int index) {
 
 /* A NUL ends a scan, but no line. */
 static bool is_at_end(const Line *line) {
-    const Mapped *file = &line->reader->file;
-    return *line->scan.at || line->scan.at == file->bytes + file->size;
+    return *line->scan.at || line->scan.at == line->end;
+}
+
+static bool make_line(Line *line) {
+    const FlowReader *reader = line->reader;
+    uint32_t all = (uint32_t)((UINT64_C(1) << reader->count) - 1);
+    line->scan = json_scan_new(line->start);
+    if (!read_object(line, all)) return false;
+    if (!json_scan_end(&line->scan)) return syntax_failure(line);
+    if (!is_at_end(line)) return fail_at(line, line->scan.at, "something follows the end");
+    for (int i = 0; line->found != all && i < reader->count; i++)
+        if (!(line->found >> i & 1) && !fill_missing(line, i)) return false;
+    return true;
+}
+
+static FlowStatus no_memory(const char *path) {
+    return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", path);
+}
+
+static bool make_fed(Line *line) {
+    FeedCopy copy;
+    feed_copy(line->reader->feed, line->record, &copy);
+    if (!copy.bytes && line->failure) *line->failure = no_memory(line->reader->path);
+    if (!copy.bytes) return false;
+    line->start = copy.bytes;
+    line->end = copy.bytes + copy.size;
+    bool made = make_line(line);
+    feed_drop_copy(&copy);
+    return made;
 }
 
 static bool jsonl_make(const FlowReader *reader, int64_t record, void *const *values,
                        FlowStatus *failure) {
-    uint32_t all = (uint32_t)((UINT64_C(1) << reader->count) - 1);
-    Line line = {.reader = reader,
-                 .record = record,
-                 .scan = json_scan_new(lines_at(&reader->lines, record)),
-                 .values = values,
-                 .failure = failure};
-    if (!read_object(&line, all)) return false;
-    if (!json_scan_end(&line.scan)) return syntax_failure(&line);
-    if (!is_at_end(&line)) return fail_at(&line, line.scan.at, "something follows the end");
-    for (int i = 0; line.found != all && i < reader->count; i++)
-        if (!(line.found >> i & 1) && !fill_missing(&line, i)) return false;
-    return true;
+    Line line = {.reader = reader, .record = record, .values = values, .failure = failure};
+    if (reader->feed) return make_fed(&line);
+    line.start = lines_at(&reader->lines, record);
+    line.end = reader->file.bytes + reader->file.size;
+    return make_line(&line);
 }
 
 static void jsonl_prefetch(const FlowReader *reader, int64_t record) {
+    if (reader->feed) return;
     const char *text = lines_at(&reader->lines, record);
     for (int i = 0; i < PREFETCHED; i++) __builtin_prefetch(text + i * LINE_SIZE);
 }
 
 static void jsonl_locate(const FlowReader *reader, int64_t record, char *text, size_t size) {
-    snprintf(text, size, "%s: line %lld", reader->path,
-             (long long)lines_number(&reader->lines, record));
+    snprintf(text, size, "%s: line %lld", reader->path, (long long)number_of(reader, record));
 }
 
 /* The source. */
 
-static FlowStatus no_memory(const char *path) {
-    return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", path);
+static size_t cut_object(void *context, const char *bytes, size_t size, FeedScan *scan) {
+    int mark = feed_mark(bytes, size, scan);
+    scan->nothing = mark != 0;
+    scan->breaks = mark == 0;
+    if (mark) return mark < 0 ? 0 : (size_t)mark;
+    size_t length = feed_cut_line(context, bytes, size, scan), at = 0;
+    size_t all = length ? length : size;
+    while (at < all && strchr(" \t\r\n", bytes[at]) && bytes[at]) at++;
+    scan->nothing = at == all;
+    return length;
+}
+
+static FlowStatus open_feed(FlowReader *reader, const FlowOrigin *origin) {
+    FlowStatus status = feed_open_origin(origin, true, cut_object, NULL, &reader->feed);
+    if (!status.exit) reader->path = feed_name(reader->feed);
+    return status;
 }
 
 static bool set_member(JsonMember *member, const FlowField *field) {
@@ -204,10 +245,12 @@ static bool set_member(JsonMember *member, const FlowField *field) {
     return member->categories;
 }
 
-static FlowStatus open_all(FlowReader *reader, const FlowField *fields, int count) {
+static FlowStatus open_all(FlowReader *reader, const FlowField *fields, int count,
+                           const FlowOrigin *origin) {
     for (; reader->count < count; reader->count++)
         if (!set_member(&reader->members[reader->count], &fields[reader->count]))
             return no_memory(reader->path);
+    if (path_is_standard_input(reader->path)) return open_feed(reader, origin);
     FlowStatus status = mapped_open(reader->path, &reader->file);
     if (status.exit) return status;
     if (!lines_open(reader->file.bytes, reader->file.size, &reader->lines))
@@ -218,6 +261,7 @@ static FlowStatus open_all(FlowReader *reader, const FlowField *fields, int coun
 
 static void jsonl_close(FlowReader *reader) {
     for (int i = 0; i < reader->count; i++) vocabulary_free(reader->members[i].categories);
+    feed_close(reader->feed);
     lines_close(&reader->lines);
     mapped_close(&reader->file);
     free(reader);
@@ -225,15 +269,18 @@ static void jsonl_close(FlowReader *reader) {
 
 static FlowStatus jsonl_open(const FlowField *fields, int count,
                              const FlowSourceArguments *arguments, FlowReader **out) {
-    (void)arguments;
     FlowReader *reader = *out = calloc(1, sizeof *reader + sizeof *reader->members * (size_t)count);
     if (!reader) return no_memory(fields[0].path);
     reader->path = fields[0].path;
-    FlowStatus status = open_all(reader, fields, count);
+    FlowStatus status = open_all(reader, fields, count, &arguments->origin);
     if (!status.exit) return status;
     jsonl_close(reader);
     *out = NULL;
     return status;
+}
+
+static Feed *jsonl_feed(const FlowReader *reader) {
+    return reader->feed;
 }
 
 static int64_t jsonl_records(const FlowReader *reader) {
@@ -244,6 +291,7 @@ const FlowSource flow_source_jsonl = {
     .name = "jsonl",
     .open = jsonl_open,
     .records = jsonl_records,
+    .feed = jsonl_feed,
     .make = jsonl_make,
     .prefetch = jsonl_prefetch,
     .locate = jsonl_locate,

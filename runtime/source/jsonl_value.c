@@ -1,6 +1,7 @@
 /* jsonl values: each is read where it lies; only texts with escapes are copied. */
 #include "runtime/source/jsonl_value.h"
 
+#include "runtime/blob.h"
 #include "runtime/format/decimal.h"
 #include "runtime/text/tokenizer.h"
 #include "runtime/text/workplace.h"
@@ -193,6 +194,25 @@ static bool read_category(JsonValue *value, void *out) {
                 string.text, vocabulary_fault(field).text);
 }
 
+/* A text is the name of a file. */
+static bool read_file(JsonValue *value, void *out) {
+    const FlowField *field = value->member->field;
+    char name[JSON_TEXT_SIZE];
+    size_t size;
+    JsonToken string;
+    int shown = json_shown(value->member->name_size);
+    char next = json_scan_peek(value->scan);
+    const char *at = value->scan->at;
+    if (next != '"')
+        return json_scan_skip(value->scan) && fail(value, at, "`%.*s` is %s, no name of a file",
+                                                   shown, field->name, kind_of(next));
+    if (!json_scan_string(value->scan, &string)) return false;
+    if (!json_token_decode(&string, name, sizeof name, &size))
+        return fail(value, at, "`%.*s` is no name of a file", shown, field->name);
+    FlowStatus status = blob_value(name, size, field, out);
+    return !status.exit || fail(value, at, "`%.*s` %s", shown, field->name, status.text);
+}
+
 /* Where one number is expected: it may be that the program does not say how many there are. */
 static bool refuse_array(JsonValue *value) {
     const FlowField *field = value->member->field;
@@ -216,6 +236,7 @@ bool json_value_read(JsonValue *value, void *out) {
     if (value->member->field->tokens) return read_tokens(value, out);
     if (next == 'n' && json_scan_word(value->scan, "null"))
         return fill(value, at, out, element_count(value->member));
+    if (value->member->field->reads) return read_file(value, out);
     if (value->member->categories) return read_category(value, out);
     if (value->member->field->type.rank) return read_array(value, 0, &values);
     return next == '[' ? refuse_array(value) : read_element(value, out);

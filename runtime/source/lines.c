@@ -1,17 +1,15 @@
 /* lines: one record a line of text, without what ends it (LF or CRLF): a file, plain or compressed, or
- * standard input. A line becomes u8[n] with zeros behind it, or what a field makes of bytes. */
+ * what comes on standard input or from elsewhere. A line becomes u8[n] with zeros behind it, or what a field makes of bytes. */
 #define _GNU_SOURCE
 #include "runtime/blob.h"
 #include "runtime/feed.h"
 #include "runtime/holdings.h"
 #include "runtime/path.h"
 #include "runtime/shards.h"
-#include "runtime/type.h"
-#include "runtime/vocabulary.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { FIRST_LINES = 1024 };
 
@@ -23,24 +21,17 @@ typedef struct Line {
 struct FlowReader {
     const FlowField *fields;
     int count;
-    Feed *feed; /* of standard input; else */
+    Feed *feed; /* or NULL: of files */
     Shards files;
     Line *lines;
     int64_t records, capacity;
 };
 
 static const char *path_of(const FlowReader *reader) {
-    return path_is_standard_input(reader->fields[0].path) ? "standard input"
-                                                          : reader->fields[0].path;
+    return reader->feed ? feed_name(reader->feed) : reader->fields[0].path;
 }
 
 /* Lines of files. */
-
-static size_t cut_line(const void *context, const char *bytes, size_t size) {
-    (void)context;
-    const char *end = memchr(bytes, '\n', size);
-    return end ? (size_t)(end - bytes) + 1 : 0;
-}
 
 static size_t without_end(const char *bytes, size_t size) {
     if (size && bytes[size - 1] == '\n') size--;
@@ -68,8 +59,8 @@ static FlowStatus add_line(FlowReader *reader, const char *bytes, size_t size) {
 static FlowStatus index_file(FlowReader *reader, const Shard *file) {
     FlowStatus status = flow_ok;
     for (size_t at = 0, size; at < file->size && !status.exit; at += size) {
-        size = cut_line(NULL, file->bytes + at, file->size - at);
-        if (!size) size = file->size - at;
+        const char *end = memchr(file->bytes + at, '\n', file->size - at);
+        size = end ? (size_t)(end + 1 - (file->bytes + at)) : file->size - at;
         status = add_line(reader, file->bytes + at, size);
     }
     return status;
@@ -94,19 +85,8 @@ static Line line_at(const FlowReader *reader, int64_t record) {
     return line;
 }
 
-/* Is it taken as it is? */
-static bool is_text(const FlowField *field) {
-    return !field->decoder && !field->digits && !is_category(field) && !field->tokens;
-}
-
-static FlowStatus copy_line(const Line *line, const FlowType *type, void *value) {
-    size_t room = flow_type_size(type);
-    if (line->size > room)
-        return flow_failure(FLOW_EXIT_data, "has %zu bytes, the program expects %s at most",
-                            line->size, type_name(type).text);
-    memcpy(value, line->bytes, line->size);
-    memset((char *)value + line->size, 0, room - line->size);
-    return flow_ok;
+static int64_t line_number(const FlowReader *reader, int64_t record) {
+    return reader->feed ? feed_line(reader->feed, record) : record + 1;
 }
 
 static bool lines_make(const FlowReader *reader, int64_t record, void *const *values,
@@ -114,15 +94,19 @@ static bool lines_make(const FlowReader *reader, int64_t record, void *const *va
     Line line = line_at(reader, record);
     for (int i = 0; i < reader->count; i++) {
         const FlowField *field = &reader->fields[i];
-        FlowStatus status = is_text(field) ? copy_line(&line, &field->type, values[i])
-                                           : blob_value(line.bytes, line.size, field, values[i]);
+        FlowStatus status = blob_text(line.bytes, line.size, field, values[i]);
         if (!status.exit) continue;
         if (failure)
-            *failure = flow_failure(status.exit, "%s: line %lld: `%s` %s", path_of(reader),
-                                    (long long)record + 1, field->name, status.text);
+            *failure =
+                flow_failure(status.exit, "%s: line %lld: `%s` %s", path_of(reader),
+                             (long long)line_number(reader, record), field->name, status.text);
         return false;
     }
     return true;
+}
+
+static void lines_locate(const FlowReader *reader, int64_t record, char *text, size_t size) {
+    snprintf(text, size, "%s: line %lld", path_of(reader), (long long)line_number(reader, record));
 }
 
 /* The source. */
@@ -136,7 +120,6 @@ static void lines_close(FlowReader *reader) {
 
 static FlowStatus lines_open(const FlowField *fields, int count,
                              const FlowSourceArguments *arguments, FlowReader **out) {
-    (void)arguments;
     FlowReader *reader = *out = calloc(1, sizeof *reader);
     if (!reader)
         return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", fields[0].path);
@@ -144,7 +127,7 @@ static FlowStatus lines_open(const FlowField *fields, int count,
     reader->count = count;
     FlowStatus status =
         path_is_standard_input(fields[0].path)
-            ? feed_open(STDIN_FILENO, path_of(reader), cut_line, NULL, &reader->feed)
+            ? feed_open_origin(&arguments->origin, true, feed_cut_line, NULL, &reader->feed)
             : open_files(reader);
     if (!status.exit) return status;
     lines_close(reader);
@@ -166,6 +149,7 @@ const FlowSource flow_source_lines = {
     .records = lines_records,
     .feed = lines_feed,
     .make = lines_make,
+    .locate = lines_locate,
     .close = lines_close,
     .finds_many = true,
 };

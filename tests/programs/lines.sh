@@ -74,8 +74,8 @@ stopped $run
 grep -qx 'lines: interrupted after 1 records' stderr || fail "$(cat stderr)"
 
 # What asks for any record at any time can't read it.
-expect 2 '`shuffle` asks for all records, and those of standard input come one after the other' "$FLOWC" run lines.flow shuffled </dev/null
-expect 2 '`idx` looks up any record, which standard input does not let it; `lines` reads it' "$FLOWC" run lines.flow images </dev/null
+expect 2 '`shuffle` asks for all records, and these come one after the other; give it a window: `shuffle(seed = 1, window = 10000)`' "$FLOWC" run lines.flow shuffled </dev/null
+expect 2 '`idx` looks up any record, which standard input does not let it; `lines`, `csv`, `jsonl` and `binary` read it' "$FLOWC" run lines.flow images </dev/null
 cat >train.flow <<'END'
 pipeline numbers -> (x: f32) { return lines(stdin) |> map(x: integer(line) |> : f32) }
 train fit {
@@ -84,7 +84,7 @@ train fit {
   optimizer = sgd(0.1)
 }
 END
-expect 2 'standard input can be read once, and a train block asks for any record at any time' "$FLOWC" run train.flow <numbers.txt
+expect 2 'its records come one after the other, and a train block asks for any record at any time' "$FLOWC" run train.flow <numbers.txt
 
 # A model in the middle, with batches by time.
 cat >score.flow <<'END'

@@ -10,12 +10,6 @@
 
 enum { RECORDS = 50000 };
 
-static size_t cut_line(const void *context, const char *bytes, size_t size) {
-    (void)context;
-    const char *end = memchr(bytes, '\n', size);
-    return end ? (size_t)(end - bytes) + 1 : 0;
-}
-
 typedef struct Pipe {
     int ends[2];
     Feed *feed;
@@ -24,7 +18,9 @@ typedef struct Pipe {
 static Pipe open_pipe(void) {
     Pipe pipes;
     CHECK(!pipe(pipes.ends), "pipe");
-    FlowStatus status = feed_open(pipes.ends[0], "test", cut_line, NULL, &pipes.feed);
+    Tap *tap;
+    FlowStatus status = tap_of_descriptor(pipes.ends[0], "test", &tap);
+    if (!status.exit) status = feed_open(tap, feed_cut_line, NULL, &pipes.feed);
     CHECK(!status.exit, "%s", status.text);
     return pipes;
 }
@@ -74,12 +70,12 @@ static void gives_records_in_order(void) {
     FlowStatus status;
     pthread_create(&writer, NULL, write_records, &pipes.ends[1]);
     for (int64_t i = 0; i < RECORDS; i++) {
-        CHECK(feed_wait(pipes.feed, i + 1, 0) > i, "record %lld", (long long)i);
+        CHECK(feed_wait(pipes.feed, i + 1, 0, NULL) > i, "record %lld", (long long)i);
         check_record(pipes.feed, i);
         if (i % 100 == 0) feed_forget(pipes.feed, i - 50); /* some are asked for again */
         if (i >= 40) check_record(pipes.feed, i - 40);
     }
-    CHECK(feed_wait(pipes.feed, RECORDS + 1, 0) == RECORDS, "no more");
+    CHECK(feed_wait(pipes.feed, RECORDS + 1, 0, NULL) == RECORDS, "no more");
     CHECK(feed_has_ended(pipes.feed, &status) && !status.exit, "%s", status.text);
     pthread_join(writer, NULL);
     pipes.ends[1] = -1;
@@ -92,7 +88,7 @@ static void takes_the_rest_as_the_last(void) {
     say(&pipes, "one\ntw");
     say(&pipes, "o\nthree");
     end_writing(&pipes);
-    CHECK(feed_wait(pipes.feed, 9, 0) == 3, "three records");
+    CHECK(feed_wait(pipes.feed, 9, 0, NULL) == 3, "three records");
     CHECK(!memcmp(feed_record(pipes.feed, 2, &size), "three", 5) && size == 5, "%zu", size);
     close_pipe(&pipes);
 }
@@ -101,13 +97,13 @@ static void waits_no_longer_than_told(void) {
     Pipe pipes = open_pipe();
     say(&pipes, "one\n");
     int64_t start = clock_nanoseconds();
-    CHECK(feed_wait(pipes.feed, 2, start + 20000000) == 1, "one record");
+    CHECK(feed_wait(pipes.feed, 2, start + 20000000, NULL) == 1, "one record");
     CHECK(clock_nanoseconds() - start >= 20000000, "too early");
     close_pipe(&pipes);
 }
 
 static void *wait_for_one(void *feed) {
-    return feed_wait(feed, 1, 0) ? feed : NULL;
+    return feed_wait(feed, 1, 0, NULL) ? feed : NULL;
 }
 
 static void stopping_wakes(void) {
