@@ -246,11 +246,11 @@ static bool set_member(JsonMember *member, const FlowField *field) {
 }
 
 static FlowStatus open_all(FlowReader *reader, const FlowField *fields, int count,
-                           const FlowOrigin *origin) {
+                           const FlowSourceArguments *arguments) {
     for (; reader->count < count; reader->count++)
         if (!set_member(&reader->members[reader->count], &fields[reader->count]))
             return no_memory(reader->path);
-    if (path_is_standard_input(reader->path)) return open_feed(reader, origin);
+    if (path_is_standard_input(reader->path)) return open_feed(reader, &arguments->origin);
     FlowStatus status = mapped_open(reader->path, &reader->file);
     if (status.exit) return status;
     if (!lines_open(reader->file.bytes, reader->file.size, &reader->lines))
@@ -272,7 +272,7 @@ static FlowStatus jsonl_open(const FlowField *fields, int count,
     FlowReader *reader = *out = calloc(1, sizeof *reader + sizeof *reader->members * (size_t)count);
     if (!reader) return no_memory(fields[0].path);
     reader->path = fields[0].path;
-    FlowStatus status = open_all(reader, fields, count, &arguments->origin);
+    FlowStatus status = open_all(reader, fields, count, arguments);
     if (!status.exit) return status;
     jsonl_close(reader);
     *out = NULL;

@@ -76,7 +76,7 @@ static bool is_alive(long process) {
 static void a_child_is_ended(const char *script) {
     size_t size;
     Feed *feed = run(script);
-    CHECK(feed_wait(feed, 1, 0, NULL) == 1, "no record");
+    CHECK(feed_wait(feed, 1, 0, NULL) >= 1, "no record");
     long grandchild = strtol(feed_record(feed, 0, &size), NULL, 10);
     feed_close(feed);
     no_child_is_left(script);
