@@ -149,9 +149,16 @@ FlowStatus cache_key(const FlowJoin *join, const Places *places, Sizes sizes, in
     return add_pipeline(key->data, join->inputs[0], places);
 }
 
+/* Only what has no file of its own comes one record after the other. */
+static bool may_be_feed(const FlowPipeline *pipeline) {
+    const FlowField *first = pipeline->sections[0].fields;
+    return pipeline->source->feed && (pipeline->source->awaits || !first->path || first->option ||
+                                      path_is_standard_input(first->path));
+}
+
 bool cache_may_be_fed(const FlowPipeline *pipeline) {
     const FlowJoin *join = pipeline->join;
-    bool fed = !join && pipeline->source->feed;
+    bool fed = !join && may_be_feed(pipeline);
     for (int i = 0; join && i < join->input_count; i++) fed |= cache_may_be_fed(join->inputs[i]);
     return fed;
 }

@@ -76,7 +76,7 @@ pipeline again { return csv("a.csv", on_error = skip) |> shuffle(seed = 1) |> ma
 EOF
 expect 0 '`again`: 1 record rejected' "$FLOWC" run again.flow
 [ "$(wc -l <stdout)" = 15 ] || fail "$(cat stdout)"
-expect 1 'b.csv: record 0: `x` must lie in 0..2' "$FLOWC" run bad.flow checked
+expect 1 'b.csv: line 2: `x` must lie in 0..2' "$FLOWC" run bad.flow checked
 expect 2 '`concat` asks for any record at any time' "$FLOWC" run bad.flow fed </dev/null
 
 # Training: stopped anywhere and resumed, with any workers, the same weights.
