@@ -88,7 +88,8 @@ static void stage_cycles(int cycles) {
                                  .unordered = any(2)};
         Team team = {.threads = 1};
         Stage *stage;
-        CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
+        CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
+              "not opened");
         for (int starts = any(4); starts >= 0; starts--, cycles--) {
             stage_allow(stage, 3);
             int64_t end = any(3) * stage_batches(stage) + any(3);

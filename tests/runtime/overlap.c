@@ -92,7 +92,8 @@ static Measured measure(bool with_pipeline, bool with_step, int workers) {
     Team team = {.threads = cpus_available()};
     Call call = {.function = &step};
     Stage *stage;
-    CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
+    CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
+          "not opened");
     int64_t batches = stage_batches(stage) * rounds, before = clock_nanoseconds();
     double processor = processor_seconds();
     if (with_pipeline)

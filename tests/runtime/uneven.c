@@ -85,7 +85,8 @@ static double time_of(bool unordered) {
                              .unordered = unordered};
     Team team = {.threads = 1};
     Stage *stage;
-    CHECK(!stage_open(&pipeline, (Places){"", NULL}, (Sizes){0}, 0, &stage).exit, "not opened");
+    CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
+          "not opened");
     int64_t before = clock_nanoseconds(), batches = stage_batches(stage), records = 0;
     CHECK(!stage_start(stage, NULL, batches, WORKERS, &team).exit, "not started");
     for (int64_t i = 0; i < batches; i++) {
