@@ -1,20 +1,31 @@
 /* Queue: a ring under a mutex. An uncontended turn is two atomic operations, so nothing
  * cleverer is needed for items that are whole batches. Waiting threads watch `count` for
- * some microseconds before they sleep, because a wake-up costs more than that. */
+ * some microseconds before they sleep, because a wake-up costs more than that. They sleep at a bell of
+ * ours: glibc's conditions lose a wake-up in a million (its bug 25847, until 2.41). */
+#define _GNU_SOURCE
 #include "runtime/queue.h"
 
 #include "runtime/barrier.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { SPINS = 100 };
 
+/* Rung with the mutex held, so whoever heard how often it had rung by then misses nothing. */
+typedef struct Bell {
+    atomic_uint rings;
+    int sleepers;
+} Bell;
+
 struct Queue {
     pthread_mutex_t mutex;
-    pthread_cond_t not_full, not_empty;
-    int producers, consumers; /* asleep */
+    Bell not_full, not_empty;
     int capacity, burst, first;
     atomic_int count;
     atomic_bool closed;
@@ -28,68 +39,81 @@ Queue *queue_new(int capacity, int burst) {
     queue->capacity = capacity;
     queue->burst = burst;
     pthread_mutex_init(&queue->mutex, NULL);
-    pthread_cond_init(&queue->not_full, NULL);
-    pthread_cond_init(&queue->not_empty, NULL);
     return queue;
 }
 
 void queue_free(Queue *queue) {
     if (!queue) return;
-    pthread_cond_destroy(&queue->not_empty);
-    pthread_cond_destroy(&queue->not_full);
     pthread_mutex_destroy(&queue->mutex);
     free(queue);
+}
+
+/* To be followed by wake() without the mutex. */
+static void ring(Bell *bell) {
+    atomic_fetch_add(&bell->rings, 1);
+}
+
+static void wake(Bell *bell, int sleepers) {
+    syscall(SYS_futex, &bell->rings, FUTEX_WAKE_PRIVATE, sleepers, NULL, NULL, 0);
+}
+
+static void sleep_at(Queue *queue, Bell *bell) {
+    unsigned heard = bell->rings;
+    bell->sleepers++;
+    pthread_mutex_unlock(&queue->mutex);
+    syscall(SYS_futex, &bell->rings, FUTEX_WAIT_PRIVATE, heard, NULL, NULL, 0);
+    pthread_mutex_lock(&queue->mutex);
+    bell->sleepers--;
+}
+
+/* Consumers that are to be woken now. */
+static int count_woken(Queue *queue) {
+    if (!queue->not_empty.sleepers || queue->count < queue->burst) return 0;
+    ring(&queue->not_empty);
+    return queue->burst > 1 ? INT_MAX : 1;
 }
 
 void queue_set_burst(Queue *queue, int burst) {
     pthread_mutex_lock(&queue->mutex);
     queue->burst = burst;
-    bool wake = queue->consumers && queue->count >= burst;
+    int woken = queue->count ? count_woken(queue) : 0;
     pthread_mutex_unlock(&queue->mutex);
-    if (wake) pthread_cond_broadcast(&queue->not_empty);
+    if (woken) wake(&queue->not_empty, INT_MAX);
 }
 
 static void spin_while_count_is(Queue *queue, int count) {
     for (int i = 0; i < SPINS && queue->count == count && !queue->closed; i++) spin_pause();
 }
 
-static void sleep_on(Queue *queue, pthread_cond_t *condition, int *sleepers) {
-    ++*sleepers;
-    pthread_cond_wait(condition, &queue->mutex);
-    --*sleepers;
-}
-
 bool queue_push(Queue *queue, void *item) {
     spin_while_count_is(queue, queue->capacity);
     pthread_mutex_lock(&queue->mutex);
-    while (queue->count == queue->capacity && !queue->closed)
-        sleep_on(queue, &queue->not_full, &queue->producers);
+    while (queue->count == queue->capacity && !queue->closed) sleep_at(queue, &queue->not_full);
     bool open = !queue->closed;
     if (open) {
         queue->items[(queue->first + queue->count) % queue->capacity] = item;
         queue->count++;
     }
-    bool wake = queue->consumers && queue->count >= queue->burst, many = queue->burst > 1;
+    int woken = count_woken(queue);
     pthread_mutex_unlock(&queue->mutex);
-    if (wake && many) pthread_cond_broadcast(&queue->not_empty);
-    if (wake && !many) pthread_cond_signal(&queue->not_empty);
+    if (woken) wake(&queue->not_empty, woken);
     return open;
 }
 
 bool queue_pop(Queue *queue, void **item) {
     spin_while_count_is(queue, 0);
     pthread_mutex_lock(&queue->mutex);
-    while (queue->count == 0 && !queue->closed)
-        sleep_on(queue, &queue->not_empty, &queue->consumers);
+    while (queue->count == 0 && !queue->closed) sleep_at(queue, &queue->not_empty);
     bool some = queue->count > 0 && !queue->stopped;
     if (some) {
         *item = queue->items[queue->first];
         queue->first = (queue->first + 1) % queue->capacity;
         queue->count--;
     }
-    bool wake = queue->producers > 0;
+    bool waited_for = queue->not_full.sleepers > 0;
+    if (waited_for) ring(&queue->not_full);
     pthread_mutex_unlock(&queue->mutex);
-    if (wake) pthread_cond_signal(&queue->not_full);
+    if (waited_for) wake(&queue->not_full, 1);
     return some;
 }
 
@@ -97,9 +121,11 @@ static void end(Queue *queue, bool at_once) {
     pthread_mutex_lock(&queue->mutex);
     queue->stopped |= at_once;
     queue->closed = true;
+    ring(&queue->not_empty);
+    ring(&queue->not_full);
     pthread_mutex_unlock(&queue->mutex);
-    pthread_cond_broadcast(&queue->not_empty);
-    pthread_cond_broadcast(&queue->not_full);
+    wake(&queue->not_empty, INT_MAX);
+    wake(&queue->not_full, INT_MAX);
 }
 
 void queue_close(Queue *queue) {
