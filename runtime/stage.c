@@ -45,9 +45,16 @@ FlowStatus stage_prepare(Stage *stage, int workers, int threads) {
     return room ? flow_ok : no_memory(stage);
 }
 
+/* The most slots that there will be: a few workers may need more for a queue than many. */
+static int room_for(const Stage *stage, int slots) {
+    for (int workers = 1; workers <= stage->allowed; workers++)
+        if (slots_for(stage, workers) > slots) slots = slots_for(stage, workers);
+    return slots;
+}
+
 static bool start(Stage *stage, int workers) {
-    int slots = slots_for(stage, workers), room = slots_for(stage, stage->allowed);
-    return make_queues(stage, room > slots ? room : slots) && slots_grow(stage, slots) &&
+    int slots = slots_for(stage, workers);
+    return make_queues(stage, room_for(stage, slots)) && slots_grow(stage, slots) &&
            (workers || slots_hands(stage, stage->team->threads)) && workers_set(stage, workers);
 }
 
@@ -57,6 +64,8 @@ void stage_allow(Stage *stage, int workers) {
 
 int stage_set_workers(Stage *stage, int workers) {
     if (stage_is_fed(stage) && !workers) workers = 1;
+    int most = stage->allowed > stage->wanted ? stage->allowed : stage->wanted;
+    if (workers > most) workers = most;
     int before = stage->wanted;
     bool set = slots_grow(stage, slots_for(stage, workers)) &&
                (workers || slots_hands(stage, stage->team->threads)) && workers_set(stage, workers);
