@@ -117,8 +117,8 @@ told=$(tail -1 one.out | sed 's/.*mae=//')
 head -2 numbers.csv >odd.csv
 "$FLOWC" run fit.flow learn --file=odd.csv >/dev/null
 awk 'NR == 500 { sub(/^[^,]*/, "nan") } 1' numbers.csv >odd.csv
-expect 1 'odd.csv: record 498: with this record `net/standardise.1/middle` becomes nan: its `x` is nan' "$FLOWC" run fit.flow learn --file=odd.csv
+expect 1 'odd.csv: line 500: with this record `net/standardise.1/middle` becomes nan: its `x` is nan' "$FLOWC" run fit.flow learn --file=odd.csv
 awk 'NR == 900 { sub(/[^,]*$/, "inf") } 1' numbers.csv >odd.csv
-expect 1 'odd.csv: record 898: with this record `unit/middle` becomes infinite: its `y` is infinite' "$FLOWC" run fit.flow learn --file=odd.csv --threads=2
+expect 1 'odd.csv: line 900: with this record `unit/middle` becomes infinite: its `y` is infinite' "$FLOWC" run fit.flow learn --file=odd.csv --threads=2
 awk 'NR == 2 { first = $0 } NR > 1 { $0 = first } 1' numbers.csv >odd.csv
 "$FLOWC" run fit.flow learn --file=odd.csv >/dev/null

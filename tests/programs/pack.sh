@@ -66,7 +66,7 @@ x=[[105, 106, 107, 108], [109, 110, 109, 109]]' && printed windows
 grep -qF '1 record rejected; the first: said.jsonl: line 4, column 10: `text` has `n` (U+006E) at character 6' skipped.err || fail "$(cat skipped.err)"
 expect 1 'said.jsonl: line 4, column 10: `text` has `n` (U+006E) at character 6' "$FLOWC" run p.flow stopped
 expect 1 'pipeline `said` (p.flow:5): all texts together have 16 tokens, and a row of `pack` takes 17' "$FLOWC" run p.flow too_few
-expect 2 '`pack` asks for all records, and those of standard input come one after the other' "$FLOWC" run p.flow fed </dev/null
+expect 2 '`pack` asks for all records, and these come one after the other' "$FLOWC" run p.flow fed </dev/null
 
 # Rows are what lies end to end: a row begins with the last token of the one before.
 "$FLOWC" run p.flow all >all.out

@@ -12,18 +12,12 @@ typedef struct Layer {
 } Layer;
 
 static const Layer layers[] = {
-    {"softmax($0)", 1, 1, false, false},
-    {"log_softmax($0)", 1, 8, false, false},
-    {"gelu($0)", 0, 0, false, false},
-    {"silu($0)", 0, 0, false, false},
-    {"sigmoid($0)", 0, 1, false, false},
-    {"softplus($0)", 0, 0, false, false},
-    {"relu($0)", 0, 0, true, false},
-    {"leaky_relu($0)", 0, 0, true, false},
-    {"layer_norm($0)", 2, 8, false, true},
-    {"rms_norm($0)", 2, 8, false, true},
-    {"standardise($0, -1)", 1, 4, false, false},
-    {"dense($0, 3)", 2, 0, false, true},
+    {"softmax($0)", 1, 1, false, false},     {"log_softmax($0)", 1, 8, false, false},
+    {"gelu($0)", 0, 0, false, false},        {"silu($0)", 0, 0, false, false},
+    {"sigmoid($0)", 0, 1, false, false},     {"softplus($0)", 0, 0, false, false},
+    {"relu($0)", 0, 0, true, false},         {"leaky_relu($0)", 0, 0, true, false},
+    {"layer_norm($0)", 2, 8, false, true},   {"rms_norm($0)", 2, 8, false, true},
+    {"z_score($0, -1)", 1, 4, false, false}, {"dense($0, 3)", 2, 0, false, true},
 };
 
 bool make_layer(Generator *generator) {
