@@ -28,9 +28,10 @@ Batch *order_find(Stage *stage) {
 
 /* What stands before the first batch that is not done is not asked for any more. */
 static void forget(Stage *stage, const Batch *batch) {
+    int64_t low = stage->done.low;
     stage->ends[batch->number % OVERTAKE_LIMIT] = batch->first + batch->rows;
     progression_add(&stage->done, batch->number);
-    if (stage->done.low)
+    if (stage->done.low > low)
         records_forget(stage->source, stage->ends[(stage->done.low - 1) % OVERTAKE_LIMIT]);
 }
 
