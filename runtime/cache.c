@@ -92,7 +92,6 @@ static FlowStatus too_large(const CacheForm *form, const Cache *cache, size_t ro
 }
 
 static FlowStatus open_memory(Cache *cache, const CacheForm *form) {
-    if (!holding_take(holding_here(), HOLDING_source, cache->size)) return no_memory(form);
     size_t room = room_of_machine(), before = atomic_fetch_add(&held, cache->size);
     if (before > room || cache->size > room - before) {
         atomic_fetch_sub(&held, cache->size);

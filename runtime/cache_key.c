@@ -2,6 +2,7 @@
 #include "runtime/cache_key.h"
 
 #include "runtime/mix.h"
+#include "runtime/vocabularies.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -122,6 +123,12 @@ static FlowStatus add_tokens(uint64_t *hash, const FlowTokens *tokens, const Pla
     return status.exit ? status : add_table(hash, tokens->merges, tokens->merges_option, places);
 }
 
+/* What the texts stand for. */
+static void add_vocabulary(uint64_t *hash, int index, const Places *places) {
+    const char *texts = vocabularies_metadata(places->vocabularies, index).value;
+    add_text(hash, texts ? texts : "");
+}
+
 static FlowStatus add_pipeline(uint64_t *hash, const FlowPipeline *pipeline, const Places *places) {
     FlowStatus status = flow_ok;
     const FlowJoin *join = pipeline->join;
@@ -134,6 +141,7 @@ static FlowStatus add_pipeline(uint64_t *hash, const FlowPipeline *pipeline, con
         bool known = !path || path_is_standard_input(path) || (last && !strcmp(path, last));
         if (!known) status = add_path(hash, pipeline->source, path, places);
         if (field->tokens && !status.exit) status = add_tokens(hash, field->tokens, places);
+        if (field->vocabulary) add_vocabulary(hash, field->vocabulary - 1, places);
         last = path;
     }
     return status;

@@ -3,6 +3,7 @@
 #include "runtime/cache_key.h"
 #include "runtime/mix.h"
 #include "runtime/mixture.h"
+#include "runtime/vocabularies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,9 +320,11 @@ static FlowStatus open_cache(Joined *joined, Places places, Sizes sizes, int64_t
 
 static FlowStatus open_all(Joined *joined, Places places, Sizes sizes, int64_t seed,
                            Rejects *rejects) {
-    return joined->join->kind == FLOW_JOIN_cache
-               ? open_cache(joined, places, sizes, seed, rejects)
-               : open_inputs(joined, places, sizes, seed, rejects);
+    /* While vocabularies are found, what they stand for is not known yet. */
+    bool keeps =
+        joined->join->kind == FLOW_JOIN_cache && !vocabularies_are_learned(places.vocabularies);
+    return keeps ? open_cache(joined, places, sizes, seed, rejects)
+                 : open_inputs(joined, places, sizes, seed, rejects);
 }
 
 FlowStatus joined_open(const FlowPipeline *pipeline, const FlowSection *section, Places places,
