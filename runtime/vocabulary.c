@@ -7,9 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first and the last bytes of a text; they say all of one that is short. */
+typedef struct Ends {
+    uint64_t first, last;
+} Ends;
+
 typedef struct Entry {
     const char *text; /* NULL: empty */
     size_t size;
+    Ends ends;
     int index;
 } Entry;
 
@@ -19,23 +25,47 @@ struct Vocabulary {
     Entry entries[];
 };
 
-static uint64_t hash(const char *text, size_t size) {
-    uint64_t value = size, word;
-    for (; size >= sizeof word; text += sizeof word, size -= sizeof word) {
-        memcpy(&word, text, sizeof word);
-        value = mix(value ^ word);
-    }
-    word = 0;
-    memcpy(&word, text, size);
-    return mix(value ^ word);
+enum { SHORT = 2 * sizeof(uint64_t) };
+
+static uint64_t eight_at(const char *text) {
+    uint64_t word;
+    memcpy(&word, text, sizeof word);
+    return word;
+}
+
+static uint64_t four_at(const char *text) {
+    uint32_t word;
+    memcpy(&word, text, sizeof word);
+    return word;
+}
+
+static Ends ends_of(const char *text, size_t size) {
+    if (size >= 8) return (Ends){eight_at(text), eight_at(text + size - 8)};
+    if (size >= 4) return (Ends){four_at(text), four_at(text + size - 4)};
+    Ends ends = {0};
+    memcpy(&ends.first, text, size);
+    return ends;
+}
+
+static uint64_t hash(Ends ends, const char *text, size_t size) {
+    uint64_t value = mix(ends.first ^ ends.last * 0x9e3779b97f4a7c15 ^ size);
+    for (size_t at = 8; size > SHORT && at + 8 < size; at += 8)
+        value = mix(value ^ eight_at(text + at));
+    return value;
+}
+
+static bool is_of(const Entry *entry, Ends ends, const char *text, size_t size) {
+    return entry->size == size && entry->ends.first == ends.first &&
+           entry->ends.last == ends.last && (size <= SHORT || !memcmp(entry->text, text, size));
 }
 
 /* The entry of the text, or the empty one where it would be. */
 static const Entry *find(const Vocabulary *vocabulary, const char *text, size_t size) {
-    size_t at = (size_t)hash(text, size);
+    Ends ends = ends_of(text, size);
+    size_t at = (size_t)hash(ends, text, size);
     for (;; at++) {
         const Entry *entry = &vocabulary->entries[at & (vocabulary->capacity - 1)];
-        if (!entry->text || (entry->size == size && !memcmp(entry->text, text, size))) return entry;
+        if (!entry->text || is_of(entry, ends, text, size)) return entry;
     }
 }
 
@@ -43,7 +73,7 @@ static void add(Vocabulary *vocabulary, const char *text, int index) {
     size_t size = strlen(text);
     Entry *entry = (Entry *)find(vocabulary, text, size);
     if (entry->text) return;
-    *entry = (Entry){text, size, index};
+    *entry = (Entry){text, size, ends_of(text, size), index};
 }
 
 Vocabulary *vocabulary_new(const char *const *texts, int count) {

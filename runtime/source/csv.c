@@ -117,16 +117,22 @@ static int find_category(const FlowReader *reader, int index, const CsvCell *cel
     return place;
 }
 
+static bool write_place(const Field *field, int place, void *value) {
+    if (field->element != FLOW_i32) return number_write(field->element, place, value);
+    memcpy(value, &(int32_t){place}, sizeof(int32_t));
+    return true;
+}
+
 /* A missing value is the empty text, if that is one of the categories. */
 static bool convert_category(const FlowReader *reader, int index, CsvCell cell, void *value,
                              Wrong *wrong) {
     const Field *field = &reader->fields[index];
     int category = -1;
-    if (csv_is_missing(&reader->arguments, cell))
+    if (csv_may_be_missing(&reader->arguments, cell) && csv_is_missing(&reader->arguments, cell))
         category = vocabulary_find(field->vocabulary, "", 0);
     if (category < 0) category = find_category(reader, index, &cell);
     if (category < 0) category = reader->described[index].unknown - 1;
-    if (category >= 0) return number_write(field->element, category, value);
+    if (category >= 0) return write_place(field, category, value);
     return says(wrong, "is `%s`, %s", csv_shown(&cell).text,
                 vocabulary_fault(&reader->described[index]).text);
 }

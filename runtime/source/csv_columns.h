@@ -20,6 +20,11 @@ typedef struct CsvColumns {
 /* Is the cell one that says that a value is missing? Blanks around it don't count. */
 bool csv_is_missing(const FlowSourceArguments *arguments, CsvCell cell);
 
+/* False: it is not. */
+static inline bool csv_may_be_missing(const FlowSourceArguments *arguments, CsvCell cell) {
+    return arguments->missing_count || !cell.size || *cell.text <= ' ';
+}
+
 /* Without the blanks around it. */
 CsvCell csv_trim(CsvCell cell);
 
