@@ -17,7 +17,7 @@ enum { ROUNDS = 3 }; /* double rounds */
 static const uint64_t golden = 0x9e3779b97f4a7c15;
 
 /* A number below `limit` (< 2^32), from a key of the round. */
-static uint64_t hash_below(uint64_t half, uint64_t key, uint64_t limit) {
+static inline uint64_t hash_below(uint64_t half, uint64_t key, uint64_t limit) {
     uint64_t x = (half + key) * 0xbf58476d1ce4e5b9;
     x = (x ^ x >> 29) * 0x94d049bb133111eb;
     return (x >> 32) * limit >> 32;
@@ -47,7 +47,7 @@ Permutation permutation_new(int64_t size, uint64_t seed, int64_t epoch) {
     return of_key(size, mix(mix(seed + golden) + (uint64_t)epoch * golden));
 }
 
-static uint64_t encipher(const Permutation *p, uint64_t x) {
+static inline uint64_t encipher(const Permutation *p, uint64_t x) {
     uint64_t l = x % p->left, r = x / p->left, key = p->key;
     for (int i = 0; i < ROUNDS; i++) {
         l = add_modulo(l, hash_below(r, key += golden, p->left), p->left);
@@ -56,11 +56,19 @@ static uint64_t encipher(const Permutation *p, uint64_t x) {
     return r * p->left + l;
 }
 
-int64_t permutation_at(const Permutation *permutation, int64_t position) {
+static inline int64_t walk(const Permutation *permutation, int64_t position) {
     uint64_t x = (uint64_t)position;
     do x = encipher(permutation, x);
     while (x >= permutation->size);
     return (int64_t)x;
+}
+
+int64_t permutation_at(const Permutation *permutation, int64_t position) {
+    return walk(permutation, position);
+}
+
+void permutation_each(const Permutation *permutation, int64_t *positions, int count) {
+    for (int i = 0; i < count; i++) positions[i] = walk(permutation, positions[i]);
 }
 
 int64_t permutation_within(const Permutation *permutation, int64_t window, int64_t size,

@@ -18,28 +18,37 @@ enum {
 
 /* From positions to records. */
 
-static int64_t through_shuffle(const FlowOrder *order, const OrderState *state,
-                               const Permutation *shuffle, int64_t position) {
+static void through_shuffle(const FlowOrder *order, const OrderState *state,
+                            const Permutation *shuffle, int64_t *positions, int count) {
     const Permutation *permutation = order->each_epoch ? shuffle : &state->permutation;
-    if (!order->window) return permutation_at(permutation, position);
-    return permutation_within(permutation, order->window, atomic_load(&state->end), position);
+    if (!order->window) permutation_each(permutation, positions, count);
+    else
+        for (int i = 0; i < count; i++)
+            positions[i] = permutation_within(permutation, order->window, atomic_load(&state->end),
+                                              positions[i]);
 }
 
-int64_t records_through(const Records *records, int index, int orders, const Permutation *shuffle,
-                        int64_t position) {
-    for (int i = orders; i-- > 0;) {
-        const FlowOrder *order = &records_section_at(records, index)->orders[i];
-        const OrderState *state = &records->sections[index].orders[i];
-        switch (order->kind) {
-        case FLOW_ORDER_shuffle: position = through_shuffle(order, state, shuffle, position); break;
-        case FLOW_ORDER_take: break;
-        case FLOW_ORDER_skip: position += (int64_t)order->number; break;
-        case FLOW_ORDER_filter:
-            position = state->sieve ? sieve_at(state->sieve, position) : state->passing[position];
-            break;
-        }
+static void through_order(const FlowOrder *order, const OrderState *state,
+                          const Permutation *shuffle, int64_t *positions, int count) {
+    switch (order->kind) {
+    case FLOW_ORDER_shuffle: through_shuffle(order, state, shuffle, positions, count); break;
+    case FLOW_ORDER_take: break;
+    case FLOW_ORDER_skip:
+        for (int i = 0; i < count; i++) positions[i] += (int64_t)order->number;
+        break;
+    case FLOW_ORDER_filter:
+        for (int i = 0; i < count; i++)
+            positions[i] =
+                state->sieve ? sieve_at(state->sieve, positions[i]) : state->passing[positions[i]];
+        break;
     }
-    return position;
+}
+
+void records_through_each(const Records *records, int index, int orders, const Permutation *shuffle,
+                          int64_t *positions, int count) {
+    for (int i = orders; i-- > 0;)
+        through_order(&records_section_at(records, index)->orders[i],
+                      &records->sections[index].orders[i], shuffle, positions, count);
 }
 
 /* From records to values. */
@@ -59,7 +68,8 @@ static bool make_part(const Maker *maker, int index, int64_t record, int64_t par
     const FlowSection *before = records_section_at(maker->records, index - 1);
     void *outputs[FIELD_LIMIT];
     for (int i = 0; i < before->output_count; i++)
-        outputs[i] = (char *)arrays[i] + (size_t)part * flow_type_size(&before->outputs[i].type);
+        outputs[i] =
+            (char *)arrays[i] + (size_t)part * maker->records->sections[index - 1].output_sizes[i];
     return records_make_at(maker, index - 1, record * section->stride + part, outputs);
 }
 
@@ -152,14 +162,15 @@ bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFu
 }
 
 static bool copy(const Maker *maker, int index, int64_t record, void *const *outputs) {
-    const FlowSection *section = records_section_at(maker->records, index);
-    bool made_there = index == 0 && !maker->records->points;
+    const Records *records = maker->records;
+    const FlowSection *section = records_section_at(records, index);
+    bool made_there = index == 0 && !records->points;
     const void *values[FIELD_LIMIT];
     for (int i = 0; i < section->output_count; i++) values[i] = outputs[i];
     bool made = made_there ? ask(maker, record, values) : gather(maker, index, record, values);
     for (int i = 0; made && i < section->output_count; i++)
         if (values[i] != outputs[i])
-            memcpy(outputs[i], values[i], flow_type_size(&section->outputs[i].type));
+            memcpy(outputs[i], values[i], records->sections[index].output_sizes[i]);
     return made;
 }
 
@@ -180,6 +191,10 @@ const FlowSection *records_section(const Records *records) {
     return records_section_at(records, records_last_section(records));
 }
 
+const size_t *records_output_sizes(const Records *records) {
+    return records->sections[records_last_section(records)].output_sizes;
+}
+
 size_t records_scratch(const Records *records) {
     return records->scratch;
 }
@@ -195,10 +210,16 @@ Permutation records_shuffle(const Records *records, int64_t epoch) {
     return (Permutation){0};
 }
 
-int64_t records_find(const Records *records, const Permutation *shuffle, int64_t position) {
+void records_find_each(const Records *records, const Permutation *shuffle, int64_t *positions,
+                       int count) {
     int last = records_last_section(records);
-    return records_through(records, last, records_section_at(records, last)->order_count, shuffle,
-                           position);
+    records_through_each(records, last, records_section_at(records, last)->order_count, shuffle,
+                         positions, count);
+}
+
+int64_t records_find(const Records *records, const Permutation *shuffle, int64_t position) {
+    records_find_each(records, shuffle, &position, 1);
+    return position;
 }
 
 void records_prefetch(const Records *records, int64_t record, int64_t epoch) {
@@ -212,7 +233,7 @@ void records_prefetch(const Records *records, int64_t record, int64_t epoch) {
     if (!points) return;
     gather(&maker, last, record, values);
     for (int i = 0; i < records_section_at(records, last)->field_count; i++) {
-        size_t size = flow_type_size(&records_section_at(records, last)->fields[i].type);
+        size_t size = records->sections[last].field_sizes[i];
         size_t length = size < PREFETCH_LIMIT ? size : PREFETCH_LIMIT;
         for (size_t at = 0; at < length; at += LINE)
             __builtin_prefetch((const char *)values[i] + at);

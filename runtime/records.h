@@ -41,8 +41,13 @@ size_t records_scratch(const Records *records);
 /* The order that is new in the epoch. */
 Permutation records_shuffle(const Records *records, int64_t epoch);
 
-/* The record at the position of the epoch with that order. */
+/* Bytes of each of its outputs. */
+const size_t *records_output_sizes(const Records *records);
+
+/* The record at the position of the epoch with that order; and of each of several positions. */
 int64_t records_find(const Records *records, const Permutation *shuffle, int64_t position);
+void records_find_each(const Records *records, const Permutation *shuffle, int64_t *positions,
+                       int count);
 
 /* Asks for the bytes that the record is made of. */
 void records_prefetch(const Records *records, int64_t record, int64_t epoch);

@@ -76,9 +76,8 @@ static size_t aligned(size_t size) {
 static void place_fields(Records *records, int index) {
     const FlowSection *section = records_section_at(records, index);
     for (int i = 0; i < section->field_count; i++) {
-        size_t size = flow_type_size(&section->fields[i].type);
         records->sections[index].offsets[i] = records->scratch;
-        records->scratch += aligned(size);
+        records->scratch += aligned(records->sections[index].field_sizes[i]);
     }
 }
 
@@ -125,11 +124,13 @@ static FlowStatus open_section(Records *records, int index, int64_t *count) {
     return status;
 }
 
-static void copy_fields(const Records *records, const FlowField *from, int count, FlowField *to) {
+static void copy_fields(const Records *records, const FlowField *from, int count, FlowField *to,
+                        size_t *sizes) {
     for (int i = 0; i < count; i++) {
         to[i] = from[i];
         to[i].type = type_at(&from[i].type, records->sizes);
         to[i].path = NULL;
+        sizes[i] = flow_type_size(&to[i].type);
     }
 }
 
@@ -137,8 +138,9 @@ static void copy_sections(Records *records) {
     for (int i = 0; i < records->pipeline->section_count; i++) {
         const FlowSection *from = &records->pipeline->sections[i];
         SectionState *state = &records->sections[i];
-        copy_fields(records, from->fields, from->field_count, state->fields);
-        copy_fields(records, from->outputs, from->output_count, state->outputs);
+        copy_fields(records, from->fields, from->field_count, state->fields, state->field_sizes);
+        copy_fields(records, from->outputs, from->output_count, state->outputs,
+                    state->output_sizes);
         state->section = *from;
         state->section.window = size_at(from->window, records->sizes);
         state->section.stride = size_at(from->stride, records->sizes);

@@ -24,6 +24,7 @@ typedef struct OrderState {
 typedef struct SectionState {
     FlowSection section; /* with the paths that were found and sizes that are known */
     FlowField fields[FIELD_LIMIT], outputs[FIELD_LIMIT];
+    size_t field_sizes[FIELD_LIMIT], output_sizes[FIELD_LIMIT]; /* bytes of these */
     Pack *pack;                  /* the tokens that it makes rows of, or NULL */
     bool direct;                 /* windows of what the source holds: nothing is copied */
     size_t offsets[FIELD_LIMIT]; /* in scratch, of the fields that have to be made */
@@ -76,10 +77,16 @@ static inline int64_t records_windows(const FlowSection *section, int64_t count)
     return count < section->window ? 0 : (count - section->window) / section->stride + 1;
 }
 
-/* Through the first `orders` orders of the section, from the position to the record that stands there.
+/* Through the first `orders` orders of the section, from positions to the records that stand there.
  * shuffle: that of the epoch. */
-int64_t records_through(const Records *records, int index, int orders, const Permutation *shuffle,
-                        int64_t position);
+void records_through_each(const Records *records, int index, int orders, const Permutation *shuffle,
+                          int64_t *positions, int count);
+
+static inline int64_t records_through(const Records *records, int index, int orders,
+                                      const Permutation *shuffle, int64_t position) {
+    records_through_each(records, index, orders, shuffle, &position, 1);
+    return position;
+}
 
 /* Makes the record at that position of the section. */
 bool records_make_at(const Maker *maker, int index, int64_t position, void *const *outputs);
