@@ -27,6 +27,12 @@ static long sleeps(void) {
     return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
 }
 
+int64_t cost_of_record(const Costs *costs) {
+    int64_t records = costs->records, time = 0;
+    for (int i = 0; i < COST_PARTS; i++) time += costs->times[i];
+    return records ? time / records : 0;
+}
+
 void cost_begin(Costs *costs) {
     if (costs->left-- > 0) return;
     cost_measured = costs;

@@ -23,6 +23,9 @@ typedef struct Costs {
 void cost_begin(Costs *costs);
 void cost_end(Costs *costs);
 
+/* Nanoseconds of a record, those for measuring it included; 0: none was measured yet. */
+int64_t cost_of_record(const Costs *costs);
+
 /* The part that follows is that of; returns the one before, to be entered again behind it. */
 extern _Thread_local Costs *cost_measured; /* or NULL: this record is not */
 CostPart cost_switch(CostPart part);

@@ -8,6 +8,7 @@ Pace pace_since(const Pace *now, const Pace *before) {
     return (Pace){.input = now->input - before->input,
                   .step = now->step - before->step,
                   .sink = now->sink - before->sink,
+                  .busy = now->busy - before->busy,
                   .batches = now->batches - before->batches};
 }
 

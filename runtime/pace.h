@@ -9,6 +9,7 @@
 /* So far. */
 typedef struct Pace {
     int64_t input, step, sink; /* nanoseconds: waited for batches or made them; computed; wrote */
+    int64_t busy;              /* of all threads of the step: made batches */
     int64_t batches;
 } Pace;
 

@@ -100,10 +100,9 @@ bool queue_push(Queue *queue, void *item) {
     return open;
 }
 
-bool queue_pop(Queue *queue, void **item) {
-    spin_while_count_is(queue, 0);
+static bool pop(Queue *queue, void **item, bool waits) {
     pthread_mutex_lock(&queue->mutex);
-    while (queue->count == 0 && !queue->closed) sleep_at(queue, &queue->not_empty);
+    while (waits && queue->count == 0 && !queue->closed) sleep_at(queue, &queue->not_empty);
     bool some = queue->count > 0 && !queue->stopped;
     if (some) {
         *item = queue->items[queue->first];
@@ -115,6 +114,15 @@ bool queue_pop(Queue *queue, void **item) {
     pthread_mutex_unlock(&queue->mutex);
     if (waited_for) wake(&queue->not_full, 1);
     return some;
+}
+
+bool queue_pop(Queue *queue, void **item) {
+    spin_while_count_is(queue, 0);
+    return pop(queue, item, true);
+}
+
+bool queue_try_pop(Queue *queue, void **item) {
+    return queue->count && pop(queue, item, false);
 }
 
 static void end(Queue *queue, bool at_once) {

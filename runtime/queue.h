@@ -21,6 +21,9 @@ bool queue_push(Queue *queue, void *item);
 /* False when the queue is closed and empty, or stopped. */
 bool queue_pop(Queue *queue, void **item);
 
+/* False when there is nothing now. */
+bool queue_try_pop(Queue *queue, void **item);
+
 void queue_close(Queue *queue);
 void queue_stop(Queue *queue);
 

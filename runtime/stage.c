@@ -1,6 +1,6 @@
-/* Stage: slots go round through two queues: `vacant` brings them to who makes batches, `ready` back to
- * the step, which gives them out in order. Workers wake up when half of the slots are vacant and then
- * fill them in one go. */
+/* Stage: slots go round through two queues: `vacant` brings them to workers, `ready` back to the step,
+ * which gives them out in order. Workers wake up when half of their slots are vacant and then fill them
+ * in one go. Slots that the step's threads fill stay with them. */
 #include "runtime/clock.h"
 #include "runtime/stage_state.h"
 #include "runtime/vocabularies.h"
@@ -15,11 +15,28 @@ static FlowStatus no_memory(const Stage *stage) {
                         stage->pipeline->name);
 }
 
+/* Where the step has one thread, whose processor would be idle while it waits. Not of a feed: to make
+ * a batch of it may mean to wait. */
+static bool helps(const Stage *stage, int workers) {
+    return workers && stage->allowed && stage->team->threads == 1 && !stage_is_fed(stage);
+}
+
+/* A batch that is made in microseconds is no time to sleep in. */
+static int shared_slots(const Stage *stage) {
+    size_t fit = SMALL_HELD / (slots_size(stage, 1) + 1);
+    return fit < WORKER_SLOTS ? WORKER_SLOTS : fit > SMALL_SLOTS ? SMALL_SLOTS : (int)fit;
+}
+
 /* So many that with the step's batch taken away a whole queue is left. */
-static int slots_for(const Stage *stage, int workers) {
+static int slots_of(const Stage *stage, int workers, bool helped) {
     int queue = stage->pipeline->queue;
     if (!workers) return TEAM_SLOTS;
-    return workers * (queue ? (queue + workers) / workers : WORKER_SLOTS);
+    if (queue) return workers * ((queue + workers) / workers);
+    return helped ? (workers + 1) * shared_slots(stage) : workers * WORKER_SLOTS;
+}
+
+static int slots_for(const Stage *stage, int workers) {
+    return slots_of(stage, workers, helps(stage, workers));
 }
 
 static bool make_queues(Stage *stage, int slots) {
@@ -28,9 +45,25 @@ static bool make_queues(Stage *stage, int slots) {
     stage->ready = queue_new(slots, 1);
     Batch **held = realloc(stage->held, (size_t)slots * sizeof *held);
     if (held) stage->held = held;
-    if (!stage->vacant || !stage->ready || !held) return false;
+    Batch **own = realloc(stage->own, (size_t)slots * sizeof *own);
+    if (own) stage->own = own;
+    if (!stage->vacant || !stage->ready || !held || !own) return false;
     for (int i = 0; i < stage->slot_count; i++) queue_push(stage->vacant, stage->slots[i]);
     return true;
+}
+
+/* Of the step's threads when there are so many workers. */
+static int own_slots(const Stage *stage, int workers) {
+    if (!workers) return stage->slot_count;
+    return helps(stage, workers) ? stage->slot_count / (workers + 1) : 0;
+}
+
+static void deal_slots(Stage *stage, int workers) {
+    int own = own_slots(stage, workers);
+    void *slot;
+    while (stage->own_count > own) queue_push(stage->vacant, stage->own[--stage->own_count]);
+    while (stage->own_count < own && queue_try_pop(stage->vacant, &slot))
+        stage->own[stage->own_count++] = slot;
 }
 
 size_t stage_needs(const Stage *stage, int workers, int threads) {
@@ -47,15 +80,24 @@ FlowStatus stage_prepare(Stage *stage, int workers, int threads) {
 
 /* The most slots that there will be: a few workers may need more for a queue than many. */
 static int room_for(const Stage *stage, int slots) {
-    for (int workers = 1; workers <= stage->allowed; workers++)
-        if (slots_for(stage, workers) > slots) slots = slots_for(stage, workers);
+    for (int i = 2; i < 2 * (stage->allowed + 1); i++) {
+        int needed = slots_of(stage, i / 2, i % 2);
+        if (needed > slots) slots = needed;
+    }
     return slots;
 }
 
+static bool set_workers(Stage *stage, int workers) {
+    bool works = !workers || helps(stage, workers);
+    if (!slots_grow(stage, slots_for(stage, workers))) return false;
+    if (works && !slots_hands(stage, stage->team->threads)) return false;
+    deal_slots(stage, workers);
+    return workers_set(stage, workers);
+}
+
 static bool start(Stage *stage, int workers) {
-    int slots = slots_for(stage, workers);
-    return make_queues(stage, room_for(stage, slots)) && slots_grow(stage, slots) &&
-           (workers || slots_hands(stage, stage->team->threads)) && workers_set(stage, workers);
+    return make_queues(stage, room_for(stage, slots_for(stage, workers))) &&
+           set_workers(stage, workers);
 }
 
 void stage_allow(Stage *stage, int workers) {
@@ -67,9 +109,7 @@ int stage_set_workers(Stage *stage, int workers) {
     int most = stage->allowed > stage->wanted ? stage->allowed : stage->wanted;
     if (workers > most) workers = most;
     int before = stage->wanted;
-    bool set = slots_grow(stage, slots_for(stage, workers)) &&
-               (workers || slots_hands(stage, stage->team->threads)) && workers_set(stage, workers);
-    if (!set) workers_set(stage, before);
+    if (!set_workers(stage, workers)) set_workers(stage, before);
     return stage->wanted;
 }
 
@@ -89,7 +129,7 @@ void stage_stop(Stage *stage) {
     queue_free(stage->ready);
     stage->vacant = stage->ready = NULL;
     stage->taken = stage->filling = NULL;
-    stage->held_count = stage->wanted = 0;
+    stage->held_count = stage->own_count = stage->wanted = 0;
     stage->claimed = stage->delivered = 0;
 }
 
@@ -119,6 +159,16 @@ static bool fill_now(Stage *stage) {
     return true;
 }
 
+/* Makes a batch instead of waiting for one. */
+static bool help(Stage *stage) {
+    if (!helps(stage, stage->wanted)) return false;
+    Batch *batch = claim_batch(stage, NULL);
+    if (!batch) return false;
+    make_batch(stage, batch, &stage->hands[0]);
+    order_hold(stage, batch);
+    return true;
+}
+
 /* Do workers have batches that are still to come? */
 static bool are_in_hands(const Stage *stage) {
     return stage->claimed > stage->delivered + stage->held_count;
@@ -126,7 +176,10 @@ static bool are_in_hands(const Stage *stage) {
 
 static bool receive(Stage *stage) {
     void *batch;
-    if (!queue_pop(stage->ready, &batch)) return false;
+    if (!queue_try_pop(stage->ready, &batch)) {
+        if (help(stage)) return true;
+        if (!queue_pop(stage->ready, &batch)) return false;
+    }
     order_hold(stage, batch);
     return true;
 }
@@ -166,10 +219,10 @@ void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *t
 
 void stage_fill_next(Stage *stage, int thread, int threads) {
     if (!stage->filling) return;
-    int64_t before = thread ? 0 : clock_nanoseconds();
+    int64_t before = stage->hands[thread].busy;
     make_share(stage, stage->filling, thread, threads);
     if (thread) return;
-    int64_t time = clock_nanoseconds() - before;
+    int64_t time = stage->hands[thread].busy - before;
     stage->input_time += time;
     stage->team_time += time;
 }
@@ -181,7 +234,9 @@ bool stage_wants_team(const Stage *stage) {
 void stage_release(Stage *stage) {
     end_filling(stage);
     order_release(stage, stage->taken);
-    queue_push(stage->vacant, stage->taken);
+    if (stage->taken->own && own_slots(stage, stage->wanted))
+        stage->own[stage->own_count++] = stage->taken;
+    else queue_push(stage->vacant, stage->taken);
     stage->taken = NULL;
 }
 
@@ -284,4 +339,10 @@ int64_t stage_input_time(const Stage *stage) {
 
 int64_t stage_team_time(const Stage *stage) {
     return stage->team_time;
+}
+
+int64_t stage_busy_time(const Stage *stage) {
+    int64_t time = 0;
+    for (int i = 0; i < stage->hand_count; i++) time += stage->hands[i].busy;
+    return time;
 }

@@ -4,7 +4,8 @@
  *
  * Batches are numbered through all epochs: number = epoch * stage_batches + position. They
  * are made either by worker threads, ahead of time; or, with no workers, by the team that
- * runs the steps: each thread makes its share of the next batch before it leaves the step.
+ * runs the steps: each thread makes its share of the next batch before it leaves the step. A team
+ * of one that was given workers later makes a batch where it would wait for one.
  * They are given by their numbers; those of an unordered pipeline within an epoch as they come.
  *
  * Those of a feed have one epoch. A batch is then what has come when it is made. */
@@ -28,6 +29,7 @@ typedef struct Batch {
     void *arrays[FIELD_LIMIT]; /* one an output */
     atomic_llong failure;      /* its first row that could not be made */
     char *rejected;            /* is this row? NULL: the pipeline stops at the first */
+    bool own;                  /* made by the threads of the step */
 } Batch;
 
 typedef struct Stage Stage;
@@ -91,6 +93,9 @@ int64_t stage_input_time(const Stage *stage);
 
 /* What of it passed within steps. */
 int64_t stage_team_time(const Stage *stage);
+
+/* How long the step's threads, all together, have made batches without waiting for each other. */
+int64_t stage_busy_time(const Stage *stage);
 
 /* What of making a batch takes longest, from the records that were measured so far. */
 Bottleneck stage_bottleneck(const Stage *stage);

@@ -1,28 +1,24 @@
 /* Stage_make: the rows of a batch, by one thread or by a team. */
+#include "runtime/clock.h"
 #include "runtime/stage_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    AHEAD = 4,  /* records asked from memory before they are needed */
-    TURNS = 16, /* in which a thread of a team makes its share, so that others can help */
+    AHEAD = 16,  /* records asked from memory before they are needed */
+    FOUND = 64,  /* of which is known which they are */
+    TURN = 5000, /* nanoseconds in which no other thread of the team can help */
+    TURNS = 16,  /* of a share, as long as nobody knows how long a record takes; then at least: */
+    LEAST_TURNS = 4,
 };
-
-/* Finds the row's record and asks for its bytes. */
-static int64_t fetch(const Stage *stage, const Permutation *shuffle, const Batch *batch,
-                     int64_t row) {
-    int64_t record = records_find(stage->source, shuffle, batch->first + row);
-    records_prefetch(stage->source, record, batch->epoch);
-    return record;
-}
 
 static bool make_record(const Stage *stage, int64_t record, char *scratch, const Batch *batch,
                         int64_t row, FlowStatus *failure) {
     void *outputs[FIELD_LIMIT];
+    const size_t *sizes = records_output_sizes(stage->source);
     for (int i = 0; i < stage->section->output_count; i++)
-        outputs[i] = (char *)batch->arrays[i] +
-                     (size_t)row * flow_type_size(&stage->section->outputs[i].type);
+        outputs[i] = (char *)batch->arrays[i] + (size_t)row * sizes[i];
     return records_make(stage->source, record, batch->epoch, scratch, outputs, failure);
 }
 
@@ -37,14 +33,47 @@ static bool is_behind_failure(const Batch *batch, int64_t row) {
     return !batch->rejected && row > atomic_load_explicit(&batch->failure, memory_order_relaxed);
 }
 
-static void make_rows(const Stage *stage, Batch *batch, Hand *hand, int64_t first, int64_t end) {
-    Permutation shuffle = records_shuffle(stage->source, batch->epoch);
-    int64_t ahead[AHEAD];
-    for (int64_t row = first; row < end && row < first + AHEAD; row++)
-        ahead[row % AHEAD] = fetch(stage, &shuffle, batch, row);
+/* Records of the rows from `next` on: of those before `found` is known which they are, those before
+ * `asked` were asked from memory. */
+typedef struct Ahead {
+    Permutation shuffle;
+    int64_t records[FOUND], next, asked, found;
+} Ahead;
+
+static Ahead look_ahead(const Stage *stage, const Batch *batch) {
+    return (Ahead){.shuffle = records_shuffle(stage->source, batch->epoch)};
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* The next rows up to half of the room, which has only these in that half. */
+static void find_more(const Stage *stage, const Batch *batch, Ahead *ahead, int64_t last) {
+    int64_t half = FOUND / 2, begin = ahead->found, place = begin % FOUND;
+    int64_t end = least(begin + half - begin % half, last);
+    for (int64_t i = 0; i < end - begin; i++) ahead->records[place + i] = batch->first + begin + i;
+    records_find_each(stage->source, &ahead->shuffle, &ahead->records[place], (int)(end - begin));
+    ahead->found = end;
+}
+
+static void ask_until(const Stage *stage, const Batch *batch, Ahead *ahead, int64_t end,
+                      int64_t last) {
+    for (; ahead->asked < least(end, last); ahead->asked++) {
+        if (ahead->asked == ahead->found) find_more(stage, batch, ahead, last);
+        records_prefetch(stage->source, ahead->records[ahead->asked % FOUND], batch->epoch);
+    }
+}
+
+/* last: of the rows that are likely to be made by the same thread. */
+static void make_rows(const Stage *stage, Batch *batch, Hand *hand, Ahead *ahead, int64_t first,
+                      int64_t end, int64_t last) {
+    if (ahead->next != first) ahead->asked = ahead->found = first;
+    ahead->next = end;
+    ask_until(stage, batch, ahead, first + AHEAD, last);
     for (int64_t row = first; row < end && !is_behind_failure(batch, row); row++) {
-        int64_t record = ahead[row % AHEAD];
-        if (row + AHEAD < end) ahead[row % AHEAD] = fetch(stage, &shuffle, batch, row + AHEAD);
+        int64_t record = ahead->records[row % FOUND];
+        ask_until(stage, batch, ahead, row + AHEAD + 1, last);
         beat_at(&hand->beat, record);
         cost_begin(&hand->costs);
         bool made = make_record(stage, record, hand->scratch, batch, row, NULL);
@@ -72,8 +101,9 @@ void number_batch(const Stage *stage, Batch *batch, int64_t number) {
 static const char making[] = "makes a record";
 
 void make_batch(const Stage *stage, Batch *batch, Hand *hand) {
+    Ahead ahead = look_ahead(stage, batch);
     beat_begin(&hand->beat, making);
-    make_rows(stage, batch, hand, 0, batch->rows);
+    make_rows(stage, batch, hand, &ahead, 0, batch->rows, batch->rows);
     beat_end(&hand->beat);
 }
 
@@ -85,17 +115,25 @@ void share_batch(Stage *stage, const Batch *batch, int threads) {
     stage->share_count = threads;
 }
 
+/* Rows. */
+static int64_t turn_of(const Hand *hand, int64_t share) {
+    int64_t time = cost_of_record(&hand->costs);
+    return time ? least(TURN / time, share / LEAST_TURNS) + 1 : share / TURNS + 1;
+}
+
 /* Its own share first, since it lies in its cache. */
 void make_share(Stage *stage, Batch *batch, int thread, int threads) {
-    int64_t turn = batch->rows / ((int64_t)threads * TURNS) + 1;
     Hand *hand = &stage->hands[thread];
+    int64_t turn = turn_of(hand, batch->rows / threads), before = clock_nanoseconds();
+    Ahead ahead = look_ahead(stage, batch);
     beat_begin(&hand->beat, making);
     for (int i = 0; i < stage->share_count; i++) {
         Share *share = &stage->shares[(thread + i) % stage->share_count];
         for (int64_t row; (row = atomic_fetch_add(&share->next, turn)) < share->end;)
-            make_rows(stage, batch, hand, row, row + turn < share->end ? row + turn : share->end);
+            make_rows(stage, batch, hand, &ahead, row, least(row + turn, share->end), share->end);
     }
     beat_end(&hand->beat);
+    hand->busy += clock_nanoseconds() - before;
 }
 
 FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row, int64_t *record) {

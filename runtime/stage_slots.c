@@ -113,5 +113,6 @@ void slots_free(Stage *stage) {
     for (int i = 0; i < stage->slot_count; i++) slot_free(stage->slots[i]);
     free(stage->slots);
     free(stage->held);
+    free(stage->own);
     hands_free(stage);
 }

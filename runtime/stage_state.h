@@ -31,6 +31,7 @@ typedef struct Hand {
     char name[NAME_SIZE]; /* of its beat */
     Beat beat;
     Costs costs;
+    int64_t busy; /* nanoseconds in which it made batches, of the team */
 } Hand;
 
 typedef struct Worker {
@@ -59,6 +60,8 @@ struct Stage {
     Hand *hands; /* one a thread of the team */
     int hand_count;
     Queue *vacant, *ready;
+    Batch **own; /* vacant ones that the step's threads fill: they lie in their caches */
+    int own_count;
 
     /* stage_workers.c */
     Worker **workers;
@@ -129,7 +132,8 @@ FlowStatus settle(Stage *stage, Batch *batch);
 
 /* stage_workers.c */
 
-/* A vacant slot and the next number; NULL: there is none, or the worker is to leave. */
+/* A vacant slot and the next number; NULL: there is none, or the worker is to leave. worker: NULL: for the
+ * step's threads. */
 Batch *claim_batch(Stage *stage, Worker *worker);
 
 /* At least so many are there to be started. */

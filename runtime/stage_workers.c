@@ -43,9 +43,17 @@ static bool leaves(Stage *stage, Worker *worker, Batch *slot) {
     return leaves;
 }
 
-Batch *claim_batch(Stage *stage, Worker *worker) {
+static Batch *vacant_slot(Stage *stage, const Worker *worker) {
     void *slot;
-    if (!queue_pop(stage->vacant, &slot)) return NULL;
+    if (!worker && stage->own_count) return stage->own[--stage->own_count];
+    if (!worker && stage->wanted) return NULL;
+    return queue_pop(stage->vacant, &slot) ? slot : NULL;
+}
+
+Batch *claim_batch(Stage *stage, Worker *worker) {
+    Batch *slot = vacant_slot(stage, worker);
+    if (!slot) return NULL;
+    slot->own = !worker;
     pthread_mutex_lock(&stage->claiming);
     bool left = leaves(stage, worker, slot);
     bool more = !left && (stage_is_fed(stage) ? deal_batch(stage, slot) : number_next(stage, slot));
@@ -133,7 +141,8 @@ static void want(Stage *stage, int count) {
 
 bool workers_set(Stage *stage, int count) {
     if (!workers_grow(stage, count)) return false;
-    queue_set_burst(stage->vacant, count && stage->slot_count > 1 ? stage->slot_count / 2 : 1);
+    int slots = stage->slot_count - stage->own_count;
+    queue_set_burst(stage->vacant, count && slots > 1 ? slots / 2 : 1);
     want(stage, count);
     for (int i = 0; i < count; i++)
         if (!start_worker(stage, stage->workers[i])) return false;

@@ -202,6 +202,7 @@ static Pace pace_of(const Run *run) {
     int64_t input = stage_input_time(run->data), made = stage_team_time(run->data);
     Pace pace = {.input = input,
                  .step = run->step_time - made,
+                 .busy = stage_busy_time(run->data),
                  .batches = run->position.step - run->first_step};
     return pace_since(&pace, &run->begun);
 }

@@ -8,13 +8,14 @@
 
 enum {
     LEAST_BATCHES = 8,  /* that a rate is measured from */
+    MANY_BATCHES = 512, /* then a shorter time will do */
     GAIN_PERCENT = 5,   /* less is chance */
     INPUT_PERCENT = 10, /* of the time: less is not worth a trial */
 };
 
 /* Nanoseconds. */
-static const int64_t warm_up = 50000000, window = 250000000, first_pause = 1000000000,
-                     longest_pause = INT64_C(120000000000);
+static const int64_t warm_up = 20000000, window = 250000000, short_window = 50000000,
+                     first_pause = 1000000000, longest_pause = INT64_C(120000000000);
 
 SplitText split_text(Split split) {
     SplitText text;
@@ -52,18 +53,27 @@ static double input_percent(const Pace *pace) {
     return all > 0 ? 100 * (double)pace->input / all : 0;
 }
 
+/* Of the time of all threads, what could be gained at best where they make batches themselves. */
+static double idle_percent(const Tuner *tuner, const Pace *pace) {
+    double all = (double)(pace->input + pace->step) * tuner->now.threads;
+    return all > 0 ? 100 - 100 * (double)pace->busy / all : 0;
+}
+
 /* Workers that sleep take nothing from the team. */
 static Split with_sleepers(const Tuner *tuner) {
     int workers = within(2 * tuner->now.workers, tuner->threads, tuner->most_workers);
     return (Split){workers, tuner->threads};
 }
 
-/* A larger part of the processors for who is waited for; a smaller one when nobody is. */
+/* A larger part of the processors for who is waited for, as large as its part of the time; a smaller
+ * one when nobody is. */
 static Split neighbour(const Tuner *tuner, const Pace *pace, bool sleeps) {
     int workers = tuner->now.workers, change = (workers + 1) / 2;
-    bool waited = input_percent(pace) >= INPUT_PERCENT;
+    double input = input_percent(pace);
+    bool waited = input >= INPUT_PERCENT;
     if (waited && sleeps) return with_sleepers(tuner);
-    workers = waited ? workers + (change ? change : 1) : workers - change;
+    int part = (int)(tuner->threads * input / 100);
+    workers = !waited ? workers - change : part > workers ? part : workers + 1;
     workers = within(workers, 0, tuner->threads - 1);
     return (Split){workers, tuner->threads - workers};
 }
@@ -96,7 +106,9 @@ static void end_trial(Tuner *tuner, int64_t now, double rate) {
 
 static void begin_trial(Tuner *tuner, int64_t now, const Pace *since, double rate, bool sleeps) {
     Split split = neighbour(tuner, since, sleeps);
+    bool alone = !tuner->now.workers && !sleeps;
     if (now < tuner->next_trial || equal(split, tuner->now)) return;
+    if (alone && idle_percent(tuner, since) < GAIN_PERCENT) return;
     tuner->before = tuner->now;
     tuner->now = split;
     tuner->rate = rate;
@@ -104,13 +116,17 @@ static void begin_trial(Tuner *tuner, int64_t now, const Pace *since, double rat
 }
 
 bool tuner_waits(const Tuner *tuner, int64_t now) {
-    return tuner->fixed || now - tuner->start < (tuner->warm ? window : warm_up);
+    return tuner->fixed || now - tuner->start < (tuner->warm ? short_window : warm_up);
+}
+
+static bool has_measured(const Tuner *tuner, int64_t now, int64_t batches) {
+    if (!tuner->warm) return batches > 0;
+    return batches >= (now - tuner->start < window ? MANY_BATCHES : LEAST_BATCHES);
 }
 
 Split tuner_look(Tuner *tuner, int64_t now, const Pace *pace, bool sleeps) {
     Pace since = pace_since(pace, &tuner->begun);
-    if (tuner_waits(tuner, now) || since.batches < (tuner->warm ? LEAST_BATCHES : 1))
-        return tuner->now;
+    if (tuner_waits(tuner, now) || !has_measured(tuner, now, since.batches)) return tuner->now;
     double rate = (double)since.batches / (double)(since.input + since.step + 1) * 1e9;
     Split before = tuner->now;
     if (tuner->warm && tuner->trying) end_trial(tuner, now, rate);

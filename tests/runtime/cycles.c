@@ -57,7 +57,8 @@ static const FlowSection section = {.window = 1,
                                     .output_count = 1};
 
 /* Takes some batches, or all; every one comes once, in its epoch, in order if there is one. */
-static void take(Stage *stage, const FlowPipeline *pipeline, int64_t end, int64_t count) {
+static void take(Stage *stage, Team *team, const FlowPipeline *pipeline, int64_t end,
+                 int64_t count) {
     int64_t batches = stage_batches(stage), seen = 0;
     for (int64_t i = 0; i < count; i++) {
         const Batch *batch;
@@ -70,10 +71,12 @@ static void take(Stage *stage, const FlowPipeline *pipeline, int64_t end, int64_
               (long long)i);
         CHECK(*(int32_t *)batch->arrays[0] == number % batches * pipeline->batch, "another record");
         seen |= INT64_C(1) << number % batches;
-        stage_fill_next(stage, 0, 1);
+        stage_fill_next(stage, 0, team->threads);
         if (!any(8)) return;
         stage_release(stage);
-        if (!any(4)) CHECK(stage_set_workers(stage, any(4)) >= 0, "no workers");
+        if (any(4)) continue;
+        team->threads = 1 + !any(8);
+        CHECK(stage_set_workers(stage, any(4)) >= 0, "no workers");
     }
 }
 
@@ -84,9 +87,9 @@ static void stage_cycles(int cycles) {
                                  .sections = &section,
                                  .section_count = 1,
                                  .batch = 1 + any(5),
-                                 .queue = any(6),
+                                 .queue = any(2) * any(6),
                                  .unordered = any(2)};
-        Team team = {.threads = 1};
+        Team team = {.threads = 1 + !any(8)};
         Stage *stage;
         CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
               "not opened");
@@ -94,7 +97,7 @@ static void stage_cycles(int cycles) {
             stage_allow(stage, 3);
             int64_t end = any(3) * stage_batches(stage) + any(3);
             CHECK(!stage_start(stage, NULL, end, any(4), &team).exit, "not started");
-            take(stage, &pipeline, end, any(2) ? end : any((int)end + 1));
+            take(stage, &team, &pipeline, end, any(2) ? end : any((int)end + 1));
             if (any(4)) stage_stop(stage);
             else break;
         }

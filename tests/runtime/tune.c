@@ -18,6 +18,7 @@ static int64_t advance(const World *world, Split split, Pace *pace) {
     double input = split.workers ? (make > step ? make - step : 0) : make;
     pace->step += (int64_t)step;
     pace->input += (int64_t)input;
+    pace->busy += split.workers ? 0 : (int64_t)world->make;
     pace->batches++;
     return (int64_t)(step + input);
 }
@@ -39,9 +40,7 @@ static void expect(const char *what, World world, int threads, int workers, int 
           split_text(split).text, workers, team);
 }
 
-/* Trials become rare when they gain nothing. */
-static void gives_up(void) {
-    const World world = {.make = 4 * ms, .step = 4 * ms};
+static int changes_of(World world) {
     Tuner tuner = tuner_new((Split){0, 2}, 2, 2, 0);
     Pace pace = {0};
     int changes = 0;
@@ -50,7 +49,15 @@ static void gives_up(void) {
         now += advance(&world, before, &pace);
         changes += tuner_look(&tuner, now, &pace, false).workers != before.workers;
     }
+    return changes;
+}
+
+/* Trials become rare when they gain nothing; where nothing can be gained there is none. */
+static void gives_up(void) {
+    int changes = changes_of((World){.make = 4 * ms, .step = 4 * ms});
     CHECK(changes > 0 && changes <= 16, "%d changes", changes);
+    changes = changes_of((World){.make = 9 * ms, .step = 0.1 * 1e6});
+    CHECK(!changes, "%d changes where all threads make batches all the time", changes);
 }
 
 static void text_of_split(void) {
