@@ -52,8 +52,13 @@ rm fit.safetensors
 ./learn learn --epochs=1000000 >/dev/null 2>killed.err &
 until_true "[ -f fit.safetensors ]"
 kill -9 $! && wait $! || true
-./learn learn --epochs=1 --resume >/dev/null 2>resumed.err
+epoch=$(head -c 4000 fit.safetensors | grep -ao '"epoch":"[0-9]*"' | tr -dc 0-9)
+./learn learn --epochs=$((epoch + 2)) --resume --progress=plain >/dev/null 2>resumed.err
+grep -q "epoch $((epoch + 2))" resumed.err || fail "not trained on: $(cat resumed.err)"
 if grep -q fitting resumed.err; then fail "fitted again: $(cat resumed.err)"; fi
+mv fit.safetensors resumed.safetensors
+./learn learn --epochs=$((epoch + 2)) >/dev/null
+same resumed.safetensors fit.safetensors
 ./learn learn --epochs=1 >/dev/null
 ./learn learn --epochs=2 --resume >/dev/null
 same one.safetensors fit.safetensors
