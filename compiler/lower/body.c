@@ -95,7 +95,7 @@ static bool may_assign(const Context *context, const Name *name, const Binding *
         bind(context, name, value_error, false);
         return false;
     }
-    if (!binding->weight || binding->state) return true;
+    if (!binding->weight || binding->state) return may_change(context, name, binding);
     Diagnostic *d = report(context, E0214, name->range,
                            "`%s` is a weight, which only the optimizer changes", name->text);
     diagnostic_note(d, binding->value.range, "declared here");

@@ -8,14 +8,57 @@
 
 #include <string.h>
 
-static bool may_fit(const Context *context, const Statement *statement) {
+static bool is_model(const Context *context) {
     const Frame *frame = context->frame;
-    bool owner = context->graph && frame && frame->declaration &&
-                 frame->declaration->kind == DECLARATION_model;
-    if (owner && !context->scan) return true;
-    report(context, E0214, statement->range,
-           owner ? "a scan can't hold `fit`, which runs before it"
-                 : "only a model can `fit` states");
+    return context->graph && frame && frame->declaration &&
+           frame->declaration->kind == DECLARATION_model;
+}
+
+/* What is wrong with the place of the block, or NULL. */
+static const char *misplaced(const Context *context) {
+    if (!is_model(context)) return "only a model can `fit` states";
+    if (context->scan) return "a scan can't hold `fit`, which runs before it";
+    if (context->frame->block) return "`fit` can't stand in another one";
+    if (context->optimizing) return "an optimizer can't `fit`, which runs before it";
+    return NULL;
+}
+
+static bool assigns(const StatementList *body) {
+    for (size_t i = 0; i < body->count; i++) {
+        const Statement *statement = body->items[i];
+        if (statement->kind == STATEMENT_assign || assigns(&statement->body) ||
+            assigns(&statement->otherwise))
+            return true;
+    }
+    return false;
+}
+
+static bool may_fit(const Context *context, const Statement *statement) {
+    const char *problem = misplaced(context);
+    if (problem) report(context, E0214, statement->range, "%s", problem);
+    if (problem || assigns(&statement->body)) return !problem;
+    Diagnostic *d = report(context, E0214, statement->range,
+                           "this `fit` assigns no state, so it keeps nothing");
+    diagnostic_help(d, "`fit { most = maximum(most, max(x, axis = 0)) }` behind "
+                       "`state most: f32[E] = zeros()`");
+    return false;
+}
+
+/* Does the name belong to the block itself? */
+static bool is_of_block(const Context *context, const Name *name) {
+    const Scope *scope = context->scope;
+    while (scope != context->frame->block && !scope_find_here(scope, name->text))
+        scope = scope->parent;
+    return scope_find_here(scope, name->text);
+}
+
+bool may_change(const Context *context, const Name *name, const Binding *binding) {
+    if (!context->frame->block || binding->state || is_of_block(context, name)) return true;
+    Diagnostic *d =
+        report(context, E0214, name->range, "`fit` keeps states, and `%s` is none", name->text);
+    if (binding->value.range.source)
+        diagnostic_note(d, binding->value.range, "its value comes from here");
+    diagnostic_help(d, "`state %s: … = zeros()`", name->text);
     return false;
 }
 
@@ -80,6 +123,31 @@ static void leave(const Context *context, const KeptList *kept) {
     }
 }
 
+/* What the block calls has names of its own: those outside are the same when it is not run. */
+static Frame *block_frame(const Context *context) {
+    Frame *frame = context->frame;
+    Arena *arena = context->lowering->arena;
+    if (frame->fitting) return frame->fitting;
+    frame->fitting = arena_new_item(arena, Frame);
+    *frame->fitting = *frame;
+    frame->fitting->path = arena_format(arena, "%s/fit", frame->path);
+    frame->fitting->callees = map_new(arena);
+    return frame->fitting;
+}
+
+static void run_block(const Context *context, const Statement *statement) {
+    Context inner = *context;
+    Value result = {.kind = VALUE_error};
+    Frame *frame = inner.frame = block_frame(context);
+    inner.scope = scope_new(context->lowering->arena, context->scope);
+    frame->block = inner.scope;
+    frame->returned = false;
+    lower_block(&inner, &statement->body, &result);
+    context->frame->undecided |= frame->undecided;
+    if (frame->returned)
+        report(context, E0214, statement->range, "a model returns behind `fit`, not in it");
+}
+
 void lower_fit(const Context *context, const Statement *statement) {
     if (!may_fit(context, statement)) return;
     bool wanted = context->fitted && !map_get(context->fitted, context->frame->path);
@@ -88,15 +156,9 @@ void lower_fit(const Context *context, const Statement *statement) {
         check_fitted(context, statement);
         return;
     }
-    Context inner = *context;
-    Value result = {.kind = VALUE_error};
     KeptList kept = enter(context);
-    inner.scope = scope_new(context->lowering->arena, context->scope);
-    lower_block(&inner, &statement->body, &result);
+    run_block(context, statement);
     leave(context, &kept);
-    if (!context->frame->returned) return;
-    report(context, E0214, statement->range, "a model returns behind `fit`, not in it");
-    context->frame->returned = false;
 }
 
 /* A pass. */

@@ -47,6 +47,8 @@ typedef struct Frame {
     int depth;
     const Instance *instance; /* that this is a call of, or NULL */
     uint64_t repetition;      /* keeps the random numbers of an instance's calls apart */
+    struct Frame *fitting;    /* in which its blocks of `fit` run; NULL: none did */
+    const Scope *block;       /* of such a frame: that of the block being run */
     bool undecided; /* an `if` on a size that only a call tells: the rest is not checked alone */
     bool returned;  /* the body has its result: nothing more of it is lowered */
 } Frame;
@@ -84,6 +86,7 @@ typedef struct Context {
     const struct Notation *notation; /* the indices of `let y[n] = …`, or NULL */
     const Type *expected; /* the type the result must have, for calls that take it; or NULL */
     Placement placement;  /* of what is computed here; new nodes get it by the graph's */
+    bool optimizing;      /* in the optimizer, which runs for each weight */
 } Context;
 
 /* report.c: messages. */
@@ -274,6 +277,9 @@ void update_states(const Context *context);
 
 /* fit.c: `fit { … }`, which only a pass over the data runs. */
 void lower_fit(const Context *context, const Statement *statement);
+
+/* May the name get a new value? In `fit` only that of a state is kept. False after reporting. */
+bool may_change(const Context *context, const Name *name, const Binding *binding);
 
 /* scan.c: loops that are not unrolled. */
 

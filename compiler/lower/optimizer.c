@@ -291,6 +291,7 @@ static void update_weight(const Optimizer *optimizer, const Weight *weight) {
     const Context *context = &there;
     Graph *graph = context->graph;
     there.placement = graph_node(graph, weight->node)->placement;
+    there.optimizing = true;
     const Expression *call = optimizer_of(optimizer, weight->name);
     Range range = call->range;
     Value first[] = {value_tensor(graph, weight->node, range),

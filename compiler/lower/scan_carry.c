@@ -40,7 +40,8 @@ Names names_assigned(const Context *context, const Statement *scan) {
 }
 
 static bool may_assign(const Context *context, const Name *name, const Binding *binding) {
-    if (!binding->state) return true; /* of a weight it is reported */
+    if (binding->weight && !binding->state) return true; /* it is reported */
+    if (!binding->state) return may_change(context, name, binding);
     Diagnostic *d = report(context, E0214, name->range,
                            "`%s` is a state, which a scan can't change", name->text);
     diagnostic_help(d, "`let` another name for its value, and assign the state behind the scan");

@@ -46,6 +46,16 @@ static bool may_store(const Context *context, const Statement *statement) {
     return false;
 }
 
+/* What a block of `fit` declares would not be there when it is over. */
+static bool may_store_in_fit(const Context *context, const Statement *statement) {
+    if (!context->frame->block) return true;
+    Diagnostic *d =
+        report(context, E0214, statement->names.items[0].range, "a %s can't be declared in `fit`",
+               statement->kind == STATEMENT_state ? "state" : "weight");
+    diagnostic_help(d, "declare it in front of `fit`");
+    return false;
+}
+
 /* All turns of a scan share one set of weights; what changes from turn to turn is carried. */
 static bool may_store_in_scan(const Context *context, const Statement *statement) {
     if (!context->scan) return true;
@@ -116,7 +126,8 @@ void lower_weight(const Context *context, const Statement *statement) {
     Type type;
     const char *path =
         arena_format(context->lowering->arena, "%s/%s", context->frame->path, name->text);
-    bool sound = may_store(context, statement) && may_store_in_scan(context, statement) &&
+    bool sound = may_store(context, statement) && may_store_in_fit(context, statement) &&
+                 may_store_in_scan(context, statement) &&
                  resolve_type(context, statement->type, &type);
     if (sound && !context->checking)
         sound = has_known_sizes(context, statement, &type) &&

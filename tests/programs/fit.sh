@@ -91,6 +91,28 @@ paste -d, numbers.csv states.csv | awk -F, 'NR > 1 { n++
             if (off > 1e-6 || off < -1e-6) { print "range of", i, "record", j, m[i, j], "not", wanted; exit 1 } } } }' ||
     fail "fitted wrongly"
 
+# What a block of `fit` calls has states of its own: outside it is fitted to what it is given there.
+cat >names.flow <<'F'
+pipeline rows() -> (x: f64[4]) { return csv("numbers.csv") |> map(x: [a, far, same, whole]) }
+model peak(x: f64[B, 4]) -> f32[B, 4] {
+  state most: f32[4] = zeros()
+  fit { most = maximum(most, max(standardise(x * 100), axis = 0)) }
+  fit { most = maximum(most, max(standardise(x * 1000), axis = 0)) }
+  return standardise(x) - most
+}
+train names {
+  data       = rows() |> batch(64)
+  let scaled = standardise(data.x)
+  let below  = scaled - max(scaled, axis = 0)
+  loss       = mean((dense(scaled, 1) - 1) ^ 2)
+  metric     = max(abs(peak(data.x) - below))
+  optimizer  = sgd(0.1)
+  every 1 epoch { evaluate rows() |> batch(1000) }
+}
+F
+"$FLOWC" run names.flow >names.out
+grep -q '^evaluate rows: .*max=0.0000$' names.out || fail "other states: $(cat names.out)"
+
 # The library says what the evaluation does.
 "$FLOWC" export fit.flow -o lib
 cat >use.c <<'F'
