@@ -85,7 +85,8 @@ static bool read_texts(const CategoryCall *category, const Value *list, Field *f
     bool good = list->kind == VALUE_items && list->items.count;
     for (size_t i = 0; good && i < list->items.count; i++) {
         good = list->items.values[i].kind == VALUE_string;
-        vector_push(context->lowering->arena, &field->categories, list->items.values[i].string);
+        vector_push(context->lowering->arena, &field->categories,
+                    good ? fixed_string(context, &list->items.values[i]) : NULL);
     }
     if (good && category->vocabulary)
         report(context, E0204, category->vocabulary->range,
@@ -107,7 +108,7 @@ static const char *vocabulary_name(const CategoryCall *category) {
         return arena_format(context->lowering->arena, "%s.%s", call->field.stream->pipeline->name,
                             call->field.field->column);
     Value name = lower_expression(context, category->vocabulary);
-    if (name.kind == VALUE_string) return name.string;
+    if (name.kind == VALUE_string) return fixed_string(context, &name);
     if (name.kind != VALUE_error)
         report(context, E0203, category->vocabulary->range,
                "the name of a vocabulary is a text, not %s",

@@ -225,17 +225,25 @@ static Value lower_missing(const FieldCall *call) {
     return become(call, field, call->field.form == FORM_cell ? FORM_number : call->field.form);
 }
 
+enum { COLUMN_LIMIT = 1 << 20 };
+
+/* What the source calls a column: its name, or without a header its number; NULL: it is neither. */
+static const char *column_name(const Context *context, const Value *value) {
+    bool header = context->stream->pipeline->header;
+    bool number = value->kind == VALUE_number && value->number >= 0 &&
+                  value->number < COLUMN_LIMIT && value->number == floor(value->number);
+    if (value->kind == VALUE_string && header) return fixed_string(context, value);
+    if (!number || header) return NULL;
+    return arena_format(context->lowering->arena, "%.0f", value->number);
+}
+
 static Value lower_column(const Context *context, const Expression *call) {
     const Expression *argument = call->arguments.count == 1 ? call->arguments.items[0].value : NULL;
-    Value name = argument ? lower_expression(context, argument) : (Value){.kind = VALUE_items};
-    if (name.kind == VALUE_error) return value_error;
+    Value value = argument ? lower_expression(context, argument) : (Value){.kind = VALUE_items};
+    const char *name = column_name(context, &value);
+    if (name) return open_field(context, name, call->range);
+    if (value.kind == VALUE_error) return value_error;
     bool header = context->stream->pipeline->header;
-    if (name.kind == VALUE_string && header) return open_field(context, name.string, call->range);
-    bool numbered = name.kind == VALUE_number && name.number >= 0 && name.number < 1 << 20 &&
-                    name.number == (int)name.number;
-    if (numbered && !header)
-        return open_field(context, arena_format(context->lowering->arena, "%d", (int)name.number),
-                          call->range);
     Diagnostic *d = report(context, E0204, call->range,
                            header ? "`column` takes the name of a column"
                                   : "without a header `column` takes a number, from 0");
@@ -243,15 +251,12 @@ static Value lower_column(const Context *context, const Expression *call) {
     return value_error;
 }
 
-/* The name or number of a column as its source calls it; NULL after reporting. */
-static const char *column_argument(const Context *context, const Expression *argument) {
-    Value name = lower_expression(context, argument);
+/* NULL after reporting. */
+static const char *first_column(const Context *context, const Expression *argument) {
+    Value value = lower_expression(context, argument);
+    const char *name = column_name(context, &value);
+    if (name || value.kind == VALUE_error) return name;
     bool header = context->stream->pipeline->header;
-    if (name.kind == VALUE_error) return NULL;
-    if (name.kind == VALUE_string && header) return name.string;
-    if (name.kind == VALUE_number && name.number >= 0 && name.number < 1 << 20 &&
-        name.number == (int)name.number && !header)
-        return arena_format(context->lowering->arena, "%d", (int)name.number);
     Diagnostic *d =
         report(context, E0204, argument->range,
                header ? "a column is named here" : "without a header a column is a number, from 0");
@@ -265,12 +270,9 @@ static bool except_argument(const Context *context, const Expression *argument, 
     bool good = list.kind == VALUE_items;
     if (list.kind == VALUE_error) return false;
     for (size_t i = 0; good && i < list.items.count; i++) {
-        const Value *item = &list.items.values[i];
-        bool number = item->kind == VALUE_number && item->number == (int)item->number;
-        good = context->stream->pipeline->header ? item->kind == VALUE_string : number;
-        vector_push(context->lowering->arena, &field->except,
-                    number ? arena_format(context->lowering->arena, "%d", (int)item->number)
-                           : item->string);
+        const char *name = column_name(context, &list.items.values[i]);
+        good = name != NULL;
+        vector_push(context->lowering->arena, &field->except, name);
     }
     if (!good)
         report(context, E0203, argument->range, "`except` takes a list of columns, not %s",
@@ -305,7 +307,7 @@ static Value lower_columns(const Context *context, const Expression *call) {
         diagnostic_help(d, "`columns(\"pixel0\", 784)`, `columns(9, except = [\"price\"])`");
         return value_error;
     }
-    const char *first = count == 2 ? column_argument(context, plain[0]) : "columns";
+    const char *first = count == 2 ? first_column(context, plain[0]) : "columns";
     if (!first) return value_error;
     Value value = open_field(context, first, call->range);
     Field *field = (Field *)value.field;

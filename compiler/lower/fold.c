@@ -106,7 +106,8 @@ static bool fold_others(const Context *context, Op op, const Value *a, const Val
                         Value *result) {
     bool compares = op == OP_equal || op == OP_not_equal;
     if (a->kind == VALUE_string && b->kind == VALUE_string && compares) {
-        *result = truth(!strcmp(a->string, b->string) == (op == OP_equal), range);
+        bool equal = !strcmp(fixed_string(context, a), fixed_string(context, b));
+        *result = truth(equal == (op == OP_equal), range);
         return true;
     }
     if (!is_list(a) || !is_list(b) || op != OP_add) return false;

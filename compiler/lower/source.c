@@ -244,7 +244,8 @@ static bool missing_argument(const Context *context, const Argument *argument, P
     bool good = list.kind == VALUE_items;
     for (size_t i = 0; good && i < list.items.count; i++) {
         good = list.items.values[i].kind == VALUE_string;
-        vector_push(context->lowering->arena, &pipeline->missing, list.items.values[i].string);
+        vector_push(context->lowering->arena, &pipeline->missing,
+                    good ? fixed_string(context, &list.items.values[i]) : NULL);
     }
     if (!good)
         diagnostic_help(report(context, E0203, argument->value->range,

@@ -18,3 +18,44 @@ expect 2 "--records was fixed at 3" ./numbers --records=2
 ./numbers --output=built.csv && [ "$(wc -l <built.csv)" = 4 ] || fail "not written where --output says"
 "$FLOWC" run p.flow --records=2 --output=mine.csv
 [ "$(tail -n +2 mine.csv | wc -l)" = 2 ] || fail "mine.csv: $(cat mine.csv)"
+
+# Texts that decide which column it is, which text or what is done.
+cat >texts.flow <<'END'
+option cities = "towns"
+option first = "a"
+option from = "p0"
+option single = "p0"
+option left = "p0"
+option none = "NA"
+option mode = "kept"
+
+pipeline table() -> (x: f32[2], city: i32 in 0..9, kind: i32 in 0..2) {
+  return csv("table.csv", missing = [none])
+      |> map(
+        x: columns(from, 2), city: category(city, 9, vocabulary = cities),
+        kind: category(kind, [first, "b"])
+      )
+}
+
+pipeline one {
+  let keeps = mode == "kept"
+  return csv("table.csv") |> map(x: if keeps { column(single) } else { 0 * column(single) }) |> csv(stdout)
+}
+
+pipeline rest { return csv("table.csv") |> map(x: columns(1, except = [left])) |> csv(stdout) }
+
+train learn {
+  data      = table() |> batch(1)
+  loss      = mean(dense(concat([data.x, one_hot(data.city, 9), one_hot(data.kind, 2)]), 1))
+  optimizer = sgd(0.1)
+}
+END
+printf 'p0,p1,city,kind\n1,2,x,a\n' >table.csv
+"$FLOWC" build texts.flow -o texts
+./texts --help >help
+for option in cities first from single left none mode; do
+    grep -q -- "--$option=.*fixed when built" help || fail "--help: $(cat help)"
+    expect 2 "--$option was fixed at" ./texts one --$option=other
+done
+"$FLOWC" run texts.flow one --single=p1 | grep -qx 2 || fail "it is not the column that --single says"
+"$FLOWC" run texts.flow one --mode=other | grep -qx 0 || fail "it is not what --mode says"
