@@ -181,6 +181,7 @@ static bool lower_watch(const Place *place, const Expression *call, Watch *watch
 static bool has_arguments(const Place *place, const Expression *call, size_t positions,
                           const char *const *names) {
     size_t found = 0;
+    if (!expect_no_annotations(place->context, call)) return false;
     vector_each(Argument, argument, call->arguments) {
         bool known = !argument->name.text && ++found <= positions;
         for (size_t i = 0; argument->name.text && names[i] && !known; i++)

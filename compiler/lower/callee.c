@@ -76,7 +76,8 @@ static Value call_by_name(const Context *context, const Expression *call, const 
                           const Placement *wanted) {
     const Unit *unit;
     Value result;
-    if (lower_field_call(context, call, piped, &result)) return result;
+    if (lower_field_call(context, call, piped, &result))
+        return may_be_placed(context, call, wanted) ? result : value_error;
     const Binding *local = scope_find(context->scope, call->name.text);
     const Declaration *declaration =
         module_find(context->lowering->module, context->unit, call->name.text, &unit);

@@ -348,6 +348,9 @@ bool lower_memory_size(const Context *context, const Expression *expression, dou
 /* False after reporting. */
 bool read_annotations(const Context *context, const Expression *call, Wishes *wishes);
 
+/* Of a call that is read but not run. False after reporting. */
+bool expect_no_annotations(const Context *context, const Expression *call);
+
 /* From here on the graph's new nodes are placed as the context says; returns how they were. */
 Placement place_nodes(const Context *context);
 void restore_placement(const Context *context, Placement before);

@@ -199,7 +199,7 @@ static void clip_norm(Optimizer *optimizer) {
 /* Updates. */
 
 static bool is_call(const Context *context, const Expression *optimizer) {
-    if (optimizer->kind == EXPRESSION_call) return true;
+    if (optimizer->kind == EXPRESSION_call) return expect_no_annotations(context, optimizer);
     Diagnostic *d = report(context, E0203, optimizer->range, "expects an optimizer");
     diagnostic_help(d, "`adam(1e-3)`, `sgd(0.1)`");
     return false;

@@ -71,6 +71,7 @@ const Expression *take_origin(const Context *context, const Expression *call, Pi
     const Argument *first = call->arguments.count ? &call->arguments.items[0] : NULL;
     int which = first ? find_origin(first->value) : -1;
     if (which < 0) return call;
+    if (!expect_no_annotations(context, first->value)) return NULL;
     if (!takes_feeds(pipeline->source)) {
         Diagnostic *d = report(context, E0204, first->value->range,
                                "`%s` looks up any record, which `%s` does not let it",

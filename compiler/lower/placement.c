@@ -160,6 +160,16 @@ bool read_annotations(const Context *context, const Expression *call, Wishes *wi
     return sound;
 }
 
+bool expect_no_annotations(const Context *context, const Expression *call) {
+    vector_each(Annotation, annotation, call->annotations) {
+        Diagnostic *d =
+            report(context, E0214, annotation->range, "`@%s` can't stand behind this `%s`",
+                   annotation->name.text, call->name.text);
+        diagnostic_help(d, "it stands behind a stage of a pipeline, or a call that computes");
+    }
+    return !call->annotations.count;
+}
+
 static bool grant(const Context *context, const char *name, const Wish *wish, const Value *result,
                   Wish *granted) {
     if (!granted) {

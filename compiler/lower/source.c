@@ -342,6 +342,7 @@ _Static_assert(sizeof forms / sizeof *forms == SOURCE_COUNT,
 
 /* log("bad.jsonl") */
 static bool lower_log(const Context *context, const Expression *call, Pipeline *pipeline) {
+    if (!expect_no_annotations(context, call)) return false;
     Value path = call->arguments.count == 1
                      ? lower_expression(context, call->arguments.items[0].value)
                      : (Value){.kind = VALUE_items};

@@ -16,7 +16,7 @@ static const Expression *sink_of(const Context *context, const Expression *call)
     const Expression *sink = arguments->count == 1 ? arguments->items[0].value : NULL;
     if (sink && !arguments->items[0].name.text && sink->kind == EXPRESSION_call &&
         is_sink_name(sink->name.text))
-        return sink;
+        return expect_no_annotations(context, sink) ? sink : NULL;
     report_use(context, sink ? sink->range : call->range, "takes a sink");
     return NULL;
 }
