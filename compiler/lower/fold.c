@@ -106,6 +106,8 @@ static bool fold_others(const Context *context, Op op, const Value *a, const Val
                         Value *result) {
     bool compares = op == OP_equal || op == OP_not_equal;
     if (a->kind == VALUE_string && b->kind == VALUE_string && compares) {
+        *result = value_error;
+        if (a->string == any_string || b->string == any_string) return true;
         bool equal = !strcmp(fixed_string(context, a), fixed_string(context, b));
         *result = truth(equal == (op == OP_equal), range);
         return true;

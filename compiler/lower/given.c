@@ -75,6 +75,7 @@ const char *given_choice(Given *given, int which, const char *const *texts) {
     if (given->broken || !given->values[which]) return texts[0];
     Value value = given_value(given, which);
     Text all = text_new(arena);
+    if (value.kind == VALUE_string && value.string == any_string) return texts[0];
     for (int i = 0; texts[i]; i++) {
         if (value.kind == VALUE_string && !strcmp(value.string, texts[i])) return texts[i];
         text_format(&all, "%s\"%s\"", i ? ", " : "one of ", texts[i]);

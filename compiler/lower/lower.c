@@ -96,7 +96,7 @@ static Value symbolic_value(const Context *context, const Name *name, const Type
     if (!declared->element.text) return symbolic_record(context, name, declared, index);
     const char *element = declared->element.text;
     bool text = !strcmp(element, "string") || !strcmp(element, "path");
-    if (text) return context->graph ? value_error : value_string("", range); /* any string */
+    if (text) return context->graph ? value_error : value_string(any_string, range);
     if (!strcmp(element, "number")) return value_number(1, range);
     if (!strcmp(element, "int"))
         return value_size(dim_symbol(lowering->dimensions, name->text, SIZE_UNKNOWN, false), range);

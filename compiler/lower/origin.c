@@ -29,7 +29,7 @@ static bool takes_feeds(const char *source) {
 }
 
 static bool is_text(const Value *value) {
-    return value->kind == VALUE_string && (value->index || *value->string);
+    return value->kind == VALUE_string && !value_is_empty(value);
 }
 
 static void add_word(const Context *context, FeedOrigin *origin, const Value *value) {

@@ -83,7 +83,8 @@ static bool read_path(const SinkCall *call, const Expression *argument, const ch
     Value path = lower_expression(call->context, argument);
     if (path.kind == VALUE_error) return false;
     if (path.kind == VALUE_stdout && call->form->says & SAYS_stdout) return true;
-    if (path.kind != VALUE_string || !*path.string) return report_target(call, argument->range);
+    if (path.kind != VALUE_string || value_is_empty(&path))
+        return report_target(call, argument->range);
     *name = path.string;
     *option = path.index;
     return true;

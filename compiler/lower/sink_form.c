@@ -112,6 +112,7 @@ static void fix_path(const SinkCall *call) {
 static bool check_images(const SinkCall *call) {
     SinkField *image = NULL;
     fix_path(call);
+    if (call->sink->path == any_string) return true;
     const char *dot = strrchr(call->sink->path, '.'), *encoder = dot ? encoder_of(dot + 1) : NULL;
     if (!encoder)
         return report_pattern(call, "", call->sink->path, " ends in neither .png nor .jpg");
@@ -143,6 +144,7 @@ static bool check_tar(const SinkCall *call) {
     vector_each(SinkField, field, call->sink->fields)
         if (is_image(&field->type)) field->encoder = encoder_of(field->name);
     if (sharded || call->sink->shard) fix_path(call);
+    if (path == any_string) return true;
     if (sharded == (call->sink->shard > 0)) return true;
     Diagnostic *d = report(call->context, E0204, call->call->range,
                            "`{shard}` in the name and `records` in each file go together");

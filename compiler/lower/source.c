@@ -223,7 +223,7 @@ static bool open_named(const Context *context, const Expression *call, Stream *s
 /* One character that can be told from numbers and quotes. */
 static bool character_argument(const Context *context, const Argument *argument, char *character) {
     Value value = lower_expression(context, argument->value);
-    if (value.kind == VALUE_error) return false;
+    if (value.kind == VALUE_error || value.string == any_string) return value.kind == VALUE_string;
     bool good = value.kind == VALUE_string && !value.index && strlen(value.string) == 1 &&
                 (unsigned char)*value.string < 128 && !isalnum((unsigned char)*value.string) &&
                 !strchr("\"\r\n+-._", *value.string);

@@ -87,6 +87,7 @@ static bool take_fields(const Context *context, Stream *stream, bool batched, Te
 
 static bool is_same(const char *path, int option, const char *other, int other_option) {
     if (option || other_option) return option == other_option;
+    if (path == any_string) return false;
     return path && other ? !strcmp(path, other) : path == other;
 }
 

@@ -80,7 +80,7 @@ static int count_characters(Given *given, int which, const char *alphabet) {
 
 static void set_alphabet(Given *given, TextTokens *tokens) {
     Value alphabet = given_string(given, 0);
-    if (given->broken) return;
+    if (given->broken || alphabet.string == any_string) return;
     tokens->alphabet = fixed_string(given->call->context, &alphabet);
     int count = count_characters(given, 0, tokens->alphabet);
     if (!count) given_refuse(given, 0, &alphabet, "at least one character");

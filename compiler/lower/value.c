@@ -25,6 +25,13 @@ Value value_size(Dim size, Range range) {
     return (Value){.kind = VALUE_size, .range = range, .size = size};
 }
 
+const char any_string[] = "";
+
+bool value_is_empty(const Value *value) {
+    bool known = value->kind == VALUE_string && !value->index && value->string != any_string;
+    return known && !*value->string;
+}
+
 Value value_string(const char *string, Range range) {
     return (Value){.kind = VALUE_string, .range = range, .string = string};
 }

@@ -151,6 +151,10 @@ extern const Value value_error;
 /* What an option is that the run itself has; NULL of a program's option. */
 const RunNumber *run_number(const Value *option);
 
+/* The string of a parameter when a declaration is checked by itself: it may be any. */
+extern const char any_string[];
+bool value_is_empty(const Value *value); /* a string that has to be empty */
+
 Value value_number(double number, Range range);
 Value value_size(Dim size, Range range);
 Value value_string(const char *string, Range range);
