@@ -3,6 +3,7 @@
  * itself is told "-", as if it were standard input. */
 #include "compiler/lower/stream.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const struct {
@@ -28,43 +29,72 @@ static bool takes_feeds(const char *source) {
     return false;
 }
 
-static bool is_text(const Value *value) {
-    return value->kind == VALUE_string && !value_is_empty(value);
-}
-
 static void add_word(const Context *context, FeedOrigin *origin, const Value *value) {
     vector_push(context->lowering->arena, &origin->words,
                 (OriginWord){value->string, value->index});
 }
 
-/* A program and its arguments, none of which a shell looks at. */
-static bool add_words(const Context *context, FeedOrigin *origin, const Value *list) {
-    bool good = list->kind == VALUE_items && list->items.count && is_text(&list->items.values[0]);
-    for (size_t i = 0; good && i < list->items.count; i++) {
-        good = list->items.values[i].kind == VALUE_string;
-        if (good) add_word(context, origin, &list->items.values[i]);
+static bool report_word(const Context *context, const Value *value, Range range) {
+    if (value->kind == VALUE_string) {
+        report(context, E0203, range, "the name of a program is empty");
+        return false;
     }
-    return good;
+    Diagnostic *d =
+        report(context, E0203, range, "a program and its arguments are texts, this is %s",
+               value_text(context->lowering->arena, value));
+    const char *written = range_text(context, range);
+    if (value->kind == VALUE_number && isdigit((unsigned char)*written))
+        diagnostic_help(d, "`\"%s\"`", written);
+    return false;
+}
+
+/* A program and its arguments, none of which a shell looks at. */
+static bool add_words(const Context *context, FeedOrigin *origin, const Items *list, Range range) {
+    for (size_t i = 0; i < list->count; i++) {
+        const Value *word = &list->values[i];
+        bool good = word->kind == VALUE_string && (i || !value_is_empty(word));
+        Range place = word->range.source ? word->range : range;
+        if (word->kind == VALUE_error || (!good && !report_word(context, word, place)))
+            return false;
+        add_word(context, origin, word);
+    }
+    return true;
+}
+
+/* "unix:/path" or "host:port", as far as it can be seen in the text. */
+static bool is_address(const char *text) {
+    const char *colon = strrchr(text, ':');
+    bool is_path = !strncmp(text, "unix:", 5);
+    return is_path ? text[5] != 0 : colon && colon > text && colon[1];
+}
+
+static bool report_origin(const Context *context, Range range, int which) {
+    Diagnostic *d = report(context, E0204, range, "`%s` takes %s", origins[which].name,
+                           origins[which].kind == ORIGIN_command
+                               ? "a list of texts: a program and its arguments"
+                               : "an address: \"unix:/path\" or \"host:port\"");
+    diagnostic_help(d, "`%s`", origins[which].example);
+    return false;
 }
 
 static bool lower_words(const Context *context, const Expression *call, int which,
                         FeedOrigin *origin) {
     const Argument *only = call->arguments.count == 1 ? &call->arguments.items[0] : NULL;
-    Value value = {.kind = VALUE_items};
+    if (!only || only->name.text) return report_origin(context, call->range, which);
+    Range range = only->value->range;
+    Value value = lower_expression(context, only->value);
     origin->kind = origins[which].kind;
-    if (only && !only->name.text) value = lower_expression(context, only->value);
     if (value.kind == VALUE_error) return false;
-    if (origin->kind == ORIGIN_command && add_words(context, origin, &value)) return true;
-    if (origin->kind != ORIGIN_command && is_text(&value)) {
-        add_word(context, origin, &value);
-        return true;
+    if (origin->kind == ORIGIN_command) {
+        bool listed = value.kind == VALUE_items && value.items.count;
+        return listed ? add_words(context, origin, &value.items, range)
+                      : report_origin(context, range, which);
     }
-    Diagnostic *d =
-        report(context, E0204, call->range, "`%s` takes %s", origins[which].name,
-               origin->kind == ORIGIN_command ? "a list of texts: a program and its arguments"
-                                              : "an address: \"unix:/path\" or \"host:port\"");
-    diagnostic_help(d, "`%s`", origins[which].example);
-    return false;
+    bool known = !value.index && value.string != any_string;
+    if (value.kind != VALUE_string || (known && !is_address(value.string)))
+        return report_origin(context, range, which);
+    add_word(context, origin, &value);
+    return true;
 }
 
 const Expression *take_origin(const Context *context, const Expression *call, Pipeline *pipeline) {

@@ -76,6 +76,35 @@ static void offer_field(const Context *context, Stream *stream, const char *name
         .kind = VALUE_field, .range = path->range, .form = form, .field = field, .stream = stream};
 }
 
+static bool is_given_twice(const Context *context, const ArgumentList *arguments, size_t which) {
+    const Name *name = &arguments->items[which].name;
+    for (size_t i = 0; i < which; i++) {
+        if (strcmp(arguments->items[i].name.text, name->text)) continue;
+        report(context, E0202, name->range, "field `%s` is given twice", name->text);
+        return true;
+    }
+    return false;
+}
+
+/* field: path */
+static bool open_file(const Context *context, const Argument *argument, Stream *stream) {
+    const char *source = stream->pipeline->source;
+    Value path = lower_expression(context, argument->value);
+    if (path.kind == VALUE_error) return false;
+    if (path.kind == VALUE_string && !value_is_empty(&path) && argument->name.text) {
+        add_field(context, stream, argument->name.text, &path,
+                  (Value){.kind = VALUE_field,
+                          .range = argument->name.range,
+                          .index = (int)stream->record.count,
+                          .stream = stream});
+        return true;
+    }
+    Diagnostic *d = report(context, E0204, argument->value->range,
+                           "`%s` takes the name and the file of each field", source);
+    diagnostic_help(d, "`%s(image: \"file\")`", source);
+    return false;
+}
+
 /* name(field: path, …) */
 static bool open_files(const Context *context, const Expression *call, Stream *stream) {
     const char *source = stream->pipeline->source;
@@ -85,28 +114,10 @@ static bool open_files(const Context *context, const Expression *call, Stream *s
         diagnostic_help(d, "`%s(image: images, label: labels)`", source);
         return false;
     }
-    for (size_t i = 0; i < call->arguments.count; i++) {
-        const Argument *argument = &call->arguments.items[i];
-        Value path = lower_expression(context, argument->value);
-        if (path.kind == VALUE_error) return false;
-        if (path.kind != VALUE_string || !argument->name.text) {
-            Diagnostic *d = report(context, E0204, argument->value->range,
-                                   "`%s` takes the name and the file of each field", source);
-            diagnostic_help(d, "`%s(image: \"file\")`", source);
+    for (size_t i = 0; i < call->arguments.count; i++)
+        if (!open_file(context, &call->arguments.items[i], stream) ||
+            is_given_twice(context, &call->arguments, i))
             return false;
-        }
-        for (size_t j = 0; j < i; j++)
-            if (!strcmp(call->arguments.items[j].name.text, argument->name.text)) {
-                report(context, E0202, argument->name.range, "field `%s` is given twice",
-                       argument->name.text);
-                return false;
-            }
-        add_field(context, stream, argument->name.text, &path,
-                  (Value){.kind = VALUE_field,
-                          .range = argument->name.range,
-                          .index = (int)i,
-                          .stream = stream});
-    }
     return true;
 }
 
@@ -133,10 +144,11 @@ static Value file_argument(const Context *context, const Expression *call, const
         return value_error;
     }
     Value path = lower_expression(context, first);
-    if (path.kind == VALUE_string) return path;
+    bool empty = value_is_empty(&path);
+    if (path.kind == VALUE_string && !empty) return path;
     if (path.kind != VALUE_error)
         report(context, E0203, first->range, "`%s` takes the name of a %s, not %s", source, what,
-               value_text(context->lowering->arena, &path));
+               empty ? "an empty text" : value_text(context->lowering->arena, &path));
     return value_error;
 }
 
@@ -346,7 +358,7 @@ static bool lower_log(const Context *context, const Expression *call, Pipeline *
     Value path = call->arguments.count == 1
                      ? lower_expression(context, call->arguments.items[0].value)
                      : (Value){.kind = VALUE_items};
-    if (path.kind == VALUE_string) {
+    if (path.kind == VALUE_string && !value_is_empty(&path)) {
         pipeline->on_error = ON_ERROR_log;
         pipeline->log = path.string;
         pipeline->log_option = path.index;

@@ -91,6 +91,7 @@ static void set_alphabet(Given *given, TextTokens *tokens) {
 
 static void set_path(Given *given, int which, const char **path, int *option) {
     Value value = given_string(given, which);
+    if (value_is_empty(&value)) given_refuse(given, which, &value, "the name of a file");
     if (given->broken) return;
     *path = value.string;
     *option = value.index;
