@@ -23,9 +23,7 @@ Range argument_range(const BuiltinCall *call, int which) {
 static bool report_no_tensor(BuiltinCall *call, const Value *value, Range range) {
     Diagnostic *d = report(call->context, E0203, range, "`%s` takes a tensor, not %s",
                            call->builtin->name, text_of(call, value));
-    if (value->kind == VALUE_field)
-        diagnostic_help(d, "say its type first: `%s |> : %s`", field_name(value),
-                        field_example(value));
+    if (value->kind == VALUE_field) help_untyped(d, value);
     fail_call(call);
     return false;
 }

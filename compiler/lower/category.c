@@ -41,14 +41,6 @@ static Value with_range(const Context *context, Value value, int count) {
     return value;
 }
 
-/* A feature that is missing can't stand for a category. */
-static bool expect_unfilled(const FieldCall *call) {
-    if (call->field.form != FORM_feature || !call->field.field->fills) return true;
-    report(call->context, E0203, call->call->range,
-           "`%s` takes a field itself, not what `missing` makes of it", call->call->name.text);
-    return false;
-}
-
 /* What is missing is the place of a category: `category(missing(sex, 2), ["female", "male", "?"])`. */
 static bool fills_with_category(const FieldCall *call, const Field *field, int count) {
     if (!field->fills ||
@@ -247,7 +239,8 @@ static int describe_texts(const CategoryCall *category, Field *field) {
 
 Value lower_category(const FieldCall *call) {
     CategoryCall category;
-    if (!expect(call, FORM_cell, FORM_bytes, "a column") || !expect_unfilled(call) ||
+    bool whole = call->field.form == FORM_value || expect_unfilled(call);
+    if (!whole || !expect(call, FORM_cell, FORM_bytes, "a column") ||
         !read_arguments(call, &category))
         return value_error;
     Field *field = describe(call);

@@ -195,20 +195,7 @@ static NodeId field_node(const Context *context, const Value *field, Element ele
     }
     Diagnostic *d = report(context, E0203, range, "expects a tensor, receives %s",
                            value_text(context->lowering->arena, field));
-    if (field->form == FORM_bytes)
-        diagnostic_help(d,
-                        "`decode_jpeg(%s)`, `decode_png(%s)` and `integer(%s)` make values of it",
-                        field_name(field), field_name(field), field_name(field));
-    else if (field->form == FORM_tokens) help_tokens(d);
-    else if (field->form == FORM_image)
-        diagnostic_help(d,
-                        "say its size, `|> : u8[32, 32, 3]`, or give it one: `|> resize(32, 32)`");
-    else if (field->form == FORM_large) diagnostic_help(d, "`|> center_crop(224, 224)`");
-    else
-        diagnostic_help(d,
-                        "say its type first: `%s |> : %s`, or give it to a function that "
-                        "does",
-                        field_name(field), field_example(field));
+    help_untyped(d, field);
     return NODE_NONE;
 }
 

@@ -54,9 +54,23 @@ static Value report_channels(const Context *context, const Value *field, const T
     return value_error;
 }
 
-void help_tokens(Diagnostic *d) {
+static void help_tokens(Diagnostic *d) {
     diagnostic_help(d, "`|> pad(128)` makes i32[128] of them, `|> length()` counts them, the stage "
                        "`pack(129)` lays all end to end");
+}
+
+void help_untyped(Diagnostic *d, const Value *field) {
+    const char *name = field_name(field);
+    if (field->form == FORM_bytes)
+        diagnostic_help(d,
+                        "`decode_jpeg(%s)`, `decode_png(%s)` and `integer(%s)` make values of it",
+                        name, name, name);
+    else if (field->form == FORM_tokens) help_tokens(d);
+    else if (field->form == FORM_image)
+        diagnostic_help(d,
+                        "say its size, `|> : u8[32, 32, 3]`, or give it one: `|> resize(32, 32)`");
+    else if (field->form == FORM_large) diagnostic_help(d, "`|> center_crop(224, 224)`");
+    else diagnostic_help(d, "say its type first: `%s |> : %s`", name, field_example(field));
 }
 
 static bool report_form(const Context *context, const Value *field, const Type *type, Range range) {
@@ -175,10 +189,44 @@ Value become(const FieldCall *call, const Field *field, FieldForm form) {
     return value;
 }
 
+/* What a function finds that takes something else. */
+static const char *form_text(const Value *field) {
+    static const char *const forms[] = {[FORM_tensor] = "a field of a file",
+                                        [FORM_columns] = "columns of a table",
+                                        [FORM_number] = "a number",
+                                        [FORM_cell] = "a cell of a table",
+                                        [FORM_value] = "a JSON value",
+                                        [FORM_feature] = "a feature",
+                                        [FORM_bytes] = "bytes",
+                                        [FORM_tokens] = "tokens",
+                                        [FORM_image] = "an image",
+                                        [FORM_large] = "an image to be cut"};
+    if (field->field && field->field->reads && field->form == FORM_bytes)
+        return "what a file holds";
+    return forms[field->form];
+}
+
 bool expect(const FieldCall *call, FieldForm least, FieldForm most, const char *what) {
-    if (call->field.field && call->field.form >= least && call->field.form <= most) return true;
-    report(call->context, E0203, call->call->range, "`%s` takes %s, `%s` is something else",
-           call->call->name.text, what, field_name(&call->field));
+    const char *name = call->call->name.text;
+    const Value *field = &call->field;
+    if (field->field && field->form >= least && field->form <= most) return true;
+    Diagnostic *d = report(call->context, E0203, call->call->range, "`%s` takes %s, `%s` is %s",
+                           name, what, field_name(field), form_text(field));
+    if (field->form == FORM_cell && !strcmp(name, "integer"))
+        diagnostic_help(d, "`%s |> : i32` is a whole number", field_name(field));
+    else if (field->form == FORM_cell && least > FORM_cell)
+        diagnostic_help(d, "of the file that a cell names: `%s |> read_file() |> %s(…)`",
+                        field_name(field), name);
+    return false;
+}
+
+bool expect_unfilled(const FieldCall *call) {
+    if (!call->field.field || !call->field.field->fills) return true;
+    Diagnostic *d =
+        report(call->context, E0203, call->call->range,
+               "`%s` takes a field itself, not what `missing` makes of it", call->call->name.text);
+    if (call->field.form == FORM_number && !strcmp(call->call->name.text, "category"))
+        diagnostic_help(d, "an empty cell is the text `\"\"`");
     return false;
 }
 
@@ -203,8 +251,9 @@ static Value lower_integer(const FieldCall *call) {
 
 /* What is said of the field from here on is said of the file that it names. */
 static Value lower_read_file(const FieldCall *call) {
-    bool plain = call->field.field && !call->field.field->reads && !call->field.field->fills;
-    if (!expect(call, plain ? FORM_cell : FORM_large, FORM_bytes, "the name of a file") ||
+    bool plain = call->field.field && !call->field.field->reads;
+    if (!expect_unfilled(call) ||
+        !expect(call, plain ? FORM_cell : FORM_large, FORM_bytes, "the name of a file") ||
         !expect_count(call, 0, "read_file(line) |> decode_png()"))
         return value_error;
     Field *field = describe(call);
@@ -368,12 +417,14 @@ static bool is_declared(const Context *context, const char *name) {
            is_operation_name(name);
 }
 
-static void report_no_field(const Context *context, const Expression *call) {
-    const char *name = call->name.text;
-    bool of_tokens = !strcmp(name, "length");
-    Diagnostic *d =
-        report(context, E0203, call->range,
-               of_tokens ? "`%s` takes tokens" : "`%s` takes a field of the source", name);
+static void report_no_field(const FieldCall *call) {
+    const char *name = call->call->name.text;
+    bool of_tokens = !strcmp(name, "length"), tensor = call->field.kind == VALUE_tensor;
+    Diagnostic *d = report(call->context, E0203, call->call->range,
+                           of_tokens ? "`%s` takes tokens of any number%s%s"
+                                     : "`%s` takes a field of the source%s%s",
+                           name, tensor ? ", this is " : "",
+                           tensor ? value_text(call->context->lowering->arena, &call->field) : "");
     diagnostic_help(
         d, of_tokens ? "`line |> bytes() |> length()`"
                      : "it stands in the first `map`, before anything else is done to the field");
@@ -399,7 +450,7 @@ bool lower_field_call(const Context *context, const Expression *expression, cons
         found = found && suits(&call);
         if (found && call.field.kind == VALUE_field) *result = functions[i].lower(&call);
         if (found || is_declared(context, name)) return found;
-        report_no_field(context, expression);
+        report_no_field(&call);
         return true;
     }
     return false;

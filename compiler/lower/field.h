@@ -11,6 +11,9 @@ typedef struct FieldCall {
     Vector(const Argument *) rest; /* arguments after the field */
 } FieldCall;
 
+/* Has nothing been said of what is missing? False after reporting. */
+bool expect_unfilled(const FieldCall *call);
+
 /* A copy of the field's description that may be changed. */
 Field *describe(const FieldCall *call);
 

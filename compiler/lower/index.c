@@ -201,7 +201,6 @@ Value lower_index(const Context *context, const Expression *expression) {
                type ? "this is a type, %s[…], not a value" : "an index takes a tensor, not %s",
                value_text(context->lowering->arena, &x));
     if (type) diagnostic_help(d, "a type stands behind `:`, as in `x: f32[4]`");
-    if (x.kind == VALUE_field)
-        diagnostic_help(d, "say its type first: `%s |> : %s`", field_name(&x), field_example(&x));
+    if (x.kind == VALUE_field) help_untyped(d, &x);
     return value_error;
 }

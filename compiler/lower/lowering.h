@@ -386,8 +386,8 @@ Value batch_field(const Context *context, const Value *batch, const Name *name);
 /* The field of that name of an open stream, asked for the first time or again. */
 Value open_field(const Context *context, const char *name, Range range);
 
-/* What can be made of tokens. */
-void help_tokens(Diagnostic *d);
+/* How a field that no use has given a type gets one. */
+void help_untyped(Diagnostic *d, const Value *field);
 
 /* Gives a field its type, which is then that of all its uses. value_error after reporting. */
 Value type_field(const Context *context, const Value *field, Type type, Range range);

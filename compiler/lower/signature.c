@@ -57,8 +57,7 @@ static Value match_field(const Match *match, const Value *field) {
     if (!known || !resolve_type(context, match->declared, &type)) {
         Diagnostic *d = report(context, E0203, match->range, "the type of `%s` is not known here",
                                field_name(field));
-        diagnostic_help(d, "say its type first: `%s |> : %s`", field_name(field),
-                        field_example(field));
+        help_untyped(d, field);
         return value_error;
     }
     Value typed = type_field(context, field, type, match->range);

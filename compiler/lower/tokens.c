@@ -31,12 +31,7 @@ Value with_tokens_range(const Context *context, const TextTokens *tokens, double
 
 /* The field described as tokens of that kind; NULL after reporting. */
 static Field *describe_tokens(const FieldCall *call, const char *kind) {
-    if (!expect(call, FORM_value, FORM_bytes, "a text")) return NULL;
-    if (call->field.field->fills) {
-        report(call->context, E0203, call->call->range,
-               "`%s` takes a field itself, not what `missing` makes of it", call->call->name.text);
-        return NULL;
-    }
+    if (!expect_unfilled(call) || !expect(call, FORM_value, FORM_bytes, "a text")) return NULL;
     Field *field = describe(call);
     field->tokens = (TextTokens){.kind = kind, .use = "exact", .cut = "nothing", .unknown = -1};
     return field;
@@ -100,7 +95,7 @@ static void set_path(Given *given, int which, const char **path, int *option) {
 Value lower_characters(const FieldCall *call) {
     static const char *const parameters[] = {"alphabet", "unknown", "vocabulary", NULL};
     const char *example =
-        "characters(line, \"abc \"), characters(line, vocabulary = \"file.json\")";
+        "characters(line, \"abc \")`, `characters(line, vocabulary = \"file.json\")";
     Given given = given_arguments(call, parameters, 0, example);
     Field *field = given.broken ? NULL : describe_tokens(call, "characters");
     if (!field) return value_error;

@@ -87,7 +87,13 @@ void scope_put(Arena *arena, Scope *scope, const char *name, Value value) {
 }
 
 const char *field_example(const Value *field) {
-    return field->form == FORM_value ? "f32[3]" : "u8[28, 28]";
+    switch (field->form) {
+    case FORM_number:
+    case FORM_cell: return "f32";
+    case FORM_value:
+    case FORM_feature: return "f32[3]";
+    default: return "u8[28, 28]";
+    }
 }
 
 const char *field_name(const Value *field) {
