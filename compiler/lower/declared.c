@@ -130,9 +130,14 @@ static bool resolve_element(const Context *context, const Name *name, Element *e
 }
 
 bool is_dimension(const Context *context, Dim size, Range range) {
-    int64_t constant;
-    if (!dim_is_constant(size, &constant) || constant >= 1) return true;
-    report(context, E0211, range, "a dimension has at least size 1, not %lld", (long long)constant);
+    int64_t constant, most = dim_bound(size);
+    if (most >= 1) return true;
+    if (dim_is_constant(size, &constant))
+        report(context, E0211, range, "a dimension has at least size 1, not %lld",
+               (long long)constant);
+    else
+        report(context, E0211, range, "a dimension has at least size 1, %s is at most %lld",
+               dim_text(context->lowering->arena, size), (long long)most);
     return false;
 }
 

@@ -151,10 +151,12 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
 
 Dim lower_distance(const Context *context, const Expression *argument, const char *name) {
     double number;
+    int64_t known;
     Context fixing = *context;
     fixing.fixing = true;
     Value value = lower_expression(&fixing, argument);
-    if (value.kind == VALUE_size) return value.size;
+    bool open = value.kind == VALUE_size && !dim_is_constant(value.size, &known);
+    if (open) return is_dimension(context, value.size, argument->range) ? value.size : NULL;
     if (!whole_number(context, argument, name, 1, (double)(1 << 24), &number)) return NULL;
     return dim_constant(context->lowering->dimensions, (int64_t)number);
 }
