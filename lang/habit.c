@@ -179,6 +179,8 @@ static const struct {
      "`let (a, b) = …`"},
     {0, ',', "let", NULL, NULL, "several names stand in parentheses", "`let (a, b) = …`"},
     {0, ',', NULL, NULL, ends_line, "no comma stands at the end of a line here", NULL},
+    {')', '(', NULL, NULL, is_prefixed, "what a call gives can't be called",
+     "`x |> dense(10)` calls a model; what is made once has a name: `let e = new dense(10)`"},
     {']', '=', NULL, NULL, NULL, "a tensor's places can't be assigned",
      "a new tensor is made: `select(c, a, b)`, `concat([a, b])`, `scatter_add(…)`"},
     {TOKEN_NAME, '+', NULL, "`=`", repeats_sign, "`++` means nothing here", "write `i = i + 1`"},

@@ -602,7 +602,7 @@ static bool simplify(Expected *expected, bool after_let) {
            SYMBOL(RETURN), SYMBOL(REPEAT), SYMBOL(SCAN), SYMBOL(ON), SYMBOL(FIT), SYMBOL(IF),
            SYMBOL(EVERY), SYMBOL(IMPORT), SYMBOL(OPTION), SYMBOL(DIM),
            SYMBOL(CONST), SYMBOL(EXTERN), SYMBOL(FN), SYMBOL(MODEL), SYMBOL(PIPELINE),
-           SYMBOL(TRAIN), SYMBOL(EXPORT), SYMBOL(END));
+           SYMBOL(TRAIN), SYMBOL(EXPORT), SYMBOL(END), SYMBOL(OF));
     if (symbols[SYMBOL(NAME)] || begins) FORGET(expected, SYMBOL(IN), SYMBOL(NEW));
     if (continues || expected->phrase || after_let)
         FORGET(expected, YYTRANSLATE('('), YYTRANSLATE('['), YYTRANSLATE('-'));
