@@ -1,4 +1,5 @@
 /* Batch: where records become batches, and the function that a pipeline runs on each. */
+#include "compiler/lower/given.h"
 #include "compiler/lower/stream.h"
 
 #include <string.h>
@@ -16,43 +17,6 @@ bool finish_pipeline(const Context *context, Stream *stream, int64_t size) {
     stream->pipeline->batch = size;
     add_pipeline(context, stream->pipeline);
     return true;
-}
-
-/* What `batch` is given; NULL: it is not. */
-typedef struct BatchArguments {
-    const Expression *size, *timeout, *ordered;
-} BatchArguments;
-
-static const Expression **place_of(BatchArguments *given, const char *name) {
-    if (!name || !strcmp(name, "size")) return &given->size;
-    if (!strcmp(name, "timeout")) return &given->timeout;
-    return !strcmp(name, "ordered") ? &given->ordered : NULL;
-}
-
-/* False after reporting. */
-static bool batch_arguments(const Context *context, const Expression *call, BatchArguments *given) {
-    *given = (BatchArguments){0};
-    bool good = true;
-    vector_each(Argument, argument, call->arguments) {
-        const Expression **place = place_of(given, argument->name.text);
-        good &= place && !*place;
-        if (place) *place = argument->value;
-    }
-    if (good && given->size) return true;
-    Diagnostic *d =
-        report(context, E0204, call->range,
-               "`batch` takes `size`, of what comes in time `timeout`, and `ordered = false`");
-    diagnostic_help(d, "`batch(64)`, `batch(64, timeout = 5ms)`");
-    return false;
-}
-
-static bool to_truth(const Context *context, const Expression *argument, bool *truth) {
-    Value value = lower_expression(context, argument);
-    *truth = value.number != 0;
-    if (value.kind == VALUE_truth || value.kind == VALUE_error) return value.kind == VALUE_truth;
-    report(context, E0203, argument->range, "`ordered` is true or false, not %s",
-           value_text(context->lowering->arena, &value));
-    return false;
 }
 
 static bool is_time(const Value *value) {
@@ -76,14 +40,15 @@ static bool to_time(const Context *context, const Expression *argument, double *
 }
 
 Value lower_batch(const Context *context, const Expression *call, const Value *piped) {
-    BatchArguments given;
+    static const char *const parameters[] = {"size", "timeout", "ordered", NULL};
     Pipeline *pipeline = piped->stream->pipeline;
-    double size;
-    bool ordered = true;
-    if (!batch_arguments(context, call, &given) ||
-        !whole_number(context, given.size, "size", 1, BATCH_LIMIT, &size) ||
-        (given.timeout && !to_time(context, given.timeout, &pipeline->patience)) ||
-        (given.ordered && !to_truth(context, given.ordered, &ordered)))
+    Given given =
+        given_arguments(context, call, parameters, 1,
+                        "batch(64)`, `batch(64, timeout = 5ms)`, `batch(64, ordered = false)");
+    double size = given_number(&given, 0, 1, 1, BATCH_LIMIT);
+    bool ordered = given_truth(&given, 2, true);
+    if (given.broken ||
+        (given.values[1] && !to_time(context, given.values[1], &pipeline->patience)))
         return value_error;
     pipeline->unordered = !ordered;
     if (!finish_pipeline(context, piped->stream, (int64_t)size)) return value_error;

@@ -1,6 +1,6 @@
 /* Category: texts that stand for numbers. Listed in the program, or a vocabulary: those that the training
  * data has, which is kept with the weights under the names of pipeline and column. */
-#include "compiler/lower/field.h"
+#include "compiler/lower/given.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,23 +15,15 @@ typedef struct CategoryCall {
 } CategoryCall;
 
 static bool read_arguments(const FieldCall *call, CategoryCall *arguments) {
-    size_t wrong = 0;
-    *arguments = (CategoryCall){.call = call};
-    vector_each(const Argument *, item, call->rest) {
-        const char *name = (*item)->name.text;
-        const Expression **place = !name                         ? &arguments->texts
-                                   : !strcmp(name, "unknown")    ? &arguments->unknown
-                                   : !strcmp(name, "vocabulary") ? &arguments->vocabulary
-                                                                 : NULL;
-        if (!place || *place) wrong++;
-        else *place = (*item)->value;
-    }
-    if (!wrong && arguments->texts) return true;
-    Diagnostic *d = report(call->context, E0204, call->call->range,
-                           "`category` takes the field and its texts, or how many there may be");
-    diagnostic_help(d,
-                    "`category(sex, [\"female\", \"male\"])`, `category(city, 100, unknown = 0)`");
-    return false;
+    static const char *const parameters[] = {"texts", "unknown", "vocabulary", NULL};
+    Given given = given_behind_field(
+        call, parameters, 1,
+        "category(sex, [\"female\", \"male\"])`, `category(city, 100, unknown = 0)");
+    *arguments = (CategoryCall){.call = call,
+                                .texts = given.values[0],
+                                .unknown = given.values[1],
+                                .vocabulary = given.values[2]};
+    return !given.broken;
 }
 
 static Value with_range(const Context *context, Value value, int count) {

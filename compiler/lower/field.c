@@ -266,7 +266,7 @@ static Value lower_missing(const FieldCall *call) {
     if (!expect(call, given ? FORM_cell : FORM_columns, FORM_feature, "a column") ||
         !expect_count(call, 1, "missing(age, 30)"))
         return value_error;
-    const Expression *argument = call->rest.items[0]->value;
+    const Expression *argument = call->rest.items[0].value;
     Value value = lower_expression(call->context, argument);
     Field *field = describe(call);
     field->fills = true;
@@ -398,7 +398,7 @@ static bool find_field(const Context *context, const Expression *expression, con
     for (size_t i = 0; i < expression->arguments.count; i++) {
         const Argument *argument = &expression->arguments.items[i];
         if (!found) call->field = lower_expression(context, argument->value);
-        else vector_push(context->lowering->arena, &call->rest, argument);
+        else vector_push(context->lowering->arena, &call->rest, *argument);
         found = true;
     }
     return found && (call->field.kind == VALUE_field || call->field.kind == VALUE_error);

@@ -8,7 +8,7 @@ typedef struct FieldCall {
     const Context *context;
     const Expression *call;
     Value field;
-    Vector(const Argument *) rest; /* arguments after the field */
+    ArgumentList rest; /* arguments after the field */
 } FieldCall;
 
 /* Has nothing been said of what is missing? False after reporting. */

@@ -4,7 +4,7 @@
  * What comes after a choice has to be the same in every epoch, or a split into training and
  * validation data would leak; so only a shuffle that nothing but `map` follows is a new one each
  * epoch. */
-#include "compiler/lower/field.h"
+#include "compiler/lower/given.h"
 #include "compiler/lower/stream.h"
 
 #include <string.h>
@@ -25,30 +25,14 @@ static bool add_order(const Context *context, const Expression *call, Section *s
     return true;
 }
 
-/* `seed`, and `window` if only so many records change places. */
-static bool shuffle_arguments(const Context *context, const Expression *call, Ordering *order) {
-    Expression rest = *call;
-    double seed, window = 0;
-    rest.arguments.count = 0;
-    rest.arguments.items =
-        arena_new_array(context->lowering->arena, Argument, call->arguments.count + 1);
-    vector_each(Argument, argument, call->arguments) {
-        bool is_window = argument->name.text && !strcmp(argument->name.text, "window");
-        if (!is_window) rest.arguments.items[rest.arguments.count++] = *argument;
-        else if (!whole_number(context, argument->value, "window", 1, (double)(1 << 30), &window))
-            return false;
-    }
-    if (!whole_number(context, only_argument(context, &rest, "seed"), "seed", 0, 9007199254740992.0,
-                      &seed))
-        return false;
-    order->number = (uint64_t)seed;
-    order->window = (int64_t)window;
-    return true;
-}
-
 Value lower_shuffle(const Context *context, const Expression *call, const Value *piped) {
+    static const char *const parameters[] = {"seed", "window", NULL};
     Ordering order = {.kind = ORDER_shuffle, .each_epoch = true};
-    if (!shuffle_arguments(context, call, &order)) return value_error;
+    Given given = given_arguments(context, call, parameters, 1,
+                                  "shuffle(seed = 1)`, `shuffle(seed = 1, window = 10k)");
+    order.number = (uint64_t)given_number(&given, 0, 0, 0, 0x1p53);
+    order.window = (int64_t)given_number(&given, 1, 0, 1, 1 << 30);
+    if (given.broken) return value_error;
     Section *section = piped->stream->pipeline->section;
     vector_each(Ordering, before, section->orders)
         if (before->each_epoch) {
@@ -149,40 +133,6 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
 
 /* Window. */
 
-Dim lower_distance(const Context *context, const Expression *argument, const char *name) {
-    double number;
-    int64_t known;
-    Context fixing = *context;
-    fixing.fixing = true;
-    Value value = lower_expression(&fixing, argument);
-    bool open = value.kind == VALUE_size && !dim_is_constant(value.size, &known);
-    if (open) return is_dimension(context, value.size, argument->range) ? value.size : NULL;
-    if (!whole_number(context, argument, name, 1, (double)(1 << 24), &number)) return NULL;
-    return dim_constant(context->lowering->dimensions, (int64_t)number);
-}
-
-static bool window_arguments(const Context *context, const Expression *call, Dim *size,
-                             Dim *stride) {
-    const Expression *first = NULL, *second = NULL;
-    vector_each(Argument, argument, call->arguments) {
-        const char *name = argument->name.text;
-        bool is_size = name ? !strcmp(name, "size") : !first;
-        bool is_stride = name ? !strcmp(name, "stride") : !is_size && !second;
-        if (is_size && !first) first = argument->value;
-        else if (is_stride && !second) second = argument->value;
-        else first = NULL;
-        if (first) continue;
-        break;
-    }
-    *stride = dim_constant(context->lowering->dimensions, 1);
-    if (first && first != second)
-        return (*size = lower_distance(context, first, "size")) &&
-               (!second || (*stride = lower_distance(context, second, "stride")));
-    Diagnostic *d = report(context, E0204, call->range, "`window` takes `size` and `stride`");
-    diagnostic_help(d, "`window(129)`, `window(129, stride = 128)`");
-    return false;
-}
-
 /* The fields of the new section: arrays of what came before. */
 static bool add_window_fields(const Context *context, Stream *stream, const Section *before,
                               Dim size, Range range) {
@@ -216,8 +166,12 @@ Value lower_window(const Context *context, const Expression *call, const Value *
     Stream *stream = piped->stream;
     Pipeline *pipeline = stream->pipeline;
     const Section *before = pipeline->section;
-    Dim size, stride;
-    if (!window_arguments(context, call, &size, &stride)) return value_error;
+    static const char *const parameters[] = {"size", "stride", NULL};
+    Given given =
+        given_arguments(context, call, parameters, 1, "window(129)`, `window(129, stride = 128)");
+    Dim one = dim_constant(context->lowering->dimensions, 1);
+    Dim size = given_distance(&given, 0, NULL), stride = given_distance(&given, 1, one);
+    if (given.broken) return value_error;
     settle_orders(pipeline);
     if (!finish_section(context, stream)) return value_error;
     if (pipeline->sections.count == SECTION_LIMIT) {

@@ -1,31 +1,8 @@
 /* Pack: the tokens of all texts, laid end to end, become rows of one size. */
-#include "compiler/lower/field.h"
+#include "compiler/lower/given.h"
 #include "compiler/lower/stream.h"
 
 #include <string.h>
-
-typedef struct Packing {
-    const Expression *size, *stride, *separator; /* or NULL */
-} Packing;
-
-static bool take_arguments(const Context *context, const Expression *call, Packing *packing) {
-    const char *const names[] = {"size", "stride", "separator"};
-    const Expression **places[] = {&packing->size, &packing->stride, &packing->separator};
-    bool good = true;
-    for (size_t i = 0; i < call->arguments.count; i++) {
-        const Argument *argument = &call->arguments.items[i];
-        size_t which = argument->name.text ? 0 : i;
-        while (which < 3 && argument->name.text && strcmp(argument->name.text, names[which]))
-            which++;
-        good = good && which < 3 && !*places[which];
-        if (good) *places[which] = argument->value;
-    }
-    if (good && packing->size) return true;
-    Diagnostic *d =
-        report(context, E0204, call->range, "`pack` takes `size`, `stride` and `separator`");
-    diagnostic_help(d, "`pack(129)`, `pack(129, stride = 128, separator = 0)`");
-    return false;
-}
 
 /* The record's only field, which is tokens; NULL after reporting. */
 static const Value *only_tokens(const Context *context, const Expression *call,
@@ -40,7 +17,7 @@ static const Value *only_tokens(const Context *context, const Expression *call,
 }
 
 /* What the runtime gets of a text: where its tokens lie, and how many. */
-static Value as_span(const Context *context, const Stream *stream, const Value *tokens) {
+static Value as_span(const Context *context, Stream *stream, const Value *tokens) {
     Field *field = arena_new_item(context->lowering->arena, Field);
     Value span = *tokens;
     *field = *tokens->field;
@@ -48,7 +25,7 @@ static Value as_span(const Context *context, const Stream *stream, const Value *
     span.field = field;
     span.form = FORM_tensor;
     Dim two = dim_constant(context->lowering->dimensions, 2);
-    Context inner = record_context(context, (Stream *)stream);
+    Context inner = record_context(context, stream);
     return type_field(&inner, &span, (Type){.element = TYPE_i64, .rank = 1, .dims = {two}},
                       tokens->range);
 }
@@ -80,16 +57,14 @@ static Section *new_section(const Context *context, const Expression *call, Stre
 }
 
 Value lower_pack(const Context *context, const Expression *call, const Value *piped) {
+    static const char *const parameters[] = {"size", "stride", "separator", NULL};
     Stream *stream = piped->stream;
-    Packing packing = {0};
-    double separator = -1;
-    if (!take_arguments(context, call, &packing)) return value_error;
-    const Value *tokens = only_tokens(context, call, stream);
-    Dim size = tokens ? lower_distance(context, packing.size, "size") : NULL;
-    Dim stride = size && packing.stride ? lower_distance(context, packing.stride, "stride") : size;
-    if (!stride || (packing.separator && !whole_number(context, packing.separator, "separator", 0,
-                                                       INT32_MAX - 1, &separator)))
-        return value_error;
+    Given given = given_arguments(context, call, parameters, 1,
+                                  "pack(129)`, `pack(129, stride = 128, separator = 0)");
+    Dim size = given_distance(&given, 0, NULL), stride = given_distance(&given, 1, size);
+    double separator = given_number(&given, 2, -1, 0, INT32_MAX - 1);
+    const Value *tokens = given.broken ? NULL : only_tokens(context, call, stream);
+    if (!tokens) return value_error;
     const TextTokens *described = &tokens->field->tokens;
     stream->record.values[0] = as_span(context, stream, tokens);
     Section *section = new_section(context, call, stream);

@@ -44,12 +44,11 @@ static void pair_of(Given *given, int which, double most, double *pair) {
 }
 
 /* `h` and `w`. */
-static bool size_of(Given *given, int which, Type *type) {
+static bool size_of(const FieldCall *call, Given *given, int which, Type *type) {
     *type = (Type){.element = TYPE_u8, .rank = 3};
     for (int i = 0; i < 2; i++) type->dims[i] = given_size(given, which + i);
-    int channels = given->call->field.field->picture.channels;
-    type->dims[2] =
-        dim_constant(given->call->context->lowering->dimensions, channels ? channels : 3);
+    int channels = call->field.field->picture.channels;
+    type->dims[2] = dim_constant(given->context->lowering->dimensions, channels ? channels : 3);
     return !given->broken;
 }
 
@@ -63,7 +62,7 @@ static bool choose_method(Given *given, int first, Picture *picture) {
     picture->approximate = given_truth(given, first + 3, false);
     bool filters = !strcmp(picture->method, "bilinear") || !strcmp(picture->method, "bicubic");
     if (!given->broken && filters && !picture->antialias && !strcmp(picture->like, "pil")) {
-        Diagnostic *d = report(given->call->context, E0211, given->values[first + 1]->range,
+        Diagnostic *d = report(given->context, E0211, given->values[first + 1]->range,
                                "Pillow always resizes with `antialias = true`");
         diagnostic_help(d, "`like = \"tensorflow\"`, or `method = \"nearest\"`");
         given->broken = true;
@@ -84,7 +83,7 @@ static Value become_image(const FieldCall *call, Field *field, const Type *type)
 Value lower_decode(const FieldCall *call) {
     static const char *const parameters[] = {"channels", NULL};
     if (!expect(call, FORM_feature, FORM_bytes, "the bytes of a field")) return value_error;
-    Given given = given_arguments(call, parameters, 0, "decode(jpg, channels = 1)");
+    Given given = given_behind_field(call, parameters, 0, "decode(jpg, channels = 1)");
     double channels = given_number(&given, 0, 0, 1, 4);
     if (!given.broken && given.values[0] && !is_channels((int64_t)channels)) {
         Diagnostic *d = report(call->context, E0211, given.values[0]->range,
@@ -111,8 +110,8 @@ Value lower_resize(const FieldCall *call) {
                                              "like", "approximate", NULL};
     Type type;
     if (!expect(call, FORM_image, FORM_image, "an image")) return value_error;
-    Given given = given_arguments(call, parameters, 2, "resize(decode_jpeg(jpg), 32, 32)");
-    if (!size_of(&given, 0, &type)) return value_error;
+    Given given = given_behind_field(call, parameters, 2, "resize(decode_jpeg(jpg), 32, 32)");
+    if (!size_of(call, &given, 0, &type)) return value_error;
     Field *field = describe(call);
     field->picture.fit = "whole";
     if (!choose_method(&given, 2, &field->picture)) return value_error;
@@ -124,7 +123,7 @@ Value lower_resize_short(const FieldCall *call) {
                                              "like", "approximate", NULL};
     if (!expect(call, FORM_image, FORM_image, "an image")) return value_error;
     Given given =
-        given_arguments(call, parameters, 1, "decode_jpeg(jpg) |> resize_short(256) |> …");
+        given_behind_field(call, parameters, 1, "decode_jpeg(jpg) |> resize_short(256) |> …");
     Field *field = describe(call);
     field->picture.fit = "short";
     field->picture.numbers[0] = given_number(&given, 0, 0, 1, 1 << 16);
@@ -136,8 +135,8 @@ Value lower_center_crop(const FieldCall *call) {
     static const char *const parameters[] = {"h", "w", NULL};
     Type type;
     if (!expect(call, FORM_image, FORM_large, "an image")) return value_error;
-    Given given = given_arguments(call, parameters, 2, "center_crop(decode_jpeg(jpg), 32, 32)");
-    if (!size_of(&given, 0, &type)) return value_error;
+    Given given = given_behind_field(call, parameters, 2, "center_crop(decode_jpeg(jpg), 32, 32)");
+    if (!size_of(call, &given, 0, &type)) return value_error;
     Field *field = describe(call);
     if (call->field.form == FORM_image) field->picture.fit = "middle";
     return become_image(call, field, &type);
@@ -147,8 +146,8 @@ Value lower_crop(const FieldCall *call) {
     static const char *const parameters[] = {"top", "left", "h", "w", NULL};
     Type type;
     if (!expect(call, FORM_image, FORM_image, "an image")) return value_error;
-    Given given = given_arguments(call, parameters, 4, "crop(decode_jpeg(jpg), 0, 0, 32, 32)");
-    if (!size_of(&given, 2, &type)) return value_error;
+    Given given = given_behind_field(call, parameters, 4, "crop(decode_jpeg(jpg), 0, 0, 32, 32)");
+    if (!size_of(call, &given, 2, &type)) return value_error;
     Field *field = describe(call);
     field->picture.fit = "place";
     for (int i = 0; i < 2; i++) field->picture.numbers[i] = given_number(&given, i, 0, 0, 1 << 28);
@@ -161,8 +160,8 @@ Value lower_random_resized_crop(const FieldCall *call) {
     Type type;
     if (!expect(call, FORM_image, FORM_image, "an image")) return value_error;
     Given given =
-        given_arguments(call, parameters, 2, "random_resized_crop(decode_jpeg(jpg), 224, 224)");
-    if (!size_of(&given, 0, &type)) return value_error;
+        given_behind_field(call, parameters, 2, "random_resized_crop(decode_jpeg(jpg), 224, 224)");
+    if (!size_of(call, &given, 0, &type)) return value_error;
     Field *field = describe(call);
     double numbers[] = {0.08, 1, 3.0 / 4, 4.0 / 3};
     pair_of(&given, 2, 1, numbers);

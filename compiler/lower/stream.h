@@ -76,10 +76,6 @@ Value lower_window(const Context *context, const Expression *call, const Value *
 /* Shuffles so far, of its inputs as well, deal the records once. */
 void settle_orders(Pipeline *pipeline);
 
-/* At least 1 with the largest sizes that a run may choose, which looks at those it is given; NULL
- * after reporting. */
-Dim lower_distance(const Context *context, const Expression *argument, const char *name);
-
 /* pack.c */
 Value lower_pack(const Context *context, const Expression *call, const Value *stream);
 

@@ -39,7 +39,7 @@ static Field *describe_tokens(const FieldCall *call, const char *kind) {
 
 Value lower_bytes(const FieldCall *call) {
     static const char *const parameters[] = {NULL};
-    Given given = given_arguments(call, parameters, 0, "bytes(line)");
+    Given given = given_behind_field(call, parameters, 0, "bytes(line)");
     Field *field = given.broken ? NULL : describe_tokens(call, "bytes");
     if (!field) return value_error;
     field->tokens.limit = dim_constant(call->context->lowering->dimensions, 256);
@@ -65,7 +65,7 @@ static int count_characters(Given *given, int which, const char *alphabet) {
             if (character_size(at) != character_size(other) ||
                 memcmp(at, other, character_size(at)) != 0)
                 continue;
-            report(given->call->context, E0211, given->values[which]->range,
+            report(given->context, E0211, given->values[which]->range,
                    "`%.*s` is in the alphabet twice", (int)character_size(at), at);
             given->broken = true;
             return -1;
@@ -76,12 +76,12 @@ static int count_characters(Given *given, int which, const char *alphabet) {
 static void set_alphabet(Given *given, TextTokens *tokens) {
     Value alphabet = given_string(given, 0);
     if (given->broken || alphabet.string == any_string) return;
-    tokens->alphabet = fixed_string(given->call->context, &alphabet);
+    tokens->alphabet = fixed_string(given->context, &alphabet);
     int count = count_characters(given, 0, tokens->alphabet);
     if (!count) given_refuse(given, 0, &alphabet, "at least one character");
     double limit = tokens->unknown >= count ? tokens->unknown + 1 : count;
     if (!given->broken)
-        tokens->limit = dim_constant(given->call->context->lowering->dimensions, (int64_t)limit);
+        tokens->limit = dim_constant(given->context->lowering->dimensions, (int64_t)limit);
 }
 
 static void set_path(Given *given, int which, const char **path, int *option) {
@@ -96,7 +96,7 @@ Value lower_characters(const FieldCall *call) {
     static const char *const parameters[] = {"alphabet", "unknown", "vocabulary", NULL};
     const char *example =
         "characters(line, \"abc \")`, `characters(line, vocabulary = \"file.json\")";
-    Given given = given_arguments(call, parameters, 0, example);
+    Given given = given_behind_field(call, parameters, 0, example);
     Field *field = given.broken ? NULL : describe_tokens(call, "characters");
     if (!field) return value_error;
     if (!given.values[0] == !given.values[2]) {
@@ -113,7 +113,8 @@ Value lower_characters(const FieldCall *call) {
 
 Value lower_bpe(const FieldCall *call) {
     static const char *const parameters[] = {"vocabulary", "merges", NULL};
-    Given given = given_arguments(call, parameters, 2, "bpe(line, \"vocab.json\", \"merges.txt\")");
+    Given given =
+        given_behind_field(call, parameters, 2, "bpe(line, \"vocab.json\", \"merges.txt\")");
     Field *field = given.broken ? NULL : describe_tokens(call, "bpe");
     if (!field) return value_error;
     set_path(&given, 0, &field->tokens.vocabulary, &field->tokens.vocabulary_option);
@@ -127,7 +128,8 @@ Value lower_pad(const FieldCall *call) {
     static const char *const parameters[] = {"size", "value", "cut", NULL};
     static const char *const cuts[] = {"nothing", "end", "start", NULL};
     const Context *context = call->context;
-    Given given = given_arguments(call, parameters, 1, "pad(ids, 128, value = 0, cut = \"end\")");
+    Given given =
+        given_behind_field(call, parameters, 1, "pad(ids, 128, value = 0, cut = \"end\")");
     if (given.broken) return value_error;
     Field *field = describe(call);
     Type type = {.element = TYPE_i32, .rank = 1, .dims = {given_size(&given, 0)}};
@@ -142,7 +144,7 @@ Value lower_pad(const FieldCall *call) {
 
 Value lower_length(const FieldCall *call) {
     static const char *const parameters[] = {NULL};
-    Given given = given_arguments(call, parameters, 0, "length(ids)");
+    Given given = given_behind_field(call, parameters, 0, "length(ids)");
     if (given.broken) return value_error;
     Field *field = describe(call);
     field->tokens.use = "length";
