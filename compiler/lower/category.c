@@ -129,31 +129,37 @@ static bool agrees(const CategoryCall *category, const Vocabulary *known, const 
     return false;
 }
 
-static bool use_vocabulary(const CategoryCall *category, Field *field, int size) {
+static bool is_sound(const CategoryCall *category, const Vocabulary *vocabulary) {
+    if (!vocabulary->name || !has_room(category, vocabulary)) return false;
+    if (strlen(vocabulary->name) <= VOCABULARY_NAME_LIMIT) return true;
+    report(category->call->context, E0106, vocabulary->range,
+           "the name of a vocabulary has at most %d bytes", VOCABULARY_NAME_LIMIT);
+    return false;
+}
+
+/* That of the program; NULL after reporting. */
+static Vocabulary *enter_vocabulary(const CategoryCall *category, const Vocabulary *here) {
     const Context *context = category->call->context;
-    Program *program = context->lowering->program;
+    Vocabulary *known = find_vocabulary(context, here->name);
+    if (known) return agrees(category, known, here) ? known : NULL;
+    vector_push(context->lowering->arena, &context->lowering->program->vocabularies, *here);
+    return find_vocabulary(context, here->name);
+}
+
+static bool use_vocabulary(const CategoryCall *category, Field *field, int size) {
+    Lowering *lowering = category->call->context->lowering;
     Vocabulary here = {.name = vocabulary_name(category),
                        .size = size,
                        .unknown = field->unknown,
                        .missing = field->fills ? 1 + (int)field->filling : 0,
                        .range = category->call->call->range};
-    if (!here.name || !has_room(category, &here)) return false;
-    if (strlen(here.name) > VOCABULARY_NAME_LIMIT) {
-        report(context, E0106, here.range, "the name of a vocabulary has at most %d bytes",
-               VOCABULARY_NAME_LIMIT);
-        return false;
-    }
-    Lowering *lowering = context->lowering;
-    Vocabulary *known = find_vocabulary(context, here.name);
     field->vocabulary = 1;
-    if (context->checking) return true;
-    if (known && !agrees(category, known, &here)) return false;
-    if (!known) {
-        vector_push(lowering->arena, &program->vocabularies, here);
-        known = find_vocabulary(context, here.name);
-    }
+    if (!is_sound(category, &here)) return false;
+    if (category->call->context->checking) return true;
+    Vocabulary *known = enter_vocabulary(category, &here);
+    if (!known) return false;
     known->learned |= lowering->learning;
-    int index = (int)(known - program->vocabularies.items);
+    int index = (int)(known - lowering->program->vocabularies.items);
     vector_push(lowering->arena, &lowering->vocabularies, index);
     field->vocabulary = 1 + index;
     return true;

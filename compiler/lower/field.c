@@ -6,16 +6,25 @@
 #include <math.h>
 #include <string.h>
 
-Value open_field(const Context *context, const char *name, Range range) {
-    Stream *stream = context->stream;
+static Field *field_new(const Context *context, const char *name) {
+    const Stream *stream = context->stream;
     Field *field = arena_new_item(context->lowering->arena, Field);
     *field = (Field){
         .name = name, .column = name, .path = stream->path, .path_option = stream->path_option};
+    return field;
+}
+
+/* Of the open stream. */
+static Value field_value(const Context *context, const Field *field, FieldForm form, Range range) {
     return (Value){.kind = VALUE_field,
                    .range = range,
-                   .form = stream->form,
+                   .form = form,
                    .field = field,
-                   .stream = stream};
+                   .stream = context->stream};
+}
+
+Value open_field(const Context *context, const char *name, Range range) {
+    return field_value(context, field_new(context, name), context->stream->form, range);
 }
 
 /* Typing. */
@@ -338,34 +347,44 @@ static bool count_argument(const Context *context, const Expression *argument, F
     return field->type.dims[0] && is_dimension(context, field->type.dims[0], argument->range);
 }
 
+/* What `columns` is given. */
+typedef struct ColumnsCall {
+    const Expression *first, *count, *except; /* or NULL */
+} ColumnsCall;
+
 /* `columns(n)`, `columns(n, except = […])`, `columns(first, n)` */
-static Value lower_columns(const Context *context, const Expression *call) {
-    const Expression *plain[2] = {0}, *except = NULL;
-    size_t count = 0, other = 0;
+static bool read_columns(const Context *context, const Expression *call, ColumnsCall *columns) {
+    bool good = context->stream->form == FORM_cell;
+    *columns = (ColumnsCall){0};
     vector_each(Argument, argument, call->arguments) {
-        if (argument->name.text && !strcmp(argument->name.text, "except") && !except)
-            except = argument->value;
-        else if (!argument->name.text && count < 2) plain[count++] = argument->value;
-        else other++;
+        const char *name = argument->name.text;
+        const Expression **place = name ? &columns->except : &columns->count;
+        if (!name && columns->count && !columns->first) {
+            columns->first = columns->count;
+            columns->count = NULL;
+        }
+        good = good && !*place && (!name || !strcmp(name, "except"));
+        *place = argument->value;
     }
-    if (!count || other || (count == 2 && except) || context->stream->form != FORM_cell) {
-        Diagnostic *d =
-            report(context, E0204, call->range,
-                   "`columns` takes the first column of a table and how many there are, "
-                   "or how many columns hold numbers");
-        diagnostic_help(d, "`columns(\"pixel0\", 784)`, `columns(9, except = [\"price\"])`");
-        return value_error;
-    }
-    const char *first = count == 2 ? first_column(context, plain[0]) : "columns";
+    if (good && columns->count && !(columns->first && columns->except)) return true;
+    Diagnostic *d = report(context, E0204, call->range,
+                           "`columns` takes the first column of a table and how many there are, "
+                           "or how many columns hold numbers");
+    diagnostic_help(d, "`columns(\"pixel0\", 784)`, `columns(9, except = [\"price\"])`");
+    return false;
+}
+
+static Value lower_columns(const Context *context, const Expression *call) {
+    ColumnsCall columns;
+    if (!read_columns(context, call, &columns)) return value_error;
+    const char *first = columns.first ? first_column(context, columns.first) : "columns";
     if (!first) return value_error;
-    Value value = open_field(context, first, call->range);
-    Field *field = (Field *)value.field;
+    Field *field = field_new(context, first);
     field->columns = true;
-    field->numbers = count == 1;
-    value.form = FORM_columns;
-    bool good = count_argument(context, plain[count - 1], field) &&
-                (!except || except_argument(context, except, field));
-    return good ? value : value_error;
+    field->numbers = !columns.first;
+    bool good = count_argument(context, columns.count, field) &&
+                (!columns.except || except_argument(context, columns.except, field));
+    return good ? field_value(context, field, FORM_columns, call->range) : value_error;
 }
 
 static const struct {

@@ -79,12 +79,6 @@ static void check_fitted(const Context *context, const Statement *statement) {
 
 /* The block's statements. */
 
-static const Output *find_update(const Graph *graph, NodeId target) {
-    vector_each(Output, output, graph->outputs)
-        if (output->kind == OUTPUT_update && output->target == target) return output;
-    return NULL;
-}
-
 typedef struct Kept {
     Binding *binding;
     Value value;
@@ -106,7 +100,7 @@ static KeptList enter(const Context *context) {
 }
 
 static void keep(const Context *context, const Binding *binding) {
-    Output *before = (Output *)find_update(context->graph, binding->target);
+    Output *before = find_update(context->graph, binding->target);
     if (binding->value.kind != VALUE_tensor || binding->value.node == binding->target) return;
     if (before) before->value = binding->value.node;
     else

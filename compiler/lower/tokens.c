@@ -58,14 +58,14 @@ static size_t character_size(const char *at) {
 }
 
 /* How many characters there are; -1 after reporting that one is there twice. */
-static int count_characters(Given *given, int which, const char *alphabet) {
+static int count_characters(Given *given, const char *alphabet) {
     int count = 0;
     for (const char *at = alphabet; *at; at += character_size(at), count++)
         for (const char *other = alphabet; other < at; other += character_size(other)) {
             if (character_size(at) != character_size(other) ||
                 memcmp(at, other, character_size(at)) != 0)
                 continue;
-            report(given->context, E0211, given->values[which]->range,
+            report(given->context, E0211, given->values[0]->range,
                    "`%.*s` is in the alphabet twice", (int)character_size(at), at);
             given->broken = true;
             return -1;
@@ -77,7 +77,7 @@ static void set_alphabet(Given *given, TextTokens *tokens) {
     Value alphabet = given_string(given, 0);
     if (given->broken || alphabet.string == any_string) return;
     tokens->alphabet = fixed_string(given->context, &alphabet);
-    int count = count_characters(given, 0, tokens->alphabet);
+    int count = count_characters(given, tokens->alphabet);
     if (!count) given_refuse(given, 0, &alphabet, "at least one character");
     double limit = tokens->unknown >= count ? tokens->unknown + 1 : count;
     if (!given->broken)

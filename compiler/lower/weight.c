@@ -29,8 +29,7 @@ static void initialise(const Context *context, const Statement *statement, const
     graph_output(inner.graph, OUTPUT_update, path, all.node, graph_must_add(inner.graph, weight));
 }
 
-/* What an earlier call of the same instance makes of a state, or NULL. */
-static Output *find_update(const Graph *graph, NodeId target) {
+Output *find_update(const Graph *graph, NodeId target) {
     vector_each(Output, output, graph->outputs)
         if (output->kind == OUTPUT_update && output->target == target) return output;
     return NULL;
