@@ -152,7 +152,6 @@ static FlowStatus tell_failure(const Filling *filling, int64_t position,
                                const FlowStatus *failure) {
     const Records *records = filling->records;
     int orders = records_section_at(records, filling->index)->order_count;
-    if (!records->rejects) return *failure;
     return rejects_add(records->rejects,
                        records_through(records, filling->index, orders, NULL, position), failure);
 }

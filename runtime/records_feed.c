@@ -94,7 +94,6 @@ static FlowStatus ask(const Records *records, int index, int number, int64_t pos
     int64_t record = records_through(records, index, number, NULL, position);
     bool asked = records_compute(&maker, index, record, order->condition, order->checks,
                                  (void *const[]){&passes});
-    if (!asked && !records->rejects) return failure;
     if (!asked) failure = rejects_add(records->rejects, record, &failure);
     if (failure.exit) return failure;
     if (sieve_add(records->sections[index].orders[number].sieve, asked && passes)) return flow_ok;

@@ -30,7 +30,6 @@ static FlowStatus run_filter(Records *records, int index, int number, char *scra
         int64_t record = records_through(records, index, number, NULL, position);
         bool asked = records_compute(&maker, index, record, order->condition, order->checks,
                                      (void *const[]){&passes});
-        if (!asked && !records->rejects) return failure;
         FlowStatus status = asked ? flow_ok : rejects_add(records->rejects, record, &failure);
         if (status.exit) return status;
         if (asked && passes) state->passing[passing++] = position;

@@ -97,6 +97,7 @@ static FlowStatus add(Rejects *rejects, int64_t record, const FlowStatus *failur
 }
 
 FlowStatus rejects_add(Rejects *rejects, int64_t record, const FlowStatus *failure) {
+    if (!rejects || failure->exit != FLOW_EXIT_data) return *failure;
     pthread_mutex_lock(&rejects->mutex);
     FlowStatus status = add(rejects, record, failure);
     pthread_mutex_unlock(&rejects->mutex);

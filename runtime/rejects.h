@@ -13,7 +13,9 @@ FlowStatus rejects_new(const char *pipeline, const char *path, Rejects **rejects
 void rejects_free(Rejects *rejects);
 
 /* Counts the record and logs what is wrong with it: one line,
- * {"pipeline": "digits", "record": 7, "error": "…"}. Fails when that can't be written. Thread-safe. */
+ * {"pipeline": "digits", "record": 7, "error": "…"}. Fails when that can't be written. Returns the
+ * failure where nothing may be rejected: `rejects` is NULL, or not the data is at fault, but that there
+ * is no memory for it. Thread-safe. */
 FlowStatus rejects_add(Rejects *rejects, int64_t record, const FlowStatus *failure);
 
 /* Is the record noted for the first time? Also true when there is no memory to tell. Not thread-safe. */

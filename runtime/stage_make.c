@@ -137,8 +137,11 @@ void make_share(Stage *stage, Batch *batch, int thread, int threads) {
 }
 
 FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row, int64_t *record) {
-    FlowStatus failure = flow_failure(FLOW_EXIT_data, "pipeline `%s`: a record can't be read",
-                                      stage->pipeline->name);
+    FlowStatus failure =
+        flow_failure(FLOW_EXIT_resource,
+                     "pipeline `%s`: a record could only be made when it was asked "
+                     "for again: there was no memory for it, or no file",
+                     stage->pipeline->name);
     Permutation shuffle = records_shuffle(stage->source, batch->epoch);
     *record = records_find(stage->source, &shuffle, batch->first + row);
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, records_scratch(stage->source) + FLOW_ALIGNMENT);

@@ -57,7 +57,10 @@ static void watch_progress(j_common_ptr image) {
 }
 
 static FlowStatus failure(Reading *reading) {
+    bool starved = reading->errors.msg_code == JERR_OUT_OF_MEMORY;
+    reading->errors.msg_code = 0;
     jpeg_abort_decompress(&reading->image);
+    if (starved) return desk_no_memory();
     return flow_failure(FLOW_EXIT_data, "can't be decoded: %.200s", reading->text);
 }
 
@@ -98,7 +101,7 @@ static bool jpeg_recognises(const void *bytes, size_t size) {
 
 static FlowStatus jpeg_measure(Desk *desk, const void *bytes, size_t size, Measures *measures) {
     Reading *reading = desk->jpeg ? desk->jpeg : make_reading(desk);
-    if (!reading) return flow_failure(FLOW_EXIT_resource, "no memory to decode it");
+    if (!reading) return desk_no_memory();
     if (setjmp(reading->out)) return failure(reading);
     jpeg_abort_decompress(&reading->image);
     jpeg_mem_src(&reading->image, bytes, size);
@@ -183,8 +186,7 @@ static FlowStatus jpeg_decode(Desk *desk, const void *bytes, size_t size,
     (void)bytes;
     (void)size;
     uint8_t *row = room_for(&desk->row, SHIFT + (size_t)image->image_width * 4 + ROW_PADDING);
-    if (!row || !room_counted(&desk->coefficients, coefficients_of(image)))
-        return flow_failure(FLOW_EXIT_resource, "no memory to decode it");
+    if (!row || !room_counted(&desk->coefficients, coefficients_of(image))) return desk_no_memory();
     if (setjmp(reading->out)) return failure(reading);
     choose_colours(image, request->pixel);
     image->scale_num = 1;

@@ -6,6 +6,7 @@
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Reading {
@@ -13,6 +14,7 @@ typedef struct Reading {
     png_infop info;
     const uint8_t *bytes;
     size_t left;
+    bool starved; /* there was no memory */
     char text[128];
 } Reading;
 
@@ -37,6 +39,18 @@ static void read_bytes(png_structp png, png_bytep to, size_t count) {
     reading->left -= count;
 }
 
+static png_voidp take_memory(png_structp png, png_alloc_size_t size) {
+    Reading *reading = png_get_mem_ptr(png);
+    void *bytes = malloc(size);
+    reading->starved |= !bytes;
+    return bytes;
+}
+
+static void give_memory(png_structp png, png_voidp bytes) {
+    (void)png;
+    free(bytes);
+}
+
 /* Beginning and end. */
 
 /* Chunks that say nothing of pixels are passed over: they may be packed, and large. */
@@ -48,15 +62,17 @@ static void pass_over(png_structp png) {
 static FlowStatus begin(Reading *reading, const void *bytes, size_t size) {
     reading->bytes = bytes;
     reading->left = size;
-    reading->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, reading, jump_out, be_quiet);
+    reading->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reading, jump_out, be_quiet,
+                                            reading, take_memory, give_memory);
     if (reading->png) reading->info = png_create_info_struct(reading->png);
     if (reading->info) return flow_ok;
     png_destroy_read_struct(&reading->png, &reading->info, NULL);
-    return flow_failure(FLOW_EXIT_resource, "no memory to decode it");
+    return desk_no_memory();
 }
 
 static FlowStatus finish(Reading *reading, bool good) {
     png_destroy_read_struct(&reading->png, &reading->info, NULL);
+    if (reading->starved) return desk_no_memory();
     return good ? flow_ok : flow_failure(FLOW_EXIT_data, "can't be decoded: %s", reading->text);
 }
 
@@ -151,9 +167,8 @@ static FlowStatus png_decode(Desk *desk, const void *bytes, size_t size,
     FlowStatus status = begin(&reading, bytes, size);
     if (status.exit) return status;
     if (setjmp(png_jmpbuf(reading.png))) return finish(&reading, false);
-    if (read_image(&reading, desk, request)) return finish(&reading, true);
-    finish(&reading, true);
-    return flow_failure(FLOW_EXIT_resource, "no memory to decode it");
+    reading.starved |= !read_image(&reading, desk, request);
+    return finish(&reading, true);
 }
 
 const FlowDecoder flow_decoder_png = {"png", png_recognises, png_measure, png_decode};

@@ -1,6 +1,5 @@
 #include "runtime/decode/desk.h"
 
-#include "runtime/flow.h"
 #include "runtime/holdings.h"
 #include "runtime/memory.h"
 
@@ -49,4 +48,8 @@ void *room_for(Room *room, size_t size) {
     free(room->bytes);
     room->bytes = room_counted(room, size) ? memory_new(size) : NULL;
     return room->bytes;
+}
+
+FlowStatus desk_no_memory(void) {
+    return flow_failure(FLOW_EXIT_resource, "no memory to decode it");
 }

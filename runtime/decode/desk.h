@@ -4,8 +4,7 @@
 #define FLOW_DESK_H
 
 #include "runtime/decode/taps.h"
-
-#include <stddef.h>
+#include "runtime/flow.h"
 
 /* Memory that grows. */
 typedef struct Room {
@@ -33,5 +32,8 @@ void *room_for(Room *room, size_t size);
 
 /* Counts memory that somebody else asks for; false when the limit does not leave it. */
 bool room_counted(Room *room, size_t size);
+
+/* What is said of an image then. */
+FlowStatus desk_no_memory(void);
 
 #endif

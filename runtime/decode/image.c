@@ -8,10 +8,6 @@
 
 #include <string.h>
 
-static FlowStatus no_memory(void) {
-    return flow_failure(FLOW_EXIT_resource, "no memory to decode it");
-}
-
 /* Rows that are kept as they are. */
 typedef struct Copying {
     uint8_t *to;
@@ -42,7 +38,7 @@ static FlowStatus decode_resized(Desk *desk, const FlowField *field, const Crop 
     ResizeRequest wanted = {crop->down,  crop->across,     image->method,
                             image->like, image->antialias, (int)field->type.sizes[2]};
     Resizing resizing;
-    if (!resize_begin(desk, &wanted, value, &resizing)) return no_memory();
+    if (!resize_begin(desk, &wanted, value, &resizing)) return desk_no_memory();
     DecoderRequest request = {.pixel = wanted.channels == 1 ? 1 : 4,
                               .halvings = crop->halvings,
                               .region = resize_region(&resizing),
@@ -60,7 +56,7 @@ FlowStatus image_make(const void *bytes, size_t size, const FlowField *field, vo
     Desk *desk = desk_of_thread();
     Measures measures;
     Crop crop;
-    if (!desk) return no_memory();
+    if (!desk) return desk_no_memory();
     FlowStatus status = field->decoder->measure(desk, bytes, size, &measures);
     if (!status.exit) status = check_size(&measures);
     if (!status.exit)

@@ -74,6 +74,7 @@ static FlowStatus no_memory(const FlowReader *reader) {
 /* Cells to values. What is wrong is only asked for when somebody listens. */
 
 typedef struct Wrong {
+    FlowExit exit; /* FLOW_EXIT_data, unless it is said to be another */
     char text[384];
 } Wrong;
 
@@ -84,9 +85,21 @@ static bool says(Wrong *wrong, const char *format, ...) {
     va_list arguments;
     if (!wrong) return false;
     va_start(arguments, format);
+    wrong->exit = FLOW_EXIT_data;
     vsnprintf(wrong->text, sizeof wrong->text, format, arguments);
     va_end(arguments);
     return false;
+}
+
+static bool says_status(Wrong *wrong, const FlowStatus *status) {
+    says(wrong, "%s", status->text);
+    if (wrong) wrong->exit = status->exit;
+    return false;
+}
+
+static bool says_no_memory(Wrong *wrong) {
+    FlowStatus status = flow_failure(FLOW_EXIT_resource, "takes more memory than there is");
+    return says_status(wrong, &status);
 }
 
 static bool fill_missing(const FlowField *field, void *value, Wrong *wrong) {
@@ -107,14 +120,14 @@ static bool convert_odd_number(const FlowReader *reader, const FlowField *field,
                 type_name(&type).text);
 }
 
-/* The place of the cell's text among the categories, or -1. */
-static int find_category(const FlowReader *reader, int index, const CsvCell *cell) {
+/* *place: of the cell's text among the categories, or -1. False: no memory. */
+static bool find_category(const FlowReader *reader, int index, const CsvCell *cell, int *place) {
     const Vocabulary *vocabulary = reader->fields[index].vocabulary;
-    if (!cell->doubled) return vocabulary_find(vocabulary, cell->text, cell->size);
-    char *text = malloc(cell->size + 1);
-    int place = text ? vocabulary_find(vocabulary, text, csv_cell_copy(cell, text)) : -1;
+    char *text = cell->doubled ? malloc(cell->size + 1) : NULL;
+    if (!cell->doubled) *place = vocabulary_find(vocabulary, cell->text, cell->size);
+    else if (text) *place = vocabulary_find(vocabulary, text, csv_cell_copy(cell, text));
     free(text);
-    return place;
+    return text || !cell->doubled;
 }
 
 static bool write_place(const Field *field, int place, void *value) {
@@ -130,7 +143,8 @@ static bool convert_category(const FlowReader *reader, int index, CsvCell cell, 
     int category = -1;
     if (csv_may_be_missing(&reader->arguments, cell) && csv_is_missing(&reader->arguments, cell))
         category = vocabulary_find(field->vocabulary, "", 0);
-    if (category < 0) category = find_category(reader, index, &cell);
+    if (category < 0 && !find_category(reader, index, &cell, &category))
+        return says_no_memory(wrong);
     if (category < 0) category = reader->described[index].unknown - 1;
     if (category >= 0) return write_place(field, category, value);
     return says(wrong, "is `%s`, %s", csv_shown(&cell).text,
@@ -141,7 +155,7 @@ static bool convert_name(const FlowField *field, const CsvCell *cell, void *valu
     char name[PATH_MAX];
     size_t size = csv_copy(cell, name, sizeof name);
     FlowStatus status = blob_value(name, size, field, value);
-    return !status.exit || says(wrong, "%s", status.text);
+    return !status.exit || says_status(wrong, &status);
 }
 
 static bool convert(const FlowReader *reader, int index, CsvCell cell, void *value, Wrong *wrong) {
@@ -178,9 +192,8 @@ static void explain(const FlowReader *reader, const Table *table, int64_t record
     long long line = line_of(reader, table, record);
     CsvName name = {""};
     if (column) name = csv_column_name(file, reader->arguments.header, column->place);
-    *failure =
-        flow_failure(FLOW_EXIT_data, column ? "%s: line %lld: `%s` %s" : "%s: line %lld: %s%s",
-                     file->path, line, name.text, wrong->text);
+    *failure = flow_failure(wrong->exit, column ? "%s: line %lld: `%s` %s" : "%s: line %lld: %s%s",
+                            file->path, line, name.text, wrong->text);
 }
 
 /* A quote that is not closed takes all the rest of the file into its cell, asked for or not. */
@@ -276,7 +289,7 @@ static bool parse_fed(Parser *parser, int64_t record) {
     FeedCopy copy;
     feed_copy(parser->reader->fed.feed, record, &copy);
     parser->column = NULL;
-    if (!copy.bytes) return says(parser->wrong, "is too long for the memory");
+    if (!copy.bytes) return says_no_memory(parser->wrong);
     parser->text = copy.bytes;
     parser->end = copy.bytes + copy.size;
     bool good = parse_row(parser);

@@ -70,7 +70,10 @@ static bool read_value(Line *line, int index) {
     value.member = &line->reader->members[index];
     value.scan = &line->scan;
     if (json_value_read(&value, line->values[index])) return true;
-    return line->scan.error ? syntax_failure(line) : fail_at(line, value.at, "%s", value.text);
+    if (line->scan.error) return syntax_failure(line);
+    fail_at(line, value.at, "%s", value.text);
+    if (line->failure) line->failure->exit = value.exit;
+    return false;
 }
 
 /* Objects. */

@@ -17,10 +17,25 @@ static bool fail(JsonValue *value, const char *at, const char *format, ...)
 static bool fail(JsonValue *value, const char *at, const char *format, ...) {
     va_list arguments;
     value->at = at;
+    value->exit = FLOW_EXIT_data;
     va_start(arguments, format);
     vsnprintf(value->text, sizeof value->text, format, arguments);
     va_end(arguments);
     return false;
+}
+
+/* What its text, or the file that it names, could not become. */
+static bool fail_status(JsonValue *value, const char *at, const FlowStatus *status) {
+    const FlowField *field = value->member->field;
+    fail(value, at, "`%.*s` %.300s", json_shown(value->member->name_size), field->name,
+         status->text);
+    value->exit = status->exit;
+    return false;
+}
+
+static bool fail_memory(JsonValue *value, const char *at) {
+    FlowStatus status = flow_failure(FLOW_EXIT_resource, "takes more memory than there is");
+    return fail_status(value, at, &status);
 }
 
 /* "`age` is a text, the program expects f32" */
@@ -150,8 +165,7 @@ static bool decode_text(JsonValue *value, const JsonToken *string, const char **
     char *decoded = place ? buffer_for(&place->decoded, room) : NULL;
     int shown = json_shown(value->member->name_size);
     const char *name = value->member->field->name;
-    if (!decoded)
-        return fail(value, string->text, "`%.*s` takes more memory than there is", shown, name);
+    if (!decoded) return fail_memory(value, string->text);
     *text = decoded;
     return json_token_decode(string, decoded, room, size) ||
            fail(value, string->text, "`%.*s` has an escape that stands for nothing, or is no UTF-8",
@@ -173,7 +187,7 @@ static bool read_tokens(JsonValue *value, void *out) {
     size_t size = string.size;
     if (string.escaped && !decode_text(value, &string, &text, &size)) return false;
     FlowStatus status = tokenizer_value(text, size, field, out);
-    return !status.exit || fail(value, at, "`%.*s` %.300s", shown, field->name, status.text);
+    return !status.exit || fail_status(value, at, &status);
 }
 
 static bool read_category(JsonValue *value, void *out) {
@@ -210,7 +224,7 @@ static bool read_file(JsonValue *value, void *out) {
     if (!json_token_decode(&string, name, sizeof name, &size))
         return fail(value, at, "`%.*s` is no name of a file", shown, field->name);
     FlowStatus status = blob_value(name, size, field, out);
-    return !status.exit || fail(value, at, "`%.*s` %s", shown, field->name, status.text);
+    return !status.exit || fail_status(value, at, &status);
 }
 
 /* Where one number is expected: it may be that the program does not say how many there are. */

@@ -29,6 +29,7 @@ typedef struct JsonValue {
     const JsonMember *member;
     JsonScan *scan;
     const char *at; /* where it is wrong */
+    FlowExit exit;  /* of which kind that is: FLOW_EXIT_data, or there was no memory */
     char text[384]; /* what is wrong, unless scan->error says it */
 } JsonValue;
 

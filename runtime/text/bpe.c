@@ -183,13 +183,17 @@ static bool encode_word(const Bpe *bpe, const char *word, size_t size, Workplace
     return merge_word(&bpe->pairs, tokens, first, &place->merging);
 }
 
+static FlowStatus no_memory_for_text(void) {
+    return flow_failure(FLOW_EXIT_resource, "takes more memory than there is");
+}
+
 static FlowStatus failure_of(const Bpe *bpe, const char *word, size_t size) {
     for (size_t i = 0; i < size; i++)
         if (bpe->bytes[(unsigned char)word[i]] < 0)
             return flow_failure(FLOW_EXIT_data,
                                 "has the byte 0x%02X, which the vocabulary does not have",
                                 (unsigned char)word[i]);
-    return flow_failure(FLOW_EXIT_resource, "takes more memory than there is");
+    return no_memory_for_text();
 }
 
 static void keep(KnownWord *known, const char *word, size_t size, const TokenList *tokens,
@@ -213,7 +217,7 @@ static inline bool recall(const KnownWord *known, const char *word, size_t size,
 
 /* The place of the word, or NULL. */
 static inline KnownWord *place_of(KnownWord *words, const char *word, size_t size) {
-    if (!words || size > KNOWN_BYTES) return NULL;
+    if (size > KNOWN_BYTES) return NULL;
     return &words[hash(word, size) % KNOWN_WORDS];
 }
 
@@ -231,6 +235,7 @@ FlowStatus bpe_encode(const Bpe *bpe, const char *text, size_t size, Workplace *
                       TokenList *tokens) {
     KnownWord *words = workplace_words(place, bpe->number);
     const char *end = text + size;
+    if (!words) return no_memory_for_text();
     if (size > TEXT_LIMIT)
         return flow_failure(FLOW_EXIT_data, "has more than %d bytes", TEXT_LIMIT);
     for (const char *at = text; at < end;) {

@@ -117,12 +117,14 @@ static bool is_remembered(const Workplace *place, uint64_t tokenizer, const char
            !memcmp(place->text.bytes, text, size);
 }
 
-static void remember(Workplace *place, uint64_t tokenizer, const char *text, size_t size) {
+static FlowStatus remember(Workplace *place, uint64_t tokenizer, const char *text, size_t size) {
     place->tokenizer = 0;
-    if (size > REMEMBERED || !buffer_for(&place->text, size + 1)) return;
+    if (size > REMEMBERED) return flow_ok;
+    if (!buffer_for(&place->text, size + 1)) return no_memory();
     memcpy(place->text.bytes, text, size);
     place->text_size = size;
     place->tokenizer = tokenizer;
+    return flow_ok;
 }
 
 /* Into place->tokens. */
@@ -131,8 +133,7 @@ static FlowStatus encode_once(const Tokenizer *tokenizer, const char *text, size
     if (is_remembered(place, tokenizer->number, text, size)) return flow_ok;
     place->tokenizer = 0;
     FlowStatus status = encode(tokenizer, text, size, place);
-    if (!status.exit) remember(place, tokenizer->number, text, size);
-    return status;
+    return status.exit ? status : remember(place, tokenizer->number, text, size);
 }
 
 /* Tokens as a value. */

@@ -61,4 +61,42 @@ program ', on_error = ignore'
 expect 1 '`on_error` is `stop`, `skip` or `log("bad.jsonl")`' "$FLOWC" check bad.flow
 program ', on_error = log()'
 expect 1 '`log` takes the name of a file' "$FLOWC" check bad.flow
+
+# A record for which there is no memory is as good as others: whichever thread meets it, the run ends.
+row() { printf 'fn %s(i: i64) -> u8[1, %d, 1] { return cast(remainder(reshape(iota(%d), [1, %d, 1]) + cast(i, i32), 256), u8) }\n' "$1" "$2" "$2" "$2"; }
+{
+    row short 100
+    row long 1000000
+    cat <<'END'
+pipeline small { return range(40) |> map(png: short(index)) |> tar("short.tar") }
+pipeline large { return range(1) |> map(png: long(index)) |> tar("long.tar") }
+END
+} >rows.flow
+"$FLOWC" run rows.flow small
+"$FLOWC" run rows.flow large
+mkdir -p photos/a && tar -xf short.tar -C photos/a && mkdir long && tar -xf long.tar -C long
+mv long/*.png photos/a/large.png
+(cd photos/a && ls -- *.png) | LC_ALL=C sort >names
+{ echo file; sed 's|^|photos/a/|' names; } >names.csv
+sed 's|.*|{"file": "photos/a/&", "text": "short\\n"}|' names >names.jsonl
+{ cat names; head -c 6000000 /dev/zero | tr '\0' x; echo; } >texts.txt
+{ cat names.jsonl; printf '{"file": "", "text": "\\n'; head -c 6000000 /dev/zero | tr '\0' x; echo '"}'; } >texts.jsonl
+cat >scarce.flow <<'END'
+pipeline folder { return images("photos", on_error = skip) |> map(image: image |> decode_png() |> resize(2, 2) |> : u8[2, 2, 3]) |> map(n: sum(cast(image, i32))) |> csv(stdout) }
+pipeline table { return csv("names.csv", on_error = skip) |> map(image: file |> read_file() |> decode_png() |> resize(2, 2) |> : u8[2, 2, 3]) |> map(n: sum(cast(image, i32))) |> csv(stdout) }
+pipeline objects { return jsonl("names.jsonl", on_error = skip) |> map(image: file |> read_file() |> decode_png() |> resize(2, 2) |> : u8[2, 2, 3]) |> map(n: sum(cast(image, i32))) |> csv(stdout) }
+pipeline texts { return lines("texts.txt", on_error = skip) |> map(n: line |> bytes() |> length()) |> csv(stdout) }
+pipeline escaped { return jsonl("texts.jsonl", on_error = skip) |> map(n: text |> bytes() |> length()) |> csv(stdout) }
+pipeline chosen { return lines("texts.txt", on_error = skip) |> map(n: line |> bytes() |> length()) |> filter(n > 0) |> csv(stdout) }
+pipeline stream { return lines(stdin, on_error = skip) |> map(n: line |> bytes() |> length()) |> filter(n > 0) |> csv(stdout) }
+pipeline packed { return lines("texts.txt", on_error = skip) |> map(x: bytes(line)) |> pack(8) |> csv(stdout) }
+END
+for kind in folder table objects texts escaped chosen stream packed; do
+    "$FLOWC" run scarce.flow $kind <texts.txt >whole 2>stderr
+    ! grep rejected stderr || fail "$kind: $(cat stderr)"
+    [ $kind = stream ] && limit=30MiB || limit=3MiB
+    for way in --threads=2 --workers=2; do
+        expect 3 'memory is limited to ' "$FLOWC" run scarce.flow $kind $way --memory=$limit <texts.txt
+    done
+done
 exit 0

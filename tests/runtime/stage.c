@@ -209,6 +209,43 @@ static void check_progression(void) {
           "a damaged text is taken");
 }
 
+enum { SCARCE = 5 /* the record that is made only when it is asked for again */ };
+static atomic_int scarce_asked;
+
+static bool make_scarce(const FlowReader *reader, int64_t record, void *const *values,
+                        FlowStatus *failure) {
+    (void)reader, (void)failure;
+    if (record == SCARCE && !atomic_fetch_add(&scarce_asked, 1)) return false;
+    *(int32_t *)values[0] = (int32_t)record;
+    return true;
+}
+
+/* A record that one thread has no memory for, and another one has, is none that may be left out. */
+static void check_scarcity(FlowOnError on_error, int workers) {
+    static const FlowSource scarce = {.name = "scarce",
+                                      .open = open_numbers,
+                                      .records = count_numbers,
+                                      .make = make_scarce,
+                                      .close = close_numbers};
+    FlowPipeline pipeline = pipeline_of(0, 0);
+    Team team = {.threads = 1};
+    const Batch *batch;
+    FlowStatus status = flow_ok;
+    scarce_asked = 0;
+    pipeline.source = &scarce;
+    pipeline.on_error = on_error;
+    Stage *stage = opened(&pipeline);
+    CHECK(!stage_start(stage, NULL, RECORDS / BATCH, workers, &team).exit, "not started");
+    for (int i = 0; i < RECORDS / BATCH && !status.exit; i++) {
+        status = stage_take(stage, &batch);
+        if (status.exit) continue;
+        stage_fill_next(stage, 0, 1);
+        stage_release(stage);
+    }
+    CHECK(status.exit == FLOW_EXIT_resource, "exit %d: %s", status.exit, status.text);
+    stage_close(stage);
+}
+
 /* Nobody waits for batches that nobody wants. */
 static void check_stop(void) {
     FlowPipeline pipeline = pipeline_of(2, 20);
@@ -250,6 +287,10 @@ int main(void) {
     check_overtaking(true);
     check_resume();
     check_progression();
+    for (int workers = 0; workers <= 1; workers++) {
+        check_scarcity(FLOW_ON_ERROR_stop, workers);
+        check_scarcity(FLOW_ON_ERROR_skip, workers);
+    }
     check_stop();
     check_command_line_wins();
     check_command_line_counts();
