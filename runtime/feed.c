@@ -7,6 +7,7 @@
 #include "runtime/clock.h"
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
+#include "runtime/watchdog.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -203,6 +204,7 @@ static void sleep_until(Feed *feed, int64_t time) {
 }
 
 int64_t feed_wait(Feed *feed, int64_t end, int64_t deadline, bool *final) {
+    const char *doing = beat_rest();
     pthread_mutex_lock(&feed->mutex);
     if (!feed->tap && !feed->stopped && feed->count < end) feed->count = end;
     if (end > feed->asked) feed->asked = end;
@@ -215,6 +217,7 @@ int64_t feed_wait(Feed *feed, int64_t end, int64_t deadline, bool *final) {
     int64_t count = feed->count;
     if (final) *final = feed->ended;
     pthread_mutex_unlock(&feed->mutex);
+    beat_resume(doing);
     return count;
 }
 

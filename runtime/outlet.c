@@ -78,6 +78,7 @@ FlowStatus outlet_write(Outlet *outlet, void *const *arrays, int64_t first, int6
 FlowStatus outlet_close(Outlet *outlet, FlowEnd end) {
     beat_begin(&outlet->beat, "ends what it wrote");
     FlowStatus status = outlet->writer ? outlet->form->sink->close(outlet->writer, end) : flow_ok;
+    beat_end(&outlet->beat);
     beat_remove(&outlet->beat);
     free(outlet->fields);
     *outlet = (Outlet){0};

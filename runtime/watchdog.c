@@ -26,6 +26,7 @@ static struct Watchdog {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake;
+static _Thread_local Beat *current; /* what this thread does */
 
 static int64_t processor_time(const Beat *beat) {
     struct timespec time;
@@ -141,8 +142,23 @@ void beat_begin(Beat *beat, const char *doing) {
     if (!pthread_getcpuclockid(pthread_self(), &clock)) beat->clock = clock;
     beat_at(beat, -1);
     beat->doing = doing;
+    beat->around = current;
+    current = beat;
 }
 
 void beat_end(Beat *beat) {
     beat->doing = NULL;
+    current = beat->around;
+}
+
+const char *beat_rest(void) {
+    const char *doing = current ? current->doing : NULL;
+    if (current) current->doing = NULL;
+    return doing;
+}
+
+void beat_resume(const char *doing) {
+    if (!current) return;
+    beat_at(current, current->record);
+    current->doing = doing;
 }

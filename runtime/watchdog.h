@@ -14,6 +14,7 @@ typedef struct Beat {
     atomic_llong record;         /* or -1 */
     atomic_llong turns;          /* how often it has gone on */
     atomic_int clock;            /* of the time that its thread has computed */
+    struct Beat *around;         /* what the thread does while it does this; or NULL */
     /* The watchdog's own: */
     long long seen;
     int64_t processor, since; /* nanoseconds: that it has computed; since when it stands */
@@ -32,6 +33,11 @@ void beat_remove(Beat *beat);
 /* The calling thread begins something, and ends it; `doing` is constant. */
 void beat_begin(Beat *beat, const char *doing);
 void beat_end(Beat *beat);
+
+/* The calling thread waits for input, which is not to be blocked: it does nothing from here on, until it
+ * goes on with what beat_rest has returned. */
+const char *beat_rest(void);
+void beat_resume(const char *doing);
 
 static inline void beat_at(Beat *beat, int64_t record) {
     long long turns = atomic_load_explicit(&beat->turns, memory_order_relaxed);

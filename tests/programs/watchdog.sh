@@ -14,6 +14,10 @@ pipeline piped {
 pipeline waiting {
   return lines(stdin) |> map(x: integer(line) |> : f32) |> batch(1) |> unbatch() |> csv("waited.csv")
 }
+
+pipeline named {
+  return csv(stdin) |> map(x) |> csv("named.csv")
+}
 END
 "$FLOWC" build numbers.flow -o numbers
 once() { [ "$(grep -c blocked stderr)" = 1 ] || fail "not told once: $(cat stderr)"; }
@@ -39,9 +43,10 @@ once
 
 # One has waited for input while the other was found to be blocked: longer than its own time.
 
-mkfifo input
+mkfifo input table
 ./numbers waiting <input 2>waiting.stderr & child=$!
-exec 4>input
+./numbers named <table 2>named.stderr & opening=$!
+exec 4>input 5>table
 ./numbers piped >pipe 2>stderr & other=$!
 exec 3<pipe
 until_true 'grep -q blocked stderr'
@@ -49,6 +54,9 @@ cat <&3 >/dev/null
 exec 3<&-
 wait $other
 echo 5 >&4
-exec 4>&-
+printf 'x\n5\n' >&5
+exec 4>&- 5>&-
 wait $child
+wait $opening
 [ ! -s waiting.stderr ] || fail "$(cat waiting.stderr)"
+[ ! -s named.stderr ] || fail "$(cat named.stderr)"
