@@ -20,7 +20,7 @@
 enum {
     CHUNK = 256 << 10,    /* bytes */
     FIRST_PLACES = 1024,  /* of records; a power of two */
-    PATIENCE = 100000000, /* nanoseconds from one look at the interrupts to the next */
+    PATIENCE = 100000000, /* nanoseconds that somebody sleeps, then looks again */
 };
 
 typedef struct Chunk {
@@ -177,12 +177,19 @@ static bool has_enough(const Feed *feed) {
     return held >= FEED_ROOM && feed->count > feed->first && feed->count >= feed->asked;
 }
 
+/* Not for ever, even where nobody signals: some conditions lose a signal once in a long while. */
+static void sleep_until(Feed *feed, pthread_cond_t *condition, int64_t time) {
+    struct timespec until = {time / 1000000000, time % 1000000000};
+    pthread_cond_timedwait(condition, &feed->mutex, &until);
+}
+
 static void *read_all(void *argument) {
     Feed *feed = argument;
     FlowStatus status = flow_ok;
     pthread_mutex_lock(&feed->mutex);
     while (!feed->stopped && !feed->ended && !status.exit) {
-        while (has_enough(feed) && !feed->stopped) pthread_cond_wait(&feed->wanted, &feed->mutex);
+        while (has_enough(feed) && !feed->stopped)
+            sleep_until(feed, &feed->wanted, clock_nanoseconds() + PATIENCE);
         if (!feed->stopped) status = read_bytes(feed);
     }
     feed->status = status;
@@ -198,11 +205,6 @@ static int64_t earlier(int64_t a, int64_t b) {
     return a && a < b ? a : b;
 }
 
-static void sleep_until(Feed *feed, int64_t time) {
-    struct timespec until = {time / 1000000000, time % 1000000000};
-    pthread_cond_timedwait(&feed->come, &feed->mutex, &until);
-}
-
 int64_t feed_wait(Feed *feed, int64_t end, int64_t deadline, bool *final) {
     const char *doing = beat_rest();
     pthread_mutex_lock(&feed->mutex);
@@ -212,7 +214,7 @@ int64_t feed_wait(Feed *feed, int64_t end, int64_t deadline, bool *final) {
     while (feed->count < end && !feed->ended && !feed->stopped && !interrupted()) {
         int64_t now = clock_nanoseconds();
         if (deadline && now >= deadline) break;
-        sleep_until(feed, earlier(deadline, now + PATIENCE));
+        sleep_until(feed, &feed->come, earlier(deadline, now + PATIENCE));
     }
     int64_t count = feed->count;
     if (final) *final = feed->ended;
@@ -289,7 +291,7 @@ static void make_conditions(Feed *feed) {
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&feed->come, &monotonic);
-    pthread_cond_init(&feed->wanted, NULL);
+    pthread_cond_init(&feed->wanted, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&feed->mutex, NULL);
 }
