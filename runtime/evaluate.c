@@ -23,7 +23,8 @@ FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline
 }
 
 bool evaluation_has_failed(const Evaluation *evaluation) {
-    return evaluation->opened && evaluation->status.exit;
+    bool failed = evaluation->opened && evaluation->status.exit;
+    return failed && evaluation->status.exit != FLOW_EXIT_interrupted;
 }
 
 static void wait_until_open(Evaluation *evaluation) {
@@ -49,6 +50,7 @@ static FlowStatus run_batch(Evaluation *evaluation, char *memory, Team *team, Av
 
 FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team, Averages *averages) {
     wait_until_open(evaluation);
+    if (evaluation->status.exit == FLOW_EXIT_interrupted) return flow_ok;
     if (evaluation->status.exit) return evaluation->status;
     int64_t batches = stage_batches(evaluation->stage);
     FlowStatus status = stage_start(evaluation->stage, NULL, batches, evaluation->workers, team);

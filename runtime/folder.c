@@ -4,6 +4,7 @@
 #include "runtime/folder.h"
 
 #include "runtime/holdings.h"
+#include "runtime/interrupt.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -164,7 +165,8 @@ static FlowStatus walk_folder(Walk *walk, int descriptor, size_t length) {
         errno = 0;
         const struct dirent *entry = readdir(entries);
         if (entry) {
-            status = look_at(walk, descriptor, entry, length);
+            status = interrupted() ? interrupt_reading(walk->folder->path)
+                                   : look_at(walk, descriptor, entry, length);
             continue;
         }
         walk->path[length] = 0;

@@ -33,6 +33,10 @@ bool interrupted(void) {
     return atomic_load_explicit(&stop, memory_order_relaxed);
 }
 
+FlowStatus interrupt_reading(const char *path) {
+    return flow_failure(FLOW_EXIT_interrupted, "interrupted while %s was read", path);
+}
+
 void interrupt_now(void) {
     stop = 1;
 }

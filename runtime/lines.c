@@ -2,6 +2,7 @@
 #include "runtime/lines.h"
 
 #include "runtime/holdings.h"
+#include "runtime/interrupt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,20 +35,25 @@ static bool is_blank(const char *at, const char *end) {
     return at == end;
 }
 
-bool lines_open(const char *text, size_t size, Lines *lines) {
+static FlowStatus no_memory(const char *path) {
+    return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", path);
+}
+
+FlowStatus lines_open(const char *path, const char *text, size_t size, Lines *lines) {
     *lines = (Lines){.text = text, .size = size, .wide = size > UINT32_MAX};
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some programs write it */
     const char *end = text + size, *at = text;
     if (size >= 3 && !memcmp(text, mark, 3)) at += 3;
     while (at < end) {
+        if (interrupted()) return interrupt_reading(path);
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *next = newline ? newline : end;
         bool blank = is_blank(at, next);
         lines->gaps |= blank;
-        if (!blank && !add(lines, (size_t)(at - text))) return false;
+        if (!blank && !add(lines, (size_t)(at - text))) return no_memory(path);
         at = next + 1;
     }
-    return true;
+    return flow_ok;
 }
 
 void lines_close(Lines *lines) {

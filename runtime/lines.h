@@ -13,8 +13,8 @@ typedef struct Lines {
     void *starts; /* uint32_t, or uint64_t when wide */
 } Lines;
 
-/* Goes through the text once. False: no memory. Whatever it returns, lines_close has to follow. */
-bool lines_open(const char *text, size_t size, Lines *lines);
+/* Goes through the text once; path: where it is from. Whatever it returns, lines_close has to follow. */
+FlowStatus lines_open(const char *path, const char *text, size_t size, Lines *lines);
 void lines_close(Lines *lines);
 
 const char *lines_at(const Lines *lines, int64_t line);

@@ -1,5 +1,6 @@
 #include "runtime/mixture.h"
 
+#include "runtime/interrupt.h"
 #include "runtime/mix.h"
 
 #include <stdlib.h>
@@ -63,12 +64,19 @@ static bool is_hopeful(const double *weights, const int64_t *counts, int sets) {
     return hopeful;
 }
 
+static FlowStatus begin_span(Mixture *mixture) {
+    if (mixture->size == size_limit) return too_many();
+    if (interrupted())
+        return flow_failure(FLOW_EXIT_interrupted, "interrupted while its order was found");
+    return add_mark(mixture) ? flow_ok : flow_failure(FLOW_EXIT_resource, "no memory");
+}
+
 /* Goes on until each set is through. */
 static FlowStatus count(Mixture *mixture, const int64_t *counts) {
+    FlowStatus status = flow_ok;
     for (int missing = mixture->sets; missing; mixture->size++) {
-        if (mixture->size == size_limit) return too_many();
-        if (mixture->size % SPAN == 0 && !add_mark(mixture))
-            return flow_failure(FLOW_EXIT_resource, "no memory");
+        if (mixture->size % SPAN == 0) status = begin_span(mixture);
+        if (status.exit) return status;
         int set = choose(mixture, mixture->size);
         missing -= ++mixture->totals[set] == counts[set];
     }

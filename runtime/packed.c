@@ -4,6 +4,7 @@
 #include "runtime/packed.h"
 
 #include "runtime/codec.h"
+#include "runtime/interrupt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +80,7 @@ static FlowStatus unpack_some(Packed *file) {
 static FlowStatus advance(Packed *file) {
     Flood *flood = &file->flood;
     while (flood->out_size) {
+        if (interrupted()) return interrupt_reading(file->path);
         FlowStatus status = refill(file);
         size_t before = flood->out_size;
         bool last = !flood->in_size; /* a codec may still hold something back */

@@ -3,6 +3,7 @@
 #include "runtime/vocabularies.h"
 
 #include "runtime/holdings.h"
+#include "runtime/interrupt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,12 @@ static const char *const order_names[] = {"shuffle", "take", "skip", "filter"};
 
 static FlowStatus no_memory(const Records *records) {
     return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", records->pipeline->name);
+}
+
+static FlowStatus stopped(const Records *records) {
+    return flow_failure(FLOW_EXIT_interrupted,
+                        "interrupted while `filter` looked for records of `%s`",
+                        records->pipeline->name);
 }
 
 /* Fills state->passing from the `count` records that stand before the filter. */
@@ -27,6 +34,7 @@ static FlowStatus run_filter(Records *records, int index, int number, char *scra
     if (!state->passing) return no_memory(records);
     for (int64_t position = 0; position < *count; position++) {
         bool passes = false;
+        if (interrupted()) return stopped(records);
         int64_t record = records_through(records, index, number, NULL, position);
         bool asked = records_compute(&maker, index, record, order->condition, order->checks,
                                      (void *const[]){&passes});

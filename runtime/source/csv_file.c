@@ -3,6 +3,7 @@
 #include "runtime/source/csv_file.h"
 
 #include "runtime/holdings.h"
+#include "runtime/interrupt.h"
 #include "runtime/memory.h"
 
 #include <stdlib.h>
@@ -76,6 +77,7 @@ FlowStatus csv_file_index(CsvFile *file, bool header) {
         if (file->records + count > file->capacity) status = grow(file);
         if (!status.exit) status = add_records(file, rows + skip, count - skip);
         skip = false;
+        if (interrupted()) return interrupt_reading(file->path);
     }
     return status.exit ? status : finish(file);
 }

@@ -255,10 +255,9 @@ static FlowStatus open_all(FlowReader *reader, const FlowField *fields, int coun
             return no_memory(reader->path);
     if (path_is_standard_input(reader->path)) return open_feed(reader, &arguments->origin);
     FlowStatus status = mapped_open(reader->path, &reader->file);
-    if (status.exit) return status;
-    if (!lines_open(reader->file.bytes, reader->file.size, &reader->lines))
-        return no_memory(reader->path);
-    if (reader->lines.count) return flow_ok;
+    if (!status.exit)
+        status = lines_open(reader->path, reader->file.bytes, reader->file.size, &reader->lines);
+    if (status.exit || reader->lines.count) return status;
     return flow_failure(FLOW_EXIT_data, "%s: has no records", reader->path);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/blob.h"
 #include "runtime/feed.h"
 #include "runtime/holdings.h"
+#include "runtime/interrupt.h"
 #include "runtime/path.h"
 #include "runtime/shards.h"
 
@@ -62,6 +63,7 @@ static FlowStatus index_file(FlowReader *reader, const Shard *file) {
         const char *end = memchr(file->bytes + at, '\n', file->size - at);
         size = end ? (size_t)(end + 1 - (file->bytes + at)) : file->size - at;
         status = add_line(reader, file->bytes + at, size);
+        if (interrupted()) return interrupt_reading(file->path);
     }
     return status;
 }

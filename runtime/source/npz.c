@@ -4,6 +4,7 @@
 #include "runtime/array.h"
 #include "runtime/format/zip.h"
 #include "runtime/holdings.h"
+#include "runtime/interrupt.h"
 #include "runtime/mapped.h"
 #include "runtime/memory.h"
 #include "runtime/nearest.h"
@@ -117,12 +118,13 @@ static FlowStatus open_stored(const char *bytes, const FlowField *field, const Z
     return status;
 }
 
-/* Fills `size` bytes; false: there are not so many, or they are damaged. */
-static bool inflate_some(z_stream *stream, const ZipMember *member, const char *packed, char *bytes,
-                         uint64_t size) {
-    enum { MOST = 1 << 30 }; /* zlib counts in unsigned int */
+/* Fills `size` bytes. */
+static FlowStatus inflate_some(z_stream *stream, const Array *array, const ZipMember *member,
+                               const char *packed, char *bytes, uint64_t size) {
+    enum { MOST = 1 << 24 }; /* bytes at a time */
     int code = Z_OK;
     while (stream->total_out < size && code == Z_OK) {
+        if (interrupted()) return interrupt_reading(array->place.path);
         uint64_t left = member->packed - stream->total_in, room = size - stream->total_out;
         stream->next_in = (unsigned char *)packed + stream->total_in;
         stream->avail_in = left < MOST ? (unsigned)left : MOST;
@@ -130,7 +132,8 @@ static bool inflate_some(z_stream *stream, const ZipMember *member, const char *
         stream->avail_out = room < MOST ? (unsigned)room : MOST;
         code = inflate(stream, Z_NO_FLUSH);
     }
-    return stream->total_out == size && (code == Z_OK || code == Z_STREAM_END);
+    if (stream->total_out == size && (code == Z_OK || code == Z_STREAM_END)) return flow_ok;
+    return damaged(array, "its compressed data is damaged or ends early");
 }
 
 /* Takes only the memory that the member can fill, and of that only what its header needs until the
@@ -142,12 +145,10 @@ static FlowStatus unpack(z_stream *stream, const char *packed, const FlowField *
         return damaged(array, "it declares more data than it can hold");
     char *bytes = *out = held_new(member->size);
     if (!bytes) return no_memory(array->place.path);
-    if (!inflate_some(stream, member, packed, bytes, start))
-        return damaged(array, "its compressed data is damaged or ends early");
-    FlowStatus status = array_open(array->place, field, bytes, member->size, array);
+    FlowStatus status = inflate_some(stream, array, member, packed, bytes, start);
+    if (!status.exit) status = array_open(array->place, field, bytes, member->size, array);
+    if (!status.exit) status = inflate_some(stream, array, member, packed, bytes, member->size);
     if (status.exit) return status;
-    if (!inflate_some(stream, member, packed, bytes, member->size))
-        return damaged(array, "its compressed data is damaged or ends early");
     array_fill(array, bytes);
     return check_sum(array, member, bytes);
 }

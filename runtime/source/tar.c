@@ -6,6 +6,7 @@
 
 #include "runtime/blob.h"
 #include "runtime/holdings.h"
+#include "runtime/interrupt.h"
 #include "runtime/shards.h"
 
 #include <stdlib.h>
@@ -121,6 +122,7 @@ static FlowStatus index_shard(FlowReader *reader, int number) {
     bool begun = false;
     FlowStatus status = flow_ok;
     while (!status.exit && tar_next(&tar, &member)) {
+        if (interrupted()) return interrupt_reading(shard->path);
         size_t length = stem_length(member.name);
         if (!is_wanted(reader, &member)) continue;
         if (!begun || strlen(stem) != length || memcmp(stem, member.name, length)) {

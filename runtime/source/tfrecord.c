@@ -6,6 +6,7 @@
 #include "runtime/blob.h"
 #include "runtime/format/example.h"
 #include "runtime/holdings.h"
+#include "runtime/interrupt.h"
 #include "runtime/numbers.h"
 #include "runtime/shards.h"
 #include "runtime/type.h"
@@ -64,6 +65,7 @@ static FlowStatus index_shard(FlowReader *reader, int number) {
     int64_t first = reader->firsts[number] = reader->records;
     uint64_t length;
     for (uint64_t at = 0; at < shard->size && !status.exit;) {
+        if (interrupted()) return interrupt_reading(shard->path);
         const char *wrong = tfrecord_measure(shard->bytes, shard->size, at, &length);
         if (wrong) return failure_at(shard, reader->records - first, wrong);
         status = add_record(reader, at);

@@ -1,6 +1,9 @@
-/* exhausted: whichever request for memory is refused, a pipeline fails to open with a message, and nothing
- * is left behind. Linked with --wrap, so that requests of the runtime come here. */
+/* exhausted: whichever request for memory is refused, a pipeline fails to open with a message, and so it
+ * does when the run is interrupted; nothing is left behind. Linked with --wrap, so that requests of the
+ * runtime come here. */
 #define _GNU_SOURCE
+#include "runtime/interrupt.h"
+#include "runtime/mixture.h"
 #include "runtime/stage.h"
 #include "tests/runtime/archive.h"
 #include "tests/runtime/arrays.h"
@@ -90,23 +93,38 @@ static FlowStatus try(const FlowPipeline *pipeline, int workers) {
 
 static const char query[] = "select x from t";
 
-static void check(const FlowSource *source, FlowField field, int workers) {
+/* A source, and a field that it has. */
+typedef struct Case {
+    const FlowSource *source;
+    FlowField field;
+} Case;
+
+static FlowSection section_of(const FlowField *field, bool filters) {
     static const FlowOrder filter = {.kind = FLOW_ORDER_filter, .condition = passes};
-    FlowSection section = {.window = 1,
-                           .stride = 1,
-                           .fields = &field,
-                           .field_count = 1,
-                           .orders = &filter,
-                           .order_count = 1,
-                           .outputs = &field,
-                           .output_count = 1};
-    FlowPipeline pipeline = {.name = "p",
-                             .line = "p.flow:1",
-                             .source = source,
-                             .arguments = {.header = true, .records = 3, .query = query},
-                             .sections = &section,
-                             .section_count = 1,
-                             .batch = 2};
+    return (FlowSection){.window = 1,
+                         .stride = 1,
+                         .fields = field,
+                         .field_count = 1,
+                         .orders = &filter,
+                         .order_count = filters,
+                         .outputs = field,
+                         .output_count = 1};
+}
+
+static FlowPipeline pipeline_of(const FlowSource *source, const FlowSection *section) {
+    return (FlowPipeline){.name = "p",
+                          .line = "p.flow:1",
+                          .source = source,
+                          .arguments = {.header = true, .records = 3, .query = query},
+                          .sections = section,
+                          .section_count = 1,
+                          .batch = 2};
+}
+
+static void check(const Case *tried, int workers) {
+    const FlowSource *source = tried->source;
+    FlowSection section = section_of(&tried->field, true);
+    FlowPipeline pipeline = pipeline_of(source, &section);
     FlowStatus status = {.exit = FLOW_EXIT_resource};
     int requests = 0;
     for (; status.exit == FLOW_EXIT_resource && requests < REQUESTS_LIMIT; requests++) {
@@ -119,6 +137,23 @@ static void check(const FlowSource *source, FlowField field, int workers) {
     }
     CHECK(!status.exit, "%s: request %d: %s", source->name, requests, status.text);
     CHECK(requests > 5, "%s: only %d requests", source->name, requests);
+}
+
+/* filters: it is a filter that takes long, else the source. */
+static void check_interrupted(const Case *tried, bool filters) {
+    FlowSection section = section_of(&tried->field, filters);
+    FlowPipeline pipeline = pipeline_of(tried->source, &section);
+    held = 0;
+    FlowStatus status = try(&pipeline, 0);
+    CHECK(status.exit == FLOW_EXIT_interrupted, "%s: exit %d: %s", tried->source->name, status.exit,
+          status.text);
+    CHECK(!held, "%s: %d blocks are left", tried->source->name, (int)held);
+}
+
+static void check_mixture_interrupted(void) {
+    Mixture *mixture;
+    FlowStatus status = mixture_new((double[]){1, 1}, (int64_t[]){1000, 1000}, 2, 1, &mixture);
+    CHECK(status.exit == FLOW_EXIT_interrupted && !mixture, "mix: %s", status.text);
 }
 
 /* In a thread of its own: what it keeps for texts goes with it. */
@@ -273,23 +308,28 @@ static void write_base(void) {
 }
 
 int main(void) {
-    allowed = INT_MAX;
-    FlowField x = {.name = "x", .path = "table.csv", .type = {.element = FLOW_f32}};
-    FlowField byte = {.name = "byte", .path = "table.csv", .type = {.element = FLOW_u8}};
-    FlowField index = {.name = "index", .type = {.element = FLOW_i64}};
-    FlowField label = {.name = "label", .path = "labels.idx", .type = {.element = FLOW_i32}};
-    FlowField class = {
-        .name = "cls", .path = "*.tar", .type = {.element = FLOW_i32}, .digits = true};
-    FlowField array = {.name = "x", .path = "x.npy", .type = {.element = FLOW_f32}};
-    FlowField packed_array = {.name = "x", .path = "x.npz", .type = {.element = FLOW_f32}};
-    FlowField image = {.name = "image", .path = "photos", .type = {FLOW_u8, 1, {3}}};
-    FlowField member = {.name = "x", .path = "x.jsonl", .type = {.element = FLOW_f32}};
-    FlowField packed_x = {.name = "x", .path = "table.csv.zst", .type = {.element = FLOW_f32}};
-    FlowField feature = {.name = "x", .path = "*.tfrecord", .type = {.element = FLOW_f32}};
-    FlowField bytes = {.name = "x", .path = "table.csv*", .type = {.element = FLOW_u8}};
-    FlowField cell = {.name = "x", .path = "a.db", .type = {.element = FLOW_f32}, .fills = true};
-    test_folder();
+    static const FlowType real = {.element = FLOW_f32}, byte = {.element = FLOW_u8};
+    static const FlowType whole = {.element = FLOW_i32}, number = {.element = FLOW_i64};
+    static const Case cases[] = {
+        {&flow_source_csv, {.name = "x", .path = "table.csv", .type = real}},
+        {&flow_source_text, {.name = "byte", .path = "table.csv", .type = byte}},
+        {&flow_source_idx, {.name = "label", .path = "labels.idx", .type = whole}},
+        {&flow_source_tar, {.name = "cls", .path = "*.tar", .type = whole, .digits = true}},
+        {&flow_source_npz, {.name = "x", .path = "x.npz", .type = real}},
+        {&flow_source_images, {.name = "image", .path = "photos", .type = {FLOW_u8, 1, {3}}}},
+        {&flow_source_jsonl, {.name = "x", .path = "x.jsonl", .type = real}},
+        {&flow_source_lines, {.name = "line", .path = "table.csv", .type = {FLOW_u8, 1, {8}}}},
+        {&flow_source_csv, {.name = "x", .path = "table.csv.zst", .type = real}},
+        {&flow_source_tfrecord, {.name = "x", .path = "*.tfrecord", .type = real}},
+        {&flow_source_binary, {.name = "x", .path = "table.csv*", .type = byte}},
+        {&flow_source_sqlite, {.name = "x", .path = "a.db", .type = real, .fills = true}},
+        {&flow_source_npy, {.name = "x", .path = "x.npy", .type = real}},
+        {&flow_source_range, {.name = "index", .type = number}},
+    };
+    enum { CASES = sizeof cases / sizeof *cases, BRIEF = 3 /* open at once */ };
     static const char table[] = "x,y\n1,\"2\"\n3,4\n";
+    allowed = INT_MAX;
+    test_folder();
     write_test_file("table.csv", table, strlen(table));
     write_test_file("labels.idx", "\0\0\10\1\0\0\0\2\5\6", 10);
     write_test_file("x.jsonl", "{\"x\":1}\n{\"x\":2}\n", 16);
@@ -301,23 +341,14 @@ int main(void) {
     char packed[100];
     size_t packed_size = ZSTD_compress(packed, sizeof packed, table, strlen(table), 3);
     write_test_file("table.csv.zst", packed, packed_size);
-    for (int workers = 0; workers <= 2; workers += 2) {
-        check(&flow_source_csv, x, workers);
-        check(&flow_source_text, byte, workers);
-        check(&flow_source_range, index, workers);
-        check(&flow_source_idx, label, workers);
-        check(&flow_source_tar, class, workers);
-        check(&flow_source_npy, array, workers);
-        check(&flow_source_npz, packed_array, workers);
-        check(&flow_source_images, image, workers);
-        check(&flow_source_jsonl, member, workers);
-        check(&flow_source_csv, packed_x, workers);
-        check(&flow_source_tfrecord, feature, workers);
-        check(&flow_source_binary, bytes, workers);
-        check(&flow_source_sqlite, cell, workers);
-    }
+    for (int i = 0; i < CASES; i++)
+        for (int workers = 0; workers <= 2; workers += 2) check(&cases[i], workers);
     check_pack();
     check_sinks();
+    interrupt_now();
+    allowed = INT_MAX;
+    for (int i = 0; i < CASES; i++) check_interrupted(&cases[i], i >= CASES - BRIEF);
+    check_mixture_interrupted();
     test_folder_remove();
     return test_result();
 }
