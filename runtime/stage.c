@@ -164,7 +164,7 @@ static bool help(Stage *stage) {
     if (!helps(stage, stage->wanted)) return false;
     Batch *batch = claim_batch(stage, NULL);
     if (!batch) return false;
-    make_batch(stage, batch, &stage->hands[0]);
+    make_batch(stage, batch, stage->hands[0]);
     order_hold(stage, batch);
     return true;
 }
@@ -219,10 +219,10 @@ void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *t
 
 void stage_fill_next(Stage *stage, int thread, int threads) {
     if (!stage->filling) return;
-    int64_t before = stage->hands[thread].busy;
+    int64_t before = stage->hands[thread]->busy;
     make_share(stage, stage->filling, thread, threads);
     if (thread) return;
-    int64_t time = stage->hands[thread].busy - before;
+    int64_t time = stage->hands[thread]->busy - before;
     stage->input_time += time;
     stage->team_time += time;
 }
@@ -343,6 +343,6 @@ int64_t stage_team_time(const Stage *stage) {
 
 int64_t stage_busy_time(const Stage *stage) {
     int64_t time = 0;
-    for (int i = 0; i < stage->hand_count; i++) time += stage->hands[i].busy;
+    for (int i = 0; i < stage->hand_count; i++) time += stage->hands[i]->busy;
     return time;
 }

@@ -17,7 +17,7 @@ static void add(Sums *sums, const Costs *costs) {
 
 static Sums sums_of(const Stage *stage) {
     Sums sums = {0};
-    for (int i = 0; i < stage->hand_count; i++) add(&sums, &stage->hands[i].costs);
+    for (int i = 0; i < stage->hand_count; i++) add(&sums, &stage->hands[i]->costs);
     for (int i = 0; i < stage->worker_count; i++) add(&sums, &stage->workers[i]->hand.costs);
     return sums;
 }

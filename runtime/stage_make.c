@@ -123,7 +123,7 @@ static int64_t turn_of(const Hand *hand, int64_t share) {
 
 /* Its own share first, since it lies in its cache. */
 void make_share(Stage *stage, Batch *batch, int thread, int threads) {
-    Hand *hand = &stage->hands[thread];
+    Hand *hand = stage->hands[thread];
     int64_t turn = turn_of(hand, batch->rows / threads), before = clock_nanoseconds();
     Ahead ahead = look_ahead(stage, batch);
     beat_begin(&hand->beat, making);

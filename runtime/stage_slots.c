@@ -46,7 +46,10 @@ size_t slots_size(const Stage *stage, int count) {
 }
 
 size_t scratch_size(const Stage *stage, int count) {
-    return (records_scratch(stage->source) + FLOW_ALIGNMENT) * (size_t)count;
+    size_t size = records_scratch(stage->source);
+    bool overflows = __builtin_add_overflow(size, FLOW_ALIGNMENT, &size) ||
+                     __builtin_mul_overflow(size, (size_t)count, &size);
+    return overflows ? SIZE_MAX : size;
 }
 
 static bool add_slot(Stage *stage) {
@@ -89,23 +92,38 @@ void hand_close(Hand *hand, Stage *stage) {
 }
 
 static void hands_free(Stage *stage) {
-    for (int i = 0; stage->hands && i < stage->hand_count; i++) hand_close(&stage->hands[i], stage);
+    for (int i = 0; i < stage->hand_count; i++) {
+        hand_close(stage->hands[i], stage);
+        free(stage->hands[i]);
+    }
     free(stage->hands);
     free(stage->shares);
-    stage->hands = NULL;
-    stage->shares = NULL;
-    stage->hand_count = stage->share_count = 0;
+}
+
+static bool add_hand(Stage *stage) {
+    Hand *hand = calloc(1, sizeof *hand);
+    bool opened = hand && hand_open(hand, stage, 0);
+    if (opened) stage->hands[stage->hand_count++] = hand;
+    else free(hand);
+    return opened;
+}
+
+static bool shares_grow(Stage *stage, int threads) {
+    Share *shares = aligned_alloc(_Alignof(Share), (size_t)threads * sizeof *shares);
+    if (!shares) return false;
+    free(stage->shares);
+    stage->shares = shares;
+    stage->share_count = 0;
+    return true;
 }
 
 bool slots_hands(Stage *stage, int threads) {
     if (stage->hand_count >= threads) return true;
-    hands_free(stage);
-    stage->hands = calloc((size_t)threads, sizeof *stage->hands);
-    stage->shares = aligned_alloc(_Alignof(Share), (size_t)threads * sizeof *stage->shares);
-    if (!stage->hands || !stage->shares) return false;
-    stage->hand_count = threads;
-    for (int i = 0; i < threads; i++)
-        if (!hand_open(&stage->hands[i], stage, 0)) return false;
+    Hand **hands = realloc(stage->hands, (size_t)threads * sizeof *hands);
+    if (hands) stage->hands = hands;
+    if (!hands || !shares_grow(stage, threads)) return false;
+    while (stage->hand_count < threads)
+        if (!add_hand(stage)) return false;
     return true;
 }
 

@@ -57,7 +57,7 @@ struct Stage {
     /* stage_slots.c */
     Batch **slots;
     int slot_count;
-    Hand *hands; /* one a thread of the team */
+    Hand **hands; /* one a thread of the team */
     int hand_count;
     Queue *vacant, *ready;
     Batch **own; /* vacant ones that the step's threads fill: they lie in their caches */
@@ -87,7 +87,7 @@ struct Stage {
     /* The batch that the team makes while it runs the step. */
     Team *team;
     Batch *filling;
-    Share *shares;
+    Share *shares; /* room for as many as there are hands */
     int share_count;
 };
 

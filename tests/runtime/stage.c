@@ -1,4 +1,5 @@
 /* A pipeline's own threads make its batches, and as many lie ready as its queue is long. */
+#include "runtime/holdings.h"
 #include "runtime/settings.h"
 #include "runtime/stage.h"
 #include "tests/runtime/test.h"
@@ -246,6 +247,23 @@ static void check_scarcity(FlowOnError on_error, int workers) {
     stage_close(stage);
 }
 
+/* While there is no memory for what the team makes batches with, workers go on making them. */
+static void check_poor_team(void) {
+    FlowPipeline pipeline = pipeline_of(0, 0);
+    Team team = {.threads = 2};
+    Stage *stage = opened(&pipeline);
+    stage_allow(stage, 1);
+    CHECK(!stage_start(stage, NULL, RECORDS / BATCH, 1, &team).exit, "not started");
+    holdings_limit(holdings_sum());
+    for (int i = 0; i < 2; i++) {
+        CHECK(stage_set_workers(stage, 0) == 1, "the team makes batches without scratch");
+        next_batch(stage);
+    }
+    holdings_limit(0);
+    CHECK(stage_set_workers(stage, 0) == 0, "the team still makes none");
+    stage_close(stage);
+}
+
 /* Nobody waits for batches that nobody wants. */
 static void check_stop(void) {
     FlowPipeline pipeline = pipeline_of(2, 20);
@@ -291,6 +309,7 @@ int main(void) {
         check_scarcity(FLOW_ON_ERROR_stop, workers);
         check_scarcity(FLOW_ON_ERROR_skip, workers);
     }
+    check_poor_team();
     check_stop();
     check_command_line_wins();
     check_command_line_counts();
