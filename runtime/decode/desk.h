@@ -5,12 +5,7 @@
 
 #include "runtime/decode/taps.h"
 #include "runtime/flow.h"
-
-/* Memory that grows. */
-typedef struct Room {
-    void *bytes;
-    size_t size;
-} Room;
+#include "runtime/thread_own.h"
 
 enum { DESK_TAPS = 4 };
 
@@ -27,13 +22,7 @@ typedef struct Desk {
 /* This thread's; NULL when there is no memory. It goes when the thread ends. */
 Desk *desk_of_thread(void);
 
-/* Aligned memory of that size, what was in it is lost; NULL when there is none. */
-void *room_for(Room *room, size_t size);
-
-/* Counts memory that somebody else asks for; false when the limit does not leave it. */
-bool room_counted(Room *room, size_t size);
-
-/* What is said of an image then. */
+/* What is said of an image for which there is none. */
 FlowStatus desk_no_memory(void);
 
 #endif

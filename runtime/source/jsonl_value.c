@@ -162,7 +162,7 @@ static bool decode_text(JsonValue *value, const JsonToken *string, const char **
                         size_t *size) {
     size_t room = string->size + 3;
     Workplace *place = workplace();
-    char *decoded = place ? buffer_for(&place->decoded, room) : NULL;
+    char *decoded = place ? room_for(&place->decoded, room) : NULL;
     int shown = json_shown(value->member->name_size);
     const char *name = value->member->field->name;
     if (!decoded) return fail_memory(value, string->text);

@@ -138,14 +138,14 @@ static size_t merge_long(Long *word, int32_t *tokens, size_t count) {
     return left;
 }
 
-bool merge_word(const Pairs *pairs, TokenList *tokens, size_t first, Buffer *work) {
+bool merge_word(const Pairs *pairs, TokenList *tokens, size_t first, Room *work) {
     size_t count = tokens->count - first;
     if (count <= SHORT) {
         tokens->count = first + merge_short(pairs, tokens->items + first, count);
         return true;
     }
     size_t links = count * sizeof(Link);
-    char *memory = buffer_for(work, links + 3 * count * sizeof(Chance));
+    char *memory = room_for(work, links + 3 * count * sizeof(Chance));
     if (!memory) return false;
     Long word = {pairs, (Link *)(void *)memory, (Chance *)(void *)(memory + links), 0};
     tokens->count = first + merge_long(&word, tokens->items + first, count);

@@ -7,6 +7,6 @@
 #include "runtime/text/workplace.h"
 
 /* Merges tokens->items from `first` on. Takes n log n for n of them. False: no memory. */
-bool merge_word(const Pairs *pairs, TokenList *tokens, size_t first, Buffer *work);
+bool merge_word(const Pairs *pairs, TokenList *tokens, size_t first, Room *work);
 
 #endif

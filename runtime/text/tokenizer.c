@@ -120,7 +120,7 @@ static bool is_remembered(const Workplace *place, uint64_t tokenizer, const char
 static FlowStatus remember(Workplace *place, uint64_t tokenizer, const char *text, size_t size) {
     place->tokenizer = 0;
     if (size > REMEMBERED) return flow_ok;
-    if (!buffer_for(&place->text, size + 1)) return no_memory();
+    if (!room_for(&place->text, size + 1)) return no_memory();
     memcpy(place->text.bytes, text, size);
     place->text_size = size;
     place->tokenizer = tokenizer;

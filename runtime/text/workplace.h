@@ -3,8 +3,8 @@
 #ifndef FLOW_TEXT_WORKPLACE_H
 #define FLOW_TEXT_WORKPLACE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "runtime/thread_own.h"
+
 #include <stdint.h>
 
 typedef struct TokenList {
@@ -14,15 +14,6 @@ typedef struct TokenList {
 
 /* Makes room for so many more. False: no memory. */
 bool tokens_reserve(TokenList *list, size_t more);
-
-/* Bytes that grow. */
-typedef struct Buffer {
-    char *bytes;
-    size_t size;
-} Buffer;
-
-/* At least so many bytes, whatever was in them; NULL: no memory. */
-char *buffer_for(Buffer *buffer, size_t size);
 
 /* A word and its tokens, where there are few of them. */
 enum { KNOWN_BYTES = 22, KNOWN_TOKENS = 10, KNOWN_WORDS = 1 << 14 };
@@ -36,19 +27,19 @@ typedef struct KnownWord {
 /* Of one tokenizer: each word has one place. */
 typedef struct KnownWords {
     uint64_t tokenizer; /* its number; 0: none */
-    KnownWord *words;
+    Room words;         /* KNOWN_WORDS of them */
 } KnownWords;
 
 enum { WORKPLACE_TOKENIZERS = 4 };
 
 typedef struct Workplace {
     uint64_t tokenizer; /* of the last text; 0: there is none */
-    Buffer text;
+    Room text;
     size_t text_size;
     TokenList tokens; /* of it */
     TokenList kept;   /* those that a span points at */
-    Buffer decoded;   /* a text without its escapes */
-    Buffer merging;   /* bpe.c's, of long words */
+    Room decoded;     /* a text without its escapes */
+    Room merging;     /* bpe.c's, of long words */
     KnownWords known[WORKPLACE_TOKENIZERS];
     int next_known; /* the one to be given up next */
 } Workplace;

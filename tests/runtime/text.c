@@ -125,7 +125,7 @@ static size_t merge_plainly(const Pairs *pairs, int32_t *tokens, size_t count) {
 
 static void merges_as_defined(void) {
     TokenList tokens = {0};
-    Buffer work = {0};
+    Room work = {0};
     int32_t plain[300];
     for (int round = 0; round < 300; round++) {
         Pairs pairs;
@@ -144,7 +144,7 @@ static void merges_as_defined(void) {
         pairs_close(&pairs);
     }
     free(tokens.items);
-    free(work.bytes);
+    room_free(&work);
 }
 
 /* Vocabularies. */
