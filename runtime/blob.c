@@ -81,7 +81,7 @@ static FlowStatus value_of(const char *bytes, uint64_t size, const FlowField *fi
 /* What the file has that the bytes name. */
 static FlowStatus value_of_file(const char *bytes, uint64_t size, const FlowField *field,
                                 void *value) {
-    Named file;
+    WholeFile file;
     FlowStatus status = named_read(bytes, size, &file);
     if (!status.exit) {
         status = value_of(file.bytes, file.size, field, value);
@@ -89,7 +89,7 @@ static FlowStatus value_of_file(const char *bytes, uint64_t size, const FlowFiel
             status = flow_failure(status.exit, "names %.*s, which %s", named_shown(size), bytes,
                                   status.text);
     }
-    named_free(&file);
+    whole_file_free(&file);
     return status;
 }
 

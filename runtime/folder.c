@@ -20,7 +20,6 @@
 enum {
     DEPTH_LIMIT = 32,
     PATH_LIMIT = 4096,
-    FILE_LIMIT = 64 << 20, /* bytes of an image */
     FIRST_CAPACITY = 1024,
 };
 
@@ -281,48 +280,11 @@ static int open_inside(int folder, const char *path) {
     return file;
 }
 
-static FlowStatus failure(const Folder *folder, int64_t file, FlowExit exit, const char *why) {
-    return flow_failure(exit, "%s/%s: %s", folder->path, folder_name(folder, file), why);
-}
-
-static FlowStatus read_all(const Folder *folder, int64_t file, int descriptor, char *bytes,
-                           size_t size) {
-    for (size_t at = 0; at < size;) {
-        ssize_t count = pread(descriptor, bytes + at, size - at, (off_t)at);
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return unreadable(folder, folder_name(folder, file), errno);
-        if (!count) return failure(folder, file, FLOW_EXIT_data, "was cut while it was read");
-        at += (size_t)count;
-    }
-    return flow_ok;
-}
-
-void folder_free(char *bytes, size_t size) {
-    free(bytes);
-    holding_give(NULL, HOLDING_decoders, size + 1);
-}
-
-static FlowStatus read_open(const Folder *folder, int64_t file, int descriptor, char **bytes,
-                            size_t *size) {
-    struct stat stat;
-    if (fstat(descriptor, &stat) || !S_ISREG(stat.st_mode))
-        return failure(folder, file, FLOW_EXIT_data, "is not a regular file");
-    if (stat.st_size > FILE_LIMIT)
-        return failure(folder, file, FLOW_EXIT_data, "has more than 64 MiB");
-    *size = (size_t)stat.st_size;
-    bool room = holding_take(NULL, HOLDING_decoders, *size + 1);
-    *bytes = room ? malloc(*size + 1) : NULL;
-    if (room && !*bytes) holding_give(NULL, HOLDING_decoders, *size + 1);
-    if (!*bytes) return failure(folder, file, FLOW_EXIT_resource, "no memory to read it");
-    FlowStatus status = read_all(folder, file, descriptor, *bytes, *size);
-    if (status.exit) folder_free(*bytes, *size);
-    return status;
-}
-
-FlowStatus folder_read(const Folder *folder, int64_t file, char **bytes, size_t *size) {
-    int descriptor = open_inside(folder->descriptor, folder_name(folder, file));
-    if (descriptor < 0) return unreadable(folder, folder_name(folder, file), errno);
-    FlowStatus status = read_open(folder, file, descriptor, bytes, size);
-    close(descriptor);
-    return status;
+FlowStatus folder_read(const Folder *folder, int64_t file, WholeFile *read) {
+    const char *name = folder_name(folder, file);
+    int descriptor = open_inside(folder->descriptor, name);
+    if (descriptor < 0 && errno == ELOOP) return unreadable(folder, name, errno);
+    FlowStatus status = whole_file_read(descriptor, read);
+    if (!status.exit) return status;
+    return flow_failure(status.exit, "%s/%s: %s", folder->path, name, status.text);
 }

@@ -5,7 +5,7 @@
 #ifndef FLOW_FOLDER_H
 #define FLOW_FOLDER_H
 
-#include "runtime/flow.h"
+#include "runtime/whole_file.h"
 
 /* Texts, by where in Folder.text they begin. */
 typedef struct FolderNames {
@@ -33,8 +33,7 @@ const char *folder_name(const Folder *folder, int64_t file);
 /* The place of its class among all, or -1: it lies in none. */
 int64_t folder_class(const Folder *folder, int64_t file);
 
-/* The whole file, to be given to folder_free. A failure names it. Thread-safe. */
-FlowStatus folder_read(const Folder *folder, int64_t file, char **bytes, size_t *size);
-void folder_free(char *bytes, size_t size);
+/* As whole_file_read, but a failure names the file. Thread-safe. */
+FlowStatus folder_read(const Folder *folder, int64_t file, WholeFile *read);
 
 #endif

@@ -34,34 +34,31 @@ static FlowStatus make_label(const FlowReader *reader, int64_t record, const Flo
 }
 
 static FlowStatus make_image(const FlowReader *reader, int64_t record, const FlowField *field,
-                             const char *bytes, size_t size, void *value) {
-    FlowStatus status = blob_value(bytes, size, field, value);
+                             const WholeFile *file, void *value) {
+    FlowStatus status = blob_value(file->bytes, file->size, field, value);
     if (!status.exit) return status;
     return flow_failure(status.exit, "%s/%s: %s", reader->folder.path,
                         folder_name(&reader->folder, record), status.text);
 }
 
-static FlowStatus make_fields(const FlowReader *reader, int64_t record, const char *bytes,
-                              size_t size, void *const *values) {
+static FlowStatus make_fields(const FlowReader *reader, int64_t record, const WholeFile *file,
+                              void *const *values) {
     FlowStatus status = flow_ok;
     for (int i = 0; i < reader->count && !status.exit; i++) {
         const FlowField *field = &reader->fields[i];
         status = is_label(field) ? make_label(reader, record, field, values[i])
-                                 : make_image(reader, record, field, bytes, size, values[i]);
+                                 : make_image(reader, record, field, file, values[i]);
     }
     return status;
 }
 
 static bool images_make(const FlowReader *reader, int64_t record, void *const *values,
                         FlowStatus *failure) {
-    char *bytes = NULL;
-    size_t size = 0;
+    WholeFile file = {0};
     FlowStatus status = flow_ok;
-    if (reader->reads) status = folder_read(&reader->folder, record, &bytes, &size);
-    if (!status.exit) {
-        status = make_fields(reader, record, bytes, size, values);
-        if (bytes) folder_free(bytes, size);
-    }
+    if (reader->reads) status = folder_read(&reader->folder, record, &file);
+    if (!status.exit) status = make_fields(reader, record, &file, values);
+    whole_file_free(&file);
     if (status.exit && failure) *failure = status;
     return !status.exit;
 }

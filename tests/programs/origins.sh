@@ -159,7 +159,7 @@ same answers expected
 ls pictures/*.png | ./origins named >sums
 [ "$(tr '\n' ' ' <sums)" = 'sum 66 78 90 ' ] || fail "$(cat sums)"
 printf '%s\n' pictures/000001.png nothing.png >names
-expect 1 'standard input: line 2: `line` names nothing.png, which can'\''t be read: No such file or directory' ./origins named <names
+expect 1 'standard input: line 2: `line` names nothing.png, which cannot be read: No such file or directory' ./origins named <names
 printf '%s\n' '' pictures . /dev/zero origins pictures/000001.png >names
 ./origins lenient <names >sums 2>stderr
 [ "$(tr '\n' ' ' <sums)" = 'sum 78 ' ] || fail "$(cat sums)"
@@ -170,5 +170,5 @@ printf 42 >answer.txt
 printf '%s\n' '{"k": 1, "file": "answer.txt"}' >list.jsonl
 [ "$(./origins described | tail -1)" = 1,42,52,50 ] || fail "$(./origins described)"
 echo '{"k": 1, "file": "none.txt"}' >list.jsonl
-expect 1 'list.jsonl: line 1, column 18: `file` names none.txt, which can'\''t be read' ./origins described
+expect 1 'list.jsonl: line 1, column 18: `file` names none.txt, which cannot be read' ./origins described
 exit 0

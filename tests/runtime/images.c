@@ -1,9 +1,11 @@
 /* images: files in order with the places of their folders; what is passed over; and nothing outside of the
  * folder is ever opened, whatever links are there or come later. */
 #include "runtime/flow.h"
+#include "runtime/holdings.h"
 #include "tests/runtime/test.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void folder(const char *path) {
@@ -211,6 +213,29 @@ static void refuses_later_links(void) {
     flow_source_images.close(reader);
 }
 
+/* That no file can be opened, and that there is no memory for one, is no fault of it. */
+static void blames_no_file(void) {
+    struct rlimit limit, none;
+    unsigned char bytes[3];
+    FlowStatus status = flow_ok;
+    folder("s");
+    folder("s/c");
+    file("s/c/1.jpg", "c1.");
+    FlowReader *reader = opened("s", false, 1);
+    if (!reader || getrlimit(RLIMIT_NOFILE, &limit)) return;
+    none = (struct rlimit){0, limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    bool made = flow_source_images.make(reader, 0, (void *[]){bytes}, &status);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    CHECK(!made && status.exit == FLOW_EXIT_resource, "exit %d: %s", status.exit, status.text);
+    holdings_limit(holdings_sum() + 3);
+    made = flow_source_images.make(reader, 0, (void *[]){bytes}, &status);
+    holdings_limit(0);
+    CHECK(!made && status.exit == FLOW_EXIT_resource, "exit %d: %s", status.exit, status.text);
+    CHECK(flow_source_images.make(reader, 0, (void *[]){bytes}, &status), "%s", status.text);
+    flow_source_images.close(reader);
+}
+
 static void refuses_large_labels(void) {
     run("for i in $(seq 1000 1256); do mkdir -p many/$i; done; echo -n abc >many/1256/1.jpg; "
         "echo -n def >many/1255/1.jpg");
@@ -230,6 +255,7 @@ int main(void) {
     refuses_long_paths();
     refuses_files();
     refuses_later_links();
+    blames_no_file();
     refuses_large_labels();
     test_folder_remove();
     return test_result();
