@@ -7,6 +7,7 @@
 #include "runtime/clock.h"
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
+#include "runtime/thread_own.h"
 #include "runtime/watchdog.h"
 
 #include <errno.h>
@@ -251,14 +252,15 @@ int64_t feed_line(Feed *feed, int64_t record) {
 void feed_copy(Feed *feed, int64_t record, FeedCopy *copy) {
     Place place = place_of(feed, record);
     copy->size = place.size;
-    copy->bytes = place.size <= FEED_COPY ? copy->room : malloc(place.size + FEED_PADDING);
+    copy->bytes =
+        place.size <= FEED_COPY ? copy->room : own_resize(NULL, 0, place.size + FEED_PADDING);
     if (!copy->bytes) return;
     memcpy(copy->bytes, place.bytes, place.size);
     memset(copy->bytes + place.size, 0, FEED_PADDING);
 }
 
 void feed_drop_copy(FeedCopy *copy) {
-    if (copy->bytes != copy->room) free(copy->bytes);
+    if (copy->bytes != copy->room) own_free(copy->bytes, copy->size + FEED_PADDING);
 }
 
 void feed_forget(Feed *feed, int64_t before) {

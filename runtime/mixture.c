@@ -1,5 +1,6 @@
 #include "runtime/mixture.h"
 
+#include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/mix.h"
 
@@ -40,7 +41,8 @@ static bool add_mark(Mixture *mixture) {
     size_t size = (size_t)mixture->sets * sizeof *mixture->marks;
     if (number >= mixture->room) {
         int64_t room = mixture->room * 2 + 64;
-        int64_t *larger = realloc(mixture->marks, (size_t)room * size);
+        int64_t *larger =
+            held_resize(mixture->marks, (size_t)mixture->room * size, (size_t)room * size);
         if (!larger) return false;
         mixture->marks = larger;
         mixture->room = room;

@@ -121,9 +121,23 @@ static void fill_chunk(Filling *filling, int64_t number, char *scratch) {
     }
 }
 
+static char *scratch_new(const Filling *filling) {
+    size_t size = filling->records->scratch + FLOW_ALIGNMENT;
+    if (!holding_take(filling->holding, HOLDING_scratch, size)) return NULL;
+    char *scratch = aligned_alloc(FLOW_ALIGNMENT, size);
+    if (!scratch) holding_give(filling->holding, HOLDING_scratch, size);
+    return scratch;
+}
+
+static void scratch_free(const Filling *filling, char *scratch) {
+    if (!scratch) return;
+    free(scratch);
+    holding_give(filling->holding, HOLDING_scratch, filling->records->scratch + FLOW_ALIGNMENT);
+}
+
 static void *fill_chunks(void *argument) {
     Filling *filling = argument;
-    char *scratch = aligned_alloc(FLOW_ALIGNMENT, filling->records->scratch + FLOW_ALIGNMENT);
+    char *scratch = scratch_new(filling);
     Holding *before = holding_enter(filling->holding);
     int64_t number;
     if (!scratch) filling->starved = true;
@@ -131,7 +145,7 @@ static void *fill_chunks(void *argument) {
            number < filling->limit)
         fill_chunk(filling, number, scratch);
     holding_enter(before);
-    free(scratch);
+    scratch_free(filling, scratch);
     return NULL;
 }
 
@@ -172,11 +186,11 @@ static FlowStatus tell_failures(const Filling *filling, int64_t number, char *sc
 
 static FlowStatus settle_failures(const Filling *filling) {
     FlowStatus status = flow_ok;
-    char *scratch = aligned_alloc(FLOW_ALIGNMENT, filling->records->scratch + FLOW_ALIGNMENT);
+    char *scratch = scratch_new(filling);
     if (!scratch) return no_memory(filling->records);
     for (int64_t i = 0; i < filling->pack->chunk_count && !status.exit; i++)
         if (filling->pack->chunks[i].failed) status = tell_failures(filling, i, scratch);
-    free(scratch);
+    scratch_free(filling, scratch);
     return status;
 }
 
@@ -233,8 +247,10 @@ FlowStatus pack_open(const Records *records, int index, int64_t count, Pack **ou
     int32_t separator = records_section_at(records, index)->separator;
     int64_t limit = limit_of(records), chunk = chunk_size(count);
     int64_t chunks = (count + chunk - 1) / chunk;
-    Pack *pack = *out = calloc(1, sizeof *pack + (size_t)chunks * sizeof *pack->chunks);
+    size_t size = sizeof(Pack) + (size_t)chunks * sizeof(Chunk);
+    Pack *pack = *out = held_resize(NULL, 0, size);
     if (!pack) return no_memory(records);
+    memset(pack, 0, size);
     if (separator >= limit) limit = (int64_t)separator + 1;
     pack->width = limit <= 1 << 8 ? 1 : limit <= 1 << 16 ? 2 : 4;
     pack->chunk_count = chunks;

@@ -17,6 +17,11 @@ pipeline queued {
 }
 pipeline stream { return lines(stdin) |> map(n: integer(line) |> : i32) |> csv(stdout) }
 pipeline records { return jsonl("table.jsonl") |> map(a: a |> : i32) |> csv(stdout) }
+pipeline named { return lines("names") |> map(n: line |> read_file() |> integer()) |> csv(stdout) }
+pipeline table_stream { return csv(stdin) |> map(n) |> csv(stdout) }
+pipeline object_stream { return jsonl(stdin) |> map(n: n |> : i32) |> csv(stdout) }
+pipeline rows { return lines("table.jsonl") |> map(x: bytes(line)) |> pack(1000) |> take(1) |> npy(x: "rows.npy") }
+pipeline mixed { return mix([range(1000000), range(1000000)], weights = [1, 1], seed = 1) |> take(1) |> csv(stdout) }
 fn picture(i: i64) -> u8[480, 640, 1] {
   let slope = reshape(iota(480), [480, 1, 1]) + reshape(iota(640), [1, 640, 1])
   return cast(remainder(slope + cast(i, i32), 256), u8)
@@ -38,7 +43,7 @@ byte() { printf "\\$(printf %03o $(($1 & 255)))"; }
 for i in $(seq 150); do cat frame; done >letters.zst
 
 "$FLOWC" build kinds.flow --target=native -o kinds >/dev/null
-for kind in unpacked table packed_table chosen letters queued records pictures photos; do
+for kind in unpacked table packed_table chosen letters queued records rows pictures photos; do
     bounded $kind ./kinds $kind --threads=2
 done
 for workers in 0 3; do bounded "unpacked, $workers workers" ./kinds unpacked --workers=$workers; done
@@ -60,6 +65,21 @@ needed=$(sed -n 's/.*at most .*(\([0-9]*\) bytes)/\1/p' said)
 expect 3 'of decoders' ./kinds photos --threads=1 --workers=1 --memory=$((needed - 1))
 expect 3 'of input read ahead for `stream`' ./kinds stream --memory=4MiB <numbers
 expect 3 'of batches for `queued`' ./kinds queued --memory=1MiB
+needed() { ./kinds "$@" --memory 2>&1 >out | sed -n 's/.*at most .*(\([0-9]*\) bytes)/\1/p'; }
+head -c 4000000 /dev/zero | tr '\0' 5 >digits
+echo digits >names
+expect 3 'there is no room for 3.8 MiB of decoders' ./kinds named --memory=2MiB
+long() { head -c 20000000 /dev/zero | tr '\0' "$1"; }
+{ printf 'n,text\n7,"' && long x && echo '"'; } >long.csv
+{ printf '{"n": 7, "text": "' && long x && echo '"}'; } >long.jsonl
+for kind in table object; do
+    [ $kind = table ] && file=long.csv || file=long.jsonl
+    least=$(needed ${kind}_stream <$file)
+    ./kinds ${kind}_stream --memory=$least <$file >out
+    grep -qx 7 out || fail "$(cat out)"
+    expect 3 'there is no room for 19.1 MiB of decoders' ./kinds ${kind}_stream --memory=$((least - 1)) <$file
+done
+expect 3 'of data in memory for `mixed`' ./kinds mixed --memory=64KiB
 expect 2 '--memory: `lots` is no size, as 4GiB or 512MiB' ./kinds stream --memory=lots
 
 # What `flowc explain` says before anything is opened is what the program says then.
