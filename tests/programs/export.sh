@@ -16,4 +16,5 @@ awk "BEGIN { exit !(sprintf(\"%.4f\", $right / 10000) == \"$told\") }" || fail "
 if ./static images labels missing.safetensors 11; then fail "missing weights were not noticed"; fi
 nm -g --defined-only lib/libdigits.a >names
 if grep -v ' digits_' names | grep -q ' T '; then fail "more than digits_* is visible"; fi
+alone lib/libdigits.a
 grep -q -- -ldigits lib/digits.pc

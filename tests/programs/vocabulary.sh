@@ -115,6 +115,7 @@ grep -q '1 record rejected' filter.err && [ "$(wc -l <bad.jsonl)" = 1 ] || fail 
 
 # The library has the table.
 "$FLOWC" export words.flow -o lib --weights=one.safetensors
+alone lib/libwords.a
 cat >use.c <<'F'
 #include "words.h"
 #include <stdio.h>

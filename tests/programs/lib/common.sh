@@ -37,6 +37,11 @@ stopped() {
     [ $code = 4 ] || fail "stopped, it ends with $code: $(cat stderr)"
 }
 
+# alone LIBRARY: what is deployed asks for neither threads nor OpenMP nor zlib.
+alone() {
+    if nm -u "$1" | grep -E ' (pthread_|omp_|__kmp|inflate)'; then fail "$1 needs more than it should"; fi
+}
+
 # A set of 2,000 images, so that a run takes a moment only.
 small_data() {
     mkdir -p data
