@@ -109,7 +109,7 @@ FlowStatus run_save(const Run *run, const char *path, int actions_done) {
     Position position = run->position;
     position.action = actions_done;
     position.done = *stage_done(run->data);
-    if (run->tuner.tuned) position.split = run->tuner.trying ? run->tuner.before : run->tuner.now;
+    if (run->tuner.tuned) position.split = tuner_best(&run->tuner);
     return checkpoint_save(path, &run->identity, &position, run->memory);
 }
 

@@ -345,7 +345,7 @@ static FlowStatus run_steps(Run *run) {
     if (!status.exit) status = run_actions(run);
     while (!status.exit && !is_over(run) && !interrupted()) {
         status = one_step(run);
-        tune(run);
+        if (!status.exit && !is_over(run)) tune(run);
     }
     return status;
 }
@@ -378,7 +378,7 @@ static Progress start_progress(const Run *run) {
 static void tell_pace(Run *run) {
     Pace pace = pace_of(run);
     Bottleneck bottleneck = stage_bottleneck(run->data);
-    progress_finish(&run->progress, &pace, &bottleneck, split_text(run->tuner.now).text);
+    progress_finish(&run->progress, &pace, &bottleneck, split_text(tuner_best(&run->tuner)).text);
 }
 
 static FlowStatus train(Run *run) {

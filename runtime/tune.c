@@ -134,3 +134,7 @@ Split tuner_look(Tuner *tuner, int64_t now, const Pace *pace, bool sleeps) {
     begin(tuner, now, pace, equal(before, tuner->now));
     return tuner->now;
 }
+
+Split tuner_best(const Tuner *tuner) {
+    return tuner->trying ? tuner->before : tuner->now;
+}

@@ -37,4 +37,7 @@ bool tuner_waits(const Tuner *tuner, int64_t now);
 /* After each batch: the split from now on. sleeps: who makes batches waits more than it computes. */
 Split tuner_look(Tuner *tuner, int64_t now, const Pace *pace, bool sleeps);
 
+/* The best that is known: not one that is only tried. */
+Split tuner_best(const Tuner *tuner);
+
 #endif

@@ -30,7 +30,7 @@ static Split settled(const World *world, Tuner *tuner, double seconds) {
         now += advance(world, tuner->now, &pace);
         tuner_look(tuner, now, &pace, world->sleeps);
     }
-    return tuner->trying ? tuner->before : tuner->now;
+    return tuner_best(tuner);
 }
 
 static void expect(const char *what, World world, int threads, int workers, int team) {
