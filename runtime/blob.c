@@ -46,7 +46,7 @@ static FlowStatus make_elements(const char *bytes, uint64_t size, const FlowType
 
 /* The place of the text among the categories, or -1. */
 static int find_category(const char *bytes, uint64_t size, const FlowField *field) {
-    if (field->learner) return field->learner->see(field->learner, bytes, size) - 1;
+    if (field->seer) return field->seer->see(field->seer, bytes, size);
     for (int i = 0; i < field->category_count; i++) {
         const char *text = field->categories[i];
         if (text && size == strlen(text) && !memcmp(bytes, text, size)) return i;
@@ -94,7 +94,8 @@ static FlowStatus value_of_file(const char *bytes, uint64_t size, const FlowFiel
 }
 
 FlowStatus blob_value(const char *bytes, uint64_t size, const FlowField *field, void *value) {
-    if (field->decoder && field->skims) return flow_ok;
+    bool decodes = field->decoder || field->tokens;
+    if (decodes && field->skims && *field->skims) return flow_ok;
     return field->reads ? value_of_file(bytes, size, field, value)
                         : value_of(bytes, size, field, value);
 }

@@ -311,8 +311,8 @@ typedef struct FlowField {
     int unknown;    /* 1 + what a text is that is no category; 0: an error */
     bool reads;     /* bytes are the name of a file, which has the value */
     /* Set where the pipeline is opened: */
-    struct Learner *learner; /* gets the texts while they are found; or NULL */
-    bool skims;              /* only texts are wanted: nothing is decoded */
+    struct TextSeer *seer; /* sees the texts while they are found; or NULL */
+    const bool *skims;     /* while it is true nothing is decoded: only texts are wanted; or NULL */
 } FlowField;
 
 /* Texts that are found in the training data, and kept with the weights. They stand for numbers below

@@ -3,6 +3,7 @@
 #include "runtime/cache_key.h"
 #include "runtime/mix.h"
 #include "runtime/mixture.h"
+#include "runtime/records_learn.h"
 #include "runtime/vocabularies.h"
 
 #include <stdio.h>
@@ -167,6 +168,45 @@ int64_t joined_identity(const Joined *joined, int64_t record, int64_t epoch) {
                        (uint64_t)records_identity(joined->inputs[place.input],
                                                   record_at(joined, &place), place.epoch));
     return (int64_t)(identity >> 1);
+}
+
+/* Learning. */
+
+static bool learn_at(const Joined *joined, const Place *place, char *scratch, FlowStatus *failure) {
+    return records_learn_one(joined->inputs[place->input], record_at(joined, place), scratch,
+                             failure);
+}
+
+/* What stands behind the last record of a zip comes in other epochs, if the input is dealt anew. */
+static int64_t end_of_zip(const Joined *joined, const Place *place) {
+    bool last = place->position == joined->records - 1;
+    return last && records_are_dealt(joined->inputs[place->input]) ? joined->counts[place->input]
+                                                                   : place->position + 1;
+}
+
+static bool learn_from_zip(const Joined *joined, int64_t record, char *scratch,
+                           FlowStatus *failure) {
+    bool good = true;
+    for (Place place = {.input = 0}; place.input < joined->join->input_count; place.input++) {
+        place.position = record;
+        int64_t end = end_of_zip(joined, &place);
+        for (; place.position < end && good; place.position++)
+            good = learn_at(joined, &place, scratch, failure);
+    }
+    return good;
+}
+
+bool joined_learn(const Joined *joined, int64_t record, char *scratch, FlowStatus *failure) {
+    Place place = find(joined, record, 0);
+    return joined->join->kind == FLOW_JOIN_zip ? learn_from_zip(joined, record, scratch, failure)
+                                               : learn_at(joined, &place, scratch, failure);
+}
+
+bool joined_is_dealt(const Joined *joined) {
+    bool dealt = false;
+    for (int i = 0; i < joined->join->input_count; i++)
+        dealt |= records_are_dealt(joined->inputs[i]);
+    return dealt;
 }
 
 /* How many there are. */

@@ -25,6 +25,12 @@ size_t joined_scratch(const Joined *joined);
 bool joined_make(Joined *joined, int64_t record, int64_t epoch, char *scratch, const void **values,
                  FlowStatus *failure);
 
+/* As records_are_dealt. */
+bool joined_is_dealt(const Joined *joined);
+
+/* As records_learn_one: of all inputs that a record comes from. Thread-safe. */
+bool joined_learn(const Joined *joined, int64_t record, char *scratch, FlowStatus *failure);
+
 /* As records_identity. Thread-safe. */
 int64_t joined_identity(const Joined *joined, int64_t record, int64_t epoch);
 

@@ -1,32 +1,52 @@
-/* Learn: one pass over the training data that finds the texts of its vocabularies. The pipeline is opened
- * for that alone and makes its records as always, but decodes nothing and takes every text for 0. Where it
- * filters, the records that are left out show their texts, too: the filter will be asked about them again. */
+/* Learn: one pass over the training data that finds the texts of its vocabularies. The pipeline is opened for
+ * that alone. What it asks of its records meanwhile, to filter them, sees every text as 0; then those that are
+ * left are read, and texts counted: once in each record of a source, however often training takes it. */
 #include "runtime/run.h"
 
+#include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/learner.h"
+#include "runtime/records_learn.h"
+#include "runtime/watchdog.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 typedef struct Learning {
     Run *run;
-    TextLearner **learners; /* one a vocabulary */
-    Learner **seeing;       /* of these */
-    bool *bound;            /* does a field of the data have it? */
+    Learner **learners; /* one a vocabulary; NULL: no field of the data has it */
+    TextSeer **seers;   /* theirs */
     int count;
 } Learning;
+
+/* Which vocabularies there are in the data. */
+
+static bool has_vocabulary(const FlowPipeline *pipeline, int index) {
+    const FlowSection *first = &pipeline->sections[0];
+    const FlowJoin *join = pipeline->join;
+    bool has = false;
+    for (int i = 0; join && i < join->input_count; i++)
+        has |= has_vocabulary(join->inputs[i], index);
+    for (int i = 0; i < first->field_count; i++) has |= first->fields[i].vocabulary == index + 1;
+    return has;
+}
+
+static bool has_any(const FlowPipeline *pipeline, int count) {
+    bool any = false;
+    for (int i = 0; i < count; i++) any |= has_vocabulary(pipeline, i);
+    return any;
+}
 
 static bool allocate(Learning *learning) {
     size_t count = (size_t)learning->count;
     learning->learners = calloc(count, sizeof *learning->learners);
-    learning->seeing = calloc(count, sizeof *learning->seeing);
-    learning->bound = calloc(count, sizeof *learning->bound);
-    bool made = learning->learners && learning->seeing && learning->bound;
+    learning->seers = calloc(count, sizeof *learning->seers);
+    bool made = learning->learners && learning->seers;
     for (int i = 0; i < learning->count && made; i++) {
+        if (!has_vocabulary(learning->run->train->data, i)) continue;
         learning->learners[i] = learner_new();
         made = learning->learners[i] != NULL;
-        if (made) learning->seeing[i] = learner_of(learning->learners[i]);
+        if (made) learning->seers[i] = learner_seer(learning->learners[i]);
     }
     return made;
 }
@@ -35,34 +55,10 @@ static void release(Learning *learning) {
     for (int i = 0; learning->learners && i < learning->count; i++)
         learner_free(learning->learners[i]);
     free(learning->learners);
-    free(learning->seeing);
-    free(learning->bound);
+    free(learning->seers);
 }
 
-static void fill_next(void *stage, int thread, int threads) {
-    stage_fill_next(stage, thread, threads);
-}
-
-static FlowStatus take_batch(Learning *learning, Stage *stage) {
-    const Batch *batch;
-    FlowStatus status = stage_take(stage, &batch);
-    if (status.exit) return status;
-    if (stage_wants_team(stage)) team_run(&learning->run->team, fill_next, stage);
-    stage_release(stage);
-    return flow_ok;
-}
-
-static FlowStatus go_over_data(Learning *learning, Stage *stage) {
-    Run *run = learning->run;
-    int64_t batches = stage_batches(stage);
-    FlowStatus status = stage_start(stage, NULL, batches, run_workers(run, stage), &run->team);
-    for (int64_t i = 0; i < batches && !status.exit && !interrupted(); i++)
-        status = take_batch(learning, stage);
-    stage_stop(stage);
-    if (status.exit || !interrupted()) return status;
-    return flow_failure(FLOW_EXIT_interrupted,
-                        "interrupted before the first step; nothing to save");
-}
+/* What was found. */
 
 static FlowStatus too_many(const FlowVocabulary *vocabulary, int64_t count) {
     long long room = vocabularies_room(vocabulary);
@@ -92,32 +88,74 @@ static FlowStatus settle(const Learning *learning, int index) {
     return flow_ok;
 }
 
-static FlowStatus find_texts(Learning *learning, Stage *stage) {
-    bool any = false;
-    for (int i = 0; i < learning->count; i++) any |= learning->bound[i];
-    if (!any) return flow_ok;
-    FlowStatus status = go_over_data(learning, stage);
+static FlowStatus settle_all(const Learning *learning) {
+    FlowStatus status = flow_ok;
     for (int i = 0; i < learning->count && !status.exit; i++)
-        if (learning->bound[i]) status = settle(learning, i);
+        if (learning->learners[i]) status = settle(learning, i);
+    return status;
+}
+
+/* Finding it. */
+
+static FlowStatus go_over(Learning *learning, const Records *records) {
+    Run *run = learning->run;
+    for (int i = 0; i < learning->count; i++)
+        if (learning->learners[i]) learner_number(learning->learners[i]);
+    vocabularies_skim(run->settings->vocabularies, true);
+    FlowStatus status =
+        records_learn(records, run->train->data->on_error == FLOW_ON_ERROR_stop, &run->team);
+    vocabularies_skim(run->settings->vocabularies, false);
+    if (status.exit || !interrupted()) return status;
+    return flow_failure(FLOW_EXIT_interrupted,
+                        "interrupted before the first step; nothing to save");
+}
+
+/* What can't be read is told when training meets it. */
+static FlowStatus open_records(const Learning *learning, Holding *holding, Rejects **rejects,
+                               Records **records) {
+    const Run *run = learning->run;
+    const FlowPipeline *data = run->train->data;
+    Holding *before = holding_enter(holding);
+    Beat beat = {.name = data->name};
+    beat_add(&beat);
+    beat_begin(&beat, "opens its files");
+    FlowStatus status = flow_ok;
+    if (data->on_error != FLOW_ON_ERROR_stop) status = rejects_new(NULL, NULL, rejects);
+    if (!status.exit)
+        status = records_open(data, settings_places(run->settings), run->settings->sizes,
+                              run->numbers.seed, *rejects, records);
+    beat_end(&beat);
+    beat_remove(&beat);
+    holding_enter(before);
+    return status;
+}
+
+/* Of data whose records come one after the other nothing is learned; who opens it says what is wrong. */
+static FlowStatus find_texts(Learning *learning) {
+    const FlowPipeline *data = learning->run->train->data;
+    Holding holding;
+    Rejects *rejects = NULL;
+    Records *records = NULL;
+    holding_open(&holding, data->name, data->line);
+    FlowStatus status = open_records(learning, &holding, &rejects, &records);
+    if (!status.exit && records_count(records) >= 0) status = go_over(learning, records);
+    records_close(records);
+    rejects_free(rejects);
+    holding_close(&holding);
     return status;
 }
 
 static FlowStatus learn(Learning *learning) {
-    Run *run = learning->run;
-    const Settings *settings = run->settings;
-    Stage *stage;
-    vocabularies_learn(settings->vocabularies, learning->seeing, learning->bound);
-    FlowStatus status = stage_open(run->train->data, settings_places(settings), settings->sizes,
-                                   run->numbers.seed, &stage);
-    vocabularies_learn(settings->vocabularies, NULL, NULL);
-    if (!status.exit) status = stage_check_counted(stage);
-    if (!status.exit) status = find_texts(learning, stage);
-    stage_close(stage);
-    return status;
+    Vocabularies *vocabularies = learning->run->settings->vocabularies;
+    vocabularies_learn(vocabularies, learning->seers);
+    FlowStatus status = find_texts(learning);
+    vocabularies_learn(vocabularies, NULL);
+    return status.exit ? status : settle_all(learning);
 }
 
 FlowStatus run_learn(Run *run) {
     Learning learning = {.run = run, .count = vocabularies_count(run->settings->vocabularies)};
+    if (!has_any(run->train->data, learning.count)) return flow_ok;
     FlowStatus status = allocate(&learning)
                             ? learn(&learning)
                             : flow_failure(FLOW_EXIT_resource, "no memory for the vocabularies");

@@ -1,5 +1,5 @@
-/* Learner: a table of places, at most half full, that grows. What it has found does not depend on the order
- * in which threads bring the texts. */
+/* Learner: texts are numbered as they come, and a table of places, at most half full, finds their numbers.
+ * What it has found in the end does not depend on the order in which threads bring them. */
 #include "runtime/learner.h"
 
 #include "runtime/mix.h"
@@ -8,21 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_LIMIT = 1 << 20, BYTES_LIMIT = 64 << 20 };
+enum {
+    TEXT_LIMIT = 1 << 20,
+    BYTES_LIMIT = 64 << 20,
+    FIRST_NUMBER = 1 << 20, /* above what stands for a text that is missing or unknown */
+    FIRST_CAPACITY = 16,
+};
 
 typedef struct Seen {
-    char *text; /* NULL: an empty place */
+    char *text;
     size_t size;
-    int64_t times;
+    int64_t times; /* that it was counted */
 } Seen;
 
-struct TextLearner {
-    Learner learner; /* first: what see() gets */
+struct Learner {
+    TextSeer seer; /* first: what its functions get */
     pthread_mutex_t mutex;
     bool full; /* there were more than can be remembered */
-    Seen *seen;
-    size_t capacity; /* a power of two */
-    int64_t count;
+    bool numbers;
+    Seen *seen; /* one a text, in the order in which they came */
+    int count;
+    int *places;     /* 1 + a text; 0: empty */
+    size_t capacity; /* places, a power of two; half as many texts */
     size_t bytes;
     const char **texts; /* of learner_texts */
 };
@@ -33,75 +40,89 @@ static uint64_t hash(const char *text, size_t size) {
     return value;
 }
 
-static Seen *find(Seen *seen, size_t capacity, const char *text, size_t size) {
+static int *find(const Learner *learner, const char *text, size_t size) {
     for (size_t at = (size_t)hash(text, size);; at++) {
-        Seen *place = &seen[at & (capacity - 1)];
-        if (!place->text || (place->size == size && !memcmp(place->text, text, size))) return place;
+        int *place = &learner->places[at & (learner->capacity - 1)];
+        const Seen *seen = *place ? &learner->seen[*place - 1] : NULL;
+        if (!seen || (seen->size == size && !memcmp(seen->text, text, size))) return place;
     }
 }
 
-static bool grow(TextLearner *learner) {
-    size_t capacity = learner->capacity ? 2 * learner->capacity : 16;
-    Seen *larger = calloc(capacity, sizeof *larger);
-    if (!larger) return false;
-    for (size_t i = 0; i < learner->capacity; i++)
-        if (learner->seen[i].text)
-            *find(larger, capacity, learner->seen[i].text, learner->seen[i].size) =
-                learner->seen[i];
-    free(learner->seen);
-    learner->seen = larger;
+static bool grow(Learner *learner) {
+    size_t capacity = learner->capacity ? 2 * learner->capacity : FIRST_CAPACITY;
+    Seen *seen = realloc(learner->seen, capacity / 2 * sizeof *seen);
+    if (seen) learner->seen = seen;
+    int *places = seen ? calloc(capacity, sizeof *places) : NULL;
+    if (!places) return false;
+    free(learner->places);
+    learner->places = places;
     learner->capacity = capacity;
+    for (int i = 0; i < learner->count; i++) *find(learner, seen[i].text, seen[i].size) = i + 1;
     return true;
 }
 
-static bool add(TextLearner *learner, Seen *place, const char *text, size_t size) {
+static bool add(Learner *learner, int *place, const char *text, size_t size) {
     if (learner->count == TEXT_LIMIT || learner->bytes + size > BYTES_LIMIT) return false;
     char *own = malloc(size + 1);
     if (!own) return false;
     memcpy(own, text, size);
     own[size] = 0;
-    *place = (Seen){own, size, 1};
-    learner->count++;
+    learner->seen[learner->count++] = (Seen){.text = own, .size = size};
     learner->bytes += size + 1;
+    *place = learner->count;
     return true;
 }
 
-static bool remember(TextLearner *learner, const char *text, size_t size) {
-    if ((size_t)learner->count * 2 >= learner->capacity && !grow(learner)) return false;
-    Seen *place = find(learner->seen, learner->capacity, text, size);
-    if (!place->text) return add(learner, place, text, size);
-    place->times++;
-    return true;
+/* The text; -1: there is no room for it. */
+static int remember(Learner *learner, const char *text, size_t size) {
+    if ((size_t)learner->count * 2 >= learner->capacity && !grow(learner)) return -1;
+    int *place = find(learner, text, size);
+    return *place || add(learner, place, text, size) ? *place - 1 : -1;
 }
 
-static bool see(Learner *seeing, const char *text, size_t size) {
-    TextLearner *learner = (TextLearner *)seeing;
-    if (size > CATEGORY_SIZE || memchr(text, 0, size)) return false;
+static int see(TextSeer *seer, const char *text, size_t size) {
+    Learner *learner = (Learner *)seer;
+    int seen = 0;
+    if (size > CATEGORY_SIZE || memchr(text, 0, size)) return -1;
     pthread_mutex_lock(&learner->mutex);
-    if (!learner->full) learner->full = !remember(learner, text, size);
+    if (!learner->full) learner->full = (seen = remember(learner, text, size)) < 0;
+    bool numbers = learner->numbers && !learner->full;
     pthread_mutex_unlock(&learner->mutex);
-    return true;
+    return numbers ? FIRST_NUMBER + seen : 0;
 }
 
-TextLearner *learner_new(void) {
-    TextLearner *learner = calloc(1, sizeof *learner);
+static void count(TextSeer *seer, int number) {
+    Learner *learner = (Learner *)seer;
+    if (number < FIRST_NUMBER) return;
+    pthread_mutex_lock(&learner->mutex);
+    learner->seen[number - FIRST_NUMBER].times++;
+    pthread_mutex_unlock(&learner->mutex);
+}
+
+Learner *learner_new(void) {
+    Learner *learner = calloc(1, sizeof *learner);
     if (!learner) return NULL;
-    learner->learner.see = see;
+    learner->seer = (TextSeer){see, count};
     pthread_mutex_init(&learner->mutex, NULL);
     return learner;
 }
 
-void learner_free(TextLearner *learner) {
+void learner_free(Learner *learner) {
     if (!learner) return;
-    for (size_t i = 0; i < learner->capacity; i++) free(learner->seen[i].text);
+    for (int i = 0; i < learner->count; i++) free(learner->seen[i].text);
     free(learner->seen);
+    free(learner->places);
     free(learner->texts);
     pthread_mutex_destroy(&learner->mutex);
     free(learner);
 }
 
-Learner *learner_of(TextLearner *learner) {
-    return &learner->learner;
+TextSeer *learner_seer(Learner *learner) {
+    return &learner->seer;
+}
+
+void learner_number(Learner *learner) {
+    learner->numbers = true;
 }
 
 static int by_bytes(const void *a, const void *b) {
@@ -113,21 +134,24 @@ static int by_times(const void *a, const void *b) {
     return x != y ? (x > y ? -1 : 1) : by_bytes(a, b);
 }
 
-const char *const *learner_texts(TextLearner *learner, int64_t most, int64_t *count) {
-    size_t used = 0, left = (size_t)learner->count;
-    Seen *seen = malloc((left + 1) * sizeof *seen);
-    free(learner->texts);
-    learner->texts = malloc((left + 1) * sizeof *learner->texts);
-    if (seen && learner->texts && !learner->full) {
-        for (size_t i = 0; i < learner->capacity; i++)
-            if (learner->seen[i].text) seen[used++] = learner->seen[i];
-        qsort(seen, used, sizeof *seen, by_times);
-        if (left > (size_t)most) left = (size_t)most;
-        qsort(seen, left, sizeof *seen, by_bytes);
-        for (size_t i = 0; i < left; i++) learner->texts[i] = seen[i].text;
-    }
-    bool made = seen && learner->texts && !learner->full;
-    free(seen);
+/* Those that are kept of a copy that is sorted. */
+static void choose(const Seen *seen, size_t count, size_t most, Seen *sorted, const char **texts) {
+    memcpy(sorted, seen, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_times);
+    if (count > most) count = most;
+    qsort(sorted, count, sizeof *sorted, by_bytes);
+    for (size_t i = 0; i < count; i++) texts[i] = sorted[i].text;
+}
+
+const char *const *learner_texts(Learner *learner, int64_t most, int64_t *count) {
+    size_t all = (size_t)learner->count;
     *count = learner->count;
+    if (learner->full) return NULL;
+    free(learner->texts);
+    learner->texts = malloc((all + 1) * sizeof *learner->texts);
+    Seen *sorted = malloc((all + 1) * sizeof *sorted);
+    bool made = learner->texts && sorted;
+    if (made && all) choose(learner->seen, all, (size_t)most, sorted, learner->texts);
+    free(sorted);
     return made ? learner->texts : NULL;
 }

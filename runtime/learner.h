@@ -6,18 +6,21 @@
 
 enum { CATEGORY_SIZE = 1024 /* bytes of a text at most */ };
 
-typedef struct TextLearner TextLearner;
+typedef struct Learner Learner;
 
 /* NULL: no memory. */
-TextLearner *learner_new(void);
-void learner_free(TextLearner *learner);
+Learner *learner_new(void);
+void learner_free(Learner *learner);
 
-/* What fields see. */
-Learner *learner_of(TextLearner *learner);
+/* What fields show their texts: each stands for 0 at first. */
+TextSeer *learner_seer(Learner *learner);
+
+/* From now on each stands for a number of its own, which can be counted. */
+void learner_number(Learner *learner);
 
 /* The texts in the order of their bytes, as long as the learner lives; when there are more than `most`,
- * those that were seen most often. *count: how many there are in all. NULL: there are too many to
+ * those that were counted most often. *count: how many there are in all. NULL: there are too many to
  * remember. */
-const char *const *learner_texts(TextLearner *learner, int64_t most, int64_t *count);
+const char *const *learner_texts(Learner *learner, int64_t most, int64_t *count);
 
 #endif

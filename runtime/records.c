@@ -210,6 +210,13 @@ Permutation records_shuffle(const Records *records, int64_t epoch) {
     return (Permutation){0};
 }
 
+bool records_are_dealt(const Records *records) {
+    const FlowSection *section = records_section(records);
+    bool dealt = records->joined && joined_is_dealt(records->joined);
+    for (int i = 0; i < section->order_count; i++) dealt |= section->orders[i].each_epoch;
+    return dealt;
+}
+
 void records_find_each(const Records *records, const Permutation *shuffle, int64_t *positions,
                        int count) {
     int last = records_last_section(records);

@@ -44,6 +44,9 @@ Permutation records_shuffle(const Records *records, int64_t epoch);
 /* Bytes of each of its outputs. */
 const size_t *records_output_sizes(const Records *records);
 
+/* Does another record stand at a position in another epoch? */
+bool records_are_dealt(const Records *records);
+
 /* The record at the position of the epoch with that order; and of each of several positions. */
 int64_t records_find(const Records *records, const Permutation *shuffle, int64_t position);
 void records_find_each(const Records *records, const Permutation *shuffle, int64_t *positions,

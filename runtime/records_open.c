@@ -248,6 +248,19 @@ static int64_t find_feed(Records *records) {
     return -1;
 }
 
+/* Where vocabularies are found, it is noted which records were made for that. */
+static FlowStatus open_learned(Records *records) {
+    const FlowSection *section = records_section_at(records, 0);
+    bool learns = false;
+    for (int i = 0; i < section->field_count; i++) learns |= section->fields[i].seer != NULL;
+    if (!learns || records->feed) return flow_ok;
+    size_t size = (size_t)records->pipeline->source->records(records->reader) / 8 + 1;
+    records->learned = held_resize(NULL, 0, size);
+    if (!records->learned) return no_memory(records);
+    memset(records->learned, 0, size);
+    return flow_ok;
+}
+
 static FlowStatus open_source(Records *records, const Places *places, int64_t *count) {
     const FlowPipeline *pipeline = records->pipeline;
     FlowStatus status = find_files(records, places);
@@ -260,7 +273,7 @@ static FlowStatus open_source(Records *records, const Places *places, int64_t *c
     if (status.exit) return status;
     records->points = can_point(pipeline->source, records->reader);
     *count = find_feed(records);
-    return flow_ok;
+    return open_learned(records);
 }
 
 static FlowStatus open_inputs(Records *records, const Places *places, int64_t *count) {
@@ -325,6 +338,7 @@ void records_close(Records *records) {
     joined_close(records->joined);
     records_close_fed(records);
     free(records->words);
+    free(records->learned);
     for (int i = 0; i < records->pipeline->section_count; i++)
         for (int j = 0; j < ORDER_LIMIT; j++) free(records->sections[i].orders[j].passing);
     for (int i = 0; i < records->pipeline->section_count; i++)

@@ -50,6 +50,7 @@ struct Records {
     Rejects *rejects;                   /* the same */
     Tokenizer *tokenizers[FIELD_LIMIT]; /* of the source's fields; several may have one */
     bool points;                        /* the source points at its values; else it makes them */
+    atomic_uchar *learned;              /* bits of its records whose texts were counted; or NULL */
     int64_t seed;
     size_t scratch; /* bytes: what record functions work in, then fields that have to be made */
     int64_t count;  /* records in an epoch; -1: of a feed */

@@ -3,7 +3,6 @@
  * in one go. Slots that the step's threads fill stay with them. */
 #include "runtime/clock.h"
 #include "runtime/stage_state.h"
-#include "runtime/vocabularies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,12 +257,11 @@ static void add_beats(Stage *stage, const char *log) {
 
 static FlowStatus open_records(Stage *stage, Places places, Sizes sizes, int64_t seed) {
     const FlowPipeline *pipeline = stage->pipeline;
-    bool learns = vocabularies_are_learned(places.vocabularies);
     const char *log = path_said(&places, pipeline->log, pipeline->log_option);
     FlowStatus status = flow_ok;
     add_beats(stage, log);
     if (pipeline->on_error != FLOW_ON_ERROR_stop)
-        status = rejects_new(learns ? NULL : pipeline->name, learns ? NULL : log, &stage->rejects);
+        status = rejects_new(pipeline->name, log, &stage->rejects);
     if (status.exit) return status;
     beat_begin(&stage->opening, "opens its files");
     status = records_open(pipeline, places, sizes, seed, stage->rejects, &stage->source);

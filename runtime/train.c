@@ -148,7 +148,8 @@ static const char *resume_path(const Run *run) {
 static FlowStatus open_vocabularies(Run *run) {
     Vocabularies *vocabularies = run->settings->vocabularies;
     const char *path = resume_path(run);
-    bool resumes = run->settings->resume && !access(path, F_OK);
+    bool asked_for = run->settings->resume_path != NULL;
+    bool resumes = run->settings->resume && (asked_for || !access(path, F_OK));
     Safetensors *file = NULL;
     if (!vocabularies) return flow_ok;
     if (!resumes) return run_learn(run);

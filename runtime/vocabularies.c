@@ -19,8 +19,8 @@ typedef struct Known {
 struct Vocabularies {
     const FlowVocabulary *all;
     int count;
-    Learner *const *learners; /* or NULL */
-    bool *bound;
+    TextSeer *const *seers; /* or NULL */
+    bool skims;
     Known known[];
 };
 
@@ -142,24 +142,26 @@ bool vocabularies_set(Vocabularies *vocabularies, int index, const char *const *
 
 /* Binding. */
 
-void vocabularies_learn(Vocabularies *vocabularies, Learner *const *learners, bool *bound) {
-    vocabularies->learners = learners;
-    vocabularies->bound = bound;
+void vocabularies_learn(Vocabularies *vocabularies, TextSeer *const *seers) {
+    vocabularies->seers = seers;
+}
+
+void vocabularies_skim(Vocabularies *vocabularies, bool skims) {
+    vocabularies->skims = skims;
 }
 
 bool vocabularies_are_learned(const Vocabularies *vocabularies) {
-    return vocabularies && vocabularies->learners;
+    return vocabularies && vocabularies->seers;
 }
 
 FlowStatus vocabularies_bind(const Vocabularies *vocabularies, FlowField *field) {
     int index = field->vocabulary - 1;
-    field->skims = vocabularies_are_learned(vocabularies);
+    if (vocabularies_are_learned(vocabularies)) field->skims = &vocabularies->skims;
     if (index < 0) return flow_ok;
     if (!vocabularies || index >= vocabularies->count)
         return flow_failure(FLOW_EXIT_internal, "`%s` has no vocabulary", field->name);
-    if (vocabularies->learners) {
-        field->learner = vocabularies->learners[index];
-        vocabularies->bound[index] = true;
+    if (vocabularies->seers) {
+        field->seer = vocabularies->seers[index];
         return flow_ok;
     }
     if (!vocabularies->known[index].places)

@@ -19,9 +19,11 @@ int64_t vocabularies_room(const FlowVocabulary *vocabulary);
 bool vocabularies_set(Vocabularies *vocabularies, int index, const char *const *texts,
                       int64_t count);
 
-/* While vocabularies are found: fields that are bound get these learners, one a vocabulary, and are noted in
- * `bound`. NULL: as usual. */
-void vocabularies_learn(Vocabularies *vocabularies, Learner *const *learners, bool *bound);
+/* While vocabularies are found: fields that are bound get these seers, one a vocabulary. NULL: as usual. */
+void vocabularies_learn(Vocabularies *vocabularies, TextSeer *const *seers);
+
+/* Do these fields decode nothing from now on? */
+void vocabularies_skim(Vocabularies *vocabularies, bool skims);
 
 bool vocabularies_are_learned(const Vocabularies *vocabularies);
 

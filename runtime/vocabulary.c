@@ -20,8 +20,8 @@ typedef struct Entry {
 } Entry;
 
 struct Vocabulary {
-    Learner *learner; /* or NULL */
-    size_t capacity;  /* a power of two */
+    TextSeer *seer;  /* or NULL */
+    size_t capacity; /* a power of two */
     Entry entries[];
 };
 
@@ -89,7 +89,7 @@ Vocabulary *vocabulary_new(const char *const *texts, int count) {
 
 Vocabulary *vocabulary_of(const FlowField *field) {
     Vocabulary *vocabulary = vocabulary_new(field->categories, field->category_count);
-    if (vocabulary) vocabulary->learner = field->learner;
+    if (vocabulary) vocabulary->seer = field->seer;
     return vocabulary;
 }
 
@@ -98,7 +98,7 @@ void vocabulary_free(Vocabulary *vocabulary) {
 }
 
 int vocabulary_find(const Vocabulary *vocabulary, const char *text, size_t size) {
-    if (vocabulary->learner) return vocabulary->learner->see(vocabulary->learner, text, size) - 1;
+    if (vocabulary->seer) return vocabulary->seer->see(vocabulary->seer, text, size);
     const Entry *entry = find(vocabulary, text, size);
     return entry->text ? entry->index : -1;
 }
@@ -106,7 +106,7 @@ int vocabulary_find(const Vocabulary *vocabulary, const char *text, size_t size)
 VocabularyFault vocabulary_fault(const FlowField *field) {
     VocabularyFault fault;
     snprintf(fault.text, sizeof fault.text,
-             field->learner      ? "too long for a category, or has a byte that is 0"
+             field->seer         ? "too long for a category, or has a byte that is 0"
              : field->vocabulary ? "none of those that the training data has"
                                  : "none of its %d categories",
              field->category_count);

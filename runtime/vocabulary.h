@@ -6,15 +6,17 @@
 
 typedef struct Vocabulary Vocabulary;
 
-/* Sees the texts of a field while its vocabulary is found. Thread-safe. False: this can be none. */
-typedef struct Learner {
-    bool (*see)(struct Learner *learner, const char *text, size_t size);
-} Learner;
+/* What a field shows its texts while its vocabulary is found. Thread-safe. */
+typedef struct TextSeer {
+    int (*see)(struct TextSeer *seer, const char *text,
+               size_t size);                          /* its number; -1: it can be none */
+    void (*count)(struct TextSeer *seer, int number); /* in a record that was made */
+} TextSeer;
 
 /* The texts have to live as long; NULL among them: none stands for that number. NULL: no memory. */
 Vocabulary *vocabulary_new(const char *const *texts, int count);
 
-/* Of a field: its categories, or those of its learner, of whom each is 0. NULL: no memory. */
+/* Of a field: its categories, or what its seer makes of them. NULL: no memory. */
 Vocabulary *vocabulary_of(const FlowField *field);
 void vocabulary_free(Vocabulary *vocabulary);
 
@@ -29,7 +31,7 @@ VocabularyFault vocabulary_fault(const FlowField *field);
 
 /* Is it a text of a category, found in the program or in data? */
 static inline bool is_category(const FlowField *field) {
-    return field->categories || field->learner;
+    return field->categories || field->seer;
 }
 
 #endif

@@ -80,6 +80,7 @@ typedef struct Field {
     bool digits;                 /* its bytes are a number as text */
     int path_option;             /* 1 + the option that says the path, or 0 */
     bool varies;                 /* from epoch to epoch */
+    bool learned;                /* it follows from texts that a vocabulary has */
     bool columns;                /* csv: several, from `column` on */
     bool numbers;                /* or all that hold numbers */
     Vector(const char *) except; /* but these */

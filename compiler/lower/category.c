@@ -191,14 +191,6 @@ void check_vocabularies(const Context *context) {
     }
 }
 
-/* A filter is asked before there are numbers for what is found. */
-bool knows_vocabulary(const Function *function, const Section *section) {
-    vector_each(Input, input, function->inputs)
-        if (input->kind == INPUT_field && section->fields.items[input->index].vocabulary)
-            return true;
-    return false;
-}
-
 /* How many numbers there are; 0 after reporting. */
 static int read_size(const CategoryCall *category, const Value *value) {
     Context fixing = *category->call->context;

@@ -37,9 +37,6 @@ Value with_tokens_range(const Context *context, const TextTokens *tokens, double
 /* category.c */
 Value lower_category(const FieldCall *call);
 
-/* Does the function read a category whose vocabulary is found in the data? */
-bool knows_vocabulary(const Function *function, const Section *section);
-
 /* picture.c: images. */
 Value lower_decode(const FieldCall *call);
 Value lower_resize(const FieldCall *call);

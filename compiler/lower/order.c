@@ -121,7 +121,7 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
                "`filter` chooses once; it can't depend on the epoch");
         return value_error;
     }
-    if (knows_vocabulary(&order.condition, section)) {
+    if (is_learned(section, node)) {
         Diagnostic *d = report(context, E0214, condition->range,
                                "`filter` chooses the records whose texts become categories; it "
                                "can't depend on them");

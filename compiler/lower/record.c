@@ -154,6 +154,9 @@ Element usual_element(const Value *value) {
     return value->kind == VALUE_field && value->field && value->field->digits ? TYPE_i32 : TYPE_f32;
 }
 
+/* Of an input of the section's record. */
+typedef bool LeafTest(const Section *section, const Node *leaf);
+
 static bool input_varies(const Section *section, const Node *leaf) {
     vector_each(Input, input, section->record.inputs) {
         if (strcmp(input->name, leaf->name)) continue;
@@ -165,17 +168,35 @@ static bool input_varies(const Section *section, const Node *leaf) {
     return false;
 }
 
-bool varies(const Section *section, NodeId value) {
+static bool input_is_learned(const Section *section, const Node *leaf) {
+    vector_each(Input, input, section->record.inputs) {
+        if (strcmp(input->name, leaf->name) || input->kind != INPUT_field) continue;
+        const Field *field = &section->fields.items[input->index];
+        if (field->learned || field->vocabulary) return true;
+    }
+    return false;
+}
+
+/* Does the value follow from such an input? */
+static bool follows(const Section *section, NodeId value, LeafTest *test) {
     const Graph *graph = section->record.graph;
     bool *needed = arena_new_array(graph->arena, bool, graph->nodes.count + 1);
     needed[value] = true;
     for (size_t id = (size_t)value + 1; id-- > 0;) {
         const Node *node = graph_node(graph, (NodeId)id);
         if (!needed[id]) continue;
-        if (node->op == OP_input && input_varies(section, node)) return true;
+        if (node->op == OP_input && test(section, node)) return true;
         for (int i = 0; i < node->input_count; i++) needed[node->inputs[i]] = true;
     }
     return false;
+}
+
+bool varies(const Section *section, NodeId value) {
+    return follows(section, value, input_varies);
+}
+
+bool is_learned(const Section *section, NodeId value) {
+    return follows(section, value, input_is_learned);
 }
 
 static bool add_output(const Context *inner, Section *section, const char *name, Value *value) {
@@ -187,7 +208,10 @@ static bool add_output(const Context *inner, Section *section, const char *name,
     graph_output(inner->graph, OUTPUT_result, name, node, NODE_NONE);
     vector_push(arena, &section->record.results, type);
     vector_push(arena, &section->outputs,
-                (Field){.name = name, .type = type, .varies = varies(section, node)});
+                (Field){.name = name,
+                        .type = type,
+                        .varies = varies(section, node),
+                        .learned = is_learned(section, node)});
     return true;
 }
 

@@ -57,6 +57,9 @@ Element usual_element(const Value *value);
 /* Is the value another one in each epoch? */
 bool varies(const Section *section, NodeId node);
 
+/* Does it follow from texts that are found in the training data? */
+bool is_learned(const Section *section, NodeId node);
+
 /* The record's fields become the outputs of its section. False after reporting. */
 bool finish_section(const Context *context, Stream *stream);
 

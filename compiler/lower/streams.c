@@ -120,7 +120,10 @@ static void add_field(const Joining *joining, Stream *stream, size_t input, size
     value->low = from->low;
     value->high = from->high;
     vector_each(Field, added, stream->pipeline->section->fields)
-        if (!strcmp(added->name, output->name)) added->varies = output->varies;
+        if (!strcmp(added->name, output->name)) {
+            added->varies = output->varies;
+            added->learned = output->learned;
+        }
 }
 
 static bool add_fields(const Joining *joining, Stream *stream, size_t input) {
@@ -215,6 +218,7 @@ static bool match_fields(const Joining *joining, Stream *stream, size_t input) {
         vector_push(joining->context->lowering->arena, &stream->pipeline->join.places, place);
         widen_range(&stream->record.values[place], value_of(joining, input, i));
         stream->pipeline->section->fields.items[place].varies |= output->varies;
+        stream->pipeline->section->fields.items[place].learned |= output->learned;
     }
     return true;
 }

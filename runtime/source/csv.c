@@ -335,7 +335,7 @@ static void keep(const FlowReader *reader, int64_t record, void *const *values) 
 static FlowStatus make_room(FlowReader *reader) {
     size_t size;
     for (int i = 0; i < reader->count; i++)
-        if (reader->described[i].learner)
+        if (reader->described[i].seer)
             return flow_ok; /* which sees each record when it is asked for */
     if (__builtin_mul_overflow(reader->row, (size_t)reader->records, &size) || size > KEPT_LIMIT)
         return flow_ok;
