@@ -136,20 +136,47 @@ static void add_position(Items *items, const Position *position, const Identity 
     add(items, "sum_records", "%lld", (long long)position->averages.records);
 }
 
+/* Those that are known, as metadata; returns how many. */
+static int add_vocabularies(const Settings *settings, Metadata *metadata) {
+    int used = 0;
+    for (int i = 0; i < vocabularies_count(settings->vocabularies); i++) {
+        metadata[used] = vocabularies_metadata(settings->vocabularies, i);
+        if (metadata[used].value) used++;
+    }
+    return used;
+}
+
+FlowStatus checkpoint_check_vocabularies(const Settings *settings) {
+    enum { REST = 16 << 20 /* bytes: what else a header has */ };
+    int count = vocabularies_count(settings->vocabularies);
+    Metadata *metadata = calloc((size_t)count + 1, sizeof *metadata);
+    size_t size = 0;
+    char *header = NULL;
+    if (metadata)
+        header = safetensors_header(NULL, 0, metadata, add_vocabularies(settings, metadata), NULL,
+                                    &size);
+    free(header);
+    free(metadata);
+    if (!header) return flow_failure(FLOW_EXIT_resource, "no memory for the vocabularies");
+    if (size <= SAFETENSORS_HEADER_LIMIT - REST) return flow_ok;
+    return flow_failure(
+        FLOW_EXIT_data,
+        "the texts of all vocabularies take %.1f MB in a file of weights, which "
+        "has room for %.1f MB of them: `category` has to be of fewer or shorter ones",
+        (double)size / 1e6, (double)(SAFETENSORS_HEADER_LIMIT - REST) / 1e6);
+}
+
 /* Writes the storages, and as metadata the items and the vocabularies that are known. */
 static FlowStatus write_items(const char *path, const Settings *settings,
                               const FlowStorage *storages, int count, const char *memory,
                               const Items *items) {
-    int vocabulary_count = vocabularies_count(settings->vocabularies), used = 0;
-    Metadata *metadata =
-        calloc((size_t)items->count + (size_t)vocabulary_count + 1, sizeof *metadata);
+    size_t most = (size_t)items->count + (size_t)vocabularies_count(settings->vocabularies);
+    int used = 0;
+    Metadata *metadata = calloc(most + 1, sizeof *metadata);
     if (!metadata) return flow_failure(FLOW_EXIT_resource, "%s: no memory to save it", path);
     for (int i = 0; i < items->count; i++)
         metadata[used++] = (Metadata){items->items[i].name, items->items[i].value};
-    for (int i = 0; i < vocabulary_count; i++) {
-        metadata[used] = vocabularies_metadata(settings->vocabularies, i);
-        if (metadata[used].value) used++;
-    }
+    used += add_vocabularies(settings, metadata + used);
     FlowStatus status = safetensors_write(path, storages, count, memory, metadata, used);
     free(metadata);
     return status;

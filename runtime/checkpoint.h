@@ -35,6 +35,9 @@ FlowStatus checkpoint_save(const char *path, const Identity *identity, const Pos
  * vocabularies. */
 FlowStatus checkpoint_save_weights(const char *path, const Settings *settings, const char *memory);
 
+/* Fails when a file has no room for the vocabularies that are known. */
+FlowStatus checkpoint_check_vocabularies(const Settings *settings);
+
 /* Fails, and leaves memory undefined, when the file is damaged or of another run. */
 FlowStatus checkpoint_load(const char *path, const Identity *identity, Position *position,
                            char *memory);

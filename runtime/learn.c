@@ -92,7 +92,7 @@ static FlowStatus settle_all(const Learning *learning) {
     FlowStatus status = flow_ok;
     for (int i = 0; i < learning->count && !status.exit; i++)
         if (learning->learners[i]) status = settle(learning, i);
-    return status;
+    return status.exit ? status : checkpoint_check_vocabularies(learning->run->settings);
 }
 
 /* Finding it. */

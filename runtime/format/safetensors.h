@@ -4,6 +4,8 @@
 
 #include "runtime/flow.h"
 
+enum { SAFETENSORS_HEADER_LIMIT = 100 << 20 /* bytes; as other readers have it */ };
+
 typedef struct Metadata {
     const char *name, *value;
 } Metadata;

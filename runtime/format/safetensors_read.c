@@ -13,8 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER_LIMIT = 100 << 20 };
-
 /* Element types of the format that no program of ours has: read over, never read. */
 enum { FOREIGN = -1 };
 
@@ -254,7 +252,7 @@ static FlowStatus measure(Safetensors *file) {
     FlowStatus status = read_at(file, length, 8, 0);
     if (status.exit) return status;
     for (int i = 7; i >= 0; i--) file->header_size = file->header_size << 8 | length[i];
-    if (file->header_size < 2 || file->header_size > HEADER_LIMIT)
+    if (file->header_size < 2 || file->header_size > SAFETENSORS_HEADER_LIMIT)
         return damaged(file, "its header's length is outside of 2 bytes..100 MB");
     if (file->header_size > (uint64_t)stat.st_size - 8)
         return damaged(file, "its header is longer than the file");

@@ -92,7 +92,10 @@ FlowStatus safetensors_write(const char *path, const FlowStorage *storages, int 
     FlowStatus status = flow_failure(FLOW_EXIT_resource, "%s: no memory to write it", path);
     if (ordered && parts)
         text = safetensors_header(storages, count, metadata, metadata_count, ordered, &parts->size);
-    if (text) {
+    if (text && parts->size > LENGTH_SIZE + (size_t)SAFETENSORS_HEADER_LIMIT) {
+        status =
+            flow_failure(FLOW_EXIT_resource, "%s: its header would have more than 100 MiB", path);
+    } else if (text) {
         parts->bytes = text;
         for (int i = 0; i < count; i++)
             parts[1 + i] =

@@ -73,6 +73,13 @@ learns 'csv("rows.csv") |> map(k: category(kind, 3), picture: read_file(image) |
       |> map(k, mark: cast(picture, i32) |> : i32[8, 8, 3] in 1..181) |> map(k, x: mean(cast(mark, f32)))'
 found "0 1 2"
 
+# Texts that weights would have no room for are refused before the first step.
+LC_ALL=C awk 'BEGIN { print "kind,x"; for (i = 0; i < 1000; i++) bytes = bytes "\200"
+    for (i = 10000; i < 28000; i++) print i bytes ",1" }' >rows.csv
+learns 'csv("rows.csv") |> map(k: category(kind, 20000), x)'
+sed -i 's/0\.\.3/0..20000/; s/one_hot(data.k, 3)/expand(cast(data.k, f32), 1)/' program.flow
+expect 1 'the texts of all vocabularies take 90.2 MB in a file of weights, which has room for 88.1 MB' "$FLOWC" run program.flow t
+
 # A file of weights that is asked for has to be there, whatever the data is.
 echo nothing >rows.csv
 expect 1 'missing.safetensors' "$FLOWC" run program.flow t --resume=missing.safetensors

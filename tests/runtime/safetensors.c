@@ -221,6 +221,27 @@ static void says_what_cannot_be_written(void) {
     CHECK(access("folder.tmp", F_OK), "the temporary file is left");
 }
 
+/* What can't be read again is not written. */
+static void refuses_to_write_large_headers(void) {
+    for (int more = 0; more < 2; more++) {
+        size_t size = SAFETENSORS_HEADER_LIMIT - 32 + 32 * (size_t)more;
+        char *value = malloc(size + 1);
+        memset(value, 'a', size);
+        value[size] = 0;
+        Metadata metadata = {"long", value};
+        FlowStatus status =
+            safetensors_write(more ? "more" : "most", storages, 0, memory, &metadata, 1);
+        CHECK(!status.exit == !more, "%s", status.text);
+        Safetensors *file = NULL;
+        if (!more) status = safetensors_open("most", &file);
+        CHECK(more || !status.exit, "%s", status.text);
+        if (more) CHECK_SAYS(status.text, "more: its header would have more than 100 MiB");
+        CHECK(!more || access("more", F_OK), "it is there");
+        safetensors_close(file);
+        free(value);
+    }
+}
+
 int main(void) {
     test_folder();
     round_trip();
@@ -232,6 +253,7 @@ int main(void) {
     refuses_what_is_no_file();
     full_disk_keeps_the_old_file();
     says_what_cannot_be_written();
+    refuses_to_write_large_headers();
     test_folder_remove();
     return test_result();
 }
