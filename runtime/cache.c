@@ -3,6 +3,7 @@
 
 #include "runtime/cache_file.h"
 #include "runtime/holdings.h"
+#include "runtime/mapping.h"
 #include "runtime/mix.h"
 #include "runtime/records.h"
 #include "runtime/room.h"
@@ -159,14 +160,14 @@ static bool all_are_settled(const Cache *cache) {
 static FlowStatus load(Cache *cache, const CacheForm *form, const char **why) {
     CacheHeader header;
     size_t size;
-    char *bytes = NULL;
+    const char *bytes = NULL;
     *why = NULL;
     FlowStatus status = cache_file_open(&cache->file, &header, &size);
     if (status.exit || cache->file.descriptor < 0) return status;
     *why = misfit(cache, form, &header, size);
     if (!*why) status = cache_file_map(&cache->file, size, &bytes);
     if (status.exit || *why) return status;
-    point(cache, bytes);
+    point(cache, (char *)bytes);
     if (!all_are_settled(cache)) *why = "it is damaged";
     return flow_ok;
 }
@@ -198,7 +199,8 @@ void cache_close(Cache *cache) {
     if (!cache) return;
     if (cache->file.path) tell_unfinished(cache);
     else if (cache->bytes) atomic_fetch_sub(&held, cache->size);
-    if (cache->bytes) munmap(cache->bytes, cache->size);
+    if (cache->loaded) mapping_free(cache->bytes);
+    else if (cache->bytes) munmap(cache->bytes, cache->size);
     cache_file_close(&cache->file);
     free(cache);
 }

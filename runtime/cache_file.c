@@ -2,6 +2,7 @@
 #include "runtime/cache_file.h"
 
 #include "runtime/file.h"
+#include "runtime/mapping.h"
 #include "runtime/mix.h"
 
 #include <errno.h>
@@ -76,8 +77,8 @@ static int allocate(int descriptor, size_t size) {
     return error;
 }
 
-static FlowStatus map(CacheFile *file, size_t size, int protection, char **bytes) {
-    *bytes = mmap(NULL, size, protection, MAP_SHARED, file->descriptor, 0);
+static FlowStatus map(CacheFile *file, size_t size, char **bytes) {
+    *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->descriptor, 0);
     return *bytes == MAP_FAILED ? cannot(file, "can't be mapped", errno) : flow_ok;
 }
 
@@ -88,8 +89,7 @@ FlowStatus cache_file_create(CacheFile *file, size_t size, char **bytes) {
     if (file->descriptor < 0 && !find_name(file, open_name))
         return cannot(file, "can't be written", errno);
     int error = allocate(file->descriptor, size);
-    FlowStatus status =
-        error ? cannot(file, what, error) : map(file, size, PROT_READ | PROT_WRITE, bytes);
+    FlowStatus status = error ? cannot(file, what, error) : map(file, size, bytes);
     if (status.exit) cache_file_close(file);
     return status;
 }
@@ -126,8 +126,8 @@ FlowStatus cache_file_open(CacheFile *file, CacheHeader *header, size_t *size) {
     return errno == ENOENT ? flow_ok : cannot(file, "can't be read", errno);
 }
 
-FlowStatus cache_file_map(CacheFile *file, size_t size, char **bytes) {
-    return map(file, size, PROT_READ, bytes);
+FlowStatus cache_file_map(CacheFile *file, size_t size, const char **bytes) {
+    return mapping_new(file->path, file->descriptor, size, bytes);
 }
 
 void cache_file_close(CacheFile *file) {

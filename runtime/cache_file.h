@@ -30,7 +30,8 @@ FlowStatus cache_file_create(CacheFile *file, size_t size, char **bytes);
 
 /* The one that is there; descriptor -1: there is none. Fails when it is something else. */
 FlowStatus cache_file_open(CacheFile *file, CacheHeader *header, size_t *size);
-FlowStatus cache_file_map(CacheFile *file, size_t size, char **bytes);
+FlowStatus cache_file_map(CacheFile *file, size_t size,
+                          const char **bytes); /* mapping_free ends it */
 
 /* Gives it its name. */
 void cache_file_publish(CacheFile *file, char *bytes, size_t size);

@@ -63,6 +63,23 @@ expect 1 'rows.cache: is no cache, and is not written over' "$FLOWC" run p.flow 
 same t.csv rows.cache
 rm rows.cache
 
+# One that becomes shorter while it is read: the run waits for the pipe's reader, who waits for us.
+cat >shrinks.flow <<'EOF'
+pipeline demo { return range(200000) |> map(x: index, y: iota([4])) |> cache("shrinks.cache") |> csv(stdout) }
+EOF
+"$FLOWC" build shrinks.flow -o shrinks
+./shrinks >/dev/null
+mkfifo pipe
+./shrinks --workers=0 >pipe 2>stderr & id=$!
+exec 8<pipe
+head -n 10 <&8 >out
+truncate -s 5000 shrinks.cache
+cat <&8 >/dev/null
+code=0 && wait $id || code=$?
+exec 8<&-
+[ $code = 1 ] && grep -q 'shrinks.cache: has become shorter while it was read' stderr || fail "exit $code: $(cat stderr)"
+rm shrinks.cache
+
 # Two at the same time.
 run disk >one & first=$!
 run disk >two
