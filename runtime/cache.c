@@ -92,25 +92,28 @@ static FlowStatus too_large(const CacheForm *form, const Cache *cache, size_t ro
                         (long long)cache->records, (double)room / 1e6);
 }
 
+/* Counts it for all caches of the process; false: there is not that much room. */
+static bool hold(size_t size, size_t room) {
+    size_t before = atomic_fetch_add(&held, size);
+    if (before <= room && size <= room - before) return true;
+    atomic_fetch_sub(&held, size);
+    return false;
+}
+
 static FlowStatus open_memory(Cache *cache, const CacheForm *form) {
-    size_t room = room_of_machine(), before = atomic_fetch_add(&held, cache->size);
-    if (before > room || cache->size > room - before) {
-        atomic_fetch_sub(&held, cache->size);
-        return too_large(form, cache, room);
-    }
-    if (!holding_take(holding_here(), HOLDING_source, cache->size)) {
-        atomic_fetch_sub(&held, cache->size);
-        return no_memory(form);
-    }
-    char *bytes = mmap(NULL, cache->size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (bytes == MAP_FAILED) {
+    size_t room = room_of_machine();
+    if (!hold(cache->size, room)) return too_large(form, cache, room);
+    if (holding_take(holding_here(), HOLDING_source, cache->size)) {
+        char *bytes = mmap(NULL, cache->size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (bytes != MAP_FAILED) {
+            point(cache, bytes);
+            return flow_ok;
+        }
         holding_give(holding_here(), HOLDING_source, cache->size);
-        atomic_fetch_sub(&held, cache->size);
-        return no_memory(form);
     }
-    point(cache, bytes);
-    return flow_ok;
+    atomic_fetch_sub(&held, cache->size);
+    return no_memory(form);
 }
 
 static FlowStatus open_new_file(Cache *cache, const CacheForm *form) {
@@ -188,8 +191,8 @@ FlowStatus cache_load(const CacheForm *form, Cache **out) {
     return status;
 }
 
-static void tell_unfinished(const Cache *cache) {
-    long long settled = atomic_load(&((Cache *)cache)->settled);
+static void tell_unfinished(Cache *cache) {
+    long long settled = atomic_load(&cache->settled);
     if (cache->loaded || !cache->bytes || settled == cache->records) return;
     fprintf(stderr, "%s: not kept, since %lld of %lld records were made\n", cache->file.path,
             settled, (long long)cache->records);

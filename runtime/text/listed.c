@@ -16,21 +16,24 @@ static FlowStatus no_memory(const Listed *listed) {
     return flow_failure(FLOW_EXIT_resource, "%s: no memory for its texts", listed->path);
 }
 
+/* Makes room for one more. */
+static bool grow(Listed *listed) {
+    size_t before = (size_t)listed->capacity, after = before ? 2 * before : FIRST_TEXTS;
+    if (listed->count < listed->capacity) return true;
+    const char **texts = held_resize(listed->texts, before * sizeof *texts, after * sizeof *texts);
+    if (texts) listed->texts = texts;
+    int32_t *numbers =
+        held_resize(listed->numbers, before * sizeof *numbers, after * sizeof *numbers);
+    if (numbers) listed->numbers = numbers;
+    if (texts && numbers) listed->capacity = (int)after;
+    return texts && numbers;
+}
+
 static FlowStatus add(Listed *listed, const char *text, uint64_t number) {
     if (number >= NUMBER_LIMIT)
         return flow_failure(FLOW_EXIT_data, "%s: `%.*s` is %llu, more than %d", listed->path, SHOWN,
                             text, (unsigned long long)number, NUMBER_LIMIT - 1);
-    if (listed->count == listed->capacity) {
-        int capacity = listed->capacity ? 2 * listed->capacity : FIRST_TEXTS;
-        const char **texts = held_resize(listed->texts, (size_t)listed->capacity * sizeof *texts,
-                                         (size_t)capacity * sizeof *texts);
-        if (texts) listed->texts = texts;
-        int32_t *numbers = held_resize(listed->numbers, (size_t)listed->capacity * sizeof *numbers,
-                                       (size_t)capacity * sizeof *numbers);
-        if (numbers) listed->numbers = numbers;
-        if (!texts || !numbers) return no_memory(listed);
-        listed->capacity = capacity;
-    }
+    if (!grow(listed)) return no_memory(listed);
     listed->texts[listed->count] = text;
     listed->numbers[listed->count++] = (int32_t)number;
     if (number >= (uint64_t)listed->limit) listed->limit = (int32_t)number + 1;
