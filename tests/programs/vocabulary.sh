@@ -1,6 +1,9 @@
 # Categories whose texts are found in the training data: kept with the weights, and the same ones in evaluations,
 # after a resume with other data, in pipelines that load the model and in the library.
 . tests/programs/lib/common.sh
+# What the vocabularies are in a file of weights.
+texts() { grep -ao '"vocabulary\.[^"]*":"[^"]*"' "$1"; }
+
 awk 'BEGIN { print "kind,city,y"; for (i = 0; i < 500; i++) { k = (i * 7) % 4
     kind = k == 0 ? "" : k == 1 ? "\"the \"\"b\"\"\"" : k == 2 ? "zebra" : "\xc3\xa9"
     city = i % 50 == 7 ? "seldom" i : i % 3 == 0 ? "Ulm" : i % 3 == 1 ? "Bonn" : "Kiel"
@@ -64,6 +67,9 @@ grep -q '^0,0$' seen && grep -q '^3,3$' seen && grep -q ',1$' seen && ! grep -q 
 # Other data after a resume and in an evaluation: the same numbers, in whatever order texts come.
 { head -1 rows.csv; tail -n +2 rows.csv | sed 's/,Ulm,/,Aachen,/' | tac; } >changed.csv
 ./words learn --resume --epochs=3 --file=changed.csv --test=rows.csv >/dev/null
+[ "$(texts words.safetensors)" = "$(texts one.safetensors)" ] && grep -q 'Ulm' words.safetensors || fail "$(texts words.safetensors)"
+./words learn --epochs=1 --file=changed.csv --test=changed.csv >/dev/null
+texts words.safetensors | grep -q Aachen || fail "$(texts words.safetensors)"
 printf 'kind,city,y\nzebra,Ulm,1\n' >few.csv
 ./words learn --epochs=1 >/dev/null
 ./words learn --resume --epochs=2 --test=few.csv >/dev/null
@@ -71,12 +77,24 @@ same one.safetensors words.safetensors
 ./words guesses --test=few.csv >few.out
 grep -q '^2,3,' few.out || fail "zebra is 2, Ulm is 3: $(cat few.out)"
 
-# Killed in the middle and resumed: the same vocabulary, as the checksum of the file says.
-./words learn --epochs=100000 >/dev/null 2>&1 &
-rm -f words.safetensors
-until_true "[ -f words.safetensors ]"
-kill -9 $! && wait $! || true
-./words learn --epochs=1 --resume >/dev/null
+# Killed in the middle, where it waits for who reads its output, and resumed: the same vocabulary and weights.
+mkdir killed && cp rows.csv killed
+sed "s/^  every 1 epoch {/&\n    print \"$(printf '%020000d' 0)\"/" words.flow >killed/words.flow
+(cd killed
+"$FLOWC" build words.flow -o words
+./words learn --epochs=30 >whole.out
+mv words.safetensors whole.safetensors
+mkfifo pipe
+./words learn --epochs=30 >pipe 2>stderr & id=$!
+exec 8<pipe
+head -n 20 <&8 >/dev/null
+kill -9 $id || fail "it has ended by itself: $(cat stderr)"
+wait $id 2>/dev/null && fail "it ended before it was killed: $(cat stderr)"
+exec 8<&-
+[ "$(texts words.safetensors)" = "$(texts whole.safetensors)" ] || fail "$(texts words.safetensors)"
+./words learn --epochs=30 --resume >resumed.out
+[ "$(wc -l <resumed.out)" -lt "$(wc -l <whole.out)" ] && tail -n "$(wc -l <resumed.out)" whole.out | cmp - resumed.out || fail "other epochs follow"
+same whole.safetensors words.safetensors)
 ./words learn --epochs=1 >/dev/null
 sed 's/Bonn/Born/' words.safetensors >damaged.safetensors
 expect 1 'its checksum is wrong' ./words learn --resume=damaged.safetensors --epochs=2
