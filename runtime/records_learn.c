@@ -18,7 +18,7 @@ typedef struct Search {
     char name[128];
     atomic_llong next;
     atomic_llong failed; /* the first position known to fail; INT64_MAX */
-    bool stops;          /* there */
+    bool stops;          /* whatever is wrong with it; else where there was no memory for it */
     atomic_bool starved;
 } Search;
 
@@ -33,13 +33,15 @@ static bool learn_from_source(const Records *records, int64_t record, char *scra
                               FlowStatus *failure) {
     const FlowSection *section = records_section_at(records, 0);
     void *values[FIELD_LIMIT];
-    if (!records->learned || (!is_first_time(records, record) && !failure)) return true;
+    if (!records->learned) return true;
+    bool first = is_first_time(records, record);
+    if (!first && !failure) return true;
     for (int i = 0; i < section->field_count; i++)
         values[i] = scratch + records->sections[0].offsets[i];
     if (!records->pipeline->source->make(records->reader, record, values, failure)) return false;
     for (int i = 0; i < section->field_count; i++) {
         TextSeer *seer = section->fields[i].seer;
-        if (seer) seer->count(seer, *(const int32_t *)values[i]);
+        if (seer && first) seer->count(seer, *(const int32_t *)values[i]);
     }
     return true;
 }
@@ -73,6 +75,13 @@ static void note_failure(Search *search, int64_t position) {
         continue;
 }
 
+/* Why the search ends at the record, if it does. */
+static FlowStatus why_it_stops(const Search *search, int64_t record, char *scratch) {
+    FlowStatus failure = flow_ok;
+    records_learn_one(search->records, record, scratch, &failure);
+    return search->stops || failure.exit == FLOW_EXIT_resource ? failure : flow_ok;
+}
+
 /* Those from a position on, as many as a thread takes at once. */
 static void take_turn(Search *search, int64_t first, char *scratch, Beat *beat) {
     Permutation shuffle = records_shuffle(search->records, 0);
@@ -80,8 +89,8 @@ static void take_turn(Search *search, int64_t first, char *scratch, Beat *beat) 
     for (int64_t i = first; i < end && i < count && i < search->failed; i++) {
         int64_t record = records_find(search->records, &shuffle, i);
         beat_at(beat, record);
-        if (!records_learn_one(search->records, record, scratch, NULL) && search->stops)
-            note_failure(search, i);
+        bool made = records_learn_one(search->records, record, scratch, NULL);
+        if (!made && why_it_stops(search, record, scratch).exit) note_failure(search, i);
     }
 }
 
@@ -106,23 +115,25 @@ static void take_turns(void *argument, int thread, int threads) {
     held_give(size);
 }
 
+static FlowStatus no_memory(const Search *search) {
+    return flow_failure(FLOW_EXIT_resource, "%s: no memory", search->name);
+}
+
 /* Which record is the first that fails does not depend on who made one before. */
 static FlowStatus first_failure(const Search *search) {
     FlowStatus failure = flow_ok;
     Permutation shuffle = records_shuffle(search->records, 0);
     char *scratch = memory_new(records_scratch(search->records));
-    if (!scratch) return flow_failure(FLOW_EXIT_resource, "%s: no memory", search->name);
-    for (int64_t i = 0; i <= search->failed && !failure.exit && !interrupted(); i++)
-        records_learn_one(search->records, records_find(search->records, &shuffle, i), scratch,
-                          &failure);
+    for (int64_t i = 0; scratch && i <= search->failed && !failure.exit && !interrupted(); i++)
+        failure = why_it_stops(search, records_find(search->records, &shuffle, i), scratch);
     free(scratch);
-    return failure;
+    return failure.exit ? failure : no_memory(search);
 }
 
 FlowStatus records_learn(const Records *records, bool stops, Team *team) {
     Search search = {.records = records, .failed = INT64_MAX, .stops = stops};
     snprintf(search.name, sizeof search.name, "pipeline `%.64s`", records->pipeline->name);
     team_run(team, take_turns, &search);
-    if (search.starved) return flow_failure(FLOW_EXIT_resource, "%s: no memory", search.name);
+    if (search.starved) return no_memory(&search);
     return search.failed < INT64_MAX && !interrupted() ? first_failure(&search) : flow_ok;
 }

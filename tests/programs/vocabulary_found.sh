@@ -53,6 +53,13 @@ found "a b"
 learns 'csv("rows.csv", on_error = skip) |> map(k: category(kind, 3, unknown = 0), x)'
 found "a b"
 
+# Where they are not, the first one ends the run.
+{ echo kind,x; for i in $(seq 2000); do [ $((i % 100)) = 77 ] && echo a,bad || echo a,1; done; } >rows.csv
+learns 'csv("rows.csv") |> map(k: category(kind, 3), x) |> window(3)' '[3]'
+for try in 1 2 3 4 5; do
+    expect 1 'rows.csv: line 78: `x` is `bad`' "$FLOWC" run program.flow t --threads=3
+done
+
 # The longer side of a zip is dealt anew in each epoch: all of it is trained on.
 { echo kind,x; for i in 1 2 3 4 5 6 7; do echo a,1; done; echo b,1; } >rows.csv
 learns 'zip(csv("rows.csv") |> map(k: category(kind, 3)) |> shuffle(seed = 1), range(2) |> map(x: cast(index, f32)))'
