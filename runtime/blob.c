@@ -44,19 +44,9 @@ static FlowStatus make_elements(const char *bytes, uint64_t size, const FlowType
     return flow_ok;
 }
 
-/* The place of the text among the categories, or -1. */
-static int find_category(const char *bytes, uint64_t size, const FlowField *field) {
-    if (field->seer) return field->seer->see(field->seer, bytes, size);
-    for (int i = 0; i < field->category_count; i++) {
-        const char *text = field->categories[i];
-        if (text && size == strlen(text) && !memcmp(bytes, text, size)) return i;
-    }
-    return -1;
-}
-
 static FlowStatus make_category(const char *bytes, uint64_t size, const FlowField *field,
                                 void *value) {
-    int place = find_category(bytes, size, field);
+    int place = vocabulary_find(field->texts, bytes, size);
     if (place < 0) place = field->unknown - 1;
     if (place >= 0 && number_write(field->type.element, place, value)) return flow_ok;
     return flow_failure(FLOW_EXIT_data, "is `%.*s`, %s", size < SHOWN ? (int)size : SHOWN, bytes,
@@ -74,7 +64,7 @@ static FlowStatus decode(const char *bytes, uint64_t size, const FlowField *fiel
 static FlowStatus value_of(const char *bytes, uint64_t size, const FlowField *field, void *value) {
     if (field->decoder || field->tokens) return decode(bytes, size, field, value);
     if (field->digits) return make_integer(bytes, size, &field->type, value);
-    if (is_category(field)) return make_category(bytes, size, field, value);
+    if (field->texts) return make_category(bytes, size, field, value);
     return make_elements(bytes, size, &field->type, value);
 }
 
@@ -112,7 +102,7 @@ static FlowStatus copy_text(const char *bytes, uint64_t size, const FlowType *ty
 
 FlowStatus blob_text(const char *bytes, uint64_t size, const FlowField *field, void *value) {
     bool plain =
-        !field->decoder && !field->digits && !is_category(field) && !field->tokens && !field->reads;
+        !field->decoder && !field->digits && !field->texts && !field->tokens && !field->reads;
     return plain ? copy_text(bytes, size, &field->type, value)
                  : blob_value(bytes, size, field, value);
 }

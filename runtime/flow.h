@@ -311,6 +311,8 @@ typedef struct FlowField {
     int unknown;    /* 1 + what a text is that is no category; 0: an error */
     bool reads;     /* bytes are the name of a file, which has the value */
     /* Set where the pipeline is opened: */
+    const struct Vocabulary
+        *texts;            /* finds what a text stands for; NULL: the field is no category */
     struct TextSeer *seer; /* sees the texts while they are found; or NULL */
     const bool *skims;     /* while it is true nothing is decoded: only texts are wanted; or NULL */
 } FlowField;

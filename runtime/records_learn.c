@@ -4,7 +4,6 @@
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/records_state.h"
-#include "runtime/vocabulary.h"
 #include "runtime/watchdog.h"
 
 #include <stdio.h>

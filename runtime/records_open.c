@@ -186,8 +186,17 @@ static FlowStatus find_files(Records *records, const Places *places) {
         if (path && !status.exit)
             status = find_path(pipeline->source, path, places->folder, &found);
         records->sections[0].fields[i].path = found;
-        if (!status.exit)
-            status = vocabularies_bind(places->vocabularies, &records->sections[0].fields[i]);
+    }
+    return status;
+}
+
+static FlowStatus bind_texts(Records *records, const Places *places) {
+    FlowStatus status = flow_ok;
+    for (int i = 0; i < records_section_at(records, 0)->field_count && !status.exit; i++) {
+        FlowField *field = &records->sections[0].fields[i];
+        status = vocabularies_bind(places->vocabularies, field);
+        if (!status.exit && !vocabulary_bind(field, &records->texts[i]))
+            status = no_memory(records);
     }
     return status;
 }
@@ -264,6 +273,7 @@ static FlowStatus open_learned(Records *records) {
 static FlowStatus open_source(Records *records, const Places *places, int64_t *count) {
     const FlowPipeline *pipeline = records->pipeline;
     FlowStatus status = find_files(records, places);
+    if (!status.exit) status = bind_texts(records, places);
     if (!status.exit) status = open_tokenizers(records, places);
     if (!status.exit) status = find_words(records, places);
     if (!status.exit)
@@ -344,6 +354,7 @@ void records_close(Records *records) {
     for (int i = 0; i < records->pipeline->section_count; i++)
         pack_close(records->sections[i].pack);
     for (int i = 0; i < FIELD_LIMIT; i++) tokenizer_close(records->tokenizers[i]);
+    for (int i = 0; i < FIELD_LIMIT; i++) vocabulary_free(records->texts[i]);
     for (int i = 0; i < records_section_at(records, 0)->field_count; i++)
         free((char *)records->sections[0].fields[i].path);
     free(records);

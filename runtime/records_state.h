@@ -9,6 +9,7 @@
 #include "runtime/records.h"
 #include "runtime/sieve.h"
 #include "runtime/text/tokenizer.h"
+#include "runtime/vocabulary.h"
 
 #include <stdatomic.h>
 
@@ -49,6 +50,7 @@ struct Records {
     FedState *fed;                      /* the same */
     Rejects *rejects;                   /* the same */
     Tokenizer *tokenizers[FIELD_LIMIT]; /* of the source's fields; several may have one */
+    Vocabulary *texts[FIELD_LIMIT];     /* of those that are categories */
     bool points;                        /* the source points at its values; else it makes them */
     atomic_uchar *learned;              /* bits of its records whose texts were counted; or NULL */
     int64_t seed;

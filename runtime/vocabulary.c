@@ -87,10 +87,13 @@ Vocabulary *vocabulary_new(const char *const *texts, int count) {
     return vocabulary;
 }
 
-Vocabulary *vocabulary_of(const FlowField *field) {
+bool vocabulary_bind(FlowField *field, Vocabulary **own) {
+    *own = NULL;
+    if (!field->categories && !field->seer) return true;
     Vocabulary *vocabulary = vocabulary_new(field->categories, field->category_count);
     if (vocabulary) vocabulary->seer = field->seer;
-    return vocabulary;
+    field->texts = *own = vocabulary;
+    return vocabulary != NULL;
 }
 
 void vocabulary_free(Vocabulary *vocabulary) {

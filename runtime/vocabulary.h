@@ -16,8 +16,9 @@ typedef struct TextSeer {
 /* The texts have to live as long; NULL among them: none stands for that number. NULL: no memory. */
 Vocabulary *vocabulary_new(const char *const *texts, int count);
 
-/* Of a field: its categories, or what its seer makes of them. NULL: no memory. */
-Vocabulary *vocabulary_of(const FlowField *field);
+/* Gives the field its texts: its categories, or what its seer makes of them; *own is NULL when it has none, else
+ * the caller's to free. False: no memory. */
+bool vocabulary_bind(FlowField *field, Vocabulary **own);
 void vocabulary_free(Vocabulary *vocabulary);
 
 /* The first place of the text, or -1. Thread-safe. */
@@ -28,10 +29,5 @@ typedef struct VocabularyFault {
     char text[96];
 } VocabularyFault;
 VocabularyFault vocabulary_fault(const FlowField *field);
-
-/* Is it a text of a category, found in the program or in data? */
-static inline bool is_category(const FlowField *field) {
-    return field->categories || field->seer;
-}
 
 #endif

@@ -43,9 +43,9 @@ typedef struct Table {
 /* A field of the program. */
 typedef struct Field {
     FlowElement element;
-    size_t size;            /* of one number */
-    size_t whole;           /* of all its numbers */
-    Vocabulary *vocabulary; /* of a category; else NULL */
+    size_t size;             /* of one number */
+    size_t whole;            /* of all its numbers */
+    const Vocabulary *texts; /* of a category; else NULL */
 } Field;
 
 /* The values of a record are written once, by whoever says so first. */
@@ -122,10 +122,10 @@ static bool convert_odd_number(const FlowReader *reader, const FlowField *field,
 
 /* *place: of the cell's text among the categories, or -1. False: no memory. */
 static bool find_category(const FlowReader *reader, int index, const CsvCell *cell, int *place) {
-    const Vocabulary *vocabulary = reader->fields[index].vocabulary;
+    const Vocabulary *texts = reader->fields[index].texts;
     char *text = cell->doubled ? malloc(cell->size + 1) : NULL;
-    if (!cell->doubled) *place = vocabulary_find(vocabulary, cell->text, cell->size);
-    else if (text) *place = vocabulary_find(vocabulary, text, csv_cell_copy(cell, text));
+    if (!cell->doubled) *place = vocabulary_find(texts, cell->text, cell->size);
+    else if (text) *place = vocabulary_find(texts, text, csv_cell_copy(cell, text));
     free(text);
     return text || !cell->doubled;
 }
@@ -142,7 +142,7 @@ static bool convert_category(const FlowReader *reader, int index, CsvCell cell, 
     const Field *field = &reader->fields[index];
     int category = -1;
     if (csv_may_be_missing(&reader->arguments, cell) && csv_is_missing(&reader->arguments, cell))
-        category = vocabulary_find(field->vocabulary, "", 0);
+        category = vocabulary_find(field->texts, "", 0);
     if (category < 0 && !find_category(reader, index, &cell, &category))
         return says_no_memory(wrong);
     if (category < 0) category = reader->described[index].unknown - 1;
@@ -160,7 +160,7 @@ static bool convert_name(const FlowField *field, const CsvCell *cell, void *valu
 
 static bool convert(const FlowReader *reader, int index, CsvCell cell, void *value, Wrong *wrong) {
     const Field *field = &reader->fields[index];
-    if (field->vocabulary) return convert_category(reader, index, cell, value, wrong);
+    if (field->texts) return convert_category(reader, index, cell, value, wrong);
     if (reader->described[index].reads)
         return convert_name(&reader->described[index], &cell, value, wrong);
     if (!reader->missing_first && decimal_write(cell.text, cell.size, field->element, value))
@@ -465,9 +465,7 @@ static FlowStatus describe_fields(FlowReader *reader) {
         field->size = flow_element_size(field->element);
         field->whole = flow_type_size(&described->type);
         reader->row += field->whole;
-        if (!is_category(described)) continue;
-        field->vocabulary = vocabulary_of(described);
-        if (!field->vocabulary) return no_memory(reader);
+        field->texts = described->texts;
     }
     return flow_ok;
 }
@@ -493,8 +491,6 @@ static void csv_close(FlowReader *reader) {
         csv_file_close(&reader->tables[i].file);
         free(path);
     }
-    for (int i = 0; reader->fields && i < reader->count; i++)
-        vocabulary_free(reader->fields[i].vocabulary);
     free(reader->fields);
     free(reader->tables);
     free(reader->kept);

@@ -213,7 +213,7 @@ static void want(const Search *search, int64_t place, const FlowField *field, in
     search->columns->wanted[search->columns->count++] =
         (CsvWanted){.place = place,
                     .field = number,
-                    .element = is_category(field) || field->reads ? FLOW_bool : element,
+                    .element = field->texts || field->reads ? FLOW_bool : element,
                     .offset = (size_t)index * flow_element_size(element)};
 }
 

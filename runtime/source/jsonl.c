@@ -239,20 +239,16 @@ static FlowStatus open_feed(FlowReader *reader, const FlowOrigin *origin) {
     return status;
 }
 
-static bool set_member(JsonMember *member, const FlowField *field) {
-    *member = (JsonMember){.field = field,
-                           .name_size = strlen(field->name),
-                           .element_size = flow_element_size(field->type.element)};
-    if (!is_category(field)) return true;
-    member->categories = vocabulary_of(field);
-    return member->categories;
+static JsonMember member_of(const FlowField *field) {
+    return (JsonMember){.field = field,
+                        .name_size = strlen(field->name),
+                        .element_size = flow_element_size(field->type.element)};
 }
 
 static FlowStatus open_all(FlowReader *reader, const FlowField *fields, int count,
                            const FlowSourceArguments *arguments) {
     for (; reader->count < count; reader->count++)
-        if (!set_member(&reader->members[reader->count], &fields[reader->count]))
-            return no_memory(reader->path);
+        reader->members[reader->count] = member_of(&fields[reader->count]);
     if (path_is_standard_input(reader->path)) return open_feed(reader, &arguments->origin);
     FlowStatus status = mapped_open(reader->path, &reader->file);
     if (!status.exit)
@@ -262,7 +258,6 @@ static FlowStatus open_all(FlowReader *reader, const FlowField *fields, int coun
 }
 
 static void jsonl_close(FlowReader *reader) {
-    for (int i = 0; i < reader->count; i++) vocabulary_free(reader->members[i].categories);
     feed_close(reader->feed);
     lines_close(&reader->lines);
     mapped_close(&reader->file);

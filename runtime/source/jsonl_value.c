@@ -6,6 +6,7 @@
 #include "runtime/text/tokenizer.h"
 #include "runtime/text/workplace.h"
 #include "runtime/type.h"
+#include "runtime/vocabulary.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -149,12 +150,12 @@ static bool read_array(JsonValue *value, int axis, char **out) {
 
 /* Texts. */
 
-static int find_category(const JsonMember *member, const JsonToken *string) {
+static int find_category(const FlowField *field, const JsonToken *string) {
     char text[JSON_TEXT_SIZE];
     size_t size;
-    if (!string->escaped) return vocabulary_find(member->categories, string->text, string->size);
+    if (!string->escaped) return vocabulary_find(field->texts, string->text, string->size);
     if (!json_token_decode(string, text, sizeof text, &size)) return -1;
-    return vocabulary_find(member->categories, text, size);
+    return vocabulary_find(field->texts, text, size);
 }
 
 /* The text without its escapes; false: it can't be, value->text says why. */
@@ -201,7 +202,7 @@ static bool read_category(JsonValue *value, void *out) {
                fail(value, at, "`%.*s` is %s, but its categories are texts", shown, field->name,
                     kind_of(next));
     if (!json_scan_string(value->scan, &string)) return false;
-    int place = find_category(value->member, &string);
+    int place = find_category(field, &string);
     if (place < 0) place = field->unknown - 1;
     if (place >= 0) return number_write(field->type.element, place, out);
     return fail(value, at, "`%.*s` is `%.*s`, %s", shown, field->name, json_shown(string.size),
@@ -251,7 +252,7 @@ bool json_value_read(JsonValue *value, void *out) {
     if (next == 'n' && json_scan_word(value->scan, "null"))
         return fill(value, at, out, element_count(value->member));
     if (value->member->field->reads) return read_file(value, out);
-    if (value->member->categories) return read_category(value, out);
+    if (value->member->field->texts) return read_category(value, out);
     if (value->member->field->type.rank) return read_array(value, 0, &values);
     return next == '[' ? refuse_array(value) : read_element(value, out);
 }

@@ -5,7 +5,6 @@
 
 #include "runtime/flow.h"
 #include "runtime/format/json_scan.h"
-#include "runtime/vocabulary.h"
 
 enum {
     JSON_SHOWN = 80,       /* bytes of a text in a message */
@@ -21,7 +20,6 @@ typedef struct JsonMember {
     const FlowField *field;
     size_t name_size;
     size_t element_size;
-    Vocabulary *categories; /* or NULL */
 } JsonMember;
 
 /* A value that is being read, and what is wrong with it. */

@@ -6,7 +6,6 @@
 #include "runtime/cells.h"
 #include "runtime/numbers.h"
 #include "runtime/type.h"
-#include "runtime/vocabulary.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,7 +115,7 @@ static FlowStatus no_number(const CellValue *cell, const FlowType *type) {
 
 static FlowStatus make_number(const CellValue *cell, const FlowField *field, void *value) {
     FlowElement element = field->type.element;
-    if (field->decoder || field->digits || is_category(field) || field->tokens)
+    if (field->decoder || field->digits || field->texts || field->tokens)
         return flow_failure(FLOW_EXIT_data, "is a number, the program takes text or bytes");
     bool good = !field->type.rank;
     if (good && cell->kind == CELL_integer)
@@ -128,7 +127,7 @@ static FlowStatus make_number(const CellValue *cell, const FlowField *field, voi
 
 static FlowStatus make_bytes(const CellValue *cell, const FlowField *field, void *value) {
     bool wants_bytes =
-        field->decoder || field->digits || is_category(field) || field->tokens || field->type.rank;
+        field->decoder || field->digits || field->texts || field->tokens || field->type.rank;
     if (wants_bytes) return blob_value(cell->bytes, cell->size, field, value);
     if (cell->kind == CELL_bytes)
         return flow_failure(FLOW_EXIT_data, "holds bytes, the program expects %s",

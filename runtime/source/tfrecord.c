@@ -10,7 +10,6 @@
 #include "runtime/numbers.h"
 #include "runtime/shards.h"
 #include "runtime/type.h"
-#include "runtime/vocabulary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,7 +201,7 @@ static bool is_empty(Feature feature) {
 }
 
 static FlowStatus make_field(Feature *feature, const FlowField *field, void *value) {
-    bool wants_bytes = field->decoder || field->digits || is_category(field) || field->tokens;
+    bool wants_bytes = field->decoder || field->digits || field->texts || field->tokens;
     if (field->fills && is_empty(*feature)) return store_filling(field, value);
     if (feature->kind == FEATURE_none)
         return flow_failure(FLOW_EXIT_data, "there is no such feature");

@@ -5,6 +5,7 @@
 #include "runtime/format/csv_short.h"
 #include "runtime/format/decimal.h"
 #include "runtime/flow.h"
+#include "tests/runtime/category.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,7 @@ static void check_rows(const CsvForm *form, const char *text, size_t size) {
 
 /* The source. */
 
+static FlowField kind;
 static const char *const categories[] = {"a", "", "b\"c"};
 static const char *const missing[] = {"NA", "-1"};
 
@@ -109,8 +111,8 @@ static void open_as(const char *path, int which, FlowSourceArguments arguments) 
     fields[1].type.element = FLOW_i64;
     fields[1].fills = true;
     fields[2].type.element = FLOW_i32;
-    fields[2].categories = categories;
-    fields[2].category_count = 3;
+    if (!kind.texts) kind = with_categories((FlowField){0}, categories, 3);
+    fields[2].texts = kind.texts;
     fields[3].type = (FlowType){FLOW_f32, 1, {2}};
     fields[4].type = (FlowType){FLOW_f32, 1, {2}};
     fields[4].numbers = true;

@@ -2,6 +2,7 @@
  * goes through tables, an index, a view. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
+#include "tests/runtime/category.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+static FlowField kind;
 static const char *const categories[] = {"a", ""};
 
 static unsigned char *make_file(sqlite3_int64 *size) {
@@ -47,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     static sqlite3_int64 file_size;
     if (descriptor < 0) {
         file = make_file(&file_size);
+        kind = with_categories(kind, categories, 2);
         descriptor = memfd_create("fuzz", 0);
         snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     }
@@ -60,8 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     field.type = (FlowType){FLOW_u8, 1, {3}};
     open_as("select x from v where y > 'a'", field);
     field.type = (FlowType){.element = FLOW_i32};
-    field.categories = categories;
-    field.category_count = 2;
+    field.texts = kind.texts;
     open_as("select y as x from t order by y", field);
     return 0;
 }

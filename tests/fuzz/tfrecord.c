@@ -2,6 +2,7 @@
  * are asked for. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
+#include "tests/runtime/category.h"
 #include "tests/runtime/examples.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+static FlowField kind;
 static const char *const categories[] = {"a", ""};
 
 static void open_as(FlowField field) {
@@ -35,8 +37,7 @@ static void open_all(const char *path) {
     field.digits = true;
     open_as(field);
     field.digits = field.fills = false;
-    field.categories = categories;
-    field.category_count = 2;
+    field.texts = kind.texts;
     open_as(field);
 }
 
@@ -46,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     Bytes file = {.size = 0};
     if (size > sizeof file.at / 2) return 0;
     if (descriptor < 0) {
+        kind = with_categories(kind, categories, 2);
         descriptor = memfd_create("fuzz", 0);
         snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     }

@@ -1,5 +1,6 @@
 /* csv: cells of every kind, and clear errors that name file, line and column. */
 #include "runtime/flow.h"
+#include "tests/runtime/category.h"
 #include "tests/runtime/test.h"
 
 #include <math.h>
@@ -71,9 +72,7 @@ static void reads_cells(void) {
     x.fills = true;
     x.filling = 9;
     reads("x,y\n,1\n1,1\n  ,1\n", x, true, 3, (double[]){9, 1, 9});
-    FlowField colour = field("colour", FLOW_f64);
-    colour.categories = colours;
-    colour.category_count = 3;
+    FlowField colour = with_categories(field("colour", FLOW_f64), colours, 3);
     reads("colour,y\n\"green, or so\",1\nred,2\n,3\n", colour, true, 3, (double[]){1, 0, 2});
 }
 
@@ -140,9 +139,7 @@ static void reads_elements(void) {
 
 static void refuses_what_is_wrong(void) {
     FlowField x = field("x", FLOW_f64), byte = field("x", FLOW_u8);
-    FlowField colour = field("x", FLOW_i32);
-    colour.categories = colours;
-    colour.category_count = 2;
+    FlowField colour = with_categories(field("x", FLOW_i32), colours, 2);
     refuses("", x, true, "table.csv: is empty");
     refuses("x\n", x, true, "table.csv: has no records");
     refuses("rooms,y\n1,2\n", field("room", FLOW_f32), true,

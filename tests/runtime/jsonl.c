@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 #include "tests/runtime/arrays.h"
+#include "tests/runtime/category.h"
 
 #include <zlib.h>
 
@@ -60,10 +61,7 @@ static FlowField filled(FlowField field, double filling) {
 }
 
 static FlowField category_of(const char *name) {
-    FlowField field = field_of(name, FLOW_i32);
-    field.categories = sexes;
-    field.category_count = 3;
-    return field;
+    return with_categories(field_of(name, FLOW_i32), sexes, 3);
 }
 
 #define READS(text, field, type, ...) \

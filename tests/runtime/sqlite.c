@@ -1,6 +1,7 @@
 /* sqlite: cells of every kind, queries that may only read, logs, and clear errors for wrong files. */
 #include "runtime/interrupt.h"
 #include "runtime/flow.h"
+#include "tests/runtime/category.h"
 #include "tests/runtime/test.h"
 
 #include <sqlite3.h>
@@ -67,8 +68,7 @@ static void reads_cells(void) {
     FlowStatus failure = flow_ok;
     fields[1].fills = true;
     fields[1].filling = -2;
-    fields[2].categories = kinds;
-    fields[2].category_count = 2;
+    fields[2] = with_categories(fields[2], kinds, 2);
     fields[5].digits = true;
     FlowStatus status = open_query("select * from t order by id;  -- all", fields, 6, &reader);
     CHECK(!status.exit, "%s", status.text);
@@ -84,9 +84,8 @@ static void reads_cells(void) {
 }
 
 static void refuses_other_types(void) {
-    FlowField kind = field("kind", FLOW_i32, 0), digits = field("note", FLOW_i32, 0);
-    kind.categories = kinds;
-    kind.category_count = 1;
+    FlowField kind = with_categories(field("kind", FLOW_i32, 0), kinds, 1);
+    FlowField digits = field("note", FLOW_i32, 0);
     digits.digits = true;
     refuses("select id from t", field("id", FLOW_i32, 0),
             "a.db: row 1: `id` is 9007199254740993, the program expects i32");

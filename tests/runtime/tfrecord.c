@@ -1,5 +1,6 @@
 /* tfrecord: features of every kind, and clear errors for truncation, damage and wrong types. */
 #include "runtime/flow.h"
+#include "tests/runtime/category.h"
 #include "tests/runtime/examples.h"
 #include "tests/runtime/test.h"
 
@@ -48,9 +49,7 @@ static void describe(FlowField *fields) {
     fields[0] = field("label", FLOW_i32, 0);
     fields[1] = field("pair", FLOW_i64, 2);
     fields[2] = field("x", FLOW_f32, 3);
-    fields[3] = field("kind", FLOW_i32, 0);
-    fields[3].categories = kinds;
-    fields[3].category_count = 2;
+    fields[3] = with_categories(field("kind", FLOW_i32, 0), kinds, 2);
     fields[4] = field("kind", FLOW_u8, 3);
     fields[5] = field("digits", FLOW_u8, 0);
     fields[5].digits = true;
