@@ -166,7 +166,7 @@ static FlowStatus tell_failure(const Filling *filling, int64_t position,
                                const FlowStatus *failure) {
     const Records *records = filling->records;
     int orders = records_section_at(records, filling->index)->order_count;
-    return rejects_add(records->rejects,
+    return rejects_add(records->rejects, records->pipeline->name,
                        records_through(records, filling->index, orders, NULL, position), failure);
 }
 

@@ -161,6 +161,19 @@ bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFu
     return false;
 }
 
+FlowStatus records_ask(const Records *records, int index, int number, char *scratch,
+                       int64_t position, bool *passes) {
+    const FlowOrder *order = &records_section_at(records, index)->orders[number];
+    FlowStatus failure = flow_ok;
+    Maker maker = {.records = records, .scratch = scratch, .failure = &failure};
+    int64_t record = records_through(records, index, number, NULL, position);
+    bool asked = records_compute(&maker, index, record, order->condition, order->checks,
+                                 (void *const[]){passes});
+    if (asked) return flow_ok;
+    *passes = false;
+    return rejects_add(records->rejects, records->pipeline->name, record, &failure);
+}
+
 static bool copy(const Maker *maker, int index, int64_t record, void *const *outputs) {
     const Records *records = maker->records;
     const FlowSection *section = records_section_at(records, index);
@@ -261,7 +274,21 @@ void records_locate(const Records *records, int64_t record, int64_t epoch, char 
     locate(&maker, last, record, path ? path : records->pipeline->name, text, size);
 }
 
+/* A window over records that stand elsewhere in another epoch is one of them all. */
+static int64_t identity_of(const Records *records, int index, int64_t record, int64_t epoch) {
+    if (!index) return joined_identity(records->joined, record, epoch);
+    const FlowSection *section = records_section_at(records, index);
+    int orders = records_section_at(records, index - 1)->order_count;
+    uint64_t identity = section->packs ? (uint64_t)record : 0;
+    for (int64_t part = 0; part < section->window && !section->packs; part++) {
+        int64_t position = record * section->stride + part;
+        int64_t before = records_through(records, index - 1, orders, NULL, position);
+        identity = mix(identity + (uint64_t)identity_of(records, index - 1, before, epoch));
+    }
+    return (int64_t)(identity >> 1);
+}
+
 int64_t records_identity(const Records *records, int64_t record, int64_t epoch) {
-    bool joined = records->joined && !records_last_section(records);
-    return joined ? joined_identity(records->joined, record, epoch) : record;
+    int last = records_last_section(records);
+    return records->joined ? identity_of(records, last, record, epoch) : record;
 }

@@ -87,16 +87,11 @@ static int64_t shuffle(Wait *wait, int index, int number, int64_t window, int64_
 /* Filters. */
 
 static FlowStatus ask(const Records *records, int index, int number, int64_t position) {
-    const FlowOrder *order = &records_section_at(records, index)->orders[number];
-    FlowStatus failure = flow_ok;
-    Maker maker = {.records = records, .scratch = records->fed->scratch, .failure = &failure};
-    bool passes = false;
-    int64_t record = records_through(records, index, number, NULL, position);
-    bool asked = records_compute(&maker, index, record, order->condition, order->checks,
-                                 (void *const[]){&passes});
-    if (!asked) failure = rejects_add(records->rejects, record, &failure);
-    if (failure.exit) return failure;
-    if (sieve_add(records->sections[index].orders[number].sieve, asked && passes)) return flow_ok;
+    bool passes;
+    FlowStatus status =
+        records_ask(records, index, number, records->fed->scratch, position, &passes);
+    if (status.exit) return status;
+    if (sieve_add(records->sections[index].orders[number].sieve, passes)) return flow_ok;
     return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", records->pipeline->name);
 }
 

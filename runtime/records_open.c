@@ -25,22 +25,16 @@ static FlowStatus stopped(const Records *records) {
 /* Fills state->passing from the `count` records that stand before the filter. */
 static FlowStatus run_filter(Records *records, int index, int number, char *scratch,
                              int64_t *count) {
-    const FlowOrder *order = &records_section_at(records, index)->orders[number];
     OrderState *state = &records->sections[index].orders[number];
-    FlowStatus failure = flow_ok;
-    Maker maker = {.records = records, .scratch = scratch, .failure = &failure};
     int64_t passing = 0;
     state->passing = held_resize(NULL, 0, ((size_t)*count + 1) * sizeof *state->passing);
     if (!state->passing) return no_memory(records);
     for (int64_t position = 0; position < *count; position++) {
-        bool passes = false;
+        bool passes;
         if (interrupted()) return stopped(records);
-        int64_t record = records_through(records, index, number, NULL, position);
-        bool asked = records_compute(&maker, index, record, order->condition, order->checks,
-                                     (void *const[]){&passes});
-        FlowStatus status = asked ? flow_ok : rejects_add(records->rejects, record, &failure);
+        FlowStatus status = records_ask(records, index, number, scratch, position, &passes);
         if (status.exit) return status;
-        if (asked && passes) state->passing[passing++] = position;
+        if (passes) state->passing[passing++] = position;
     }
     *count = passing;
     return flow_ok;

@@ -98,6 +98,11 @@ bool records_make_at(const Maker *maker, int index, int64_t position, void *cons
 bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFunction function,
                      const FlowCheck *checks, void *const *outputs);
 
+/* Asks filter `number` of the section about the record at that position before it: *passes. One that can't
+ * be made passes nowhere; why it is not rejected is the failure. */
+FlowStatus records_ask(const Records *records, int index, int number, char *scratch,
+                       int64_t position, bool *passes);
+
 /* Of a feed, when its sections are opened. Whatever it returns, records_close_fed has to follow. */
 FlowStatus records_open_fed(Records *records);
 void records_close_fed(Records *records);

@@ -84,22 +84,24 @@ static FlowStatus log_failure(const Rejects *rejects) {
     return flow_failure(FLOW_EXIT_resource, "%s: %s", rejects->path, strerror(errno));
 }
 
-static FlowStatus add(Rejects *rejects, int64_t record, const FlowStatus *failure) {
+static FlowStatus add(Rejects *rejects, const char *pipeline, int64_t record,
+                      const FlowStatus *failure) {
     if (!rejects->count++) rejects->first = *failure;
     if (!rejects->path) return flow_ok;
     if (!rejects->log) rejects->log = fopen(rejects->path, "ae");
     if (!rejects->log) return log_failure(rejects);
-    fprintf(rejects->log, "{\"pipeline\": \"%s\", \"record\": %lld, \"error\": \"",
-            rejects->pipeline, (long long)record);
+    fprintf(rejects->log, "{\"pipeline\": \"%s\", \"record\": %lld, \"error\": \"", pipeline,
+            (long long)record);
     write_text(rejects->log, failure->text);
     fputs("\"}\n", rejects->log);
     return fflush(rejects->log) ? log_failure(rejects) : flow_ok;
 }
 
-FlowStatus rejects_add(Rejects *rejects, int64_t record, const FlowStatus *failure) {
+FlowStatus rejects_add(Rejects *rejects, const char *pipeline, int64_t record,
+                       const FlowStatus *failure) {
     if (!rejects || failure->exit != FLOW_EXIT_data) return *failure;
     pthread_mutex_lock(&rejects->mutex);
-    FlowStatus status = add(rejects, record, failure);
+    FlowStatus status = add(rejects, pipeline, record, failure);
     pthread_mutex_unlock(&rejects->mutex);
     return status;
 }

@@ -127,6 +127,7 @@ void stage_stop(Stage *stage) {
     queue_free(stage->vacant);
     queue_free(stage->ready);
     stage->vacant = stage->ready = NULL;
+    stage->team = NULL;
     stage->taken = stage->filling = NULL;
     stage->held_count = stage->own_count = stage->wanted = 0;
     stage->claimed = stage->delivered = 0;

@@ -12,7 +12,7 @@ static FlowStatus reject(Stage *stage, const Batch *batch, int64_t row) {
         return flow_ok;
     FlowStatus failure = failure_of(stage, batch, row, &record);
     beat_begin(&stage->logging, "writes to its log");
-    FlowStatus status = rejects_add(stage->rejects, record, &failure);
+    FlowStatus status = rejects_add(stage->rejects, stage->pipeline->name, record, &failure);
     beat_end(&stage->logging);
     return status;
 }

@@ -56,6 +56,21 @@ program ', on_error = skip' mostly.txt
 sed -i 's/ |> shuffle(seed = 1)//' bad.flow
 expect 1 'pipeline `numbers`: none of the 8 records of a batch can be made: mostly.txt: line 9: ' "$FLOWC" run bad.flow fit
 
+# Of joined pipelines: the log names the one whose record it is; a record that comes again, behind `window`
+# too, is told once.
+seq 0 99 | sed 's/^1[02]$/x/' >other.txt
+program ', on_error = log("joined.jsonl")'
+cat >>bad.flow <<'END'
+pipeline high { return lines("other.txt", on_error = log("joined.jsonl")) |> map(y: integer(line) |> : i32 in 0..100) |> filter(y > 50) }
+pipeline both { return concat([numbers() |> map(y), high()]) |> csv(stdout) }
+pipeline again { return numbers() |> shuffle(seed = 1) |> map(y) |> repeat(4) |> window(1) |> map(y: y[0]) |> csv(stdout) }
+END
+expect 0 '5 records rejected' "$FLOWC" run bad.flow both
+[ "$(grep -c '"pipeline": "high", "record": 1[02], ' joined.jsonl)" = 2 ] || fail "$(cat joined.jsonl)"
+[ "$(grep -c '"pipeline": "numbers"' joined.jsonl)" = 3 ] || fail "$(cat joined.jsonl)"
+expect 0 '3 records rejected' "$FLOWC" run bad.flow again
+[ "$(wc -l <stdout)" = 389 ] || fail "$(wc -l <stdout) lines"
+
 # What it can be.
 program ', on_error = ignore'
 expect 1 '`on_error` is `stop`, `skip` or `log("bad.jsonl")`' "$FLOWC" check bad.flow
