@@ -82,7 +82,7 @@ void settle_orders(Pipeline *pipeline);
 /* pack.c */
 Value lower_pack(const Context *context, const Expression *call, const Value *stream);
 
-/* streams.c: pipelines whose records come from others. */
+/* joined.c: pipelines whose records come from others. */
 
 /* `zip`, `interleave`, `mix`. False: the call is none of them. */
 bool lower_join(const Context *context, const Expression *call, const Value *piped, Value *result);
@@ -93,6 +93,12 @@ bool holds_streams(const Value *list);
 Value join_list(const Context *context, const Expression *call, const Value *list);
 
 Value lower_repeat(const Context *context, const Expression *call, const Value *stream);
+
+/* A pipeline that one stream is the input of; NULL after reporting. The call is a stage: it is noted
+ * behind those of the input. */
+Stream *join_one(const Context *context, const Expression *call, const Value *piped, JoinKind kind);
+
+/* cache.c */
 Value lower_cache(const Context *context, const Expression *call, const Value *stream);
 
 /* batch.c */

@@ -1,9 +1,8 @@
-/* Streams: several become one (`concat`, `zip`, `interleave`, `mix`), or one is gone through again
+/* Joined: several streams become one (`concat`, `zip`, `interleave`, `mix`), or one is gone through again
  * (`repeat`). What is joined is finished as if batches were made of it; its outputs are the fields of
  * the new pipeline, whose stages know nothing of where they come from. */
 #include "compiler/lower/stream.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { INPUT_LIMIT = 64, JOIN_DEPTH_LIMIT = 32, PASSES_LIMIT = 1 << 30 };
@@ -394,10 +393,8 @@ static Value lower_mix(const Context *context, const Expression *call) {
     return result;
 }
 
-/* Stages. The stage itself was noted where it stands: behind what it is given. */
-
-static Stream *join_one(const Context *context, const Expression *call, const Value *piped,
-                        JoinKind kind) {
+Stream *join_one(const Context *context, const Expression *call, const Value *piped,
+                 JoinKind kind) {
     Joining joining = {
         .context = context, .call = call, .kind = kind, .streams = piped, .count = 1};
     return join(&joining);
@@ -411,62 +408,6 @@ Value lower_repeat(const Context *context, const Expression *call, const Value *
     Stream *stream = join_one(context, call, piped, JOIN_repeat);
     if (!stream) return value_error;
     stream->pipeline->join.number = (uint64_t)passes;
-    return (Value){.kind = VALUE_stream, .range = call->range, .stream = stream};
-}
-
-/* Does a draw of the pipeline follow from the run's seed? */
-static bool is_seeded(const Pipeline *pipeline) {
-    bool seeded = false;
-    vector_each(Section *, section, pipeline->sections)
-        vector_each(Input, input, (*section)->record.inputs) seeded |= input->kind == INPUT_seed;
-    vector_each(Pipeline *, input, pipeline->join.inputs) seeded |= is_seeded(*input);
-    return seeded;
-}
-
-/* The file of `cache("file")`; false after reporting. */
-static bool cache_argument(const Context *context, const Expression *call, Value *path) {
-    *path = (Value){.kind = VALUE_string};
-    if (!call->arguments.count) return true;
-    const Argument *argument = &call->arguments.items[0];
-    *path = lower_expression(context, argument->value);
-    if (path->kind == VALUE_error) return false;
-    if (path->kind == VALUE_string && !argument->name.text && call->arguments.count == 1)
-        return true;
-    diagnostic_help(
-        report(context, E0204, call->range, "`cache` takes the name of a file, or nothing"),
-        "`cache(\"features.cache\")`, or `cache()` in memory");
-    return false;
-}
-
-/* What is another value in each epoch would be the same one for ever. */
-static bool is_steady(const Context *context, const Expression *call, const Stream *stream) {
-    const Section *section = stream->pipeline->section;
-    for (size_t i = 0; i < section->outputs.count; i++) {
-        const Field *output = &section->outputs.items[i];
-        if (!output->varies) continue;
-        Diagnostic *d =
-            report(context, E0214, call->range,
-                   "`cache` keeps records as they are first made, and `%s` is made anew "
-                   "in each epoch",
-                   output->name);
-        diagnostic_note(d, stream->record.values[i].range, "it is made here");
-        diagnostic_help(d, "what draws by the epoch stands behind the cache: "
-                           "`|> cache() |> map(x: random_flip(x))`");
-        return false;
-    }
-    return true;
-}
-
-Value lower_cache(const Context *context, const Expression *call, const Value *piped) {
-    Value path;
-    if (!cache_argument(context, call, &path)) return value_error;
-    settle_orders(piped->stream->pipeline);
-    Stream *stream = join_one(context, call, piped, JOIN_cache);
-    if (!stream || !is_steady(context, call, piped->stream)) return value_error;
-    Join *made = &stream->pipeline->join;
-    made->path = path.string;
-    made->path_option = path.index;
-    made->seeded = is_seeded(piped->stream->pipeline);
     return (Value){.kind = VALUE_stream, .range = call->range, .stream = stream};
 }
 
