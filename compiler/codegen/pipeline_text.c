@@ -231,10 +231,11 @@ static const char *print_join(Printer *printer, const Join *join, size_t index) 
     return arena_format(arena, "&p%zu_join", index);
 }
 
-/* Where a feed comes from, unless it is standard input. */
+/* Where "-" comes from, unless it is standard input. */
 static const char *print_origin(Printer *printer, const FeedOrigin *origin, size_t index) {
-    static const char *const kinds[] = {"input", "command", "connect", "listen"};
-    if (origin->kind == ORIGIN_input) return "";
+    static const char *const kinds[] = {
+        [ORIGIN_command] = "command", [ORIGIN_connect] = "connect", [ORIGIN_listen] = "listen"};
+    if (!origin->words.count) return "";
     text_format(printer->text, "static const FlowWord p%zu_words[] = {\n", index);
     vector_each(OriginWord, word, origin->words)
         text_format(printer->text, "    {%s, %d},\n", string_text(printer, word->text),
@@ -272,7 +273,7 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
         "    .on_error = FLOW_ON_ERROR_%s,\n    .log = %s,\n    .log_option = %d,\n"
         "    .threads = %d,\n    .queue = %d,\n    .limit = %.0f,\n    .unordered = %s,\n};\n\n",
         index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range), source,
-        join, pipeline->header ? "true" : "false", (long long)pipeline->records,
+        join, pipeline->headless ? "false" : "true", (long long)pipeline->records,
         (long long)pipeline->header_size, string_text(printer, pipeline->query), form, origin,
         index, pipeline->sections.count, record_memory(printer->plan, pipeline),
         (long long)pipeline->batch, (long long)(pipeline->patience * 1e9),

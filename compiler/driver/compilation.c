@@ -237,7 +237,7 @@ static void describe_records(const Compilation *compilation, Text *text, const P
     if (pipeline->missing.count || pipeline->separator || pipeline->comment)
         text_format(text, "%d %d\n", pipeline->separator, pipeline->comment);
     vector_each(const char *, cell, pipeline->missing) text_format(text, "%s\n", *cell);
-    text_format(text, "%d\n", pipeline->header);
+    text_format(text, "%d\n", pipeline->headless);
 }
 
 static void report_shared(const Compilation *compilation, const Pipeline *cache,

@@ -66,18 +66,11 @@ static bool is_sink(const char *name) {
     return false;
 }
 
-/* Of records that come one after the other. */
-static bool is_stream(const Pipeline *pipeline) {
-    vector_each(Field, field, pipeline->sections.items[0]->fields)
-        if (field->path && !strcmp(field->path, "-")) return true;
-    return false;
-}
-
 static const char *stage_text(const Pipeline *pipeline, size_t index) {
     const Stage *stage = &pipeline->stages.items[index];
     const StageInfo *info = info_of(stage->name);
     if (index && is_sink(stage->name)) return "writes the records in order";
-    if (!index && is_stream(pipeline)) return "reads a stream ahead, and cuts it";
+    if (!index && reads_a_stream(pipeline)) return "reads a stream ahead, and cuts it";
     if (!strcmp(stage->name, "map") && !pipeline->batch) return "computed for each record";
     if (!strcmp(stage->name, "map"))
         return stage->of_batch ? "computed with the batch" : "fused with `batch`";
@@ -127,7 +120,7 @@ static void print_source_field(const Plan *plan, const Pipeline *pipeline, const
     text_add(text, values_text(pipeline));
     if (field->path_option)
         text_format(text, "; --%s", plan->program->options.items[field->path_option - 1].name);
-    else if (field->path && strcmp(field->path, "-")) text_format(text, "; %s", field->path);
+    else if (field->path && !reads_a_stream(pipeline)) text_format(text, "; %s", field->path);
     if (is_packed(field->path)) text_add(text, ", unpacked into memory");
     text_add(text, "\n");
 }

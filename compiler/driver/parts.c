@@ -35,15 +35,18 @@ static bool begins(const Program *program, const char *name) {
     return false;
 }
 
-/* May its file be compressed so? An option and a pattern may name any file; what comes may be so too. */
+/* May its file be compressed so? An option and a pattern may name any file. */
 static bool may_be_packed(const Field *field, const char *name) {
     (void)name;
     const char *path = field->path;
-    if (field->path_option || (path && !strcmp(path, "-"))) return true;
+    if (field->path_option) return true;
     return path && (strstr(path, ".zst") || (*path && strchr("*?]", path[strlen(path) - 1])));
 }
 
+/* What is read as it comes may be so too. */
 static bool unpacks(const Program *program, const char *name) {
+    vector_each(Pipeline *, pipeline, program->pipelines)
+        if (reads_a_stream(*pipeline)) return true;
     return any_field(program, may_be_packed, name);
 }
 
@@ -55,7 +58,7 @@ const Part parts[] = {
 #define ENCODER(name, library) {#name, "runtime/encode/encode_" #name ".c", library, encodes},
 #include "runtime/encode/encoders.def"
 #undef ENCODER
-#define SOURCE(name, ...) {#name, "runtime/source/" #name "%", "" __VA_ARGS__, begins},
+#define SOURCE(name, records, ...) {#name, "runtime/source/" #name "%", "" __VA_ARGS__, begins},
 #include "runtime/source/sources.def"
 #undef SOURCE
     {"zstd", "runtime/codec_zstd.c", "-Wl,-u,codec_zstd -l:libzstd.a", unpacks},

@@ -140,8 +140,16 @@ typedef struct Wish {
 /* What becomes of a record that can't be made. */
 typedef enum OnError { ON_ERROR_stop, ON_ERROR_skip, ON_ERROR_log } OnError;
 
-/* Where the bytes come from of which a source is told that they are standard input's. */
-typedef enum OriginKind { ORIGIN_input, ORIGIN_command, ORIGIN_connect, ORIGIN_listen } OriginKind;
+/* Where records come from. Any of those in files can be asked for; all others come one after the other. A
+ * source is told of the first four of them that its file is "-". */
+typedef enum OriginKind {
+    ORIGIN_files,
+    ORIGIN_input,
+    ORIGIN_command,
+    ORIGIN_connect,
+    ORIGIN_listen,
+    ORIGIN_folder, /* that is being filled: their names */
+} OriginKind;
 
 typedef struct OriginWord {
     const char *text;
@@ -150,6 +158,7 @@ typedef struct OriginWord {
 
 typedef struct FeedOrigin {
     OriginKind kind;
+    bool optional;            /* an option says so, which may say something else when it runs */
     Vector(OriginWord) words; /* a command and its arguments; or an address */
 } FeedOrigin;
 
@@ -181,10 +190,10 @@ typedef struct Join {
 struct Pipeline {
     const char *name; /* "digits" */
     Range range;
-    const char *source;           /* an entry of the runtime's sources.def; NULL: a join */
-    Join join;                    /* inputs: none where there is a source */
-    bool header;                  /* csv: the first line has the names */
-    FeedOrigin origin;            /* of a feed */
+    const char *source; /* an entry of the runtime's sources.def; NULL: a join */
+    Join join;          /* inputs: none where there is a source */
+    bool headless;      /* csv: no line has the names of its columns */
+    FeedOrigin origin;
     int64_t records;              /* range: how many; 0: without end */
     char separator;               /* csv: what stands between cells */
     char comment;                 /* csv: what lines begin with that are no records, or 0 */
@@ -204,6 +213,15 @@ struct Pipeline {
     double memory;       /* bytes that it may take when it runs by itself; 0: no limit */
     Range memory_range;
 };
+
+/* Is its source told that the file is "-"? */
+bool reads_a_stream(const Pipeline *pipeline);
+
+/* Do its records come one after the other, so that none can be looked up? */
+bool comes_as_it_comes(const Pipeline *pipeline);
+
+/* Are there records for ever, all of which can be looked up? */
+bool is_endless(const Pipeline *pipeline);
 
 /* `dim T <= 1024`: each run chooses its value. Bound i is the symbol with that number. */
 typedef struct Bound {

@@ -76,6 +76,7 @@ bool open_binary(const Context *context, const Expression *call, Stream *stream)
         diagnostic_help(d, "`binary(\"file\", label: u8, image: u8[3, 32, 32])`");
         return false;
     }
+    if (!take_path(context, stream->pipeline, &path, first->value->range)) return false;
     for (size_t i = 1; i < call->arguments.count; i++)
         if (!open_binary_argument(context, stream, &path, &call->arguments.items[i])) return false;
     if (stream->record.count) return true;

@@ -287,7 +287,7 @@ enum { COLUMN_LIMIT = 1 << 20 };
 
 /* What the source calls a column: its name, or without a header its number; NULL: it is neither. */
 static const char *column_name(const Context *context, const Value *value) {
-    bool header = context->stream->pipeline->header;
+    bool header = !context->stream->pipeline->headless;
     bool number = value->kind == VALUE_number && value->number >= 0 &&
                   value->number < COLUMN_LIMIT && value->number == floor(value->number);
     if (value->kind == VALUE_string && header) return fixed_string(context, value);
@@ -301,7 +301,7 @@ static Value lower_column(const Context *context, const Expression *call) {
     const char *name = column_name(context, &value);
     if (name) return open_field(context, name, call->range);
     if (value.kind == VALUE_error) return value_error;
-    bool header = context->stream->pipeline->header;
+    bool header = !context->stream->pipeline->headless;
     Diagnostic *d = report(context, E0204, call->range,
                            header ? "`column` takes the name of a column"
                                   : "without a header `column` takes a number, from 0");
@@ -314,7 +314,7 @@ static const char *first_column(const Context *context, const Expression *argume
     Value value = lower_expression(context, argument);
     const char *name = column_name(context, &value);
     if (name || value.kind == VALUE_error) return name;
-    bool header = context->stream->pipeline->header;
+    bool header = !context->stream->pipeline->headless;
     Diagnostic *d =
         report(context, E0204, argument->range,
                header ? "a column is named here" : "without a header a column is a number, from 0");

@@ -21,14 +21,6 @@ static int find_origin(const Expression *expression) {
     return -1;
 }
 
-/* The sources that take records as they come. */
-static bool takes_feeds(const char *source) {
-    static const char *const sources[] = {"lines", "csv", "jsonl", "binary"};
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
-        if (!strcmp(sources[i], source)) return true;
-    return false;
-}
-
 static void add_word(const Context *context, FeedOrigin *origin, const Value *value) {
     vector_push(context->lowering->arena, &origin->words,
                 (OriginWord){value->string, value->index});
@@ -97,18 +89,35 @@ static bool lower_words(const Context *context, const Expression *call, int whic
     return true;
 }
 
+/* Does the source take records as they come? False after reporting. */
+static bool reads_streams(const Context *context, const char *source, Range range,
+                          const char *stream) {
+    if (source_records(source) == RECORDS_either) return true;
+    Diagnostic *d = report(context, E0204, range,
+                           "`%s` looks up any record, which %s does not let it", source, stream);
+    diagnostic_help(d, "%s take records as they come", streaming_sources(context));
+    return false;
+}
+
+bool take_path(const Context *context, Pipeline *pipeline, const Value *path, Range range) {
+    FeedOrigin *origin = &pipeline->origin;
+    bool input = !strcmp(path->string, "-") && source_records(pipeline->source) != RECORDS_coming;
+    if (origin->kind != ORIGIN_files || !input) return true;
+    if (!path->index && !reads_streams(context, pipeline->source, range, "standard input"))
+        return false;
+    origin->kind = ORIGIN_input;
+    origin->optional = path->index != 0;
+    return true;
+}
+
 const Expression *take_origin(const Context *context, const Expression *call, Pipeline *pipeline) {
     const Argument *first = call->arguments.count ? &call->arguments.items[0] : NULL;
     int which = first ? find_origin(first->value) : -1;
     if (which < 0) return call;
-    if (!expect_no_annotations(context, first->value)) return NULL;
-    if (!takes_feeds(pipeline->source)) {
-        Diagnostic *d = report(context, E0204, first->value->range,
-                               "`%s` looks up any record, which `%s` does not let it",
-                               pipeline->source, origins[which].name);
-        diagnostic_help(d, "`lines`, `csv`, `jsonl` and `binary` take records as they come");
+    if (!expect_no_annotations(context, first->value) ||
+        !reads_streams(context, pipeline->source, first->value->range,
+                       arena_format(context->lowering->arena, "`%s`", origins[which].name)))
         return NULL;
-    }
     if (!lower_words(context, first->value, which, &pipeline->origin)) return NULL;
     Expression *input = arena_new_item(context->lowering->arena, Expression);
     Expression *rest = arena_new_item(context->lowering->arena, Expression);

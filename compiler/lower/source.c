@@ -9,6 +9,11 @@ static const char *const source_names[] = {
 #include "runtime/source/sources.def"
 #undef SOURCE
 };
+static const SourceRecords records_of[] = {
+#define SOURCE(name, records, ...) RECORDS_##records,
+#include "runtime/source/sources.def"
+#undef SOURCE
+};
 enum { SOURCE_COUNT = sizeof source_names / sizeof *source_names };
 
 const char *find_source(const char *name) {
@@ -19,6 +24,24 @@ const char *find_source(const char *name) {
 
 const char *nearest_source(const char *name) {
     return nearest_name(name, source_names, SOURCE_COUNT);
+}
+
+SourceRecords source_records(const char *source) {
+    size_t index = 0;
+    while (strcmp(source_names[index], source)) index++;
+    return records_of[index];
+}
+
+const char *streaming_sources(const Context *context) {
+    Text text = text_new(context->lowering->arena);
+    size_t left = 0;
+    for (size_t i = 0; i < SOURCE_COUNT; i++) left += records_of[i] == RECORDS_either;
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (records_of[i] != RECORDS_either) continue;
+        left--;
+        text_format(&text, "`%s`%s", source_names[i], left > 1 ? ", " : left ? " and " : "");
+    }
+    return text_string(&text);
 }
 
 static const char *pipeline_name(const Context *context) {
@@ -97,7 +120,7 @@ static bool open_file(const Context *context, const Argument *argument, Stream *
                           .range = argument->name.range,
                           .index = (int)stream->record.count,
                           .stream = stream});
-        return true;
+        return take_path(context, stream->pipeline, &path, argument->value->range);
     }
     Diagnostic *d = report(context, E0204, argument->value->range,
                            "`%s` takes the name and the file of each field", source);
@@ -122,8 +145,8 @@ static bool open_files(const Context *context, const Expression *call, Stream *s
 }
 
 /* The call's file, a string, and the argument after it; value_error after reporting. */
-static Value file_argument(const Context *context, const Expression *call, const char *second,
-                           const Expression **second_value) {
+static Value file_argument(const Context *context, const Expression *call, const Stream *stream,
+                           const char *second, const Expression **second_value) {
     const char *source = call->name.text;
     const char *what = strcmp(source, "images") ? "file" : "folder";
     const Expression *first = NULL;
@@ -145,7 +168,8 @@ static Value file_argument(const Context *context, const Expression *call, const
     }
     Value path = lower_expression(context, first);
     bool empty = value_is_empty(&path);
-    if (path.kind == VALUE_string && !empty) return path;
+    if (path.kind == VALUE_string && !empty)
+        return take_path(context, stream->pipeline, &path, first->range) ? path : value_error;
     if (path.kind != VALUE_error)
         report(context, E0203, first->range, "`%s` takes the name of a %s, not %s", source, what,
                empty ? "an empty text" : value_text(context->lowering->arena, &path));
@@ -154,7 +178,7 @@ static Value file_argument(const Context *context, const Expression *call, const
 
 static bool open_text(const Context *context, const Expression *call, Stream *stream) {
     const Expression *none;
-    Value path = file_argument(context, call, NULL, &none);
+    Value path = file_argument(context, call, stream, NULL, &none);
     if (path.kind == VALUE_error) return false;
     add_known_field(context, stream, "byte", &path, TYPE_u8, 256, call->range);
     return true;
@@ -162,7 +186,7 @@ static bool open_text(const Context *context, const Expression *call, Stream *st
 
 static bool open_images(const Context *context, const Expression *call, Stream *stream) {
     const Expression *none;
-    Value path = file_argument(context, call, NULL, &none);
+    Value path = file_argument(context, call, stream, NULL, &none);
     if (path.kind == VALUE_error) return false;
     offer_field(context, stream, "image", FORM_bytes, &path);
     offer_field(context, stream, "label", FORM_number, &path);
@@ -185,7 +209,7 @@ static bool open_range(const Context *context, const Expression *call, Stream *s
 static bool open_texts(const Context *context, const Expression *call, Stream *stream,
                        const char *name) {
     const Expression *none;
-    Value path = file_argument(context, call, NULL, &none);
+    Value path = file_argument(context, call, stream, NULL, &none);
     if (path.kind == VALUE_error) return false;
     stream->form = FORM_bytes;
     stream->path = path.string;
@@ -207,8 +231,8 @@ static bool open_watch(const Context *context, const Expression *call, Stream *s
     return open_texts(context, call, stream, "path");
 }
 
-/* Fields are those that the program asks for. */
-static void open_stream(Stream *stream, FieldForm form, const Value *path) {
+/* Fields are those that the program asks for, by their names. */
+static void open_by_use(Stream *stream, FieldForm form, const Value *path) {
     stream->open = true;
     stream->form = form;
     stream->path = path->string;
@@ -223,10 +247,9 @@ static FieldForm form_of(const char *source) {
 
 static bool open_named(const Context *context, const Expression *call, Stream *stream) {
     const Expression *none;
-    Value path = file_argument(context, call, NULL, &none);
+    Value path = file_argument(context, call, stream, NULL, &none);
     if (path.kind == VALUE_error) return false;
-    open_stream(stream, form_of(call->name.text), &path);
-    stream->pipeline->header = true;
+    open_by_use(stream, form_of(call->name.text), &path);
     return true;
 }
 
@@ -275,7 +298,7 @@ static bool form_argument(const Context *context, const Argument *argument, Pipe
     if (!strcmp(name, "comment")) return character_argument(context, argument, &pipeline->comment);
     if (!strcmp(name, "missing")) return missing_argument(context, argument, pipeline);
     if (!whole_number(context, argument->value, name, 0, 1, &header)) return false;
-    pipeline->header = header != 0;
+    pipeline->headless = !header;
     return true;
 }
 
@@ -289,7 +312,6 @@ static bool open_csv(const Context *context, const Expression *call, Stream *str
     Expression plain = *call;
     bool good = true;
     plain.arguments.count = 0;
-    stream->pipeline->header = true;
     plain.arguments.items =
         arena_new_array(context->lowering->arena, Argument, call->arguments.count + 1);
     vector_each(Argument, argument, call->arguments) {
@@ -297,25 +319,17 @@ static bool open_csv(const Context *context, const Expression *call, Stream *str
             good &= form_argument(context, argument, stream->pipeline);
         else plain.arguments.items[plain.arguments.count++] = *argument;
     }
-    Value path = file_argument(context, &plain, NULL, &none);
+    Value path = file_argument(context, &plain, stream, NULL, &none);
     if (path.kind == VALUE_error || !good) return false;
-    open_stream(stream, FORM_cell, &path);
+    open_by_use(stream, FORM_cell, &path);
     return true;
-}
-
-static void open_by_name(Stream *stream, FieldForm form, const Value *path) {
-    stream->open = true;
-    stream->form = form;
-    stream->path = path->string;
-    stream->path_option = path->index;
-    stream->pipeline->header = true;
 }
 
 static bool open_features(const Context *context, const Expression *call, Stream *stream) {
     const Expression *none;
-    Value path = file_argument(context, call, NULL, &none);
+    Value path = file_argument(context, call, stream, NULL, &none);
     if (path.kind == VALUE_error) return false;
-    open_by_name(stream, FORM_feature, &path);
+    open_by_use(stream, FORM_feature, &path);
     return true;
 }
 
@@ -323,7 +337,7 @@ static bool open_query(const Context *context, const Expression *call, Stream *s
     const Expression *argument;
     Context fixing = *context;
     fixing.fixing = true;
-    Value path = file_argument(context, call, "query", &argument);
+    Value path = file_argument(context, call, stream, "query", &argument);
     if (path.kind == VALUE_error) return false;
     Value query = argument ? lower_expression(&fixing, argument) : (Value){.kind = VALUE_items};
     if (query.kind == VALUE_error) return false;
@@ -333,7 +347,7 @@ static bool open_query(const Context *context, const Expression *call, Stream *s
         diagnostic_help(d, "`sqlite(\"file.db\", \"select age, fare from passengers\")`");
         return false;
     }
-    open_by_name(stream, FORM_feature, &path);
+    open_by_use(stream, FORM_feature, &path);
     stream->pipeline->query = fixed_string(context, &query);
     return true;
 }
@@ -414,6 +428,7 @@ Value open_source(const Context *context, const Expression *call, const char *so
         return value_error;
     }
     call = take_on_error(context, call, pipeline);
+    if (source_records(source) == RECORDS_coming) pipeline->origin.kind = ORIGIN_folder;
     if (call) call = take_origin(context, call, pipeline);
     if (!call) return value_error;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)

@@ -15,6 +15,13 @@ const char *nearest_source(const char *name);
 Value open_source(const Context *context, const Expression *call, const char *source,
                   const Value *piped);
 
+/* A column of sources.def. */
+typedef enum SourceRecords { RECORDS_stored, RECORDS_coming, RECORDS_either } SourceRecords;
+SourceRecords source_records(const char *source);
+
+/* Those of `either`: "`binary`, `csv`". */
+const char *streaming_sources(const Context *context);
+
 /* A field of the source whose type is known. path: a string, or NULL. */
 Value *add_typed_field(const Context *context, Stream *stream, const char *name, const Value *path,
                        Type type, Range range);
@@ -25,6 +32,21 @@ bool open_binary(const Context *context, const Expression *call, Stream *stream)
 /* origin.c: the call with "-" in the place of `command(…)` and the like, which the pipeline gets to know.
  * NULL after reporting. */
 const Expression *take_origin(const Context *context, const Expression *call, Pipeline *pipeline);
+
+/* The pipeline gets to know whether the source's path is standard input. False after reporting that the
+ * source does not read that. */
+bool take_path(const Context *context, Pipeline *pipeline, const Value *path, Range range);
+
+/* coming.c */
+
+/* Can any record be asked for, as the asker does ("`repeat`")? False after reporting. */
+bool can_look_up(const Context *context, Range range, const char *asker, const Pipeline *pipeline);
+
+/* The same of a shuffle without a window. */
+bool can_shuffle(const Context *context, Range range, const Pipeline *pipeline);
+
+/* Is there a last one? False after reporting. */
+bool has_end(const Context *context, Range range, const char *asker, const Pipeline *pipeline);
 
 /* stage.c: arguments. */
 

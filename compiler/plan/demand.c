@@ -45,15 +45,11 @@ static int slots_of(const Pipeline *pipeline, int workers) {
     return workers * (queue ? (queue + workers) / workers : WORKER_SLOTS);
 }
 
-static bool is_standard_input(const Field *field) {
-    return field->path && !strcmp(field->path, "-");
-}
-
 Demand demand_of(const Plan *plan, const Pipeline *pipeline) {
+    bool comes = comes_as_it_comes(pipeline);
     Demand demand = {.workers = pipeline->threads.value};
-    vector_each(Field, field, pipeline->sections.items[0]->fields)
-        if (is_standard_input(field)) demand.feed = FEED_HELD;
-    if (!demand.workers && (pipeline->queue.value || demand.feed)) demand.workers = 1;
+    if (pipeline->origin.kind != ORIGIN_files) demand.feed = FEED_HELD;
+    if (!demand.workers && (pipeline->queue.value || comes)) demand.workers = 1;
     vector_each(Field, field, pipeline->section->outputs) {
         demand.record += (double)type_size_bound(&field->type);
         demand.batch += (double)type_size_bound(&field->type) * (double)pipeline->batch + ALIGNMENT;

@@ -17,12 +17,14 @@ pipeline words {
   return lines(stdin) |> map(word: line |> : u8[6]) |> print()
 }
 
+option from = "-" "a file, or standard input"
+
 pipeline shuffled {
-  return lines(stdin) |> shuffle(seed = 1) |> map(n: integer(line) |> : i32) |> print()
+  return lines(from) |> shuffle(seed = 1) |> map(n: integer(line) |> : i32) |> print()
 }
 
 pipeline images {
-  return idx(image: stdin) |> map(image: image |> : u8[28, 28]) |> print()
+  return idx(image: from) |> map(image: image |> : u8[28, 28]) |> print()
 }
 END
 
@@ -77,7 +79,8 @@ grep -qx 'lines: interrupted after 1 records' stderr || fail "$(cat stderr)"
 expect 2 '`shuffle` asks for all records, and these come one after the other; give it a window: `shuffle(seed = 1, window = 10000)`' "$FLOWC" run lines.flow shuffled </dev/null
 expect 2 '`idx` looks up any record, which standard input does not let it; `lines`, `csv`, `jsonl` and `binary` read it' "$FLOWC" run lines.flow images </dev/null
 cat >train.flow <<'END'
-pipeline numbers -> (x: f32) { return lines(stdin) |> map(x: integer(line) |> : f32) }
+option from = "-" "a file, or standard input"
+pipeline numbers -> (x: f32) { return lines(from) |> map(x: integer(line) |> : f32) }
 train fit {
   data = numbers() |> batch(4)
   loss = mean(dense(expand(data.x, 1), 1))
