@@ -27,6 +27,14 @@ static bool is_stream(const Joining *joining, const Value *value, Range range) {
     return false;
 }
 
+/* The shortest of a `zip` ends it. */
+static bool is_finite(const Joining *joining, const Pipeline *pipeline) {
+    const Context *context = joining->context;
+    const char *asker = arena_format(context->lowering->arena, "`%s`", joining->call->name.text);
+    return can_look_up(context, joining->call->range, asker, pipeline) &&
+           (joining->kind == JOIN_zip || has_end(context, joining->call->range, asker, pipeline));
+}
+
 static bool are_streams(const Joining *joining) {
     bool good = true;
     if (joining->count > INPUT_LIMIT) {
@@ -36,6 +44,7 @@ static bool are_streams(const Joining *joining) {
     }
     for (size_t i = 0; i < joining->count && good; i++)
         good = is_stream(joining, &joining->streams[i], joining->streams[i].range) &&
+               is_finite(joining, joining->streams[i].stream->pipeline) &&
                finish_section(joining->context, joining->streams[i].stream);
     return good;
 }

@@ -33,6 +33,8 @@ Value lower_shuffle(const Context *context, const Expression *call, const Value 
     order.number = (uint64_t)given_number(&given, 0, 0, 0, 0x1p53);
     order.window = (int64_t)given_number(&given, 1, 0, 1, 1 << 30);
     if (given.broken) return value_error;
+    if (!order.window && !can_shuffle(context, call->range, piped->stream->pipeline))
+        return value_error;
     Section *section = piped->stream->pipeline->section;
     vector_each(Ordering, before, section->orders)
         if (before->each_epoch) {
@@ -101,6 +103,13 @@ static NodeId lower_condition_node(const Context *inner, const Expression *condi
     return NODE_NONE;
 }
 
+static bool shuffles_all(const Pipeline *pipeline) {
+    vector_each(Section *, section, pipeline->sections)
+        vector_each(Ordering, order, (*section)->orders)
+            if (order->kind == ORDER_shuffle && !order->window) return true;
+    return false;
+}
+
 Value lower_filter(const Context *context, const Expression *call, const Value *piped) {
     Arena *arena = context->lowering->arena;
     Stream *stream = piped->stream;
@@ -128,7 +137,10 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
         diagnostic_help(d, "a category whose texts are listed can be asked for");
         return value_error;
     }
-    return add_order(context, call, section, order) ? *piped : value_error;
+    if (!add_order(context, call, section, order)) return value_error;
+    return !shuffles_all(stream->pipeline) || can_shuffle(context, call->range, stream->pipeline)
+               ? *piped
+               : value_error;
 }
 
 /* Window. */

@@ -63,7 +63,9 @@ Value lower_pack(const Context *context, const Expression *call, const Value *pi
                                   "pack(129)`, `pack(129, stride = 128, separator = 0)");
     Dim size = given_distance(&given, 0, NULL), stride = given_distance(&given, 1, size);
     double separator = given_number(&given, 2, -1, 0, INT32_MAX - 1);
-    const Value *tokens = given.broken ? NULL : only_tokens(context, call, stream);
+    if (given.broken || !can_look_up(context, call->range, "`pack`", stream->pipeline))
+        return value_error;
+    const Value *tokens = only_tokens(context, call, stream);
     if (!tokens) return value_error;
     const TextTokens *described = &tokens->field->tokens;
     stream->record.values[0] = as_span(context, stream, tokens);

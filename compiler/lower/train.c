@@ -134,11 +134,16 @@ static bool check_entries(const Context *context, const Declaration *declaration
     return whole;
 }
 
+static bool may_train(const Context *context, Range range, const Stream *stream) {
+    return !report_tees(context, stream, range) &&
+           can_look_up(context, range, "a train block", stream->pipeline);
+}
+
 Value lower_data(const Context *context, const Expression *expression) {
     Value data = lower_expression(context, expression);
-    if (data.kind == VALUE_batch && report_tees(context, data.stream, expression->range))
-        return value_error;
-    if (data.kind == VALUE_batch || data.kind == VALUE_error) return data;
+    if (data.kind == VALUE_error) return data;
+    if (data.kind == VALUE_batch)
+        return may_train(context, expression->range, data.stream) ? data : value_error;
     Diagnostic *d = report(context, E0203, expression->range, "expects batches, receives %s",
                            value_text(context->lowering->arena, &data));
     diagnostic_help(d, "end it in `|> batch(64)`");

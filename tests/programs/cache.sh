@@ -2,6 +2,8 @@
 . tests/programs/lib/common.sh
 (echo a,b; seq 200 | sed 's/.*/&,&/') >t.csv
 cat >p.flow <<'EOF'
+option from = "-" "a file, or standard input"
+
 pipeline rows {
   return csv("t.csv") |> map(x: a |> : i64, y: sqrt(b)) |> take(150)
 }
@@ -17,7 +19,7 @@ pipeline large { return range(1000000000000) |> map(x: index, y: iota([100])) |>
 pipeline limited { return range(1000000) |> map(x: index, y: iota([100])) |> cache() |> take(3) |> csv(stdout) }
 pipeline larger { return range(1000000000000) |> map(x: index, y: iota([100])) |> cache("larger.cache") |> take(3) |> csv(stdout) }
 pipeline bad { return csv("bad.csv", on_error = skip) |> map(x: a |> : i64) |> cache("bad.cache") |> repeat(2) |> csv(stdout) }
-pipeline fed { return lines(stdin) |> map(x: integer(line)) |> cache("fed.cache") |> print() }
+pipeline fed { return lines(from) |> map(x: integer(line)) |> cache("fed.cache") |> print() }
 EOF
 run() { "$FLOWC" run p.flow "$@"; }
 run plain >expected

@@ -62,10 +62,11 @@ for flags in --threads=2 --workers=1 --workers=3; do run nested "$flags" >out &&
 # What can't be made: who made it is told, and it is left out.
 printf '%s\n' x 1 2 three 4 >a.csv && printf '%s\n' x 5 >b.csv
 cat >bad.flow <<'EOF'
+option from = "-" "a file, or standard input"
 pipeline strict { return concat([csv("b.csv") |> map(x), csv("a.csv") |> map(x)]) |> print() }
 pipeline loose { return concat([csv("b.csv", on_error = skip) |> map(x), csv("a.csv", on_error = skip) |> map(x)]) |> print() }
 pipeline checked { return concat([csv("b.csv") |> map(x: x |> : i32), csv("a.csv") |> take(2) |> map(x: x |> : i32)]) |> map(x: x |> : i32 in 0..2) |> print() }
-pipeline fed { return concat([lines(stdin) |> map(x: integer(line)), csv("b.csv") |> map(x: x |> : i32)]) |> print() }
+pipeline fed { return concat([lines(from) |> map(x: integer(line)), csv("b.csv") |> map(x: x |> : i32)]) |> print() }
 EOF
 expect 1 'a.csv: line 4: ' "$FLOWC" run bad.flow strict
 "$FLOWC" run bad.flow loose >out 2>err

@@ -27,7 +27,8 @@ pipeline skipped { return jsonl("said.jsonl", on_error = skip) |> map(ids: chara
 pipeline stopped { return jsonl("said.jsonl") |> map(ids: characters(text, "abcdefghijklm")) |> pack(3) |> print() }
 pipeline windows { return said() |> pack(4) |> map(x: ids) |> window(2) |> print() }
 pipeline too_few { return said() |> pack(17) |> print() }
-pipeline fed { return lines(stdin) |> map(ids: bytes(line)) |> pack(3) |> print() }
+option from = "-" "a file, or standard input"
+pipeline fed { return lines(from) |> map(ids: bytes(line)) |> pack(3) |> print() }
 pipeline rows { return lines("plays.txt") |> map(ids: line |> bpe("vocab.json", "merges.txt")) |> pack(33, stride = 32, separator = 198) }
 pipeline all { return rows() |> print() }
 
