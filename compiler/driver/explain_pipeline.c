@@ -13,20 +13,24 @@ enum { CALL_WIDTH = 40 };
 typedef enum Values { VALUES_none, VALUES_pointed, VALUES_made, VALUES_either } Values;
 
 typedef struct StageInfo {
+    StageKind kind;
     const char *name;
-    Values values;
+    Values values; /* of a source */
     const char *what;
 } StageInfo;
 
 static const StageInfo stage_infos[] = {
-#define STAGE(name, values, what) {#name, VALUES_##values, what},
-#include "compiler/driver/stages.def"
-#undef STAGE
+#define FROM(name, opens, values, what) {STAGE_source, #name, VALUES_##values, what},
+#define JOIN(name, lowers, what) {STAGE_join, #name, VALUES_none, what},
+#define STAGE(name, takes, lowers, does, what) {STAGE_##takes, #name, VALUES_none, what},
+#include "compiler/lower/stages.def"
 };
 
-static const StageInfo *info_of(const char *name) {
+/* NULL: a sink. */
+static const StageInfo *info_of(StageKind kind, const char *name) {
     for (size_t i = 0; i < sizeof stage_infos / sizeof *stage_infos; i++)
-        if (name && !strcmp(stage_infos[i].name, name)) return &stage_infos[i];
+        if (kind == stage_infos[i].kind && !strcmp(stage_infos[i].name, name))
+            return &stage_infos[i];
     return NULL;
 }
 
@@ -55,33 +59,25 @@ static const char *call_text(Arena *arena, Range range) {
     return call;
 }
 
-static bool is_sink(const char *name) {
-    static const char *const names[] = {
-#define SINK(name) #name,
-#include "runtime/sink/sinks.def"
-#undef SINK
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i], name)) return true;
-    return false;
+/* Only what leads to the last section's outputs is computed where the batch is made. */
+static bool is_fused(const Pipeline *pipeline, const Stage *stage) {
+    return stage->kind == STAGE_stream && !strcmp(stage->name, "map") && pipeline->batch &&
+           stage->section + 1 == pipeline->sections.count;
 }
 
-static const char *stage_text(const Pipeline *pipeline, size_t index) {
-    const Stage *stage = &pipeline->stages.items[index];
-    const StageInfo *info = info_of(stage->name);
-    if (index && is_sink(stage->name)) return "writes the records in order";
-    if (!index && reads_a_stream(pipeline)) return "reads a stream ahead, and cuts it";
-    if (!strcmp(stage->name, "map") && !pipeline->batch) return "computed for each record";
-    if (!strcmp(stage->name, "map"))
-        return stage->of_batch ? "computed with the batch" : "fused with `batch`";
-    return info ? info->what : "";
+static const char *stage_text(const Pipeline *pipeline, const Stage *stage) {
+    const StageInfo *info = info_of(stage->kind, stage->name);
+    if (!info)
+        return pipeline->unordered ? "writes batches as they come" : "writes the records in order";
+    if (stage->kind == STAGE_source && reads_a_stream(pipeline))
+        return "reads a stream ahead, and cuts it";
+    return is_fused(pipeline, stage) ? "fused with `batch`" : info->what;
 }
 
 /* Fields of the source. */
 
 static Values values_of(const Pipeline *pipeline) {
-    const StageInfo *info = info_of(pipeline->source);
-    return info ? info->values : VALUES_made;
+    return pipeline->source ? info_of(STAGE_source, pipeline->source)->values : VALUES_made;
 }
 
 /* Where a field's value lies when the record function reads it, or how it comes into the batch. */
@@ -136,8 +132,8 @@ static void print_stages(const Plan *plan, const Pipeline *pipeline, Text *text)
         const char *call = call_text(text->arena, stage->range);
         int line = (int)source_position(stage->range.source, stage->range.begin).line;
         int wide = strstr(call, "…") ? CALL_WIDTH + 2 : CALL_WIDTH;
-        text_format(text, "    %-*s  :%-4d %s\n", wide, call, line, stage_text(pipeline, i));
-        if (!i && pipeline->source) print_source_fields(plan, pipeline, text);
+        text_format(text, "    %-*s  :%-4d %s\n", wide, call, line, stage_text(pipeline, stage));
+        if (stage->kind == STAGE_source) print_source_fields(plan, pipeline, text);
     }
 }
 

@@ -122,12 +122,22 @@ typedef struct Section {
     double separator; /* packs: a token behind each record; -1: there is none */
 } Section;
 
+/* A source, a join or a sink; a stage that takes records, or batches. */
+typedef enum StageKind {
+    STAGE_source,
+    STAGE_join,
+    STAGE_stream,
+    STAGE_batch,
+    STAGE_sink
+} StageKind;
+
 /* A source, `map`, `batch`, as it was called. */
 typedef struct Stage {
     const char *name;
     Range range;
     Placement placement;
-    bool of_batch; /* it takes batches, not records */
+    StageKind kind;
+    size_t section; /* whose records it is given */
 } Stage;
 
 /* A number that an annotation gives: `@threads(4)`. value 0: there is none. */

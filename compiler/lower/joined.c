@@ -274,7 +274,7 @@ bool holds_streams(const Value *list) {
 /* Joins the streams and notes the call. */
 static Value join_noted(const Joining *joining, Stream **stream) {
     *stream = join(joining);
-    if (*stream) note_stage(joining->context, (*stream)->pipeline, joining->call);
+    if (*stream) note_stage(joining->context, (*stream)->pipeline, joining->call, STAGE_join);
     return stream_value(joining, *stream);
 }
 
@@ -423,11 +423,14 @@ Value lower_repeat(const Context *context, const Expression *call, const Value *
 static const struct {
     const char *name;
     Value (*lower)(const Context *context, const Expression *call);
-} joins[] = {{"zip", lower_zip}, {"interleave", lower_interleave}, {"mix", lower_mix}};
+} joins[] = {
+#define JOIN(name, lowers, what) {#name, lowers},
+#include "compiler/lower/stages.def"
+};
 
 bool is_join_name(const char *name) {
     for (size_t i = 0; i < sizeof joins / sizeof *joins; i++)
-        if (!strcmp(joins[i].name, name)) return true;
+        if (joins[i].lower && !strcmp(joins[i].name, name)) return true;
     return false;
 }
 

@@ -356,15 +356,12 @@ static const struct {
     const char *name;
     bool (*open)(const Context *context, const Expression *call, Stream *stream);
 } forms[] = {
-    {"binary", open_binary}, {"idx", open_files},   {"images", open_images},
-    {"npy", open_files},     {"npz", open_named},   {"jsonl", open_named},
-    {"csv", open_csv},       {"lines", open_lines}, {"tar", open_named},
-    {"text", open_text},     {"range", open_range}, {"tfrecord", open_features},
-    {"sqlite", open_query},  {"watch", open_watch},
+#define FROM(name, opens, values, what) {#name, opens},
+#include "compiler/lower/stages.def"
 };
 
 _Static_assert(sizeof forms / sizeof *forms == SOURCE_COUNT,
-               "every source of sources.def has a form of call");
+               "every source of sources.def is in stages.def");
 
 /* log("bad.jsonl") */
 static bool lower_log(const Context *context, const Expression *call, Pipeline *pipeline) {
@@ -421,7 +418,7 @@ Value open_source(const Context *context, const Expression *call, const char *so
                        .record = items_new(lowering->arena, call->arguments.count + 1)};
     stream->record.count = 0;
     add_section(context, pipeline);
-    note_stage(context, pipeline, call);
+    note_stage(context, pipeline, call, STAGE_source);
     if (piped) {
         report(context, E0204, call->range, "`%s` starts a pipeline; nothing flows into it",
                source);

@@ -1,5 +1,5 @@
-/* Stage: pipelines are put together stage by stage. A stage is one line of the table here and a
- * function that changes the stream. */
+/* Stage: pipelines are put together stage by stage. A stage is one line of stages.def and a function that
+ * changes the stream. */
 #include "compiler/lower/stream.h"
 
 #include <math.h>
@@ -35,26 +35,30 @@ bool whole_number(const Context *context, const Expression *argument, const char
     return false;
 }
 
-void note_stage(const Context *context, Pipeline *pipeline, const Expression *call) {
+void note_stage(const Context *context, Pipeline *pipeline, const Expression *call,
+                StageKind kind) {
     vector_push(context->lowering->arena, &pipeline->stages,
-                (Stage){call->name.text, call->range, context->placement, pipeline->batch > 0});
+                (Stage){.name = call->name.text,
+                        .range = call->range,
+                        .placement = context->placement,
+                        .kind = kind,
+                        .section = pipeline->sections.count - 1});
 }
 
-typedef Value RunStage(const Context *context, const Expression *call, const Value *stream);
+enum { DOES_compute = 1, DOES_keep = 2, DOES_write = 4 };
 
-static const struct {
+typedef struct StageForm {
     const char *name;
     ValueKind takes;
-    RunStage *run;
-} stages[] = {
-    {"shuffle", VALUE_stream, lower_shuffle}, {"map", VALUE_stream, lower_map},
-    {"map", VALUE_batch, lower_batch_map},    {"take", VALUE_stream, lower_take},
-    {"skip", VALUE_stream, lower_skip},       {"filter", VALUE_stream, lower_filter},
-    {"window", VALUE_stream, lower_window},   {"pack", VALUE_stream, lower_pack},
-    {"batch", VALUE_stream, lower_batch},     {"unbatch", VALUE_batch, lower_unbatch},
-    {"tee", VALUE_stream, lower_tee},         {"tee", VALUE_batch, lower_tee},
-    {"repeat", VALUE_stream, lower_repeat},   {"cache", VALUE_stream, lower_cache},
-#define SINK(name) {#name, VALUE_stream, lower_sink},
+    Value (*lower)(const Context *context, const Expression *call, const Value *stream);
+    unsigned does;
+    StageKind kind;
+} StageForm;
+
+static const StageForm stages[] = {
+#define STAGE(name, takes, lowers, does, what) {#name, VALUE_##takes, lowers, does, STAGE_##takes},
+#include "compiler/lower/stages.def"
+#define SINK(name) {#name, VALUE_stream, lower_sink, DOES_keep | DOES_write, STAGE_sink},
 #include "runtime/sink/sinks.def"
 #undef SINK
 };
@@ -68,12 +72,6 @@ static int find_stage(const char *name, const Value *piped) {
         if (found < 0 || (piped && stages[i].takes == piped->kind)) found = i;
     }
     return found;
-}
-
-/* Does each record that comes in go on, in the same order? */
-static bool keeps_records(RunStage *run) {
-    return run == lower_map || run == lower_batch_map || run == lower_batch ||
-           run == lower_unbatch || run == lower_tee || run == lower_sink;
 }
 
 /* Is it the stream as the last stage left it? False after reporting. */
@@ -115,15 +113,14 @@ bool use_stream(const Context *context, Range range, const Value *piped) {
 
 /* A stream flows on once: what it was before a stage is gone. */
 static Value run_stage(const Context *context, const Expression *call, const Value *piped,
-                       RunStage *run) {
+                       const StageForm *form) {
     Stream *stream = piped->stream;
     if (!is_unread(context, call->range, piped)) return value_error;
-    if (stream->tees.count && !keeps_records(run))
+    if (stream->tees.count && !(form->does & DOES_keep))
         return report_after_tee(context, call, &stream->tees.items[0]);
-    if (run != lower_sink && run != lower_tee && !is_whole(context, call->range, stream))
-        return value_error;
-    note_stage(context, stream->pipeline, call);
-    Value result = run(context, call, piped);
+    if (!(form->does & DOES_write) && !is_whole(context, call->range, stream)) return value_error;
+    note_stage(context, stream->pipeline, call, form->kind);
+    Value result = form->lower(context, call, piped);
     int stages = go_on(stream, call->range);
     if (result.stream == stream) result.index = stages;
     return result;
@@ -149,7 +146,8 @@ bool is_stage_name(const char *name) {
 }
 
 bool is_computing_stage(const char *name) {
-    return !strcmp(name, "map") || !strcmp(name, "filter");
+    int stage = find_stage(name, NULL);
+    return stage >= 0 && stages[stage].does & DOES_compute;
 }
 
 const char *nearest_stage(const char *name) {
@@ -169,7 +167,7 @@ bool lower_stage(const Context *context, const Expression *call, const Value *pi
     }
     if (stage < 0) return lower_join(context, call, piped, result);
     *result = piped && piped->kind == stages[stage].takes
-                  ? run_stage(context, call, piped, stages[stage].run)
+                  ? run_stage(context, call, piped, &stages[stage])
                   : report_misplaced(context, call, stages[stage].takes, piped);
     return true;
 }

@@ -60,8 +60,8 @@ bool whole_number(const Context *context, const Expression *argument, const char
 /* May the stream go on here? False after reporting; else it has gone on: a stream flows on once. */
 bool use_stream(const Context *context, Range range, const Value *stream);
 
-/* Keeps where the stage is to run. */
-void note_stage(const Context *context, Pipeline *pipeline, const Expression *call);
+/* Keeps what was called, and where it is to run. */
+void note_stage(const Context *context, Pipeline *pipeline, const Expression *call, StageKind kind);
 
 /* record.c: the graph that computes a record. */
 
