@@ -1,65 +1,40 @@
 /* Explain program: each train block with its pipelines, each pipeline by itself, and what they hold. */
 #include "compiler/driver/explain.h"
 
-#include "runtime/bounds.h"
-
 #include <string.h>
 
-/* What a run holds, part by part. */
-typedef struct Bill {
-    const Plan *plan;
-    Text *text;
-    double sum, each;   /* each: of every thread but the first */
-    bool files, images; /* hold something too */
-} Bill;
+/* What counts only when it is met: images that are decoded, files that are open. */
+typedef struct Unknown {
+    bool images, files;
+} Unknown;
 
-static void add_line(Bill *bill, double size, const char *what) {
-    text_format(bill->text, "    %12s  %s\n", bytes_text(bill->text->arena, size), what);
-    bill->sum += size;
+static bool opens_files(const Pipeline *pipeline) {
+    if (!pipeline->source) return pipeline->join.kind == JOIN_cache;
+    return pipeline->origin.kind == ORIGIN_files && strcmp(pipeline->source, "range");
 }
 
-static void bill_storage(Bill *bill) {
-    const Plan *plan = bill->plan;
-    if (plan->storage_size) add_line(bill, (double)plan->storage_size, "weights and states");
-    add_line(bill, (double)(plan->memory_size - plan->storage_size),
-             "what steps work in: the largest scratch of all functions");
-}
-
-static void bill_files(Bill *bill, const Pipeline *pipeline) {
-    vector_each(Pipeline *, input, pipeline->join.inputs) bill_files(bill, *input);
+static void add_unknown(Unknown *unknown, const Pipeline *pipeline) {
+    vector_each(Pipeline *, input, pipeline->join.inputs) add_unknown(unknown, *input);
     vector_each(Field, field, pipeline->sections.items[0]->fields)
-        bill->images |= field->decoder != NULL;
-    bill->files |= pipeline->source && strcmp(pipeline->source, "range");
-    bill->files |= pipeline->join.kind == JOIN_cache && pipeline->join.inputs.count;
-}
-
-static void bill_pipeline(Bill *bill, const Pipeline *pipeline) {
-    Arena *arena = bill->text->arena;
-    Demand demand = demand_of(bill->plan, pipeline);
-    int threads = demand.workers ? demand.workers : 1;
-    add_line(bill, demand.batch * demand.slots,
-             arena_format(arena, "%d batches of %s", demand.slots, pipeline->name));
-    add_line(bill, demand.scratch * threads,
-             arena_format(arena, "scratch of %d thread%s that make%s them", threads,
-                          threads == 1 ? "" : "s", threads == 1 ? "s" : ""));
-    if (demand.feed) add_line(bill, demand.feed, "standard input, read ahead");
-    if (!demand.workers) bill->each += demand.scratch;
-    if (!demand.feed) bill_files(bill, pipeline);
+        unknown->images |= field->decoder != NULL;
+    unknown->files |= opens_files(pipeline);
 }
 
 /* limit: 0, or bytes. */
-static void close_bill(Bill *bill, double limit) {
-    Arena *arena = bill->text->arena;
-    Text *text = bill->text;
+static void print_bill(const Bill *bill, const Unknown *unknown, double limit, Text *text) {
+    Arena *arena = text->arena;
+    text_add(text, "  holds\n");
+    vector_each(Charge, charge, bill->charges)
+        text_format(text, "    %12s  %s\n", bytes_text(arena, charge->size), charge->what);
     text_format(text, "    %12s  in all", bytes_text(arena, bill->sum));
     if (bill->each)
         text_format(text, ", and %s for each further thread", bytes_text(arena, bill->each));
     text_add(text, "\n");
-    if (bill->images)
+    if (unknown->images)
         text_add(
             text,
             "    and the rows of images while they are decoded: they count when they are met\n");
-    if (bill->files)
+    if (unknown->files)
         text_add(
             text,
             "    what files hold in memory is known once they are open: `--memory` shows it\n");
@@ -68,28 +43,26 @@ static void close_bill(Bill *bill, double limit) {
 }
 
 static void explain_train(const Plan *plan, const Train *train, Text *text) {
-    Bill bill = {.plan = plan, .text = text};
+    Bill bill = bill_of_train(text->arena, plan, train);
+    Unknown unknown = {0};
     text_format(text, "train %s (%s)\n", train->name, explain_place(text->arena, train->range));
     explain_pipeline(plan, train->data, ": what it learns from", false, text);
-    vector_each(Action, action, train->actions)
-        if (action->pipeline) explain_pipeline(plan, action->pipeline, ": evaluated", true, text);
-    text_add(text, "  holds\n");
-    bill_storage(&bill);
-    bill_pipeline(&bill, train->data);
-    vector_each(Action, action, train->actions)
-        if (action->pipeline) bill_pipeline(&bill, action->pipeline);
-    close_bill(&bill, train->memory);
+    add_unknown(&unknown, train->data);
+    vector_each(Action, action, train->actions) {
+        if (!action->pipeline) continue;
+        explain_pipeline(plan, action->pipeline, ": evaluated", true, text);
+        add_unknown(&unknown, action->pipeline);
+    }
+    print_bill(&bill, &unknown, train->memory, text);
 }
 
 static void explain_run(const Plan *plan, const Run *run, Text *text) {
-    Bill bill = {.plan = plan, .text = text};
+    Bill bill = bill_of_run(text->arena, plan, run);
+    Unknown unknown = {0};
     text_format(text, "pipeline %s (%s)\n", run->name, explain_place(text->arena, run->range));
     explain_pipeline(plan, run->pipeline, "", false, text);
-    text_add(text, "  holds\n");
-    if (run->function) bill_storage(&bill);
-    bill_pipeline(&bill, run->pipeline);
-    add_line(&bill, OUTPUT_HELD, "output that is not written yet, of each file");
-    close_bill(&bill, run->pipeline->memory);
+    add_unknown(&unknown, run->pipeline);
+    print_bill(&bill, &unknown, run->pipeline->memory, text);
 }
 
 int explain_program(const Plan *plan, const char *name, Text *text) {

@@ -38,6 +38,15 @@ static bool counts_for_ever(const Pipeline *pipeline) {
     return pipeline->source && !strcmp(pipeline->source, "range") && !pipeline->records;
 }
 
+const char *origin_text(const Pipeline *pipeline) {
+    static const char *const texts[] = {[ORIGIN_input] = "standard input",
+                                        [ORIGIN_command] = "the output of a program",
+                                        [ORIGIN_connect] = "what a socket sends",
+                                        [ORIGIN_listen] = "what clients send",
+                                        [ORIGIN_folder] = "the names of files that come"};
+    return texts[pipeline->origin.kind];
+}
+
 bool reads_a_stream(const Pipeline *pipeline) {
     return pipeline->origin.kind != ORIGIN_files && pipeline->origin.kind != ORIGIN_folder;
 }

@@ -224,6 +224,9 @@ struct Pipeline {
     Range memory_range;
 };
 
+/* "standard input", "what a socket sends"; NULL: files. */
+const char *origin_text(const Pipeline *pipeline);
+
 /* Is its source told that the file is "-"? */
 bool reads_a_stream(const Pipeline *pipeline);
 
@@ -363,6 +366,7 @@ typedef struct Sink {
     int quality;      /* of lossy images */
     int64_t shard;    /* records in a file, whose names differ in {shard}; 0: all */
     bool of_results;  /* its fields are results of the run's function */
+    int files;        /* that stay open while it writes */
     Vector(SinkField) fields;
 } Sink;
 

@@ -169,6 +169,7 @@ bool read_sink(const Context *context, const Expression *call, Sink *sink) {
     SinkCall reading = {context, call, sink_form(call->name.text), sink};
     sink->name = reading.form->name;
     sink->quality = USUAL_QUALITY;
+    sink->files = 1;
     return read_arguments(&reading) && (!reading.form->check || reading.form->check(&reading));
 }
 

@@ -31,6 +31,7 @@ static const SinkField *without_file(const Sink *sink) {
 /* npy: the only field goes to the call's file, of several each to its own. */
 static bool check_npy(const SinkCall *call) {
     const SinkField *missing = without_file(call->sink);
+    call->sink->files = (int)call->sink->fields.count;
     if (!missing) return true;
     Diagnostic *d =
         report(call->context, E0204, call->call->range,
@@ -111,6 +112,7 @@ static void fix_path(const SinkCall *call) {
 /* images: one field is an image, the others are numbers in the files' names. */
 static bool check_images(const SinkCall *call) {
     SinkField *image = NULL;
+    call->sink->files = 0;
     fix_path(call);
     if (call->sink->path == any_string) return true;
     const char *dot = strrchr(call->sink->path, '.'), *encoder = dot ? encoder_of(dot + 1) : NULL;

@@ -1,4 +1,5 @@
-/* Demand: what a pipeline takes in memory, as runtime/stage.c and records_open.c take it. */
+/* Demand: what a pipeline takes in memory, as runtime/stage.c and records_open.c take it; and what a run
+ * takes, for those who print it and those who compare it with a limit. */
 #include "compiler/plan/plan.h"
 
 #include "runtime/bounds.h"
@@ -57,7 +58,65 @@ Demand demand_of(const Plan *plan, const Pipeline *pipeline) {
     if (pipeline->on_error != ON_ERROR_stop) demand.batch += (double)pipeline->batch;
     demand.slots = slots_of(pipeline, demand.workers);
     demand.scratch = scratch_of(plan, pipeline) + ALIGNMENT;
-    demand.least = demand.slots * demand.batch + demand.feed +
-                   demand.scratch * (demand.workers ? demand.workers : 1);
     return demand;
+}
+
+/* Bills. */
+
+static void add_charge(Arena *arena, Bill *bill, double size, const char *what) {
+    vector_push(arena, &bill->charges, (Charge){size, what});
+    bill->sum += size;
+}
+
+static void add_storage(Arena *arena, const Plan *plan, Bill *bill) {
+    if (plan->storage_size)
+        add_charge(arena, bill, (double)plan->storage_size, "weights and states");
+    add_charge(arena, bill, (double)(plan->memory_size - plan->storage_size),
+               "what steps work in: the largest scratch of all functions");
+}
+
+static void add_pipeline(Arena *arena, const Plan *plan, const Pipeline *pipeline, Bill *bill) {
+    Demand demand = demand_of(plan, pipeline);
+    int threads = demand.workers ? demand.workers : 1;
+    add_charge(arena, bill, demand.batch * demand.slots,
+               arena_format(arena, "%d batches of %s", demand.slots, pipeline->name));
+    add_charge(arena, bill, demand.scratch * threads,
+               arena_format(arena, "scratch of %d thread%s that make%s them", threads,
+                            threads == 1 ? "" : "s", threads == 1 ? "s" : ""));
+    if (demand.feed)
+        add_charge(arena, bill, demand.feed,
+                   arena_format(arena, "%s, read ahead", origin_text(pipeline)));
+    if (!demand.workers) bill->each += demand.scratch;
+}
+
+static int files_of(const Run *run) {
+    int files = 0;
+    vector_each(Sink, sink, run->sinks) files += sink->files;
+    return files;
+}
+
+double output_of(const Run *run) {
+    return (double)files_of(run) * OUTPUT_HELD;
+}
+
+Bill bill_of_train(Arena *arena, const Plan *plan, const Train *train) {
+    Bill bill = {.sum = 0};
+    add_storage(arena, plan, &bill);
+    add_pipeline(arena, plan, train->data, &bill);
+    vector_each(Action, action, train->actions)
+        if (action->pipeline) add_pipeline(arena, plan, action->pipeline, &bill);
+    return bill;
+}
+
+Bill bill_of_run(Arena *arena, const Plan *plan, const Run *run) {
+    Bill bill = {.sum = 0};
+    int files = files_of(run);
+    if (run->function) add_storage(arena, plan, &bill);
+    add_pipeline(arena, plan, run->pipeline, &bill);
+    if (files)
+        add_charge(arena, &bill, output_of(run),
+                   files == 1
+                       ? "output that is not written yet"
+                       : arena_format(arena, "output that is not written yet, of %d files", files));
+    return bill;
 }

@@ -17,7 +17,8 @@ typedef struct Tensor {
 typedef struct Account {
     Arena *arena;
     const Plan *plan;
-    double weights, scratch, pipelines;
+    Bill bill;
+    double stored, output; /* of it */
     Vector(Tensor) tensors;
 } Account;
 
@@ -41,14 +42,12 @@ static void add_storage(Account *account) {
     vector_each(Storage, storage, plan->program->storage)
         add_tensor(account, storage->name, &storage->type, (double)type_size_bound(&storage->type),
                    storage->range);
-    account->weights = (double)plan->storage_size;
-    account->scratch = (double)(plan->memory_size - plan->storage_size);
+    account->stored = (double)plan->memory_size;
 }
 
 static void add_pipeline(Account *account, const Pipeline *pipeline) {
     Demand demand = demand_of(account->plan, pipeline);
     int threads = demand.workers ? demand.workers : 1;
-    account->pipelines += demand.least;
     vector_each(Field, field, pipeline->section->outputs) {
         double size = (double)type_size_bound(&field->type) * (double)pipeline->batch;
         const char *name = arena_format(account->arena, "%d batches of %lld %s.%s", demand.slots,
@@ -60,7 +59,8 @@ static void add_pipeline(Account *account, const Pipeline *pipeline) {
                             threads == 1 ? "" : "s", pipeline->name, threads == 1 ? "s" : ""),
                NULL, demand.scratch * threads, pipeline->range);
     if (demand.feed)
-        add_tensor(account, "standard input read ahead", NULL, demand.feed, pipeline->range);
+        add_tensor(account, arena_format(account->arena, "%s, read ahead", origin_text(pipeline)),
+                   NULL, demand.feed, pipeline->range);
 }
 
 static void add_train(Account *account, const Train *train) {
@@ -80,6 +80,8 @@ static void add_run(Account *account, const Run *run) {
     if (run->function) add_storage(account);
     if (run->function) add_function(account, run->function);
     add_pipeline(account, run->pipeline);
+    account->output = output_of(run);
+    add_tensor(account, "output that is not written yet", NULL, account->output, run->range);
 }
 
 static int by_size(const void *left, const void *right) {
@@ -89,13 +91,16 @@ static int by_size(const void *left, const void *right) {
 }
 
 static const char *parts_text(const Account *account) {
+    const Plan *plan = account->plan;
     Text text = text_new(account->arena);
-    if (account->weights + account->scratch)
+    if (account->stored)
         text_format(&text, "%s of weights and states, %s of scratch, ",
-                    bytes_text(account->arena, account->weights),
-                    bytes_text(account->arena, account->scratch));
+                    bytes_text(account->arena, (double)plan->storage_size),
+                    bytes_text(account->arena, account->stored - (double)plan->storage_size));
     text_format(&text, "%s of batches and what makes them",
-                bytes_text(account->arena, account->pipelines));
+                bytes_text(account->arena, account->bill.sum - account->stored - account->output));
+    if (account->output)
+        text_format(&text, ", %s of output", bytes_text(account->arena, account->output));
     return text_string(&text);
 }
 
@@ -108,7 +113,7 @@ static void note_holder(const Account *account, Diagnostic *d, const Tensor *ten
 /* limit, range: the bytes that are allowed, and where that is said. */
 static void check(Account *account, const char *name, double limit, Range range, const char *help,
                   Diagnostics *diagnostics) {
-    double needed = account->weights + account->scratch + account->pipelines;
+    double needed = account->bill.sum;
     if (!limit || needed <= limit) return;
     Diagnostic *d = diagnostic_add(diagnostics, E0306, range, "`%s` needs %s: %s", name,
                                    bytes_text(account->arena, needed), parts_text(account));
@@ -120,13 +125,13 @@ static void check(Account *account, const char *name, double limit, Range range,
 
 void plan_check_memory(Arena *arena, const Plan *plan, Diagnostics *diagnostics) {
     vector_each(Train, train, plan->program->trains) {
-        Account account = {.arena = arena, .plan = plan};
+        Account account = {.arena = arena, .plan = plan, .bill = bill_of_train(arena, plan, train)};
         add_train(&account, train);
         check(&account, train->name, train->memory, train->memory_range,
               "smaller batches or `microbatches` take less", diagnostics);
     }
     vector_each(Run, run, plan->program->runs) {
-        Account account = {.arena = arena, .plan = plan};
+        Account account = {.arena = arena, .plan = plan, .bill = bill_of_run(arena, plan, run)};
         const Pipeline *pipeline = run->pipeline;
         add_run(&account, run);
         check(&account, run->name, pipeline->memory, pipeline->memory_range,

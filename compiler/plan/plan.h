@@ -96,17 +96,33 @@ const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 void plan_print(const Plan *plan, Text *text);
 const char *bytes_text(Arena *arena, double bytes); /* "1.5 KiB" */
 
-/* demand.c: what a pipeline takes, at the largest sizes, in bytes. */
+/* demand.c: what a pipeline takes, at the largest sizes, in bytes; with one thread where the step's make the
+ * batches. */
 typedef struct Demand {
     double record; /* of a record in a batch */
     double batch;
     double scratch; /* of each thread that makes batches */
-    double feed;    /* what is read ahead of standard input */
+    double feed;    /* what is read ahead, where records come one after the other */
     int workers;    /* that it asks for; 0: the run decides, down to the step's own threads */
     int slots;      /* batches with so many */
-    double least;   /* all of this, with one thread where the step's make the batches */
 } Demand;
 Demand demand_of(const Plan *plan, const Pipeline *pipeline);
+
+/* A part of what a run holds, and all of them. */
+typedef struct Charge {
+    double size;
+    const char *what;
+} Charge;
+typedef struct Bill {
+    Vector(Charge) charges;
+    double sum;
+    double each; /* of every thread but the first */
+} Bill;
+Bill bill_of_train(Arena *arena, const Plan *plan, const Train *train);
+Bill bill_of_run(Arena *arena, const Plan *plan, const Run *run);
+
+/* What is not written yet. */
+double output_of(const Run *run);
 
 /* What its record functions work in, one at a time. */
 size_t record_memory(const Plan *plan, const Pipeline *pipeline);

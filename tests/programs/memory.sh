@@ -16,6 +16,11 @@ pipeline queued {
       |> batch(4096) |> unbatch() |> csv(stdout)
 }
 pipeline stream { return lines(stdin) |> map(n: integer(line) |> : i32) |> csv(stdout) }
+pipeline seen {
+  return range(2000) |> map(x: index, y: 2 * index) |> tee(npy(x: "x.npy", y: "y.npy"))
+      |> tee(csv("seen.csv")) |> jsonl(stdout)
+}
+pipeline drawn { return range(20) |> map(x: picture(index)) |> images("drawn-{index}.png") }
 pipeline records { return jsonl("table.jsonl") |> map(a: a |> : i32) |> csv(stdout) }
 pipeline named { return lines("names") |> map(n: line |> read_file() |> integer()) |> csv(stdout) }
 pipeline table_stream { return csv(stdin) |> map(n) |> csv(stdout) }
@@ -43,7 +48,7 @@ byte() { printf "\\$(printf %03o $(($1 & 255)))"; }
 for i in $(seq 150); do cat frame; done >letters.zst
 
 "$FLOWC" build kinds.flow --target=native -o kinds >/dev/null
-for kind in unpacked table packed_table chosen letters queued records rows pictures photos; do
+for kind in unpacked table packed_table chosen letters queued seen drawn records rows pictures photos; do
     bounded $kind ./kinds $kind --threads=2
 done
 for workers in 0 3; do bounded "unpacked, $workers workers" ./kinds unpacked --workers=$workers; done
@@ -83,8 +88,8 @@ expect 3 'of data in memory for `mixed`' ./kinds mixed --memory=64KiB
 expect 2 '--memory: `lots` is no size, as 4GiB or 512MiB' ./kinds stream --memory=lots
 
 # What `flowc explain` says before anything is opened is what the program says then.
-for kind in queued stream; do
-    "$FLOWC" explain kinds.flow $kind | sed -n 's/^ *\(.* KiB\)  in all.*/\1/p' >explained
+for kind in queued stream 'seen --workers=0 --threads=1' 'drawn --workers=0 --threads=1'; do
+    "$FLOWC" explain kinds.flow ${kind%% *} | sed -n 's/^ *\(.* KiB\)  in all.*/\1/p' >explained
     ./kinds $kind --memory <numbers 2>&1 >out | sed -n '1s/.*(\([0-9]*\) bytes)/\1/p' | awk '{ printf "%.1f KiB\n", $1 / 1024 }' >shown
     same explained shown
 done
