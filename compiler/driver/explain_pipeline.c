@@ -5,7 +5,6 @@
 
 #include "runtime/bounds.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { CALL_WIDTH = 40 };
@@ -42,21 +41,43 @@ const char *explain_place(Arena *arena, Range range) {
 
 /* Stages. */
 
-/* What the program says there, on one line, cut where it is long. */
-static const char *call_text(Arena *arena, Range range) {
-    char *call = arena_allocate(arena, CALL_WIDTH + sizeof "…");
-    int size = 0;
+/* What the program says there, on one line: no blank behind "(" or before ")". */
+static Text call_line(Arena *arena, Range range) {
+    Text line = text_new(arena);
+    char before = '(';
     bool blank = false;
-    for (uint32_t at = range.begin; at < range.end && size < CALL_WIDTH - 1; at++) {
+    for (uint32_t at = range.begin; at < range.end; at++) {
         char c = range.source->text[at];
         bool gap = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-        if (blank && !gap && size && c != ')') call[size++] = ' ';
-        if (!gap) call[size++] = c;
-        blank = gap && (blank || (size && call[size - 1] != '('));
-        if (size == CALL_WIDTH - 1 && at + 1 < range.end) size += sprintf(call + size, "…");
+        blank |= gap;
+        if (gap) continue;
+        if (blank && before != '(' && c != ')') text_add(&line, " ");
+        text_format(&line, "%c", c);
+        before = c;
+        blank = false;
     }
-    call[size] = 0;
-    return call;
+    return line;
+}
+
+/* The bytes of the first `columns` characters. */
+static size_t bytes_of(const char *text, size_t columns) {
+    size_t bytes = 0;
+    while (text[bytes]) {
+        if (((unsigned char)text[bytes] & 0xc0) != 0x80 && columns-- == 0) break;
+        bytes++;
+    }
+    return bytes;
+}
+
+/* CALL_WIDTH columns: cut where it is long, filled with blanks where it is short. */
+static const char *call_text(Arena *arena, Range range) {
+    Text line = call_line(arena, range);
+    const char *call = text_string(&line);
+    if (call[bytes_of(call, CALL_WIDTH)])
+        return arena_format(arena, "%.*s…", (int)bytes_of(call, CALL_WIDTH - 1), call);
+    size_t columns = 0;
+    while (call[bytes_of(call, columns)]) columns++;
+    return arena_format(arena, "%s%*s", call, (int)(CALL_WIDTH - columns), "");
 }
 
 /* Only what leads to the last section's outputs is computed where the batch is made. */
@@ -71,10 +92,21 @@ static const char *stage_text(const Pipeline *pipeline, const Stage *stage) {
         return pipeline->unordered ? "writes batches as they come" : "writes the records in order";
     if (stage->kind == STAGE_source && reads_a_stream(pipeline))
         return "reads a stream ahead, and cuts it";
+    if (!strcmp(stage->name, "filter") && comes_as_it_comes(pipeline))
+        return "asks each record as it comes";
     return is_fused(pipeline, stage) ? "fused with `batch`" : info->what;
 }
 
-/* Fields of the source. */
+/* Fields. */
+
+/* On one line, whatever a file calls it. */
+static const char *line_text(Arena *arena, const char *name) {
+    Text text = text_new(arena);
+    for (const char *c = name; *c; c++)
+        text_format(&text, (unsigned char)*c < ' ' || *c == 0x7f ? "\\x%02x" : "%c",
+                    (unsigned char)*c);
+    return text_string(&text);
+}
 
 static Values values_of(const Pipeline *pipeline) {
     return pipeline->source ? info_of(STAGE_source, pipeline->source)->values : VALUES_made;
@@ -102,7 +134,9 @@ static void print_decoder(const Field *field, Text *text) {
     bool resized =
         picture->fit && (!strcmp(picture->fit, "whole") || !strcmp(picture->fit, "short") ||
                          !strcmp(picture->fit, "random"));
-    text_format(text, "an image, decoded by %s", field->decoder);
+    text_add(text, "an image, decoded ");
+    if (strcmp(field->decoder, "any")) text_format(text, "by %s", field->decoder);
+    else text_add(text, "as its first bytes say");
     if (resized) text_format(text, " and resized row by row (%s)", picture->method);
     else if (picture->fit && strcmp(picture->fit, "exact")) text_add(text, " and cut");
     text_add(text, ", ");
@@ -110,13 +144,16 @@ static void print_decoder(const Field *field, Text *text) {
 
 static void print_source_field(const Plan *plan, const Pipeline *pipeline, const Field *field,
                                Text *text) {
-    text_format(text, "      %s: %s, ", field->name, type_text(text->arena, &field->type));
+    bool span = field->tokens.use && !strcmp(field->tokens.use, "span");
+    text_format(text, "      %s: ", line_text(text->arena, field->name));
+    if (!span) text_format(text, "%s, ", type_text(text->arena, &field->type));
     if (field->tokens.use) text_add(text, "its tokens, ");
     if (field->decoder) print_decoder(field, text);
     text_add(text, values_text(pipeline));
     if (field->path_option)
         text_format(text, "; --%s", plan->program->options.items[field->path_option - 1].name);
-    else if (field->path && !reads_a_stream(pipeline)) text_format(text, "; %s", field->path);
+    else if (field->path && !reads_a_stream(pipeline))
+        text_format(text, "; %s", line_text(text->arena, field->path));
     if (is_packed(field->path)) text_add(text, ", unpacked into memory");
     text_add(text, "\n");
 }
@@ -129,10 +166,9 @@ static void print_source_fields(const Plan *plan, const Pipeline *pipeline, Text
 static void print_stages(const Plan *plan, const Pipeline *pipeline, Text *text) {
     for (size_t i = 0; i < pipeline->stages.count; i++) {
         const Stage *stage = &pipeline->stages.items[i];
-        const char *call = call_text(text->arena, stage->range);
         int line = (int)source_position(stage->range.source, stage->range.begin).line;
-        int wide = strstr(call, "…") ? CALL_WIDTH + 2 : CALL_WIDTH;
-        text_format(text, "    %-*s  :%-4d %s\n", wide, call, line, stage_text(pipeline, stage));
+        text_format(text, "    %s  :%-4d %s\n", call_text(text->arena, stage->range), line,
+                    stage_text(pipeline, stage));
         if (stage->kind == STAGE_source) print_source_fields(plan, pipeline, text);
     }
 }
@@ -161,8 +197,8 @@ static void print_ops(const Function *function, Text *text) {
 
 static void print_outputs(const Section *section, Text *text) {
     vector_each(Field, field, section->outputs)
-        text_format(text, "%s%s: %s", field == section->outputs.items ? "" : ", ", field->name,
-                    type_text(text->arena, &field->type));
+        text_format(text, "%s%s: %s", field == section->outputs.items ? "" : ", ",
+                    line_text(text->arena, field->name), type_text(text->arena, &field->type));
 }
 
 /* Does the window only point at what the source holds? As the runtime's records_open.c. */
@@ -171,11 +207,14 @@ static bool is_direct(const Pipeline *pipeline) {
     return first->plain && !first->orders.count && values_of(pipeline) == VALUES_pointed;
 }
 
+static bool feeds_pack(const Pipeline *pipeline, size_t index) {
+    return index + 1 < pipeline->sections.count && pipeline->sections.items[index + 1]->packs;
+}
+
 /* What becomes of the section's records. */
 static const char *goal_text(const Pipeline *pipeline, size_t index) {
     if (index + 1 == pipeline->sections.count)
         return pipeline->batch ? "written once, into the batch" : "handed on";
-    if (pipeline->sections.items[index + 1]->packs) return "kept from the beginning on, end to end";
     return index == 0 && is_direct(pipeline) ? "the window reads them where they lie"
                                              : "written into the window";
 }
@@ -188,10 +227,16 @@ static void print_record(const Plan *plan, const Function *function, Text *text)
 
 static void print_section(const Plan *plan, const Pipeline *pipeline, size_t index, Text *text) {
     const Section *section = pipeline->sections.items[index];
+    if (feeds_pack(pipeline, index)) {
+        text_format(text, "    %s: its tokens are kept from the beginning on, end to end\n",
+                    section->outputs.items[0].name);
+        return;
+    }
     if (section->plain && !pipeline->batch) return;
+    bool source = !index && pipeline->source;
     text_add(text, "    ");
     if (!section->plain) print_record(plan, &section->record, text);
-    else text_add(text, index ? "records as they are" : "records as the source gives them");
+    else text_add(text, source ? "records as the source gives them" : "records as they are");
     text_format(text, "; %s: ", goal_text(pipeline, index));
     print_outputs(section, text);
     text_add(text, "\n");
