@@ -40,8 +40,12 @@ static Value add_values(BuiltinCall *call, const Value *a, const Value *b) {
 static bool tensors_argument(BuiltinCall *call) {
     const Value *list = &call->values[0];
     if (list->kind != VALUE_items || !list->items.count) {
-        report(call->context, E0203, argument_range(call, 0),
-               "`%s` takes a list of tensors, not %s", call->builtin->name, text_of(call, list));
+        bool streams = list->kind == VALUE_stream && !strcmp(call->builtin->name, "concat");
+        Diagnostic *d =
+            report(call->context, E0203, argument_range(call, 0), "`%s` takes a list of %s, not %s",
+                   call->builtin->name, streams ? "streams" : "tensors",
+                   list->kind == VALUE_items ? "an empty one" : text_of(call, list));
+        diagnostic_help(d, "`%s([a, b])`", call->builtin->name);
         return false;
     }
     for (size_t i = 0; i < list->items.count; i++) {

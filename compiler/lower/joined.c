@@ -17,6 +17,13 @@ typedef struct Joining {
 
 /* The inputs. */
 
+bool holds_streams(const Value *list) {
+    if (list->kind != VALUE_items) return false;
+    for (size_t i = 0; i < list->items.count; i++)
+        if (list->items.values[i].kind == VALUE_stream) return true;
+    return false;
+}
+
 static bool is_stream(const Joining *joining, const Value *value, Range range) {
     if (value->kind == VALUE_error) return false;
     if (value->kind == VALUE_stream) return use_stream(joining->context, range, value);
@@ -24,6 +31,7 @@ static bool is_stream(const Joining *joining, const Value *value, Range range) {
         report(joining->context, E0203, range, "`%s` takes streams of records, not %s",
                joining->call->name.text, value_text(joining->context->lowering->arena, value));
     if (value->kind == VALUE_batch) diagnostic_help(d, "`batch` stands behind what is joined");
+    if (holds_streams(value)) diagnostic_help(d, "`%s(a, b)`", joining->call->name.text);
     return false;
 }
 
@@ -264,13 +272,6 @@ static Value stream_value(const Joining *joining, Stream *stream) {
 
 /* Calls. */
 
-bool holds_streams(const Value *list) {
-    if (list->kind != VALUE_items) return false;
-    for (size_t i = 0; i < list->items.count; i++)
-        if (list->items.values[i].kind == VALUE_stream) return true;
-    return false;
-}
-
 /* Joins the streams and notes the call. */
 static Value join_noted(const Joining *joining, Stream **stream) {
     *stream = join(joining);
@@ -299,7 +300,7 @@ static Value lower_list_of_streams(const Context *context, const Expression *arg
 }
 
 static Value lower_interleave(const Context *context, const Expression *call) {
-    const Expression *argument = only_argument(context, call, "streams");
+    const Expression *argument = only_argument(context, call, "streams", "interleave([a, b])");
     if (!argument) return value_error;
     Value list = lower_list_of_streams(context, argument, "interleave", "`interleave([a, b])`");
     return list.kind == VALUE_error ? list : join_list(context, call, &list);
@@ -411,8 +412,8 @@ Stream *join_one(const Context *context, const Expression *call, const Value *pi
 
 Value lower_repeat(const Context *context, const Expression *call, const Value *piped) {
     double passes;
-    if (!whole_number(context, only_argument(context, call, "passes"), "passes", 1, PASSES_LIMIT,
-                      &passes))
+    if (!whole_number(context, only_argument(context, call, "passes", "repeat(3)"), "passes", 1,
+                      PASSES_LIMIT, &passes))
         return value_error;
     Stream *stream = join_one(context, call, piped, JOIN_repeat);
     if (!stream) return value_error;

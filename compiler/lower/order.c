@@ -48,8 +48,11 @@ static Value lower_count(const Context *context, const Expression *call, const V
                          OrderKind kind, double least) {
     double records;
     Section *section = piped->stream->pipeline->section;
-    if (!whole_number(context, only_argument(context, call, "records"), "records", least, 0x1p53,
-                      &records))
+    if (!whole_number(
+            context,
+            only_argument(context, call, "records",
+                          arena_format(context->lowering->arena, "%s(1000)", call->name.text)),
+            "records", least, 0x1p53, &records))
         return value_error;
     settle_orders(piped->stream->pipeline);
     Ordering order = {.kind = kind, .number = (uint64_t)records};
@@ -114,7 +117,7 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
     Arena *arena = context->lowering->arena;
     Stream *stream = piped->stream;
     Section *section = stream->pipeline->section;
-    const Expression *condition = only_argument(context, call, "condition");
+    const Expression *condition = only_argument(context, call, "condition", "filter(label == 3)");
     Context inner = record_context(context, stream);
     inner.scope = scope_new(arena, context->scope);
     put_record(context, inner.scope, &stream->record);

@@ -196,8 +196,8 @@ static bool open_images(const Context *context, const Expression *call, Stream *
 static bool open_range(const Context *context, const Expression *call, Stream *stream) {
     double records = 0;
     bool counted = call->arguments.count > 0;
-    if (counted && !whole_number(context, only_argument(context, call, "records"), "records", 1,
-                                 0x1p53, &records))
+    if (counted && !whole_number(context, only_argument(context, call, "records", "range(1000)"),
+                                 "records", 1, 0x1p53, &records))
         return false;
     stream->pipeline->records = (int64_t)records;
     add_known_field(context, stream, "index", NULL, TYPE_i64, counted ? records : 0x1p53,

@@ -5,14 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-const Expression *only_argument(const Context *context, const Expression *call, const char *name) {
+const Expression *only_argument(const Context *context, const Expression *call, const char *name,
+                                const char *example) {
     if (call->arguments.count == 1) {
         const Name *given = &call->arguments.items[0].name;
         if (!given->text || !strcmp(given->text, name)) return call->arguments.items[0].value;
     }
     Diagnostic *d =
         report(context, E0204, call->range, "`%s` takes one argument, `%s`", call->name.text, name);
-    diagnostic_help(d, "`%s(%s = %d)`", call->name.text, name, strcmp(name, "size") ? 1 : 64);
+    diagnostic_help(d, "`%s`", example);
     return NULL;
 }
 

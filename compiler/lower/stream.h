@@ -33,6 +33,9 @@ bool open_binary(const Context *context, const Expression *call, Stream *stream)
  * NULL after reporting. */
 const Expression *take_origin(const Context *context, const Expression *call, Pipeline *pipeline);
 
+/* How one of that name is written, "listen(\"unix:/tmp/records\")"; NULL: there is none. */
+const char *origin_example(const char *name);
+
 /* The pipeline gets to know whether the source's path is standard input. False after reporting that the
  * source does not read that. */
 bool take_path(const Context *context, Pipeline *pipeline, const Value *path, Range range);
@@ -51,7 +54,8 @@ bool has_end(const Context *context, Range range, const char *asker, const Pipel
 /* stage.c: arguments. */
 
 /* The call's only argument, perhaps named; NULL after reporting. */
-const Expression *only_argument(const Context *context, const Expression *call, const char *name);
+const Expression *only_argument(const Context *context, const Expression *call, const char *name,
+                                const char *example);
 
 /* A whole number known at compile time; false after reporting. */
 bool whole_number(const Context *context, const Expression *argument, const char *name,
