@@ -1,5 +1,8 @@
 /* Callee: what a name means that is called: a declaration, an instance, a stage, an op. */
 #include "compiler/lower/callee.h"
+#include "compiler/lower/stream.h"
+
+#include <string.h>
 
 static bool is_callable(const Declaration *declaration) {
     return declaration->kind == DECLARATION_fn || declaration->kind == DECLARATION_model ||
@@ -29,7 +32,29 @@ static Value call_of_value(const Context *context, const Expression *call, const
     return value_error;
 }
 
+static bool is_column(const char *name) {
+    return !strcmp(name, "column") || !strcmp(name, "columns");
+}
+
+/* What only parts of a pipeline may call. False: it is nothing of the kind. */
+static bool report_elsewhere(const Context *context, const Expression *call) {
+    const char *name = call->name.text, *example = origin_example(name);
+    bool column = is_column(name);
+    if (!example && !column && !is_field_function(name)) return false;
+    Diagnostic *d =
+        report(context, E0214, call->name.range,
+               example  ? "`%s` stands in the place of a source's file"
+               : column ? "`%s` stands in the first `map` behind a source with columns"
+                        : "`%s` makes something of a source's field, in the first `map` behind it",
+               name);
+    if (example) diagnostic_help(d, "`lines(%s)`", example);
+    else if (column) diagnostic_help(d, "`csv(\"table.csv\") |> map(x: column(\"total rooms\"))`");
+    else diagnostic_help(d, "`lines(\"file\") |> map(x: %s(…))`", name);
+    return true;
+}
+
 static Value unknown_function(const Context *context, const Expression *call) {
+    if (report_elsewhere(context, call)) return value_error;
     Diagnostic *d =
         report(context, E0201, call->name.range, "there is no function `%s`", call->name.text);
     if (help_habit(d, call->name.text)) return value_error;

@@ -408,6 +408,12 @@ static const struct {
                  {"crop", lower_crop},
                  {"random_resized_crop", lower_random_resized_crop}};
 
+bool is_field_function(const char *name) {
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(functions[i].name, name)) return true;
+    return false;
+}
+
 /* The field is what was piped, or the first argument. False: it is no field. */
 static bool find_field(const Context *context, const Expression *expression, const Value *piped,
                        FieldCall *call) {

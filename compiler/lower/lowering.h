@@ -392,6 +392,9 @@ Value open_field(const Context *context, const char *name, Range range);
 /* How a field that no use has given a type gets one. */
 void help_untyped(Diagnostic *d, const Value *field);
 
+/* Is there something of that name that is made of a source's field? */
+bool is_field_function(const char *name);
+
 /* Gives a field its type, which is then that of all its uses. value_error after reporting. */
 Value type_field(const Context *context, const Value *field, Type type, Range range);
 

@@ -15,10 +15,20 @@ static const struct {
                {"listen", ORIGIN_listen, "listen(\"unix:/tmp/records\")"}};
 enum { ORIGIN_COUNT = sizeof origins / sizeof *origins };
 
-static int find_origin(const Expression *expression) {
-    for (int i = 0; expression && expression->kind == EXPRESSION_call && i < ORIGIN_COUNT; i++)
-        if (!strcmp(expression->name.text, origins[i].name)) return i;
+static int find_name(const char *name) {
+    for (int i = 0; i < ORIGIN_COUNT; i++)
+        if (!strcmp(name, origins[i].name)) return i;
     return -1;
+}
+
+const char *origin_example(const char *name) {
+    int found = find_name(name);
+    return found < 0 ? NULL : origins[found].example;
+}
+
+static int find_origin(const Expression *expression) {
+    bool call = expression && expression->kind == EXPRESSION_call;
+    return call ? find_name(expression->name.text) : -1;
 }
 
 static void add_word(const Context *context, FeedOrigin *origin, const Value *value) {
