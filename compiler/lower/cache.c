@@ -2,6 +2,8 @@
  * records of a new pipeline. */
 #include "compiler/lower/stream.h"
 
+#include <string.h>
+
 /* Does a draw of the pipeline follow from the run's seed? */
 static bool is_seeded(const Pipeline *pipeline) {
     bool seeded = false;
@@ -18,8 +20,8 @@ static bool cache_argument(const Context *context, const Expression *call, Value
     const Argument *argument = &call->arguments.items[0];
     *path = lower_expression(context, argument->value);
     if (path->kind == VALUE_error) return false;
-    if (path->kind == VALUE_string && !argument->name.text && call->arguments.count == 1)
-        return true;
+    bool named = path->kind == VALUE_string && !value_is_empty(path) && strcmp(path->string, "-");
+    if (named && !argument->name.text && call->arguments.count == 1) return true;
     diagnostic_help(
         report(context, E0204, call->range, "`cache` takes the name of a file, or nothing"),
         "`cache(\"features.cache\")`, or `cache()` in memory");

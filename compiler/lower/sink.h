@@ -38,7 +38,7 @@ bool is_sink_name(const char *name);
 /* sink.c: the call's arguments, once the sink has its fields. False after reporting. */
 bool read_sink(const Context *context, const Expression *call, Sink *sink);
 
-/* tee.c: does no tee of the stream write to the same file? False after reporting. */
+/* target.c: does nothing else of the pipeline write to the sink's files? False after reporting. */
 bool has_own_target(const Context *context, const Stream *stream, const Sink *sink, Range range);
 
 /* sink.c: false, after reporting that the sink takes something else. */

@@ -83,48 +83,6 @@ static bool take_fields(const Context *context, Stream *stream, bool batched, Te
     return true;
 }
 
-/* Where sinks write to. */
-
-static bool is_same(const char *path, int option, const char *other, int other_option) {
-    if (option || other_option) return option == other_option;
-    if (path == any_string) return false;
-    return path && other ? !strcmp(path, other) : path == other;
-}
-
-/* One of its fields has a file of its own. */
-static bool has_files(const Sink *sink) {
-    vector_each(SinkField, field, sink->fields)
-        if (field->path) return true;
-    return false;
-}
-
-static bool writes_to(const Sink *sink, const char *path, int option) {
-    if (!has_files(sink)) return is_same(sink->path, sink->path_option, path, option);
-    vector_each(SinkField, field, sink->fields)
-        if (field->path && is_same(field->path, field->path_option, path, option)) return true;
-    return false;
-}
-
-static bool is_written_by(const Sink *sink, const Sink *other) {
-    if (!has_files(sink)) return writes_to(other, sink->path, sink->path_option);
-    vector_each(SinkField, field, sink->fields)
-        if (field->path && writes_to(other, field->path, field->path_option)) return true;
-    return false;
-}
-
-bool has_own_target(const Context *context, const Stream *stream, const Sink *sink, Range range) {
-    vector_each(Tee, tee, stream->tees) {
-        if (!is_written_by(sink, &tee->sink)) continue;
-        Diagnostic *d =
-            report(context, E0204, range, "this sink and the one of a `tee` write to %s",
-                   sink->path || has_files(sink) ? "one file" : "standard output");
-        diagnostic_note(d, tee->range, "it is here");
-        diagnostic_help(d, "give each a file of its own");
-        return false;
-    }
-    return true;
-}
-
 Value lower_tee(const Context *context, const Expression *call, const Value *piped) {
     Stream *stream = piped->stream;
     const Expression *sink = sink_of(context, call);
