@@ -1,6 +1,7 @@
 /* Joined: several streams become one (`concat`, `zip`, `interleave`, `mix`), or one is gone through again
  * (`repeat`). What is joined is finished as if batches were made of it; its outputs are the fields of
  * the new pipeline, whose stages know nothing of where they come from. */
+#include "compiler/lower/given.h"
 #include "compiler/lower/stream.h"
 
 #include <string.h>
@@ -327,29 +328,6 @@ static Value lower_zip(const Context *context, const Expression *call) {
 
 /* mix([a, b], weights = [0.7, 0.3], seed = 1) */
 
-typedef struct MixArguments {
-    const Expression *streams, *weights, *seed;
-} MixArguments;
-
-static bool mix_arguments(const Context *context, const Expression *call, MixArguments *given) {
-    *given = (MixArguments){0};
-    bool good = true;
-    vector_each(Argument, argument, call->arguments) {
-        const char *name = argument->name.text ? argument->name.text : "streams";
-        const Expression **place = !strcmp(name, "streams")   ? &given->streams
-                                   : !strcmp(name, "weights") ? &given->weights
-                                   : !strcmp(name, "seed")    ? &given->seed
-                                                              : NULL;
-        good &= place && !*place;
-        if (good) *place = argument->value;
-    }
-    if (good && given->streams && given->weights && given->seed) return true;
-    Diagnostic *d = report(context, E0204, call->range,
-                           "`mix` takes a list of streams, their `weights` and a `seed`");
-    diagnostic_help(d, "`mix([a, b], weights = [0.7, 0.3], seed = 1)`");
-    return false;
-}
-
 static bool is_weight(const Context *context, const Value *value, Range range, double *weight) {
     if (value->kind == VALUE_error || !to_number(context, value, range, weight)) return false;
     if (*weight > 0 && *weight <= 1e9) return true;
@@ -381,14 +359,15 @@ static bool lower_weights(const Context *context, const Expression *argument, co
 }
 
 static Value lower_mix(const Context *context, const Expression *call) {
-    MixArguments given;
-    double seed;
+    static const char *const parameters[] = {"streams", "weights", "seed", NULL};
+    static const char *const example = "mix([a, b], weights = [0.7, 0.3], seed = 1)";
+    Given given = given_arguments(context, call, parameters, 3, example);
+    double seed = given_number(&given, 2, 0, 0, 0x1p53);
     Join options = {0};
-    if (!mix_arguments(context, call, &given)) return value_error;
-    Value list = lower_list_of_streams(context, given.streams, "mix",
-                                       "`mix([a, b], weights = [0.7, 0.3], seed = 1)`");
-    if (list.kind == VALUE_error || !lower_weights(context, given.weights, &list, &options) ||
-        !whole_number(context, given.seed, "seed", 0, 0x1p53, &seed))
+    if (given.broken) return value_error;
+    Value list = lower_list_of_streams(context, given.values[0], "mix",
+                                       arena_format(context->lowering->arena, "`%s`", example));
+    if (list.kind == VALUE_error || !lower_weights(context, given.values[1], &list, &options))
         return value_error;
     Joining joining = {.context = context,
                        .call = call,
