@@ -29,6 +29,17 @@ bool can_shuffle(const Context *context, Range range, const Pipeline *pipeline) 
     return false;
 }
 
+bool can_count(const Context *context, Range range, const char *sink, const Pipeline *pipeline) {
+    if (!surely_comes(pipeline)) return true;
+    Diagnostic *d = report(context, E0214, range,
+                           "`%s` has to know how many records come, and these come one after the "
+                           "other",
+                           sink);
+    diagnostic_note(d, pipeline->range, "they come from here");
+    diagnostic_help(d, "`npy(\"x.npy\")` need not");
+    return false;
+}
+
 bool has_end(const Context *context, Range range, const char *asker, const Pipeline *pipeline) {
     if (!is_endless(pipeline)) return true;
     Diagnostic *d =

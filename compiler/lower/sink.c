@@ -173,12 +173,18 @@ bool read_sink(const Context *context, const Expression *call, Sink *sink) {
     return read_arguments(&reading) && (!reading.form->check || reading.form->check(&reading));
 }
 
+bool suits_sink(const Context *context, const Stream *stream, const Sink *sink, Range range) {
+    if (!(sink_form(sink->name)->says & NEEDS_count)) return true;
+    return can_count(context, range, sink->name, stream->pipeline);
+}
+
 Value lower_sink(const Context *context, const Expression *call, const Value *piped) {
     Stream *stream = piped->stream;
     stream->sink = (Sink){0};
     if (!stream->unbatched && !finish_run(context, stream)) return value_error;
     take_fields(context, stream, &stream->sink);
     if (!read_sink(context, call, &stream->sink) ||
+        !suits_sink(context, stream, &stream->sink, call->range) ||
         !has_own_target(context, stream, &stream->sink, call->range))
         return value_error;
     return (Value){.kind = VALUE_sink, .range = call->range, .stream = stream};

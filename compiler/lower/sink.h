@@ -12,6 +12,7 @@ enum {
     SAYS_files = 8, /* name: file, one for each field */
     SAYS_quality = 16,
     SAYS_records = 32, /* records = 1000: in each file, whose names differ in {shard} */
+    NEEDS_count = 64,  /* how many records come has to be known before the first */
 };
 
 typedef struct SinkForm SinkForm;
@@ -37,6 +38,9 @@ bool is_sink_name(const char *name);
 
 /* sink.c: the call's arguments, once the sink has its fields. False after reporting. */
 bool read_sink(const Context *context, const Expression *call, Sink *sink);
+
+/* Does the stream say how many records come, where the sink needs to know? False after reporting. */
+bool suits_sink(const Context *context, const Stream *stream, const Sink *sink, Range range);
 
 /* target.c: does nothing else of the pipeline write to the sink's files? False after reporting. */
 bool has_own_target(const Context *context, const Stream *stream, const Sink *sink, Range range);

@@ -48,6 +48,9 @@ bool can_look_up(const Context *context, Range range, const char *asker, const P
 /* The same of a shuffle without a window. */
 bool can_shuffle(const Context *context, Range range, const Pipeline *pipeline);
 
+/* Is it known how many there are? False after reporting. */
+bool can_count(const Context *context, Range range, const char *sink, const Pipeline *pipeline);
+
 /* Is there a last one? False after reporting. */
 bool has_end(const Context *context, Range range, const char *asker, const Pipeline *pipeline);
 

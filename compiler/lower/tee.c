@@ -89,6 +89,7 @@ Value lower_tee(const Context *context, const Expression *call, const Value *pip
     Tee tee = {.range = call->range};
     if (!sink || !take_fields(context, stream, piped->kind == VALUE_batch, &tee) ||
         !read_sink(context, sink, &tee.sink) ||
+        !suits_sink(context, stream, &tee.sink, sink->range) ||
         !has_own_target(context, stream, &tee.sink, sink->range))
         return value_error;
     vector_push(context->lowering->arena, &stream->tees, tee);
