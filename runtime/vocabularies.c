@@ -3,6 +3,8 @@
  * of no valid UTF-8, are written \xHH there, a backslash \\. */
 #include "runtime/vocabularies.h"
 
+#include "runtime/text/utf8.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,31 +66,16 @@ int64_t vocabularies_room(const FlowVocabulary *vocabulary) {
 
 /* Texts to lines. */
 
-/* Bytes of the valid UTF-8 character that begins here, none of it a control character; 0: there is none. */
-static int character_size(const unsigned char *text) {
-    int size = text[0] < 0x20 || text[0] == 0x7f ? 0
-               : text[0] < 0x80                  ? 1
-               : text[0] < 0xc2                  ? 0
-               : text[0] < 0xe0                  ? 2
-               : text[0] < 0xf0                  ? 3
-               : text[0] < 0xf5                  ? 4
-                                                 : 0;
-    for (int i = 1; i < size; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    if (size == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f)))
-        return 0;
-    if (size == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f)))
-        return 0;
-    return size;
-}
-
 static void write_line(FILE *out, const char *text) {
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        int size = character_size(at);
+    const unsigned char *at = (const unsigned char *)text, *end = at + strlen(text);
+    while (at < end) {
+        uint32_t code;
+        size_t size = utf8_first(at, end, &code);
+        bool plain = code != UTF8_NONE && code >= 0x20 && code != 0x7f;
         if (*at == '\\') fputs("\\\\", out);
-        else if (size) fwrite(at, 1, (size_t)size, out);
+        else if (plain) fwrite(at, 1, size, out);
         else fprintf(out, "\\x%02x", *at);
-        at += size ? size : 1;
+        at += size;
     }
     fputc('\n', out);
 }
