@@ -1,4 +1,3 @@
-/* Outlet. */
 #include "runtime/outlet.h"
 
 #include "runtime/path.h"
