@@ -23,6 +23,10 @@ typedef struct Codec {
     FlowStatus (*advance)(void *state, Flood *flood, bool *ended);
 } Codec;
 
+/* How files begin, known also where the codec is not. */
+#define CODEC_GZIP_MAGIC "\x1f\x8b"
+#define CODEC_ZSTD_MAGIC "\x28\xb5\x2f\xfd"
+
 extern const Codec codec_gzip;
 
 /* Only programs that may be given such files are linked to it; in others its address is NULL. */

@@ -2,6 +2,7 @@
 #include "runtime/codec.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 enum {
@@ -15,7 +16,8 @@ typedef struct Inflater {
 } Inflater;
 
 static bool gzip_begins(const unsigned char *bytes, size_t size) {
-    return size >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+    size_t length = strlen(CODEC_GZIP_MAGIC);
+    return size >= length && !memcmp(bytes, CODEC_GZIP_MAGIC, length);
 }
 
 static void *gzip_open(void) {
@@ -48,7 +50,7 @@ static FlowStatus gzip_advance(void *state, Flood *flood, bool *ended) {
     z_stream *stream = &inflater->stream;
     *ended = inflater->ended;
     if (inflater->ended && !flood->in_size) return flow_ok;
-    if (inflater->ended && flood->in[0] != 0x1f)
+    if (inflater->ended && flood->in[0] != CODEC_GZIP_MAGIC[0])
         return flow_failure(FLOW_EXIT_data,
                             "something that is not gzip follows the compressed data");
     if (inflater->ended) inflateReset(stream);

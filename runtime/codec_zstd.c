@@ -3,6 +3,7 @@
 #include "runtime/codec.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -15,7 +16,7 @@ static bool zstd_begins(const unsigned char *bytes, size_t size) {
     if (size < 4) return false;
     uint32_t magic =
         bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-    return magic == ZSTD_MAGICNUMBER ||
+    return !memcmp(bytes, CODEC_ZSTD_MAGIC, 4) ||
            (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
 }
 

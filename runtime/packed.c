@@ -124,9 +124,9 @@ uint64_t packed_capacity(const Packed *file) {
     return capacity < LEAST_ROOM ? LEAST_ROOM : capacity;
 }
 
-/* How zstd's files begin, known also where zstd itself is not. */
 static bool begins_zstd(const unsigned char *bytes, size_t size) {
-    return size >= 4 && !memcmp(bytes, "\x28\xb5\x2f\xfd", 4);
+    size_t length = strlen(CODEC_ZSTD_MAGIC);
+    return size >= length && !memcmp(bytes, CODEC_ZSTD_MAGIC, length);
 }
 
 static const Codec *find_codec(const unsigned char *bytes, size_t size) {

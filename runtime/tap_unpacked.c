@@ -24,7 +24,7 @@ typedef struct Unpacked {
 static const struct {
     const Codec *codec; /* NULL: the program does not have it */
     const char *begin;
-} kinds[] = {{&codec_gzip, "\x1f\x8b"}, {&codec_zstd, "\x28\xb5\x2f\xfd"}};
+} kinds[] = {{&codec_gzip, CODEC_GZIP_MAGIC}, {&codec_zstd, CODEC_ZSTD_MAGIC}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static FlowStatus failure(const Unpacked *unpacked, const char *why) {
@@ -109,7 +109,8 @@ static FlowStatus unpack(Unpacked *unpacked, int stopper, char *bytes, size_t ro
         flood->out = (unsigned char *)bytes;
         flood->out_size = room;
         status = unpacked->codec->advance(unpacked->state, flood, &unpacked->complete);
-        if (status.exit) return failure(unpacked, status.text);
+        if (status.exit)
+            return flow_failure(status.exit, "%s: %s", unpacked->tap.name, status.text);
         unpacked->holds = !flood->out_size;
         got->size = room - flood->out_size;
     }
