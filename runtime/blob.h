@@ -1,5 +1,6 @@
-/* Blob: bytes that lie in some file, as a member of an archive or a value of a record, become what a
- * field is to be: an image, tokens, a number in digits, the index of a text, elements as they are. */
+/* Blob: bytes that lie in some file, as a member of an archive or a value of a record, become what
+ * a field is to be: an image, tokens, a number in digits, the index of a text, elements as they
+ * are. */
 #ifndef FLOW_BLOB_H
 #define FLOW_BLOB_H
 

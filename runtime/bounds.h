@@ -1,4 +1,4 @@
-/* Bounds: how much of a thing there may be, as the compiler says beforehand and the runtime keeps. */
+/* Bounds: how much of a thing there may be, by the compiler's word and the runtime's. */
 #ifndef FLOW_BOUNDS_H
 #define FLOW_BOUNDS_H
 

@@ -11,8 +11,8 @@ void budget_begin(const Settings *settings);
 /* Should all that a run will hold be asked for before it starts? */
 bool budget_is_watched(const Settings *settings);
 
-/* How many workers make the stage's batches: as many as are asked for; where nobody asks, no more than
- * there is room for. */
+/* How many workers make the stage's batches: as many as are asked for; where nobody asks, no more
+ * than there is room for. */
 int budget_workers(const Settings *settings, const Stage *stage, const FlowPipeline *pipeline);
 
 /* Prints what is held where the command line asks for it. */

@@ -1,6 +1,6 @@
-/* Cache: records that are kept as they were first made, in memory or in a file. Who asks for one that
- * is not there yet makes it in its place; nobody waits for anybody. A file gets its name when all of
- * its records are there, so a run that ends before leaves nothing behind. */
+/* Cache: records that are kept as they were first made, in memory or in a file. Who asks for one
+ * that is not there yet makes it in its place; nobody waits for anybody. A file gets its name when
+ * all of its records are there, so a run that ends before leaves nothing behind. */
 #ifndef FLOW_CACHE_H
 #define FLOW_CACHE_H
 
@@ -37,12 +37,11 @@ int64_t cache_records(const Cache *cache);
 /* Are there records that could not be made? Of a cache that was loaded. */
 bool cache_has_failures(const Cache *cache);
 
-/* Points at the record's values, valid until close. False: it is not there. Thread-safe, as the next
- * ones are. */
+/* Points at the record's values, until close. False: it is not there. Thread-safe, as the next. */
 bool cache_find(const Cache *cache, int64_t record, const void **values);
 
-/* Sets places to where the record is to be made; cache_settle has to follow. False: another thread is
- * at it, or it could not be made. */
+/* Sets places to where the record is to be made; cache_settle has to follow. False: another thread
+ * is at it, or it could not be made. */
 bool cache_claim(Cache *cache, int64_t record, const void **places);
 void cache_settle(Cache *cache, int64_t record, bool made);
 

@@ -1,5 +1,5 @@
-/* Cache file: a cache on a disk. While it is made it has no name, where the file system can do that,
- * and all the room that it will need. */
+/* Cache file: a cache on a disk. While it is made it has no name, where the file system can do
+ * that, and all the room that it will need. */
 #ifndef FLOW_CACHE_FILE_H
 #define FLOW_CACHE_FILE_H
 

@@ -20,8 +20,7 @@ typedef struct RunNumbers {
     double epoch; /* passes over the data so far */
 } RunNumbers;
 
-/* sizes: of the program; numbers: its options' values. Fails when an option does not fit its element
- * type. */
+/* numbers: the values of options. Fails when one does not fit its element type. */
 FlowStatus call_new(const FlowFunction *function, Sizes sizes, const double *numbers,
                     const RunNumbers *run, Call *call);
 void call_free(Call *call);

@@ -1,5 +1,5 @@
-/* Cells: values of several kinds, one after the other, as a table has them: each takes nine bytes, and
- * those that are no number their own. */
+/* Cells: values of several kinds, one after the other, as a table has them: each takes nine bytes,
+ * and those that are no number their own. */
 #ifndef FLOW_CELLS_H
 #define FLOW_CELLS_H
 

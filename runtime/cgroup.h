@@ -10,8 +10,8 @@ typedef double CgroupLimit(const char *folder);
 /* The smallest; INFINITY where there is none. controller: as version 1 names it, "memory". */
 double cgroup_limit(const char *controller, CgroupLimit *version_2, CgroupLimit *version_1);
 
-/* The numbers that a file in the folder begins with. False: there is no such file, or something else
- * stands there, as "max". */
+/* The numbers that a file in the folder begins with. False: there is no such file, or something
+ * else stands there, as "max". */
 bool cgroup_numbers(const char *folder, const char *file, double *numbers, int count);
 
 #endif

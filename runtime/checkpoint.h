@@ -31,8 +31,7 @@ typedef struct Position {
 FlowStatus checkpoint_save(const char *path, const Identity *identity, const Position *position,
                            const char *memory);
 
-/* Writes what is deployed alone: weights, or their averages, under the names of the weights; and the
- * vocabularies. */
+/* Writes what is deployed: weights, or their averages under the same names, and vocabularies. */
 FlowStatus checkpoint_save_weights(const char *path, const Settings *settings, const char *memory);
 
 /* Fails when a file has no room for the vocabularies that are known. */

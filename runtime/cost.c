@@ -1,5 +1,5 @@
-/* Cost: to measure a record takes about a microsecond; the more records come, the fewer are measured,
- * so that it is less than a percent of the time. */
+/* Cost: to measure a record takes about a microsecond; the more records come, the fewer are
+ * measured, so that it is less than a percent of the time. */
 #define _GNU_SOURCE
 #include "runtime/cost.h"
 

@@ -25,13 +25,13 @@ typedef struct Evaluation {
 FlowStatus evaluation_start(Evaluation *evaluation, const FlowPipeline *pipeline, Places places,
                             int workers, int64_t seed, Call call);
 
-/* Whether opening has failed so far. That it was interrupted is none: the run ends, and is saved. */
+/* Whether opening has failed so far. To be interrupted is not to fail: the run is saved. */
 bool evaluation_has_failed(const Evaluation *evaluation);
 
 /* Waits until the pipeline is open, and takes the memory that running over it needs. */
 FlowStatus evaluation_prepare(Evaluation *evaluation, const Team *team);
 
-/* Waits until the pipeline is open, then runs over it; stops early, without failure, when interrupted. */
+/* Waits until the pipeline is open, then runs over it; an interrupt ends it without failure. */
 FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team, Averages *averages);
 void evaluation_free(Evaluation *evaluation);
 

@@ -1,6 +1,6 @@
-/* Feed: bytes lie in chunks, each as long as some hundred records or as one that is longer. A record
- * that a chunk ends in goes on in the next one, where its beginning is copied. A chunk lives as long
- * as the records that begin in it. */
+/* Feed: bytes lie in chunks, each as long as some hundred records or as one that is longer. A
+ * record that a chunk ends in goes on in the next one, where its beginning is copied. A chunk lives
+ * as long as the records that begin in it. */
 #define _GNU_SOURCE
 #include "runtime/feed.h"
 

@@ -1,6 +1,6 @@
-/* Feed: what a tap gives, in order, cut into records by a thread that reads ahead. A run of records is
- * there at a time: from the oldest that is not forgotten to the newest that has come. All functions are
- * thread-safe but feed_open and feed_close. */
+/* Feed: what a tap gives, in order, cut into records by a thread that reads ahead. A run of records
+ * is there at a time: from the oldest that is not forgotten to the newest that has come. All
+ * functions are thread-safe but feed_open and feed_close. */
 #ifndef FLOW_FEED_H
 #define FLOW_FEED_H
 
@@ -25,8 +25,8 @@ typedef struct FeedScan {
     int64_t breaks; /* it says: so many line ends are in them; else 1 */
 } FeedScan;
 
-/* How many of the bytes the first record takes, with what ends it; 0: it does not end in them. What is left
- * when the data ends is a record too, unless it is nothing. */
+/* How many of the bytes the first record takes, with what ends it; 0: it does not end in them. What
+ * is left when the data ends is a record too, unless it is nothing. */
 typedef size_t FeedCut(void *context, const char *bytes, size_t size, FeedScan *scan);
 
 /* Begins to read. Takes the tap over, on failure too. */
@@ -44,15 +44,14 @@ FlowStatus feed_open_endless(Feed **feed);
 const char *feed_name(const Feed *feed);
 
 /* Waits until `end` records have come, or no more do, or the clock shows the deadline (nanoseconds;
- * 0: there is none), or the run is interrupted. Returns how many have come in all; *final (unless it is
- * NULL): no more will. */
+ * 0: there is none), or the run is interrupted. Returns how many have come in all; *final (unless
+ * it is NULL): no more will. */
 int64_t feed_wait(Feed *feed, int64_t end, int64_t deadline, bool *final);
 
 /* Whether no more records come; why, if they should have, in *status. */
 bool feed_has_ended(Feed *feed, FlowStatus *status);
 
-/* A record that has come and is not forgotten; the bytes stay until it is. What lies behind them may
- * change. */
+/* A record that has come, until it is forgotten. What lies behind its bytes may change. */
 const char *feed_record(Feed *feed, int64_t record, size_t *size);
 
 /* The line it begins at, from 1. */
@@ -71,8 +70,7 @@ void feed_drop_copy(FeedCopy *copy);
 /* Cuts at line ends. */
 FeedCut feed_cut_line;
 
-/* How many bytes at the begin are a mark of UTF-8, as some programs write it; -1: too few have come to
- * tell. */
+/* How many bytes at the begin are a mark of UTF-8; -1: too few have come to tell. */
 int feed_mark(const char *bytes, size_t size, const FeedScan *scan);
 
 /* Ends it: who waits is woken, nothing more is read. */

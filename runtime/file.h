@@ -17,12 +17,12 @@ FlowStatus file_replace(const char *path, const FilePart *parts, int count);
 /* Writes to `path` so that it names a whole file at any time; a loss of power may take it away. */
 FlowStatus file_put(const char *path, FilePart part);
 
-/* Makes a rename to `path` itself last. Some file systems can't, which is no failure. Returns 0 or an
- * error number. */
+/* Makes a rename to `path` last, where the file system can. Returns 0 or an error number. */
 int file_sync_folder(const char *path);
 
-/* Makes room for a new `path`, x.y: the file there gets the name x.1.y besides, the one before it
- * x.2.y, and so on up to `count`; what was older is gone. `path` itself stays until it is replaced. */
+/* Makes room for a new `path`, x.y: the file there gets the name x.1.y besides, the one before
+ * it x.2.y, and so on up to `count`; what was older is gone. `path` itself stays until it is
+ * replaced. */
 FlowStatus file_rotate(const char *path, int count);
 
 /* Held from file_lock to file_unlock: "<path>.lock". */

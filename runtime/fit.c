@@ -1,6 +1,7 @@
-/* Fit: states that are found in the training data. Each pass runs one compiled function over all batches,
- * in the order of the first epoch; what it leaves in memory is saved with the weights, so a resumed run
- * has it. A number that is not finite is looked for record by record: it is in one, most often. */
+/* Fit: states that are found in the training data. Each pass runs one compiled function over all
+ * batches, in the order of the first epoch; what it leaves in memory is saved with the weights, so
+ * a resumed run has it. A number that is not finite is looked for record by record: it is in one,
+ * most often. */
 #include "runtime/run.h"
 
 #include "runtime/interrupt.h"

@@ -154,8 +154,8 @@ typedef struct FlowUpdate {
     int storage; /* FlowProgram.storage[storage] */
 } FlowUpdate;
 
-/* What leads to the first result and to the updates of a training function, or what a turn of a loop
- * computes. */
+/* What leads to the first result and to the updates of a training function, or what a turn of a
+ * loop computes. */
 typedef struct FlowTrace {
     const FlowCall *calls; /* to be made one by one; NULL in a loop */
     int call_count;
@@ -230,8 +230,8 @@ typedef enum FlowFit {
     FLOW_FIT_short,  /* resized until its shorter side is numbers[0]; of that the middle */
     FLOW_FIT_middle, /* the middle, not resized */
     FLOW_FIT_place,  /* from row numbers[0] and column numbers[1] on, not resized */
-    FLOW_FIT_random, /* a box of numbers[0] to numbers[1] of its area, numbers[2] to numbers[3] times as
-                        wide as high, resized; another one for each key of a record */
+    FLOW_FIT_random, /* a box of numbers[0] to numbers[1] of its area, numbers[2] to numbers[3]
+                        times as wide as high, resized; another one for each key of a record */
 } FlowFit;
 
 typedef enum FlowMethod {
@@ -317,8 +317,8 @@ typedef struct FlowField {
     const bool *skims;     /* while it is true nothing is decoded: only texts are wanted; or NULL */
 } FlowField;
 
-/* Texts that are found in the training data, and kept with the weights. They stand for numbers below
- * `size`, in the order of their bytes; none for the two others: 1 + the number, or 0. */
+/* Texts that are found in the training data, and kept with the weights. They stand for numbers
+ * below `size`, in the order of their bytes; none for the two others: 1 + the number, or 0. */
 typedef struct FlowVocabulary {
     const char *name; /* "passengers.Embarked" */
     int size;
@@ -450,7 +450,7 @@ typedef enum FlowJoinKind {
     FLOW_JOIN_cache,      /* those of one, kept once made */
 } FlowJoinKind;
 
-/* What stands in the place of a source: other pipelines, whose records are asked for by position. */
+/* What stands in the place of a source: other pipelines. */
 typedef struct FlowJoin {
     FlowJoinKind kind;
     const struct FlowPipeline *const *inputs;
@@ -632,7 +632,7 @@ typedef enum FlowEnd { FLOW_END_whole, FLOW_END_stopped, FLOW_END_failed } FlowE
 typedef struct FlowWriter FlowWriter;
 typedef struct FlowSink {
     const char *name;
-    /* At most `records` will come; INT64_MAX: nobody knows. The fields live as long as the writer. */
+    /* At most `records` will come; INT64_MAX: nobody knows. The fields outlive the writer. */
     FlowStatus (*open)(const FlowSinkArguments *arguments, const FlowSinkField *fields, int count,
                        int64_t records, FlowWriter **writer);
     /* Writes so many records, which lie in the fields' values; `first` were written before. */

@@ -1,5 +1,5 @@
-/* Folder: every component of a path is opened by itself, from the folder on and without following links, so
- * that neither a name nor somebody who changes the folder meanwhile leads out of it. */
+/* Folder: every component of a path is opened by itself, from the folder on and without following
+ * links, so that neither a name nor somebody who changes the folder meanwhile leads out of it. */
 #define _GNU_SOURCE
 #include "runtime/folder.h"
 

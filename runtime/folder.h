@@ -1,7 +1,7 @@
-/* Folder: the images below a folder, by name: .jpg, .jpeg and .png, in small letters or capitals. The
- * folders in it are classes; what lies in one, at any depth, belongs to it. Names that begin with a
- * dot are passed over, and files of other names. Links are not followed, neither when names are
- * collected nor when a file is read, so nothing outside of the folder is ever opened. */
+/* Folder: the images below a folder, by name: .jpg, .jpeg and .png, in small letters or capitals.
+ * The folders in it are classes; what lies in one, at any depth, belongs to it. Names that begin
+ * with a dot are passed over, and files of other names. Links are not followed, neither when names
+ * are collected nor when a file is read, so nothing outside of the folder is ever opened. */
 #ifndef FLOW_FOLDER_H
 #define FLOW_FOLDER_H
 
@@ -22,8 +22,8 @@ typedef struct Folder {
     FolderNames classes; /* names, in order */
 } Folder;
 
-/* Collects the names. Paths are in order, component by component, byte by byte. Whatever it returns,
- * folder_close has to follow. */
+/* Collects the names. Paths are in order, component by component, byte by byte. Whatever it
+ * returns, folder_close has to follow. */
 FlowStatus folder_open(const char *path, Folder *folder);
 void folder_close(Folder *folder);
 

@@ -1,5 +1,5 @@
-/* Holdings: a list of those that are open, behind one lock: memory is asked for when pipelines begin, and
- * then only when a larger image or record comes than ever before. */
+/* Holdings: a list of those that are open, behind one lock: memory is asked for when pipelines
+ * begin, and then only when a larger image or record comes than ever before. */
 #include "runtime/holdings.h"
 
 #include "runtime/memory.h"

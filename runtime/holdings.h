@@ -38,8 +38,8 @@ void holding_give(Holding *holding, HoldingKind kind, size_t bytes);
 Holding *holding_enter(Holding *holding);
 Holding *holding_here(void);
 
-/* For sources, as realloc and memory_new, counted: NULL when there is no memory, or the limit does not leave
- * it. What they take goes when the pipeline is closed, unless it is given back before. */
+/* For sources, as realloc and memory_new, counted: NULL when there is no memory, or the limit does
+ * not leave it. What they take goes when the pipeline is closed, unless it is given back before. */
 void *held_resize(void *bytes, size_t before, size_t after);
 void *held_new(size_t size);
 void held_give(size_t size);

@@ -1,5 +1,5 @@
-/* Key: what the random choices of a record follow from: the run's seed, the epoch and the record. Each
- * thread has that of the record which it makes now. */
+/* Key: what the random choices of a record follow from: the run's seed, the epoch and the record.
+ * Each thread has that of the record which it makes now. */
 #ifndef FLOW_KEY_H
 #define FLOW_KEY_H
 

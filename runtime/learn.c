@@ -1,6 +1,7 @@
-/* Learn: one pass over the training data that finds the texts of its vocabularies. The pipeline is opened for
- * that alone. What it asks of its records meanwhile, to filter them, sees every text as 0; then those that are
- * left are read, and texts counted: once in each record of a source, however often training takes it. */
+/* Learn: one pass over the training data that finds the texts of its vocabularies. The pipeline is
+ * opened for that alone. What it asks of its records meanwhile, to filter them, sees every text as
+ * 0; then those that are left are read, and texts counted: once in each record of a source, however
+ * often training takes it. */
 #include "runtime/run.h"
 
 #include "runtime/holdings.h"
@@ -130,7 +131,7 @@ static FlowStatus open_records(const Learning *learning, Holding *holding, Rejec
     return status;
 }
 
-/* Of data whose records come one after the other nothing is learned; who opens it says what is wrong. */
+/* Of a feed nothing is learned; who opens it says what is wrong. */
 static FlowStatus find_texts(Learning *learning) {
     const FlowPipeline *data = learning->run->train->data;
     Holding holding;

@@ -1,5 +1,6 @@
-/* Learner: texts are numbered as they come, and a table of places, at most half full, finds their numbers.
- * What it has found in the end does not depend on the order in which threads bring them. */
+/* Learner: texts are numbered as they come, and a table of places, at most half full, finds
+ * their numbers. What it has found in the end does not depend on the order in which threads
+ * bring them. */
 #include "runtime/learner.h"
 
 #include "runtime/mix.h"

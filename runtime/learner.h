@@ -18,9 +18,9 @@ TextSeer *learner_seer(Learner *learner);
 /* From now on each stands for a number of its own, which can be counted. */
 void learner_number(Learner *learner);
 
-/* The texts in the order of their bytes, as long as the learner lives; when there are more than `most`,
- * those that were counted most often. *count: how many there are in all. NULL: there are too many to
- * remember. */
+/* The texts in the order of their bytes, as long as the learner lives; when there are more than
+ * `most`, those that were counted most often. *count: how many there are in all. NULL: there are
+ * too many to remember. */
 const char *const *learner_texts(Learner *learner, int64_t most, int64_t *count);
 
 #endif

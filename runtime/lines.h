@@ -13,7 +13,7 @@ typedef struct Lines {
     void *starts; /* uint32_t, or uint64_t when wide */
 } Lines;
 
-/* Goes through the text once; path: where it is from. Whatever it returns, lines_close has to follow. */
+/* Goes through the text of the file once. Whatever it returns, lines_close has to follow. */
 FlowStatus lines_open(const char *path, const char *text, size_t size, Lines *lines);
 void lines_close(Lines *lines);
 

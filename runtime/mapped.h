@@ -1,4 +1,4 @@
-/* Mapped: a whole file to be read, mapped if it is plain and unpacked into memory if it is compressed. */
+/* Mapped: a whole file to be read: mapped if it is plain, unpacked if it is compressed. */
 #ifndef FLOW_MAPPED_H
 #define FLOW_MAPPED_H
 

@@ -1,5 +1,5 @@
-/* Mapping: a list says which memory is which file's. The handler may look at it whenever it is called:
- * whoever changes it holds a lock, and touches no mapped byte while he does. */
+/* Mapping: a list says which memory is which file's. The handler may look at it whenever it is
+ * called: whoever changes it holds a lock, and touches no mapped byte while he does. */
 #define _GNU_SOURCE
 #include "runtime/mapping.h"
 

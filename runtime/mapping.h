@@ -1,5 +1,6 @@
-/* Mapping: a file's bytes where they lie. A file that gets shorter meanwhile has bytes that can't be
- * read any more: the kernel says so by SIGBUS, and the process ends with a message that names the file. */
+/* Mapping: a file's bytes where they lie. A file that gets shorter meanwhile has bytes that can't
+ * be read any more: the kernel says so by SIGBUS, and the process ends with a message that names
+ * the file. */
 #ifndef FLOW_MAPPING_H
 #define FLOW_MAPPING_H
 

@@ -1,5 +1,5 @@
-/* Mix: neighbouring numbers become numbers that have nothing to do with each other: the finaliser of
- * SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), its variant 13 by Stafford. */
+/* Mix: neighbouring numbers become numbers that have nothing to do with each other: the finaliser
+ * of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), its variant 13 by Stafford. */
 #ifndef FLOW_MIX_H
 #define FLOW_MIX_H
 

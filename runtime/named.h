@@ -6,7 +6,7 @@
 
 enum { NAMED_SHOWN = 200 /* bytes of a name in a message */ };
 
-/* As whole_file_read; failures say what is wrong with the name, without where it stands. Thread-safe. */
+/* As whole_file_read; failures say what the name is, without where it stands. Thread-safe. */
 FlowStatus named_read(const char *name, size_t size, WholeFile *file);
 
 /* How much of a name a message shows. */

@@ -1,5 +1,5 @@
-/* Output. The part is locked while it is written, so of two runs with one target one gives up; a part
- * that a killed run has left is written anew. */
+/* Output. The part is locked while it is written, so of two runs with one target one gives up; a
+ * part that a killed run has left is written anew. */
 #define _GNU_SOURCE
 #include "runtime/output.h"
 

@@ -1,6 +1,6 @@
 /* Output: bytes on their way to standard output or into a file, in large pieces. A file is written
- * beside its place, as PATH.part, and gets its name when it is whole; what is no regular file (a pipe,
- * a device) is written to as it is. */
+ * beside its place, as PATH.part, and gets its name when it is whole; what is no regular file (a
+ * pipe, a device) is written to as it is. */
 #ifndef FLOW_OUTPUT_H
 #define FLOW_OUTPUT_H
 
@@ -39,9 +39,9 @@ FlowStatus output_pass(Output *output);
 /* Writes over `size` bytes from `offset` on, which were added before. Not of standard output. */
 FlowStatus output_over(Output *output, uint64_t offset, const void *bytes, size_t size);
 
-/* FLOW_END_whole: the file gets its name. FLOW_END_stopped: what was written stays in PATH.part, and
- * the status says so: FLOW_EXIT_interrupted with that name as its text. FLOW_END_failed: nothing stays. An
- * output that was not opened may be closed. */
+/* FLOW_END_whole: the file gets its name. FLOW_END_stopped: what was written stays in PATH.part,
+ * and the status says so: FLOW_EXIT_interrupted with that name as its text. FLOW_END_failed:
+ * nothing stays. An output that was not opened may be closed. */
 FlowStatus output_close(Output *output, FlowEnd end);
 
 #endif

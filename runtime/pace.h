@@ -28,7 +28,7 @@ Pace pace_since(const Pace *now, const Pace *before);
 /* "input-bound 38 %"; "" when there is nothing to say yet. */
 void pace_short(const Pace *pace, const char *sink, char *text, size_t size);
 
-/* "input-bound 38 %: decode_jpeg 14.2 ms/batch on 1 thread, step 9.1 ms". sink: its name, or NULL. */
+/* "input-bound 38 %: decode_jpeg 14.2 ms/batch on 1 thread, step 9.1 ms". sink: or NULL. */
 void pace_text(const Pace *pace, const Bottleneck *bottleneck, const char *sink, char *text,
                size_t size);
 

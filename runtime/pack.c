@@ -1,6 +1,6 @@
-/* Pack: records are dealt to threads in chunks, whose tokens stay where they were put; so the order is that of
- * the records, whoever made them. A record that can't be made is made again when all are through, to hear
- * why. */
+/* Pack: records are dealt to threads in chunks, whose tokens stay where they were put; so the order
+ * is that of the records, whoever made them. A record that can't be made is made again when all are
+ * through, to hear why. */
 #include "runtime/pack.h"
 
 #include "runtime/cpus.h"

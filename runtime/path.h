@@ -28,7 +28,7 @@ FlowStatus path_find(const char *path, const char *folder, char **found);
 /* The same for a pattern, as of a shell: found when a file matches it. */
 FlowStatus path_find_many(const char *pattern, const char *folder, char **found);
 
-/* The same for a pattern of files that are still to come: found when the folder before it is there. */
+/* The same for files that are still to come: found when the folder is there. */
 FlowStatus path_find_coming(const char *pattern, const char *folder, char **found);
 
 #endif

@@ -19,8 +19,8 @@ int64_t permutation_at(const Permutation *permutation, int64_t position);
 /* The same of each: several at a time take less time than one after the other. */
 void permutation_each(const Permutation *permutation, int64_t *positions, int count);
 
-/* The same where records change places only within blocks of `window`, of `size` records in all: another order
- * in each block. */
+/* The same where records change places only within blocks of `window`, of `size` records in all:
+ * another order in each block. */
 int64_t permutation_within(const Permutation *permutation, int64_t window, int64_t size,
                            int64_t position);
 

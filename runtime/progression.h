@@ -1,5 +1,5 @@
-/* Progression: which batches of a run are done, where some may overtake others: all before `low`, and
- * some of those that follow. */
+/* Progression: which batches of a run are done, where some may overtake others: all before `low`,
+ * and some of those that follow. */
 #ifndef FLOW_PROGRESSION_H
 #define FLOW_PROGRESSION_H
 

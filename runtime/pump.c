@@ -1,5 +1,4 @@
-/* Pump: batches are made as in training, go through the function if there is one, and into the outlets,
- * in order. */
+/* Pump: batches are made as in training, and go through the function, if any, into the outlets. */
 #include "runtime/pump.h"
 
 #include "runtime/budget.h"
@@ -122,7 +121,7 @@ static FlowStatus write_batch(Pump *pump, const Batch *batch) {
     return status;
 }
 
-/* What stands before a record that can't be made is written. *more: false when there is no batch. */
+/* What stands before a record that can't be made is written. *more: there was a batch. */
 static FlowStatus run_batch(Pump *pump, bool *more) {
     const Batch *batch;
     FlowStatus status = stage_take(pump->stage, &batch);

@@ -1,7 +1,7 @@
-/* Queue: a ring under a mutex. An uncontended turn is two atomic operations, so nothing
- * cleverer is needed for items that are whole batches. Waiting threads watch `count` for
- * some microseconds before they sleep, because a wake-up costs more than that. They sleep at a bell of
- * ours: glibc's conditions lose a wake-up in a million (its bug 25847, until 2.41). */
+/* Queue: a ring under a mutex. An uncontended turn is two atomic operations, so nothing cleverer is
+ * needed for items that are whole batches. Waiting threads watch `count` for some microseconds
+ * before they sleep, because a wake-up costs more than that. They sleep at a bell of ours: glibc's
+ * conditions lose a wake-up in a million (its bug 25847, until 2.41). */
 #define _GNU_SOURCE
 #include "runtime/queue.h"
 

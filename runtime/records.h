@@ -13,16 +13,17 @@ enum { FIELD_LIMIT = 32 }; /* fields of a source, outputs of a section */
 
 typedef struct Records Records;
 
-/* seed: of random numbers in the pipeline. rejects: gets the records of which a filter can't be asked;
- * NULL: that fails. On failure *records is NULL. */
+/* seed: of random numbers in the pipeline. rejects: gets the records of which a filter can't be
+ * asked; NULL: that fails. On failure *records is NULL. */
 FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
                         Rejects *rejects, Records **records);
 void records_close(Records *records);
 
 int64_t records_count(const Records *records); /* in an epoch, at least 1; -1: it is a feed's */
 
-/* Of a feed: waits until there are records at all positions before `end`, or no more come, or the
- * clock shows the deadline (0: there is none). Returns how many positions there are, `end` at most. */
+/* Of a feed: waits until there are records at all positions before `end`, or no more come, or
+ * the clock shows the deadline (0: there is none). Returns how many positions there are, `end`
+ * at most. */
 int64_t records_wait(const Records *records, int64_t end, int64_t deadline);
 
 /* Of a feed: why no more come, if they should have. */

@@ -1,5 +1,6 @@
-/* Records_feed: records of a feed are there once they have come, and until they are forgotten. How many
- * positions there are is asked from the last order back to the feed. Only one thread at a time waits. */
+/* Records_feed: records of a feed are there once they have come, and until they are forgotten. How
+ * many positions there are is asked from the last order back to the feed. Only one thread at a time
+ * waits. */
 #include "runtime/records_state.h"
 
 #include "runtime/clock.h"
@@ -7,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Somebody waits until the clock shows the deadline; final: what has come is all that there will be. */
+/* Somebody waits until the deadline; final: what has come is all that there will be. */
 typedef struct Wait {
     const Records *records;
     int64_t deadline;
@@ -26,7 +27,7 @@ static int64_t within(Wait *wait, int64_t count, int64_t end) {
 
 /* Forgetting. */
 
-/* What stands before the position behind the first `orders` orders of the section is not asked for. */
+/* Nobody asks for what is before that position behind the section's first `orders` orders. */
 static void forget(const Records *records, int index, int orders, int64_t position) {
     for (; index >= 0; index--) {
         const FlowSection *section = records_section_at(records, index);

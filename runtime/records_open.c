@@ -1,4 +1,4 @@
-/* Records_open: a pipeline's source is opened, and it is counted how many records each order leaves. */
+/* Records_open: the source is opened, and it is counted how many records each order leaves. */
 #include "runtime/records_state.h"
 #include "runtime/vocabularies.h"
 

@@ -1,5 +1,5 @@
-/* Records_state: what the files of records share: records_open.c opens and closes them, records.c finds
- * and makes each, records_feed.c waits for those of a feed. */
+/* Records_state: what the files of records share: records_open.c opens and closes them, records.c
+ * finds and makes each, records_feed.c waits for those of a feed. */
 #ifndef FLOW_RECORDS_STATE_H
 #define FLOW_RECORDS_STATE_H
 
@@ -94,12 +94,12 @@ static inline int64_t records_through(const Records *records, int index, int ord
 /* Makes the record at that position of the section. */
 bool records_make_at(const Maker *maker, int index, int64_t position, void *const *outputs);
 
-/* Runs a record function of the section, of that record. False: it can't be; *maker->failure says why. */
+/* Runs a record function of the section, of that record. False: *maker->failure says why. */
 bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFunction function,
                      const FlowCheck *checks, void *const *outputs);
 
-/* Asks filter `number` of the section about the record at that position before it: *passes. One that can't
- * be made passes nowhere; why it is not rejected is the failure. */
+/* Asks filter `number` of the section about the record at that position before it: *passes. One
+ * that can't be made passes nowhere; why it is not rejected is the failure. */
 FlowStatus records_ask(const Records *records, int index, int number, char *scratch,
                        int64_t position, bool *passes);
 

@@ -12,14 +12,14 @@ FlowStatus rejects_new(const char *pipeline, const char *path, Rejects **rejects
 /* Says on standard error how many there were, if any, and what was wrong with the first. */
 void rejects_free(Rejects *rejects);
 
-/* Counts the record of that pipeline, which may be one that another is made of, and logs what is wrong
- * with it: one line, {"pipeline": "digits", "record": 7, "error": "…"}. Fails when that can't be written. Returns the
- * failure where nothing may be rejected: `rejects` is NULL, or not the data is at fault, but that there
- * is no memory for it. Thread-safe. */
+/* Counts the record of that pipeline, which may be one that another is made of, and logs what is
+ * wrong with it: one line, {"pipeline": "digits", "record": 7, "error": "…"}. Fails when that can't
+ * be written. Returns the failure where nothing may be rejected: `rejects` is NULL, or not the data
+ * is at fault, but that there is no memory for it. Thread-safe. */
 FlowStatus rejects_add(Rejects *rejects, const char *pipeline, int64_t record,
                        const FlowStatus *failure);
 
-/* Is the record noted for the first time? Also true when there is no memory to tell. Not thread-safe. */
+/* Is the record noted for the first time, as far as memory tells? Not thread-safe. */
 bool rejects_note(Rejects *rejects, int64_t record);
 
 #endif

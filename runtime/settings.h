@@ -34,10 +34,10 @@ typedef struct Settings {
 FlowStatus settings_parse(int argc, char **argv, const FlowProgram *program, Settings *settings);
 void settings_free(Settings *settings);
 
-/* How many threads make a pipeline's batches; otherwise: if neither it nor the command line says. */
+/* How many threads make a pipeline's batches; otherwise: unless it or the command line says. */
 int settings_workers(const Settings *settings, const FlowPipeline *pipeline, int otherwise);
 
-/* May a run choose its threads and workers itself, and another time otherwise? FLOWC_TUNE=off: no. */
+/* May a run choose its threads and workers while it runs? FLOWC_TUNE=off: no. */
 bool settings_leave_split(const Settings *settings, const FlowPipeline *pipeline);
 
 /* Where the run's files are. */

@@ -1,5 +1,5 @@
-/* Sieve: the positions of a feed's records that meet a condition: those that are not forgotten. Adding
- * and forgetting are one thread's at a time; asking is thread-safe. */
+/* Sieve: the positions of a feed's records that meet a condition: those that are not forgotten.
+ * Adding and forgetting are one thread's at a time; asking is thread-safe. */
 #ifndef FLOW_SIEVE_H
 #define FLOW_SIEVE_H
 

@@ -1,6 +1,6 @@
-/* Stage: slots go round through two queues: `vacant` brings them to workers, `ready` back to the step,
- * which gives them out in order. Workers wake up when half of their slots are vacant and then fill them
- * in one go. Slots that the step's threads fill stay with them. */
+/* Stage: slots go round through two queues: `vacant` brings them to workers, `ready` back to the
+ * step, which gives them out in order. Workers wake up when half of their slots are vacant and then
+ * fill them in one go. Slots that the step's threads fill stay with them. */
 #include "runtime/clock.h"
 #include "runtime/stage_state.h"
 
@@ -14,8 +14,8 @@ static FlowStatus no_memory(const Stage *stage) {
                         stage->pipeline->name);
 }
 
-/* Where the step has one thread, whose processor would be idle while it waits. Not of a feed: to make
- * a batch of it may mean to wait. */
+/* Where the step has one thread, whose processor would be idle while it waits. Not of a feed: to
+ * make a batch of it may mean to wait. */
 static bool helps(const Stage *stage, int workers) {
     return workers && stage->allowed && stage->team->threads == 1 && !stage_is_fed(stage);
 }

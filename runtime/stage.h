@@ -39,7 +39,7 @@ FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, 
                       Stage **stage);
 void stage_close(Stage *stage);
 
-/* Bytes that its batches and its threads take with so many workers; without, `threads` of the team. */
+/* Bytes of its batches and its threads with so many workers, or `threads` of the team. */
 size_t stage_needs(const Stage *stage, int workers, int threads);
 
 /* Takes them now; they stay until it is started with others. */
@@ -55,24 +55,24 @@ int64_t stage_batches(const Stage *stage);
 /* Fails when it is a feed: a train block goes over its records again and again. */
 FlowStatus stage_check_counted(const Stage *stage);
 
-/* Begins to make the batches up to `end` that are not done (NULL: none is); of a feed, which workers make and which
- * begins once, all that there are. Another stage can be started again after stage_stop. The team is
- * that of the steps. */
+/* Begins to make the batches up to `end` that are not done (NULL: none is); of a feed, which
+ * workers make and which begins once, all that there are. Another stage can be started again after
+ * stage_stop. The team is that of the steps. */
 FlowStatus stage_start(Stage *stage, const Progression *done, int64_t end, int workers, Team *team);
 void stage_stop(Stage *stage);
 
 /* Before a start: the workers may be as many as that later. */
 void stage_allow(Stage *stage, int workers);
 
-/* Between two batches: so many workers from now on (of a feed at least one); it may be that there are
- * fewer when there is no memory or thread for more. Returns how many. */
+/* Between two batches: so many workers from now on (of a feed at least one); it may be that there
+ * are fewer when there is no memory or thread for more. Returns how many. */
 int stage_set_workers(Stage *stage, int workers);
 
 /* The batches that were given back. */
 const Progression *stage_done(const Stage *stage);
 
-/* Waits for the next batch; NULL: a feed has no more. Fails when one of its records can't be made, and
- * the pipeline does not go on without it: the batch then has the records before that one. */
+/* Waits for the next batch; NULL: a feed has no more. Fails when one of its records can't be made,
+ * and the pipeline does not go on without it: the batch then has the records before that one. */
 FlowStatus stage_take(Stage *stage, const Batch **batch);
 
 /* Writes where the record in that place of the batch comes from. */

@@ -1,5 +1,5 @@
-/* Stage_order: batches are made in any order. Those of an ordered pipeline are given by their numbers;
- * others as they come, but none of the next epoch before the last of this one. */
+/* Stage_order: batches are made in any order. Those of an ordered pipeline are given by their
+ * numbers; others as they come, but none of the next epoch before the last of this one. */
 #include "runtime/stage_state.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Stage_state: what the files of a stage share: stage_slots.c has the memory of batches, stage_make.c
- * makes them, stage_settle.c says what becomes of records that can't be made, stage_workers.c runs the
- * threads, stage_order.c decides which batch comes next, stage_cost.c says what takes longest, stage.c does
- * the rest. */
+/* Stage_state: what the files of a stage share: stage_slots.c has the memory of batches,
+ * stage_make.c makes them, stage_settle.c says what becomes of records that can't be made,
+ * stage_workers.c runs the threads, stage_order.c decides which batch comes next, stage_cost.c says
+ * what takes longest, stage.c does the rest. */
 #ifndef FLOW_STAGE_STATE_H
 #define FLOW_STAGE_STATE_H
 
@@ -133,8 +133,8 @@ FlowStatus settle(Stage *stage, Batch *batch);
 
 /* stage_workers.c */
 
-/* A vacant slot and the next number; NULL: there is none, or the worker is to leave. worker: NULL: for the
- * step's threads. */
+/* A vacant slot and the next number; NULL: there is none, or the worker is to leave. worker: NULL:
+ * for the step's threads. */
 Batch *claim_batch(Stage *stage, Worker *worker);
 
 /* At least so many are there to be started. */

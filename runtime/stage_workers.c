@@ -1,5 +1,5 @@
-/* Stage_workers: threads that make batches ahead of time. Each claims the next number when a slot is
- * vacant, so a slow batch keeps one of them busy and no other. */
+/* Stage_workers: threads that make batches ahead of time. Each claims the next number when a slot
+ * is vacant, so a slow batch keeps one of them busy and no other. */
 #include "runtime/clock.h"
 #include "runtime/stage_state.h"
 

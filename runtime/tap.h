@@ -1,5 +1,5 @@
-/* Tap: where the bytes of a feed come from, one after the other: standard input, a process, a socket; or
- * the names of files that come into a folder. One thread reads; another may stop it. */
+/* Tap: where the bytes of a feed come from, one after the other: standard input, a process, a
+ * socket; or the names of files that come into a folder. One thread reads; another may stop it. */
 #ifndef FLOW_TAP_H
 #define FLOW_TAP_H
 
@@ -40,11 +40,11 @@ FlowStatus tap_of_command(const FlowOrigin *origin, Tap **tap);
 FlowStatus tap_of_connection(const char *address, Tap **tap);
 FlowStatus tap_of_listener(const char *address, Tap **tap);
 
-/* The names of the files that match the pattern, each once, with a NUL behind it: those that are there,
- * sorted, then each when it is complete: closed after writing, or moved there. */
+/* The names of the files that match the pattern, each once, with a NUL behind it: those that are
+ * there, sorted, then each when it is complete: closed after writing, or moved there. */
 FlowStatus tap_of_folder(const char *pattern, Tap **tap);
 
-/* The same bytes, unpacked where they begin like those of a codec. Takes `packed` over, on failure too. */
+/* The same bytes, unpacked if they begin as a codec's. Takes `packed` over, on failure too. */
 FlowStatus tap_unpacked(Tap *packed, Tap **tap);
 
 /* For taps: waits until the descriptor can be read. False: `stopper` can. */

@@ -1,5 +1,6 @@
-/* Tap of a command: the child has a process group of its own, so that all that it has started can be told
- * to end; Ctrl-C at the terminal does not reach it, the runtime does it the same when it stops. */
+/* Tap of a command: the child has a process group of its own, so that all that it has started can
+ * be told to end; Ctrl-C at the terminal does not reach it, the runtime does it the same when it
+ * stops. */
 #define _GNU_SOURCE
 #include "runtime/clock.h"
 #include "runtime/tap.h"

@@ -1,7 +1,7 @@
-/* Tap of a folder: the kernel tells what happens in it (inotify). The watch begins before the folder is
- * read, so nothing falls between. A file that somebody is still writing when the folder is read is left
- * out: its end will be told. When so much happens that the kernel forgets some of it, the folder is read
- * again. The names of the files in it are kept, and nothing else. */
+/* Tap of a folder: the kernel tells what happens in it (inotify). The watch begins before the
+ * folder is read, so nothing falls between. A file that somebody is still writing when the folder
+ * is read is left out: its end will be told. When so much happens that the kernel forgets some of
+ * it, the folder is read again. The names of the files in it are kept, and nothing else. */
 #define _GNU_SOURCE
 #include "runtime/tap.h"
 
@@ -51,7 +51,7 @@ typedef struct Path {
     char text[PATH_MAX];
 } Path;
 
-/* Not through a descriptor of the folder: while it is open, the kernel does not tell that it goes. */
+/* Not by a descriptor of the folder: while it is open, the kernel does not tell that it goes. */
 static Path path_of(const Folder *folder, const char *name) {
     Path path;
     snprintf(path.text, sizeof path.text, "%s%s", folder->path, name);

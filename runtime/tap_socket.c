@@ -1,5 +1,5 @@
-/* Tap of a socket: "unix:/path", or "host:port" by the machine's name service, IPv4 or IPv6. A connection
- * is read to its end. A listener takes one client after the other. */
+/* Tap of a socket: "unix:/path", or "host:port" by the machine's name service, IPv4 or IPv6. A
+ * connection is read to its end. A listener takes one client after the other. */
 #define _GNU_SOURCE
 #include "runtime/clock.h"
 #include "runtime/interrupt.h"

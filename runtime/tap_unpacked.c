@@ -1,5 +1,5 @@
-/* Tap, unpacked: the first bytes say whether they are compressed; as soon as they can't be any more, they
- * are passed on, so that whoever writes a line and waits for its answer gets it. */
+/* Tap, unpacked: the first bytes say whether they are compressed; as soon as they can't be any
+ * more, they are passed on, so that whoever writes a line and waits for its answer gets it. */
 #include "runtime/codec.h"
 #include "runtime/tap.h"
 

@@ -1,5 +1,5 @@
-/* Thread's own: what a thread that makes records keeps from one to the next, until it ends; and memory that
- * counts as what threads hold. */
+/* Thread's own: what a thread that makes records keeps from one to the next, until it ends; and
+ * memory that counts as what threads hold. */
 #ifndef FLOW_THREAD_OWN_H
 #define FLOW_THREAD_OWN_H
 

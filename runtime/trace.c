@@ -1,7 +1,8 @@
-/* Trace: one thread makes the calls in their order, and notes which of the values that each leaves in
- * memory are not finite. From the loss or an update back, one such value is followed to another among those its
- * call has read, until there is none. The calls before that one are then made again, and an element of
- * its value is computed by the trace's tables, back to the operation that made it.
+/* Trace: one thread makes the calls in their order, and notes which of the values that each leaves
+ * in memory are not finite. From the loss or an update back, one such value is followed to another
+ * among those its call has read, until there is none. The calls before that one are then made
+ * again, and an element of its value is computed by the trace's tables, back to the operation that
+ * made it.
  *
  * In a loop, whose values last for a turn, it is the first call that leaves such a number. */
 #include "runtime/trace.h"
@@ -269,7 +270,7 @@ static Found search_call(const Tracing *tracing, int stored, Fault fault) {
     return found_of(trace, origin, infinity);
 }
 
-/* The text for the infinity that is in a stored value, or NULL: it is meant, or was there before. */
+/* The text for an infinity in a stored value, or NULL: it is meant, or was there before. */
 static const char *infinity_text(const Tracing *tracing, int value) {
     for (int i = 0; i < tracing->trace->stored_count; i++) {
         if (tracing->trace->stored[i].value != value) continue;

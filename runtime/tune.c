@@ -1,5 +1,5 @@
-/* Tune: a neighbour of the split is tried for a moment when batches are waited for, and kept when it
- * is faster by more than chance makes. What gains nothing is tried again ever more rarely. */
+/* Tune: a neighbour of the split is tried for a moment when batches are waited for, and kept when
+ * it is faster by more than chance makes. What gains nothing is tried again ever more rarely. */
 #include "runtime/tune.h"
 
 #include <stdio.h>
@@ -65,8 +65,8 @@ static Split with_sleepers(const Tuner *tuner) {
     return (Split){workers, tuner->threads};
 }
 
-/* A larger part of the processors for who is waited for, as large as its part of the time; a smaller
- * one when nobody is. */
+/* A larger part of the processors for who is waited for, as large as its part of the time; a
+ * smaller one when nobody is. */
 static Split neighbour(const Tuner *tuner, const Pace *pace, bool sleeps) {
     int workers = tuner->now.workers, change = (workers + 1) / 2;
     double input = input_percent(pace);

@@ -1,5 +1,5 @@
-/* Tune: shares the processors between a pipeline's workers and the team of the step while a run goes
- * on, by what it measures. What is computed does not depend on it. */
+/* Tune: shares the processors between a pipeline's workers and the team of the step while a run
+ * goes on, by what it measures. What is computed does not depend on it. */
 #ifndef FLOW_TUNE_H
 #define FLOW_TUNE_H
 
@@ -34,7 +34,7 @@ Tuner tuner_new(Split split, int threads, int workers, int64_t now);
 /* Is it too early to look? */
 bool tuner_waits(const Tuner *tuner, int64_t now);
 
-/* After each batch: the split from now on. sleeps: who makes batches waits more than it computes. */
+/* After each batch: the split from now on. sleeps: batches are waited for, not computed. */
 Split tuner_look(Tuner *tuner, int64_t now, const Pace *pace, bool sleeps);
 
 /* The best that is known: not one that is only tried. */

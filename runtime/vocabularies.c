@@ -1,6 +1,6 @@
-/* Vocabularies: a known one has an array with a place for each number, NULL where no text stands for it. In
- * a file each text is a line. Bytes that JSON or a reader of lines would take for something else, and those
- * of no valid UTF-8, are written \xHH there, a backslash \\. */
+/* Vocabularies: a known one has an array with a place for each number, NULL where no text stands
+ * for it. In a file each text is a line. Bytes that JSON or a reader of lines would take for
+ * something else, and those of no valid UTF-8, are written \xHH there, a backslash \\. */
 #include "runtime/vocabularies.h"
 
 #include "runtime/text/utf8.h"

@@ -1,5 +1,5 @@
-/* Vocabularies: those of a program. Each is found in the training data or read from a file of weights,
- * where it is kept as metadata: `vocabulary.passengers.Embarked`, a line for each text. */
+/* Vocabularies: those of a program. Each is found in the training data or read from a file of
+ * weights, where it is kept as metadata: `vocabulary.passengers.Embarked`, a line for each text. */
 #ifndef FLOW_VOCABULARIES_H
 #define FLOW_VOCABULARIES_H
 
@@ -19,7 +19,8 @@ int64_t vocabularies_room(const FlowVocabulary *vocabulary);
 bool vocabularies_set(Vocabularies *vocabularies, int index, const char *const *texts,
                       int64_t count);
 
-/* While vocabularies are found: fields that are bound get these seers, one a vocabulary. NULL: as usual. */
+/* While vocabularies are found: fields that are bound get these seers, one a vocabulary. NULL: as
+ * usual. */
 void vocabularies_learn(Vocabularies *vocabularies, TextSeer *const *seers);
 
 /* Do these fields decode nothing from now on? */

@@ -1,4 +1,4 @@
-/* Vocabulary: a table of places, at most half full; a text that finds its place taken goes to the next. */
+/* Vocabulary: a table, at most half full; a text whose place is taken goes to the next. */
 #include "runtime/vocabulary.h"
 
 #include "runtime/mix.h"

@@ -16,8 +16,8 @@ typedef struct TextSeer {
 /* The texts have to live as long; NULL among them: none stands for that number. NULL: no memory. */
 Vocabulary *vocabulary_new(const char *const *texts, int count);
 
-/* Gives the field its texts: its categories, or what its seer makes of them; *own is NULL when it has none, else
- * the caller's to free. False: no memory. */
+/* Gives the field its texts: its categories, or what its seer makes of them; *own is NULL when it
+ * has none, else the caller's to free. False: no memory. */
 bool vocabulary_bind(FlowField *field, Vocabulary **own);
 void vocabulary_free(Vocabulary *vocabulary);
 

@@ -1,5 +1,5 @@
-/* Watchdog: says once what a run waits for when it has not moved for ten seconds. To wait for input is
- * not to be blocked, nor is to compute for long. */
+/* Watchdog: says once what a run waits for when it has not moved for ten seconds. To wait for input
+ * is not to be blocked, nor is to compute for long. */
 #ifndef FLOW_WATCHDOG_H
 #define FLOW_WATCHDOG_H
 
@@ -34,8 +34,8 @@ void beat_remove(Beat *beat);
 void beat_begin(Beat *beat, const char *doing);
 void beat_end(Beat *beat);
 
-/* The calling thread waits for input, which is not to be blocked: it does nothing from here on, until it
- * goes on with what beat_rest has returned. */
+/* The calling thread waits for input, which is not to be blocked: it does nothing from here on,
+ * until it goes on with what beat_rest has returned. */
 const char *beat_rest(void);
 void beat_resume(const char *doing);
 

@@ -82,8 +82,8 @@ static Box widest(const Measures *measures, double low, double high) {
     return box;
 }
 
-/* Szegedy et al., "Going deeper with convolutions", 2015: its area and the logarithm of its ratio are
- * uniform, then its place. */
+/* Szegedy et al., "Going deeper with convolutions", 2015: its area and the logarithm of its ratio
+ * are uniform, then its place. */
 static Box random_box(const FlowImage *image, const Measures *measures, uint64_t key) {
     const double *numbers = image->numbers;
     double area = (double)measures->height * (double)measures->width;

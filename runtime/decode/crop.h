@@ -1,4 +1,4 @@
-/* Crop: which part of an image becomes the field's value, and of what size the image is made first. */
+/* Crop: which part of an image becomes the value, and what size the image is made first. */
 #ifndef FLOW_CROP_H
 #define FLOW_CROP_H
 

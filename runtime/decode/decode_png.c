@@ -1,5 +1,5 @@
-/* png: by libpng, whose errors jump. Of 16 bits the upper 8 are taken; transparency is dropped where the
- * program asks for colours or grey alone. */
+/* png: by libpng, whose errors jump. Of 16 bits the upper 8 are taken; transparency is dropped
+ * where the program asks for colours or grey alone. */
 #include "runtime/decode/decoder.h"
 #include "runtime/decode/grey.h"
 

@@ -15,8 +15,8 @@ typedef struct Measures {
     bool halves; /* the decoder can shrink it */
 } Measures;
 
-/* Takes the rows of the region from top to bottom: `row` begins with its left column and may be read
- * for ROW_PADDING bytes behind its end. */
+/* Takes the rows of the region from top to bottom: `row` begins with its left column and may be
+ * read for ROW_PADDING bytes behind its end. */
 typedef struct RowTaker {
     void (*take)(void *context, int64_t y, const uint8_t *row);
     void *context;

@@ -1,5 +1,5 @@
-/* Only the rows and columns that the result needs are decoded where the decoder can, and each row goes
- * on at once: the image itself lies nowhere. */
+/* Only the rows and columns that the result needs are decoded where the decoder can, and each row
+ * goes on at once: the image itself lies nowhere. */
 #include "runtime/decode/image.h"
 
 #include "runtime/decode/crop.h"

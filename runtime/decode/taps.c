@@ -1,7 +1,8 @@
-/* Weights are computed as the library does whose pixels are wanted. Both take a filter of the distance
- * between the middles of two places, which is stretched where the image gets smaller, if it is to be
- * smooth; cut it at the image's edge, and make the sum 1. What TensorFlow does otherwise when it is not
- * smooth: a cubic's distance is a multiple of 2^-10; an area is measured to the fraction of a pixel. */
+/* Weights are computed as the library does whose pixels are wanted. Both take a filter of the
+ * distance between the middles of two places, which is stretched where the image gets smaller, if
+ * it is to be smooth; cut it at the image's edge, and make the sum 1. What TensorFlow does
+ * otherwise when it is not smooth: a cubic's distance is a multiple of 2^-10; an area is measured
+ * to the fraction of a pixel. */
 #include "runtime/decode/taps.h"
 
 #include <math.h>

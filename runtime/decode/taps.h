@@ -1,5 +1,4 @@
-/* Taps: along one axis, which places of the source each place of a resized image is made of, and how
- * much of each. */
+/* Taps: what each place of a resized image is made of along one axis, and how much of each. */
 #ifndef FLOW_TAPS_H
 #define FLOW_TAPS_H
 

@@ -7,8 +7,8 @@
 
 enum { BLOCK_SIZE = 64 };
 
-/* Of a function that goes over text: it is compiled for newer processors as well, and the program takes
- * what fits when it starts. */
+/* Of a function that goes over text: it is compiled for newer processors as well, and the program
+ * takes what fits when it starts. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define FOR_NEWER_PROCESSORS __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
@@ -33,7 +33,7 @@ INLINED uint64_t block_find(const char *block, char byte) {
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 
-/* Where the block has that byte: each lane keeps its bit, then pairs are added until 64 are left. */
+/* Where the block has that byte: each lane keeps its bit; pairs are added until 64 are left. */
 INLINED uint64_t block_find(const char *block, char byte) {
     static const uint8_t bits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
     uint8x16_t own = vld1q_u8(bits), wanted = vdupq_n_u8((uint8_t)byte), part[4];

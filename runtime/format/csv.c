@@ -1,6 +1,6 @@
-/* CSV: separators, line ends and quotes are found in 64 bytes at a time. Which bytes are in quotes is
- * the parity of the quotes before them, as long as each that opens stands where a cell begins; where
- * one does not, the row is read cell by cell. */
+/* CSV: separators, line ends and quotes are found in 64 bytes at a time. Which bytes are in quotes
+ * is the parity of the quotes before them, as long as each that opens stands where a cell begins;
+ * where one does not, the row is read cell by cell. */
 #include "runtime/format/csv.h"
 
 #include "runtime/format/block.h"
@@ -46,8 +46,8 @@ static const char *row_end(const CsvForm *form, const char *at, const char *end)
 
 /* Quotes. */
 
-/* Which bytes are in a quoted cell, its first quote included. *good is false when a quote opens where no cell
- * begins; before: a cell begins with the block. */
+/* Which bytes are in a quoted cell, its first quote included. *good is false when a quote opens
+ * where no cell begins; before: a cell begins with the block. */
 INLINED uint64_t find_quoted(const Marks *marks, uint64_t quoted, bool before, bool *good) {
     uint64_t inside = block_parity(marks->quotes) ^ quoted;
     uint64_t opening = marks->quotes & inside;
@@ -90,7 +90,7 @@ static bool skip_comments(RowSearch *search) {
     return at > start;
 }
 
-/* The rows that end in the block at `at`. True: the search has to begin anew at the last of them. */
+/* The rows that end in the block at `at`. True: the search begins anew at the last of them. */
 INLINED bool note_lines(RowSearch *search, size_t at, uint64_t lines) {
     while (lines) {
         note_row(search, at + (size_t)__builtin_ctzll(lines) + 1);
@@ -155,7 +155,7 @@ INLINED void add_end(CsvRow *row, const char *end) {
     row->begins[++row->count] = end + 1;
 }
 
-/* Eight at a time, some of them too many: that costs less than a wrong guess of how many there are. */
+/* Eight at a time, some too many: that costs less than a wrong guess of their number. */
 INLINED void add_ends(CsvRow *row, uint64_t found) {
     const uint64_t highest = (uint64_t)1 << (BLOCK_SIZE - 1);
     const char *next = row->at + 1, **begins = row->begins + row->count + 1;

@@ -1,7 +1,8 @@
-/* CSV: a table in memory as rows of cells (RFC 4180). Cells stand between separators; one that begins
- * with a quote ends at the next that is not doubled, and may hold separators and line ends. Other
- * quotes are plain text. Rows end in LF or CRLF, the last one perhaps in nothing. Empty lines are no
- * rows, nor are lines that begin with `comment`. Behind the text CSV_PADDING more bytes can be read. */
+/* CSV: a table in memory as rows of cells (RFC 4180). Cells stand between separators; one that
+ * begins with a quote ends at the next that is not doubled, and may hold separators and line ends.
+ * Other quotes are plain text. Rows end in LF or CRLF, the last one perhaps in nothing. Empty lines
+ * are no rows, nor are lines that begin with `comment`. Behind the text CSV_PADDING more bytes can
+ * be read. */
 #ifndef FLOW_CSV_H
 #define FLOW_CSV_H
 
@@ -20,8 +21,8 @@ typedef struct CsvForm {
     char comment; /* 0: there are none */
 } CsvForm;
 
-/* Where rows begin from *at on, which is behind a row: fewer than `capacity`, which is more than 64,
- * and none only when the text ends. *at is where to go on. */
+/* Where rows begin from *at on, which is behind a row: fewer than `capacity`, which is more than
+ * 64, and none only when the text ends. *at is where to go on. */
 int64_t csv_rows(const CsvForm *form, const char *text, size_t size, size_t *at, size_t *rows,
                  int64_t capacity);
 

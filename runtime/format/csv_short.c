@@ -1,8 +1,8 @@
-/* CSV, short rows: a row lies in two registers. The places of its cells' ends are compressed into one
- * register; from there the last eight characters of eight cells are fetched at a time. What is then
- * done to them is what decimal_short.h does to one: digits end in the highest byte of a word, the
- * point is taken out, neighbours are put together three times, and the number is divided by the one
- * whose only digit is a 1 where the point stood. */
+/* CSV, short rows: a row lies in two registers. The places of its cells' ends are compressed into
+ * one register; from there the last eight characters of eight cells are fetched at a time. What is
+ * then done to them is what decimal_short.h does to one: digits end in the highest byte of a word,
+ * the point is taken out, neighbours are put together three times, and the number is divided by the
+ * one whose only digit is a 1 where the point stood. */
 #include "runtime/format/csv_short.h"
 
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
-/* CSV, short rows: where all cells are and what the numbers among them say, in a few instructions on
- * processors that can move any bytes of a row to any place. */
+/* CSV, short rows: where all cells are and what the numbers among them say, in a few instructions
+ * on processors that can move any bytes of a row to any place. */
 #ifndef FLOW_CSV_SHORT_H
 #define FLOW_CSV_SHORT_H
 
@@ -16,9 +16,9 @@ typedef struct CsvShortRow {
 /* Can this processor do so? */
 bool csv_short_is_possible(void);
 
-/* Reads the row at `text` if it is short, has no quotes and as many cells as are expected. places: of
- * the cells that may be numbers, `count` of them and as many as make it a multiple of 8. False: it is
- * no such row. */
+/* Reads the row at `text` if it is short, has no quotes and as many cells as are expected. places:
+ * of the cells that may be numbers, `count` of them and as many as make it a multiple of 8. False:
+ * it is no such row. */
 bool csv_read_short(const CsvForm *form, const char *text, const char *end, int cells,
                     const uint8_t *places, int count, CsvShortRow *row);
 

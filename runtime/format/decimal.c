@@ -1,5 +1,5 @@
-/* Decimal: what has up to 19 digits, and a power of ten between 10^-19 and 10^19, is an exact product or
- * quotient of integers; the rest is left to strtod. */
+/* Decimal: what has up to 19 digits, and a power of ten between 10^-19 and 10^19, is an exact
+ * product or quotient of integers; the rest is left to strtod. */
 #include "runtime/format/decimal_short.h"
 
 #include "runtime/type.h"

@@ -1,6 +1,6 @@
-/* Short decimals: most numbers have up to 16 characters, no exponent, and digits that fit in 53 bits.
- * Those are read as one or two words, without a loop or a branch over their digits; one division, of
- * two doubles that are exact, rounds correctly. */
+/* Short decimals: most numbers have up to 16 characters, no exponent, and digits that fit in 53
+ * bits. Those are read as one or two words, without a loop or a branch over their digits; one
+ * division, of two doubles that are exact, rounds correctly. */
 #ifndef FLOW_DECIMAL_SHORT_H
 #define FLOW_DECIMAL_SHORT_H
 
@@ -92,8 +92,8 @@ INLINED Short read_short(const char *text, size_t size) {
 }
 
 /* Both a value and its power of ten fit in 53 bits: their quotient is rounded once. As an f32 it is
- * rounded again; that is wrong only where the first one ended half way between two f32. False: it is
- * no short number, or one of those, or no f32 or f64 is wanted. Reads as decimal_write does. */
+ * rounded again; that is wrong only where the first one ended half way between two f32. False: it
+ * is no short number, or one of those, or no f32 or f64 is wanted. Reads as decimal_write does. */
 INLINED bool decimal_write_short(const char *text, size_t size, FlowElement element, void *value) {
     if (!size || element < FLOW_f32) return false;
     uint64_t negative = *text == '-', bits;

@@ -1,5 +1,5 @@
-/* Example: tf.train.Example, what TFRecord files mostly hold: features by name, each a list of bytes, of
- * floats or of whole numbers.
+/* Example: tf.train.Example, what TFRecord files mostly hold: features by name, each a list of
+ * bytes, of floats or of whole numbers.
  *
  *     Example  { Features features = 1; }
  *     Features { map<string, Feature> feature = 1; }

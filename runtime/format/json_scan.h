@@ -1,6 +1,6 @@
-/* JSON scan: a cursor over a text that stays as it is, as fast as can be, for data of one line a value.
- * A text ends at a newline or a NUL, one of which has to follow it, and JSON_SCAN_PADDING more bytes
- * that can be read. Strict RFC 8259, but whether strings are UTF-8 is not looked at.
+/* JSON scan: a cursor over a text that stays as it is, as fast as can be, for data of one line a
+ * value. A text ends at a newline or a NUL, one of which has to follow it, and JSON_SCAN_PADDING
+ * more bytes that can be read. Strict RFC 8259, but whether strings are UTF-8 is not looked at.
  *
  * After a failure `error` is set and all functions return false; `at` is where it happened. */
 #ifndef FLOW_JSON_SCAN_H
@@ -46,8 +46,8 @@ bool json_scan_word(JsonScan *scan, const char *word); /* true, false, null; fal
 bool json_scan_skip(JsonScan *scan);                   /* any value */
 bool json_scan_end(JsonScan *scan);                    /* only space is left */
 
-/* Decodes the string into `text`, which has `room` bytes, with a NUL; *size: of what it means. False: there is
- * not enough room, it is no UTF-8, or an escape in it stands for nothing. */
+/* Decodes the string into `text`, which has `room` bytes, with a NUL; *size: of what it means.
+ * False: there is not enough room, it is no UTF-8, or an escape in it stands for nothing. */
 bool json_token_decode(const JsonToken *string, char *text, size_t room, size_t *size);
 
 #endif

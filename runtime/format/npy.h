@@ -1,5 +1,5 @@
-/* NPY: the header of numpy's arrays in files, versions 1 to 3: an element type, an order and a shape,
- * written as a literal of Python; the elements follow. */
+/* NPY: the header of numpy's arrays in files, versions 1 to 3: an element type, an order and a
+ * shape, written as a literal of Python; the elements follow. */
 #ifndef FLOW_NPY_H
 #define FLOW_NPY_H
 

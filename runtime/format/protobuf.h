@@ -1,5 +1,5 @@
-/* Protobuf: the wire format of messages, one field after the other. Nothing is copied: a field of bytes
- * (a text, a message, packed numbers) is a range of them. */
+/* Protobuf: the wire format of messages, one field after the other. Nothing is copied: a field of
+ * bytes (a text, a message, packed numbers) is a range of them. */
 #ifndef FLOW_PROTOBUF_H
 #define FLOW_PROTOBUF_H
 

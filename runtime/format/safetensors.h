@@ -30,8 +30,8 @@ const char *safetensors_metadata(const Safetensors *file, const char *name);
  */
 FlowStatus safetensors_read(const Safetensors *file, const FlowStorage *storage, void *bytes);
 
-/* What stands before the tensors in a file with these storages. ordered: gets the storages as their bytes
- * have to follow. The caller frees the text; NULL: no memory. */
+/* What stands before the tensors in a file with these storages. ordered: gets the storages as their
+ * bytes have to follow. The caller frees the text; NULL: no memory. */
 char *safetensors_header(const FlowStorage *storages, int count, const Metadata *metadata,
                          int metadata_count, const FlowStorage **ordered, size_t *size);
 

@@ -1,8 +1,8 @@
-/* Shortest, by Raffaello Giulietti's "The Schubfach way to render doubles" (2020): of the numbers with
- * few digits, the one that lies between the two halfway points to the neighbours. With the power of
- * ten that makes that interval about as wide as 10 units, the number and both points are whole parts
- * of products with 128 bits of the power, whose last bit says whether anything was cut off; that is
- * enough to compare exactly. Halves are only narrower cases of the same. */
+/* Shortest, by Raffaello Giulietti's "The Schubfach way to render doubles" (2020): of the numbers
+ * with few digits, the one that lies between the two halfway points to the neighbours. With the
+ * power of ten that makes that interval about as wide as 10 units, the number and both points are
+ * whole parts of products with 128 bits of the power, whose last bit says whether anything was cut
+ * off; that is enough to compare exactly. Halves are only narrower cases of the same. */
 #include "runtime/format/shortest.h"
 
 #include <pthread.h>
@@ -52,7 +52,7 @@ static void divide_by_ten(uint64_t *words) {
     }
 }
 
-/* Whole parts of whole parts: dividing step by step loses nothing that dividing at once would not. */
+/* Dividing step by step loses nothing that dividing at once would not. */
 static void make_powers(void) {
     uint64_t up[WORDS] = {1}, down[WORDS] = {[WORDS - 1] = UINT64_C(1) << 63};
     for (int k = 0; k <= MOST_POWER; k++, multiply_by_ten(up))

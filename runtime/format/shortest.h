@@ -1,5 +1,6 @@
-/* Shortest: numbers as text: of floating point the shortest that gives the number back, and of those
- * the closest; whole numbers below 2^53 with all their digits, as 1500 and not 1.5e3. Thread-safe. */
+/* Shortest: numbers as text: of floating point the shortest that gives the number back, and of
+ * those the closest; whole numbers below 2^53 with all their digits, as 1500 and not 1.5e3.
+ * Thread-safe. */
 #ifndef FLOW_SHORTEST_H
 #define FLOW_SHORTEST_H
 

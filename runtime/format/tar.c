@@ -1,7 +1,7 @@
-/* Tar. A header is a block of 512 bytes with fields of text: name, size in octal digits (or in binary,
- * when the first bit is set), a sum of its bytes, a kind. What follows it is padded to whole blocks.
- * Long names come in members of their own before the one they are for: `x` (pax: "27 path=…\n" lines)
- * or `L` (GNU). */
+/* Tar. A header is a block of 512 bytes with fields of text: name, size in octal digits (or in
+ * binary, when the first bit is set), a sum of its bytes, a kind. What follows it is padded to
+ * whole blocks. Long names come in members of their own before the one they are for: `x` (pax: "27
+ * path=…\n" lines) or `L` (GNU). */
 #include "runtime/format/tar.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Tar: the members of an archive, one after the other: ustar, pax and GNU names. Nothing is unpacked;
- * a member is a range of the file. */
+/* Tar: the members of an archive, one after the other: ustar, pax and GNU names. Nothing is
+ * unpacked; a member is a range of the file. */
 #ifndef FLOW_TAR_H
 #define FLOW_TAR_H
 

@@ -1,6 +1,6 @@
-/* TFRecord: any bytes, one record after the other, each in a frame: its length (64 bits, little-endian),
- * a sum of that, the record, a sum of it. Sums are CRC-32C, turned and shifted so that a sum of
- * sums is none. */
+/* TFRecord: any bytes, one record after the other, each in a frame: its length (64 bits,
+ * little-endian), a sum of that, the record, a sum of it. Sums are CRC-32C, turned and shifted so
+ * that a sum of sums is none. */
 #ifndef FLOW_TFRECORD_H
 #define FLOW_TFRECORD_H
 

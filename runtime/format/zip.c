@@ -1,5 +1,5 @@
-/* Zip (PKWARE's APPNOTE). A member has two headers, one before its bytes and one in the directory; what
- * they say in common has to agree. */
+/* Zip (PKWARE's APPNOTE). A member has two headers, one before its bytes and one in the directory;
+ * what they say in common has to agree. */
 #include "runtime/format/zip.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* images: each record a file, named by a pattern: "out/{label}/{index}.png". Only numbers are put into it, so no
- * record can choose another folder; {index} is in it, so none writes over another. Folders are made where they
- * are missing. */
+/* images: each record a file, named by a pattern: "out/{label}/{index}.png". Only numbers are put
+ * into it, so no record can choose another folder; {index} is in it, so none writes over another.
+ * Folders are made where they are missing. */
 #include "runtime/file.h"
 #include "runtime/format/shortest.h"
 #include "runtime/sink/writer.h"

@@ -1,5 +1,5 @@
-/* npy: each field a file of numpy's, with the records as the first axis. The header has room for any number of
- * records, so that it can be written again when fewer came. */
+/* npy: each field a file of numpy's, with the records as the first axis. The header has room for
+ * any number of records, so that it can be written again when fewer came. */
 #include "runtime/output.h"
 #include "runtime/sink/npy_header.h"
 

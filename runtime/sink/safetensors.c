@@ -1,6 +1,6 @@
-/* safetensors: each field a tensor, with the records as the first axis. How many records come is known,
- * so each tensor has its place in the file from the start, and its values gather until there are
- * enough of them for a large write. Of a run that is stopped nothing stays. */
+/* safetensors: each field a tensor, with the records as the first axis. How many records come is
+ * known, so each tensor has its place in the file from the start, and its values gather until there
+ * are enough of them for a large write. Of a run that is stopped nothing stays. */
 #include "runtime/format/safetensors.h"
 #include "runtime/output.h"
 

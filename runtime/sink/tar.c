@@ -1,6 +1,7 @@
-/* tar: an archive as WebDataset has them: a record is 000017.jpg, 000017.cls, …, a member for each field. An
- * image that has an encoder is encoded, other u8 are bytes as they are, one number is its digits, and other
- * tensors are numpy's files, 000017.x.npy. The same records always give the same archive. */
+/* tar: an archive as WebDataset has them: a record is 000017.jpg, 000017.cls, …, a member for each
+ * field. An image that has an encoder is encoded, other u8 are bytes as they are, one number is its
+ * digits, and other tensors are numpy's files, 000017.x.npy. The same records always give the same
+ * archive. */
 #include "runtime/format/shortest.h"
 #include "runtime/sink/npy_header.h"
 #include "runtime/sink/writer.h"

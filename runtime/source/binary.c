@@ -1,6 +1,6 @@
-/* binary: records of one size, one after the other, whose fields lie in the order and in the types that
- * the program says; CIFAR-10's is such a format, and so are files of numbers. Files are mapped; those
- * whose names say that they are compressed are unpacked into memory. */
+/* binary: records of one size, one after the other, whose fields lie in the order and in the types
+ * that the program says; CIFAR-10's is such a format, and so are files of numbers. Files are
+ * mapped; those whose names say that they are compressed are unpacked into memory. */
 #include "runtime/feed.h"
 #include "runtime/path.h"
 #include "runtime/shards.h"

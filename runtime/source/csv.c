@@ -1,6 +1,6 @@
-/* csv: tables in text files, plain or compressed. When they are opened only the places of their rows
- * are noted; a record is read from the text when it is asked for, and only the cells that the program
- * uses are parsed. The values of a small table are kept from then on. */
+/* csv: tables in text files, plain or compressed. When they are opened only the places of their
+ * rows are noted; a record is read from the text when it is asked for, and only the cells that the
+ * program uses are parsed. The values of a small table are kept from then on. */
 #define _GNU_SOURCE
 #include "runtime/source/csv_columns.h"
 #include "runtime/source/csv_feed.h"

@@ -13,8 +13,9 @@ typedef struct CsvFeed {
     Feed *feed;
 } CsvFeed;
 
-/* Opens csv->feed, and waits for the first record: its cells, and the names of the first row, are the table's,
- * as if they were a file of that path. Without any row file->end is NULL. csv_feed_close has to follow. */
+/* Opens csv->feed, and waits for the first record: its cells, and the names of the first row, are
+ * the table's, as if they were a file of that path. Without any row file->end is NULL.
+ * csv_feed_close has to follow. */
 FlowStatus csv_feed_open(CsvFeed *csv, const FlowOrigin *origin, CsvFile *file);
 void csv_feed_close(CsvFeed *csv);
 

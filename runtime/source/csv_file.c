@@ -1,5 +1,6 @@
-/* CSV file: its text stays where the file is mapped. Of each record 4 bytes are kept, and 16 of each
- * group of 64: the distance from the group's start. Line numbers are counted when one is asked for. */
+/* CSV file: its text stays where the file is mapped. Of each record 4 bytes are kept, and 16 of
+ * each group of 64: the distance from the group's start. Line numbers are counted when one is asked
+ * for. */
 #include "runtime/source/csv_file.h"
 
 #include "runtime/holdings.h"

@@ -35,8 +35,7 @@ FlowStatus csv_file_index(CsvFile *file, bool header);
 /* Where the record begins, in memory. Thread-safe. */
 const char *csv_file_record(const CsvFile *file, int64_t record);
 
-/* The line that the record begins at, from 1. Takes as long as reading the file does, the first time.
- * Thread-safe. */
+/* The line that the record begins at, from 1; the first time the file is read. Thread-safe. */
 int64_t csv_file_line(CsvFile *file, int64_t record);
 
 #endif

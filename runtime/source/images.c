@@ -1,5 +1,5 @@
-/* images: a folder of images, one record a file. `image` is the file's bytes, `label` the place of its
- * class among all classes. Only names are kept; a file is read when its record is made. */
+/* images: a folder of images, one record a file. `image` is the file's bytes, `label` the place of
+ * its class among all classes. Only names are kept; a file is read when its record is made. */
 #include "runtime/blob.h"
 #include "runtime/folder.h"
 #include "runtime/type.h"

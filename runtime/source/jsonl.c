@@ -1,5 +1,6 @@
-/* jsonl: an object a line (JSON lines), plain or compressed. Where lines begin is found once; a line is
- * parsed when its record is made, and every line is checked as a whole, whatever the program asks for. */
+/* jsonl: an object a line (JSON lines), plain or compressed. Where lines begin is found once; a
+ * line is parsed when its record is made, and every line is checked as a whole, whatever the
+ * program asks for. */
 #include "runtime/source/jsonl_value.h"
 
 #include "runtime/feed.h"

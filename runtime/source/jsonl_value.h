@@ -1,5 +1,5 @@
-/* jsonl values: what a value in JSON becomes, as its field says: a number, numbers of a shape, or the place of a
- * text among categories. */
+/* jsonl values: what a value in JSON becomes, as its field says: a number, numbers of a shape, or
+ * the place of a text among categories. */
 #ifndef FLOW_JSONL_VALUE_H
 #define FLOW_JSONL_VALUE_H
 

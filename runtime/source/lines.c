@@ -1,5 +1,6 @@
-/* lines: one record a line of text, without what ends it (LF or CRLF): a file, plain or compressed, or
- * what comes on standard input or from elsewhere. A line becomes u8[n] with zeros behind it, or what a field makes of bytes. */
+/* lines: one record a line of text, without what ends it (LF or CRLF): a file, plain or compressed,
+ * or what comes on standard input or from elsewhere. A line becomes u8[n] with zeros behind it, or
+ * what a field makes of bytes. */
 #define _GNU_SOURCE
 #include "runtime/blob.h"
 #include "runtime/feed.h"

@@ -1,5 +1,5 @@
-/* npy: numpy's arrays, a file each, plain or gzip. Plain ones are mapped, and records are pointed at
- * where their elements are the program's. */
+/* npy: numpy's arrays, a file each, plain or gzip. Plain ones are mapped, and records are pointed
+ * at where their elements are the program's. */
 #include "runtime/array.h"
 #include "runtime/mapped.h"
 

@@ -1,6 +1,6 @@
-/* npz: numpy's archives of arrays, as savez and savez_compressed write them: a field is the array of
- * its name. The archive is mapped, and stored arrays stay where they are; packed ones are unpacked
- * into memory, once their headers fit the program. Checksums are checked. */
+/* npz: numpy's archives of arrays, as savez and savez_compressed write them: a field is the array
+ * of its name. The archive is mapped, and stored arrays stay where they are; packed ones are
+ * unpacked into memory, once their headers fit the program. Checksums are checked. */
 #include "runtime/array.h"
 #include "runtime/format/zip.h"
 #include "runtime/holdings.h"

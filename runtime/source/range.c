@@ -1,5 +1,6 @@
-/* range: records that are nothing but their numbers. Without an end there are still 2^53, any of which can
- * be asked for; or they come one after the other, for what has to go through them in order. */
+/* range: records that are nothing but their numbers. Without an end there are still 2^53, any of
+ * which can be asked for; or they come one after the other, for what has to go through them in
+ * order. */
 #include "runtime/feed.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* sqlite: the rows that a query selects. They are read once, when the file is opened, since rows have no
- * numbers by which they could be asked for: what the program needs of them lies in memory. */
+/* sqlite: the rows that a query selects. They are read once, when the file is opened, since rows
+ * have no numbers by which they could be asked for: what the program needs of them lies in
+ * memory. */
 #include "runtime/source/sqlite_query.h"
 
 #include "runtime/blob.h"

@@ -113,8 +113,8 @@ static int distrust(Query *query) {
     return code;
 }
 
-/* A file that is written through a log and has none beside it is opened by nobody. It is read as one
- * that does not change: otherwise SQLite would have to begin a log. */
+/* A file that is written through a log and has none beside it is opened by nobody. It is read as
+ * one that does not change: otherwise SQLite would have to begin a log. */
 static FlowStatus open_base(Query *query, bool at_rest) {
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     char *address = address_of(query->path, at_rest);

@@ -1,4 +1,4 @@
-/* Query: a select on a file that may be anybody's: nothing is written, and it can do nothing but read. */
+/* Query: a select on a file that may be anybody's: it can do nothing but read. */
 #ifndef FLOW_SQLITE_QUERY_H
 #define FLOW_SQLITE_QUERY_H
 

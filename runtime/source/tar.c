@@ -1,7 +1,7 @@
-/* tar: shards of archives whose files belong together by name, as WebDataset writes them: a record is
- * what lies side by side under one name up to the first dot, a field the rest of the name. Shards are
- * indexed when they are opened: a record is a few places in memory, and can be asked for in any
- * order. Plain shards are mapped; compressed ones are unpacked into memory. */
+/* tar: shards of archives whose files belong together by name, as WebDataset writes them: a record
+ * is what lies side by side under one name up to the first dot, a field the rest of the name.
+ * Shards are indexed when they are opened: a record is a few places in memory, and can be asked for
+ * in any order. Plain shards are mapped; compressed ones are unpacked into memory. */
 #include "runtime/format/tar.h"
 
 #include "runtime/blob.h"

@@ -1,4 +1,4 @@
-/* BPE: byte-level byte pair encoding, as GPT-2 has it: words of bytes, of which pairs are merged. */
+/* BPE: byte pair encoding as GPT-2 has it: words of bytes, of which pairs are merged. */
 #ifndef FLOW_TEXT_BPE_H
 #define FLOW_TEXT_BPE_H
 
@@ -7,8 +7,8 @@
 
 typedef struct Bpe Bpe;
 
-/* vocabulary: a JSON object of texts and numbers; merges: a line a pair. In both each byte is written as the
- * character that GPT-2 writes for it. On failure *bpe is NULL. */
+/* vocabulary: a JSON object of texts and numbers; merges: a line a pair. In both each byte is
+ * written as the character that GPT-2 writes for it. On failure *bpe is NULL. */
 FlowStatus bpe_open(const char *vocabulary, const char *merges, Bpe **bpe);
 void bpe_close(Bpe *bpe);
 

@@ -7,8 +7,8 @@
 
 typedef struct Characters Characters;
 
-/* alphabet: which stand for 0, 1, …; NULL: `path` is a file that lists them. unknown: what all others are;
- * -1: an error. On failure *characters is NULL. */
+/* alphabet: which stand for 0, 1, …; NULL: `path` is a file that lists them. unknown: what all
+ * others are; -1: an error. On failure *characters is NULL. */
 FlowStatus characters_open(const char *alphabet, const char *path, int64_t unknown,
                            Characters **characters);
 void characters_close(Characters *characters);

@@ -1,4 +1,4 @@
-/* Listed: a vocabulary in a file: a JSON object, {"text": number, …}, each text and each number once. */
+/* Listed: a vocabulary in a file: {"text": number, …}, each text and each number once. */
 #ifndef FLOW_TEXT_LISTED_H
 #define FLOW_TEXT_LISTED_H
 

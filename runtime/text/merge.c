@@ -1,5 +1,6 @@
-/* Merge: a short word is looked through again and again. The tokens of a long one are linked, and all pairs
- * that can be merged wait in a heap; one that has changed meanwhile is passed over when it is its turn. */
+/* Merge: a short word is looked through again and again. The tokens of a long one are linked, and
+ * all pairs that can be merged wait in a heap; one that has changed meanwhile is passed over when
+ * it is its turn. */
 #include "runtime/text/merge.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Merge: the tokens of a word become fewer: of all pairs side by side that are known the one of the lowest
- * rank becomes one token, the first of them where there are several; and so on until none is left. */
+/* Merge: the tokens of a word become fewer: of all pairs side by side that are known the one of the
+ * lowest rank becomes one token, the first of them where there are several; and so on until none is
+ * left. */
 #ifndef FLOW_TEXT_MERGE_H
 #define FLOW_TEXT_MERGE_H
 

@@ -1,5 +1,5 @@
-/* Tokenizer: text becomes numbers, and what a field of the program makes of them. What is opened is read by
- * many threads at the same time. */
+/* Tokenizer: text becomes numbers, and what a field of the program makes of them. What is opened is
+ * read by many threads at the same time. */
 #ifndef FLOW_TEXT_TOKENIZER_H
 #define FLOW_TEXT_TOKENIZER_H
 

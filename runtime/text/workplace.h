@@ -1,5 +1,5 @@
-/* Workplace: what a thread that makes tokens keeps from one text to the next: memory, the text before, and
- * what words it has met became. */
+/* Workplace: what a thread that makes tokens keeps from one text to the next: memory, the text
+ * before, and what words it has met became. */
 #ifndef FLOW_TEXT_WORKPLACE_H
 #define FLOW_TEXT_WORKPLACE_H
 

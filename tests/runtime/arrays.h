@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-/* Writes the file's bytes to `out`, whose header has `literal`; returns how many. version: 1 to 3. */
+/* Writes the file's bytes to `out`, whose header has `literal`; returns how many. version: 1 to
+ * 3. */
 static inline size_t make_npy(char *out, int version, const char *literal, const void *values,
                               size_t size) {
     size_t begin = version == 1 ? 10 : 12, length = strlen(literal);

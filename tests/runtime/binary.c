@@ -1,4 +1,5 @@
-/* binary: fields side by side, headers, several files, and sizes that are no whole number of records. */
+/* binary: fields side by side, headers, several files, and sizes that are no whole number of
+ * records. */
 #include "runtime/flow.h"
 #include "tests/runtime/test.h"
 

@@ -1,5 +1,5 @@
-/* Cache: every record is made by one thread and found by all, in memory and in a file; a file is there
- * once all records are, and is refused when a byte that matters is another. */
+/* Cache: every record is made by one thread and found by all, in memory and in a file; a file is
+ * there once all records are, and is refused when a byte that matters is another. */
 #include "runtime/cache.h"
 #include "tests/runtime/test.h"
 

@@ -1,4 +1,5 @@
-/* Category: a field whose texts are listed, as it is where a pipeline is open; as long as the process lives. */
+/* Category: a field whose texts are listed, as it is where a pipeline is open; as long as the
+ * process lives. */
 #ifndef FLOW_TEST_CATEGORY_H
 #define FLOW_TEST_CATEGORY_H
 

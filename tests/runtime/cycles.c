@@ -1,5 +1,5 @@
-/* Random starts, stops, ends and numbers of workers of stages and queues, at any moment of any of their threads: none
- * blocks, none loses or doubles an item. LONG=1: a million of them. */
+/* Random starts, stops, ends and numbers of workers of stages and queues, at any moment of any of
+ * their threads: none blocks, none loses or doubles an item. LONG=1: a million of them. */
 #include "runtime/queue.h"
 #include "runtime/stage.h"
 #include "tests/runtime/test.h"

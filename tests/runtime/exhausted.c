@@ -1,6 +1,6 @@
-/* exhausted: whichever request for memory is refused, a pipeline fails to open with a message, and so it
- * does when the run is interrupted; nothing is left behind. Linked with --wrap, so that requests of the
- * runtime come here. */
+/* exhausted: whichever request for memory is refused, a pipeline fails to open with a message, and
+ * so it does when the run is interrupted; nothing is left behind. Linked with --wrap, so that
+ * requests of the runtime come here. */
 #define _GNU_SOURCE
 #include "runtime/interrupt.h"
 #include "runtime/mixture.h"

@@ -229,7 +229,8 @@ static void resizes(void) {
     free(file.bytes);
 }
 
-/* The short side is resized to 40, the long one so that nothing is distorted; of that the middle. */
+/* The short side is resized to 40, the long one so that nothing is distorted; of that the
+ * middle. */
 static void cuts_the_middle(void) {
     static uint8_t pixels[40 * 40 * 3], large[40 * 57 * 3];
     File file = write_png(0);

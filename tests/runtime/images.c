@@ -1,5 +1,5 @@
-/* images: files in order with the places of their folders; what is passed over; and nothing outside of the
- * folder is ever opened, whatever links are there or come later. */
+/* images: files in order with the places of their folders; what is passed over; and nothing outside
+ * of the folder is ever opened, whatever links are there or come later. */
 #include "runtime/flow.h"
 #include "runtime/holdings.h"
 #include "tests/runtime/test.h"

@@ -1,5 +1,5 @@
-/* jsonl: numbers, arrays, texts and what lies in other objects; lines of every kind; an error names the
- * line, the column and what is wrong there, for every truncation and every damaged byte. */
+/* jsonl: numbers, arrays, texts and what lies in other objects; lines of every kind; an error names
+ * the line, the column and what is wrong there, for every truncation and every damaged byte. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 #include "tests/runtime/arrays.h"
@@ -119,7 +119,8 @@ static void reads_lines(void) {
     READS(deep, f32, float, 5);
 }
 
-/* A record is the same whoever asks, and a file whose last line ends at the end of a page is no trap. */
+/* A record is the same whoever asks, and a file whose last line ends at the end of a page is no
+ * trap. */
 static void reads_to_the_page(void) {
     static char text[1 << 16];
     FlowField field = field_of("x", FLOW_f32);

@@ -1,5 +1,5 @@
-/* npy: every element type in both byte orders, every version of the header; clear errors for what does
- * not fit the program, for every truncation and every damaged byte of a header. */
+/* npy: every element type in both byte orders, every version of the header; clear errors for what
+ * does not fit the program, for every truncation and every damaged byte of a header. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 #include "runtime/type.h"

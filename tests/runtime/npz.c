@@ -1,5 +1,5 @@
-/* npz: stored and packed arrays, 32 and 64 bits; clear errors for arrays that are not there, for every
- * truncation and every damaged byte. */
+/* npz: stored and packed arrays, 32 and 64 bits; clear errors for arrays that are not there, for
+ * every truncation and every damaged byte. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 #include "tests/runtime/archive.h"

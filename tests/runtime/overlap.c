@@ -1,5 +1,5 @@
-/* A pipeline and a step that both need all processors, alone and together: the batches are the same, and the
- * step takes each. LONG=1 prints what they lose when they run together. */
+/* A pipeline and a step that both need all processors, alone and together: the batches are the
+ * same, and the step takes each. LONG=1 prints what they lose when they run together. */
 #include "runtime/clock.h"
 #include "runtime/cpus.h"
 #include "runtime/step.h"

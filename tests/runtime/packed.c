@@ -1,4 +1,5 @@
-/* packed: files of several compressed parts, and clear errors for every truncation, damage, bombs. */
+/* packed: files of several compressed parts, and clear errors for every truncation, damage,
+ * bombs. */
 #include "runtime/content.h"
 #include "runtime/packed.h"
 #include "tests/runtime/test.h"
@@ -82,7 +83,8 @@ static void reads_parts(const char *name, Compress *compress) {
     reads(size, text, sizeof text, "an empty part at the end");
 }
 
-/* What is read of damaged files is either refused or what it was: never a crash, never other data. */
+/* What is read of damaged files is either refused or what it was: never a crash, never other
+ * data. */
 static void survives_damage(const char *name, Compress *compress) {
     static const char text[] = "some text some text some more text 0123456789 some text";
     static const unsigned char marks[] = {0x00, 0x7f, 0x80, 0xff, 0x04};

@@ -1,5 +1,5 @@
-/* shortest: every number of each element comes back, none is written with more digits than it needs, and
- * of the shortest it is the closest. */
+/* shortest: every number of each element comes back, none is written with more digits than it
+ * needs, and of the shortest it is the closest. */
 #include "runtime/format/shortest.h"
 #include "runtime/type.h"
 #include "tests/runtime/test.h"

@@ -1,4 +1,5 @@
-/* sqlite: cells of every kind, queries that may only read, logs, and clear errors for wrong files. */
+/* sqlite: cells of every kind, queries that may only read, logs, and clear errors for wrong
+ * files. */
 #include "runtime/interrupt.h"
 #include "runtime/flow.h"
 #include "tests/runtime/category.h"

@@ -133,8 +133,8 @@ static void check_queue(int threads, int queue, int batches) {
     stage_close(stage);
 }
 
-/* While a record blocks one of two workers, the other one goes on: as far as slots reach when batches
- * are ordered, to the end of the epoch when they are not. */
+/* While a record blocks one of two workers, the other one goes on: as far as slots reach when
+ * batches are ordered, to the end of the epoch when they are not. */
 static void check_overtaking(bool unordered) {
     enum { BATCHES = RECORDS / BATCH, SLOTS = 8 };
     FlowPipeline pipeline = pipeline_of(2, 0);

@@ -1,5 +1,5 @@
-/* Taps: a child is ended and reaped however its feed ends, and what it had to say comes before why it has
- * failed; sockets; a folder tells each file once, when it is complete. */
+/* Taps: a child is ended and reaped however its feed ends, and what it had to say comes before why
+ * it has failed; sockets; a folder tells each file once, when it is complete. */
 #include "runtime/clock.h"
 #include "runtime/feed.h"
 #include "tests/runtime/test.h"

@@ -1,5 +1,5 @@
-/* Text: characters, words and tokens: the same as a plain way to compute them gives, for odd texts and
- * long ones; files of vocabularies that are wrong are told. */
+/* Text: characters, words and tokens: the same as a plain way to compute them gives, for odd texts
+ * and long ones; files of vocabularies that are wrong are told. */
 #include "runtime/mix.h"
 #include "runtime/text/bpe.h"
 #include "runtime/text/characters.h"

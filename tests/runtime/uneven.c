@@ -1,5 +1,6 @@
-/* Where a record in a hundred takes ten times as long, each comes once, in order or in any. LONG=1 prints the
- * rate of the stage, beside that of threads that do nothing but make records: nobody should wait. */
+/* Where a record in a hundred takes ten times as long, each comes once, in order or in any. LONG=1
+ * prints the rate of the stage, beside that of threads that do nothing but make records: nobody
+ * should wait. */
 #include "runtime/clock.h"
 #include "runtime/stage.h"
 #include "tests/runtime/test.h"

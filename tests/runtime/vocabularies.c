@@ -1,5 +1,5 @@
-/* Vocabularies: what is found in any order, by any threads, is the same; what is written can be read; what a
- * file says is not believed. */
+/* Vocabularies: what is found in any order, by any threads, is the same; what is written can be
+ * read; what a file says is not believed. */
 #include "runtime/learner.h"
 #include "runtime/vocabularies.h"
 #include "tests/runtime/test.h"
