@@ -156,6 +156,7 @@ format: all ## format all C and .flow files
 
 check-format: all
 	@clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
+	@! LC_ALL=C.UTF-8 grep -nE '^.{101}' $(shell git ls-files '*.c' '*.h')
 	@$(BUILD)/flowc fmt --check $(FLOW_FILES)
 
 check-layers: ## does every #include point down? is only what belongs there at the top?

@@ -1,5 +1,5 @@
-/* Entries: in lines that follow one another, `name = value` has its `=` in one column: in train blocks, and
- * of options, whose help is aligned too. */
+/* Entries: in lines that follow one another, `name = value` has its `=` in one column: in train
+ * blocks, and of options, whose help is aligned too. */
 #ifndef FLOW_LANG_ENTRIES_H
 #define FLOW_LANG_ENTRIES_H
 

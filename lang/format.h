@@ -1,8 +1,9 @@
 /* Format: .flow text in its one canonical form.
  *
  * Words and comments stay as they are; line ends, blanks and empty lines are chosen anew, with
- * three exceptions: a chain that is broken before a `|>`, a bracket whose first item is on a line of
- * its own, and a `[` list with line ends between its items stay so, as does a block on one line. */
+ * three exceptions: a chain that is broken before a `|>`, a bracket whose first item is on a
+ * line of its own, and a `[` list with line ends between its items stay so, as does a block on
+ * one line. */
 #ifndef FLOW_LANG_FORMAT_H
 #define FLOW_LANG_FORMAT_H
 

@@ -1,5 +1,5 @@
-/* Paragraph: after Oppen, Prettyprinting (1980): a group's width is looked up ahead, never more than
- * a line's worth, so that the time grows with the text alone. */
+/* Paragraph: after Oppen, Prettyprinting (1980): a group's width is looked up ahead, never more
+ * than a line's worth, so that the time grows with the text alone. */
 #include "lang/paragraph.h"
 
 typedef enum ItemKind {

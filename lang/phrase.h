@@ -1,5 +1,5 @@
-/* Phrase: the words of a statement outside of its blocks, as a paragraph that breaks where operators and
- * brackets allow. Words [first, end) are those from first up to end. */
+/* Phrase: the words of a statement outside of its blocks, as a paragraph that breaks where
+ * operators and brackets allow. Words [first, end) are those from first up to end. */
 #ifndef FLOW_LANG_PHRASE_H
 #define FLOW_LANG_PHRASE_H
 

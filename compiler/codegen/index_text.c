@@ -1,5 +1,6 @@
-/* Index text: where an operand's element lies, from where the node's own lies. What the loops give
- * a name is used by it; other indices are arithmetic, each part at the outermost level it can be. */
+/* Index text: where an operand's element lies, from where the node's own lies. What the loops
+ * give a name is used by it; other indices are arithmetic, each part at the outermost level it
+ * can be. */
 #include "compiler/codegen/writer.h"
 
 Index plain_index(Writer *writer, IndexKind kind) {

@@ -81,8 +81,8 @@ static void write_parameters(Text *text, const Program *program, const Export *e
     }
 }
 
-/* What a vocabulary's function is called: "titanic_embarked_index" asks for the number of a text, "_text" for
- * the text of a number. The name is the column's. */
+/* What a vocabulary's function is called: "titanic_embarked_index" asks for the number of a text,
+ * "_text" for the text of a number. The name is the column's. */
 static const char *category_name(Arena *arena, const Program *program, size_t index,
                                  const char *what) {
     Names names = {0};

@@ -1,7 +1,8 @@
-/* Trace text: what leads to the loss and the updates of a training function, as tables: each value, where
- * it lies, which call stores it, how one element of it is made of others, and where in the program
- * it stands. The runtime makes the calls one by one and looks at what they store; then it computes
- * the element in question by the tables, back to the operation that made it of finite numbers. */
+/* Trace text: what leads to the loss and the updates of a training function, as tables: each value,
+ * where it lies, which call stores it, how one element of it is made of others, and where in the
+ * program it stands. The runtime makes the calls one by one and looks at what they store; then it
+ * computes the element in question by the tables, back to the operation that made it of finite
+ * numbers. */
 #include "compiler/codegen/trace_text.h"
 
 #include "compiler/codegen/names.h"

@@ -1,4 +1,5 @@
-/* flowc explain: the page of an error code, or the list of them; or what a program does with its data. */
+/* flowc explain: the page of an error code, or the list of them; or what a program does with its
+ * data. */
 #include "compiler/driver/commands.h"
 #include "compiler/driver/explain.h"
 #include "compiler/driver/files.h"

@@ -4,8 +4,8 @@
 
 #include "compiler/driver/compilation.h"
 
-/* Adds a pipeline: its stages, what is fused, what each part of it takes. what: behind its name; alone:
- * nobody but the step's threads makes batches that no `@threads` asks for. */
+/* Adds a pipeline: its stages, what is fused, what each part of it takes. what: behind its name;
+ * alone: nobody but the step's threads makes batches that no `@threads` asks for. */
 void explain_pipeline(const Plan *plan, const Pipeline *pipeline, const char *what, bool alone,
                       Text *text);
 

@@ -1,5 +1,5 @@
-/* Explain pipeline: the stages as the program has them, the functions that they became, and what all of
- * it takes in memory. */
+/* Explain pipeline: the stages as the program has them, the functions that they became, and what
+ * all of it takes in memory. */
 #include "compiler/driver/explain.h"
 #include "compiler/graph/print.h"
 

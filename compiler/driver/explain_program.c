@@ -1,4 +1,5 @@
-/* Explain program: each train block with its pipelines, each pipeline by itself, and what they hold. */
+/* Explain program: each train block with its pipelines, each pipeline by itself, and what they
+ * hold. */
 #include "compiler/driver/explain.h"
 
 #include <string.h>

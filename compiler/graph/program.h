@@ -150,8 +150,8 @@ typedef struct Wish {
 /* What becomes of a record that can't be made. */
 typedef enum OnError { ON_ERROR_stop, ON_ERROR_skip, ON_ERROR_log } OnError;
 
-/* Where records come from. Any of those in files can be asked for; all others come one after the other. A
- * source is told of the first four of them that its file is "-". */
+/* Where records come from. Any of those in files can be asked for; all others come one after the
+ * other. A source is told of the first four of them that its file is "-". */
 typedef enum OriginKind {
     ORIGIN_files,
     ORIGIN_input,
@@ -297,9 +297,8 @@ typedef struct Action {
     ActionKind kind;
     Function *function; /* evaluate, print */
     Pipeline *pipeline; /* evaluate */
-    const char *
-        text; /* print: what to print if it is no function's result; evaluate: its data's name, or NULL */
-    const char *path;  /* save */
+    const char *text; /* print: unless a function's result is; evaluate: its data's name, or NULL */
+    const char *path; /* save */
     bool weights_only; /* save: what is deployed, without the state of the run */
     int keep;          /* save: this many files, the older ones numbered; at least 1 */
     Watch watch;       /* stop, reduce; save: only when the measure is better than ever */

@@ -45,7 +45,8 @@ static const char *data_name(const Context *context, const Expression *data) {
     return declared ? name : NULL;
 }
 
-/* ", in an evaluation where `x` is f32[2], not f32[1]": the first field that differs from the training data's; or "". */
+/* ", in an evaluation where `x` is f32[2], not f32[1]": the first field that differs from the
+ * training data's; or "". */
 static const char *difference_text(const Place *place, const Pipeline *data) {
     Arena *arena = arena_of(place);
     vector_each(Field, field, data->section->outputs)

@@ -1,5 +1,5 @@
-/* Binary: binary("file", header = 16, label: u8, image: u8[3, 32, 32]). The fields of a record are types,
- * which stand where other calls have values. */
+/* Binary: binary("file", header = 16, label: u8, image: u8[3, 32, 32]). The fields of a record are
+ * types, which stand where other calls have values. */
 #include "compiler/lower/stream.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Cache: the records of a stream are kept as they are first made, in memory or in a file, and are the
- * records of a new pipeline. */
+/* Cache: the records of a stream are kept as they are first made, in memory or in a file, and are
+ * the records of a new pipeline. */
 #include "compiler/lower/stream.h"
 
 #include <string.h>

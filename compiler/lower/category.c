@@ -1,5 +1,5 @@
-/* Category: texts that stand for numbers. Listed in the program, or a vocabulary: those that the training
- * data has, which is kept with the weights under the names of pipeline and column. */
+/* Category: texts that stand for numbers. Listed in the program, or a vocabulary: those that the
+ * training data has, which is kept with the weights under the names of pipeline and column. */
 #include "compiler/lower/given.h"
 
 #include <math.h>
@@ -33,7 +33,8 @@ static Value with_range(const Context *context, Value value, int count) {
     return value;
 }
 
-/* What is missing is the place of a category: `category(missing(sex, 2), ["female", "male", "?"])`. */
+/* What is missing is the place of a category: `category(missing(sex, 2), ["female", "male",
+ * "?"])`. */
 static bool fills_with_category(const FieldCall *call, const Field *field, int count) {
     if (!field->fills ||
         (field->filling >= 0 && field->filling < count && field->filling == floor(field->filling)))

@@ -1,5 +1,5 @@
-/* Coming: who asks for any record of a stream, where they come one after the other or never end. Where an
- * option says what file it is, only the run can tell. */
+/* Coming: who asks for any record of a stream, where they come one after the other or never end.
+ * Where an option says what file it is, only the run can tell. */
 #include "compiler/lower/stream.h"
 
 static bool surely_comes(const Pipeline *pipeline) {

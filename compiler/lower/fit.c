@@ -1,5 +1,5 @@
-/* Fit: states that are found in the data before training begins. `fit { … }` in a model runs over all
- * batches of the training data, once; what it assigns is kept as any state is.
+/* Fit: states that are found in the data before training begins. `fit { … }` in a model runs over
+ * all batches of the training data, once; what it assigns is kept as any state is.
  *
  * A fit that sees what another one found has to wait for it: so there are as many passes over the
  * data as fits that build on one another, each a function of its own. The states of one call are
@@ -62,7 +62,8 @@ bool may_change(const Context *context, const Name *name, const Binding *binding
     return false;
 }
 
-/* What is fitted when the program is trained has to have been so, or it would be zero in an export. */
+/* What is fitted when the program is trained has to have been so, or it would be zero in an
+ * export. */
 static void check_fitted(const Context *context, const Statement *statement) {
     const Lowering *lowering = context->lowering;
     const Frame *frame = context->frame;

@@ -1,5 +1,5 @@
-/* Given: the arguments of a stage, or of a call that makes something of a field, by name or by place. After a
- * wrong one, which is reported, `broken` is set and the rest is not looked at. */
+/* Given: the arguments of a stage, or of a call that makes something of a field, by name or by
+ * place. After a wrong one, which is reported, `broken` is set and the rest is not looked at. */
 #ifndef FLOW_LOWER_GIVEN_H
 #define FLOW_LOWER_GIVEN_H
 
@@ -39,8 +39,8 @@ const char *given_choice(Given *given, int which, const char *const *texts);
 /* A size of at least 1, perhaps one that a run chooses; NULL when it is wrong. */
 Dim given_size(Given *given, int which);
 
-/* How many records or tokens, in the same way: at least 1 with the largest sizes that a run may choose,
- * which looks at those it is given. */
+/* How many records or tokens, in the same way: at least 1 with the largest sizes that a run may
+ * choose, which looks at those it is given. */
 Dim given_distance(Given *given, int which, Dim otherwise);
 
 /* A text; value_error when it is none, or not given. */

@@ -1,6 +1,6 @@
-/* Joined: several streams become one (`concat`, `zip`, `interleave`, `mix`), or one is gone through again
- * (`repeat`). What is joined is finished as if batches were made of it; its outputs are the fields of
- * the new pipeline, whose stages know nothing of where they come from. */
+/* Joined: several streams become one (`concat`, `zip`, `interleave`, `mix`), or one is gone through
+ * again (`repeat`). What is joined is finished as if batches were made of it; its outputs are the
+ * fields of the new pipeline, whose stages know nothing of where they come from. */
 #include "compiler/lower/given.h"
 #include "compiler/lower/stream.h"
 

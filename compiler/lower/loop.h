@@ -50,8 +50,8 @@ Names names_assigned(const Context *context, const Statement *scan);
 /* Fills loop->assigned and loop->carried. False after reporting. */
 bool find_carried(Loop *loop);
 
-/* Gives the assigned names what is carried, a value for each of loop->carried: new names in the scope,
- * or those that there are. */
+/* Gives the assigned names what is carried, a value for each of loop->carried: new names in the
+ * scope, or those that there are. */
 void bind_carried(Loop *loop, const Values *values, Scope *scope, bool new);
 
 /* Lists what is in a value that is made as `like` is. False: it is not. */

@@ -403,8 +403,8 @@ Value type_field(const Context *context, const Value *field, Type type, Range ra
 bool lower_field_call(const Context *context, const Expression *call, const Value *piped,
                       Value *result);
 
-/* category.c: the vocabularies of the pipeline that was run come with the weights that it loads; one that
- * loads none is reported. */
+/* category.c: the vocabularies of the pipeline that was run come with the weights that it loads;
+ * one that loads none is reported. */
 void load_vocabularies(const Context *context, const Declaration *declaration, bool loads);
 
 /* Reports vocabularies that no train block finds and no pipeline loads. */

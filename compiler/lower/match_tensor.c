@@ -19,8 +19,8 @@ static void note_bindings(const Match *match, Diagnostic *d, const Expression *d
                         size);
 }
 
-/* The size of a name that only values told so far, `ids: i32 in 0..V`, is that of the shape that has
- * it, `table: f32[V, E]`, if they all lie below. */
+/* The size of a name that only values told so far, `ids: i32 in 0..V`, is that of the shape that
+ * has it, `table: f32[V, E]`, if they all lie below. */
 static bool settle_size(const Match *match, const Expression *dimension, Dim actual) {
     Dimensions *table = match->context->lowering->dimensions;
     if (dimension->kind != EXPRESSION_name) return false;

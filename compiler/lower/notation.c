@@ -53,8 +53,8 @@ static bool add_results(const Context *context, Notation *notation, const Statem
     return true;
 }
 
-/* Calls visit for the expression and all below it that the notation speaks of: not for what an index
- * stands behind. False when one of the visits is. */
+/* Calls visit for the expression and all below it that the notation speaks of: not for what an
+ * index stands behind. False when one of the visits is. */
 typedef bool Visit(const Context *context, Notation *notation, const Expression *expression);
 
 static bool walk(const Context *context, Notation *notation, const Expression *expression,

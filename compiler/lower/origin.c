@@ -1,6 +1,6 @@
-/* Origin: what may stand where a source has the name of a file, when bytes come from somewhere else:
- * lines(command(["ffmpeg", …])), csv(connect("host:port")), jsonl(listen("unix:/path")). The source
- * itself is told "-", as if it were standard input. */
+/* Origin: what may stand where a source has the name of a file, when bytes come from somewhere
+ * else: lines(command(["ffmpeg", …])), csv(connect("host:port")), jsonl(listen("unix:/path")). The
+ * source itself is told "-", as if it were standard input. */
 #include "compiler/lower/stream.h"
 
 #include <ctype.h>

@@ -39,7 +39,8 @@ bool is_sink_name(const char *name);
 /* sink.c: the call's arguments, once the sink has its fields. False after reporting. */
 bool read_sink(const Context *context, const Expression *call, Sink *sink);
 
-/* Does the stream say how many records come, where the sink needs to know? False after reporting. */
+/* Does the stream say how many records come, where the sink needs to know? False after
+ * reporting. */
 bool suits_sink(const Context *context, const Stream *stream, const Sink *sink, Range range);
 
 /* target.c: does nothing else of the pipeline write to the sink's files? False after reporting. */

@@ -1,4 +1,5 @@
-/* Sink forms: each sink's form of call is a line of the table here, with what it asks of the fields. */
+/* Sink forms: each sink's form of call is a line of the table here, with what it asks of the
+ * fields. */
 #include "compiler/lower/sink.h"
 
 #include <string.h>

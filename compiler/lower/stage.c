@@ -1,5 +1,5 @@
-/* Stage: pipelines are put together stage by stage. A stage is one line of stages.def and a function that
- * changes the stream. */
+/* Stage: pipelines are put together stage by stage. A stage is one line of stages.def and a
+ * function that changes the stream. */
 #include "compiler/lower/stream.h"
 
 #include <math.h>

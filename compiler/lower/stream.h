@@ -29,15 +29,15 @@ Value *add_typed_field(const Context *context, Stream *stream, const char *name,
 /* binary.c */
 bool open_binary(const Context *context, const Expression *call, Stream *stream);
 
-/* origin.c: the call with "-" in the place of `command(…)` and the like, which the pipeline gets to know.
- * NULL after reporting. */
+/* origin.c: the call with "-" in the place of `command(…)` and the like, which the pipeline gets to
+ * know. NULL after reporting. */
 const Expression *take_origin(const Context *context, const Expression *call, Pipeline *pipeline);
 
 /* How one of that name is written, "listen(\"unix:/tmp/records\")"; NULL: there is none. */
 const char *origin_example(const char *name);
 
-/* The pipeline gets to know whether the source's path is standard input. False after reporting that the
- * source does not read that. */
+/* The pipeline gets to know whether the source's path is standard input. False after reporting that
+ * the source does not read that. */
 bool take_path(const Context *context, Pipeline *pipeline, const Value *path, Range range);
 
 /* coming.c */
@@ -123,8 +123,8 @@ Value join_list(const Context *context, const Expression *call, const Value *lis
 
 Value lower_repeat(const Context *context, const Expression *call, const Value *stream);
 
-/* A pipeline that one stream is the input of; NULL after reporting. The call is a stage: it is noted
- * behind those of the input. */
+/* A pipeline that one stream is the input of; NULL after reporting. The call is a stage: it is
+ * noted behind those of the input. */
 Stream *join_one(const Context *context, const Expression *call, const Value *piped, JoinKind kind);
 
 /* cache.c */

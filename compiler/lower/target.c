@@ -44,8 +44,8 @@ static bool has_own_fields(const Context *context, const Sink *sink, Range range
     return true;
 }
 
-/* The cache that keeps records in a file which the sink writes to, of all that the pipeline comes from; or
- * NULL. */
+/* The cache that keeps records in a file which the sink writes to, of all that the pipeline comes
+ * from; or NULL. */
 static const Pipeline *find_cache(const Pipeline *pipeline, const Sink *sink) {
     const Join *join = &pipeline->join;
     bool file = join->inputs.count && join->kind == JOIN_cache && join->path;

@@ -1,6 +1,6 @@
-/* Tee: `records |> tee(csv("log.csv"))`: a sink gets the records as they are at that place, and they go on.
- * Of records that are not in batches yet it takes outputs of their section, which carries them beside
- * those of the end; of batches results of their function. */
+/* Tee: `records |> tee(csv("log.csv"))`: a sink gets the records as they are at that place, and
+ * they go on. Of records that are not in batches yet it takes outputs of their section, which
+ * carries them beside those of the end; of batches results of their function. */
 #include "compiler/lower/sink.h"
 
 #include <string.h>

@@ -131,8 +131,7 @@ typedef struct Binding {
     const char *state; /* of a state: the name of its storage; else NULL */
     bool weight;       /* of a weight or a state */
     NodeId target;     /* of a weight or a state: its node */
-    bool
-        at_least; /* of a dimension: values below it came first; a shape may say that it is larger */
+    bool at_least;     /* of a dimension: values below it came first, and a shape may say more */
 } Binding;
 
 typedef struct Scope {

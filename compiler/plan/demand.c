@@ -1,5 +1,5 @@
-/* Demand: what a pipeline takes in memory, as runtime/stage.c and records_open.c take it; and what a run
- * takes, for those who print it and those who compare it with a limit. */
+/* Demand: what a pipeline takes in memory, as runtime/stage.c and records_open.c take it; and what
+ * a run takes, for those who print it and those who compare it with a limit. */
 #include "compiler/plan/plan.h"
 
 #include "runtime/bounds.h"

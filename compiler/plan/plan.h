@@ -96,8 +96,8 @@ const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 void plan_print(const Plan *plan, Text *text);
 const char *bytes_text(Arena *arena, double bytes); /* "1.5 KiB" */
 
-/* demand.c: what a pipeline takes, at the largest sizes, in bytes; with one thread where the step's make the
- * batches. */
+/* demand.c: what a pipeline takes, at the largest sizes, in bytes; with one thread where the step's
+ * make the batches. */
 typedef struct Demand {
     double record; /* of a record in a batch */
     double batch;

@@ -32,7 +32,8 @@ static Block *allocate_block(size_t size) {
     return size > SIZE_MAX / 2 ? NULL : calloc(1, sizeof(Block) + size);
 }
 
-/* The same in pages of its own, at the start of a huge one; what was mapped before it is given back. */
+/* The same in pages of its own, at the start of a huge one; what was mapped before it is given
+ * back. */
 static Block *map_block(size_t size) {
     if (size > SIZE_MAX / 2) return NULL;
     size_t mapped = (sizeof(Block) + size + HUGE_PAGE - 1) & ~((size_t)HUGE_PAGE - 1);

@@ -1,7 +1,7 @@
 /* What decoding photos comes to without a pipeline: files in memory, of which each thread takes the
- * next, has libjpeg-turbo decode it row by row, and resizes the rows to 224 x 224 by runtime/decode.
- * Arguments: the folder, and for how many seconds. Prints photos a second, and user seconds for a
- * million of them, as one line of JSON. */
+ * next, has libjpeg-turbo decode it row by row, and resizes the rows to 224 x 224 by
+ * runtime/decode. Arguments: the folder, and for how many seconds. Prints photos a second, and user
+ * seconds for a million of them, as one line of JSON. */
 #define _GNU_SOURCE
 #include "runtime/decode/resize.h"
 

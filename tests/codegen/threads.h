@@ -4,7 +4,8 @@
 
 #include "runtime/flow.h"
 
-/* The frame has a barrier if there is more than one thread; at most 16. Returns when all are done. */
+/* The frame has a barrier if there is more than one thread; at most 16. Returns when all are
+ * done. */
 void run_on_threads(const FlowFunction *function, const FlowFrame *frame, int threads);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The C library's functions, four at a time where it has them so: wrong by 4 units in the last place of
- * a double, which is nothing here. */
+/* The C library's functions, four at a time where it has them so: wrong by 4 units in the last
+ * place of a double, which is nothing here. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #define WIDE __attribute__((const, simd("notinbranch")))
 #else

@@ -297,7 +297,8 @@ static void add(Suite *suite, Case given) {
     else vector_push(suite->arena, &suite->small, given);
 }
 
-/* Without LONG one in two or four cases is enough for types that differ in little but loads and stores. */
+/* Without LONG one in two or four cases is enough for types that differ in little but loads and
+ * stores. */
 static bool is_left_out(const Suite *suite, const Case *given, size_t i) {
     bool narrow =
         given->element != TYPE_f64 && given->element != TYPE_f32 && given->element != TYPE_i32;

@@ -1,5 +1,5 @@
-/* Fuzz: the record of a run with any bytes changed, or with any bytes for one of the values that say how
- * far it is. What is loaded all the same is saved again, to the same bytes. */
+/* Fuzz: the record of a run with any bytes changed, or with any bytes for one of the values that
+ * say how far it is. What is loaded all the same is saved again, to the same bytes. */
 #define _GNU_SOURCE
 #include "runtime/checkpoint.h"
 

@@ -1,6 +1,6 @@
 /* Fuzz: any bytes as a table. Rows and cells are those that a reader finds that takes one character
- * after the other. The source opens it with and without a header; numbers, categories, missing cells,
- * arrays of columns; every record is made, and why one can't be is asked for. */
+ * after the other. The source opens it with and without a header; numbers, categories, missing
+ * cells, arrays of columns; every record is made, and why one can't be is asked for. */
 #define _GNU_SOURCE
 #include "runtime/format/csv_short.h"
 #include "runtime/format/decimal.h"
@@ -29,7 +29,8 @@ static size_t plain_cell_end(const CsvForm *form, const char *text, size_t size,
     return at < size ? at : size;
 }
 
-/* A short row is read alike at once: its cells' ends, and numbers that decimal_write reads alike. */
+/* A short row is read alike at once: its cells' ends, and numbers that decimal_write reads
+ * alike. */
 static void check_short(const CsvForm *form, const char *text, const char *end,
                         const CsvRow *cells) {
     CsvShortRow row;

@@ -1,5 +1,5 @@
-/* Fuzz: any bytes as a number. What is one by the grammar has the value that strtod and strtof say, and
- * that strtoll says if it is whole; nothing else is one. */
+/* Fuzz: any bytes as a number. What is one by the grammar has the value that strtod and strtof say,
+ * and that strtoll says if it is whole; nothing else is one. */
 #include "runtime/format/decimal.h"
 
 #include <errno.h>

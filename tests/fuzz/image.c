@@ -1,5 +1,5 @@
-/* Fuzz: any bytes as an image, whole, cut and resized. What begins with a byte below 128 is tried as it
- * is; else a few bytes of a true image are changed: three bytes say where and to what. */
+/* Fuzz: any bytes as an image, whole, cut and resized. What begins with a byte below 128 is tried
+ * as it is; else a few bytes of a true image are changed: three bytes say where and to what. */
 #include "runtime/decode/image.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Fuzz: any bytes as a tree of folders, files and links, with names of any kind. Every record is made.
- * Of each four bytes the first says what comes to be: a file, a folder that the next lie in, a link,
- * or the way back; the others are its name and content. */
+/* Fuzz: any bytes as a tree of folders, files and links, with names of any kind. Every record is
+ * made. Of each four bytes the first says what comes to be: a file, a folder that the next lie in,
+ * a link, or the way back; the others are its name and content. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 

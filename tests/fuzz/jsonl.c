@@ -1,4 +1,5 @@
-/* Fuzz: any bytes as JSON lines: numbers, arrays, categories, members of members. Every record is made. */
+/* Fuzz: any bytes as JSON lines: numbers, arrays, categories, members of members. Every record is
+ * made. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 #include "tests/runtime/category.h"

@@ -1,5 +1,5 @@
-/* Fuzz: any bytes as lines, of a file and as they come from standard input: the same records are made, or
- * fail, of both. And as the characters of a text. */
+/* Fuzz: any bytes as lines, of a file and as they come from standard input: the same records are
+ * made, or fail, of both. And as the characters of a text. */
 #define _GNU_SOURCE
 #include "runtime/feed.h"
 #include "tests/runtime/category.h"

@@ -1,4 +1,5 @@
-/* Fuzz: any bytes as an array of several types, and as an archive of arrays. Every record is made. */
+/* Fuzz: any bytes as an array of several types, and as an archive of arrays. Every record is
+ * made. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 

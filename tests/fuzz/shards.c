@@ -1,5 +1,6 @@
-/* Fuzz: shards as WebDataset writes them, of true images beside their classes, with any bytes changed: three
- * bytes of input say where and to what, in the archive or behind gzip. Every record is decoded. */
+/* Fuzz: shards as WebDataset writes them, of true images beside their classes, with any bytes
+ * changed: three bytes of input say where and to what, in the archive or behind gzip. Every record
+ * is decoded. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 

@@ -1,5 +1,5 @@
-/* Fuzz: a SQLite file with any bytes changed: three bytes of input say where, and which; what is selected
- * goes through tables, an index, a view. */
+/* Fuzz: a SQLite file with any bytes changed: three bytes of input say where, and which; what is
+ * selected goes through tables, an index, a view. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 #include "tests/runtime/category.h"

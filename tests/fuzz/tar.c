@@ -1,4 +1,5 @@
-/* Fuzz: any bytes as an archive, and any bytes as an image: every member of every record is made. */
+/* Fuzz: any bytes as an archive, and any bytes as an image: every member of every record is
+ * made. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 #include "runtime/format/tar.h"

@@ -1,5 +1,5 @@
-/* Fuzz: any bytes as a vocabulary, merges and a text, with NULs between. Tokens are those of the vocabulary, and the
- * same when the text is met again. */
+/* Fuzz: any bytes as a vocabulary, merges and a text, with NULs between. Tokens are those of the
+ * vocabulary, and the same when the text is met again. */
 #define _GNU_SOURCE
 #include "runtime/text/bpe.h"
 #include "runtime/text/characters.h"

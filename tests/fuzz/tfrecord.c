@@ -1,5 +1,5 @@
-/* Fuzz: any bytes as a file of records, and as one record whose sums are right: features of every kind
- * are asked for. */
+/* Fuzz: any bytes as a file of records, and as one record whose sums are right: features of every
+ * kind are asked for. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
 #include "tests/runtime/category.h"

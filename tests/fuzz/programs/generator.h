@@ -64,7 +64,8 @@ int pick(Generator *generator, const Wish *wish);
 /* An item with that one operand, of its shape, bits and size. */
 Item item_of(Generator *generator, int operand);
 
-/* Near a jump of its value or of its gradient, an op needs operands that are the same everywhere. */
+/* Near a jump of its value or of its gradient, an op needs operands that are the same
+ * everywhere. */
 bool jumps(Op op);
 
 /* make_*.c: each adds an item; false when nothing fitted. */

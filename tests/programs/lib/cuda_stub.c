@@ -1,4 +1,5 @@
-/* A driver of CUDA with two GPUs, or with a fault that CUDA_STUB names: for a machine without one. */
+/* A driver of CUDA with two GPUs, or with a fault that CUDA_STUB names: for a machine without
+ * one. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
