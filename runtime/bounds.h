@@ -3,6 +3,11 @@
 #define FLOW_BOUNDS_H
 
 enum {
+    FIELD_LIMIT = 32, /* fields of a source, outputs of a section */
+    SECTION_LIMIT = 8,
+    ORDER_LIMIT = 16,          /* of a section */
+    CATEGORY_SIZE = 1024,      /* bytes of a text that stands for a number */
+    CATEGORY_LIMIT = 1 << 20,  /* numbers of a vocabulary */
     TEAM_SLOTS = 2,            /* batches without workers: the step's, and the next */
     WORKER_SLOTS = 4,          /* of a worker, unless the pipeline says how long its queue is */
     SMALL_SLOTS = 32,          /* of one whom the step helps, while they have together: */

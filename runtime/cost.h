@@ -2,6 +2,8 @@
 #ifndef FLOW_COST_H
 #define FLOW_COST_H
 
+#include "runtime/bounds.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -9,7 +11,7 @@ typedef enum CostPart {
     COST_source,
     COST_decode,
     COST_record, /* the function of section 0; of section i: COST_record + i */
-    COST_PARTS = COST_record + 8,
+    COST_PARTS = COST_record + SECTION_LIMIT,
 } CostPart;
 
 /* Of one thread. Others may read the sums at any time. */

@@ -3,6 +3,7 @@
  * bring them. */
 #include "runtime/learner.h"
 
+#include "runtime/bounds.h"
 #include "runtime/mix.h"
 
 #include <pthread.h>
@@ -10,9 +11,8 @@
 #include <string.h>
 
 enum {
-    TEXT_LIMIT = 1 << 20,
     BYTES_LIMIT = 64 << 20,
-    FIRST_NUMBER = 1 << 20, /* above what stands for a text that is missing or unknown */
+    FIRST_NUMBER = CATEGORY_LIMIT, /* above what stands for a text that is missing or unknown */
     FIRST_CAPACITY = 16,
 };
 
@@ -63,7 +63,7 @@ static bool grow(Learner *learner) {
 }
 
 static bool add(Learner *learner, int *place, const char *text, size_t size) {
-    if (learner->count == TEXT_LIMIT || learner->bytes + size > BYTES_LIMIT) return false;
+    if (learner->count == CATEGORY_LIMIT || learner->bytes + size > BYTES_LIMIT) return false;
     char *own = malloc(size + 1);
     if (!own) return false;
     memcpy(own, text, size);

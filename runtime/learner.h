@@ -4,8 +4,6 @@
 
 #include "runtime/vocabulary.h"
 
-enum { CATEGORY_SIZE = 1024 /* bytes of a text at most */ };
-
 typedef struct Learner Learner;
 
 /* NULL: no memory. */

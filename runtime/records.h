@@ -4,12 +4,11 @@
 #ifndef FLOW_RECORDS_H
 #define FLOW_RECORDS_H
 
+#include "runtime/bounds.h"
 #include "runtime/path.h"
 #include "runtime/permutation.h"
 #include "runtime/rejects.h"
 #include "runtime/type.h"
-
-enum { FIELD_LIMIT = 32 }; /* fields of a source, outputs of a section */
 
 typedef struct Records Records;
 

@@ -13,8 +13,6 @@
 
 #include <stdatomic.h>
 
-enum { SECTION_LIMIT = 8, ORDER_LIMIT = 16 };
-
 typedef struct OrderState {
     Permutation permutation; /* of epoch 0 */
     int64_t *passing;        /* filter: the records that meet its condition */

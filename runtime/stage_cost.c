@@ -22,14 +22,24 @@ static Sums sums_of(const Stage *stage) {
     return sums;
 }
 
-/* Of what its bytes become. */
-static const char *decoder_name(const FlowSection *section) {
-    static const char *const tokens[] = {"bytes", "characters", "bpe"};
+static const char *decoder_name(const FlowDecoder *decoder) {
     static const char *const names[][2] = {
-        {"jpeg", "decode_jpeg"}, {"png", "decode_png"}, {"any", "decode"}};
+#define DECODER(name, library) {#name, "decode_" #name},
+#include "runtime/decode/decoders.def"
+#undef DECODER
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(decoder->name, "any") && !strcmp(decoder->name, names[i][0])) return names[i][1];
+    return "decode";
+}
+
+/* Of what its bytes become. */
+static const char *decode_name(const FlowSection *section) {
+    static const char *const tokens[] = {[FLOW_TOKENS_bytes] = "bytes",
+                                         [FLOW_TOKENS_characters] = "characters",
+                                         [FLOW_TOKENS_bpe] = "bpe"};
     for (int i = 0; i < section->field_count; i++)
-        for (size_t j = 0; section->fields[i].decoder && j < sizeof names / sizeof *names; j++)
-            if (!strcmp(section->fields[i].decoder->name, names[j][0])) return names[j][1];
+        if (section->fields[i].decoder) return decoder_name(section->fields[i].decoder);
     for (int i = 0; i < section->field_count; i++)
         if (section->fields[i].tokens) return tokens[section->fields[i].tokens->kind];
     return "decode";
@@ -37,7 +47,7 @@ static const char *decoder_name(const FlowSection *section) {
 
 static const char *part_name(const Stage *stage, int part) {
     const FlowPipeline *pipeline = stage->pipeline;
-    if (part == COST_decode) return decoder_name(&pipeline->sections[0]);
+    if (part == COST_decode) return decode_name(&pipeline->sections[0]);
     if (part >= COST_record) return "map";
     return pipeline->source ? pipeline->source->name : pipeline->name;
 }

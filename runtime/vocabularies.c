@@ -3,13 +3,14 @@
  * something else, and those of no valid UTF-8, are written \xHH there, a backslash \\. */
 #include "runtime/vocabularies.h"
 
+#include "runtime/bounds.h"
 #include "runtime/text/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_SIZE = 320, TEXT_SIZE = 1024 };
+enum { NAME_SIZE = 320 };
 
 typedef struct Known {
     char name[NAME_SIZE]; /* of its metadata */
@@ -183,7 +184,7 @@ static bool read_line(const char **line, char *text) {
         } else if (byte == '\\' && *at++ != '\\') {
             return false;
         }
-        if (size == TEXT_SIZE) return false;
+        if (size == CATEGORY_SIZE) return false;
         text[size++] = byte;
     }
     text[size] = 0;
@@ -208,7 +209,7 @@ static int64_t read_lines(const char *lines, char *bytes, const char **texts, in
 static FlowStatus read_texts(Vocabularies *vocabularies, int index, const char *lines,
                              const char *path) {
     int64_t room = vocabularies_room(&vocabularies->all[index]);
-    char *bytes = malloc(strlen(lines) + TEXT_SIZE + 1);
+    char *bytes = malloc(strlen(lines) + CATEGORY_SIZE + 1);
     const char **texts = malloc(((size_t)room + 1) * sizeof *texts);
     FlowStatus status = flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", path);
     if (bytes && texts) {

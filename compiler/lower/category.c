@@ -2,10 +2,12 @@
  * training data has, which is kept with the weights under the names of pipeline and column. */
 #include "compiler/lower/given.h"
 
+#include "runtime/bounds.h"
+
 #include <math.h>
 #include <string.h>
 
-enum { VOCABULARY_LIMIT = 1 << 20, VOCABULARY_NAME_LIMIT = 300 };
+enum { VOCABULARY_NAME_LIMIT = 300 };
 
 /* The arguments after the field. */
 typedef struct CategoryCall {
@@ -54,7 +56,7 @@ static bool read_unknown(const CategoryCall *category, Field *field) {
     Value value = lower_expression(context, argument);
     if (value.kind == VALUE_error || !to_number(context, &value, argument->range, &number))
         return false;
-    if (number >= 0 && number < VOCABULARY_LIMIT && number == floor(number)) {
+    if (number >= 0 && number < CATEGORY_LIMIT && number == floor(number)) {
         field->unknown = 1 + (int)number;
         return true;
     }
@@ -199,9 +201,9 @@ static int read_size(const CategoryCall *category, const Value *value) {
     int64_t size = 0;
     Dim dim = to_size(&fixing, value, category->texts->range);
     if (!dim) return 0;
-    if (dim_is_constant(dim, &size) && size >= 1 && size <= VOCABULARY_LIMIT) return (int)size;
+    if (dim_is_constant(dim, &size) && size >= 1 && size <= CATEGORY_LIMIT) return (int)size;
     report(&fixing, E0211, category->texts->range, "a vocabulary has 1 to %d texts",
-           VOCABULARY_LIMIT);
+           CATEGORY_LIMIT);
     return 0;
 }
 

@@ -3,9 +3,9 @@
 #define FLOW_LOWER_STREAM_H
 
 #include "compiler/lower/lowering.h"
+#include "runtime/bounds.h"
 
-/* What the runtime holds of one record. */
-enum { FIELD_LIMIT = 32, CHECK_LIMIT = 1000, SECTION_LIMIT = 8, ORDER_LIMIT = 16 };
+enum { CHECK_LIMIT = 1000 /* of a record */ };
 
 /* source.c */
 
