@@ -121,9 +121,7 @@ static FlowStatus go_over_data(Pass *pass) {
     for (int64_t i = 0; i < batches && !status.exit && !interrupted(); i++)
         status = fit_batch(pass);
     stage_stop(run->data);
-    if (status.exit || !interrupted()) return status;
-    return flow_failure(FLOW_EXIT_interrupted,
-                        "interrupted before the first step; nothing to save");
+    return status.exit || !interrupted() ? status : run_without_steps();
 }
 
 static FlowStatus run_pass(Run *run, const FlowFunction *function) {

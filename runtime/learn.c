@@ -106,9 +106,7 @@ static FlowStatus go_over(Learning *learning, const Records *records) {
     FlowStatus status =
         records_learn(records, run->train->data->on_error == FLOW_ON_ERROR_stop, &run->team);
     vocabularies_skim(run->settings->vocabularies, false);
-    if (status.exit || !interrupted()) return status;
-    return flow_failure(FLOW_EXIT_interrupted,
-                        "interrupted before the first step; nothing to save");
+    return status.exit || !interrupted() ? status : run_without_steps();
 }
 
 /* What can't be read is told when training meets it. */

@@ -47,6 +47,9 @@ const char *run_path(const Run *run, const FlowAction *action);
 /* Saves the run with that many actions done after the last step. */
 FlowStatus run_save(const Run *run, const char *path, int actions_done);
 
+/* How a run ends that is interrupted before its first step. */
+FlowStatus run_without_steps(void);
+
 /* Threads that make the batches of the stage, which is that of the training data. */
 int run_workers(const Run *run, const Stage *stage);
 

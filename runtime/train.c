@@ -353,10 +353,13 @@ static FlowStatus run_steps(Run *run) {
 
 /* The end. */
 
+FlowStatus run_without_steps(void) {
+    return flow_failure(FLOW_EXIT_interrupted,
+                        "interrupted before the first step; nothing to save");
+}
+
 static FlowStatus save_interrupted(Run *run) {
-    if (run->position.step == run->first_step)
-        return flow_failure(FLOW_EXIT_interrupted,
-                            "interrupted before the first step; nothing to save");
+    if (run->position.step == run->first_step) return run_without_steps();
     FlowStatus status = run_save(run, run->save_path, run->position.action);
     if (status.exit) return status;
     return flow_failure(FLOW_EXIT_interrupted,

@@ -67,6 +67,12 @@ int64_t vocabularies_room(const FlowVocabulary *vocabulary) {
 
 /* Texts to lines. */
 
+static void write_byte(FILE *out, unsigned char byte) {
+    static const char digits[] = "0123456789abcdef";
+    const char text[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    for (size_t i = 0; i < sizeof text; i++) putc_unlocked(text[i], out);
+}
+
 static void write_line(FILE *out, const char *text) {
     const unsigned char *at = (const unsigned char *)text, *end = at + strlen(text);
     while (at < end) {
@@ -75,10 +81,10 @@ static void write_line(FILE *out, const char *text) {
         bool plain = code != UTF8_NONE && code >= 0x20 && code != 0x7f;
         if (*at == '\\') fputs("\\\\", out);
         else if (plain) fwrite(at, 1, size, out);
-        else fprintf(out, "\\x%02x", *at);
+        else write_byte(out, *at);
         at += size;
     }
-    fputc('\n', out);
+    putc_unlocked('\n', out);
 }
 
 static char *lines_of(const char *const *texts, int64_t count) {

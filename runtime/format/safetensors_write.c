@@ -17,12 +17,13 @@ static const char *const dtypes[] = {
 };
 
 static void write_string(FILE *out, const char *string) {
-    fputc('"', out);
-    for (const char *c = string; *c; c++)
-        if (*c == '"' || *c == '\\') fprintf(out, "\\%c", *c);
-        else if ((unsigned char)*c < ' ') fprintf(out, "\\u%04x", (unsigned)*c);
-        else fputc(*c, out);
-    fputc('"', out);
+    putc_unlocked('"', out);
+    for (const char *c = string; *c; c++) {
+        if (*c == '"' || *c == '\\') putc_unlocked('\\', out);
+        if ((unsigned char)*c < ' ') fprintf(out, "\\u%04x", (unsigned)*c);
+        else putc_unlocked(*c, out);
+    }
+    putc_unlocked('"', out);
 }
 
 static void write_metadata(FILE *out, const Metadata *metadata, int count) {

@@ -7,7 +7,6 @@
 #include "runtime/text/split.h"
 #include "runtime/text/utf8.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,6 @@ enum {
 };
 
 struct Bpe {
-    uint64_t number; /* tells it from others that were ever opened */
     const uint8_t *classes;
     int32_t bytes[256]; /* the token of each byte; -1: there is none */
     Pairs pairs;
@@ -132,10 +130,8 @@ static FlowStatus open_all(Bpe *bpe, const char *vocabulary, const char *merges)
 }
 
 FlowStatus bpe_open(const char *vocabulary, const char *merges, Bpe **out) {
-    static _Atomic uint64_t opened;
     Bpe *bpe = *out = calloc(1, sizeof *bpe);
     if (!bpe) return no_memory(vocabulary);
-    bpe->number = ++opened;
     bpe->classes = classes();
     FlowStatus status = open_all(bpe, vocabulary, merges);
     if (!status.exit) return status;
@@ -231,9 +227,9 @@ static inline bool encode_next(const Bpe *bpe, const char *word, size_t size, Kn
     return true;
 }
 
-FlowStatus bpe_encode(const Bpe *bpe, const char *text, size_t size, Workplace *place,
-                      TokenList *tokens) {
-    KnownWord *words = workplace_words(place, bpe->number);
+FlowStatus bpe_encode(const Bpe *bpe, uint64_t number, const char *text, size_t size,
+                      Workplace *place, TokenList *tokens) {
+    KnownWord *words = workplace_words(place, number);
     const char *end = text + size;
     if (!words) return no_memory_for_text();
     if (size > TEXT_LIMIT)

@@ -105,7 +105,8 @@ static FlowStatus encode(const Tokenizer *tokenizer, const char *text, size_t si
     case FLOW_TOKENS_bytes: return encode_bytes(text, size, &place->tokens);
     case FLOW_TOKENS_characters:
         return characters_encode(tokenizer->characters, text, size, &place->tokens);
-    case FLOW_TOKENS_bpe: return bpe_encode(tokenizer->bpe, text, size, place, &place->tokens);
+    case FLOW_TOKENS_bpe:
+        return bpe_encode(tokenizer->bpe, tokenizer->number, text, size, place, &place->tokens);
     }
     return flow_ok;
 }

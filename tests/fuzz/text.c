@@ -32,9 +32,11 @@ static size_t part(const uint8_t *bytes, size_t size) {
     return end ? (size_t)(end - bytes) : size;
 }
 
+static uint64_t opened; /* vocabularies */
+
 static void encode(const Bpe *bpe, const char *text, size_t size, TokenList *tokens) {
     tokens->count = 0;
-    FlowStatus status = bpe_encode(bpe, text, size, workplace(), tokens);
+    FlowStatus status = bpe_encode(bpe, opened, text, size, workplace(), tokens);
     for (size_t i = 0; !status.exit && i < tokens->count; i++)
         if (tokens->items[i] < 0 || tokens->items[i] >= bpe_limit(bpe)) abort();
 }
@@ -44,6 +46,7 @@ static void encode_merged(const char *vocabulary, const char *merges, const uint
     TokenList once = {0}, again = {0};
     Bpe *bpe;
     if (bpe_open(vocabulary, merges, &bpe).exit) return;
+    opened++;
     encode(bpe, (const char *)text, size, &once);
     encode(bpe, (const char *)text, size, &again);
     if (once.count != again.count ||

@@ -286,11 +286,13 @@ static void takes_long_words(void) {
     write_text("m.txt", "a a\naa aa\na b\n");
     memset(text, 'a', SIZE);
     CHECK(!bpe_open("v.json", "m.txt", &bpe).exit, "no vocabulary");
-    CHECK(!bpe_encode(bpe, text, SIZE, workplace(), &tokens).exit && tokens.count == SIZE / 4,
+    CHECK(!bpe_encode(bpe, UINT64_MAX, text, SIZE, workplace(), &tokens).exit &&
+              tokens.count == SIZE / 4,
           "%zu", tokens.count);
     text[SIZE - 1] = 'b';
     tokens.count = 0;
-    CHECK(!bpe_encode(bpe, text, SIZE, workplace(), &tokens).exit && tokens.count == SIZE / 4 + 1,
+    CHECK(!bpe_encode(bpe, UINT64_MAX, text, SIZE, workplace(), &tokens).exit &&
+              tokens.count == SIZE / 4 + 1,
           "%zu", tokens.count);
     free(tokens.items);
     bpe_close(bpe);
