@@ -2,6 +2,7 @@
 #include "runtime/cache_key.h"
 
 #include "runtime/mix.h"
+#include "runtime/path.h"
 #include "runtime/vocabularies.h"
 
 #include <dirent.h>

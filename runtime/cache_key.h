@@ -3,7 +3,7 @@
 #define FLOW_CACHE_KEY_H
 
 #include "runtime/cache.h"
-#include "runtime/path.h"
+#include "runtime/places.h"
 #include "runtime/type.h"
 
 /* Of the join's input: the code's fingerprint, the sizes, the seed if it matters; and the names,

@@ -1,6 +1,6 @@
 #include "runtime/outlet.h"
 
-#include "runtime/path.h"
+#include "runtime/places.h"
 #include "runtime/type.h"
 
 #include <pthread.h>

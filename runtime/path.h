@@ -4,18 +4,6 @@
 
 #include "runtime/flow.h"
 
-/* What a run knows of where its files are, and of the texts in them. */
-typedef struct Places {
-    const char *folder;                      /* of the program */
-    const char *const *strings;              /* one an option: the value of a string option */
-    const struct Vocabularies *vocabularies; /* of the program; NULL: it has none */
-} Places;
-
-/* The path itself, or the value of the string option whose index is option - 1. */
-static inline const char *path_said(const Places *places, const char *path, int option) {
-    return option ? places->strings[option - 1] : path;
-}
-
 /* "-" */
 static inline bool path_is_standard_input(const char *path) {
     return path[0] == '-' && !path[1];

@@ -5,7 +5,7 @@
 #define FLOW_RECORDS_H
 
 #include "runtime/bounds.h"
-#include "runtime/path.h"
+#include "runtime/places.h"
 #include "runtime/permutation.h"
 #include "runtime/rejects.h"
 #include "runtime/type.h"

@@ -17,7 +17,7 @@ typedef struct Search {
     char name[128];
     atomic_llong next;
     atomic_llong failed; /* the first position known to fail; INT64_MAX */
-    bool stops;          /* whatever is wrong with it; else where there was no memory for it */
+    bool stops;          /* whatever is wrong with it; else what is no fault of the data */
     atomic_bool starved;
 } Search;
 
@@ -78,7 +78,7 @@ static void note_failure(Search *search, int64_t position) {
 static FlowStatus why_it_stops(const Search *search, int64_t record, char *scratch) {
     FlowStatus failure = flow_ok;
     records_learn_one(search->records, record, scratch, &failure);
-    return search->stops || failure.exit == FLOW_EXIT_resource ? failure : flow_ok;
+    return search->stops || failure.exit != FLOW_EXIT_data ? failure : flow_ok;
 }
 
 /* Those from a position on, as many as a thread takes at once. */

@@ -1,9 +1,10 @@
 /* Records_open: the source is opened, and it is counted how many records each order leaves. */
 #include "runtime/records_state.h"
-#include "runtime/vocabularies.h"
 
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
+#include "runtime/path.h"
+#include "runtime/vocabularies.h"
 
 #include <stdlib.h>
 #include <string.h>

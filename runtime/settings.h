@@ -2,7 +2,7 @@
 #ifndef FLOW_SETTINGS_H
 #define FLOW_SETTINGS_H
 
-#include "runtime/path.h"
+#include "runtime/places.h"
 #include "runtime/progress.h"
 #include "runtime/type.h"
 #include "runtime/vocabularies.h"

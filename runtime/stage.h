@@ -13,7 +13,7 @@
 #define FLOW_STAGE_H
 
 #include "runtime/pace.h"
-#include "runtime/path.h"
+#include "runtime/places.h"
 #include "runtime/progression.h"
 #include "runtime/records.h"
 #include "runtime/team.h"

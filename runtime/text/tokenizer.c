@@ -1,5 +1,6 @@
 #include "runtime/text/tokenizer.h"
 
+#include "runtime/path.h"
 #include "runtime/text/bpe.h"
 #include "runtime/text/characters.h"
 #include "runtime/type.h"

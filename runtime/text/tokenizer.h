@@ -3,7 +3,8 @@
 #ifndef FLOW_TEXT_TOKENIZER_H
 #define FLOW_TEXT_TOKENIZER_H
 
-#include "runtime/path.h"
+#include "runtime/flow.h"
+#include "runtime/places.h"
 
 typedef struct Tokenizer Tokenizer;
 
