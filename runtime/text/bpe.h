@@ -14,8 +14,8 @@ void bpe_close(Bpe *bpe);
 
 int64_t bpe_limit(const Bpe *bpe); /* every token is smaller */
 
-/* Adds the text's tokens. number: tells it from all others that the place was used for. What is wrong is said
- * without the place. Thread-safe. */
+/* Adds the text's tokens. number: tells it from all others that the place was used for. What is
+ * wrong is said without the place. Thread-safe. */
 FlowStatus bpe_encode(const Bpe *bpe, uint64_t number, const char *text, size_t size,
                       Workplace *place, TokenList *tokens);
 
