@@ -14,9 +14,7 @@ static FlowStatus no_memory(const Stage *stage) {
                         stage->pipeline->name);
 }
 
-/* Where the step has one thread, whose processor would be idle while it waits. Not of a feed: to
- * make a batch of it may mean to wait. */
-static bool helps(const Stage *stage, int workers) {
+bool stage_helps(const Stage *stage, int workers) {
     return workers && stage->allowed && stage->team->threads == 1 && !stage_is_fed(stage);
 }
 
@@ -35,7 +33,7 @@ static int slots_of(const Stage *stage, int workers, bool helped) {
 }
 
 static int slots_for(const Stage *stage, int workers) {
-    return slots_of(stage, workers, helps(stage, workers));
+    return slots_of(stage, workers, stage_helps(stage, workers));
 }
 
 static bool make_queues(Stage *stage, int slots) {
@@ -54,7 +52,7 @@ static bool make_queues(Stage *stage, int slots) {
 /* Of the step's threads when there are so many workers. */
 static int own_slots(const Stage *stage, int workers) {
     if (!workers) return stage->slot_count;
-    return helps(stage, workers) ? stage->slot_count / (workers + 1) : 0;
+    return stage_helps(stage, workers) ? stage->slot_count / (workers + 1) : 0;
 }
 
 static void deal_slots(Stage *stage, int workers) {
@@ -87,7 +85,7 @@ static int room_for(const Stage *stage, int slots) {
 }
 
 static bool set_workers(Stage *stage, int workers) {
-    bool works = !workers || helps(stage, workers);
+    bool works = !workers || stage_helps(stage, workers);
     if (!slots_grow(stage, slots_for(stage, workers))) return false;
     if (works && !slots_hands(stage, stage->team->threads)) return false;
     deal_slots(stage, workers);
@@ -161,7 +159,7 @@ static bool fill_now(Stage *stage) {
 
 /* Makes a batch instead of waiting for one. */
 static bool help(Stage *stage) {
-    if (!helps(stage, stage->wanted)) return false;
+    if (!stage_helps(stage, stage->wanted)) return false;
     Batch *batch = claim_batch(stage, NULL);
     if (!batch) return false;
     make_batch(stage, batch, stage->hands[0]);

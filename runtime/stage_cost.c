@@ -59,7 +59,7 @@ Bottleneck stage_bottleneck(const Stage *stage) {
         if (sums.times[i] > sums.times[most]) most = i;
     if (!sums.records) return (Bottleneck){0};
     bool team = !stage->wanted;
-    int threads = team ? stage->team->threads : stage->wanted;
+    int threads = team ? stage->team->threads : stage->wanted + stage_helps(stage, stage->wanted);
     double record = sums.times[most] / sums.records;
     return (Bottleneck){.name = part_name(stage, most),
                         .time = record * (double)stage->pipeline->batch / threads,

@@ -99,6 +99,10 @@ static inline bool stage_is_fed(const Stage *stage) {
 /* The first of its files, or NULL. */
 const char *stage_place(const Stage *stage);
 
+/* With so many workers, are batches made where one would be waited for? So it is where the step has
+ * one thread, whose processor would be idle. Not of a feed: to make a batch of it may mean to wait. */
+bool stage_helps(const Stage *stage, int workers);
+
 /* stage_slots.c */
 
 /* Bytes; SIZE_MAX: more than there can be. */

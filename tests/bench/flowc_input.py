@@ -64,9 +64,10 @@ def facts_of(values):
 
 class InputRate(Contender):
     def __init__(self, task):
-        self.task, self.program, self.facts = task, None, None
+        self.task, self.program, self.facts, self.what = task, None, None, None
 
     def prepare(self, session):
+        self.what = data_of(self.task, session).what
         self.program = build(session, f"input-{self.task}.flow", "run")
         self.facts = facts_of(written(session, self.task))
 
@@ -79,7 +80,7 @@ class InputRate(Contender):
         return Measurement(rate, checks)
 
     def settings(self):
-        return {"threads": "default"}
+        return {"threads": "default", "data": self.what}
 
 
 class Photos(InputRate):
@@ -95,6 +96,7 @@ class Overlap(Contender):
     """A pipeline and a step that needs all cores; each alone, and both."""
 
     def prepare(self, session):
+        self.what = data_of("cifar", session).what
         self.alone = build(session, "input-cifar.flow", "run")
         self.step, self.both = (build(session, "overlap.flow", block) for block in ("step", "both"))
 
@@ -109,4 +111,4 @@ class Overlap(Contender):
         return Measurement(both, checks)
 
     def settings(self):
-        return {"threads": "default"}
+        return {"threads": "default", "data": self.what}
