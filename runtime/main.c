@@ -1,4 +1,5 @@
 /* Main: what a built program does: read the command line, train, tell how it ended. */
+#include "runtime/denormal.h"
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/mapping.h"
@@ -43,6 +44,7 @@ static void open_streams(void) {
 
 int flow_main(int argc, char **argv, const FlowProgram *program) {
     open_streams();
+    denormals_to_zero(); /* of all threads: they inherit it */
     interrupt_watch();
     mapping_watch(program->name);
     FlowProgram here = *program;

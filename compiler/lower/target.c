@@ -56,19 +56,28 @@ static const Pipeline *find_cache(const Pipeline *pipeline, const Sink *sink) {
     return found;
 }
 
-static bool spares_caches(const Context *context, const Pipeline *pipeline, const Sink *sink,
-                          Range range) {
-    const Pipeline *cache = find_cache(pipeline, sink);
-    if (!cache) return true;
-    Diagnostic *d = report(context, E0204, range, "this sink writes to the file of a `cache`");
-    diagnostic_note(d, cache->range, "it is here");
+/* That whose log the sink writes to; or NULL. */
+static const Pipeline *find_log(const Pipeline *pipeline, const Sink *sink) {
+    if (pipeline->on_error == ON_ERROR_log && writes_to(sink, pipeline->log, pipeline->log_option))
+        return pipeline;
+    const Pipeline *found = NULL;
+    vector_each(Pipeline *, input, pipeline->join.inputs)
+        if (!found) found = find_log(*input, sink);
+    return found;
+}
+
+static bool spares(const Context *context, const Pipeline *other, const char *what, Range range) {
+    if (!other) return true;
+    Diagnostic *d = report(context, E0204, range, "this sink writes to the file of a `%s`", what);
+    diagnostic_note(d, other->range, "it is here");
     diagnostic_help(d, "give each a file of its own");
     return false;
 }
 
 bool has_own_target(const Context *context, const Stream *stream, const Sink *sink, Range range) {
     if (!has_own_fields(context, sink, range) ||
-        !spares_caches(context, stream->pipeline, sink, range))
+        !spares(context, find_cache(stream->pipeline, sink), "cache", range) ||
+        !spares(context, find_log(stream->pipeline, sink), "log", range))
         return false;
     vector_each(Tee, tee, stream->tees) {
         if (!is_written_by(sink, &tee->sink)) continue;
