@@ -95,9 +95,9 @@ void output_has_no_stdout(void) {
     no_stdout = true;
 }
 
-FlowStatus output_open(const char *path, Output *output) {
+FlowStatus output_open(const char *path, int64_t records, Output *output) {
     *output = (Output){.path = path, .descriptor = STDOUT_FILENO};
-    output->prompt = !path && !is_regular(STDOUT_FILENO);
+    output->prompt = records == INT64_MAX || (!path && !is_regular(STDOUT_FILENO));
     if (path) output->descriptor = -1;
     int error = path ? open_file(output) : no_stdout ? EBADF : 0;
     if (!error && !grow(output, OUTPUT_HELD)) error = output->error;

@@ -11,7 +11,7 @@ typedef struct Output {
     char *target;     /* behind symbolic links; NULL: there is nothing to rename to it */
     char *part;       /* what is written until then */
     int descriptor;   /* -1: not open */
-    bool prompt;      /* a reader may be waiting */
+    bool prompt;      /* whole records are written at once */
     int error;        /* of the first write that failed; nothing is written after it */
     char *bytes;      /* `used` of them are not written yet */
     size_t used, capacity;
@@ -19,8 +19,10 @@ typedef struct Output {
 } Output;
 
 /* Fails when another process is writing the file. The path has to live as long. When the reader of
- * standard output has gone, this and the next ones fail with FLOW_EXIT_interrupted and no text. */
-FlowStatus output_open(const char *path, Output *output);
+ * standard output has gone, this and the next ones fail with FLOW_EXIT_interrupted and no text.
+ * records: at most so many come; INT64_MAX: nobody knows, as the next may take its time: each
+ * output_pass then writes, as it always does into a pipe or a device. */
+FlowStatus output_open(const char *path, int64_t records, Output *output);
 
 /* Standard output was closed when the program began: opening it fails. */
 void output_has_no_stdout(void);
@@ -33,7 +35,7 @@ void output_used(Output *output, const char *end);
 void output_add(Output *output, const void *bytes, size_t size);
 void output_text(Output *output, const char *text);
 
-/* Whole records are in: whoever waits for them gets them. */
+/* Whole records are in. */
 FlowStatus output_pass(Output *output);
 
 /* Writes over `size` bytes from `offset` on, which were added before. Not of standard output. */

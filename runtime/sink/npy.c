@@ -45,7 +45,7 @@ static FlowStatus npy_close(FlowWriter *writer, FlowEnd end) {
 static FlowStatus open_file(FlowWriter *writer, int index, const char *path) {
     char header[NPY_HEADER_ROOM];
     Output *output = &writer->outputs[index];
-    FlowStatus status = output_open(path, output);
+    FlowStatus status = output_open(path, writer->expected, output);
     int size = npy_header_write(header, &writer->fields[index].type, writer->expected);
     if (!status.exit) output_add(output, header, (size_t)size);
     return status;

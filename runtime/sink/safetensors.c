@@ -80,7 +80,7 @@ static FlowStatus safetensors_sink_open(const FlowSinkArguments *arguments,
     writer->fields = fields;
     writer->count = count;
     FlowStatus status = describe(fields, count, records, storages);
-    if (!status.exit) status = output_open(arguments->path, &writer->output);
+    if (!status.exit) status = output_open(arguments->path, records, &writer->output);
     if (!status.exit && !writer->output.part)
         status = flow_failure(FLOW_EXIT_resource,
                               "%s: is no regular file, as one of tensors has "

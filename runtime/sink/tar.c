@@ -113,7 +113,7 @@ static char *name_shard(const char *pattern, int64_t shard) {
 static FlowStatus open_shard(FlowWriter *writer, int64_t shard) {
     free(writer->path);
     writer->path = name_shard(writer->arguments->path, shard);
-    if (writer->path) return output_open(writer->path, &writer->output);
+    if (writer->path) return output_open(writer->path, writer->records, &writer->output);
     return flow_failure(FLOW_EXIT_resource, "no memory to write records");
 }
 

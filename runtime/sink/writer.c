@@ -11,7 +11,7 @@ FlowStatus writer_open(const FlowSinkArguments *arguments, const FlowSinkField *
     writer->fields = fields;
     writer->count = count;
     writer->records = records;
-    FlowStatus status = output_open(arguments->path, &writer->output);
+    FlowStatus status = output_open(arguments->path, records, &writer->output);
     if (!status.exit) return status;
     free(writer);
     *out = NULL;

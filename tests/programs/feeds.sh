@@ -44,6 +44,10 @@ pipeline positive {
   return lines(data) |> map(n: integer(line) |> : i32) |> filter(n > 0) |> csv(stdout)
 }
 
+pipeline kept {
+  return lines(data) |> map(n: integer(line) |> : i32) |> csv("kept.csv")
+}
+
 pipeline none {
   return lines(data) |> map(n: integer(line) |> : i32) |> filter(n < 0) |> csv(stdout)
 }
@@ -152,6 +156,19 @@ echo 8 >&9
 exec 9>&-
 wait $run
 [ "$(tail -1 answers)" = 8 ] || fail "$(cat answers)"
+
+# So it is in a file: no record waits there for the next one.
+kept() {
+    ./feeds $1 <in >said & run=$!
+    exec 9>in
+    echo 7 >&9
+    until_true "grep -qsx 7 $2"
+    exec 9>&-
+    wait $run
+}
+kept positive said
+kept kept kept.csv.part
+grep -qx 7 kept.csv || fail "$(cat kept.csv)"
 
 # What never passes takes no memory: 60 MB of lines in 40 MB and what the program has by itself.
 own=$(./feeds none </dev/null >nothing; python3 -c 'import resource, subprocess
