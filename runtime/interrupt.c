@@ -37,6 +37,10 @@ FlowStatus interrupt_reading(const char *path) {
     return flow_failure(FLOW_EXIT_interrupted, "interrupted while %s was read", path);
 }
 
+FlowStatus interrupt_unread(const char *path) {
+    return flow_failure(FLOW_EXIT_interrupted, "interrupted before anyone read %s", path);
+}
+
 void interrupt_now(void) {
     stop = 1;
 }

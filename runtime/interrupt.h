@@ -13,6 +13,9 @@ bool interrupted(void);
 /* How a file ends that was being read then. */
 FlowStatus interrupt_reading(const char *path);
 
+/* How a run ends that waited for a reader of the FIFO then. */
+FlowStatus interrupt_unread(const char *path);
+
 /* Asks for the same from inside. */
 void interrupt_now(void);
 

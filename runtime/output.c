@@ -4,9 +4,10 @@
 #include "runtime/output.h"
 
 #include "runtime/bounds.h"
-#include "runtime/holdings.h"
-
+#include "runtime/fifo.h"
 #include "runtime/file.h"
+#include "runtime/holdings.h"
+#include "runtime/interrupt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 
 static FlowStatus failure(const Output *output, int error) {
     if (!output->path && error == EPIPE) return (FlowStatus){.exit = FLOW_EXIT_interrupted};
+    if (error == EINTR && output->descriptor < 0) return interrupt_unread(output->path);
     if (error == EWOULDBLOCK && output->path)
         return flow_failure(FLOW_EXIT_resource, "%s: is being written already", output->path);
     return flow_failure(FLOW_EXIT_resource, "%s: cannot be written: %s",
@@ -68,7 +70,7 @@ static int open_beside(Output *output) {
 }
 
 static int open_in_place(Output *output) {
-    output->descriptor = open(output->path, O_WRONLY | O_CLOEXEC);
+    output->descriptor = fifo_open(output->path, O_WRONLY | O_CLOEXEC);
     output->prompt = true;
     return output->descriptor < 0 ? errno : 0;
 }

@@ -1,8 +1,11 @@
 #include "runtime/rejects.h"
 
+#include "runtime/fifo.h"
+#include "runtime/interrupt.h"
 #include "runtime/mix.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +83,13 @@ static void write_text(FILE *file, const char *text) {
     }
 }
 
+static FILE *open_log(const char *path) {
+    int descriptor = fifo_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
+    return descriptor < 0 ? NULL : fdopen(descriptor, "a");
+}
+
 static FlowStatus log_failure(const Rejects *rejects) {
+    if (errno == EINTR && !rejects->log) return interrupt_unread(rejects->path);
     return flow_failure(FLOW_EXIT_resource, "%s: %s", rejects->path, strerror(errno));
 }
 
@@ -88,7 +97,7 @@ static FlowStatus add(Rejects *rejects, const char *pipeline, int64_t record,
                       const FlowStatus *failure) {
     if (!rejects->count++) rejects->first = *failure;
     if (!rejects->path) return flow_ok;
-    if (!rejects->log) rejects->log = fopen(rejects->path, "ae");
+    if (!rejects->log) rejects->log = open_log(rejects->path);
     if (!rejects->log) return log_failure(rejects);
     fprintf(rejects->log, "{\"pipeline\": \"%s\", \"record\": %lld, \"error\": \"", pipeline,
             (long long)record);

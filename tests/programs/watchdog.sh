@@ -11,6 +11,14 @@ pipeline piped {
   return range(100000) |> batch(100) |> unbatch() |> csv(stdout)
 }
 
+pipeline unread_output {
+  return range(4) |> csv("written")
+}
+
+pipeline unread_tee {
+  return range(4) |> tee(csv("teed")) |> csv("teed.csv")
+}
+
 pipeline waiting {
   return lines(stdin) |> map(x: integer(line) |> : f32) |> batch(1) |> unbatch() |> csv("waited.csv")
 }
@@ -40,6 +48,18 @@ exec 3<&-
 wait $child
 once
 [ "$(wc -l <all.csv)" = 100001 ] || fail "$(wc -l <all.csv) lines"
+
+# What waits for a reader that does not come ends with the first signal.
+unread() {
+    ./numbers "$1" 2>stderr & child=$!
+    until_true "grep -q 'blocked since .*($2)' stderr"
+    stopped $child
+    grep -qx "numbers: $3" stderr || fail "$(cat stderr)"
+}
+mkfifo written teed
+unread logged log 'interrupted after 2 records; they are in logged.csv.part'
+unread unread_output written 'interrupted before anyone read written'
+unread unread_tee teed 'interrupted before anyone read teed'
 
 # One has waited for input while the other was found to be blocked: longer than its own time.
 
