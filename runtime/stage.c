@@ -203,6 +203,8 @@ FlowStatus stage_take(Stage *stage, const Batch **batch) {
     stage->input_time += clock_nanoseconds() - before;
     if (!stage->taken) return end_of(stage);
     stage->delivered++;
+    stage->given_batches++;
+    stage->given_rows += stage->taken->rows;
     if (!stage->wanted && !stage->held_count && !are_in_hands(stage)) begin_filling(stage);
     return settle(stage, stage->taken);
 }

@@ -52,17 +52,22 @@ static const char *part_name(const Stage *stage, int part) {
     return pipeline->source ? pipeline->source->name : pipeline->name;
 }
 
+/* Records, on the average: the last one of an epoch and those of a feed are not full. */
+static double batch_size(const Stage *stage) {
+    return (double)stage->given_rows / (double)stage->given_batches;
+}
+
 Bottleneck stage_bottleneck(const Stage *stage) {
     Sums sums = sums_of(stage);
     int most = 0;
     for (int i = 1; i < COST_PARTS; i++)
         if (sums.times[i] > sums.times[most]) most = i;
-    if (!sums.records) return (Bottleneck){0};
+    if (!sums.records || !stage->given_batches) return (Bottleneck){0};
     bool team = !stage->wanted;
     int threads = team ? stage->team->threads : stage->wanted + stage_helps(stage, stage->wanted);
     double record = sums.times[most] / sums.records;
     return (Bottleneck){.name = part_name(stage, most),
-                        .time = record * (double)stage->pipeline->batch / threads,
+                        .time = record * batch_size(stage) / threads,
                         .threads = threads,
                         .team = team,
                         .waits = sums.waits * 2 > sums.records};

@@ -52,7 +52,8 @@ struct Stage {
     int64_t records, batches; /* in an epoch; -1: of a feed */
     Rejects *rejects;         /* or NULL: the first one stops the run */
     int64_t input_time, team_time;
-    char name[NAME_SIZE]; /* of these: */
+    int64_t given_batches, given_rows; /* since it was opened */
+    char name[NAME_SIZE];              /* of these: */
     Beat opening, logging;
 
     /* stage_slots.c */
@@ -100,7 +101,7 @@ static inline bool stage_is_fed(const Stage *stage) {
 const char *stage_place(const Stage *stage);
 
 /* With so many workers, are batches made where one would be waited for? So it is where the step has
- * one thread, whose processor would be idle. Not of a feed: to make a batch of it may mean to wait. */
+ * one thread, whose processor would be idle. Not of a feed: making its batch may mean to wait. */
 bool stage_helps(const Stage *stage, int workers);
 
 /* stage_slots.c */

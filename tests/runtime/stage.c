@@ -1,4 +1,5 @@
 /* A pipeline's own threads make its batches, and as many lie ready as its queue is long. */
+#include "runtime/clock.h"
 #include "runtime/holdings.h"
 #include "runtime/settings.h"
 #include "runtime/stage.h"
@@ -276,6 +277,25 @@ static void check_stop(void) {
     pace = 0;
 }
 
+/* A batch costs what its records do, also one that is not full. */
+static void check_cost(void) {
+    FlowPipeline pipeline = pipeline_of(1, 0);
+    pipeline.batch = 16 * RECORDS;
+    Team team = {.threads = 1};
+    Stage *stage = opened(&pipeline);
+    pace = 1000000;
+    int64_t before = clock_nanoseconds();
+    CHECK(!stage_start(stage, NULL, 1, 1, &team).exit, "not started");
+    next_batch(stage);
+    double elapsed = (double)(clock_nanoseconds() - before);
+    Bottleneck bottleneck = stage_bottleneck(stage);
+    CHECK(!strcmp(bottleneck.name, "map"), "%s takes longest", bottleneck.name);
+    CHECK(bottleneck.time >= 0.9 * RECORDS * (double)pace && bottleneck.time <= elapsed,
+          "%.0f ns a batch of %.0f ns", bottleneck.time, elapsed);
+    stage_close(stage);
+    pace = 0;
+}
+
 static void check_command_line_wins(void) {
     FlowPipeline pipeline = pipeline_of(3, 0);
     Settings settings = {.workers = 5};
@@ -311,6 +331,7 @@ int main(void) {
     }
     check_poor_team();
     check_stop();
+    check_cost();
     check_command_line_wins();
     check_command_line_counts();
     return test_result();
