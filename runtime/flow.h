@@ -667,6 +667,7 @@ typedef struct FlowRun {
     const char *name;
     const FlowPipeline *pipeline;
     const FlowFunction *function; /* of its batches; or NULL */
+    size_t memory_size;           /* of weights, states and what the function works in */
     const FlowOutlet *outlets;    /* the last is the end; records pass the others */
     int outlet_count;
     const FlowLoad *loads;

@@ -51,13 +51,11 @@ static FlowStatus load_weights(Pump *pump, const FlowLoad *load) {
 }
 
 static FlowStatus open_function(Pump *pump) {
-    const FlowProgram *program = pump->settings->program;
+    size_t size = pump->run->memory_size;
     if (!pump->run->function) return flow_ok;
-    if (holding_take(NULL, HOLDING_program, program->memory_size))
-        pump->memory = memory_zeroed(program->memory_size);
+    if (holding_take(NULL, HOLDING_program, size)) pump->memory = memory_zeroed(size);
     if (!pump->memory)
-        return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB",
-                            program->memory_size >> 20);
+        return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB", size >> 20);
     FlowStatus status = call_new(pump->run->function, pump->settings->sizes,
                                  pump->settings->numbers, &pump->numbers, &pump->call);
     for (int i = 0; i < pump->run->load_count && !status.exit; i++)

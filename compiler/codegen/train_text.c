@@ -134,9 +134,10 @@ static void print_run(Printer *printer, const Run *run, size_t index) {
     if (run->function)
         function = arena_format(arena, "&f%d_function", function_number(printer, run->function));
     if (run->loads.count) loads = arena_format(arena, "run%zu_loads", index);
-    text_format(printer->text, "    {%s, &p%zu, %s, run%zu_outlets, %zu, %s, %zu},\n",
+    text_format(printer->text, "    {%s, &p%zu, %s, %zu, run%zu_outlets, %zu, %s, %zu},\n",
                 string_text(printer, run->name), pipeline_number(printer->program, run->pipeline),
-                function, index, run->sinks.count, loads, run->loads.count);
+                function, memory_of_run(printer->plan, run), index, run->sinks.count, loads,
+                run->loads.count);
 }
 
 void print_runs(Printer *printer) {

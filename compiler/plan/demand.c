@@ -61,6 +61,11 @@ Demand demand_of(const Plan *plan, const Pipeline *pipeline) {
     return demand;
 }
 
+size_t memory_of_run(const Plan *plan, const Run *run) {
+    if (!run->function) return 0;
+    return plan->storage_size + plan_of(plan, run->function)->scratch_size;
+}
+
 /* Bills. */
 
 static void add_charge(Arena *arena, Bill *bill, double size, const char *what) {
@@ -68,11 +73,12 @@ static void add_charge(Arena *arena, Bill *bill, double size, const char *what) 
     bill->sum += size;
 }
 
-static void add_storage(Arena *arena, const Plan *plan, Bill *bill) {
+/* memory_size: of weights, states and scratch. */
+static void add_memory(Arena *arena, const Plan *plan, size_t memory_size, const char *scratch,
+                       Bill *bill) {
     if (plan->storage_size)
         add_charge(arena, bill, (double)plan->storage_size, "weights and states");
-    add_charge(arena, bill, (double)(plan->memory_size - plan->storage_size),
-               "what steps work in: the largest scratch of all functions");
+    add_charge(arena, bill, (double)(memory_size - plan->storage_size), scratch);
 }
 
 static void add_pipeline(Arena *arena, const Plan *plan, const Pipeline *pipeline, Bill *bill) {
@@ -101,7 +107,8 @@ double output_of(const Run *run) {
 
 Bill bill_of_train(Arena *arena, const Plan *plan, const Train *train) {
     Bill bill = {.sum = 0};
-    add_storage(arena, plan, &bill);
+    add_memory(arena, plan, plan->memory_size,
+               "what steps work in: the largest scratch of all functions", &bill);
     add_pipeline(arena, plan, train->data, &bill);
     vector_each(Action, action, train->actions)
         if (action->pipeline) add_pipeline(arena, plan, action->pipeline, &bill);
@@ -111,7 +118,9 @@ Bill bill_of_train(Arena *arena, const Plan *plan, const Train *train) {
 Bill bill_of_run(Arena *arena, const Plan *plan, const Run *run) {
     Bill bill = {.sum = 0};
     int files = files_of(run);
-    if (run->function) add_storage(arena, plan, &bill);
+    if (run->function)
+        add_memory(arena, plan, memory_of_run(plan, run),
+                   "what its function works in, a batch after the other", &bill);
     add_pipeline(arena, plan, run->pipeline, &bill);
     if (files)
         add_charge(arena, &bill, output_of(run),

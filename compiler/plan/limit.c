@@ -36,13 +36,13 @@ static void add_function(Account *account, const Function *function) {
     }
 }
 
-/* The program's one allocation. */
-static void add_storage(Account *account) {
+/* memory_size: of the one allocation, weights and states first. */
+static void add_storage(Account *account, size_t memory_size) {
     const Plan *plan = account->plan;
     vector_each(Storage, storage, plan->program->storage)
         add_tensor(account, storage->name, &storage->type, (double)type_size_bound(&storage->type),
                    storage->range);
-    account->stored = (double)plan->memory_size;
+    account->stored = (double)memory_size;
 }
 
 static void add_pipeline(Account *account, const Pipeline *pipeline) {
@@ -64,7 +64,7 @@ static void add_pipeline(Account *account, const Pipeline *pipeline) {
 }
 
 static void add_train(Account *account, const Train *train) {
-    add_storage(account);
+    add_storage(account, account->plan->memory_size);
     add_function(account, &train->initialise);
     add_function(account, &train->step);
     vector_each(Function *, fit, train->fits) add_function(account, *fit);
@@ -77,8 +77,10 @@ static void add_train(Account *account, const Train *train) {
 }
 
 static void add_run(Account *account, const Run *run) {
-    if (run->function) add_storage(account);
-    if (run->function) add_function(account, run->function);
+    if (run->function) {
+        add_storage(account, memory_of_run(account->plan, run));
+        add_function(account, run->function);
+    }
     add_pipeline(account, run->pipeline);
     account->output = output_of(run);
     add_tensor(account, "output that is not written yet", NULL, account->output, run->range);

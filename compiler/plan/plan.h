@@ -121,6 +121,9 @@ typedef struct Bill {
 Bill bill_of_train(Arena *arena, const Plan *plan, const Train *train);
 Bill bill_of_run(Arena *arena, const Plan *plan, const Run *run);
 
+/* Weights, states and the scratch of its function: 0 without one. */
+size_t memory_of_run(const Plan *plan, const Run *run);
+
 /* What is not written yet. */
 double output_of(const Run *run);
 

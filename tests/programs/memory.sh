@@ -95,6 +95,31 @@ for kind in queued stream 'seen --workers=0 --threads=1' 'drawn --workers=0 --th
 done
 expect 1 'no train block and no pipeline with a sink `nothing`' "$FLOWC" explain kinds.flow nothing
 
+# A pipeline with a model takes what its own function works in, whatever the train block beside it needs.
+cat >both.flow <<'END'
+model line(x: f32[B, 8]) -> f32[B, 1] { return x |> dense(16) |> tanh() |> dense(1) }
+fn eight(i: i64) -> f32[8] { return cast(iota(8), f32) / 8 + cast(remainder(i, 7), f32) }
+pipeline numbers { return range(2000) |> map(x: eight(index), y: [cast(remainder(index, 7), f32)]) }
+train learn {
+  data      = numbers() |> batch(500)
+  loss      = mse(line(data.x), data.y)
+  optimizer = adam(0.01)
+  every 1 epoch { save weights("line.safetensors") }
+}
+pipeline guesses {
+  let trained = load(line, "line.safetensors")
+  return range(100) |> map(x: eight(index)) |> batch(10) |> map(y: trained(x)) |> unbatch() |> csv(stdout) @memory(264KiB)
+}
+END
+"$FLOWC" build both.flow -o both
+./both learn >/dev/null
+"$FLOWC" explain both.flow | sed -n 's/^ *\(.* KiB\)  in all.*/\1/p' >explained
+for kind in learn guesses; do
+    ./both $kind --workers=0 --threads=1 --memory 2>&1 >/dev/null | sed -n '1s/.*: memory: //;1s/ (.*//p'
+done >shown
+same explained shown
+[ "$("$FLOWC" run both.flow guesses | wc -l)" = 101 ] || fail 'the guesses are not whole'
+
 # A train block with its evaluations: what is known is refused when it is compiled, the rest when it is opened.
 train() { sed "s/^  optimizer/  memory = $1\n&/; s/batch(1000)/batch(100)/" "$digits" >train.flow; }
 train 16MiB
