@@ -3,6 +3,7 @@
 #include "compiler/driver/commands.h"
 #include "compiler/driver/explain.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/select.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,27 +60,16 @@ static int explain(const char *code) {
     return page ? EXIT_ok : EXIT_resource;
 }
 
-/* The name that follows the file, or NULL. */
-static const char *take_name(Arguments *arguments) {
-    if (!arguments->program.count || arguments->program.items[0][0] == '-') return NULL;
-    arguments->program.count--;
-    return *arguments->program.items++;
-}
-
 static int explain_file(Arguments *arguments) {
     Compilation compilation;
-    const char *name = take_name(arguments);
     int status = command_compile(&compilation, arguments, true, STOP_plan);
+    if (status == EXIT_ok && !has_trainer(&compilation, "explain")) status = EXIT_program;
+    if (status == EXIT_ok) status = select_trains(&compilation);
     if (status != EXIT_ok) return status;
     Text text = text_new(compilation.arena);
-    int count = explain_program(compilation.plan, name, &text);
+    explain_program(compilation.plan, &text);
     fputs(text_string(&text), stdout);
-    if (count) return EXIT_ok;
-    fprintf(stderr,
-            name ? "flowc: %s has no train block and no pipeline with a sink `%s`\n"
-                 : "flowc: %s has no train block and no pipeline with a sink\n",
-            arguments->file, name);
-    return EXIT_program;
+    return EXIT_ok;
 }
 
 static bool is_program(const char *name) {

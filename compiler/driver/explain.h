@@ -9,8 +9,8 @@
 void explain_pipeline(const Plan *plan, const Pipeline *pipeline, const char *what, bool alone,
                       Text *text);
 
-/* Adds the train blocks and pipelines of that name, or all. How many there were. */
-int explain_program(const Plan *plan, const char *name, Text *text);
+/* Adds all train blocks and pipelines with a sink. */
+void explain_program(const Plan *plan, Text *text);
 
 /* "digits.flow:31" */
 const char *explain_place(Arena *arena, Range range);

@@ -66,17 +66,7 @@ static void explain_run(const Plan *plan, const Run *run, Text *text) {
     print_bill(&bill, &unknown, run->pipeline->memory, text);
 }
 
-int explain_program(const Plan *plan, const char *name, Text *text) {
-    int count = 0;
-    vector_each(Train, train, plan->program->trains) {
-        if (name && strcmp(name, train->name)) continue;
-        explain_train(plan, train, text);
-        count++;
-    }
-    vector_each(Run, run, plan->program->runs) {
-        if (name && strcmp(name, run->name)) continue;
-        explain_run(plan, run, text);
-        count++;
-    }
-    return count;
+void explain_program(const Plan *plan, Text *text) {
+    vector_each(Train, train, plan->program->trains) explain_train(plan, train, text);
+    vector_each(Run, run, plan->program->runs) explain_run(plan, run, text);
 }

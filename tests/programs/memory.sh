@@ -93,7 +93,10 @@ for kind in queued stream 'seen --workers=0 --threads=1' 'drawn --workers=0 --th
     ./kinds $kind --memory <numbers 2>&1 >out | sed -n '1s/.*(\([0-9]*\) bytes)/\1/p' | awk '{ printf "%.1f KiB\n", $1 / 1024 }' >shown
     same explained shown
 done
-expect 1 'no train block and no pipeline with a sink `nothing`' "$FLOWC" explain kinds.flow nothing
+expect 2 'kinds.flow has no train block or pipeline with a sink `streem`; did you mean `stream`?; there are: unpacked, table, ' \
+    "$FLOWC" explain kinds.flow streem
+echo 'dim N = 3' >none.flow
+expect 1 'none.flow has no train block and no pipeline with a sink to explain' "$FLOWC" explain none.flow
 
 # A pipeline with a model takes what its own function works in, whatever the train block beside it needs.
 cat >both.flow <<'END'
