@@ -159,3 +159,25 @@ awk -v told="$told" '{ exit !($1 == 2 && $2 == 3 && $3 == "the" && $4 == "\"b\""
 sed 's/"vocabulary.rows.kind"/"vocabulary.rows.gone"/' one.safetensors >gone.safetensors
 if ./use gone.safetensors >message; then fail "a library without its vocabulary"; fi
 grep -q 'it has no vocabulary `rows.kind`' message || fail "$(cat message)"
+
+# Where one pipeline trains and another scores, the vocabulary needs a name that both say.
+printf 'city,y\nUlm,1\nBonn,2\nKiel,3\n' >cities.csv
+cat >apart.flow <<'F'
+pipeline rows { return csv("cities.csv") |> map(c: category(city, 3), y) }
+model net(c: i32[N] in 0..3) -> f32[N] { return one_hot(c, 3) |> dense(1) |> squeeze(1) }
+train learn {
+  data      = rows() |> batch(3)
+  loss      = mse(net(data.c), data.y |> cast(f32))
+  optimizer = adam(0.01)
+  every 1 epoch { save weights("cities.safetensors") }
+}
+pipeline score {
+  let trained = load(net, "cities.safetensors")
+  return csv("cities.csv") |> map(c: category(city, 3)) |> batch(3) |> map(c, y: trained(c)) |> unbatch() |> csv(stdout)
+}
+F
+"$FLOWC" run apart.flow learn >/dev/null
+expect 1 'nothing says what the texts of `city` stand for: `score.city` is neither' "$FLOWC" run apart.flow score
+sed 's/city, 3)/city, 3, vocabulary = "cities")/' apart.flow >shared.flow
+"$FLOWC" run shared.flow learn >/dev/null
+[ "$("$FLOWC" run shared.flow score | cut -d, -f1 | paste -sd,)" = c,2,0,1 ] || fail 'Ulm, Bonn and Kiel are not 2, 0 and 1'
