@@ -6,6 +6,7 @@
 #include "runtime/cpus.h"
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
+#include "runtime/least.h"
 #include "runtime/records_state.h"
 
 #include <pthread.h>
@@ -42,9 +43,9 @@ typedef struct Filling {
     int index; /* of the section before */
     int64_t count, chunk;
     int32_t separator;
-    Holding *holding;      /* that the tokens count for */
-    _Atomic int64_t next;  /* chunk */
-    _Atomic int64_t limit; /* chunks from here on are not needed: one before has failed */
+    Holding *holding;     /* that the tokens count for */
+    _Atomic int64_t next; /* chunk */
+    atomic_llong limit;   /* chunks from here on are not needed: one before has failed */
     _Atomic size_t bytes;
     atomic_bool full, starved;
 } Filling;
@@ -95,12 +96,6 @@ static bool is_over(const Filling *filling) {
     return filling->full || filling->starved || interrupted();
 }
 
-/* Chunks after one that has failed are not needed. */
-static void note_failure(Filling *filling, int64_t chunk) {
-    int64_t limit = filling->limit;
-    while (chunk < limit && !atomic_compare_exchange_weak(&filling->limit, &limit, chunk)) continue;
-}
-
 /* Behind its last record. */
 static int64_t end_of(const Filling *filling, int64_t chunk) {
     int64_t end = (chunk + 1) * filling->chunk;
@@ -116,7 +111,7 @@ static void fill_chunk(Filling *filling, int64_t number, char *scratch) {
         TokenSpan span;
         if (!records_make_at(&maker, filling->index, position, (void *const[]){&span})) {
             chunk->failed++;
-            if (!filling->records->rejects) return note_failure(filling, number);
+            if (!filling->records->rejects) return least_note(&filling->limit, number);
         } else if (!append(filling, chunk, &span)) return;
     }
 }

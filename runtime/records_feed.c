@@ -5,6 +5,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/interrupt.h"
+#include "runtime/least.h"
 
 #include <stdlib.h>
 
@@ -15,14 +16,10 @@ typedef struct Wait {
     bool final;
 } Wait;
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* How many there are of `end` when there are `count` in all. */
 static int64_t within(Wait *wait, int64_t count, int64_t end) {
     wait->final &= count <= end;
-    return smaller(count, end);
+    return least(count, end);
 }
 
 /* Forgetting. */
@@ -66,7 +63,7 @@ static int64_t come_in_windows(Wait *wait, int index, int64_t end) {
 }
 
 static int64_t take(Wait *wait, int index, int number, int64_t most, int64_t end) {
-    int64_t count = come(wait, index, number, smaller(end, most));
+    int64_t count = come(wait, index, number, least(end, most));
     wait->final |= count == most;
     return count;
 }
@@ -80,7 +77,7 @@ static int64_t skip(Wait *wait, int index, int number, int64_t records, int64_t 
 static int64_t shuffle(Wait *wait, int index, int number, int64_t window, int64_t end) {
     OrderState *state = (OrderState *)&wait->records->sections[index].orders[number];
     int64_t count = come(wait, index, number, (end + window - 1) / window * window);
-    if (!wait->final) return smaller(count - count % window, end);
+    if (!wait->final) return least(count - count % window, end);
     atomic_store(&state->end, count);
     return within(wait, count, end);
 }

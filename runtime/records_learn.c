@@ -2,6 +2,7 @@
 
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
+#include "runtime/least.h"
 #include "runtime/memory.h"
 #include "runtime/records_state.h"
 #include "runtime/watchdog.h"
@@ -68,12 +69,6 @@ bool records_learn_one(const Records *records, int64_t record, char *scratch, Fl
 
 /* All of them. */
 
-static void note_failure(Search *search, int64_t position) {
-    long long first = search->failed;
-    while (position < first && !atomic_compare_exchange_weak(&search->failed, &first, position))
-        continue;
-}
-
 /* Why the search ends at the record, if it does. */
 static FlowStatus why_it_stops(const Search *search, int64_t record, char *scratch) {
     FlowStatus failure = flow_ok;
@@ -89,7 +84,7 @@ static void take_turn(Search *search, int64_t first, char *scratch, Beat *beat) 
         int64_t record = records_find(search->records, &shuffle, i);
         beat_at(beat, record);
         bool made = records_learn_one(search->records, record, scratch, NULL);
-        if (!made && why_it_stops(search, record, scratch).exit) note_failure(search, i);
+        if (!made && why_it_stops(search, record, scratch).exit) least_note(&search->failed, i);
     }
 }
 

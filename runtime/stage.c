@@ -64,13 +64,13 @@ static void deal_slots(Stage *stage, int workers) {
 }
 
 size_t stage_needs(const Stage *stage, int workers, int threads) {
-    size_t slots = slots_size(stage, slots_for(stage, workers)), needs;
+    size_t slots = slots_size(stage, slots_of(stage, workers, false)), needs;
     size_t scratch = scratch_size(stage, workers ? workers : threads);
     return __builtin_add_overflow(slots, scratch, &needs) ? SIZE_MAX : needs;
 }
 
 FlowStatus stage_prepare(Stage *stage, int workers, int threads) {
-    bool room = slots_grow(stage, slots_for(stage, workers)) &&
+    bool room = slots_grow(stage, slots_of(stage, workers, false)) &&
                 (workers ? workers_grow(stage, workers) : slots_hands(stage, threads));
     return room ? flow_ok : no_memory(stage);
 }

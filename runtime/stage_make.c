@@ -1,12 +1,13 @@
 /* Stage_make: the rows of a batch, by one thread or by a team. */
 #include "runtime/clock.h"
+#include "runtime/least.h"
 #include "runtime/stage_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    AHEAD = 16,  /* records asked from memory before they are needed */
+    AHEAD = 4,   /* records asked from memory before they are needed */
     FOUND = 64,  /* of which is known which they are */
     TURN = 5000, /* nanoseconds in which no other thread of the team can help */
     TURNS = 16,  /* of a share, as long as nobody knows how long a record takes; then at least: */
@@ -20,12 +21,6 @@ static bool make_record(const Stage *stage, int64_t record, char *scratch, const
     for (int i = 0; i < stage->section->output_count; i++)
         outputs[i] = (char *)batch->arrays[i] + (size_t)row * sizes[i];
     return records_make(stage->source, record, batch->epoch, scratch, outputs, failure);
-}
-
-/* The smallest row that failed is told. */
-static void note_failure(Batch *batch, int64_t row) {
-    long long before = batch->failure;
-    while (row < before && !atomic_compare_exchange_weak(&batch->failure, &before, row)) continue;
 }
 
 /* Is it of no use to make the row? */
@@ -42,10 +37,6 @@ typedef struct Ahead {
 
 static Ahead look_ahead(const Stage *stage, const Batch *batch) {
     return (Ahead){.shuffle = records_shuffle(stage->source, batch->epoch)};
-}
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 /* The next rows up to half of the room, which has only these in that half. */
@@ -79,7 +70,7 @@ static void make_rows(const Stage *stage, Batch *batch, Hand *hand, Ahead *ahead
         bool made = make_record(stage, record, hand->scratch, batch, row, NULL);
         cost_end(&hand->costs);
         if (made) continue;
-        note_failure(batch, row);
+        least_note(&batch->failure, row);
         if (batch->rejected) batch->rejected[row] = true;
     }
 }

@@ -82,20 +82,25 @@ void help_untyped(Diagnostic *d, const Value *field) {
     else diagnostic_help(d, "say its type first: `%s |> : %s`", name, field_example(field));
 }
 
+/* What a field is in messages, and what it can be without a function. */
+static const struct {
+    const char *is, *becomes;
+} forms[] = {
+    [FORM_tensor] = {"a field of a file", ""},
+    [FORM_columns] = {"columns of a table", "an array of another number of columns"},
+    [FORM_value] = {"a JSON value", ""},
+    [FORM_feature] = {"a feature", ""},
+    [FORM_cell] = {"a cell of a table", "one number"},
+    [FORM_number] = {"a number", "one number"},
+    [FORM_bytes] = {"bytes", "u8[n] as it is"},
+    [FORM_tokens] = {"tokens", "tokens, i32[n]"},
+    [FORM_image] = {"an image", "u8[h, w, 3], u8[h, w, 4] or u8[h, w, 1] of grey"},
+    [FORM_large] = {"an image to be cut", "an image to be cut"},
+};
+
 static bool report_form(const Context *context, const Value *field, const Type *type, Range range) {
-    static const char *const forms[] = {[FORM_tensor] = "",
-                                        [FORM_columns] = "an array of another number of columns",
-                                        [FORM_value] = "",
-                                        [FORM_feature] = "",
-                                        [FORM_cell] = "one number",
-                                        [FORM_number] = "one number",
-                                        [FORM_bytes] = "u8[n] as it is",
-                                        [FORM_tokens] = "tokens, i32[n]",
-                                        [FORM_image] =
-                                            "u8[h, w, 3], u8[h, w, 4] or u8[h, w, 1] of grey",
-                                        [FORM_large] = "an image to be cut"};
     Diagnostic *d = report(context, E0203, range, "`%s` is %s, not %s", field_name(field),
-                           forms[field->form], type_text(context->lowering->arena, type));
+                           forms[field->form].becomes, type_text(context->lowering->arena, type));
     if (field->form == FORM_bytes)
         diagnostic_help(d, "`decode_jpeg(%s)`, `decode_png(%s)`, `integer(%s)`", field_name(field),
                         field_name(field), field_name(field));
@@ -200,19 +205,9 @@ Value become(const FieldCall *call, const Field *field, FieldForm form) {
 
 /* What a function finds that takes something else. */
 static const char *form_text(const Value *field) {
-    static const char *const forms[] = {[FORM_tensor] = "a field of a file",
-                                        [FORM_columns] = "columns of a table",
-                                        [FORM_number] = "a number",
-                                        [FORM_cell] = "a cell of a table",
-                                        [FORM_value] = "a JSON value",
-                                        [FORM_feature] = "a feature",
-                                        [FORM_bytes] = "bytes",
-                                        [FORM_tokens] = "tokens",
-                                        [FORM_image] = "an image",
-                                        [FORM_large] = "an image to be cut"};
     if (field->field && field->field->reads && field->form == FORM_bytes)
         return "what a file holds";
-    return forms[field->form];
+    return forms[field->form].is;
 }
 
 bool expect(const FieldCall *call, FieldForm least, FieldForm most, const char *what) {
