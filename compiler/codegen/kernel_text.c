@@ -149,6 +149,17 @@ const char *run_text(Arena *arena, const char *frame, const FunctionPlan *plan,
                         call_count(plan));
 }
 
+void write_named_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan) {
+    const FunctionCalls *function = calls_of(kernels, plan);
+    assert(!plan->late.count);
+    for (int i = 0; i < plan->kernel_count; i++) {
+        const Call *call = &function->calls[i];
+        text_format(text, "    %s(frame, ", kernels->list.items[call->kernel].name);
+        write_operands(text, &call->operands);
+        text_format(text, ", thread, threads); /* kernel %d */\n", plan->order[i]);
+    }
+}
+
 void write_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                     const char *prefix) {
     write_calls(text, kernels, plan, prefix);

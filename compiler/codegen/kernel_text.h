@@ -50,12 +50,15 @@ KernelOperands write_scan_kernel(Text *text, const Kernels *kernels, const Funct
 /* The C that runs those calls on the frame of that name. */
 const char *run_text(Arena *arena, const char *frame, const FunctionPlan *plan, const char *prefix);
 
+/* The C that calls the kernels by name, so that they are compiled with what their operands say. */
+void write_named_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan);
+
 /* The calls and `static void PREFIX(frame, thread, threads)`. */
 void write_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                     const char *prefix);
 
-/* record_text.c: the calls and `static int PREFIX(fields, outputs)`, which returns 0, or n when a
- * value is outside the range of the n-th check. */
+/* record_text.c: `static int PREFIX(fields, outputs)`, which returns 0, or n when a value is
+ * outside the range of the n-th check. */
 void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                            const char *prefix);
 

@@ -53,19 +53,18 @@ static void write_repeated_outputs(Text *text, const FunctionPlan *plan) {
 
 void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                            const char *prefix) {
-    write_calls(text, kernels, plan, prefix);
     text_format(text,
                 "static int %s(char *memory, const int64_t *sizes, const void *const *fields, "
                 "void *const *outputs) {\n",
                 prefix);
     write_record_pointers(text, plan);
-    text_format(
+    text_add(
         text,
         "    const FlowFrame record = {memory, pointers, 1, NULL, sizes, NULL}, *frame = &record;\n"
         "    const int thread = 0, threads = 1;\n"
         "    const int64_t batch = 1;\n"
-        "    (void)memory, (void)fields, (void)batch;\n    %s\n",
-        run_text(text->arena, "frame", plan, prefix));
+        "    (void)frame, (void)thread, (void)threads, (void)fields, (void)batch;\n");
+    write_named_calls(text, kernels, plan);
     int failure = 0;
     for (NodeId id = 0; id < plan->graph->nodes.count; id++)
         if (graph_node(plan->graph, id)->op == OP_check) write_check(text, plan, id, ++failure);
