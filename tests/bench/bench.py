@@ -12,16 +12,18 @@ import sys
 
 import disturbance
 import flowc_program
-import input_peer
-import torch_peer
+import peer
+from graph_peers import JAX, KERAS
 from rows import ROWS
+from torch_peer import COMPILE, EAGER
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", 5))
 PATIENCE = float(os.environ.get("BENCH_PATIENCE", 45))  # seconds a row spent on waiting for quiet and measuring again
 MEASUREMENTS_NEEDED = 3  # for a median, and to judge a loss: one seed alone proves little
-ACCURACY_NEEDED = 0.97
 FACTS_TOLERANCE = 0.02  # of the values' deviation: between the means of shuffled, augmented records
 PIXELS_TOLERANCE = 1.01  # of 255
+FRAMEWORKS = {framework.name: framework for framework in (EAGER, COMPILE, JAX, KERAS)}
+PACKAGES = ("torch", "jax", "keras", "tensorflow", "onnxruntime", "mkl", "onednn", "scipy-openblas32", "numpy", "torchvision", "pandas", "pillow")
 
 
 class Session:
@@ -33,9 +35,9 @@ class Session:
         self.scratch = self.build / "bench"
         self.scratch.mkdir(parents=True, exist_ok=True)
         self.round = 0
-        self.workers = torch_peer.Workers(self.scratch)
+        self.workers = peer.Workers(self.scratch)
         self.quiet = disturbance.Quiet(self.workers.processes)
-        self.tuning = torch_peer.Tuning(self.scratch / "tuning.json", self.workers, self.quiet)
+        self.tuning = peer.Tuning(self.scratch / "tuning.json", FRAMEWORKS, self.workers, self.quiet)
 
     def next_round(self, number):
         """Every round has fresh processes."""
@@ -75,7 +77,7 @@ def highest(before, after):
 
 
 def is_wanted(row, pattern):
-    """`digits-b64` means digits-step-b64-sgd too: the pattern's words, in that order."""
+    """`C2` means C2-b64 and C2-b256: the pattern's words, in that order."""
     words = iter(row.name.split("-"))
     return all(word in words for word in pattern.split("-"))
 
@@ -101,7 +103,7 @@ def measure_round(session, row, samples):
         share, measurement = session.quiet.measure(lambda: contender.measure(session))
         samples.setdefault(name, []).append(dataclasses.replace(measurement, disturbed=share))
         remark = f"  (others took {share:.0%})" if share > disturbance.LIMIT else ""
-        print(f"  {row.name:22} {name:30} {measurement.value:12.0f} {row.unit}{remark}", flush=True)
+        print(f"  {row.name:22} {name:30} {number(measurement.value):>12} {row.unit}{remark}", flush=True)
 
 
 def measure(session, rows):
@@ -142,9 +144,9 @@ def loss_disagreement(measurements, flowc, check, tolerance):
     return [f"{check} {value:.4f}, flowc's {expected:.4f}"]
 
 
-def low_accuracy(measurements):
+def low_accuracy(measurements, needed):
     accuracy = median_of(measurements, "accuracy")
-    return [] if accuracy is None or accuracy >= ACCURACY_NEEDED else [f"accuracy {accuracy:.4f}"]
+    return [] if accuracy is None or accuracy >= needed else [f"accuracy {accuracy:.4f}"]
 
 
 def facts_disagreement(measurements, flowc):
@@ -172,7 +174,7 @@ def disagreements(row, samples):
     for name, measurements in samples.items():
         if len(measurements) < MEASUREMENTS_NEEDED:
             continue
-        wrong = low_accuracy(measurements)
+        wrong = low_accuracy(measurements, row.accuracy_needed)
         for check in ("loss", "test loss"):
             wrong += loss_disagreement(measurements, samples["flowc"], check, row.loss_tolerance)
         wrong += facts_disagreement(measurements, samples["flowc"])
@@ -188,12 +190,23 @@ def summary(measurements):
         "range": [min(values), max(values)],
         "measurements": len(values),
         "checks": {name: median_of(measurements, name) for name in names},
+        "parts": {name: statistics.median(m.parts[name] for m in measurements) for name in measurements[0].parts},
         "disturbed": [round(m.disturbed, 3) for m in measurements],
     }
 
 
 def best_of(values, higher_is_better):
     return (max if higher_is_better else min)(values, key=values.get)
+
+
+def parts_of(row, summaries, gain):
+    """Of each part all medians, the best peer and the ratio to it."""
+    found = {}
+    for name, flowc in summaries["flowc"]["parts"].items():
+        peers = {peer: summaries[peer]["parts"][name] for peer in row.peers}
+        best = best_of(peers, row.higher_is_better)
+        found[name] = {"flowc": flowc, "peers": peers, "best_peer": best, "ratio": gain(flowc, peers[best])}
+    return found
 
 
 def result(row, samples, calibration):
@@ -214,6 +227,7 @@ def result(row, samples, calibration):
         "ratio": gain(flowc, peers[best]),
         "limit": limit,
         "percent_of_limit": 100 * gain(flowc, limit) if limit else None,
+        "parts": parts_of(row, summaries, gain),
         "what": row.what,
         "limit_is": row.limit_is,
         "range": {name: s["range"] for name, s in summaries.items()},
@@ -238,8 +252,8 @@ def cpu_name():
 def versions(session):
     return {
         "flowc": flowc_program.version(session),
-        **torch_peer.versions(),
-        **input_peer.versions(),
+        **{name: peer.version(name) for name in PACKAGES},
+        "python": platform.python_version(),
         "gcc": subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True).stdout.strip(),
         "kernel": platform.release(),
     }
@@ -258,6 +272,10 @@ def merge(path, results):
     unfinished.replace(path)
 
 
+def number(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
 TABLE = "{:22} {:10} {:>9} {:>21}  {:27} {:>9} {:>7} {:>10} {:>6}"
 
 
@@ -268,9 +286,9 @@ def print_table(results):
         low, high = r["range"]["flowc"]
         print(
             TABLE.format(
-                r["row"], r["unit"], f"{r['flowc']:.0f}", f"[{low:.0f}-{high:.0f}]", r["best_peer"],
-                f"{r['peers'][r['best_peer']]:.0f}", f"{r['ratio']:.2f}x",
-                *((f"{r['limit']:.0f}", f"{r['percent_of_limit']:.1f}") if r["limit"] else ("-", "-")),
+                r["row"], r["unit"], number(r["flowc"]), f"[{number(low)}-{number(high)}]", r["best_peer"],
+                number(r["peers"][r["best_peer"]]), f"{r['ratio']:.2f}x",
+                *((number(r["limit"]), f"{r['percent_of_limit']:.1f}") if r["limit"] else ("-", "-")),
             )
         )
     for r in results:
@@ -283,7 +301,10 @@ def print_details(r):
         value = r["medians"][name]
         checks = ", ".join(f"{key} {number:.4g}" for key, number in r["checks"][name].items())
         times = r["measurements"][name]
-        print(f"  {name:27} {value:9.0f} [{low:.0f}-{high:.0f}] of {times}; {checks}; {r['settings'][name]}")
+        print(f"  {name:27} {number(value):>9} [{number(low)}-{number(high)}] of {times}; {checks}; {r['settings'][name]}")
+    for name, part in r["parts"].items():
+        peers = ", ".join(f"{peer} {value:.4g}" for peer, value in part["peers"].items())
+        print(f"  {name:20} {part['flowc']:9.4g} {part['ratio']:6.2f}x of {part['best_peer']}; {peers}")
     doubtful = sum(share > disturbance.LIMIT for shares in r["disturbed"].values() for share in shares)
     if doubtful:
         print(f"  {doubtful} measurements that count had others at more than {disturbance.LIMIT:.0%} of the cores' time")

@@ -1,12 +1,19 @@
-/* Calibrate: what this machine reaches now, as one line of JSON: fp32 multiply-adds per second
- * from registers with the widest vectors, and memory bandwidth, on one core and on all. Each
- * figure is the best of several repeats. Bytes count as read + written by the program. */
+/* Calibrate: what this machine reaches now, as one line of JSON: multiply-adds per second from
+ * registers, fp32 with the widest vectors and bf16 with what is fastest, and memory bandwidth, on
+ * one core and on all. Each figure is the best of several repeats. Bytes count as read + written
+ * by the program. */
 #define _GNU_SOURCE
+#if defined __AVX512F__
+#include <immintrin.h>
+#endif
 #include <pthread.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined __AVX512F__
 enum { VECTOR_BYTES = 64 };
@@ -19,6 +26,15 @@ typedef float Vector __attribute__((vector_size(VECTOR_BYTES)));
 
 /* Enough chains to hide the latency of two units; with two constants they fit 16 registers. */
 #define EACH_CHAIN(DO) DO(a) DO(b) DO(c) DO(d) DO(e) DO(f) DO(g) DO(h) DO(i) DO(j) DO(k) DO(l)
+#define EACH_TILE(DO) \
+    DO(0);            \
+    DO(1);            \
+    DO(2);            \
+    DO(3);            \
+    DO(4);            \
+    DO(5);            \
+    DO(6);            \
+    DO(7);
 enum { CHAINS = 12, LANES = VECTOR_BYTES / sizeof(float) };
 enum { TURNS = 10000000, REPEATS = 7, CORE_LIMIT = 1024 };
 enum { ARRAY_FLOATS = 32 << 20 };
@@ -54,10 +70,59 @@ static double multiply_add(Worker *worker) {
     return 2.0 * TURNS * CHAINS * LANES;
 }
 
+#if defined __AMX_BF16__
+enum { PERMISSION_OF = 0x1023, TILE_DATA = 18, TILE_ROWS = 16, TILE_ROW_BYTES = 64 };
+
+/* The processor's matrix tiles: eight, of which four add up products of the others. */
+static double half_multiply_add(Worker *worker) {
+    struct {
+        uint8_t palette, start, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } shape = {.palette = 1};
+    for (int tile = 0; tile < 8; tile++) {
+        shape.row_bytes[tile] = TILE_ROW_BYTES;
+        shape.rows[tile] = TILE_ROWS;
+    }
+    if (syscall(SYS_arch_prctl, PERMISSION_OF, TILE_DATA)) return 0;
+    _tile_loadconfig(&shape);
+    EACH_TILE(_tile_zero)
+    for (int turn = 0; turn < TURNS / TILE_ROWS; turn++) {
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 5, 6);
+        _tile_dpbf16ps(2, 4, 7);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, worker->a, TILE_ROW_BYTES);
+    _tile_release();
+    return 2.0 * (TURNS / TILE_ROWS) * 4 * TILE_ROWS * TILE_ROWS * TILE_ROW_BYTES / 2;
+}
+#elif defined __AVX512BF16__
+static double half_multiply_add(Worker *worker) {
+    __m512bh factor = (__m512bh)_mm512_set1_epi32((int)worker->count);
+    __m512 chain[CHAINS] = {0}, sum = {0};
+    for (int turn = 0; turn < TURNS; turn++)
+#pragma GCC unroll 12
+        for (int i = 0; i < CHAINS; i++) chain[i] = _mm512_dpbf16_ps(chain[i], factor, factor);
+    for (int i = 0; i < CHAINS; i++) sum += chain[i];
+    worker->a[0] = sum[0];
+    return 2.0 * TURNS * CHAINS * LANES * 2;
+}
+#else
+#define half_multiply_add multiply_add /* rounding the operands costs nothing then */
+#endif
+
+/* Past the caches, which is how large arrays are copied fastest. */
+static void copy_vector(float *to, const float *from) {
+#if defined __AVX512F__
+    _mm512_stream_ps(to, _mm512_load_ps(from));
+#else
+    *(Vector *)to = *(const Vector *)from;
+#endif
+}
+
 static double copy(Worker *worker) {
-    float *restrict a = worker->a;
-    const float *restrict b = worker->b;
-    for (size_t i = 0; i < worker->count; i++) a[i] = b[i];
+    for (size_t i = 0; i < worker->count; i += LANES) copy_vector(worker->a + i, worker->b + i);
     return 2.0 * sizeof(float) * (double)worker->count;
 }
 
@@ -139,6 +204,7 @@ static void share(Worker *workers, int count, float *a, float *b, float *c) {
 
 static void print_rates(Worker *workers, int count, const char *cores) {
     printf("\"fma_gflops_%s\": %.1f, ", cores, best_rate(workers, count, multiply_add));
+    printf("\"bf16_gflops_%s\": %.1f, ", cores, best_rate(workers, count, half_multiply_add));
     printf("\"copy_gbs_%s\": %.1f, ", cores, best_rate(workers, count, copy));
     printf("\"triad_gbs_%s\": %.1f, ", cores, best_rate(workers, count, triad));
 }

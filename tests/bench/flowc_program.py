@@ -1,16 +1,18 @@
 """flowc's side: executables made by `flowc build`, and two ways to time them."""
 
+import dataclasses
 import pathlib
 import re
 import subprocess
 import time
 
+import tasks
 from measurement import Contender, Measurement
 
 HERE = pathlib.Path(__file__).parent
 WARM_EPOCHS = 3
 TIMED_SECONDS = 1.5
-TIMED_EPOCHS_LEAST = 6
+TIMED_EPOCHS_LEAST = 2
 
 EPOCH_LINE = re.compile(r"epoch (\d+)/\d+: loss=(\S+)")
 EVALUATION = re.compile(r"evaluate \w+: loss=(\S+) accuracy=(\S+)")
@@ -30,6 +32,26 @@ def build(session, source, options, name):
     return program
 
 
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A .flow file here: which entries of a task are its options, and which of its options are made files."""
+
+    source: str
+    block: str = "step"
+    shaped: list = dataclasses.field(default_factory=list)
+    files: dict = None
+    evaluates: bool = False
+
+    def build(self, session, task):
+        values = task | {"batch_size": task["batch"]}
+        names = ["batch_size" if name == "batch" else name for name in self.shaped]
+        options = [f"--{name}={values[name]}" for name in names]
+        return build(session, self.source, [self.block, *options], f"{self.source.removesuffix('.flow')}-{task['batch']}-{self.block}")
+
+    def flags(self, session):
+        return [f"--{name}={(session.scratch / file).resolve()}" for name, file in (self.files or {}).items()]
+
+
 def command(session, program, *flags):
     """Saves go to the scratch folder, not to where the .flow files and their data are."""
     save = session.scratch / f"{program.name}.safetensors"
@@ -37,13 +59,14 @@ def command(session, program, *flags):
 
 
 def last_evaluation(text):
-    loss, accuracy = EVALUATION.findall(text)[-1]
-    return float(loss), float(accuracy)
+    """What was measured, by name."""
+    found = EVALUATION.findall(text)
+    return dict(zip(("test loss", "accuracy"), map(float, found[-1]))) if found else {}
 
 
-def run_epochs(session, program, epochs):
+def run_epochs(session, program, flags, epochs):
     """When each epoch ended and its loss, as the progress lines arrive; and what was printed."""
-    started = command(session, program, f"--epochs={epochs}", f"--evaluate_every={epochs}")
+    started = command(session, program, f"--epochs={epochs}", *flags)
     times, losses = [], []
     with subprocess.Popen(
         started, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -61,26 +84,32 @@ def run_epochs(session, program, epochs):
 
 
 class StepRate(Contender):
-    """Samples a second over whole epochs, from the end of the third on: no start-up, no reading of
-    files, no evaluation (that follows the last)."""
+    """Over whole epochs, from the end of the third on: no start-up, no reading of files, no evaluation (that follows
+    the last). in_unit: from records a second to the row's unit."""
 
-    def __init__(self, source, batch, records):
-        self.source, self.batch, self.records = source, batch, records
+    def __init__(self, program, task, in_unit):
+        self.source, self.task, self.in_unit = program, task, in_unit
         self.program, self.epochs = None, 0
 
     def prepare(self, session):
-        options = [f"--batch_size={self.batch}"]
-        name = f"{self.source.removesuffix('.flow')}-b{self.batch}"
-        self.program = build(session, self.source, options, name)
-        times, _, _ = run_epochs(session, self.program, WARM_EPOCHS)
-        seconds = (times[-1] - times[0]) / (WARM_EPOCHS - 1)
-        self.epochs = WARM_EPOCHS + max(TIMED_EPOCHS_LEAST, round(TIMED_SECONDS / seconds))
+        tasks.data_of(self.task, session.scratch)  # makes the files
+        self.program = self.source.build(session, self.task)
+        times, _, _ = self.run(session, 2)
+        self.epochs = WARM_EPOCHS + max(TIMED_EPOCHS_LEAST, round(TIMED_SECONDS / (times[1] - times[0])))
+
+    def run(self, session, epochs):
+        flags = self.source.flags(session)
+        if self.source.evaluates:
+            flags.append(f"--evaluate_every={epochs}")
+        return run_epochs(session, self.program, flags, epochs)
 
     def measure(self, session):
-        times, losses, printed = run_epochs(session, self.program, self.epochs)
+        times, losses, printed = self.run(session, self.epochs)
         first = WARM_EPOCHS - 1
-        rate = self.records * (self.epochs - WARM_EPOCHS) / (times[-1] - times[first])
-        return Measurement(rate, {"loss": losses[first], "accuracy": last_evaluation(printed)[1]})
+        records = self.task["records"] * (self.epochs - WARM_EPOCHS)
+        checks = {"loss": losses[first], **last_evaluation(printed)}
+        checks.pop("test loss", None)  # of as many epochs as there was time for
+        return Measurement(self.in_unit(records / (times[-1] - times[first])), checks)
 
     def settings(self):
         return {"threads": "default", "timed epochs": self.epochs - WARM_EPOCHS}
@@ -101,9 +130,7 @@ class WholeRun(Contender):
             command(session, self.program), cwd=HERE, check=True, capture_output=True, text=True
         )
         seconds = time.perf_counter() - begin
-        loss, accuracy = last_evaluation(done.stdout)
-        checks = {"test loss": loss, "accuracy": accuracy, "seconds": seconds}
-        return Measurement(self.trained / seconds, checks)
+        return Measurement(self.trained / seconds, last_evaluation(done.stdout) | {"seconds": seconds})
 
     def settings(self):
         return {"threads": "default"}

@@ -13,7 +13,7 @@ import numpy
 import input_data
 import photo_pixels
 from measurement import Contender, Measurement
-from torch_peer import CORES, ENVIRONMENTS
+from peer import CORES, ENVIRONMENTS
 
 HERE = pathlib.Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -55,11 +55,6 @@ CHOICES = {
     ("DataLoader", "overlap"): {"workers": NO_WORKERS_TO_TWICE, "threads": [1, CORES], "environment": list(ENVIRONMENTS)},
 }
 AS_INSTALLED = {"usual": True, "environment": "as installed", "step": "Keras", "workers": 0}
-
-
-def versions():
-    names = ("tensorflow", "torchvision", "pandas", "pillow")
-    return {name: importlib.metadata.version(name) for name in names}
 
 
 def batch_of(task):

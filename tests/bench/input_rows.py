@@ -34,7 +34,6 @@ def input_row(task, what, limit=no_limit, limit_is="none is known", flowc=None, 
         limits=limits or {},
         limit=limit,
         limit_is=limit_is,
-        loss_tolerance=0.0,
     )
 
 

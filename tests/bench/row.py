@@ -13,7 +13,8 @@ class Row:
     peers: dict
     limit: typing.Callable  # of the calibration and all summaries, in the row's unit; None: there is none
     limit_is: str
-    loss_tolerance: float
+    loss_tolerance: float = 0.0
+    accuracy_needed: float = 0.0
     higher_is_better: bool = True
     limits: dict = dataclasses.field(default_factory=dict)  # Contenders that are no peers
 

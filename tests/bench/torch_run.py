@@ -1,4 +1,4 @@
-"""digits-run.flow written in PyTorch. Argument: task, setting, epochs, seed and where to save, as JSON."""
+"""digits-run.flow written in PyTorch. Argument: task, setting, epochs, seed, where to save and where made data lies, as JSON."""
 
 import json
 import sys
@@ -6,7 +6,8 @@ import time
 
 import torch
 
-import torch_digits
+import tasks
+import torch_steps
 
 
 class Digits(torch.utils.data.Dataset):
@@ -22,29 +23,32 @@ class Digits(torch.utils.data.Dataset):
         return self.images[index].float() / 255, self.labels[index]
 
 
-def training_batches(setting, images, labels, batch):
+class Loaded(torch_steps.Training):
+    """Batches of a DataLoader."""
+
+    def batches(self):
+        return torch.utils.data.DataLoader(Digits(self.x, self.y), batch_size=self.work.task["batch"], shuffle=True)
+
+
+def new_training(request):
+    task, setting = request["task"], request["setting"]
+    data = tasks.data_of(task, request["scratch"])
     if setting["input"] != "DataLoader":
-        return torch_digits.input_batches(setting["input"], images, labels, batch)
-    loader = torch.utils.data.DataLoader(Digits(images, labels), batch_size=batch, shuffle=True)
-    return lambda: loader
+        return torch_steps.Training(task, setting, data, request["seed"])
+    training = Loaded(task, setting, data, request["seed"])
+    training.work.keeps_prepared = True  # by the data set
+    return training
 
 
 def main():
     begin = time.perf_counter()
     request = json.loads(sys.argv[1])
-    task, setting = request["task"], request["setting"]
-    torch.manual_seed(request["seed"])
-    torch_digits.set_denormals(setting["denormals"])
-    torch_digits.set_threads(setting["threads"])
-    batches = training_batches(setting, *torch_digits.read_set("train"), task["batch"])
-    test = torch_digits.read_set("t10k")
-    model = torch_digits.new_model()
-    step = torch_digits.new_step(model, task, setting)
+    torch_steps.start(request["setting"])
+    training = new_training(request)
     for _ in range(request["epochs"]):
-        for x, y in batches():
-            step(x, y)
-        loss, accuracy = torch_digits.evaluate(model, *test)
-        torch.save(model.state_dict(), request["save"])
+        training.epoch()
+        loss, accuracy = training.evaluate()
+        torch.save(training.work.model.state_dict(), request["save"])
     seconds = time.perf_counter() - begin
     print(json.dumps({"test loss": loss, "accuracy": accuracy, "seconds without import": seconds}))
 
