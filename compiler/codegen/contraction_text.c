@@ -88,6 +88,7 @@ static void write_finish(Writer *writer, Text *text) {
                    "        const int64_t r = first_row + m;\n");
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);
     text_format(text,
+                "        FLOW_INDEPENDENT\n"
                 "        for (int64_t n = 0; n < columns; n++) {\n"
                 "            const int64_t c = first_column + n, i = r * %s + c;\n"
                 "            (void)i;\n",

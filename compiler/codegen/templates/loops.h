@@ -9,6 +9,14 @@
 
 enum { FLOW_SHARE_BLOCK = 8, FLOW_COLUMN_BLOCK = 32, FLOW_LANES = 16 };
 
+/* Before a loop: no turn reads what another one writes, which gcc does not see behind pointers of a
+ * struct. */
+#if defined __clang__
+#define FLOW_INDEPENDENT
+#else
+#define FLOW_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 /* The rows [*first, *last) of this thread, in whole blocks. */
 static inline void flow_share(int64_t rows, int thread, int threads, int64_t *first,
                               int64_t *last) {
