@@ -181,18 +181,41 @@ static void store_rows(Writer *writer) {
     move_lines(writer, &writer->stores, &writer->body, 2);
 }
 
-/* All rows as one loop; false, and nothing is written: a broadcast needs the row or the column. */
-static bool write_flat(Writer *writer, Text *text) {
-    find_stages(writer);
-    writer->stage = 0;
-    write_row_values(writer);
-    if (writer->uses_rows) return false;
-    write_head(writer, text);
+static void write_flat_loop(Writer *writer, Text *text) {
     text_format(text, "    for (int64_t i = first * %s; i < last * %s; i++) {\n", writer->columns,
                 writer->columns);
     move_lines(writer, &writer->lines[LEVEL_column], text, 2);
     move_lines(writer, &writer->stores, text, 2);
     text_add(text, "    }\n");
+}
+
+static void write_flat_parts(Writer *writer, Text *text) {
+    const char *size = arena_format(writer->arena, "%d", ROW_PART);
+    text_format(text,
+                "    for (int64_t part = first * %s, count; part < last * %s; part += count) {\n"
+                "        count = flow_smaller(last * %s - part, %s);\n",
+                writer->columns, writer->columns, writer->columns, size);
+    declare_streamed(writer, text, size);
+    ask_streamed(writer, text, "part", "count");
+    text_add(text, "        for (int64_t j = 0; j < count; j++) {\n"
+                   "            const int64_t i = part + j;\n");
+    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
+    move_lines(writer, &writer->stores, text, 3);
+    text_add(text, "        }\n");
+    write_streamed(writer, text, "part", "count");
+    text_add(text, "    }\n");
+}
+
+/* All rows as one loop; false, and nothing is written: a broadcast needs the row or the column. */
+static bool write_flat(Writer *writer, Text *text) {
+    find_stages(writer);
+    writer->stage = 0;
+    writer->flat = true;
+    write_row_values(writer);
+    if (writer->uses_rows) return false;
+    write_head(writer, text);
+    if (streams(writer)) write_flat_parts(writer, text);
+    else write_flat_loop(writer, text);
     write_tail(writer, text);
     return true;
 }
@@ -204,8 +227,12 @@ static void write_rows(Writer *writer, Text *text) {
     store_rows(writer);
     write_head(writer, text);
     text_add(text, "    for (int64_t r = first; r < last; r++) {\n");
+    const char *place = arena_format(writer->arena, "r * %s", writer->columns);
     declare_buffers(writer, text, whole);
+    declare_streamed(writer, text, writer->columns);
+    if (streams(writer)) ask_streamed(writer, text, place, writer->columns);
     text_add(text, text_string(&writer->body));
+    write_streamed(writer, text, place, writer->columns);
     text_add(text, "    }\n");
     write_tail(writer, text);
 }

@@ -27,9 +27,15 @@ const char *formula_text(Writer *writer, const Node *node, const char *const *op
     return text_string(&text);
 }
 
+static void note_whole(Writer *writer, const char *name) {
+    vector_each(Pointer, pointer, writer->pointers)
+        if (!strcmp(pointer->name, name)) pointer->whole = true;
+}
+
 const char *load_text(Writer *writer, NodeId id, const char *index) {
     Element element = node_of(writer, id)->type.element;
     const char *pointer = pointer_to(writer, id, false);
+    if (!strcmp(index, "i")) note_whole(writer, pointer);
     if (!is_half(element)) return arena_format(writer->arena, "%s[%s]", pointer, index);
     return arena_format(writer->arena, "flow_load_%s(%s[%s])", element_info[element].name, pointer,
                         index);
@@ -38,6 +44,10 @@ const char *load_text(Writer *writer, NodeId id, const char *index) {
 const char *store_text(Writer *writer, NodeId id, const char *index, const char *value) {
     Element element = node_of(writer, id)->type.element;
     const char *pointer = pointer_to(writer, id, true);
+    if (is_streamed(writer, id)) {
+        pointer = arena_format(writer->arena, "o%u", number_of(writer, id));
+        index = "j";
+    }
     if (!is_half(element))
         return arena_format(writer->arena, "%s[%s] = %s;\n", pointer, index, value);
     return arena_format(writer->arena, "%s[%s] = flow_store_%s(%s);\n", pointer, index,

@@ -249,7 +249,7 @@ const char *pointer_to(Writer *writer, NodeId id, bool written) {
         }
     const char *name = node_name(writer, 'b', id);
     vector_push(writer->arena, &writer->pointers,
-                (Pointer){operand, node_of(writer, id)->type.element, name, written});
+                (Pointer){operand, node_of(writer, id)->type.element, name, written, false});
     return name;
 }
 
@@ -296,5 +296,6 @@ void write_head(Writer *writer, Text *text) {
 
 void write_tail(Writer *writer, Text *text) {
     tell_faults(writer, text, "frame->guard", "");
+    if (streams(writer)) text_add(text, "    flow_stream_end();\n");
     text_add(text, "}\n\n");
 }

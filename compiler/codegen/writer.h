@@ -48,7 +48,7 @@ typedef struct Pointer {
     int operand;
     Element element;
     const char *name;
-    bool written;
+    bool written, whole; /* whole: read at each element of the loops */
 } Pointer;
 
 /* A value that the kernel stores unless it is not finite. */
@@ -77,6 +77,7 @@ typedef struct Writer {
     Map mentioned;    /* NodeId to 1 + its place in mentions */
     int latest_index; /* variable that is an index, or -1 */
     int variable_count;
+    bool flat;      /* all rows are one loop */
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
@@ -171,6 +172,18 @@ const char *kept_value(Writer *writer, NodeId id, const char *const *operands);
  * variables there. */
 void declare_faults(Writer *writer, Text *text);
 void tell_faults(Writer *writer, Text *text, const char *guard, const char *scope);
+
+/* stream_text.c: values so large that no cache has their start when their end is stored. Loops
+ * leave them in buffers `oN`, which are then stored past the caches. */
+
+/* Does the kernel store the value so? Any value? */
+bool is_streamed(const Writer *writer, NodeId id);
+bool streams(const Writer *writer);
+
+/* Of a run of elements from `first` on: buffers, a wish for what will be read soon, stores. */
+void declare_streamed(Writer *writer, Text *text, const char *count);
+void ask_streamed(Writer *writer, Text *text, const char *first, const char *count);
+void write_streamed(Writer *writer, Text *text, const char *first, const char *count);
 
 /* value_text.c. */
 

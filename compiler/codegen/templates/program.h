@@ -6,6 +6,7 @@
 #include "kernel.h"
 #include "loops.h"
 #include "row.h"
+#include "stream.h"
 
 #ifndef FLOW_PROGRAM_NAME
 #define FLOW_PROGRAM_NAME flow_program /* one for each processor, chosen by dispatch.c */

@@ -1,0 +1,62 @@
+/* Stream text: large values leave the loops in buffers that stay in the nearest cache; from there
+ * whole lines go to memory, which nobody has to read for that. */
+#include "compiler/codegen/writer.h"
+
+enum {
+    STREAM_LEAST = 64 << 20, /* bytes of a value */
+    STREAM_RUN_LEAST = 1024, /* bytes of a row that is a buffer */
+};
+
+/* A weight that is updated where it lies has just been read into the caches. */
+static bool is_update(const Writer *writer, NodeId id) {
+    const Place *place = &writer->plan->places[id];
+    return place->kind == PLACE_memory && place->index >= 0;
+}
+
+static bool fills_runs(const Writer *writer, const Node *node) {
+    if (writer->flat) return true;
+    return keeps_rows(writer->loops) &&
+           dim_bound(writer->loops->columns) * element_info[node->type.element].size >=
+               STREAM_RUN_LEAST;
+}
+
+bool is_streamed(const Writer *writer, NodeId id) {
+    const Node *node = node_of(writer, id);
+    return writer->kernel && writer->loops->kind == KERNEL_rows && is_stored(writer, id) &&
+           node->kernel == writer->number && type_size_bound(&node->type) >= STREAM_LEAST &&
+           native_index(writer->table, writer->loops, &node->type) == INDEX_full &&
+           !is_update(writer, id) && fills_runs(writer, node);
+}
+
+bool streams(const Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (is_streamed(writer, writer->kernel->nodes[at])) return true;
+    return false;
+}
+
+void declare_streamed(Writer *writer, Text *text, const char *count) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (is_streamed(writer, id))
+            text_format(text, "        _Alignas(64) %s o%u[%s];\n",
+                        element_info[node_of(writer, id)->type.element].c, number_of(writer, id),
+                        count);
+    }
+}
+
+void ask_streamed(Writer *writer, Text *text, const char *first, const char *count) {
+    vector_each(Pointer, pointer, writer->pointers)
+        if (pointer->whole)
+            text_format(text, "        flow_ask(%s + %s, %s * sizeof *%s);\n", pointer->name, first,
+                        count, pointer->name);
+}
+
+void write_streamed(Writer *writer, Text *text, const char *first, const char *count) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (!is_streamed(writer, id)) continue;
+        const char *pointer = pointer_to(writer, id, true);
+        text_format(text, "        flow_stream(%s + %s, o%u, %s * sizeof *%s);\n", pointer, first,
+                    number_of(writer, id), count, pointer);
+    }
+}

@@ -1,0 +1,56 @@
+/* stream.h: what generated loops over more than the caches hold share. */
+#ifndef FLOW_STREAM_H
+#define FLOW_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FLOW_LINE = 64, FLOW_AHEAD = 8192 /* bytes */ };
+
+/* Asks for the bytes that lie FLOW_AHEAD behind these. */
+static inline void flow_ask(const void *from, size_t size) {
+    for (size_t at = 0; at < size; at += FLOW_LINE)
+        __builtin_prefetch((const char *)from + FLOW_AHEAD + at);
+}
+
+#if defined __AVX512F__
+enum { FLOW_STORE = 64 };
+#define FLOW_STORE_PAST __builtin_ia32_movntps512
+#elif defined __AVX__
+enum { FLOW_STORE = 32 };
+#define FLOW_STORE_PAST __builtin_ia32_movntps256
+#else
+enum { FLOW_STORE = 16 };
+#define FLOW_STORE_PAST __builtin_ia32_movntps
+#endif
+typedef float FlowLine __attribute__((vector_size(FLOW_STORE), may_alias));
+typedef FlowLine FlowUnalignedLine __attribute__((aligned(4)));
+
+static inline void flow_stream_line(char *to, const char *from) {
+    for (int at = 0; at < FLOW_LINE; at += FLOW_STORE)
+#if defined __clang__
+        __builtin_nontemporal_store(*(const FlowUnalignedLine *)(from + at), (FlowLine *)(to + at));
+#elif defined __SSE__
+        FLOW_STORE_PAST((float *)(to + at), *(const FlowUnalignedLine *)(from + at));
+#else
+        *(FlowLine *)(to + at) = *(const FlowUnalignedLine *)(from + at);
+#endif
+}
+
+/* Copies, whole lines past the caches. Others may read them after flow_stream_end and a barrier. */
+static inline void flow_stream(void *restrict to, const void *restrict from, size_t size) {
+    size_t at = -(uintptr_t)to % FLOW_LINE;
+    if (at > size) at = size;
+    __builtin_memcpy(to, from, at);
+    for (; at + FLOW_LINE <= size; at += FLOW_LINE)
+        flow_stream_line((char *)to + at, (const char *)from + at);
+    __builtin_memcpy((char *)to + at, (const char *)from + at, size - at);
+}
+
+static inline void flow_stream_end(void) {
+#if defined __SSE__
+    __builtin_ia32_sfence();
+#endif
+}
+
+#endif
