@@ -5,7 +5,8 @@
 enum {
     FIELD_LIMIT = 32, /* fields of a source, outputs of a section */
     SECTION_LIMIT = 8,
-    ORDER_LIMIT = 16,          /* of a section */
+    ORDER_LIMIT = 16, /* of a section */
+    BUCKET_LIMIT = 32,
     CATEGORY_SIZE = 1024,      /* bytes of a text that stands for a number */
     CATEGORY_LIMIT = 1 << 20,  /* numbers of a vocabulary */
     TEAM_SLOTS = 2,            /* batches without workers: the step's, and the next */

@@ -6,7 +6,7 @@
 
 typedef struct Call {
     const FlowFunction *function;
-    Sizes sizes;
+    Sizes sizes;         /* of the run, or of the last batch */
     const void **inputs; /* as FlowFrame.inputs */
     int64_t *cells;      /* one an input: the converted value of an option */
     FlowGuard guard;     /* of the last batch */

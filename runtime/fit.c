@@ -26,11 +26,11 @@ static bool is_real(FlowElement element) {
            element == FLOW_f64;
 }
 
-/* The first of so many values that is not finite; NULL: there is none. */
-static const char *find_fault(const FlowType *type, const char *values) {
-    size_t size = flow_element_size(type->element), count = flow_type_size(type) / size;
-    for (size_t i = 0; is_real(type->element) && i < count; i++) {
-        double value = number_read(type->element, values + i * size);
+/* The first of the values that is not finite; NULL: there is none. */
+static const char *find_fault(FlowElement element, const char *values, size_t bytes) {
+    size_t size = flow_element_size(element);
+    for (size_t i = 0; is_real(element) && i < bytes / size; i++) {
+        double value = number_read(element, values + i * size);
         if (!isfinite(value)) return isnan(value) ? "nan" : "infinite";
     }
     return NULL;
@@ -42,7 +42,9 @@ static const FlowStorage *find_broken(const Run *run, const char **fault) {
     for (int i = 0; i < program->storage_count; i++) {
         const FlowStorage *storage = &program->storage[i];
         if (!storage->fitted) continue;
-        if ((*fault = find_fault(&storage->type, run->memory + storage->offset))) return storage;
+        *fault = find_fault(storage->type.element, run->memory + storage->offset,
+                            flow_type_size(&storage->type));
+        if (*fault) return storage;
     }
     return NULL;
 }
@@ -64,10 +66,10 @@ static size_t copy_states(const Run *run, char *kept, bool back) {
 /* The record of the batch alone. */
 static Batch record_of(const Run *run, const Batch *batch, int64_t place) {
     const FlowSection *section = stage_section(run->data);
-    Batch record = {.number = batch->number, .epoch = batch->epoch, .records = 1, .rows = 1};
+    Batch record = *batch;
+    record.records = record.rows = 1;
     for (int i = 0; i < section->output_count; i++)
-        record.arrays[i] =
-            (char *)batch->arrays[i] + (size_t)place * flow_type_size(&section->outputs[i].type);
+        record.arrays[i] = (char *)batch->arrays[i] + (size_t)place * batch->row_sizes[i];
     return record;
 }
 
@@ -76,7 +78,8 @@ static void describe_record(const Run *run, const Batch *record, char *text, siz
     const FlowSection *section = stage_section(run->data);
     *text = 0;
     for (int i = 0; i < section->output_count && !*text; i++) {
-        const char *fault = find_fault(&section->outputs[i].type, record->arrays[i]);
+        const char *fault =
+            find_fault(section->outputs[i].type.element, record->arrays[i], record->row_sizes[i]);
         if (fault) snprintf(text, size, ": its `%s` is %s", section->outputs[i].name, fault);
     }
 }

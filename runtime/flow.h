@@ -410,7 +410,8 @@ typedef enum FlowOrderKind {
     FLOW_ORDER_shuffle,
     FLOW_ORDER_take,
     FLOW_ORDER_skip,
-    FLOW_ORDER_filter
+    FLOW_ORDER_filter,
+    FLOW_ORDER_bucket
 } FlowOrderKind;
 
 /* Which records there are, and which comes first. */
@@ -418,9 +419,14 @@ typedef struct FlowOrder {
     FlowOrderKind kind;
     uint64_t number;              /* shuffle: its seed; take, skip: records */
     bool each_epoch;              /* shuffle: another order in each epoch */
-    FlowRecordFunction condition; /* filter: one bool; not of the epoch */
-    const FlowCheck *checks;      /* filter */
+    FlowRecordFunction condition; /* filter: one bool; bucket: one i64, how much of the size a
+                                     record fills; not of the epoch */
+    const FlowCheck *checks;      /* of the condition */
     int64_t window;               /* shuffle: so many records among themselves; 0: all */
+    int bound;                    /* bucket: the size that each batch chooses: one of FlowProgram.
+                                     bounds; the smallest of `sizes`, ascending, or the run's */
+    const int64_t *sizes;
+    int size_count;
 } FlowOrder;
 
 /* Records that are made of others: of the source's, or of a window of the section's before. A

@@ -95,7 +95,7 @@ static Place find(const Joined *joined, int64_t record, int64_t epoch) {
 
 static int64_t record_at(const Joined *joined, const Place *place) {
     const Records *input = joined->inputs[place->input];
-    Permutation shuffle = records_shuffle(input, place->epoch);
+    Permutation shuffle = records_shuffle(input, place->epoch, 0);
     return records_find(input, &shuffle, place->position);
 }
 
@@ -115,7 +115,8 @@ static bool make_of(const Joined *joined, const Place *place, char *scratch,
     void *outputs[FIELD_LIMIT];
     for (int i = 0; i < records_section(input)->output_count; i++)
         outputs[i] = (void *)values[fields[i]];
-    return records_make(input, record_at(joined, place), place->epoch, scratch, outputs, failure);
+    return records_make(input, record_at(joined, place), place->epoch, 0, scratch, outputs,
+                        failure);
 }
 
 /* What is kept is made in its place. */

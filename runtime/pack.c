@@ -4,20 +4,19 @@
 #include "runtime/pack.h"
 
 #include "runtime/cpus.h"
+#include "runtime/crew.h"
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/least.h"
 #include "runtime/records_state.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     CHUNK_LIMIT = 256, /* records in one */
-    THREAD_LIMIT = 64,
-    SHARES = 8, /* chunks a thread, at least, where there are enough records */
+    SHARES = 8,        /* chunks a thread, at least, where there are enough records */
 };
 static const size_t pack_limit = (size_t)4 << 30; /* bytes */
 
@@ -144,17 +143,6 @@ static void *fill_chunks(void *argument) {
     return NULL;
 }
 
-static void fill_all(Filling *filling) {
-    pthread_t threads[THREAD_LIMIT];
-    int wanted = cpus_available() - 1, started = 0;
-    if (wanted > THREAD_LIMIT) wanted = THREAD_LIMIT;
-    if (wanted >= filling->pack->chunk_count) wanted = (int)filling->pack->chunk_count - 1;
-    while (started < wanted && !pthread_create(&threads[started], NULL, fill_chunks, filling))
-        started++;
-    fill_chunks(filling);
-    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
-}
-
 /* What can't be made. */
 
 static FlowStatus tell_failure(const Filling *filling, int64_t position,
@@ -193,7 +181,7 @@ static FlowStatus settle_failures(const Filling *filling) {
 
 static FlowStatus fill(Filling *filling) {
     const FlowPipeline *pipeline = filling->records->pipeline;
-    fill_all(filling);
+    crew_run(fill_chunks, filling, filling->pack->chunk_count);
     if (interrupted())
         return flow_failure(FLOW_EXIT_interrupted, "stopped while texts became tokens");
     if (filling->full)

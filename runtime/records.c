@@ -28,10 +28,15 @@ static void through_shuffle(const FlowOrder *order, const OrderState *state,
                                               positions[i]);
 }
 
-static void through_order(const FlowOrder *order, const OrderState *state,
+static void through_order(const Records *records, const FlowOrder *order, const OrderState *state,
                           const Permutation *shuffle, int64_t *positions, int count) {
     switch (order->kind) {
-    case FLOW_ORDER_shuffle: through_shuffle(order, state, shuffle, positions, count); break;
+    case FLOW_ORDER_shuffle:
+        if (records->buckets && order->each_epoch)
+            buckets_shuffle(records->buckets, shuffle, positions, count);
+        else through_shuffle(order, state, shuffle, positions, count);
+        break;
+    case FLOW_ORDER_bucket: buckets_find_each(records->buckets, positions, count); break;
     case FLOW_ORDER_take: break;
     case FLOW_ORDER_skip:
         for (int i = 0; i < count; i++) positions[i] += (int64_t)order->number;
@@ -47,7 +52,7 @@ static void through_order(const FlowOrder *order, const OrderState *state,
 void records_through_each(const Records *records, int index, int orders, const Permutation *shuffle,
                           int64_t *positions, int count) {
     for (int i = orders; i-- > 0;)
-        through_order(&records_section_at(records, index)->orders[i],
+        through_order(records, &records_section_at(records, index)->orders[i],
                       &records->sections[index].orders[i], shuffle, positions, count);
 }
 
@@ -145,8 +150,9 @@ static FlowStatus check_failure(const Maker *maker, int index, const FlowCheck *
     return flow_failure(FLOW_EXIT_data, "%s: %s (%s)", place, check->text, check->line);
 }
 
-bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFunction function,
-                     const FlowCheck *checks, void *const *outputs) {
+/* Runs a record function of the section. False: *maker->failure says why. */
+static bool compute(const Maker *maker, int index, int64_t record, FlowRecordFunction function,
+                    const int64_t *sizes, const FlowCheck *checks, void *const *outputs) {
     const void *values[FIELD_LIMIT + 2];
     int count = records_section_at(maker->records, index)->field_count;
     int64_t seed = (int64_t)seed_of(maker->records, record);
@@ -154,24 +160,34 @@ bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFu
     values[count] = &seed;
     values[count + 1] = &maker->epoch;
     CostPart before = cost_enter(COST_record + index);
-    int failed = function(maker->scratch, maker->records->sizes.values, values, outputs);
+    int failed = function(maker->scratch, sizes, values, outputs);
     cost_enter(before);
     if (!failed) return true;
     if (maker->failure) *maker->failure = check_failure(maker, index, &checks[failed - 1], record);
     return false;
 }
 
+bool records_answer(const Maker *maker, int index, int number, int64_t position, void *answer) {
+    const Records *records = maker->records;
+    const FlowOrder *order = &records_section_at(records, index)->orders[number];
+    int64_t record = records_through(records, index, number, NULL, position);
+    return compute(maker, index, record, order->condition, records->sizes.values, order->checks,
+                   (void *const[]){answer});
+}
+
+FlowStatus records_refuse(const Records *records, int index, int number, int64_t position,
+                          const FlowStatus *failure) {
+    int64_t record = records_through(records, index, number, NULL, position);
+    return rejects_add(records->rejects, records->pipeline->name, record, failure);
+}
+
 FlowStatus records_ask(const Records *records, int index, int number, char *scratch,
                        int64_t position, bool *passes) {
-    const FlowOrder *order = &records_section_at(records, index)->orders[number];
     FlowStatus failure = flow_ok;
     Maker maker = {.records = records, .scratch = scratch, .failure = &failure};
-    int64_t record = records_through(records, index, number, NULL, position);
-    bool asked = records_compute(&maker, index, record, order->condition, order->checks,
-                                 (void *const[]){passes});
-    if (asked) return flow_ok;
+    if (records_answer(&maker, index, number, position, passes)) return flow_ok;
     *passes = false;
-    return rejects_add(records->rejects, records->pipeline->name, record, &failure);
+    return records_refuse(records, index, number, position, &failure);
 }
 
 static bool copy(const Maker *maker, int index, int64_t record, void *const *outputs) {
@@ -189,8 +205,10 @@ static bool copy(const Maker *maker, int index, int64_t record, void *const *out
 
 static bool make(const Maker *maker, int index, int64_t record, void *const *outputs) {
     const FlowSection *section = records_section_at(maker->records, index);
+    bool own = maker->sizes && index == records_last_section(maker->records);
+    const int64_t *sizes = own ? maker->sizes : maker->records->sizes.values;
     return section->record
-               ? records_compute(maker, index, record, section->record, section->checks, outputs)
+               ? compute(maker, index, record, section->record, sizes, section->checks, outputs)
                : copy(maker, index, record, outputs);
 }
 
@@ -204,16 +222,35 @@ const FlowSection *records_section(const Records *records) {
     return records_section_at(records, records_last_section(records));
 }
 
-const size_t *records_output_sizes(const Records *records) {
+const size_t *records_output_sizes(const Records *records, int bucket) {
+    if (records->buckets) return buckets_output_sizes(records->buckets, bucket);
     return records->sections[records_last_section(records)].output_sizes;
+}
+
+const int64_t *records_sizes(const Records *records, int bucket) {
+    return records->buckets ? buckets_sizes(records->buckets, bucket) : records->sizes.values;
+}
+
+int64_t records_batches(const Records *records) {
+    int64_t size = records->pipeline->batch;
+    if (records->count < 0) return -1;
+    return records->buckets ? buckets_batches(records->buckets)
+                            : (records->count + size - 1) / size;
+}
+
+BatchPlace records_batch(const Records *records, int64_t epoch, int64_t position) {
+    int64_t size = records->pipeline->batch, first = position * size, left = records->count - first;
+    if (records->buckets) return buckets_batch(records->buckets, epoch, position);
+    return (BatchPlace){.first = first, .records = left < size ? left : size};
 }
 
 size_t records_scratch(const Records *records) {
     return records->scratch;
 }
 
-Permutation records_shuffle(const Records *records, int64_t epoch) {
+Permutation records_shuffle(const Records *records, int64_t epoch, int bucket) {
     const FlowSection *section = records_section_at(records, records_last_section(records));
+    if (records->buckets) return buckets_permutation(records->buckets, epoch, bucket);
     for (int i = 0; i < section->order_count; i++)
         if (section->orders[i].each_epoch)
             return permutation_new((int64_t)records->sections[records_last_section(records)]
@@ -260,9 +297,9 @@ void records_prefetch(const Records *records, int64_t record, int64_t epoch) {
     }
 }
 
-bool records_make(const Records *records, int64_t record, int64_t epoch, char *scratch,
+bool records_make(const Records *records, int64_t record, int64_t epoch, int bucket, char *scratch,
                   void *const *outputs, FlowStatus *failure) {
-    Maker maker = {records, epoch, scratch, failure};
+    Maker maker = {records, epoch, scratch, failure, records_sizes(records, bucket)};
     return make(&maker, records_last_section(records), record, outputs);
 }
 

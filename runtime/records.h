@@ -12,6 +12,12 @@
 
 typedef struct Records Records;
 
+/* Where the records of a batch stand. Those of a pipeline with buckets all are of one. */
+typedef struct BatchPlace {
+    int64_t first, records; /* positions */
+    int bucket;             /* 0 where there are none */
+} BatchPlace;
+
 /* seed: of random numbers in the pipeline. rejects: gets the records of which a filter can't be
  * asked; NULL: that fails. On failure *records is NULL. */
 FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
@@ -19,6 +25,13 @@ FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes
 void records_close(Records *records);
 
 int64_t records_count(const Records *records); /* in an epoch, at least 1; -1: it is a feed's */
+
+/* In an epoch; -1: of a feed. */
+int64_t records_batches(const Records *records);
+BatchPlace records_batch(const Records *records, int64_t epoch, int64_t position);
+
+/* The values of the program's bounds that a batch of the bucket is made with. */
+const int64_t *records_sizes(const Records *records, int bucket);
 
 /* Of a feed: waits until there are records at all positions before `end`, or no more come, or
  * the clock shows the deadline (0: there is none). Returns how many positions there are, `end`
@@ -38,16 +51,17 @@ const FlowSection *records_section(const Records *records);
 /* Bytes that each thread needs for making a record. */
 size_t records_scratch(const Records *records);
 
-/* The order that is new in the epoch. */
-Permutation records_shuffle(const Records *records, int64_t epoch);
+/* The order that is new in the epoch, of the bucket's records; of -1: of all, as they come. */
+Permutation records_shuffle(const Records *records, int64_t epoch, int bucket);
 
 /* Bytes of each of its outputs. */
-const size_t *records_output_sizes(const Records *records);
+const size_t *records_output_sizes(const Records *records, int bucket);
 
 /* Does another record stand at a position in another epoch? */
 bool records_are_dealt(const Records *records);
 
-/* The record at the position of the epoch with that order; and of each of several positions. */
+/* The record at the position of the epoch with that order; and of each of several positions, all of
+ * one bucket. */
 int64_t records_find(const Records *records, const Permutation *shuffle, int64_t position);
 void records_find_each(const Records *records, const Permutation *shuffle, int64_t *positions,
                        int count);
@@ -63,7 +77,7 @@ int64_t records_identity(const Records *records, int64_t record, int64_t epoch);
 
 /* Makes the outputs of the last section. False: it can't be; *failure (unless it is NULL) says
  * why. */
-bool records_make(const Records *records, int64_t record, int64_t epoch, char *scratch,
+bool records_make(const Records *records, int64_t record, int64_t epoch, int bucket, char *scratch,
                   void *const *outputs, FlowStatus *failure);
 
 #endif

@@ -131,6 +131,7 @@ static int64_t come(Wait *wait, int index, int orders, int64_t end) {
     case FLOW_ORDER_skip: return skip(wait, index, number, (int64_t)order->number, end);
     case FLOW_ORDER_shuffle: return shuffle(wait, index, number, order->window, end);
     case FLOW_ORDER_filter: return filter(wait, index, number, end);
+    case FLOW_ORDER_bucket: break;
     }
     return 0;
 }
@@ -165,6 +166,11 @@ static FlowStatus open_order(Records *records, int index, int number) {
                             "10000)`",
                             records->pipeline->name, records->pipeline->line,
                             (unsigned long long)order->number);
+    if (order->kind == FLOW_ORDER_bucket)
+        return flow_failure(FLOW_EXIT_usage,
+                            "pipeline `%s` (%s): `bucket` asks for all records, and these come one "
+                            "after the other",
+                            records->pipeline->name, records->pipeline->line);
     if (order->kind == FLOW_ORDER_shuffle)
         state->permutation = permutation_new(1, order->number, 0);
     if (order->kind != FLOW_ORDER_filter || (state->sieve = sieve_new())) return flow_ok;

@@ -78,7 +78,7 @@ static FlowStatus why_it_stops(const Search *search, int64_t record, char *scrat
 
 /* Those from a position on, as many as a thread takes at once. */
 static void take_turn(Search *search, int64_t first, char *scratch, Beat *beat) {
-    Permutation shuffle = records_shuffle(search->records, 0);
+    Permutation shuffle = records_shuffle(search->records, 0, -1);
     int64_t count = records_count(search->records), end = first + TURN;
     for (int64_t i = first; i < end && i < count && i < search->failed; i++) {
         int64_t record = records_find(search->records, &shuffle, i);
@@ -116,7 +116,7 @@ static FlowStatus no_memory(const Search *search) {
 /* Which record is the first that fails does not depend on who made one before. */
 static FlowStatus first_failure(const Search *search) {
     FlowStatus failure = flow_ok;
-    Permutation shuffle = records_shuffle(search->records, 0);
+    Permutation shuffle = records_shuffle(search->records, 0, -1);
     char *scratch = memory_new(records_scratch(search->records));
     for (int64_t i = 0; scratch && i <= search->failed && !failure.exit && !interrupted(); i++)
         failure = why_it_stops(search, records_find(search->records, &shuffle, i), scratch);

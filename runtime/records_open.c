@@ -11,7 +11,7 @@
 
 /* How many records each order leaves. */
 
-static const char *const order_names[] = {"shuffle", "take", "skip", "filter"};
+static const char *const order_names[] = {"shuffle", "take", "skip", "filter", "bucket"};
 
 static FlowStatus no_memory(const Records *records) {
     return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", records->pipeline->name);
@@ -60,6 +60,7 @@ static FlowStatus open_order(Records *records, int index, int number, char *scra
     case FLOW_ORDER_take: *count = *count < wanted ? *count : wanted; break;
     case FLOW_ORDER_skip: *count -= *count < wanted ? *count : wanted; break;
     case FLOW_ORDER_filter: status = run_filter(records, index, number, scratch, count); break;
+    case FLOW_ORDER_bucket: status = buckets_open(records, number, count, &records->buckets); break;
     }
     return status.exit || *count ? status : nothing_left(records, order_names[order->kind]);
 }
@@ -341,6 +342,7 @@ void records_close(Records *records) {
     if (!records) return;
     if (records->reader) records->pipeline->source->close(records->reader);
     joined_close(records->joined);
+    buckets_close(records->buckets);
     records_close_fed(records);
     free(records->words);
     free(records->learned);

@@ -3,6 +3,7 @@
 #ifndef FLOW_RECORDS_STATE_H
 #define FLOW_RECORDS_STATE_H
 
+#include "runtime/buckets.h"
 #include "runtime/feed.h"
 #include "runtime/joined.h"
 #include "runtime/pack.h"
@@ -47,6 +48,7 @@ struct Records {
     Feed *feed;                         /* or NULL */
     FedState *fed;                      /* the same */
     Rejects *rejects;                   /* the same */
+    Buckets *buckets;                   /* the same; of the last section */
     Tokenizer *tokenizers[FIELD_LIMIT]; /* of the source's fields; several may have one */
     Vocabulary *texts[FIELD_LIMIT];     /* of those that are categories */
     bool points;                        /* the source points at its values; else it makes them */
@@ -63,6 +65,7 @@ typedef struct Maker {
     int64_t epoch;
     char *scratch;
     FlowStatus *failure;
+    const int64_t *sizes; /* of the last section's record function; NULL: those of the run */
 } Maker;
 
 static inline const FlowSection *records_section_at(const Records *records, int index) {
@@ -92,9 +95,13 @@ static inline int64_t records_through(const Records *records, int index, int ord
 /* Makes the record at that position of the section. */
 bool records_make_at(const Maker *maker, int index, int64_t position, void *const *outputs);
 
-/* Runs a record function of the section, of that record. False: *maker->failure says why. */
-bool records_compute(const Maker *maker, int index, int64_t record, FlowRecordFunction function,
-                     const FlowCheck *checks, void *const *outputs);
+/* The answer of condition `number` of the section about the record at that position before it.
+ * False: it can't be made, *maker->failure says why. */
+bool records_answer(const Maker *maker, int index, int number, int64_t position, void *answer);
+
+/* Rejects that record. Fails with the failure where none are rejected. */
+FlowStatus records_refuse(const Records *records, int index, int number, int64_t position,
+                          const FlowStatus *failure);
 
 /* Asks filter `number` of the section about the record at that position before it: *passes. One
  * that can't be made passes nowhere; why it is not rejected is the failure. */

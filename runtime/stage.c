@@ -210,7 +210,7 @@ FlowStatus stage_take(Stage *stage, const Batch **batch) {
 }
 
 void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *text, size_t size) {
-    Permutation shuffle = records_shuffle(stage->source, batch->epoch);
+    Permutation shuffle = records_shuffle(stage->source, batch->epoch, batch->bucket);
     int64_t row = place;
     for (int64_t i = 0; batch->rejected && i <= row; i++) row += batch->rejected[i];
     records_locate(stage->source, records_find(stage->source, &shuffle, batch->first + row),
@@ -288,8 +288,7 @@ FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, 
     }
     stage->section = records_section(stage->source);
     stage->records = records_count(stage->source);
-    stage->batches =
-        stage_is_fed(stage) ? -1 : (stage->records + pipeline->batch - 1) / pipeline->batch;
+    stage->batches = records_batches(stage->source);
     return flow_ok;
 }
 

@@ -23,7 +23,10 @@
 
 typedef struct Batch {
     int64_t number;
-    int64_t epoch, first; /* where its records stand in the order of the epoch */
+    int64_t epoch, first;    /* where its records stand in the order of the epoch */
+    int bucket;              /* all of its records are of */
+    const int64_t *sizes;    /* of the program's bounds, in this batch */
+    const size_t *row_sizes; /* bytes, one an output */
     int64_t records;
     int64_t rows;              /* that were to be made: as many records, and those rejected */
     void *arrays[FIELD_LIMIT]; /* one an output */

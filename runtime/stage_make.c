@@ -17,10 +17,10 @@ enum {
 static bool make_record(const Stage *stage, int64_t record, char *scratch, const Batch *batch,
                         int64_t row, FlowStatus *failure) {
     void *outputs[FIELD_LIMIT];
-    const size_t *sizes = records_output_sizes(stage->source);
     for (int i = 0; i < stage->section->output_count; i++)
-        outputs[i] = (char *)batch->arrays[i] + (size_t)row * sizes[i];
-    return records_make(stage->source, record, batch->epoch, scratch, outputs, failure);
+        outputs[i] = (char *)batch->arrays[i] + (size_t)row * batch->row_sizes[i];
+    return records_make(stage->source, record, batch->epoch, batch->bucket, scratch, outputs,
+                        failure);
 }
 
 /* Is it of no use to make the row? */
@@ -36,7 +36,7 @@ typedef struct Ahead {
 } Ahead;
 
 static Ahead look_ahead(const Stage *stage, const Batch *batch) {
-    return (Ahead){.shuffle = records_shuffle(stage->source, batch->epoch)};
+    return (Ahead){.shuffle = records_shuffle(stage->source, batch->epoch, batch->bucket)};
 }
 
 /* The next rows up to half of the room, which has only these in that half. */
@@ -75,7 +75,9 @@ static void make_rows(const Stage *stage, Batch *batch, Hand *hand, Ahead *ahead
     }
 }
 
-void begin_batch(Batch *batch, int64_t rows) {
+void begin_batch(const Stage *stage, Batch *batch, int64_t rows) {
+    batch->sizes = records_sizes(stage->source, batch->bucket);
+    batch->row_sizes = records_output_sizes(stage->source, batch->bucket);
     batch->records = batch->rows = rows;
     batch->failure = NO_FAILURE;
     if (batch->rejected) memset(batch->rejected, 0, (size_t)rows);
@@ -84,9 +86,10 @@ void begin_batch(Batch *batch, int64_t rows) {
 void number_batch(const Stage *stage, Batch *batch, int64_t number) {
     batch->number = number;
     batch->epoch = number / stage->batches;
-    batch->first = number % stage->batches * stage->pipeline->batch;
-    int64_t left = stage->records - batch->first;
-    begin_batch(batch, left < stage->pipeline->batch ? left : stage->pipeline->batch);
+    BatchPlace place = records_batch(stage->source, batch->epoch, number % stage->batches);
+    batch->first = place.first;
+    batch->bucket = place.bucket;
+    begin_batch(stage, batch, place.records);
 }
 
 static const char making[] = "makes a record";
@@ -133,7 +136,7 @@ FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row, int64
                      "pipeline `%s`: a record could only be made when it was asked "
                      "for again: there was no memory for it, or no file",
                      stage->pipeline->name);
-    Permutation shuffle = records_shuffle(stage->source, batch->epoch);
+    Permutation shuffle = records_shuffle(stage->source, batch->epoch, batch->bucket);
     *record = records_find(stage->source, &shuffle, batch->first + row);
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, records_scratch(stage->source) + FLOW_ALIGNMENT);
     if (!scratch)

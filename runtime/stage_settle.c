@@ -5,7 +5,7 @@
 
 /* A record is told once; of a feed each comes only once. */
 static FlowStatus reject(Stage *stage, const Batch *batch, int64_t row) {
-    Permutation shuffle = records_shuffle(stage->source, batch->epoch);
+    Permutation shuffle = records_shuffle(stage->source, batch->epoch, batch->bucket);
     int64_t record = records_find(stage->source, &shuffle, batch->first + row);
     if (!stage_is_fed(stage) &&
         !rejects_note(stage->rejects, records_identity(stage->source, record, batch->epoch)))
@@ -19,7 +19,7 @@ static FlowStatus reject(Stage *stage, const Batch *batch, int64_t row) {
 
 static void move_row(const Stage *stage, Batch *batch, int64_t from, int64_t to) {
     for (int i = 0; i < stage->section->output_count; i++) {
-        size_t size = flow_type_size(&stage->section->outputs[i].type);
+        size_t size = batch->row_sizes[i];
         memcpy((char *)batch->arrays[i] + (size_t)to * size,
                (char *)batch->arrays[i] + (size_t)from * size, size);
     }

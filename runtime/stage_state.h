@@ -123,7 +123,7 @@ void hand_close(Hand *hand, Stage *stage);
 
 /* Which records the batch has. */
 void number_batch(const Stage *stage, Batch *batch, int64_t number);
-void begin_batch(Batch *batch, int64_t rows);
+void begin_batch(const Stage *stage, Batch *batch, int64_t rows);
 
 /* Makes all rows, or with a team all that others have not begun. */
 void make_batch(const Stage *stage, Batch *batch, Hand *hand);

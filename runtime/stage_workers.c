@@ -19,7 +19,7 @@ static bool deal_batch(Stage *stage, Batch *batch) {
     batch->number = stage->next;
     batch->epoch = 0;
     batch->first = stage->claimed_records;
-    begin_batch(batch, stage->drained ? 0 : wait_for_records(stage, batch->first));
+    begin_batch(stage, batch, stage->drained ? 0 : wait_for_records(stage, batch->first));
     stage->drained |= !batch->rows;
     stage->claimed_records += batch->rows;
     stage->next += !stage->drained;

@@ -35,6 +35,7 @@ void step_run_alone(const Call *call, char *memory, int64_t batch, Team *team) {
 }
 
 void step_run(Call *call, char *memory, const Batch *batch, Stage *stage, Team *team) {
+    call->sizes.values = batch->sizes;
     call_bind(call, (const void *const *)batch->arrays, batch->records);
     call->guard = (FlowGuard){.place = FLOW_NOWHERE};
     run(call, memory, batch->records, &call->guard, stage, team);

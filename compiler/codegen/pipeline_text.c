@@ -142,17 +142,27 @@ static const char *print_checks(Printer *printer, const Section *section, const 
     return any ? name : "NULL";
 }
 
+/* The sizes that batches choose from, if they do. */
+static const char *print_bucket(Printer *printer, const Ordering *order, const char *prefix) {
+    if (order->kind != ORDER_bucket) return "";
+    text_format(printer->text, "static const int64_t %s_sizes[] = {", prefix);
+    vector_each(int64_t, size, order->sizes) text_format(printer->text, "%lld, ", (long long)*size);
+    text_add(printer->text, "};\n");
+    return arena_format(printer->arena, ", %d, %s_sizes, %zu", order->bound, prefix,
+                        order->sizes.count);
+}
+
 static const char *print_order(Printer *printer, const Section *section, const Ordering *order,
                                const char *prefix) {
-    static const char *const kinds[] = {"shuffle", "take", "skip", "filter"};
-    bool filter = order->kind == ORDER_filter;
-    const char *condition = filter ? print_record(printer, &order->condition) : "NULL";
-    const char *checks =
-        filter ? print_checks(printer, section, &order->condition, prefix) : "NULL";
-    return arena_format(printer->arena, "    {FLOW_ORDER_%s, %lluu, %s, %s, %s, %lld},\n",
+    static const char *const kinds[] = {"shuffle", "take", "skip", "filter", "bucket"};
+    bool asks = order->condition.graph != NULL;
+    const char *condition = asks ? print_record(printer, &order->condition) : "NULL";
+    const char *checks = asks ? print_checks(printer, section, &order->condition, prefix) : "NULL";
+    const char *sizes = print_bucket(printer, order, prefix);
+    return arena_format(printer->arena, "    {FLOW_ORDER_%s, %lluu, %s, %s, %s, %lld%s},\n",
                         kinds[order->kind], (unsigned long long)order->number,
                         order->each_epoch ? "true" : "false", condition, checks,
-                        (long long)order->window);
+                        (long long)order->window, sizes);
 }
 
 static const char *print_orders(Printer *printer, const Section *section, const char *prefix) {

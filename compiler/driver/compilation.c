@@ -150,9 +150,13 @@ static void describe_section(Text *text, const Section *section) {
     dim_print(section->stride, text);
     text_add(text, "\n");
     if (section->packs) text_format(text, "pack %g\n", section->separator);
-    vector_each(Ordering, order, section->orders)
+    vector_each(Ordering, order, section->orders) {
         text_format(text, "%d %llu %d\n", order->kind, (unsigned long long)order->number,
                     order->each_epoch);
+        if (order->kind == ORDER_bucket) text_format(text, "%d", order->bound);
+        vector_each(int64_t, size, order->sizes) text_format(text, " %lld", (long long)*size);
+        if (order->kind == ORDER_bucket) text_add(text, "\n");
+    }
     vector_each(Field, field, section->fields) {
         text_format(text, "%s %s %d %g\n", field->column ? field->column : field->name,
                     field->decoder ? field->decoder : "", field->fills, field->filling);
@@ -230,8 +234,7 @@ static void describe_records(const Compilation *compilation, Text *text, const P
     vector_each(Section *, section, pipeline->sections) {
         describe_function(compilation, text, &(*section)->record);
         vector_each(Ordering, order, (*section)->orders)
-            if (order->kind == ORDER_filter)
-                describe_function(compilation, text, &order->condition);
+            if (order->condition.graph) describe_function(compilation, text, &order->condition);
         vector_each(Field, field, (*section)->fields) describe_origin(text, field);
     }
     if (pipeline->missing.count || pipeline->separator || pipeline->comment)

@@ -10,7 +10,7 @@ FunctionList program_functions(Arena *arena, const Program *program) {
         vector_each(Section *, section, (*pipeline)->sections) {
             vector_push(arena, &list, &(*section)->record);
             vector_each(Ordering, order, (*section)->orders)
-                if (order->kind == ORDER_filter) vector_push(arena, &list, &order->condition);
+                if (order->condition.graph) vector_push(arena, &list, &order->condition);
         }
     vector_each(Train, train, program->trains) {
         vector_push(arena, &list, &train->initialise);

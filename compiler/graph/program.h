@@ -97,15 +97,25 @@ typedef struct Vocabulary {
     Range range;
 } Vocabulary;
 
-typedef enum OrderKind { ORDER_shuffle, ORDER_take, ORDER_skip, ORDER_filter } OrderKind;
+typedef enum OrderKind {
+    ORDER_shuffle,
+    ORDER_take,
+    ORDER_skip,
+    ORDER_filter,
+    ORDER_bucket
+} OrderKind;
 
 /* Which records there are, and which comes first. */
 typedef struct Ordering {
     OrderKind kind;
     uint64_t number;    /* shuffle: its seed; take, skip: records */
     bool each_epoch;    /* shuffle: another order in each epoch */
-    Function condition; /* filter: a record function of one bool */
+    Function condition; /* filter: a record function of one bool; bucket: of one i64, how much of
+                           the size a record fills; else without a graph */
     int64_t window;     /* shuffle: so many records among themselves; 0: all */
+    int bound;          /* bucket: the size that batches choose: the smallest of `sizes`, ascending,
+                           or what the run has */
+    Vector(int64_t) sizes;
 } Ordering;
 
 /* Records that are made of others: of the source's, or of a window of the section's before. */

@@ -69,8 +69,7 @@ Value lower_skip(const Context *context, const Expression *call, const Value *pi
 
 /* Filter. */
 
-/* A function of what the node needs. */
-static Function extract(Arena *arena, const Function *from, NodeId node, const char *name) {
+Function extract_function(Arena *arena, const Function *from, NodeId node, const char *name) {
     const Graph *graph = from->graph;
     Function function = {
         .name = name, .graph = graph_new(arena, graph->dimensions, name), .of_record = true};
@@ -89,7 +88,7 @@ static Function extract(Arena *arena, const Function *from, NodeId node, const c
             if (!strcmp(input->name, leaf->name)) vector_push(arena, &function.inputs, *input);
     }
     graph_output(function.graph, OUTPUT_result, "condition", map[node], NODE_NONE);
-    vector_push(arena, &function.results, type_scalar(TYPE_bool));
+    vector_push(arena, &function.results, graph_node(graph, node)->type);
     return function;
 }
 
@@ -127,7 +126,7 @@ Value lower_filter(const Context *context, const Expression *call, const Value *
     Ordering order = {.kind = ORDER_filter};
     const char *name =
         arena_format(arena, "%s.filter%zu", stream->pipeline->name, section->orders.count + 1);
-    order.condition = extract(arena, inner.function, node, name);
+    order.condition = extract_function(arena, inner.function, node, name);
     if (varies(section, node)) {
         report(context, E0214, condition->range,
                "`filter` chooses once; it can't depend on the epoch");

@@ -227,8 +227,8 @@ bool finish_section(const Context *context, Stream *stream) {
     number_inputs(&section->record, (int)section->fields.count);
     vector_each(Ordering, order, section->orders)
         number_inputs(&order->condition, (int)section->fields.count);
-    section->plain = is_plain(section);
-    return true;
+    section->plain = is_plain(section) && !bucket_of(stream->pipeline);
+    return fits_bucket(context, stream->pipeline);
 }
 
 Value batch_field(const Context *context, const Value *batch, const Name *name) {

@@ -154,8 +154,13 @@ static bool read_arguments(const SinkCall *call) {
     return targeted || report_target(call, call->call->range);
 }
 
-static bool finish_run(const Context *context, Stream *stream) {
+static bool finish_run(const Context *context, Stream *stream, Range range) {
     int64_t bytes = 1;
+    if (bucket_of(stream->pipeline)) {
+        Diagnostic *d = report(context, E0214, range, "`bucket` is for batches, and none are made");
+        diagnostic_help(d, "`|> batch(64) |> unbatch()` before the sink");
+        return false;
+    }
     if (!finish_pipeline(context, stream, RUN_BATCH)) return false;
     vector_each(Field, output, stream->pipeline->section->outputs)
         bytes += type_size_bound(&output->type);
@@ -174,6 +179,9 @@ bool read_sink(const Context *context, const Expression *call, Sink *sink) {
 }
 
 bool suits_sink(const Context *context, const Stream *stream, const Sink *sink, Range range) {
+    vector_each(SinkField, field, sink->fields)
+        if (!has_one_size(context, stream->pipeline, field->name, &field->type, range))
+            return false;
     if (!(sink_form(sink->name)->says & NEEDS_count)) return true;
     return can_count(context, range, sink->name, stream->pipeline);
 }
@@ -181,7 +189,7 @@ bool suits_sink(const Context *context, const Stream *stream, const Sink *sink, 
 Value lower_sink(const Context *context, const Expression *call, const Value *piped) {
     Stream *stream = piped->stream;
     stream->sink = (Sink){0};
-    if (!stream->unbatched && !finish_run(context, stream)) return value_error;
+    if (!stream->unbatched && !finish_run(context, stream, call->range)) return value_error;
     take_fields(context, stream, &stream->sink);
     if (!read_sink(context, call, &stream->sink) ||
         !suits_sink(context, stream, &stream->sink, call->range) ||

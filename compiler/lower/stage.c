@@ -99,6 +99,14 @@ static Value report_after_tee(const Context *context, const Expression *call, co
     return value_error;
 }
 
+/* what: "`take`" */
+static bool report_bucket(const Context *context, Range range, const char *what) {
+    Diagnostic *d = report(context, E0214, range, "%s can't follow `bucket`", what);
+    diagnostic_help(d, "only `map` and `batch` can; what chooses, orders or joins records stands "
+                       "before it");
+    return false;
+}
+
 static int go_on(Stream *stream, Range range) {
     stream->reader = range;
     return ++stream->stages;
@@ -108,6 +116,7 @@ bool use_stream(const Context *context, Range range, const Value *piped) {
     if (!is_unread(context, range, piped) || !is_whole(context, range, piped->stream) ||
         report_tees(context, piped->stream, range))
         return false;
+    if (bucket_of(piped->stream->pipeline)) return report_bucket(context, range, "a join");
     go_on(piped->stream, range);
     return true;
 }
@@ -119,6 +128,11 @@ static Value run_stage(const Context *context, const Expression *call, const Val
     if (!is_unread(context, call->range, piped)) return value_error;
     if (stream->tees.count && !(form->does & DOES_keep))
         return report_after_tee(context, call, &stream->tees.items[0]);
+    if (bucket_of(stream->pipeline) && !(form->does & DOES_keep)) {
+        report_bucket(context, call->range,
+                      arena_format(context->lowering->arena, "`%s`", call->name.text));
+        return value_error;
+    }
     if (!(form->does & DOES_write) && !is_whole(context, call->range, stream)) return value_error;
     note_stage(context, stream->pipeline, call, form->kind);
     Value result = form->lower(context, call, piped);

@@ -108,6 +108,22 @@ Value lower_window(const Context *context, const Expression *call, const Value *
 /* Shuffles so far, of its inputs as well, deal the records once. */
 void settle_orders(Pipeline *pipeline);
 
+/* A function of what the node needs, which is its result. */
+Function extract_function(Arena *arena, const Function *from, NodeId node, const char *name);
+
+/* bucket.c: batches of records of like length. */
+Value lower_bucket(const Context *context, const Expression *call, const Value *stream);
+
+/* That of the pipeline's batches, or NULL. */
+const Ordering *bucket_of(const Pipeline *pipeline);
+
+/* Can its records be made with the size of each bucket? False after reporting. */
+bool fits_bucket(const Context *context, const Pipeline *pipeline);
+
+/* Has a value of that type one size in all batches? False after reporting. */
+bool has_one_size(const Context *context, const Pipeline *pipeline, const char *name,
+                  const Type *type, Range range);
+
 /* pack.c */
 Value lower_pack(const Context *context, const Expression *call, const Value *stream);
 

@@ -14,7 +14,7 @@ size_t record_memory(const Plan *plan, const Pipeline *pipeline) {
         if (!(*section)->plain)
             most = larger(most, plan_of(plan, &(*section)->record)->scratch_size);
         vector_each(Ordering, order, (*section)->orders) {
-            if (order->kind == ORDER_filter)
+            if (order->condition.graph)
                 most = larger(most, plan_of(plan, &order->condition)->scratch_size);
         }
     }

@@ -1,4 +1,4 @@
-# Four pipelines, each killed in mid-epoch `rounds` times and resumed with other workers and threads: the
+# Five pipelines, each killed in mid-epoch `rounds` times and resumed with other workers and threads: the
 # steps that follow, and what the model kept of every batch, are those of a run that was left alone.
 . tests/programs/lib/common.sh
 
@@ -16,6 +16,7 @@ END
 
 cat >kill.flow <<'END'
 dim STEPS = 2000
+dim T <= 60
 
 pipeline digit {
   return idx(image: "data/t10k-images-idx3-ubyte.gz") |> take(3000) |> shuffle(seed = 7)
@@ -38,10 +39,17 @@ pipeline line {
       |> map(x: (x |> : f32[3]) / 100 + random_uniform([3], key = epoch), y: y |> : i32 in 0..3)
 }
 
+pipeline text {
+  return lines("data/tinyshakespeare.txt.gz") |> take(2000) |> shuffle(seed = 11)
+      |> map(x: line |> bytes() |> pad(T, value = 256, cut = "end"), n: line |> bytes() |> length())
+      |> bucket(n, T, [4, 24, 40])
+      |> map(x: cast(x, f32) / 256)
+}
+
 END
 filler=$(printf '%0220d' 0)
 # `seen` has a number for each step, which follows from all values of the batch and the order of its records.
-trains() { # name, batch, epochs
+trains() { # name, batch, epochs, what is seen of data.x
     cat >>kill.flow <<END
 model marked_$1(x: f32[B, E], step: f32) -> f32[B, 1] {
   state seen: f32[STEPS] = zeros()
@@ -53,7 +61,7 @@ model marked_$1(x: f32[B, E], step: f32) -> f32[B, 1] {
 
 train $1s {
   data      = $1() |> batch($2)
-  loss      = mean((marked_$1(data.x, step) - 1) ^ 2)
+  loss      = mean((marked_$1(${4:-data.x}, step) - 1) ^ 2)
   optimizer = adam(1e-3)
   epochs    = $3
   every 7 steps { save "$1s.safetensors" }
@@ -66,6 +74,7 @@ trains digit 20 6
 trains house 7 4
 trains photo 3 9
 trains line 16 5
+trains text 16 5 'expand(sum(data.x * cos(cast(iota(T), f32)), axis = 1), 1)'
 
 "$FLOWC" build kill.flow -o trainer
 
@@ -101,7 +110,7 @@ check_round() { # train, steps, flags…
     [ $((first % batches)) = 0 ] || within=$((within + 1))
 }
 
-for train in digits:150 houses:321 photos:100 lines:188; do
+for train in digits:150 houses:321 photos:100 texts:127 lines:188; do
     batches=${train#*:} train=${train%:*} within=0
     ./trainer "$train" --progress=plain >whole.out 2>whole.err || fail "$(cat whole.err)"
     mv "$train.safetensors" whole.safetensors
