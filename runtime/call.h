@@ -2,14 +2,16 @@
 #ifndef FLOW_CALL_H
 #define FLOW_CALL_H
 
+#include "runtime/profile.h"
 #include "runtime/type.h"
 
 typedef struct Call {
     const FlowFunction *function;
-    Sizes sizes;         /* of the run, or of the last batch */
-    const void **inputs; /* as FlowFrame.inputs */
-    int64_t *cells;      /* one an input: the converted value of an option */
-    FlowGuard guard;     /* of the last batch */
+    Sizes sizes;            /* of the run, or of the last batch */
+    const void **inputs;    /* as FlowFrame.inputs */
+    int64_t *cells;         /* one an input: the converted value of an option */
+    FlowGuard guard;        /* of the last batch */
+    FlowObserver *observer; /* sees all its calls, or NULL */
 } Call;
 
 /* What the functions of a run share; read at each call. */
@@ -17,7 +19,8 @@ typedef struct RunNumbers {
     int64_t step, seed; /* step: updates made so far */
     int64_t draw;       /* the seed, another one for each batch that is trained */
     float plateau;
-    double epoch; /* passes over the data so far */
+    double epoch;     /* passes over the data so far */
+    Profile *profile; /* or NULL */
 } RunNumbers;
 
 /* numbers: the values of options. Fails when one does not fit its element type. */

@@ -96,8 +96,9 @@ typedef struct FlowCall {
 
 /* Sees each call of a function, and of the bodies of its loops. */
 struct FlowObserver {
-    /* Makes call `number` of those that it stands among. */
-    void (*make)(FlowObserver *observer, const FlowFrame *frame, const FlowCall *call, int number);
+    /* Makes call `number` of those that it stands among, behind its barrier. */
+    void (*make)(FlowObserver *observer, const FlowFrame *frame, const FlowCall *call, int number,
+                 int thread, int threads);
 };
 
 /* How a value is made of others, for those who want a single element of it. */
@@ -199,6 +200,12 @@ typedef struct FlowResult {
     bool total;    /* a measure over the whole pass so far: its last value counts, not the mean */
 } FlowResult;
 
+/* What a call computes and moves, at the largest sizes; for those who look where the time goes. */
+typedef struct FlowWork {
+    const char *text; /* "contraction [B, 784, 128]: digits.flow:24 matmul, add, maximum" */
+    double operations, bytes;
+} FlowWork;
+
 /* All threads of a team call `run` with the same frame. Weights are updated in place; of a training
  * function only if the first result is finite, and not to another value that is not. */
 typedef struct FlowFunction {
@@ -209,6 +216,8 @@ typedef struct FlowFunction {
     const FlowResult *results;
     int result_count;
     const FlowTrace *trace; /* of training functions; or NULL */
+    const FlowWork *work;   /* of each call; NULL in a library */
+    int work_count;
 } FlowFunction;
 
 /* Waits until all threads of the frame's team are here. Spins, then yields the processor. */

@@ -4,6 +4,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/mapping.h"
 #include "runtime/output.h"
+#include "runtime/profile.h"
 #include "runtime/pump.h"
 #include "runtime/settings.h"
 #include "runtime/train.h"
@@ -27,8 +28,13 @@ static const char *own_folder(void) {
 static FlowStatus run(int argc, char **argv, const FlowProgram *program) {
     Settings settings;
     FlowStatus status = settings_parse(argc, argv, program, &settings);
+    if (!status.exit && settings.profiles)
+        status = profile_new(settings.threads, &settings.profile);
     if (!status.exit && !settings.answered)
         status = holdings_verdict(settings.train ? train_run(&settings) : pump_run(&settings));
+    FlowStatus told = profile_tell(settings.profile, settings.profile_path);
+    if (!status.exit) status = told;
+    profile_free(settings.profile);
     if (settings.shows_memory) holdings_print_most(program->name);
     settings_free(&settings);
     return status;

@@ -87,6 +87,7 @@ static FlowStatus open_outlets(Pump *pump) {
 
 static FlowStatus open_pump(Pump *pump) {
     pump->numbers.seed = pump->settings->seed;
+    pump->numbers.profile = pump->settings->profile;
     FlowStatus status = open_function(pump);
     if (!status.exit)
         status = stage_open(pump->run->pipeline, settings_places(pump->settings),

@@ -114,6 +114,12 @@ static FlowStatus set_memory(Settings *settings, const char *value) {
     return flow_ok;
 }
 
+static FlowStatus set_profile(Settings *settings, const char *value) {
+    settings->profiles = true;
+    settings->profile_path = value;
+    return flow_ok;
+}
+
 static FlowStatus show_version(Settings *settings, const char *value) {
     (void)value;
     printf("%s %s\n", settings->program->name, settings->program->fingerprint);
@@ -139,6 +145,8 @@ static const struct {
      VALUE_needed, set_workers},
     {"memory", "[=SIZE]", "show what will be held in memory; or hold no more, as 4GiB",
      VALUE_optional, set_memory},
+    {"profile", "[=FILE.svg]", "show where the time of steps goes; draw it", VALUE_optional,
+     set_profile},
     {"progress", "=MODE", "auto, plain or off", VALUE_needed, set_progress},
     {"help", "", "show this", VALUE_none, show_help},
     {"version", "", "show name and fingerprint", VALUE_none, show_version},

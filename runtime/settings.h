@@ -3,6 +3,7 @@
 #define FLOW_SETTINGS_H
 
 #include "runtime/places.h"
+#include "runtime/profile.h"
 #include "runtime/progress.h"
 #include "runtime/type.h"
 #include "runtime/vocabularies.h"
@@ -25,9 +26,12 @@ typedef struct Settings {
     bool has_seed;    /* else the train block's */
     int64_t seed;
     ProgressMode progress;
-    size_t memory;     /* bytes that may be held; 0: as the program says */
-    bool shows_memory; /* what is held is printed */
-    bool answered;     /* --help or --version: nothing is left to do */
+    size_t memory;            /* bytes that may be held; 0: as the program says */
+    bool shows_memory;        /* what is held is printed */
+    bool profiles;            /* it is told where the time goes, */
+    const char *profile_path; /* and drawn there; or NULL */
+    Profile *profile;         /* that is filled; or NULL */
+    bool answered;            /* --help or --version: nothing is left to do */
 } Settings;
 
 /* Settings are to be freed whether it fails or not. */

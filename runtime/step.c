@@ -24,6 +24,7 @@ static void run(const Call *call, char *memory, int64_t batch, FlowGuard *guard,
                   .batch = batch,
                   .barrier = &barrier,
                   .sizes = call->sizes.values,
+                  .observer = call->observer,
                   .guard = guard},
         .stage = stage,
     };

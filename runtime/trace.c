@@ -205,14 +205,14 @@ static void look_behind(Search *search, const FlowFrame *frame, int number, int6
 }
 
 static void make_call(FlowObserver *observer, const FlowFrame *frame, const FlowCall *call,
-                      int number) {
+                      int number, int thread, int threads) {
     Search *search = (Search *)observer;
     const FlowTrace *trace = search->trace;
     bool traced = trace && number < trace->call_count;
     if (traced) look_before(search, frame, number);
     int64_t made = search->made++;
     search->trace = traced && trace->bodies ? trace->bodies[number] : NULL;
-    call->kernel(frame, call->operands, 0, 1);
+    call->kernel(frame, call->operands, thread, threads);
     search->trace = trace;
     if (traced && !search->known) look_behind(search, frame, number, made);
 }

@@ -50,6 +50,7 @@ static FlowStatus check_numbers(Run *run) {
     FlowStatus status = whole_number(run, run->train->epochs, "epochs", 0, &whole);
     if (!status.exit) status = whole_number(run, run->train->steps, "steps", 0, &whole);
     run->numbers.seed = run->settings->seed;
+    run->numbers.profile = run->settings->profile;
     if (!status.exit && !run->settings->has_seed)
         status = whole_number(run, run->train->seed, "seed", -0x1p53, &run->numbers.seed);
     for (int i = 0; i < run->train->action_count && !status.exit; i++)

@@ -41,6 +41,23 @@ static void print_results(Printer *printer, const FunctionPlan *plan, int index)
     text_add(printer->text, "};\n");
 }
 
+static const char *kernel_name(Printer *printer, const FunctionPlan *plan, int kernel) {
+    Text text = text_new(printer->arena);
+    kernel_print(plan, kernel, &text);
+    return string_text(printer, text_string(&text));
+}
+
+static void print_work(Printer *printer, const FunctionPlan *plan, int index) {
+    if (!plan->kernel_count) return;
+    text_format(printer->text, "static const FlowWork f%d_work[] = {\n", index);
+    for (int i = 0; i < plan->kernel_count; i++) {
+        const KernelPlan *kernel = &plan->kernels[plan->order[i]];
+        text_format(printer->text, "    {%s, %.17g, %.17g},\n",
+                    kernel_name(printer, plan, plan->order[i]), kernel->operations, kernel->bytes);
+    }
+    text_add(printer->text, "};\n");
+}
+
 int function_number(Printer *printer, const Function *function) {
     int index = 0;
     vector_each(FunctionPlan *, plan, printer->plan->functions) {
@@ -59,16 +76,20 @@ static void print_function(Printer *printer, const Function *function) {
     write_function(printer->text, &printer->kernels, plan, name);
     print_inputs(printer, function, index);
     print_results(printer, plan, index);
+    if (printer->trains) print_work(printer, plan, index);
 }
 
 const char *function_initialiser(Printer *printer, const Function *function, bool traced) {
     int index = function_number(printer, function);
     int inputs = (int)function->inputs.count, results = (int)function->results.count;
-    return arena_format(
-        printer->arena, "{%s, f%d, %s, %d, %s, %d, %s}", string_text(printer, function->name),
-        index, inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
-        results ? arena_format(printer->arena, "f%d_results", index) : "NULL", results,
-        traced ? arena_format(printer->arena, "&f%d_trace", index) : "NULL");
+    int works = printer->trains ? plan_of(printer->plan, function)->kernel_count : 0;
+    return arena_format(printer->arena, "{%s, f%d, %s, %d, %s, %d, %s, %s, %d}",
+                        string_text(printer, function->name), index,
+                        inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
+                        results ? arena_format(printer->arena, "f%d_results", index) : "NULL",
+                        results,
+                        traced ? arena_format(printer->arena, "&f%d_trace", index) : "NULL",
+                        works ? arena_format(printer->arena, "f%d_work", index) : "NULL", works);
 }
 
 static bool is_trained(const Printer *printer, const Function *function) {

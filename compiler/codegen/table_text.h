@@ -49,7 +49,7 @@ void print_functions(Printer *printer);
 /* -1: it is not in the program. */
 int function_number(Printer *printer, const Function *function);
 
-/* "{name, run, inputs, their count, results, their count, trace}" */
+/* "{name, run, inputs, their count, results, their count, trace, work, its count}" */
 const char *function_initialiser(Printer *printer, const Function *function, bool traced);
 
 /* train_text.c: the tables `trains` and `runs`. */

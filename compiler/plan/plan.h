@@ -94,6 +94,10 @@ Plan *plan_program(Arena *arena, const Program *program);
 const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 
 void plan_print(const Plan *plan, Text *text);
+
+/* "contraction [B, 784, 128]: digits.flow:24 matmul, add", cut after a few operations. */
+void kernel_print(const FunctionPlan *plan, int kernel, Text *text);
+
 const char *bytes_text(Arena *arena, double bytes); /* "1.5 KiB" */
 
 /* demand.c: what a pipeline takes, at the largest sizes, in bytes; with one thread where the step's

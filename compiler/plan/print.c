@@ -29,11 +29,15 @@ static void print_loops(const Loops *loops, Text *text) {
     text_add(text, first ? "1]" : "]");
 }
 
-/* "digits.flow:31 matmul, add" */
-static void print_nodes(const Graph *graph, const KernelPlan *kernel, Text *text) {
+/* "digits.flow:31 matmul, add", so many operations at most */
+static void print_nodes(const Graph *graph, const KernelPlan *kernel, size_t most, Text *text) {
     const Source *last_source = NULL;
     uint32_t last_line = 0;
     for (size_t i = 0; i < kernel->node_count; i++) {
+        if (i == most) {
+            text_add(text, " …");
+            return;
+        }
         const Node *node = graph_node(graph, kernel->nodes[i]);
         if (node->range.source) {
             uint32_t line = source_position(node->range.source, node->range.begin).line;
@@ -68,8 +72,18 @@ static void print_work(const FunctionPlan *plan, const KernelPlan *kernel, int d
                 bytes_text(text->arena, kernel->bytes));
     print_device(&kernel->wanted, &kernel->given, text);
     text_format(text, "\n%*s", depth + 1, "");
-    print_nodes(plan->graph, kernel, text);
+    print_nodes(plan->graph, kernel, kernel->node_count, text);
     text_add(text, "\n");
+}
+
+void kernel_print(const FunctionPlan *plan, int k, Text *text) {
+    enum { OPERATIONS_SHOWN = 6 };
+    const KernelPlan *kernel = &plan->kernels[k];
+    if (kernel->scan) text_add(text, "scan");
+    else if (kernel->loops.kind == KERNEL_external) text_add(text, "call");
+    else print_loops(&kernel->loops, text);
+    text_add(text, ":");
+    print_nodes(plan->graph, kernel, OPERATIONS_SHOWN, text);
 }
 
 static void print_kernel(const FunctionPlan *plan, int k, int depth, Text *text) {

@@ -45,9 +45,12 @@ static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t plac
 static inline void flow_run(const FlowFrame *frame, const FlowCall *calls, int count, int thread,
                             int threads) {
     for (int i = 0; i < count; i++) {
+        if (frame->observer) {
+            frame->observer->make(frame->observer, frame, &calls[i], i, thread, threads);
+            continue;
+        }
         if (calls[i].barrier) flow_barrier(frame, thread, threads);
-        if (frame->observer) frame->observer->make(frame->observer, frame, &calls[i], i);
-        else calls[i].kernel(frame, calls[i].operands, thread, threads);
+        calls[i].kernel(frame, calls[i].operands, thread, threads);
     }
 }
 
