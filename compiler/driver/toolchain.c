@@ -15,9 +15,17 @@
 #include <unistd.h>
 
 /* Sums keep the order they are written in: -ffast-math is not among these. */
-static const char *const compile_flags[] = {
-    "-std=gnu11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
-    "-fPIC",      NULL};
+static const char *const compile_flags[] = {"-std=gnu11",
+                                            "-O3",
+                                            "-ffp-contract=fast",
+                                            "-fno-math-errno",
+                                            "-fno-trapping-math",
+                                            "-fwrapv",
+                                            "-fPIC",
+#if defined __x86_64__
+                                            "-mprefer-vector-width=512",
+#endif
+                                            NULL};
 
 #if defined __x86_64__
 static const Level all_levels[] = {{"x86-64-v4", "-march=x86-64-v4", "flow_program_v4"},

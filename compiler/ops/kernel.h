@@ -11,25 +11,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint32_t flow_bits_f32(float value) {
+/* A call inside a loop would keep it from becoming vector code. */
+#define FLOW_INLINE static inline __attribute__((always_inline))
+
+FLOW_INLINE uint32_t flow_bits_f32(float value) {
     uint32_t bits;
     __builtin_memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
-static inline float flow_float_of_bits(uint32_t bits) {
+FLOW_INLINE float flow_float_of_bits(uint32_t bits) {
     float value;
     __builtin_memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-static inline uint64_t flow_bits_f64(double value) {
+FLOW_INLINE uint64_t flow_bits_f64(double value) {
     uint64_t bits;
     __builtin_memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
-static inline double flow_double_of_bits(uint64_t bits) {
+FLOW_INLINE double flow_double_of_bits(uint64_t bits) {
     double value;
     __builtin_memcpy(&value, &bits, sizeof value);
     return value;
@@ -38,17 +41,17 @@ static inline double flow_double_of_bits(uint64_t bits) {
 /* ---- f16 and bf16 -------------------------------------------------------------------------
  * Stored in 16 bits and computed as float: rounded to the nearest, the even one of two. */
 
-static inline float flow_load_bf16(uint16_t bits) {
+FLOW_INLINE float flow_load_bf16(uint16_t bits) {
     return flow_float_of_bits((uint32_t)bits << 16);
 }
 
-static inline uint16_t flow_store_bf16(float value) {
+FLOW_INLINE uint16_t flow_store_bf16(float value) {
     uint32_t bits = flow_bits_f32(value);
     uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
     return (uint16_t)((value == value ? rounded : bits | 0x400000) >> 16);
 }
 
-static inline float flow_load_f16(uint16_t bits) {
+FLOW_INLINE float flow_load_f16(uint16_t bits) {
     uint32_t size = (uint32_t)(bits & 0x7fff) << 13;
     float denormal = (float)(int32_t)(bits & 0x3ff) * 0x1p-24f;
     uint32_t value = size + (112u << 23);
@@ -58,7 +61,7 @@ static inline float flow_load_f16(uint16_t bits) {
 }
 
 /* Small numbers are rounded by adding 2^-1, whose last place is the smallest f16, 2^-24. */
-static inline uint16_t flow_store_f16(float value) {
+FLOW_INLINE uint16_t flow_store_f16(float value) {
     uint32_t bits = flow_bits_f32(value), size = bits & 0x7fffffff;
     uint32_t normal = (size + 0xfff + (size >> 13 & 1) - (112u << 23)) >> 13;
     uint32_t small = flow_bits_f32(flow_float_of_bits(size) + 0.5f) - 0x3f000000;
@@ -68,23 +71,23 @@ static inline uint16_t flow_store_f16(float value) {
     return (uint16_t)(half | (bits >> 16 & 0x8000));
 }
 
-static inline float flow_round_bf16(float value) {
+FLOW_INLINE float flow_round_bf16(float value) {
     return flow_load_bf16(flow_store_bf16(value));
 }
 
-static inline float flow_round_f16(float value) {
+FLOW_INLINE float flow_round_f16(float value) {
     return flow_load_f16(flow_store_f16(value));
 }
 
 /* ---- Maxima and minima --------------------------------------------------------------------
  * As the comparison is written: when either operand is NaN, the result is a. */
 
-#define FLOW_EXTREMES(type, suffix)                        \
-    static inline type flow_max_##suffix(type a, type b) { \
-        return a < b ? b : a;                              \
-    }                                                      \
-    static inline type flow_min_##suffix(type a, type b) { \
-        return b < a ? b : a;                              \
+#define FLOW_EXTREMES(type, suffix)                      \
+    FLOW_INLINE type flow_max_##suffix(type a, type b) { \
+        return a < b ? b : a;                            \
+    }                                                    \
+    FLOW_INLINE type flow_min_##suffix(type a, type b) { \
+        return b < a ? b : a;                            \
     }
 FLOW_EXTREMES(float, f32)
 FLOW_EXTREMES(double, f64)
@@ -96,7 +99,7 @@ FLOW_EXTREMES(int64_t, i64)
 
 /* e^r · 2^n, where x = n ln 2 + r. The sum with 1.5 · 2^23 rounds to a whole n, in its low bits.
  * Two factors make 2^n, so that denormal results come out right. At most 1.1 ulp. */
-static inline float flow_exp_f32(float x) {
+FLOW_INLINE float flow_exp_f32(float x) {
     const float rounder = 12582912.0f;
     float bounded = x < -104.0f ? -104.0f : x;
     bounded = bounded > 89.0f ? 89.0f : bounded;
@@ -119,7 +122,7 @@ static inline float flow_exp_f32(float x) {
 
 /* k ln 2 + log(1 + f) with 1 + f in [sqrt 1/2, sqrt 2), by the series in s = f / (2 + f) of Sun's
  * FDLIBM. At most 0.9 ulp. */
-static inline float flow_log_f32(float x) {
+FLOW_INLINE float flow_log_f32(float x) {
     const float infinity = __builtin_inff();
     int denormal = x < 1.17549435e-38f;
     uint32_t bits = flow_bits_f32(denormal ? x * 33554432.0f : x) + (0x3f800000 - 0x3f3504f3);
@@ -139,7 +142,7 @@ static inline float flow_log_f32(float x) {
 }
 
 /* An odd polynomial near 0, 1 - 2 / (e^2|x| + 1) elsewhere. At most 1.5 ulp. */
-static inline float flow_tanh_f32(float x) {
+FLOW_INLINE float flow_tanh_f32(float x) {
     float size = __builtin_fabsf(x), z = x * x;
     float p = -5.70498872745e-3f;
     p = p * z + 2.06390887954e-2f;
@@ -155,7 +158,7 @@ static inline float flow_tanh_f32(float x) {
 
 /* An odd polynomial near 0, 1 - e^(-|x| p(|x|)) elsewhere; both interpolate at Chebyshev's points.
  * At most 1.5 ulp. */
-static inline float flow_erf_f32(float x) {
+FLOW_INLINE float flow_erf_f32(float x) {
     float size = __builtin_fabsf(x), z = x * x;
     float p = -9.667044294739274e-6f;
     p = p * z + 1.1265960e-4f;
@@ -183,7 +186,7 @@ static inline float flow_erf_f32(float x) {
 
 /* log2 of a normal a > 0. 2^52 + exponent turns the exponent's bits into a number without a
  * conversion that AVX2 lacks. */
-static inline double flow_log2_normal(double a) {
+FLOW_INLINE double flow_log2_normal(double a) {
     uint64_t bits = flow_bits_f64(a) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
     double k = flow_double_of_bits(bits >> 52 | 0x4330000000000000) - (4503599627370496.0 + 1023);
     double m = flow_double_of_bits((bits & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
@@ -198,7 +201,7 @@ static inline double flow_log2_normal(double a) {
 }
 
 /* 2^x, past 2^±200 no further. */
-static inline double flow_exp2_bounded(double x) {
+FLOW_INLINE double flow_exp2_bounded(double x) {
     const double rounder = 6755399441055744.0;
     double bounded = x < -200 ? -200 : x;
     bounded = bounded > 200 ? 200 : bounded;
@@ -218,7 +221,7 @@ static inline double flow_exp2_bounded(double x) {
 
 /* 2^(b log2 |a|) in double, where every float is normal; then the sign and the special cases of
  * C's pow, written without `&&` because gcc makes branches of it. At most 0.6 ulp. */
-static inline float flow_pow_f32(float a, float b) {
+FLOW_INLINE float flow_pow_f32(float a, float b) {
     const double infinity = __builtin_inf(), rounder = 6755399441055744.0;
     double base = a, power = b, size = __builtin_fabs(base);
     int large = __builtin_fabs(power) >= 16777216.0; /* every such float is even */
@@ -239,7 +242,7 @@ static inline float flow_pow_f32(float a, float b) {
 /* Functions by way of double, where no float is large or small. */
 
 /* 2^n (e^r - 1) + (2^n - 1), where x = n ln 2 + r. At most 0.6 ulp. */
-static inline float flow_expm1_f32(float x) {
+FLOW_INLINE float flow_expm1_f32(float x) {
     const double rounder = 6755399441055744.0;
     double bounded = x < -104.0f ? -104.0 : x;
     bounded = bounded > 89.0 ? 89.0 : bounded;
@@ -259,7 +262,7 @@ static inline float flow_expm1_f32(float x) {
 }
 
 /* log(1 + x), with what the sum loses put back. At most 0.6 ulp. */
-static inline float flow_log1p_f32(float x) {
+FLOW_INLINE float flow_log1p_f32(float x) {
     const float infinity = __builtin_inff();
     double a = x, sum = 1 + a, lost = a - (sum - 1);
     float y = (float)(flow_log2_normal(sum) * 0.69314718055994531 + lost / sum);
@@ -271,7 +274,7 @@ static inline float flow_log1p_f32(float x) {
 /* x in quarter turns: how far from the nearest whole one, whose number modulo 4 is *quarter.
  * 2 / π in parts of 28 bits: each product with a float is exact, multiples of 4 are dropped from
  * each, and the rest is added exactly until it no longer matters. */
-static inline double flow_quarter_turns(double x, uint64_t *quarter) {
+FLOW_INLINE double flow_quarter_turns(double x, uint64_t *quarter) {
     static const double parts[] = {0x1.45f306cp-1,  0x1.c9c882ap-29,  0x1.4fe13aap-59,
                                    0x1.e8fa9a6p-87, 0x1.dc0db62p-116, 0x1.2b32788p-145,
                                    0x1.c820ff2p-175};
@@ -290,7 +293,7 @@ static inline double flow_quarter_turns(double x, uint64_t *quarter) {
 }
 
 /* The sine of x quarter turns plus `more` of them, by the series of sine and cosine. */
-static inline float flow_sine_quarters(float x, uint64_t more) {
+FLOW_INLINE float flow_sine_quarters(float x, uint64_t more) {
     uint64_t quarter;
     double r = flow_quarter_turns(x, &quarter) * 1.5707963267948966, z = r * r;
     double s = -1.0 / 39916800;
@@ -311,13 +314,13 @@ static inline float flow_sine_quarters(float x, uint64_t more) {
 }
 
 /* At most 0.6 ulp. */
-static inline float flow_sin_f32(float x) {
+FLOW_INLINE float flow_sin_f32(float x) {
     float y = flow_sine_quarters(x, 0);
     return x == 0.0f ? x : y;
 }
 
 /* At most 0.6 ulp. */
-static inline float flow_cos_f32(float x) {
+FLOW_INLINE float flow_cos_f32(float x) {
     return flow_sine_quarters(x, 1);
 }
 
@@ -325,7 +328,7 @@ static inline float flow_cos_f32(float x) {
  * a - b · floor(a / b): the sign is b's. Of integers, division by 0 gives 0 and leaves 0. */
 
 /* Exact, but for its rounding, while |a / b| < 2^29; beyond that a value between 0 and b. */
-static inline float flow_modulo_f32(float a, float b) {
+FLOW_INLINE float flow_modulo_f32(float a, float b) {
     const double infinity = __builtin_inf();
     double x = a, y = b, r = x - __builtin_floor(x / y) * y;
     r = ((r != 0) & ((r < 0) != (y < 0))) ? r + y : r;
@@ -336,20 +339,20 @@ static inline float flow_modulo_f32(float a, float b) {
     return (float)(undefined ? __builtin_nan("") : r);
 }
 
-static inline double flow_modulo_f64(double a, double b) {
+FLOW_INLINE double flow_modulo_f64(double a, double b) {
     double r = __builtin_fmod(a, b);
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-#define FLOW_DIVISION(type, unsigned_type, suffix)              \
-    static inline type flow_quotient_##suffix(type a, type b) { \
-        if (b == 0) return 0;                                   \
-        if (b == -1) return (type)(0 - (unsigned_type)a);       \
-        return a / b - (a % b != 0 && (a < 0) != (b < 0));      \
-    }                                                           \
-    static inline type flow_modulo_##suffix(type a, type b) {   \
-        type r = b == 0 || b == -1 ? 0 : a % b;                 \
-        return r != 0 && (r < 0) != (b < 0) ? r + b : r;        \
+#define FLOW_DIVISION(type, unsigned_type, suffix)            \
+    FLOW_INLINE type flow_quotient_##suffix(type a, type b) { \
+        if (b == 0) return 0;                                 \
+        if (b == -1) return (type)(0 - (unsigned_type)a);     \
+        return a / b - (a % b != 0 && (a < 0) != (b < 0));    \
+    }                                                         \
+    FLOW_INLINE type flow_modulo_##suffix(type a, type b) {   \
+        type r = b == 0 || b == -1 ? 0 : a % b;               \
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r;      \
     }
 FLOW_DIVISION(int32_t, uint32_t, i32)
 FLOW_DIVISION(int64_t, uint64_t, i64)
@@ -364,7 +367,7 @@ typedef struct FlowBlock {
     uint32_t words[4];
 } FlowBlock;
 
-static inline FlowBlock flow_philox(FlowBlock counter, uint32_t key0, uint32_t key1) {
+FLOW_INLINE FlowBlock flow_philox(FlowBlock counter, uint32_t key0, uint32_t key1) {
     uint32_t c0 = counter.words[0], c1 = counter.words[1];
     uint32_t c2 = counter.words[2], c3 = counter.words[3];
     for (int turn = 0; turn < 10; turn++) {
@@ -379,7 +382,7 @@ static inline FlowBlock flow_philox(FlowBlock counter, uint32_t key0, uint32_t k
     return (FlowBlock){{c0, c1, c2, c3}};
 }
 
-static inline FlowBlock flow_random_block(int64_t seed, int64_t stream, int64_t index) {
+FLOW_INLINE FlowBlock flow_random_block(int64_t seed, int64_t stream, int64_t index) {
     uint64_t key = (uint64_t)seed, high = (uint64_t)stream, low = (uint64_t)index;
     FlowBlock counter = {
         {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)}};
@@ -387,17 +390,17 @@ static inline FlowBlock flow_random_block(int64_t seed, int64_t stream, int64_t 
 }
 
 /* One of the 2^24 multiples of 2^-24 in [0, 1). */
-static inline float flow_unit_f32(uint32_t word) {
+FLOW_INLINE float flow_unit_f32(uint32_t word) {
     return (float)(int32_t)(word >> 8) * 0x1p-24f;
 }
 
-static inline float flow_random_uniform(int64_t seed, int64_t stream, int64_t index) {
+FLOW_INLINE float flow_random_uniform(int64_t seed, int64_t stream, int64_t index) {
     return flow_unit_f32(flow_random_block(seed, stream, index).words[0]);
 }
 
 /* cos 2πu for u in [0, 1], as the sine of the distance from the nearest zero (the polynomial is
  * Abramowitz and Stegun's 4.3.97). */
-static inline float flow_cos_turn_f32(float u) {
+FLOW_INLINE float flow_cos_turn_f32(float u) {
     float x = (__builtin_fabsf(u - 0.5f) - 0.25f) * 6.28318531f, z = x * x;
     float p = -0.0000000239f;
     p = p * z + 0.0000027526f;
@@ -408,7 +411,7 @@ static inline float flow_cos_turn_f32(float u) {
 }
 
 /* Box and Muller (1958): mean 0, deviation 1, of at most sqrt(48 ln 2) = 5.77. */
-static inline float flow_random_normal(int64_t seed, int64_t stream, int64_t index) {
+FLOW_INLINE float flow_random_normal(int64_t seed, int64_t stream, int64_t index) {
     FlowBlock block = flow_random_block(seed, stream, index);
     float u = flow_unit_f32(block.words[0]) + 0x1p-24f;
     float radius = __builtin_sqrtf(-2.0f * flow_log_f32(u));
@@ -417,13 +420,13 @@ static inline float flow_random_normal(int64_t seed, int64_t stream, int64_t ind
 
 /* The names used in ops.def. */
 
-#define FLOW_BUILTIN_F32(function)                       \
-    static inline float flow_##function##_f32(float a) { \
-        return __builtin_##function##f(a);               \
+#define FLOW_BUILTIN_F32(function)                     \
+    FLOW_INLINE float flow_##function##_f32(float a) { \
+        return __builtin_##function##f(a);             \
     }
-#define FLOW_BUILTIN_F64(function)                         \
-    static inline double flow_##function##_f64(double a) { \
-        return __builtin_##function(a);                    \
+#define FLOW_BUILTIN_F64(function)                       \
+    FLOW_INLINE double flow_##function##_f64(double a) { \
+        return __builtin_##function(a);                  \
     }
 FLOW_BUILTIN_F32(sqrt)
 FLOW_BUILTIN_F32(fabs)
@@ -448,13 +451,13 @@ FLOW_BUILTIN_F64(cos)
 #undef FLOW_BUILTIN_F32
 #undef FLOW_BUILTIN_F64
 
-static inline double flow_pow_f64(double a, double b) {
+FLOW_INLINE double flow_pow_f64(double a, double b) {
     return __builtin_pow(a, b);
 }
-static inline int32_t flow_fabs_i32(int32_t a) {
+FLOW_INLINE int32_t flow_fabs_i32(int32_t a) {
     return a < 0 ? (int32_t)(0 - (uint32_t)a) : a;
 }
-static inline int64_t flow_fabs_i64(int64_t a) {
+FLOW_INLINE int64_t flow_fabs_i64(int64_t a) {
     return a < 0 ? (int64_t)(0 - (uint64_t)a) : a;
 }
 
