@@ -80,13 +80,3 @@ void shards_close(Shards *shards) {
     free(shards->items);
     *shards = (Shards){0};
 }
-
-int shards_find(const int64_t *firsts, int count, int64_t record) {
-    int low = 0, high = count;
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (firsts[middle] <= record) low = middle;
-        else high = middle;
-    }
-    return low;
-}

@@ -25,10 +25,6 @@ typedef enum ShardKind { SHARD_by_content, SHARD_by_name } ShardKind;
 FlowStatus shards_open(const char *pattern, ShardKind kind, Shards *shards);
 void shards_close(Shards *shards);
 
-/* The shard that has the record, when firsts[i] is the first record of shard i: the last that
- * begins at the record or before it, since one without records begins where the next one does. */
-int shards_find(const int64_t *firsts, int count, int64_t record);
-
 /* Asks for bytes that are going to be read; those far behind them come by themselves. */
 static inline void shard_prefetch(const char *bytes, uint64_t size) {
     enum { LINE = 64, MOST = 1024 };

@@ -4,6 +4,7 @@
 #include "runtime/feed.h"
 #include "runtime/path.h"
 #include "runtime/shards.h"
+#include "runtime/spans.h"
 #include "runtime/type.h"
 
 #include <stdio.h>
@@ -17,12 +18,12 @@ struct FlowReader {
     uint64_t record_size;
     Feed *feed; /* or NULL: of files */
     Shards shards;
-    int64_t *firsts; /* the first record of each shard, and of one behind the last */
+    Spans spans; /* of the shards */
 };
 
 static const char *record_at(const FlowReader *reader, int64_t record) {
-    int shard = shards_find(reader->firsts, reader->shards.count, record);
-    uint64_t number = (uint64_t)(record - reader->firsts[shard]);
+    int shard = spans_find(&reader->spans, record);
+    uint64_t number = (uint64_t)(record - reader->spans.firsts[shard]);
     return reader->shards.items[shard].bytes + reader->header + number * reader->record_size;
 }
 
@@ -48,20 +49,25 @@ static FlowStatus count_shard(FlowReader *reader, int number) {
                             (unsigned long long)reader->header);
     uint64_t size = shard->size - reader->header;
     if (size % reader->record_size) return misfit(reader, shard);
-    reader->firsts[number + 1] = reader->firsts[number] + (int64_t)(size / reader->record_size);
+    reader->spans.firsts[number + 1] =
+        reader->spans.firsts[number] + (int64_t)(size / reader->record_size);
     return flow_ok;
+}
+
+static FlowStatus no_memory(const char *pattern) {
+    return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", pattern);
 }
 
 static FlowStatus open_all(FlowReader *reader) {
     const char *pattern = reader->fields[0].path;
     FlowStatus status = shards_open(pattern, SHARD_by_name, &reader->shards);
     if (status.exit) return status;
-    reader->firsts = calloc((size_t)reader->shards.count + 1, sizeof *reader->firsts);
-    if (!reader->firsts)
-        return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", pattern);
+    if (!spans_new(reader->shards.count, &reader->spans)) return no_memory(pattern);
     for (int i = 0; i < reader->shards.count && !status.exit; i++) status = count_shard(reader, i);
-    if (status.exit || reader->firsts[reader->shards.count]) return status;
-    return flow_failure(FLOW_EXIT_data, "%s: has no records", pattern);
+    if (status.exit) return status;
+    if (!reader->spans.firsts[reader->shards.count])
+        return flow_failure(FLOW_EXIT_data, "%s: has no records", pattern);
+    return spans_index(&reader->spans, reader->shards.count) ? flow_ok : no_memory(pattern);
 }
 
 /* Of a feed. */
@@ -94,7 +100,7 @@ static bool is_short(const FlowReader *reader, size_t size, int64_t record, Flow
 static void binary_close(FlowReader *reader) {
     feed_close(reader->feed);
     shards_close(&reader->shards);
-    free(reader->firsts);
+    spans_close(&reader->spans);
     free(reader);
 }
 
@@ -122,7 +128,7 @@ static Feed *binary_feed(const FlowReader *reader) {
 }
 
 static int64_t binary_records(const FlowReader *reader) {
-    return reader->feed ? 0 : reader->firsts[reader->shards.count];
+    return reader->feed ? 0 : reader->spans.firsts[reader->shards.count];
 }
 
 /* One field of one file lies as an array does, if it lies where its elements may. */
@@ -159,9 +165,9 @@ static void binary_locate(const FlowReader *reader, int64_t record, char *text, 
         snprintf(text, size, "%s: record %lld", feed_name(reader->feed), (long long)record);
         return;
     }
-    int shard = shards_find(reader->firsts, reader->shards.count, record);
+    int shard = spans_find(&reader->spans, record);
     snprintf(text, size, "%s: record %lld", reader->shards.items[shard].path,
-             (long long)(record - reader->firsts[shard]));
+             (long long)(record - reader->spans.firsts[shard]));
 }
 
 const FlowSource flow_source_binary = {

@@ -12,6 +12,7 @@
 #include "runtime/holdings.h"
 #include "runtime/memory.h"
 #include "runtime/path.h"
+#include "runtime/spans.h"
 #include "runtime/type.h"
 #include "runtime/vocabulary.h"
 
@@ -34,7 +35,6 @@ enum {
 typedef struct Table {
     CsvFile file;
     CsvColumns columns;
-    int64_t first;    /* its first record */
     bool tries_short; /* rows are read at once where they are short */
     int single_count; /* columns that are f32, and their places; 0s behind them */
     uint8_t singles[64];
@@ -60,6 +60,7 @@ struct FlowReader {
     Field *fields;
     Table *tables;
     int table_count;
+    Spans spans; /* of the tables; none of a feed */
     CsvFeed fed; /* of a table that comes on and on; else fed.feed is NULL */
     int64_t records;
     size_t row;           /* bytes of the values of a record */
@@ -170,26 +171,27 @@ static bool convert(const FlowReader *reader, int index, CsvCell cell, void *val
 
 /* Rows. */
 
-static const Table *table_of(const FlowReader *reader, int64_t record) {
-    int low = 0, high = reader->table_count;
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (reader->tables[middle].first <= record) low = middle;
-        else high = middle;
-    }
-    return &reader->tables[low];
+typedef struct Place {
+    const Table *table;
+    int64_t record; /* in it */
+} Place;
+
+static Place find_record(const FlowReader *reader, int64_t record) {
+    if (reader->fed.feed) return (Place){reader->tables, record};
+    int table = spans_find(&reader->spans, record);
+    return (Place){&reader->tables[table], record - reader->spans.firsts[table]};
 }
 
-static long long line_of(const FlowReader *reader, const Table *table, int64_t record) {
-    if (reader->fed.feed) return feed_line(reader->fed.feed, record);
-    return csv_file_line((CsvFile *)&table->file, record - table->first);
+static long long line_of(const FlowReader *reader, Place place) {
+    if (reader->fed.feed) return feed_line(reader->fed.feed, place.record);
+    return csv_file_line((CsvFile *)&place.table->file, place.record);
 }
 
 /* column: the one that is wrong, or NULL. */
-static void explain(const FlowReader *reader, const Table *table, int64_t record,
-                    const CsvWanted *column, const Wrong *wrong, FlowStatus *failure) {
-    const CsvFile *file = &table->file;
-    long long line = line_of(reader, table, record);
+static void explain(const FlowReader *reader, Place place, const CsvWanted *column,
+                    const Wrong *wrong, FlowStatus *failure) {
+    const CsvFile *file = &place.table->file;
+    long long line = line_of(reader, place);
     CsvName name = {""};
     if (column) name = csv_column_name(file, reader->arguments.header, column->place);
     *failure = flow_failure(wrong->exit, column ? "%s: line %lld: `%s` %s" : "%s: line %lld: %s%s",
@@ -300,7 +302,7 @@ static bool parse_fed(Parser *parser, int64_t record) {
 static bool parse(Parser *parser, int64_t record) {
     const CsvFile *file = &parser->table->file;
     if (parser->reader->fed.feed) return parse_fed(parser, record);
-    parser->text = csv_file_record(file, record - parser->table->first);
+    parser->text = csv_file_record(file, record);
     parser->end = file->end;
     return parse_row(parser);
 }
@@ -398,7 +400,6 @@ static FlowStatus finish_table(FlowReader *reader, Table *table) {
 static FlowStatus open_table(FlowReader *reader, const char *path) {
     Table *table = &reader->tables[reader->table_count];
     char *own = strdup(path);
-    table->first = reader->records;
     FlowStatus status = own ? csv_file_open(own, &reader->form, &table->file) : no_memory(reader);
     if (status.exit) {
         free(own);
@@ -414,9 +415,12 @@ static FlowStatus open_table(FlowReader *reader, const char *path) {
 static FlowStatus open_tables(FlowReader *reader, char *const *paths, size_t count) {
     FlowStatus status = flow_ok;
     reader->tables = calloc(count, sizeof *reader->tables);
-    if (!reader->tables) return no_memory(reader);
-    for (size_t i = 0; i < count && !status.exit; i++) status = open_table(reader, paths[i]);
-    return status;
+    if (!reader->tables || !spans_new((int)count, &reader->spans)) return no_memory(reader);
+    for (size_t i = 0; i < count && !status.exit; i++) {
+        status = open_table(reader, paths[i]);
+        reader->spans.firsts[i + 1] = reader->records;
+    }
+    return status.exit || spans_index(&reader->spans, (int)count) ? status : no_memory(reader);
 }
 
 /* A file of that very name, or those that match it. */
@@ -491,6 +495,7 @@ static void csv_close(FlowReader *reader) {
         csv_file_close(&reader->tables[i].file);
         free(path);
     }
+    spans_close(&reader->spans);
     free(reader->fields);
     free(reader->tables);
     free(reader->kept);
@@ -525,15 +530,16 @@ static bool csv_make(const FlowReader *reader, int64_t record, void *const *valu
     Wrong wrong;
     Parser parser;
     if (reader->kept && take_kept(reader, record, values)) return true;
+    Place place = find_record(reader, record);
     parser.reader = reader;
-    parser.table = table_of(reader, record);
+    parser.table = place.table;
     parser.values = values;
     parser.wrong = failure ? &wrong : NULL;
-    if (parse(&parser, record)) {
+    if (parse(&parser, place.record)) {
         if (reader->kept) keep(reader, record, values);
         return true;
     }
-    if (failure) explain(reader, parser.table, record, parser.column, &wrong, failure);
+    if (failure) explain(reader, place, parser.column, &wrong, failure);
     return false;
 }
 
@@ -542,15 +548,15 @@ static Feed *csv_feed(const FlowReader *reader) {
 }
 
 static void csv_locate(const FlowReader *reader, int64_t record, char *text, size_t size) {
-    const Table *table = table_of(reader, record);
-    snprintf(text, size, "%s: line %lld", table->file.path, line_of(reader, table, record));
+    Place place = find_record(reader, record);
+    snprintf(text, size, "%s: line %lld", place.table->file.path, line_of(reader, place));
 }
 
 /* Kept values are few, so they are at hand. */
 static void csv_prefetch(const FlowReader *reader, int64_t record) {
-    const Table *table = table_of(reader, record);
     if (reader->kept || reader->fed.feed) return;
-    const char *text = csv_file_record(&table->file, record - table->first);
+    Place place = find_record(reader, record);
+    const char *text = csv_file_record(&place.table->file, place.record);
     for (int i = 0; i < PREFETCHED; i++) __builtin_prefetch(text + i * LINE);
 }
 

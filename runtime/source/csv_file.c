@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP = 64 /* records */, FOUND = 1024 /* rows that are looked for at a time */ };
+enum { FOUND = 1024 /* rows that are looked for at a time */ };
 
 static FlowStatus no_memory(const CsvFile *file) {
     return flow_failure(FLOW_EXIT_resource, "%s: no memory to read it", file->path);
@@ -26,7 +26,8 @@ static bool resize(void *pointer, int64_t before, int64_t after, size_t size) {
 static FlowStatus grow(CsvFile *file) {
     int64_t capacity = file->capacity ? 2 * file->capacity : FOUND;
     if (!resize(&file->starts, file->capacity, capacity, sizeof *file->starts) ||
-        !resize(&file->groups, file->capacity / GROUP, capacity / GROUP, sizeof *file->groups))
+        !resize(&file->groups, file->capacity / CSV_GROUP, capacity / CSV_GROUP,
+                sizeof *file->groups))
         return no_memory(file);
     file->capacity = capacity;
     return flow_ok;
@@ -37,14 +38,14 @@ static FlowStatus too_far(const CsvFile *file, int64_t record) {
     return flow_failure(FLOW_EXIT_data,
                         "%s: more than 4 GiB lie between records %lld and %lld; records of that "
                         "size can't be read",
-                        file->path, (long long)(record / GROUP * GROUP), (long long)record);
+                        file->path, (long long)(record / CSV_GROUP * CSV_GROUP), (long long)record);
 }
 
 static FlowStatus add_records(CsvFile *file, const size_t *rows, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         int64_t record = file->records++;
-        uint64_t *group = &file->groups[record / GROUP];
-        if (record % GROUP == 0) *group = rows[i];
+        uint64_t *group = &file->groups[record / CSV_GROUP];
+        if (record % CSV_GROUP == 0) *group = rows[i];
         if (rows[i] - *group > UINT32_MAX) return too_far(file, record);
         file->starts[record] = (uint32_t)(rows[i] - *group);
     }
@@ -54,7 +55,7 @@ static FlowStatus add_records(CsvFile *file, const size_t *rows, int64_t count) 
 /* What doubling took too much of is given back. Starts are asked for in any order, so they move to
  * huge pages. */
 static FlowStatus finish(CsvFile *file) {
-    int64_t groups = (file->records + GROUP - 1) / GROUP;
+    int64_t groups = (file->records + CSV_GROUP - 1) / CSV_GROUP;
     if (!file->records) return flow_ok;
     size_t size = (size_t)file->records * sizeof *file->starts;
     uint32_t *starts = held_new(size);
@@ -63,7 +64,7 @@ static FlowStatus finish(CsvFile *file) {
     free(file->starts);
     held_give((size_t)file->capacity * sizeof *file->starts);
     file->starts = starts;
-    resize(&file->groups, file->capacity / GROUP, groups, sizeof *file->groups);
+    resize(&file->groups, file->capacity / CSV_GROUP, groups, sizeof *file->groups);
     file->lines = held_resize(NULL, 0, (size_t)groups * sizeof *file->lines);
     return file->lines ? flow_ok : no_memory(file);
 }
@@ -83,10 +84,6 @@ FlowStatus csv_file_index(CsvFile *file, bool header) {
     return status.exit ? status : finish(file);
 }
 
-const char *csv_file_record(const CsvFile *file, int64_t record) {
-    return file->mapped.bytes + file->groups[record / GROUP] + file->starts[record];
-}
-
 /* Lines. */
 
 static int64_t count_lines(const char *at, const char *end) {
@@ -104,7 +101,7 @@ static void count_groups(CsvFile *file, int64_t group) {
 }
 
 int64_t csv_file_line(CsvFile *file, int64_t record) {
-    int64_t group = record / GROUP;
+    int64_t group = record / CSV_GROUP;
     pthread_mutex_lock(&file->counting);
     count_groups(file, group);
     int64_t line = file->lines[group];

@@ -9,6 +9,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/numbers.h"
 #include "runtime/shards.h"
+#include "runtime/spans.h"
 #include "runtime/type.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ struct FlowReader {
     int count;
     const char **names; /* of the fields */
     Shards shards;
-    int64_t *firsts; /* the first record of each shard, and of one behind the last */
+    Spans spans; /* of the shards */
     int64_t records, capacity;
     uint64_t *frames; /* of each record, where its frame begins in its shard */
 };
@@ -61,7 +62,7 @@ static FlowStatus add_record(FlowReader *reader, uint64_t frame) {
 static FlowStatus index_shard(FlowReader *reader, int number) {
     const Shard *shard = &reader->shards.items[number];
     FlowStatus status = flow_ok;
-    int64_t first = reader->firsts[number] = reader->records;
+    int64_t first = reader->spans.firsts[number] = reader->records;
     uint64_t length;
     for (uint64_t at = 0; at < shard->size && !status.exit;) {
         if (interrupted()) return interrupt_reading(shard->path);
@@ -70,23 +71,24 @@ static FlowStatus index_shard(FlowReader *reader, int number) {
         status = add_record(reader, at);
         at += TFRECORD_BEFORE + length + TFRECORD_AFTER;
     }
-    reader->firsts[number + 1] = reader->records;
+    reader->spans.firsts[number + 1] = reader->records;
     return status;
 }
 
 static FlowStatus index_all(FlowReader *reader) {
     FlowStatus status = flow_ok;
-    reader->firsts = calloc((size_t)reader->shards.count + 1, sizeof *reader->firsts);
-    if (!reader->firsts) return no_memory(reader);
+    if (!spans_new(reader->shards.count, &reader->spans)) return no_memory(reader);
     for (int i = 0; i < reader->shards.count && !status.exit; i++) status = index_shard(reader, i);
-    if (status.exit || reader->records) return status;
-    return flow_failure(FLOW_EXIT_data, "%s: has no records", reader->fields[0].path);
+    if (status.exit) return status;
+    if (!reader->records)
+        return flow_failure(FLOW_EXIT_data, "%s: has no records", reader->fields[0].path);
+    return spans_index(&reader->spans, reader->shards.count) ? flow_ok : no_memory(reader);
 }
 
 static void tfrecord_close(FlowReader *reader) {
     shards_close(&reader->shards);
     free(reader->names);
-    free(reader->firsts);
+    spans_close(&reader->spans);
     free(reader->frames);
     free(reader);
 }
@@ -114,13 +116,13 @@ static FlowStatus tfrecord_open(const FlowField *fields, int count,
 }
 
 static Place find_record(const FlowReader *reader, int64_t record) {
-    int number = shards_find(reader->firsts, reader->shards.count, record);
+    int number = spans_find(&reader->spans, record);
     const Shard *shard = &reader->shards.items[number];
     uint64_t begin = reader->frames[record];
-    bool last = record + 1 == reader->firsts[number + 1];
+    bool last = record + 1 == reader->spans.firsts[number + 1];
     uint64_t end = last ? shard->size : reader->frames[record + 1];
     return (Place){.shard = shard,
-                   .record = record - reader->firsts[number],
+                   .record = record - reader->spans.firsts[number],
                    .frame = shard->bytes + begin,
                    .length = end - begin - TFRECORD_BEFORE - TFRECORD_AFTER};
 }
