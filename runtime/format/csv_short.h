@@ -7,19 +7,27 @@
 
 enum { CSV_SHORT = 128 /* bytes of a row and its line end */, CSV_SHORT_CELLS = 63 };
 
+/* Cells that may be numbers. */
+typedef struct CsvNumbers {
+    int count;
+    uint8_t places[64][8]; /* of each its number in the row, eight times */
+} CsvNumbers;
+
 typedef struct CsvShortRow {
     uint8_t ends[64];  /* of its cells, from the start of the row */
-    float numbers[64]; /* what the places say that were asked for */
-    uint64_t good; /* bit i: number i is the nearest f32; else it may be none, or a longer one */
+    float numbers[64]; /* what the cells say that may be numbers */
+    uint64_t bad; /* bit i: number i may be none, or a longer one; else it is the nearest f32 */
 } CsvShortRow;
 
 /* Can this processor do so? */
 bool csv_short_is_possible(void);
 
-/* Reads the row at `text` if it is short, has no quotes and as many cells as are expected. places:
- * of the cells that may be numbers, `count` of them and as many as make it a multiple of 8. False:
- * it is no such row. */
+/* No more than CSV_SHORT_CELLS. */
+void csv_add_number(CsvNumbers *numbers, int place);
+
+/* Reads the row at `text` if it is short, has no quotes and as many cells as are expected,
+ * CSV_SHORT_CELLS at most. False: it is no such row. */
 bool csv_read_short(const CsvForm *form, const char *text, const char *end, int cells,
-                    const uint8_t *places, int count, CsvShortRow *row);
+                    const CsvNumbers *numbers, CsvShortRow *row);
 
 #endif

@@ -35,9 +35,9 @@ enum {
 typedef struct Table {
     CsvFile file;
     CsvColumns columns;
-    bool tries_short; /* rows are read at once where they are short */
-    int single_count; /* columns that are f32, and their places; 0s behind them */
-    uint8_t singles[64];
+    bool tries_short;   /* rows are read at once where they are short */
+    CsvNumbers singles; /* columns that are f32 */
+    CsvWanted *wanted;  /* columns.wanted, those first */
 } Table;
 
 /* A field of the program. */
@@ -111,10 +111,10 @@ static bool fill_missing(const FlowField *field, void *value, Wrong *wrong) {
            says(wrong, "is missing, and %.10g is no %s", field->filling, type_name(&type).text);
 }
 
-static bool convert_odd_number(const FlowReader *reader, const FlowField *field, CsvCell cell,
-                               void *value, Wrong *wrong) {
+static bool convert_odd_number(const FlowReader *reader, const FlowField *field,
+                               const CsvCell *whole, void *value, Wrong *wrong) {
     FlowType type = {.element = field->type.element};
-    cell = csv_trim(cell);
+    CsvCell cell = csv_trim(*whole);
     if (csv_is_missing(&reader->arguments, cell)) return fill_missing(field, value, wrong);
     return decimal_write(cell.text, cell.size, type.element, value) ||
            says(wrong, "is `%s`, the program expects %s", csv_shown(&cell).text,
@@ -138,17 +138,17 @@ static bool write_place(const Field *field, int place, void *value) {
 }
 
 /* A missing value is the empty text, if that is one of the categories. */
-static bool convert_category(const FlowReader *reader, int index, CsvCell cell, void *value,
+static bool convert_category(const FlowReader *reader, int index, const CsvCell *cell, void *value,
                              Wrong *wrong) {
     const Field *field = &reader->fields[index];
     int category = -1;
-    if (csv_may_be_missing(&reader->arguments, cell) && csv_is_missing(&reader->arguments, cell))
+    if (csv_may_be_missing(&reader->arguments, *cell) && csv_is_missing(&reader->arguments, *cell))
         category = vocabulary_find(field->texts, "", 0);
-    if (category < 0 && !find_category(reader, index, &cell, &category))
+    if (category < 0 && !find_category(reader, index, cell, &category))
         return says_no_memory(wrong);
     if (category < 0) category = reader->described[index].unknown - 1;
     if (category >= 0) return write_place(field, category, value);
-    return says(wrong, "is `%s`, %s", csv_shown(&cell).text,
+    return says(wrong, "is `%s`, %s", csv_shown(cell).text,
                 vocabulary_fault(&reader->described[index]).text);
 }
 
@@ -159,12 +159,13 @@ static bool convert_name(const FlowField *field, const CsvCell *cell, void *valu
     return !status.exit || says_status(wrong, &status);
 }
 
-static bool convert(const FlowReader *reader, int index, CsvCell cell, void *value, Wrong *wrong) {
+static bool convert(const FlowReader *reader, int index, const CsvCell *cell, void *value,
+                    Wrong *wrong) {
     const Field *field = &reader->fields[index];
     if (field->texts) return convert_category(reader, index, cell, value, wrong);
     if (reader->described[index].reads)
-        return convert_name(&reader->described[index], &cell, value, wrong);
-    if (!reader->missing_first && decimal_write(cell.text, cell.size, field->element, value))
+        return convert_name(&reader->described[index], cell, value, wrong);
+    if (!reader->missing_first && decimal_write(cell->text, cell->size, field->element, value))
         return true;
     return convert_odd_number(reader, &reader->described[index], cell, value, wrong);
 }
@@ -227,7 +228,7 @@ static bool make_cell(Parser *parser, const CsvWanted *wanted, void *value) {
     const char *unquoted = csv_cell(&parser->row, (int)(wanted->place - parser->row.first), &cell);
     parser->column = wanted;
     if (unquoted) return says(parser->wrong, "%s", unquoted);
-    return convert(parser->reader, wanted->field, cell, value, parser->wrong);
+    return convert(parser->reader, wanted->field, &cell, value, parser->wrong);
 }
 
 /* Goes on to the cells that have this one. False: there is none. */
@@ -257,25 +258,29 @@ static CsvCell short_cell(const CsvShortRow *row, const char *text, int64_t plac
     return (CsvCell){text + begin, row->ends[place] - begin, false};
 }
 
+static void *value_of(const Parser *parser, const CsvWanted *wanted) {
+    return (char *)parser->values[wanted->field] + wanted->offset;
+}
+
+static bool convert_short(const Parser *parser, const CsvShortRow *row, const CsvWanted *wanted) {
+    CsvCell cell = short_cell(row, parser->text, wanted->place);
+    return convert(parser->reader, wanted->field, &cell, value_of(parser, wanted), NULL);
+}
+
 /* False: it can't be read in this way, or something is wrong with it. */
-static bool parse_short(Parser *parser) {
-    const char *text = parser->text;
+static bool parse_short(const Parser *parser) {
     const Table *table = parser->table;
+    int64_t singles = table->singles.count;
     CsvShortRow row;
-    int single = 0;
-    if (!csv_read_short(&parser->reader->form, text, parser->end, (int)table->file.cells,
-                        table->singles, table->single_count, &row))
+    if (!csv_read_short(&parser->reader->form, parser->text, parser->end, (int)table->file.cells,
+                        &table->singles, &row))
         return false;
-    for (int64_t i = 0; i < table->columns.count; i++) {
-        const CsvWanted *wanted = &table->columns.wanted[i];
-        void *value = (char *)parser->values[wanted->field] + wanted->offset;
-        bool good = wanted->element == FLOW_f32 && row.good >> single & 1;
-        if (good) memcpy(value, &row.numbers[single], sizeof(float));
-        single += wanted->element == FLOW_f32;
-        if (!good && !convert(parser->reader, wanted->field, short_cell(&row, text, wanted->place),
-                              value, NULL))
-            return false;
-    }
+    for (int64_t i = 0; i < singles; i++)
+        memcpy(value_of(parser, &table->wanted[i]), &row.numbers[i], sizeof(float));
+    for (uint64_t bad = row.bad; bad; bad &= bad - 1)
+        if (!convert_short(parser, &row, &table->wanted[__builtin_ctzll(bad)])) return false;
+    for (int64_t i = singles; i < table->columns.count; i++)
+        if (!convert_short(parser, &row, &table->wanted[i])) return false;
     return true;
 }
 
@@ -380,21 +385,28 @@ static FlowStatus find_columns(FlowReader *reader, Table *table) {
     return flow_ok;
 }
 
-static void find_singles(Table *table) {
+/* False: no memory. */
+static bool find_singles(Table *table) {
     const CsvColumns *columns = &table->columns;
-    for (int64_t i = 0; table->file.cells <= CSV_SHORT_CELLS && i < columns->count; i++)
-        if (columns->wanted[i].element == FLOW_f32 && table->single_count < CSV_SHORT_CELLS)
-            table->singles[table->single_count++] = (uint8_t)columns->wanted[i].place;
-    table->tries_short =
-        table->single_count && columns->count <= CSV_SHORT_CELLS && csv_short_is_possible();
+    int64_t last = columns->count;
+    if (last > CSV_SHORT_CELLS || table->file.cells > CSV_SHORT_CELLS) return true;
+    table->wanted = malloc((size_t)last * sizeof *table->wanted + 1);
+    if (!table->wanted) return false;
+    for (int64_t i = 0; i < columns->count; i++) {
+        const CsvWanted *wanted = &columns->wanted[i];
+        bool single = wanted->element == FLOW_f32;
+        table->wanted[single ? table->singles.count : --last] = *wanted;
+        if (single) csv_add_number(&table->singles, (int)wanted->place);
+    }
+    table->tries_short = table->singles.count && csv_short_is_possible();
+    return true;
 }
 
 static FlowStatus finish_table(FlowReader *reader, Table *table) {
     FlowStatus status = find_columns(reader, table);
     for (int64_t i = 0; reader->missing_first && i < table->columns.count; i++)
         table->columns.wanted[i].element = FLOW_bool;
-    if (!status.exit) find_singles(table);
-    return status;
+    return status.exit || find_singles(table) ? status : no_memory(reader);
 }
 
 static FlowStatus open_table(FlowReader *reader, const char *path) {
@@ -491,6 +503,7 @@ static void csv_close(FlowReader *reader) {
     csv_feed_close(&reader->fed);
     for (int i = 0; i < reader->table_count; i++) {
         free(reader->tables[i].columns.wanted);
+        free(reader->tables[i].wanted);
         char *path = (char *)reader->tables[i].file.path;
         csv_file_close(&reader->tables[i].file);
         free(path);

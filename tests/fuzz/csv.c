@@ -34,17 +34,16 @@ static size_t plain_cell_end(const CsvForm *form, const char *text, size_t size,
 static void check_short(const CsvForm *form, const char *text, const char *end,
                         const CsvRow *cells) {
     CsvShortRow row;
-    uint8_t places[64];
-    int count = cells->count < 64 ? cells->count : 63;
-    for (int i = 0; i < 64; i++) places[i] = (uint8_t)(i < count ? i : 0);
-    if (!csv_short_is_possible() || !csv_read_short(form, text, end, count, places, count, &row))
-        return;
+    CsvNumbers numbers = {0};
+    int count = cells->count < CSV_SHORT_CELLS ? cells->count : CSV_SHORT_CELLS;
+    for (int i = 0; i < count; i++) csv_add_number(&numbers, i);
+    if (!csv_short_is_possible() || !csv_read_short(form, text, end, count, &numbers, &row)) return;
     if (!cells->last || cells->count != count) abort();
     for (int i = 0; i < count; i++) {
         CsvCell cell;
         float number;
         if (csv_cell(cells, i, &cell) || cell.text + cell.size != text + row.ends[i]) abort();
-        if (!(row.good >> i & 1)) continue;
+        if (row.bad >> i & 1) continue;
         if (!decimal_write(cell.text, cell.size, FLOW_f32, &number)) abort();
         if (memcmp(&number, &row.numbers[i], sizeof number)) abort();
     }

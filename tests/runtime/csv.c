@@ -120,6 +120,67 @@ static void reads_long_tables(void) {
     flow_source_csv.close(reader);
 }
 
+/* A number of eight characters at most; many of the whole ones lie half way between two f32. */
+static int write_short(char *text, uint32_t chance) {
+    int places = (int)(chance % 9), whole = (int)(chance >> 4 & 0x7ffffff) % 100000000;
+    if (places == 8) return sprintf(text, "%s%d", chance >> 31 ? "-" : "", whole | 1);
+    int size = sprintf(text, "%s%d.%d", chance >> 31 ? "-" : "", whole % 10000, whole / 10000);
+    return size - (chance >> 31) > 8 ? (int)(chance >> 31) + 8 : size;
+}
+
+/* As strtof reads them: rows that are short are read at once. */
+static void reads_short_numbers(void) {
+    enum { COLUMNS = 12, ROWS = 20000 };
+    static char text[ROWS * COLUMNS * 11];
+    static float expected[ROWS][COLUMNS], values[COLUMNS];
+    FlowField all = field("0", FLOW_f32);
+    FlowReader *reader;
+    char *end = text;
+    uint32_t chance = 1;
+    all.type = (FlowType){FLOW_f32, 1, {COLUMNS}};
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        chance = chance * 1664525 + 1013904223;
+        char *number = end;
+        end += write_short(end, chance ^ chance >> 15);
+        *end = 0;
+        expected[i / COLUMNS][i % COLUMNS] = strtof(number, NULL);
+        *end++ = (i + 1) % COLUMNS ? ',' : '\n';
+    }
+    FlowStatus status = open_text(text, &all, 1, false, &reader);
+    CHECK(!status.exit, "%s", status.text);
+    for (int i = 0; i < ROWS && !status.exit; i++) {
+        CHECK(flow_source_csv.make(reader, i, (void *[]){values}, &status), "%s", status.text);
+        CHECK(!memcmp(values, expected[i], sizeof values), "row %d", i);
+    }
+    if (reader) flow_source_csv.close(reader);
+}
+
+/* One cell as several fields; what is wrong in a row that is short. */
+static void reads_short_rows(void) {
+    static const char *const wrong[] = {"1.2.3", "1-2", "-", ".", "-.", "--1", "1:2", "1 2"};
+    const char *rest = "\n-100000,another\n-200000,another\n-300000,another\n-400000,another"
+                       "\n-500000,another\n-600000,another\n-700000,another\n-800000,another\n";
+    FlowField fields[] = {field("0", FLOW_f32), field("0", FLOW_i32), field("0", FLOW_f32)};
+    char text[512];
+    float first, again;
+    int32_t whole;
+    FlowReader *reader;
+    snprintf(text, sizeof text, "-7,a%s", rest);
+    FlowStatus status = open_text(text, fields, 3, false, &reader);
+    CHECK(!status.exit, "%s", status.text);
+    if (status.exit) return;
+    void *values[] = {&first, &whole, &again};
+    CHECK(flow_source_csv.make(reader, 0, values, &status), "%s", status.text);
+    CHECK(first == -7 && whole == -7 && again == -7, "%g, %d, %g", first, (int)whole, again);
+    flow_source_csv.close(reader);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char says[64];
+        snprintf(text, sizeof text, "%s,a%s", wrong[i], rest);
+        snprintf(says, sizeof says, "line 1: `0` is `%s`", wrong[i]);
+        refuses(text, fields[0], false, says);
+    }
+}
+
 static void reads_elements(void) {
     FlowField fields[] = {field("big", FLOW_i64), field("yes", FLOW_bool), field("byte", FLOW_u8)};
     FlowReader *reader;
@@ -165,6 +226,8 @@ int main(void) {
     test_folder();
     reads_cells();
     reads_elements();
+    reads_short_numbers();
+    reads_short_rows();
     reads_forms();
     reads_long_tables();
     refuses_what_is_wrong();
