@@ -9,10 +9,16 @@
 #include "runtime/permutation.h"
 
 #include "runtime/mix.h"
+#include "runtime/processors.h"
 
 #include <math.h>
+#include <stdbool.h>
 
-enum { ROUNDS = 3 }; /* double rounds */
+enum {
+    ROUNDS = 3, /* double rounds */
+    BLOCK = 64, /* numbers that are enciphered at the same time; of no use for less than: */
+    FEW = 12,
+};
 
 static const uint64_t golden = 0x9e3779b97f4a7c15;
 
@@ -56,19 +62,53 @@ static inline uint64_t encipher(const Permutation *p, uint64_t x) {
     return r * p->left + l;
 }
 
-static inline int64_t walk(const Permutation *permutation, int64_t position) {
-    uint64_t x = (uint64_t)position;
-    do x = encipher(permutation, x);
-    while (x >= permutation->size);
-    return (int64_t)x;
+/* A number as (l, r). A division of doubles, unlike one of whole numbers, is done for several at a
+ * time; its quotient is off by one at most. */
+static inline void split(uint64_t x, uint64_t left, uint64_t *l, uint64_t *r) {
+    int64_t quotient = (int64_t)((double)(int64_t)x / (double)(int64_t)left);
+    int64_t rest = (int64_t)(x - (uint64_t)quotient * left), size = (int64_t)left;
+    int64_t more = (rest >= size) - (rest < 0);
+    *r = (uint64_t)(quotient + more);
+    *l = (uint64_t)(rest - (rest >= size ? size : 0) + (rest < 0 ? size : 0));
+}
+
+/* The same of several, at most BLOCK: each step of all before the next step, which do not wait for
+ * each other. */
+FOR_EACH_PROCESSOR
+static void encipher_each(const Permutation *permutation, int64_t *numbers, int count) {
+    const Permutation p = *permutation;
+    uint64_t l[BLOCK], r[BLOCK], key = p.key;
+    for (int i = 0; i < count; i++) split((uint64_t)numbers[i], p.left, &l[i], &r[i]);
+    for (int round = 0; round < ROUNDS; round++) {
+        key += golden;
+        for (int i = 0; i < count; i++)
+            l[i] = add_modulo(l[i], hash_below(r[i], key, p.left), p.left);
+        key += golden;
+        for (int i = 0; i < count; i++)
+            r[i] = add_modulo(r[i], hash_below(l[i], key, p.right), p.right);
+    }
+    for (int i = 0; i < count; i++) numbers[i] = (int64_t)(r[i] * p.left + l[i]);
+}
+
+static inline bool is_beyond(const Permutation *permutation, int64_t number) {
+    return (uint64_t)number >= permutation->size;
 }
 
 int64_t permutation_at(const Permutation *permutation, int64_t position) {
-    return walk(permutation, position);
+    do position = (int64_t)encipher(permutation, (uint64_t)position);
+    while (is_beyond(permutation, position));
+    return position;
 }
 
 void permutation_each(const Permutation *permutation, int64_t *positions, int count) {
-    for (int i = 0; i < count; i++) positions[i] = walk(permutation, positions[i]);
+    int done = 0;
+    for (int size; count - done >= FEW; done += size) {
+        size = count - done < BLOCK ? count - done : BLOCK;
+        encipher_each(permutation, positions + done, size);
+    }
+    for (int i = 0; i < count; i++)
+        if (i >= done || is_beyond(permutation, positions[i]))
+            positions[i] = permutation_at(permutation, positions[i]);
 }
 
 int64_t permutation_within(const Permutation *permutation, int64_t window, int64_t size,

@@ -3,15 +3,9 @@
  * rounded to bytes, as Pillow does, and weights are whole numbers; for TensorFlow's all is f32. */
 #include "runtime/decode/resize.h"
 
-#include <string.h>
+#include "runtime/processors.h"
 
-/* Compiled for several processors, one of which is chosen when the program starts. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define FOR_EACH_PROCESSOR \
-    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
+#include <string.h>
 
 typedef int32_t Fixed __attribute__((vector_size(4 * LANES)));
 typedef float Real __attribute__((vector_size(4 * LANES)));
