@@ -1,5 +1,5 @@
-/* Cost: to measure a record takes about a microsecond; the more records come, the fewer are
- * measured, so that it is less than a percent of the time. */
+/* Cost: to measure takes about a microsecond; the more records come, the fewer are measured, so
+ * that it is less than a percent of the time. */
 #define _GNU_SOURCE
 #include "runtime/cost.h"
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
-enum { INTERVAL = 200000 /* nanoseconds between two that are measured, at least */, MOST = 4096 };
+enum { INTERVAL = 200000 /* nanoseconds from one measuring to the next, at least */, MOST = 4096 };
 
 _Thread_local Costs *cost_measured;
 
@@ -33,8 +33,9 @@ int64_t cost_of_record(const Costs *costs) {
     return records ? time / records : 0;
 }
 
-void cost_begin(Costs *costs) {
-    if (costs->left-- > 0) return;
+void cost_begin(Costs *costs, int64_t records) {
+    costs->left -= records;
+    if (costs->left >= 0) return;
     cost_measured = costs;
     measurement.sleeps = sleeps();
     measurement.part = COST_source;
@@ -50,13 +51,13 @@ CostPart cost_switch(CostPart part) {
     return before;
 }
 
-void cost_end(Costs *costs) {
+void cost_end(Costs *costs, int64_t records) {
     if (cost_measured != costs) return;
     cost_switch(COST_source);
-    int64_t time = measurement.since - measurement.begin;
+    int64_t time = (measurement.since - measurement.begin) / records;
     costs->left = INTERVAL / (time + 1);
     if (costs->left > MOST) costs->left = MOST;
-    add(&costs->waits, sleeps() > measurement.sleeps);
-    add(&costs->records, 1);
+    add(&costs->waits, sleeps() > measurement.sleeps ? records : 0);
+    add(&costs->records, records);
     cost_measured = NULL;
 }

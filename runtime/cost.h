@@ -1,4 +1,4 @@
-/* Cost: what the parts of making a record take, measured on a record now and then. */
+/* Cost: what the parts of making a record take, measured now and then. */
 #ifndef FLOW_COST_H
 #define FLOW_COST_H
 
@@ -18,12 +18,12 @@ typedef enum CostPart {
 typedef struct Costs {
     atomic_llong times[COST_PARTS]; /* nanoseconds, of the records that were measured: */
     atomic_llong records, waits;    /* in which the thread slept */
-    int64_t left;                   /* records until the next one is measured */
+    int64_t left;                   /* records until some are measured again */
 } Costs;
 
-/* Brackets the making of a record by the calling thread. */
-void cost_begin(Costs *costs);
-void cost_end(Costs *costs);
+/* Brackets the making of so many records by the calling thread. */
+void cost_begin(Costs *costs, int64_t records);
+void cost_end(Costs *costs, int64_t records);
 
 /* Nanoseconds of a record, those for measuring it included; 0: none was measured yet. */
 int64_t cost_of_record(const Costs *costs);

@@ -409,11 +409,23 @@ typedef struct FlowSource {
 #include "runtime/source/sources.def"
 #undef SOURCE
 
-/* A compiled per-record function: from fields to outputs, in `memory` of the caller. Behind the
- * fields come two i64: the record's seed and the epoch. Returns 0, or 1 + the index of the check
- * that failed. */
-typedef int (*FlowRecordFunction)(char *memory, const int64_t *sizes, const void *const *fields,
-                                  void *const *outputs);
+enum { FLOW_ROWS_AHEAD = 4 }; /* records are asked from memory that many before they are made */
+
+/* Records that a compiled function makes one after the other. */
+typedef struct FlowRows {
+    int64_t count;
+    int64_t ahead;             /* more of them that are known, but made later */
+    const void *const *fields; /* of each, those known too; behind its fields come two i64: its seed
+                                  and the epoch */
+    int stride;                /* pointers of each */
+    void *const *outputs;      /* of the first; those of others lie behind them */
+} FlowRows;
+
+/* A compiled function of records: from fields to outputs, in `memory` of the caller. Returns how
+ * many it has made; when they are fewer, the next has not met check *failed. While it makes a
+ * record it asks for the fields of the one that is FLOW_ROWS_AHEAD behind it. */
+typedef int64_t (*FlowRecordFunction)(char *memory, const int64_t *sizes, const FlowRows *rows,
+                                      int *failed);
 
 typedef enum FlowOrderKind {
     FLOW_ORDER_shuffle,

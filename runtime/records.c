@@ -5,6 +5,7 @@
 
 #include "runtime/cost.h"
 #include "runtime/key.h"
+#include "runtime/least.h"
 #include "runtime/mix.h"
 
 #include <stdio.h>
@@ -96,7 +97,7 @@ static bool make_window(const Maker *maker, int index, int64_t record, const voi
 }
 
 static uint64_t seed_of(const Records *records, int64_t record) {
-    return mix(mix((uint64_t)records->seed) + (uint64_t)record);
+    return mix(records->first_seed + (uint64_t)record);
 }
 
 /* Has the source make the record, or point at what it holds. */
@@ -113,12 +114,17 @@ static bool ask(const Maker *maker, int64_t record, const void **values) {
     return made;
 }
 
+/* Does the source hold what the section's records are made of? */
+static bool points(const Records *records, int index) {
+    return index ? records->sections[index].direct : records->points;
+}
+
 /* Points at what the record is made of. */
 static bool gather(const Maker *maker, int index, int64_t record, const void **values) {
     const Records *records = maker->records;
     const FlowSource *source = records->pipeline->source;
     const FlowSection *section = records_section_at(records, index);
-    if (index == 0 && records->points) {
+    if (!index && records->points) {
         source->read(records->reader, record, values);
         return true;
     }
@@ -150,29 +156,50 @@ static FlowStatus check_failure(const Maker *maker, int index, const FlowCheck *
     return flow_failure(FLOW_EXIT_data, "%s: %s (%s)", place, check->text, check->line);
 }
 
-/* Runs a record function of the section. False: *maker->failure says why. */
-static bool compute(const Maker *maker, int index, int64_t record, FlowRecordFunction function,
-                    const int64_t *sizes, const FlowCheck *checks, void *const *outputs) {
-    const void *values[FIELD_LIMIT + 2];
+/* A compiled function, and what it is called with. */
+typedef struct Computation {
+    FlowRecordFunction function;
+    const FlowCheck *checks;
+    const int64_t *sizes;
+} Computation;
+
+/* Points at what a record function is given of a record. */
+static bool point(const Maker *maker, int index, int64_t record, const void **values,
+                  int64_t *seed) {
     int count = records_section_at(maker->records, index)->field_count;
-    int64_t seed = (int64_t)seed_of(maker->records, record);
-    if (!gather(maker, index, record, values)) return false;
-    values[count] = &seed;
+    *seed = (int64_t)seed_of(maker->records, record);
+    values[count] = seed;
     values[count + 1] = &maker->epoch;
+    return gather(maker, index, record, values);
+}
+
+/* Returns how many of the listed records were made; fewer: *maker->failure says why. */
+static int64_t compute_each(const Maker *maker, int index, const Computation *computation,
+                            const int64_t *list, const FlowRows *rows) {
+    int failed;
     CostPart before = cost_enter(COST_record + index);
-    int failed = function(maker->scratch, sizes, values, outputs);
+    int64_t made = computation->function(maker->scratch, computation->sizes, rows, &failed);
     cost_enter(before);
-    if (!failed) return true;
-    if (maker->failure) *maker->failure = check_failure(maker, index, &checks[failed - 1], record);
-    return false;
+    if (made < rows->count && maker->failure)
+        *maker->failure = check_failure(maker, index, &computation->checks[failed], list[made]);
+    return made;
+}
+
+static bool compute(const Maker *maker, int index, const Computation *computation, int64_t record,
+                    void *const *outputs) {
+    const void *values[FIELD_LIMIT + 2];
+    int64_t seed;
+    const FlowRows rows = {.count = 1, .fields = values, .outputs = outputs};
+    return point(maker, index, record, values, &seed) &&
+           compute_each(maker, index, computation, &record, &rows);
 }
 
 bool records_answer(const Maker *maker, int index, int number, int64_t position, void *answer) {
     const Records *records = maker->records;
     const FlowOrder *order = &records_section_at(records, index)->orders[number];
     int64_t record = records_through(records, index, number, NULL, position);
-    return compute(maker, index, record, order->condition, records->sizes.values, order->checks,
-                   (void *const[]){answer});
+    const Computation computation = {order->condition, order->checks, records->sizes.values};
+    return compute(maker, index, &computation, record, (void *const[]){answer});
 }
 
 FlowStatus records_refuse(const Records *records, int index, int number, int64_t position,
@@ -203,13 +230,17 @@ static bool copy(const Maker *maker, int index, int64_t record, void *const *out
     return made;
 }
 
-static bool make(const Maker *maker, int index, int64_t record, void *const *outputs) {
+static Computation computation_of(const Maker *maker, int index) {
     const FlowSection *section = records_section_at(maker->records, index);
     bool own = maker->sizes && index == records_last_section(maker->records);
-    const int64_t *sizes = own ? maker->sizes : maker->records->sizes.values;
-    return section->record
-               ? compute(maker, index, record, section->record, sizes, section->checks, outputs)
-               : copy(maker, index, record, outputs);
+    return (Computation){section->record, section->checks,
+                         own ? maker->sizes : maker->records->sizes.values};
+}
+
+static bool make(const Maker *maker, int index, int64_t record, void *const *outputs) {
+    const Computation computation = computation_of(maker, index);
+    return computation.function ? compute(maker, index, &computation, record, outputs)
+                                : copy(maker, index, record, outputs);
 }
 
 /* Of the pipeline. */
@@ -281,13 +312,12 @@ int64_t records_find(const Records *records, const Permutation *shuffle, int64_t
 
 void records_prefetch(const Records *records, int64_t record, int64_t epoch) {
     int last = records_last_section(records);
-    bool points = last == 0 ? records->points : records->sections[last].direct;
     const void *values[FIELD_LIMIT];
     Maker maker = {.records = records};
     if (last == 0 && records->joined) joined_prefetch(records->joined, record, epoch);
     else if (last == 0 && records->pipeline->source->prefetch)
         records->pipeline->source->prefetch(records->reader, record);
-    if (!points) return;
+    if (!points(records, last)) return;
     gather(&maker, last, record, values);
     for (int i = 0; i < records_section_at(records, last)->field_count; i++) {
         size_t size = records->sections[last].field_sizes[i];
@@ -301,6 +331,54 @@ bool records_make(const Records *records, int64_t record, int64_t epoch, int buc
                   void *const *outputs, FlowStatus *failure) {
     Maker maker = {records, epoch, scratch, failure, records_sizes(records, bucket)};
     return make(&maker, records_last_section(records), record, outputs);
+}
+
+/* Several at a time. */
+
+/* By one call of the record function, which asks for those ahead. */
+static int make_together(const Maker *maker, const RecordList *list, void *const *outputs) {
+    int last = records_last_section(maker->records);
+    enum { MOST = RECORDS_AT_ONCE + FLOW_ROWS_AHEAD };
+    const void *values[MOST * (FIELD_LIMIT + 2)];
+    int64_t seeds[MOST];
+    int known = (int)least(list->known, list->count + FLOW_ROWS_AHEAD);
+    int stride = records_section_at(maker->records, last)->field_count + 2;
+    for (int i = 0; i < known; i++)
+        point(maker, last, list->records[i], &values[i * stride], &seeds[i]);
+    const FlowRows rows = {.count = list->count,
+                           .ahead = known - list->count,
+                           .fields = values,
+                           .stride = stride,
+                           .outputs = outputs};
+    const Computation computation = computation_of(maker, last);
+    return (int)compute_each(maker, last, &computation, list->records, &rows);
+}
+
+/* sizes: bytes of each output. */
+static int make_one_by_one(const Maker *maker, const RecordList *list, const size_t *sizes,
+                           void *const *outputs) {
+    const Records *records = maker->records;
+    int last = records_last_section(records), made = 0;
+    void *row[FIELD_LIMIT];
+    for (; made < list->count; made++) {
+        int asked = made + FLOW_ROWS_AHEAD;
+        if (asked < list->known) records_prefetch(records, list->records[asked], maker->epoch);
+        for (int i = 0; i < records_section_at(records, last)->output_count; i++)
+            row[i] = (char *)outputs[i] + (size_t)made * sizes[i];
+        if (!make(maker, last, list->records[made], row)) break;
+    }
+    return made;
+}
+
+int records_make_each(const Records *records, const RecordList *list, int64_t epoch, int bucket,
+                      char *scratch, void *const *outputs, FlowStatus *failure) {
+    int last = records_last_section(records);
+    Maker maker = {records, epoch, scratch, failure, records_sizes(records, bucket)};
+    for (int i = list->asked; i < least(list->known, FLOW_ROWS_AHEAD); i++)
+        records_prefetch(records, list->records[i], epoch);
+    if (records_section_at(records, last)->record && points(records, last))
+        return make_together(&maker, list, outputs);
+    return make_one_by_one(&maker, list, records_output_sizes(records, bucket), outputs);
 }
 
 void records_locate(const Records *records, int64_t record, int64_t epoch, char *text,

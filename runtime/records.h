@@ -75,8 +75,22 @@ void records_locate(const Records *records, int64_t record, int64_t epoch, char 
 /* Tells it from all others, also where the same one stands elsewhere in another epoch. */
 int64_t records_identity(const Records *records, int64_t record, int64_t epoch);
 
-/* Makes the outputs of the last section. False: it can't be; *failure (unless it is NULL) says
- * why. */
+/* Some records, in the order in which they are made. */
+enum { RECORDS_AT_ONCE = 32 };
+typedef struct RecordList {
+    const int64_t *records;
+    int count; /* to be made, at most RECORDS_AT_ONCE */
+    int known; /* these, and those that are likely to be made next */
+    int asked; /* of them: whose bytes were asked for before */
+} RecordList;
+
+/* Makes the outputs of the last section, in rows behind each other, until one can't be made;
+ * *failure (unless it is NULL) says why. Returns how many were made. While it makes one, the bytes
+ * of the one that is FLOW_ROWS_AHEAD behind it are asked for. */
+int records_make_each(const Records *records, const RecordList *list, int64_t epoch, int bucket,
+                      char *scratch, void *const *outputs, FlowStatus *failure);
+
+/* The same of one. False: it can't be made. */
 bool records_make(const Records *records, int64_t record, int64_t epoch, int bucket, char *scratch,
                   void *const *outputs, FlowStatus *failure);
 

@@ -3,6 +3,7 @@
 
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
+#include "runtime/mix.h"
 #include "runtime/path.h"
 #include "runtime/vocabularies.h"
 
@@ -329,6 +330,7 @@ FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes
     records->arguments = pipeline->arguments;
     records->sizes = sizes;
     records->seed = seed;
+    records->first_seed = mix((uint64_t)seed);
     records->rejects = rejects;
     records->scratch = aligned(pipeline->memory);
     copy_sections(records);

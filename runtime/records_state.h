@@ -54,6 +54,7 @@ struct Records {
     bool points;                        /* the source points at its values; else it makes them */
     atomic_uchar *learned;              /* bits of its records whose texts were counted; or NULL */
     int64_t seed;
+    uint64_t first_seed; /* of the records */
     size_t scratch; /* bytes: what record functions work in, then fields that have to be made */
     int64_t count;  /* records in an epoch; -1: of a feed */
     SectionState sections[];

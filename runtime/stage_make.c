@@ -7,20 +7,20 @@
 #include <string.h>
 
 enum {
-    AHEAD = 4,   /* records asked from memory before they are needed */
-    FOUND = 64,  /* of which is known which they are */
+    FOUND = 64,  /* rows of which is known at a time which records they are */
     TURN = 5000, /* nanoseconds in which no other thread of the team can help */
     TURNS = 16,  /* of a share, as long as nobody knows how long a record takes; then at least: */
     LEAST_TURNS = 4,
 };
 
-static bool make_record(const Stage *stage, int64_t record, char *scratch, const Batch *batch,
-                        int64_t row, FlowStatus *failure) {
+/* Makes the first ones of the list from that row on; returns how many. */
+static int make_records(const Stage *stage, const RecordList *list, char *scratch,
+                        const Batch *batch, int64_t row, FlowStatus *failure) {
     void *outputs[FIELD_LIMIT];
     for (int i = 0; i < stage->section->output_count; i++)
         outputs[i] = (char *)batch->arrays[i] + (size_t)row * batch->row_sizes[i];
-    return records_make(stage->source, record, batch->epoch, batch->bucket, scratch, outputs,
-                        failure);
+    return records_make_each(stage->source, list, batch->epoch, batch->bucket, scratch, outputs,
+                             failure);
 }
 
 /* Is it of no use to make the row? */
@@ -28,50 +28,67 @@ static bool is_behind_failure(const Batch *batch, int64_t row) {
     return !batch->rejected && row > atomic_load_explicit(&batch->failure, memory_order_relaxed);
 }
 
-/* Records of the rows from `next` on: of those before `found` is known which they are, those before
- * `asked` were asked from memory. */
+/* Rows that are made one after the other: which records the next ones are. */
 typedef struct Ahead {
     Permutation shuffle;
-    int64_t records[FOUND], next, asked, found;
+    int64_t records[FOUND];
+    int64_t first, found, asked; /* rows: of records[0]; one past the last that is known; one past
+                                    those whose bytes were asked for */
 } Ahead;
 
 static Ahead look_ahead(const Stage *stage, const Batch *batch) {
     return (Ahead){.shuffle = records_shuffle(stage->source, batch->epoch, batch->bucket)};
 }
 
-/* The next rows up to half of the room, which has only these in that half. */
-static void find_more(const Stage *stage, const Batch *batch, Ahead *ahead, int64_t last) {
-    int64_t half = FOUND / 2, begin = ahead->found, place = begin % FOUND;
-    int64_t end = least(begin + half - begin % half, last);
-    for (int64_t i = 0; i < end - begin; i++) ahead->records[place + i] = batch->first + begin + i;
-    records_find_each(stage->source, &ahead->shuffle, &ahead->records[place], (int)(end - begin));
-    ahead->found = end;
+/* From the row on, which is the next one to be made, up to `last`. */
+static void find_more(const Stage *stage, const Batch *batch, Ahead *ahead, int64_t row,
+                      int64_t last) {
+    int64_t left = ahead->found - row, begin = ahead->found;
+    memmove(ahead->records, &ahead->records[row - ahead->first], (size_t)left * sizeof(int64_t));
+    ahead->first = row;
+    ahead->found = least(row + FOUND, last);
+    for (int64_t i = begin; i < ahead->found; i++) ahead->records[i - row] = batch->first + i;
+    records_find_each(stage->source, &ahead->shuffle, &ahead->records[left],
+                      (int)(ahead->found - begin));
 }
 
-static void ask_until(const Stage *stage, const Batch *batch, Ahead *ahead, int64_t end,
-                      int64_t last) {
-    for (; ahead->asked < least(end, last); ahead->asked++) {
-        if (ahead->asked == ahead->found) find_more(stage, batch, ahead, last);
-        records_prefetch(stage->source, ahead->records[ahead->asked % FOUND], batch->epoch);
-    }
+/* The list of the rows up to `end`, and of those behind them that are likely to be made next. */
+static RecordList list_of(const Stage *stage, const Batch *batch, Ahead *ahead, int64_t row,
+                          int64_t end, int64_t last) {
+    if (row < ahead->first || row > ahead->found) ahead->first = ahead->found = ahead->asked = row;
+    if (ahead->found < least(end + FLOW_ROWS_AHEAD, last))
+        find_more(stage, batch, ahead, row, last);
+    int64_t asked = ahead->asked > row ? ahead->asked - row : 0;
+    ahead->asked = least(end + FLOW_ROWS_AHEAD, ahead->found);
+    return (RecordList){.records = &ahead->records[row - ahead->first],
+                        .count = (int)(end - row),
+                        .known = (int)(ahead->found - row),
+                        .asked = (int)asked};
+}
+
+static void note_failure(Batch *batch, int64_t row) {
+    least_note(&batch->failure, row);
+    if (batch->rejected) batch->rejected[row] = true;
+}
+
+/* Rows from one look at what others do to the next. */
+static int64_t rows_at_once(const Hand *hand) {
+    int64_t time = cost_of_record(&hand->costs);
+    return time ? least(TURN / time + 1, RECORDS_AT_ONCE) : 1;
 }
 
 /* last: of the rows that are likely to be made by the same thread. */
 static void make_rows(const Stage *stage, Batch *batch, Hand *hand, Ahead *ahead, int64_t first,
                       int64_t end, int64_t last) {
-    if (ahead->next != first) ahead->asked = ahead->found = first;
-    ahead->next = end;
-    ask_until(stage, batch, ahead, first + AHEAD, last);
-    for (int64_t row = first; row < end && !is_behind_failure(batch, row); row++) {
-        int64_t record = ahead->records[row % FOUND];
-        ask_until(stage, batch, ahead, row + AHEAD + 1, last);
-        beat_at(&hand->beat, record);
-        cost_begin(&hand->costs);
-        bool made = make_record(stage, record, hand->scratch, batch, row, NULL);
-        cost_end(&hand->costs);
-        if (made) continue;
-        least_note(&batch->failure, row);
-        if (batch->rejected) batch->rejected[row] = true;
+    int64_t most = rows_at_once(hand);
+    for (int64_t row = first; row < end && !is_behind_failure(batch, row);) {
+        RecordList list = list_of(stage, batch, ahead, row, least(row + most, end), last);
+        beat_at(&hand->beat, list.records[0]);
+        cost_begin(&hand->costs, list.count);
+        int made = make_records(stage, &list, hand->scratch, batch, row, NULL);
+        cost_end(&hand->costs, list.count);
+        if (made < list.count) note_failure(batch, row + made++);
+        row += made;
     }
 }
 
@@ -141,7 +158,8 @@ FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row, int64
     char *scratch = aligned_alloc(FLOW_ALIGNMENT, records_scratch(stage->source) + FLOW_ALIGNMENT);
     if (!scratch)
         return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", stage->pipeline->name);
-    make_record(stage, *record, scratch, batch, row, &failure);
+    const RecordList list = {.records = record, .count = 1, .known = 1, .asked = 1};
+    make_records(stage, &list, scratch, batch, row, &failure);
     free(scratch);
     return failure;
 }

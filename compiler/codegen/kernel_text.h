@@ -57,8 +57,7 @@ void write_named_calls(Text *text, const Kernels *kernels, const FunctionPlan *p
 void write_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                     const char *prefix);
 
-/* record_text.c: `static int PREFIX(fields, outputs)`, which returns 0, or n when a value is
- * outside the range of the n-th check. */
+/* record_text.c: `static int64_t PREFIX(memory, sizes, rows, failed)`, a FlowRecordFunction. */
 void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                            const char *prefix);
 

@@ -1,5 +1,7 @@
-/* Record text: the function that runs on each record of a pipeline, by itself and in one thread.
- * Facts that a pipeline claims about its records are checked there, after the kernels. */
+/* Record text: the function that makes records of a pipeline, one after the other in one thread.
+ * Facts that a pipeline claims about its records are checked there, after the kernels. A processor
+ * has a few places for lines that it waits for, so the fields of a record to come are asked for in
+ * halves: while those of the first half come, the kernels run. */
 #include "compiler/codegen/kernel_text.h"
 
 #include "compiler/codegen/names.h"
@@ -28,46 +30,85 @@ static void write_check(Text *text, const FunctionPlan *plan, NodeId id, int fai
                 number_literal(text->arena, type->element, (double)check->high), failure);
 }
 
-static void write_record_pointers(Text *text, const FunctionPlan *plan) {
-    text_add(text, "    const void *const pointers[] = {");
+/* An expression. */
+static const char *bytes_of(Arena *arena, const FunctionPlan *plan, const Type *type) {
+    return arena_format(arena, "(int64_t)(%s * %d)",
+                        dim_expression(arena, type_elements(plan->graph->dimensions, type)),
+                        element_info[type->element].size);
+}
+
+static void write_places(Text *text, const FunctionPlan *plan) {
+    int index = 0;
+    text_add(text, "        const void *const places[] = {");
     for (int i = 0; i < field_count(plan); i++) text_format(text, "fields[%d], ", i);
-    for (size_t i = 0; i < plan->graph->outputs.count; i++) text_format(text, "outputs[%zu], ", i);
+    vector_each(Output, output, plan->graph->outputs) {
+        const Type *type = &graph_node(plan->graph, output->value)->type;
+        text_format(text, "(char *)rows->outputs[%d] + row * %s, ", index++,
+                    bytes_of(text->arena, plan, type));
+    }
     text_add(text, "NULL};\n");
+}
+
+/* half: 0 or 1. */
+static void write_asking(Text *text, const FunctionPlan *plan, int half) {
+    vector_each(Input, input, plan->function->inputs)
+        if (input->kind == INPUT_field)
+            text_format(text, "        flow_ask_field(next, %d, %s, %d);\n", input->index,
+                        bytes_of(text->arena, plan, &input->type), half);
 }
 
 /* A value that goes to two outputs is computed once and copied. */
 static void write_repeated_outputs(Text *text, const FunctionPlan *plan) {
-    int index = 0;
+    int index = 0, fields = field_count(plan);
     vector_each(Output, output, plan->graph->outputs) {
         NodeId source = strip_reshapes(plan->graph, output->value);
         int first = plan->places[source].index;
         const Type *type = &graph_node(plan->graph, source)->type;
         if (first != index)
-            text_format(
-                text, "    __builtin_memcpy(outputs[%d], outputs[%d], (size_t)(%s * %d));\n", index,
-                first, dim_expression(text->arena, type_elements(plan->graph->dimensions, type)),
-                element_info[type->element].size);
+            text_format(text, "    __builtin_memcpy((char *)places[%d], places[%d], (size_t)%s);\n",
+                        fields + index, fields + first, bytes_of(text->arena, plan, type));
         index++;
     }
 }
 
-void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
-                           const char *prefix) {
-    text_format(text,
-                "static int %s(char *memory, const int64_t *sizes, const void *const *fields, "
-                "void *const *outputs) {\n",
-                prefix);
-    write_record_pointers(text, plan);
-    text_add(
+/* Returns 0, or 1 + the index of the check that the record has not met. */
+static void write_one_record(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                             const char *prefix) {
+    text_format(
         text,
-        "    const FlowFrame record = {memory, pointers, 1, NULL, sizes, NULL}, *frame = &record;\n"
+        "static int %s_one(char *memory, const int64_t *sizes, const void *const *places) {\n"
+        "    const FlowFrame record = {memory, places, 1, NULL, sizes, NULL}, *frame = &record;\n"
         "    const int thread = 0, threads = 1;\n"
         "    const int64_t batch = 1;\n"
-        "    (void)frame, (void)thread, (void)threads, (void)fields, (void)batch;\n");
+        "    (void)frame, (void)thread, (void)threads, (void)batch;\n",
+        prefix);
     write_named_calls(text, kernels, plan);
     int failure = 0;
     for (NodeId id = 0; id < plan->graph->nodes.count; id++)
         if (graph_node(plan->graph, id)->op == OP_check) write_check(text, plan, id, ++failure);
     write_repeated_outputs(text, plan);
     text_add(text, "    return 0;\n}\n\n");
+}
+
+void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                           const char *prefix) {
+    write_one_record(text, kernels, plan, prefix);
+    text_format(text,
+                "static int64_t %s(char *memory, const int64_t *sizes, const FlowRows *rows, "
+                "int *failed) {\n"
+                "    for (int64_t row = 0; row < rows->count; row++) {\n"
+                "        const void *const *fields = flow_fields(rows, row);\n"
+                "        const void *const *next = flow_fields(rows, row + FLOW_ROWS_AHEAD);\n"
+                "        (void)fields, (void)next;\n",
+                prefix);
+    write_places(text, plan);
+    write_asking(text, plan, 0);
+    text_format(text, "        const int check = %s_one(memory, sizes, places);\n", prefix);
+    write_asking(text, plan, 1);
+    text_add(text, "        if (check) {\n"
+                   "            *failed = check - 1;\n"
+                   "            return row;\n"
+                   "        }\n"
+                   "    }\n"
+                   "    return rows->count;\n}\n\n");
 }

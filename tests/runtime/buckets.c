@@ -59,19 +59,21 @@ static FlowSize *const sizes[] = {size_t_of};
 static const FlowProgram program = {
     .name = "buckets", .bounds = &bound, .bound_count = 1, .sizes = sizes};
 
-static int ask_length(char *memory, const int64_t *values, const void *const *fields,
-                      void *const *outputs) {
-    (void)memory, (void)values;
-    *(int64_t *)outputs[0] = length_of(*(const int64_t *)fields[0]);
-    return 0;
+static int64_t ask_length(char *memory, const int64_t *values, const FlowRows *rows, int *failed) {
+    (void)memory, (void)values, (void)failed;
+    for (int64_t row = 0; row < rows->count; row++)
+        ((int64_t *)rows->outputs[0])[row] =
+            length_of(*(const int64_t *)rows->fields[row * rows->stride]);
+    return rows->count;
 }
 
-static int fill_row(char *memory, const int64_t *values, const void *const *fields,
-                    void *const *outputs) {
-    (void)memory;
-    for (int64_t i = 0; i < values[0]; i++)
-        ((int64_t *)outputs[0])[i] = *(const int64_t *)fields[0];
-    return 0;
+static int64_t fill_row(char *memory, const int64_t *values, const FlowRows *rows, int *failed) {
+    (void)memory, (void)failed;
+    for (int64_t row = 0; row < rows->count; row++)
+        for (int64_t i = 0; i < values[0]; i++)
+            ((int64_t *)rows->outputs[0])[row * values[0] + i] =
+                *(const int64_t *)rows->fields[row * rows->stride];
+    return rows->count;
 }
 
 static const FlowField field = {.name = "number", .type = {FLOW_i64, 0, {0}}};

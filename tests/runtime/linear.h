@@ -126,15 +126,19 @@ static void linear_export(const FlowFrame *frame, int thread, int threads) {
     for (int j = thread; j < OUTPUTS; j += threads) guess(frame, j);
 }
 
-static int linear_record(char *memory, const int64_t *sizes, const void *const *fields,
-                         void *const *outputs) {
+static int64_t linear_record(char *memory, const int64_t *sizes, const FlowRows *rows,
+                             int *failed) {
     (void)memory, (void)sizes;
-    const uint8_t *image = fields[0];
-    const int32_t *label = fields[1];
-    float *x = outputs[0];
-    for (int i = 0; i < INPUTS; i++) x[i] = (float)image[i] * (1.0f / 255);
-    *(int32_t *)outputs[1] = *label;
-    return *label < 0 || *label >= OUTPUTS ? 1 : 0;
+    for (int64_t row = 0; row < rows->count; row++) {
+        const uint8_t *image = rows->fields[row * rows->stride];
+        const int32_t *label = rows->fields[row * rows->stride + 1];
+        float *x = (float *)rows->outputs[0] + row * INPUTS;
+        for (int i = 0; i < INPUTS; i++) x[i] = (float)image[i] * (1.0f / 255);
+        ((int32_t *)rows->outputs[1])[row] = *label;
+        *failed = 0;
+        if (*label < 0 || *label >= OUTPUTS) return row;
+    }
+    return rows->count;
 }
 
 static const FlowField linear_fields[] = {

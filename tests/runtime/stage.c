@@ -56,17 +56,20 @@ static const FlowSource numbers = {.name = "numbers",
                                    .read = read_number,
                                    .close = close_numbers};
 
-static int make(char *memory, const int64_t *sizes, const void *const *fields,
-                void *const *outputs) {
-    (void)memory, (void)sizes;
+static void make_one(int32_t number, int32_t *output) {
     note_thread();
     nanosleep(&(struct timespec){.tv_nsec = pace}, NULL);
-    *(int32_t *)outputs[0] = *(const int32_t *)fields[0];
-    while (blocked == *(const int32_t *)fields[0])
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    *output = number;
+    while (blocked == number) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     int ahead = ++made - taken;
     if (ahead > most_ahead) most_ahead = ahead;
-    return 0;
+}
+
+static int64_t make(char *memory, const int64_t *sizes, const FlowRows *rows, int *failed) {
+    (void)memory, (void)sizes, (void)failed;
+    for (int64_t i = 0; i < rows->count; i++)
+        make_one(*(const int32_t *)rows->fields[i * rows->stride], (int32_t *)rows->outputs[0] + i);
+    return rows->count;
 }
 
 static const FlowField fields[] = {{.name = "number", .type = {FLOW_i32, 0, {0}}}};

@@ -54,6 +54,22 @@ static inline void flow_run(const FlowFrame *frame, const FlowCall *calls, int c
     }
 }
 
+/* Of a record; NULL: it is not known. */
+static inline const void *const *flow_fields(const FlowRows *rows, int64_t row) {
+    return row < rows->count + rows->ahead ? rows->fields + row * rows->stride : NULL;
+}
+
+/* Asks for half of a field, the first or the second, as long as it is short; the processor itself
+ * goes on with a long one. fields: those of a record, or NULL. */
+static inline void flow_ask_field(const void *const *fields, int field, int64_t size, int half) {
+    enum { MOST = 1024 };
+    if (!fields) return;
+    const int64_t asked = size < MOST ? size : MOST, middle = asked / 2 / FLOW_LINE * FLOW_LINE;
+    const char *bytes = fields[field], *line = bytes - (uintptr_t)bytes % FLOW_LINE;
+    const char *end = half ? bytes + asked : line + middle;
+    for (line += half ? middle : 0; line < end; line += FLOW_LINE) __builtin_prefetch(line);
+}
+
 /* Of places and a size: a new weight that could not be written in place. */
 static inline void flow_late_copy(const FlowFrame *frame, const int64_t *operands, int thread,
                                   int threads) {
