@@ -8,8 +8,8 @@ static bool is_nonnegative(Dimensions *table, Dim dim) {
     return negative && dim_bound(negative) <= 0;
 }
 
-/* The least or the largest of start + sum factors * o, NULL past a limit. */
-static Dim extreme(Dimensions *table, const Coordinate *coordinate, const Type *result, bool most) {
+Dim coordinate_extreme(Dimensions *table, const Coordinate *coordinate, const Type *result,
+                       bool most) {
     Dim total = coordinate->start, one = dim_constant(table, 1);
     for (int i = 0; i < result->rank && total; i++) {
         int64_t factor = coordinate->factors[i];
@@ -48,9 +48,10 @@ int coordinate_guards(Dimensions *table, const Coordinate *coordinate, Dim size,
                       const Type *result) {
     if (is_whole_axis(coordinate, size, result)) return 0;
     int guards = is_whole(coordinate) ? 0 : GUARD_whole;
-    if (!is_nonnegative(table, extreme(table, coordinate, result, false))) guards |= GUARD_low;
+    if (!is_nonnegative(table, coordinate_extreme(table, coordinate, result, false)))
+        guards |= GUARD_low;
     Dim end = dim_multiply(table, size, dim_constant(table, coordinate->divisor));
-    Dim most = extreme(table, coordinate, result, true);
+    Dim most = coordinate_extreme(table, coordinate, result, true);
     Dim room = end && most ? dim_subtract(table, end, most) : NULL;
     room = room ? dim_subtract(table, room, dim_constant(table, 1)) : NULL;
     if (!is_nonnegative(table, room)) guards |= GUARD_high;

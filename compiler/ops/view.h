@@ -31,6 +31,11 @@ typedef enum Guard { GUARD_low = 1, GUARD_high = 2, GUARD_whole = 4 } Guard;
 int coordinate_guards(Dimensions *table, const Coordinate *coordinate, Dim size,
                       const Type *result);
 
+/* The least or the largest value before it is divided, over all elements of the result; NULL past a
+ * limit. */
+Dim coordinate_extreme(Dimensions *table, const Coordinate *coordinate, const Type *result,
+                       bool most);
+
 bool view_is_guarded(Dimensions *table, const View *view, const Type *operand, const Type *result);
 
 /* Coordinate i is axis i of the result. */

@@ -51,13 +51,30 @@ static void mark_viewed(Fuser *fuser, const Node *view) {
         fuser->in_memory[source] = true;
 }
 
+static bool has_strides(const ContractionOperand *operand) {
+    return operand->first.count <= 1 && operand->second.count <= 1;
+}
+
+/* The node that a product reads. Where b has no strides and a view repeats nothing of it, as a
+ * convolution's weights on the way back, the view: it is put in order once, for all rows. */
+static NodeId read_node(Fuser *fuser, const Node *product, int which) {
+    Graph *graph = fuser->graph;
+    ContractionOperand operand = contraction_operand(graph, product, which);
+    NodeId id = product->inputs[which];
+    if (widens_both(graph, product)) id = node_of(fuser, id)->inputs[0];
+    const Node *view = node_of(fuser, id = strip_reshapes(graph, id));
+    if (!which || has_strides(&operand) || view->op != OP_view) return operand.node;
+    Dim read = type_elements(graph->dimensions, &view->type);
+    Dim all = type_elements(graph->dimensions, &node_of(fuser, operand.node)->type);
+    return dim_bound(read) <= dim_bound(all) ? id : operand.node;
+}
+
 static void mark_read(Fuser *fuser) {
     Graph *graph = fuser->graph;
     vector_each(Output, output, graph->outputs) want_in_memory(fuser, output->value);
     vector_each(Node, node, graph->nodes) {
         if (node->op == OP_matmul)
-            for (int i = 0; i < 2; i++)
-                fuser->in_memory[contraction_operand(graph, node, i).node] = true;
+            for (int i = 0; i < 2; i++) fuser->in_memory[read_node(fuser, node, i)] = true;
         if (node->op == OP_view) mark_viewed(fuser, node);
         if (node->op == OP_check || node->op == OP_gather || op_info[node->op].class == LOOP_row)
             want_in_memory(fuser, node->inputs[0]);

@@ -8,6 +8,9 @@
  * NULL when something on the way from a loss to a weight has no gradient. */
 Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
+/* What flows back through a convolution becomes a convolution. */
+Graph *convolve(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
 /* The graph's wish for products. */
 Graph *precision(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
