@@ -8,8 +8,6 @@
 #include <assert.h>
 #include <ctype.h>
 
-enum { WIDE_VECTOR = 16 /* f32 lanes of the widest vectors */ };
-
 /* What digits of a loop's index add, as C of the index `name`. */
 static const char *offset_expression(Writer *writer, const Digits *digits, const char *name) {
     Text sum = text_new(writer->arena);
@@ -25,24 +23,25 @@ static const char *offset_expression(Writer *writer, const Digits *digits, const
     return sum.size ? text_string(&sum) : "0";
 }
 
-/* Of an index of at most one digit; "0" where a table is used instead. */
-static const char *stride_expression(Writer *writer, const Digits *digits) {
-    return digits->count == 1 ? dim_expression(writer->arena, digits->items[0].stride) : "0";
+/* Of the index's last digit: what one more adds, and how many there are; size: of the index. */
+static const char *step_expression(Writer *writer, const Digits *digits) {
+    return digits->count ? dim_expression(writer->arena, digits->items[digits->count - 1].stride)
+                         : "0";
 }
 
-static bool needs_table(const ContractionOperand *operand) {
-    return operand->first.count > 1 || operand->second.count > 1;
+static const char *run_expression(Writer *writer, const Digits *digits, Dim size) {
+    return dim_expression(writer->arena,
+                          digits->count ? digits->items[digits->count - 1].size : size);
 }
 
-/* The tile of sums kept in registers: wide where there are few rows, so that there are always
- * about eight independent sums. */
-static void choose_tile(const Loops *loops, Element element, int *rows, int *vectors) {
-    int64_t m = dim_bound(loops->rows), n = dim_bound(loops->columns);
-    int64_t lanes = element == TYPE_f64 ? WIDE_VECTOR / 2 : WIDE_VECTOR;
-    int64_t wide = (n + lanes - 1) / lanes;
-    *rows = m >= 8 ? 8 : m >= 4 ? 4 : m >= 2 ? 2 : 1;
-    int most = *rows == 8 ? 2 : *rows == 4 ? 3 : *rows == 2 ? 4 : 8;
-    *vectors = (int)(wide < most ? wide : most);
+static const char *bound_expression(Writer *writer, Dim dim) {
+    return arena_format(writer->arena, "%lldLL", (long long)dim_bound(dim));
+}
+
+/* The kernel stores its sums as they are, and nothing else. */
+static bool is_plain(const Writer *writer) {
+    Element element = node_of(writer, writer->kernel->nodes[0])->type.element;
+    return writer->kernel->node_count == 1 && !is_half(element);
 }
 
 static bool is_word(char c) {
@@ -156,14 +155,16 @@ static void write_parameters(Writer *writer, Text *text) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
-    int rows, vectors;
     Element stored = stored_element(writer);
-    choose_tile(loops, matmul->type.element, &rows, &vectors);
+    bool plain = is_plain(writer);
     const char *lines[][2] = {
         {"KERNEL", name},
         {"CONTEXT", arena_format(arena, "struct %s", name)},
         {"PREPARE", arena_format(arena, "%s_prepare", name)},
-        {"FINISH", arena_format(arena, "%s_finish", name)},
+        {"PLAIN", plain ? "1" : "0"},
+        {"RESULT", plain ? arena_format(arena, "context.%s", writer->pointers.items[0].name) : "0"},
+        {plain ? "FINISH(...)" : "FINISH",
+         plain ? "(void)0" : arena_format(arena, "%s_finish", name)},
         {"ELEMENT", element_info[matmul->type.element].computed},
         {"STORED", element_info[stored].c},
         {"LOAD(a)", load_macro(arena, stored)},
@@ -171,21 +172,26 @@ static void write_parameters(Writer *writer, Text *text) {
         {"ROWS", dim_expression(arena, loops->rows)},
         {"DEPTH", dim_expression(arena, loops->depth)},
         {"COLUMNS", dim_expression(arena, loops->columns)},
+        {"MOST_ROWS", bound_expression(writer, loops->rows)},
+        {"MOST_DEPTH", bound_expression(writer, loops->depth)},
+        {"MOST_COLUMNS", bound_expression(writer, loops->columns)},
         {"A_OUTER(s)", offset_expression(writer, &a.outer, "s")},
-        {"A_ROW", needs_table(&a) ? "0" : stride_expression(writer, &a.first)},
-        {"A_DEPTH", needs_table(&a) ? "0" : stride_expression(writer, &a.second)},
-        {"A_TABLE", needs_table(&a) ? "1" : "0"},
         {"A_ROW_AT(m)", offset_expression(writer, &a.first, "m")},
         {"A_DEPTH_AT(k)", offset_expression(writer, &a.second, "k")},
+        {"A_ROW", step_expression(writer, &a.first)},
+        {"A_DEPTH", step_expression(writer, &a.second)},
+        {"A_ROW_RUN", run_expression(writer, &a.first, loops->rows)},
+        {"A_DEPTH_RUN", run_expression(writer, &a.second, loops->depth)},
+        {"A_TABLE", a.first.count > 1 || a.second.count > 1 ? "1" : "0"},
         {"B_OUTER(s)", offset_expression(writer, &b.outer, "s")},
-        {"B_DEPTH", stride_expression(writer, &b.first)},
-        {"B_COLUMN", stride_expression(writer, &b.second)},
-        {"B_TABLE", needs_table(&b) ? "1" : "0"},
         {"B_DEPTH_AT(k)", offset_expression(writer, &b.first, "k")},
         {"B_COLUMN_AT(n)", offset_expression(writer, &b.second, "n")},
+        {"B_DEPTH", step_expression(writer, &b.first)},
+        {"B_COLUMN", step_expression(writer, &b.second)},
+        {"B_DEPTH_RUN", run_expression(writer, &b.first, loops->depth)},
+        {"B_COLUMN_RUN", run_expression(writer, &b.second, loops->columns)},
+        {"B_TABLE", b.first.count > 1 ? "1" : "0"},
         {"BY_COLUMNS", writer->kernel->by_columns ? "1" : "0"},
-        {"TILE_ROWS", arena_format(arena, "%d", rows)},
-        {"TILE_VECTORS", arena_format(arena, "%d", vectors)},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         text_format(text, "#define %s %s\n", lines[i][0], lines[i][1]);
@@ -201,7 +207,7 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
     ContractionOperand b = contraction_operand(writer.graph, matmul, 1);
     const char *left = operand_address(&writer, &a), *right = operand_address(&writer, &b);
     write_context(&writer, text, left, right);
-    write_finish(&writer, text);
+    if (!is_plain(&writer)) write_finish(&writer, text);
     write_parameters(&writer, text);
     text_add(text, "#include \"matmul.c\"\n\n");
     return writer.operands;
