@@ -37,6 +37,7 @@ typedef float Vector __attribute__((vector_size(VECTOR_BYTES)));
     DO(7);
 enum { CHAINS = 12, LANES = VECTOR_BYTES / sizeof(float) };
 enum { TURNS = 10000000, REPEATS = 7, CORE_LIMIT = 1024 };
+enum { NEAR_FLOATS = 100 << 10, NEAR_TURNS = 200 };
 enum { ARRAY_FLOATS = 32 << 20 };
 
 typedef struct Worker {
@@ -126,6 +127,16 @@ static double copy(Worker *worker) {
     return 2.0 * sizeof(float) * (double)worker->count;
 }
 
+/* Reads what stays in a core's second cache, again and again. */
+static double read_near(Worker *worker) {
+    Vector sum[4] = {0};
+    for (int turn = 0; turn < NEAR_TURNS; turn++)
+        for (size_t i = 0; i < NEAR_FLOATS; i += 4 * LANES)
+            for (size_t j = 0; j < 4; j++) sum[j] += *(Vector *)(worker->a + i + j * LANES);
+    worker->a[0] = (sum[0] + sum[1] + sum[2] + sum[3])[0];
+    return (double)NEAR_TURNS * NEAR_FLOATS * sizeof(float);
+}
+
 static double triad(Worker *worker) {
     float *restrict a = worker->a;
     const float *restrict b = worker->b, *restrict c = worker->c;
@@ -205,6 +216,7 @@ static void share(Worker *workers, int count, float *a, float *b, float *c) {
 static void print_rates(Worker *workers, int count, const char *cores) {
     printf("\"fma_gflops_%s\": %.1f, ", cores, best_rate(workers, count, multiply_add));
     printf("\"bf16_gflops_%s\": %.1f, ", cores, best_rate(workers, count, half_multiply_add));
+    printf("\"l2_gbs_%s\": %.1f, ", cores, best_rate(workers, count, read_near));
     printf("\"copy_gbs_%s\": %.1f, ", cores, best_rate(workers, count, copy));
     printf("\"triad_gbs_%s\": %.1f, ", cores, best_rate(workers, count, triad));
 }

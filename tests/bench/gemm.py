@@ -86,7 +86,7 @@ class Generated(Contender):
         source = session.scratch / "gemm.flow"
         source.write_text("".join(shape.export() for shape in SHAPES))
         self.program = kernels.timing_program(session, source)
-        library = kernels.Library(session, source)
+        library = kernels.library_of(session, source)
         errors = {shape.name(): largest_error(library, shape) for shape in SHAPES}
         wrong = [f"{name} by {error:.1e}" for name, error in errors.items() if error > ERROR]
         if wrong:

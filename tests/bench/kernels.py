@@ -46,15 +46,19 @@ def keep_to(cores):
 class Library:
     """What `flowc export` made, called from Python."""
 
-    def __init__(self, session, source):
-        self.name = pathlib.Path(source).stem
-        self.path = session.scratch / f"{self.name}-library" / f"lib{self.name}.so"
-        self.functions = ctypes.CDLL(str(self.path))
+    def __init__(self, path, weights=None):
+        self.name = path.stem.removeprefix("lib").replace("-", "_")
+        self.functions = ctypes.CDLL(str(path.resolve()))
         create = getattr(self.functions, f"{self.name}_create")
         create.restype = ctypes.c_void_p
-        self.instance = ctypes.c_void_p(create(None, None, ctypes.c_size_t(0)))
+        self.instance = ctypes.c_void_p(create(weights and bytes(weights), None, ctypes.c_size_t(0)))
 
     def call(self, export, *arrays):
         """The last array is the result."""
         pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in arrays]
         return getattr(self.functions, f"{self.name}_{export}")(self.instance, *pointers)
+
+
+def library_of(session, source):
+    """The library that timing_program left."""
+    return Library(next((session.scratch / f"{pathlib.Path(source).stem}-library").glob("lib*.so")))

@@ -1,7 +1,9 @@
 """All rows of the benchmark. README.md says how to add one."""
 
+import chain
 import gemm
+import infer
 import input_rows
 import step_rows
 
-ROWS = [*step_rows.ROWS, *gemm.ROWS, *input_rows.ROWS]
+ROWS = [*step_rows.ROWS, *infer.ROWS, *gemm.ROWS, *chain.ROWS, *input_rows.ROWS]
