@@ -4,6 +4,7 @@ import chain
 import gemm
 import infer
 import input_rows
+import start_rows
 import step_rows
 
-ROWS = [*step_rows.ROWS, *infer.ROWS, *gemm.ROWS, *chain.ROWS, *input_rows.ROWS]
+ROWS = [*step_rows.ROWS, *infer.ROWS, *gemm.ROWS, *chain.ROWS, *start_rows.ROWS, *input_rows.ROWS]
