@@ -1,4 +1,4 @@
-"""Measures rows.py's rows in interleaved rounds; prints a table and writes BUILD/bench.json."""
+"""Measures rows.py's rows in interleaved rounds; prints a table and writes BUILD/bench.json and a picture of it."""
 
 import dataclasses
 import datetime
@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 
+import chart
 import disturbance
 import flowc_program
 import peer
@@ -167,10 +168,15 @@ def wrong_pixels(row, samples):
     return [f"flowc: pixels differ by {difference:.2f} of 255 from Pillow's"]
 
 
+def different_bits(samples):
+    different = median_of(samples["flowc"], "different weights") or 1
+    return [] if different == 1 else [f"flowc: {different:.0f} different results of the same training"]
+
+
 def disagreements(row, samples):
     """Whether all learned the same: losses beside flowc's, accuracy by itself; and from the same
     values."""
-    found = wrong_pixels(row, samples)
+    found = wrong_pixels(row, samples) + different_bits(samples)
     for name, measurements in samples.items():
         if len(measurements) < MEASUREMENTS_NEEDED:
             continue
@@ -196,7 +202,7 @@ def summary(measurements):
 
 
 def best_of(values, higher_is_better):
-    return (max if higher_is_better else min)(values, key=values.get)
+    return (max if higher_is_better else min)(values, key=values.get) if values else None
 
 
 def parts_of(row, summaries, gain):
@@ -224,7 +230,7 @@ def result(row, samples, calibration):
         "peers": peers,
         "best_peer": best,
         "medians": {name: s["median"] for name, s in summaries.items()},
-        "ratio": gain(flowc, peers[best]),
+        "ratio": gain(flowc, peers[best]) if peers else None,
         "limit": limit,
         "percent_of_limit": 100 * gain(flowc, limit) if limit else None,
         "parts": parts_of(row, summaries, gain),
@@ -286,8 +292,8 @@ def print_table(results):
         low, high = r["range"]["flowc"]
         print(
             TABLE.format(
-                r["row"], r["unit"], number(r["flowc"]), f"[{number(low)}-{number(high)}]", r["best_peer"],
-                number(r["peers"][r["best_peer"]]), f"{r['ratio']:.2f}x",
+                r["row"], r["unit"], number(r["flowc"]), f"[{number(low)}-{number(high)}]",
+                *((r["best_peer"], number(r["peers"][r["best_peer"]]), f"{r['ratio']:.2f}x") if r["peers"] else ("-", "-", "-")),
                 *((number(r["limit"]), f"{r['percent_of_limit']:.1f}") if r["limit"] else ("-", "-")),
             )
         )
@@ -331,8 +337,9 @@ def main(build, patterns):
     }
     results = [result(row, samples[row.name], calibration) | common for row in rows]
     merge(session.build / "bench.json", results)
+    chart.draw(session.build / "bench.json", session.build / "bench.png")
     print_table(results)
-    print(f"\nwritten: {session.build / 'bench.json'}")
+    print(f"\nwritten: {session.build / 'bench.json'}, {session.build / 'bench.png'}")
     return 1 if any(r["disagreements"] for r in results) else 0
 
 

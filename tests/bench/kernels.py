@@ -11,6 +11,7 @@ import subprocess
 HERE = pathlib.Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 LLVM = "/usr/lib/llvm-19/lib"
+OPENMP = [f"{LLVM}/libomp.so", f"-Wl,-rpath,{LLVM}"]
 KEPT = re.compile(r"the generated files are in (\S+)")
 
 
@@ -27,7 +28,7 @@ def timing_program(session, source):
     runtime = session.build / "lib" / "flowc" / "libflowrt.a"
     subprocess.run(
         ["gcc", "-O2", "-march=native", "-std=gnu11", f"-I{REPOSITORY}", HERE / "kernel_timing.c", *objects, runtime,
-         f"{LLVM}/libomp.so", f"-Wl,-rpath,{LLVM}", "-l:libz.a", "-lm", "-lpthread", "-o", program], check=True,
+         *OPENMP, "-l:libz.a", "-lm", "-lpthread", "-o", program], check=True,
     )
     shutil.rmtree(folder)
     return program
