@@ -46,8 +46,6 @@ FlowStatus call_new(const FlowFunction *function, Sizes sizes, const double *num
         call->inputs && call->cells
             ? bind_constants(call, numbers, run)
             : flow_failure(FLOW_EXIT_resource, "no memory for `%s`", function->name);
-    if (!status.exit && run->profile)
-        status = profile_watch(run->profile, function, &call->observer);
     if (status.exit) call_free(call);
     return status;
 }

@@ -2,7 +2,6 @@
 #ifndef FLOW_CALL_H
 #define FLOW_CALL_H
 
-#include "runtime/profile.h"
 #include "runtime/type.h"
 
 typedef struct Call {
@@ -19,8 +18,7 @@ typedef struct RunNumbers {
     int64_t step, seed; /* step: updates made so far */
     int64_t draw;       /* the seed, another one for each batch that is trained */
     float plateau;
-    double epoch;     /* passes over the data so far */
-    Profile *profile; /* or NULL */
+    double epoch; /* passes over the data so far */
 } RunNumbers;
 
 /* numbers: the values of options. Fails when one does not fit its element type. */

@@ -131,8 +131,7 @@ static FlowStatus run_pass(Run *run, const FlowFunction *function) {
     Pass pass = {.run = run, .before = malloc(copy_states(run, NULL, false) + 1)};
     if (!pass.before) return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", function->name);
     copy_states(run, pass.before, false);
-    FlowStatus status =
-        call_new(function, run->settings->sizes, run->settings->numbers, &run->numbers, &pass.call);
+    FlowStatus status = run_bind(run, function, &pass.call);
     if (!status.exit) status = go_over_data(&pass);
     call_free(&pass.call);
     free(pass.before);

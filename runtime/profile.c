@@ -12,7 +12,7 @@
 static void make_call(FlowObserver *observer, const FlowFrame *frame, const FlowCall *call,
                       int number, int thread, int threads) {
     Watched *watched = (Watched *)observer;
-    Member *member = &watched->members[thread];
+    Member *member = watched->members[thread];
     bool outer = !member->inside;
     int last = watched->function->work_count;
     Span *span = &member->spans[number < last ? number : last];
@@ -45,7 +45,7 @@ FlowStatus profile_new(int threads, Profile **profile) {
 }
 
 static void free_watched(Watched *watched, int threads) {
-    for (int i = 0; watched->members && i < threads; i++) free(watched->members[i].spans);
+    for (int i = 0; watched->members && i < threads; i++) free(watched->members[i]);
     free(watched->members);
     free(watched);
 }
@@ -59,17 +59,25 @@ void profile_free(Profile *profile) {
     free(profile);
 }
 
+static Member *new_member(int spans) {
+    size_t size = sizeof(Member) + (size_t)spans * sizeof(Span), line = _Alignof(Member);
+    Member *member = aligned_alloc(line, (size + line - 1) / line * line);
+    if (member) memset(member, 0, size);
+    return member;
+}
+
 static bool allocate(Watched *watched, int threads) {
     watched->members = calloc((size_t)threads, sizeof *watched->members);
     for (int i = 0; watched->members && i < threads; i++) {
-        size_t count = (size_t)watched->function->work_count + 1;
-        watched->members[i].spans = calloc(count, sizeof(Span));
-        if (!watched->members[i].spans) return false;
+        watched->members[i] = new_member(watched->function->work_count + 1);
+        if (!watched->members[i]) return false;
     }
     return watched->members != NULL;
 }
 
 FlowStatus profile_watch(Profile *profile, const FlowFunction *function, FlowObserver **observer) {
+    *observer = NULL;
+    if (!profile) return flow_ok;
     Watched *watched = calloc(1, sizeof *watched), **end = &profile->functions;
     if (!watched) return no_memory();
     watched->observer.make = make_call;
@@ -90,7 +98,7 @@ Share share_of(const Watched *watched, int number) {
     Share share = {.number = number};
     double scale = 1e-3 / (double)watched->times;
     for (int i = 0; i < watched->threads; i++) {
-        const Span *span = &watched->members[i].spans[number];
+        const Span *span = &watched->members[i]->spans[number];
         double busy = (double)span->busy * scale;
         share.busy = busy > share.busy ? busy : share.busy;
         share.waiting += (double)span->waiting * scale / watched->threads;
@@ -101,8 +109,8 @@ Share share_of(const Watched *watched, int number) {
 static Span sum_of(const Watched *watched, int thread) {
     Span sum = {0, 0};
     for (int i = 0; i <= watched->function->work_count; i++) {
-        sum.waiting += watched->members[thread].spans[i].waiting;
-        sum.busy += watched->members[thread].spans[i].busy;
+        sum.waiting += watched->members[thread]->spans[i].waiting;
+        sum.busy += watched->members[thread]->spans[i].busy;
     }
     return sum;
 }

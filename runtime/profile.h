@@ -12,7 +12,8 @@ typedef struct Profile Profile;
 FlowStatus profile_new(int threads, Profile **profile);
 void profile_free(Profile *profile);
 
-/* *observer: what is to see the calls of the function; the profile's. Not thread-safe. */
+/* *observer: what is to see the calls of the function; the profile's, and NULL for a profile of
+ * NULL. Not thread-safe. */
 FlowStatus profile_watch(Profile *profile, const FlowFunction *function, FlowObserver **observer);
 
 /* Prints, to standard error, a table for each function that was called, and draws them as SVG at

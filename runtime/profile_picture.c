@@ -34,7 +34,7 @@ static void write_box(const Sheet *sheet, double x, double width, int number) {
 static void draw_lane(Sheet *sheet, const Watched *watched, int thread) {
     double scale = WIDTH / (mean_time(watched) * (double)watched->times * 1e3), x = MARGIN;
     for (int i = 0; i <= watched->function->work_count; i++) {
-        const Span *span = &watched->members[thread].spans[i];
+        const Span *span = &watched->members[thread]->spans[i];
         x += (double)span->waiting * scale;
         write_box(sheet, x, (double)span->busy * scale, i);
         x += (double)span->busy * scale;

@@ -12,17 +12,17 @@ typedef struct Span {
 } Span;
 
 typedef struct Member {
-    bool inside; /* a kernel, whose own calls are part of it */
-    Span *spans; /* one for each of FlowFunction.work, and one for copies behind them */
+    _Alignas(64) bool inside; /* a kernel, whose own calls are part of it */
+    Span spans[]; /* one for each of FlowFunction.work, and one for copies behind them */
 } Member;
 
 typedef struct Watched {
     FlowObserver observer; /* first: the calls are made through a pointer to it */
     const FlowFunction *function;
     struct Watched *next;
-    Member *members; /* one a thread */
-    int threads;     /* the most that called it so far */
-    int64_t times;   /* that it was called */
+    Member **members; /* one a thread */
+    int threads;      /* the most that called it so far */
+    int64_t times;    /* that it was called */
 } Watched;
 
 struct Profile {

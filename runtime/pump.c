@@ -58,6 +58,8 @@ static FlowStatus open_function(Pump *pump) {
         return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB", size >> 20);
     FlowStatus status = call_new(pump->run->function, pump->settings->sizes,
                                  pump->settings->numbers, &pump->numbers, &pump->call);
+    if (!status.exit)
+        status = profile_watch(pump->settings->profile, pump->run->function, &pump->call.observer);
     for (int i = 0; i < pump->run->load_count && !status.exit; i++)
         status = load_weights(pump, &pump->run->loads[i]);
     return status;
@@ -87,7 +89,6 @@ static FlowStatus open_outlets(Pump *pump) {
 
 static FlowStatus open_pump(Pump *pump) {
     pump->numbers.seed = pump->settings->seed;
-    pump->numbers.profile = pump->settings->profile;
     FlowStatus status = open_function(pump);
     if (!status.exit)
         status = stage_open(pump->run->pipeline, settings_places(pump->settings),

@@ -50,6 +50,9 @@ FlowStatus run_save(const Run *run, const char *path, int actions_done);
 /* How a run ends that is interrupted before its first step. */
 FlowStatus run_without_steps(void);
 
+/* A call of a function of the train block. */
+FlowStatus run_bind(const Run *run, const FlowFunction *function, Call *call);
+
 /* Threads that make the batches of the stage, which is that of the training data. */
 int run_workers(const Run *run, const Stage *stage);
 

@@ -115,6 +115,9 @@ static FlowStatus set_memory(Settings *settings, const char *value) {
 }
 
 static FlowStatus set_profile(Settings *settings, const char *value) {
+    size_t size = value ? strlen(value) : 0;
+    if (value && (size < 5 || strcmp(value + size - 4, ".svg") != 0))
+        return flow_failure(FLOW_EXIT_usage, "--profile: `%s` is not FILE.svg", value);
     settings->profiles = true;
     settings->profile_path = value;
     return flow_ok;

@@ -50,7 +50,6 @@ static FlowStatus check_numbers(Run *run) {
     FlowStatus status = whole_number(run, run->train->epochs, "epochs", 0, &whole);
     if (!status.exit) status = whole_number(run, run->train->steps, "steps", 0, &whole);
     run->numbers.seed = run->settings->seed;
-    run->numbers.profile = run->settings->profile;
     if (!status.exit && !run->settings->has_seed)
         status = whole_number(run, run->train->seed, "seed", -0x1p53, &run->numbers.seed);
     for (int i = 0; i < run->train->action_count && !status.exit; i++)
@@ -82,8 +81,12 @@ static FlowStatus choose_save_path(Run *run) {
     return flow_ok;
 }
 
-static FlowStatus bind(const Run *run, const FlowFunction *function, Call *call) {
-    return call_new(function, run->settings->sizes, run->settings->numbers, &run->numbers, call);
+FlowStatus run_bind(const Run *run, const FlowFunction *function, Call *call) {
+    FlowStatus status =
+        call_new(function, run->settings->sizes, run->settings->numbers, &run->numbers, call);
+    if (!status.exit) status = profile_watch(run->settings->profile, function, &call->observer);
+    if (status.exit) call_free(call);
+    return status;
 }
 
 /* The team makes the batches, unless the program asks for threads. */
@@ -98,7 +101,7 @@ static FlowStatus start_evaluations(Run *run) {
         const FlowAction *action = &run->train->actions[i];
         Call call;
         if (!action->function) continue;
-        status = bind(run, action->function, &call);
+        status = run_bind(run, action->function, &call);
         if (!status.exit && action->kind == FLOW_ACTION_print) run->evaluations[i].call = call;
         else if (!status.exit)
             status = evaluation_start(&run->evaluations[i], action->pipeline,
@@ -164,10 +167,10 @@ static FlowStatus open_run(Run *run) {
     FlowStatus status = check_numbers(run);
     if (!status.exit) status = choose_save_path(run);
     if (!status.exit) status = file_lock(run->save_path, &run->lock);
-    if (!status.exit) status = bind(run, run->train->initialise, &run->initialise);
-    if (!status.exit) status = bind(run, run->train->step, &run->step);
+    if (!status.exit) status = run_bind(run, run->train->initialise, &run->initialise);
+    if (!status.exit) status = run_bind(run, run->train->step, &run->step);
     if (!status.exit && run->train->accumulate)
-        status = bind(run, run->train->accumulate, &run->accumulate);
+        status = run_bind(run, run->train->accumulate, &run->accumulate);
     if (!status.exit) status = allocate(run);
     if (!status.exit) status = open_vocabularies(run);
     if (!status.exit) status = start_evaluations(run);

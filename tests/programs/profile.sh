@@ -1,0 +1,41 @@
+# Where the time of steps goes: a row for each kernel, whoever makes it, and a picture.
+. tests/programs/lib/common.sh
+cat >'a&b<c.flow' <<'END'
+option width = 64 "numbers of a record"
+
+pipeline numbers() -> (x: f32[width]) { return range(640) |> map(x: cast(index, f32) / 640 + cast(iota(width), f32) / 64) }
+
+model twice(x: f32[B, N]) -> f32[B, N] {
+  let h = dense(x, N)
+  scan t in 3 { h = tanh(h + x) }
+  return dense(h, N)
+}
+
+train fit {
+  data      = numbers() |> batch(32)
+  loss      = mean((twice(data.x) - 1) ^ 2)
+  optimizer = sgd(0.01)
+  epochs    = 2
+  every 1 epoch { save "fit.safetensors" }
+}
+END
+"$FLOWC" build 'a&b<c.flow' -o profiled
+for threads in 1 2; do
+    ./profiled --threads=$threads --profile=picture.svg 2>said
+    grep -q "^peak: [0-9]* GFLOP/s by $threads thread" said || fail "no peak: $(cat said)"
+    grep -q "^fit.step: 40 times [0-9.]* us by $threads thread" said || fail "not 40 steps: $(cat said)"
+    [ "$(sed -n '/^fit.step/,/^$/p' said | grep -c 'scan: a&b<c.flow:')" = 2 ] || fail "not the loop and its gradient: $(cat said)"
+    sed -n '/^fit.step/,/^$/p' said | grep -q 'contraction \[B, 64, 64\]: a&b<c.flow:6 matmul' || fail "no product: $(cat said)"
+    python3 - <<'END'
+import xml.etree.ElementTree as tree
+texts = [node.text for node in tree.parse("picture.svg").iter() if node.text]
+assert any(text.startswith("fit.step: ") and "the mean of 40" in text for text in texts), texts
+assert any("a&b<c.flow:6 matmul" in text for text in texts), texts
+END
+done
+
+./profiled --save=plain.safetensors >one 2>&1
+./profiled --save=seen.safetensors --profile >two 2>/dev/null
+same plain.safetensors seen.safetensors
+expect 2 '--profile: `steps.csv` is not FILE.svg' ./profiled --profile=steps.csv
+expect 3 'none/a.svg' ./profiled --profile=none/a.svg
