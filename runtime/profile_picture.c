@@ -7,7 +7,7 @@ enum { WIDTH = 1200, MARGIN = 20, LANE = 34, LINE = 20, LABEL_LEAST = 16, COLOUR
 static const char *const colours[COLOURS] = {"#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2",
                                              "#edc948", "#b07aa1", "#9c755f", "#ff9da7", "#8cd17d"};
 
-static const double shown_least = 0.005; /* of the function's time, to get a line */
+static const double shown_least = 0.005; /* of the time in kernels, to get a line */
 
 typedef struct Sheet {
     FILE *file;
@@ -54,6 +54,12 @@ static void draw_line(Sheet *sheet, const Watched *watched, const Share *share, 
     sheet->y += LANE;
 }
 
+static bool is_shown(const Watched *watched, const Share *share) {
+    double busy = 0;
+    for (int i = 0; i <= watched->function->work_count; i++) busy += share_of(watched, i).busy;
+    return share->busy >= shown_least * busy;
+}
+
 static void draw_function(Sheet *sheet, const Watched *watched, double peak) {
     fprintf(sheet->file, "<text x=\"%d\" y=\"%.1f\" font-weight=\"bold\">", MARGIN, sheet->y);
     write_escaped(sheet->file, watched->function->name);
@@ -65,15 +71,17 @@ static void draw_function(Sheet *sheet, const Watched *watched, double peak) {
     sheet->y += LINE;
     for (int i = 0; i <= watched->function->work_count; i++) {
         Share share = share_of(watched, i);
-        if (share.busy >= shown_least * mean_time(watched)) draw_line(sheet, watched, &share, peak);
+        if (is_shown(watched, &share)) draw_line(sheet, watched, &share, peak);
     }
     sheet->y += LINE;
 }
 
 static double height_of(const Watched *watched) {
     double height = LINE / 2 + LINE + LINE + watched->threads * LANE;
-    for (int i = 0; i <= watched->function->work_count; i++)
-        if (share_of(watched, i).busy >= shown_least * mean_time(watched)) height += LANE;
+    for (int i = 0; i <= watched->function->work_count; i++) {
+        Share share = share_of(watched, i);
+        if (is_shown(watched, &share)) height += LANE;
+    }
     return height;
 }
 
