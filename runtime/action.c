@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "runtime/clock.h"
 #include "runtime/interrupt.h"
-#include "runtime/run.h"
+#include "runtime/tuning.h"
 #include "runtime/type.h"
 
 #include <errno.h>
@@ -109,7 +109,7 @@ FlowStatus run_save(const Run *run, const char *path, int actions_done) {
     Position position = run->position;
     position.action = actions_done;
     position.done = *stage_done(run->data);
-    if (run->tuner.tuned) position.split = tuner_best(&run->tuner);
+    tuning_keep(run, &position);
     return checkpoint_save(path, &run->identity, &position, run->memory);
 }
 

@@ -13,6 +13,8 @@ enum {
     WORKER_SLOTS = 4,          /* of a worker, unless the pipeline says how long its queue is */
     SMALL_SLOTS = 32,          /* of one whom the step helps, while they have together: */
     SMALL_HELD = 1 << 18,      /* bytes; else as of others */
+    DEEPER = 8,                /* times as many, where they come unevenly, while they have: */
+    DEEPER_HELD = 64 << 20,    /* bytes, of each worker */
     WORKERS_BY_ITSELF = 16,    /* the most that a run starts without being asked */
     FEED_ROOM = 4 << 20,       /* bytes of a stream that are read ahead; one record may be longer */
     FEED_HELD = 2 * FEED_ROOM, /* with where records lie in them, when none is short or long */

@@ -127,6 +127,7 @@ static void add_position(Items *items, const Position *position, const Identity 
     add(items, "watchers", "%s", watchers);
     add(items, "overtaken", "%s", overtaken);
     if (position->split.threads) add(items, "split", "%s", split_text(position->split).text);
+    if (position->depth) add(items, "queue", "%d", position->depth);
     sums_text(&position->averages, sums, sizeof sums);
     add(items, "step", "%lld", (long long)position->step);
     add(items, "epoch", "%lld", (long long)(position->step / batches));
@@ -296,7 +297,8 @@ static FlowStatus read_position(const Safetensors *file, const char *path, const
     const char *plateau = safetensors_metadata(file, "plateau");
     const char *overtaken = safetensors_metadata(file, "overtaken");
     const char *split = safetensors_metadata(file, "split");
-    int64_t action, stopped;
+    const char *queue = safetensors_metadata(file, "queue");
+    int64_t action, stopped, depth = 0;
     bool read = parse_natural(safetensors_metadata(file, "step"), INT64_MAX, &position->step) &&
                 parse_natural(safetensors_metadata(file, "action"),
                               identity->settings->train->action_count, &action) &&
@@ -306,11 +308,13 @@ static FlowStatus read_position(const Safetensors *file, const char *path, const
                 parse_sums(sums, &position->averages) && watchers && plateau && overtaken &&
                 progression_parse(overtaken, position->step, &position->done) &&
                 (!split || split_parse(split, &position->split)) &&
+                (!queue || parse_natural(queue, INT16_MAX, &depth)) &&
                 watch_parse(watchers, position->watchers, watcher_count(identity->settings->train));
     if (!read)
         return flow_failure(FLOW_EXIT_data, "%s: cannot be resumed: its position is damaged", path);
     position->action = (int)action;
     position->stopped = stopped;
+    position->depth = (int)depth;
     position->plateau = strtof(plateau, NULL);
     return flow_ok;
 }

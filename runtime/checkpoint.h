@@ -21,6 +21,7 @@ typedef struct Position {
     int64_t step;                  /* batches taken */
     Progression done;              /* which ones */
     Split split;                   /* that was tuned; threads 0: none */
+    int depth;                     /* of the queue, that was tuned; 0: none */
     int action;                    /* actions of the train block done after that step */
     bool stopped;                  /* by `stop`: nothing is left to do */
     float plateau;                 /* the product of the factors that `reduce` applied */

@@ -121,6 +121,10 @@ bool queue_pop(Queue *queue, void **item) {
     return pop(queue, item, true);
 }
 
+int queue_count(const Queue *queue) {
+    return queue->count;
+}
+
 bool queue_try_pop(Queue *queue, void **item) {
     return queue->count && pop(queue, item, false);
 }

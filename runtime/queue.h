@@ -21,6 +21,9 @@ bool queue_push(Queue *queue, void *item);
 /* False when the queue is closed and empty, or stopped. */
 bool queue_pop(Queue *queue, void **item);
 
+/* What there is now. */
+int queue_count(const Queue *queue);
+
 /* False when there is nothing now. */
 bool queue_try_pop(Queue *queue, void **item);
 

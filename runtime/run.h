@@ -28,6 +28,8 @@ typedef struct Run {
     Position position;
     Progress progress;
     Tuner tuner;
+    Depth depth;
+    size_t depth_room; /* bytes that a deeper queue may take */
     Pace begun;        /* before the first step: states are fitted to the same data */
     int64_t step_time; /* nanoseconds, with batches that the team makes meanwhile */
     bool quiet;        /* standard output is gone */
@@ -37,6 +39,9 @@ typedef struct Run {
 void begin_pass(const Run *run, const FlowFunction *function);
 
 int64_t updates_made(const Run *run);
+
+/* What it has waited for so far. */
+Pace run_pace(const Run *run);
 
 /* Sets the numbers that follow from the position. */
 void count_updates(Run *run);

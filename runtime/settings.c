@@ -417,10 +417,14 @@ int settings_workers(const Settings *settings, const FlowPipeline *pipeline, int
     return pipeline->queue && !otherwise ? 1 : otherwise; /* without a worker nothing queues up */
 }
 
-bool settings_leave_split(const Settings *settings, const FlowPipeline *pipeline) {
+bool settings_tune(void) {
     const char *tune = getenv("FLOWC_TUNE");
-    return !settings->has_workers && !settings->has_threads && !pipeline->threads &&
-           !pipeline->queue && !(tune && !strcmp(tune, "off"));
+    return !tune || strcmp(tune, "off") != 0;
+}
+
+bool settings_leave_split(const Settings *settings, const FlowPipeline *pipeline) {
+    return settings_tune() && !settings->has_workers && !settings->has_threads &&
+           !pipeline->threads && !pipeline->queue;
 }
 
 Places settings_places(const Settings *settings) {

@@ -41,7 +41,10 @@ void settings_free(Settings *settings);
 /* How many threads make a pipeline's batches; otherwise: unless it or the command line says. */
 int settings_workers(const Settings *settings, const FlowPipeline *pipeline, int otherwise);
 
-/* May a run choose its threads and workers while it runs? FLOWC_TUNE=off: no. */
+/* May a run find out while it runs how it goes best? FLOWC_TUNE=off: no. */
+bool settings_tune(void);
+
+/* May it choose its threads and workers then? */
 bool settings_leave_split(const Settings *settings, const FlowPipeline *pipeline);
 
 /* Where the run's files are. */

@@ -4,6 +4,7 @@
 #include "runtime/clock.h"
 #include "runtime/stage_state.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,11 +26,21 @@ static int shared_slots(const Stage *stage) {
 }
 
 /* So many that with the step's batch taken away a whole queue is left. */
-static int slots_of(const Stage *stage, int workers, bool helped) {
-    int queue = stage->pipeline->queue;
-    if (!workers) return TEAM_SLOTS;
-    if (queue) return workers * ((queue + workers) / workers);
+static int slots_for_queue(int workers, bool helped, int queue) {
+    return (workers + helped) * ((queue + workers) / workers);
+}
+
+/* Where nobody says otherwise. */
+static int usual_slots(const Stage *stage, int workers, bool helped) {
     return helped ? (workers + 1) * shared_slots(stage) : workers * WORKER_SLOTS;
+}
+
+static int slots_of(const Stage *stage, int workers, bool helped) {
+    int queue = stage->pipeline->queue, usual = usual_slots(stage, workers, helped);
+    if (!workers) return TEAM_SLOTS;
+    if (queue) return slots_for_queue(workers, false, queue);
+    int tuned = slots_for_queue(workers, helped, stage->queue);
+    return tuned > usual ? tuned : usual;
 }
 
 static int slots_for(const Stage *stage, int workers) {
@@ -44,7 +55,9 @@ static bool make_queues(Stage *stage, int slots) {
     if (held) stage->held = held;
     Batch **own = realloc(stage->own, (size_t)slots * sizeof *own);
     if (own) stage->own = own;
-    if (!stage->vacant || !stage->ready || !held || !own) return false;
+    Batch **spare = realloc(stage->spare, (size_t)slots * sizeof *spare);
+    if (spare) stage->spare = spare;
+    if (!stage->vacant || !stage->ready || !held || !own || !spare) return false;
     for (int i = 0; i < stage->slot_count; i++) queue_push(stage->vacant, stage->slots[i]);
     return true;
 }
@@ -52,7 +65,7 @@ static bool make_queues(Stage *stage, int slots) {
 /* Of the step's threads when there are so many workers. */
 static int own_slots(const Stage *stage, int workers) {
     if (!workers) return stage->slot_count;
-    return stage_helps(stage, workers) ? stage->slot_count / (workers + 1) : 0;
+    return stage_helps(stage, workers) ? slots_used(stage) / (workers + 1) : 0;
 }
 
 static void deal_slots(Stage *stage, int workers) {
@@ -75,30 +88,70 @@ FlowStatus stage_prepare(Stage *stage, int workers, int threads) {
     return room ? flow_ok : no_memory(stage);
 }
 
+static int deepest_slots(int makers) {
+    return makers * DEEPER * WORKER_SLOTS;
+}
+
 /* The most slots that there will be: a few workers may need more for a queue than many. */
-static int room_for(const Stage *stage, int slots) {
-    for (int i = 2; i < 2 * (stage->allowed + 1); i++) {
-        int needed = slots_of(stage, i / 2, i % 2);
+static int room_for(const Stage *stage, int slots, int workers) {
+    for (int i = 2; i < 2 * (stage->allowed + workers + 1); i++) {
+        int needed = slots_of(stage, i / 2, i % 2), deepest = deepest_slots(i / 2 + i % 2);
         if (needed > slots) slots = needed;
+        if (deepest > slots) slots = deepest;
     }
     return slots;
 }
 
 static bool set_workers(Stage *stage, int workers) {
     bool works = !workers || stage_helps(stage, workers);
-    if (!slots_grow(stage, slots_for(stage, workers))) return false;
+    int slots = slots_for(stage, workers);
+    if (slots > slots_used(stage) && !slots_use(stage, slots)) return false;
     if (works && !slots_hands(stage, stage->team->threads)) return false;
     deal_slots(stage, workers);
     return workers_set(stage, workers);
 }
 
 static bool start(Stage *stage, int workers) {
-    return make_queues(stage, room_for(stage, slots_for(stage, workers))) &&
+    return make_queues(stage, room_for(stage, slots_for(stage, workers), workers)) &&
            set_workers(stage, workers);
 }
 
 void stage_allow(Stage *stage, int workers) {
     stage->allowed = workers;
+}
+
+/* With so many slots; the step has one of them. */
+static int queue_of(const Stage *stage, int slots) {
+    int workers = stage->wanted, own = stage_helps(stage, workers) ? slots / (workers + 1) : 0;
+    return workers ? slots - own - 1 : 0;
+}
+
+int stage_queue(const Stage *stage) {
+    return queue_of(stage, slots_used(stage));
+}
+
+int stage_usual_queue(const Stage *stage) {
+    int workers = stage->wanted;
+    if (stage->pipeline->queue) return stage_queue(stage);
+    return queue_of(stage, usual_slots(stage, workers, stage_helps(stage, workers)));
+}
+
+int stage_most_queue(const Stage *stage, size_t room) {
+    int workers = stage->wanted, makers = workers + stage_helps(stage, workers);
+    int usual = usual_slots(stage, workers, makers > workers), used = slots_used(stage);
+    int most = deepest_slots(makers);
+    size_t slot = slots_size(stage, 1) + 1, held = (size_t)makers * DEEPER_HELD / slot;
+    if (held < (size_t)most) most = (int)held;
+    if (most > used && room / slot < (size_t)(most - used)) most = used + (int)(room / slot);
+    bool fixed = stage->pipeline->queue || most <= usual;
+    return fixed ? stage_usual_queue(stage) : queue_of(stage, most);
+}
+
+void stage_set_queue(Stage *stage, int queue) {
+    int before = stage->queue;
+    stage->queue = queue;
+    if (!slots_use(stage, slots_for(stage, stage->wanted))) stage->queue = before;
+    set_workers(stage, stage->wanted);
 }
 
 int stage_set_workers(Stage *stage, int workers) {
@@ -128,6 +181,7 @@ void stage_stop(Stage *stage) {
     stage->team = NULL;
     stage->taken = stage->filling = NULL;
     stage->held_count = stage->own_count = stage->wanted = 0;
+    stage->spare_count = stage->surplus = 0;
     stage->claimed = stage->delivered = 0;
 }
 
@@ -172,11 +226,18 @@ static bool are_in_hands(const Stage *stage) {
     return stage->claimed > stage->delivered + stage->held_count;
 }
 
+static bool wait_for_ready(Stage *stage, void **batch) {
+    int64_t before = clock_nanoseconds();
+    bool some = queue_pop(stage->ready, batch);
+    stage->wait_time += clock_nanoseconds() - before;
+    return some;
+}
+
 static bool receive(Stage *stage) {
     void *batch;
     if (!queue_try_pop(stage->ready, &batch)) {
         if (help(stage)) return true;
-        if (!queue_pop(stage->ready, &batch)) return false;
+        if (!wait_for_ready(stage, &batch)) return false;
     }
     order_hold(stage, batch);
     return true;
@@ -199,6 +260,8 @@ static FlowStatus end_of(const Stage *stage) {
 
 FlowStatus stage_take(Stage *stage, const Batch **batch) {
     int64_t before = clock_nanoseconds();
+    int ready = queue_count(stage->ready) + stage->held_count;
+    if (ready < stage->least_ready) stage->least_ready = ready;
     *batch = stage->taken = wait_for_batch(stage);
     stage->input_time += clock_nanoseconds() - before;
     if (!stage->taken) return end_of(stage);
@@ -236,7 +299,7 @@ void stage_release(Stage *stage) {
     order_release(stage, stage->taken);
     if (stage->taken->own && own_slots(stage, stage->wanted))
         stage->own[stage->own_count++] = stage->taken;
-    else queue_push(stage->vacant, stage->taken);
+    else slots_return(stage, stage->taken);
     stage->taken = NULL;
 }
 
@@ -337,6 +400,16 @@ int64_t stage_input_time(const Stage *stage) {
 
 int64_t stage_team_time(const Stage *stage) {
     return stage->team_time;
+}
+
+DepthPace stage_depth_pace(const Stage *stage) {
+    return (DepthPace){stage->wait_time, stage->idle_time, stage->given_batches};
+}
+
+int stage_least_ready(Stage *stage) {
+    int least = stage->least_ready;
+    stage->least_ready = INT_MAX;
+    return least;
 }
 
 int64_t stage_busy_time(const Stage *stage) {

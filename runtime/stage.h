@@ -12,6 +12,7 @@
 #ifndef FLOW_STAGE_H
 #define FLOW_STAGE_H
 
+#include "runtime/depth.h"
 #include "runtime/pace.h"
 #include "runtime/places.h"
 #include "runtime/progression.h"
@@ -70,6 +71,18 @@ void stage_allow(Stage *stage, int workers);
 /* Between two batches: so many workers from now on (of a feed at least one); it may be that there
  * are fewer when there is no memory or thread for more. Returns how many. */
 int stage_set_workers(Stage *stage, int workers);
+
+/* How many batches may lie ready while workers make them: now; as usual; at most, with so many
+ * bytes more. From now on (not of a feed), where the pipeline does not say it: fewer where there is
+ * no memory. */
+int stage_queue(const Stage *stage);
+int stage_usual_queue(const Stage *stage);
+int stage_most_queue(const Stage *stage, size_t room);
+void stage_set_queue(Stage *stage, int queue);
+
+/* What was waited for so far; the fewest batches that lay ready since this was asked before. */
+DepthPace stage_depth_pace(const Stage *stage);
+int stage_least_ready(Stage *stage);
 
 /* The batches that were given back. */
 const Progression *stage_done(const Stage *stage);

@@ -71,6 +71,31 @@ bool slots_grow(Stage *stage, int count) {
     return true;
 }
 
+/* Those that are out of use go round again. */
+static void recall(Stage *stage, int count) {
+    int kept = stage->surplus < count ? stage->surplus : count;
+    stage->surplus -= kept;
+    for (int left = count - kept; left > 0 && stage->spare_count; left--)
+        queue_push(stage->vacant, stage->spare[--stage->spare_count]);
+}
+
+bool slots_use(Stage *stage, int count) {
+    int more = count - slots_used(stage);
+    if (more < 0) stage->surplus -= more;
+    if (more <= 0) return true;
+    recall(stage, more);
+    return slots_grow(stage, stage->slot_count + count - slots_used(stage));
+}
+
+void slots_return(Stage *stage, Batch *slot) {
+    if (!stage->surplus) {
+        queue_push(stage->vacant, slot);
+        return;
+    }
+    stage->spare[stage->spare_count++] = slot;
+    stage->surplus--;
+}
+
 bool hand_open(Hand *hand, Stage *stage, int worker) {
     char number[32] = "";
     if (worker) snprintf(number, sizeof number, ", worker %d,", worker);
@@ -132,5 +157,6 @@ void slots_free(Stage *stage) {
     free(stage->slots);
     free(stage->held);
     free(stage->own);
+    free(stage->spare);
     hands_free(stage);
 }

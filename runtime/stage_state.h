@@ -64,6 +64,12 @@ struct Stage {
     Queue *vacant, *ready;
     Batch **own; /* vacant ones that the step's threads fill: they lie in their caches */
     int own_count;
+    Batch **spare; /* that nobody fills, and how many more are to be: the queue became shallower */
+    int spare_count, surplus;
+    int queue;              /* batches that lie ready, as tuned; 0: as usual */
+    atomic_llong idle_time; /* of all workers, in which they waited for a vacant one */
+    int64_t wait_time;      /* of the step, in which it waited for one that is ready */
+    int least_ready;        /* when one was taken */
 
     /* stage_workers.c */
     Worker **workers;
@@ -112,6 +118,17 @@ size_t scratch_size(const Stage *stage, int count);
 
 /* At least so many slots, all new ones vacant. Slots and hands stay from one start to the next. */
 bool slots_grow(Stage *stage, int count);
+
+/* Slots that go round. */
+static inline int slots_used(const Stage *stage) {
+    return stage->slot_count - stage->spare_count - stage->surplus;
+}
+
+/* So many go round, once those that are too many have come back. False: there is no memory. */
+bool slots_use(Stage *stage, int count);
+
+/* The step gives the slot back. */
+void slots_return(Stage *stage, Batch *slot);
 bool slots_hands(Stage *stage, int threads);
 void slots_free(Stage *stage);
 

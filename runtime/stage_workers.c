@@ -43,10 +43,20 @@ static bool leaves(Stage *stage, Worker *worker, Batch *slot) {
     return leaves;
 }
 
+static Batch *wait_for_slot(Stage *stage) {
+    void *slot;
+    if (queue_try_pop(stage->vacant, &slot)) return slot;
+    int64_t before = clock_nanoseconds();
+    bool some = queue_pop(stage->vacant, &slot);
+    stage->idle_time += clock_nanoseconds() - before;
+    return some ? slot : NULL;
+}
+
 static Batch *vacant_slot(Stage *stage, const Worker *worker) {
     void *slot;
-    if (!worker && stage->own_count) return stage->own[--stage->own_count];
-    if (!worker && stage->wanted) return NULL;
+    if (worker) return wait_for_slot(stage);
+    if (stage->own_count) return stage->own[--stage->own_count];
+    if (stage->wanted) return NULL;
     return queue_pop(stage->vacant, &slot) ? slot : NULL;
 }
 
@@ -141,7 +151,7 @@ static void want(Stage *stage, int count) {
 
 bool workers_set(Stage *stage, int count) {
     if (!workers_grow(stage, count)) return false;
-    int slots = stage->slot_count - stage->own_count;
+    int slots = slots_used(stage) - stage->own_count;
     queue_set_burst(stage->vacant, count && slots > 1 ? slots / 2 : 1);
     want(stage, count);
     for (int i = 0; i < count; i++)

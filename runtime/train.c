@@ -11,6 +11,7 @@
 #include "runtime/run.h"
 #include "runtime/memory.h"
 #include "runtime/trace.h"
+#include "runtime/tuning.h"
 #include "runtime/type.h"
 
 #include <errno.h>
@@ -203,7 +204,7 @@ static FlowStatus initialise_or_resume(Run *run) {
 /* Steps. */
 
 /* Batches that the team makes belong to the input. */
-static Pace pace_of(const Run *run) {
+Pace run_pace(const Run *run) {
     int64_t input = stage_input_time(run->data), made = stage_team_time(run->data);
     Pace pace = {.input = input,
                  .step = run->step_time - made,
@@ -215,7 +216,7 @@ static Pace pace_of(const Run *run) {
 static Standing standing(const Run *run) {
     int64_t done = run->position.step - 1;
     return (Standing){
-        .pace = pace_of(run),
+        .pace = run_pace(run),
         .epoch = done / run->identity.batches,
         .batch = done % run->identity.batches + 1,
         .averages = &run->position.averages,
@@ -307,50 +308,15 @@ int run_workers(const Run *run, const Stage *stage) {
     return budget_workers(run->settings, stage, run->train->data);
 }
 
-/* Where memory is watched, what is held stays as it begins. */
-static bool may_tune(const Run *run) {
-    return settings_leave_split(run->settings, run->train->data) &&
-           !budget_is_watched(run->settings);
-}
-
-/* What was tuned before is begun with, unless the machine is another. */
-static Split first_split(const Run *run) {
-    Split tuned = run->position.split, most = {run->settings->threads, run->settings->threads};
-    bool fits = tuned.threads && tuned.threads <= most.threads && tuned.workers <= most.workers;
-    return may_tune(run) && fits ? tuned : (Split){run_workers(run, run->data), most.threads};
-}
-
-static FlowStatus start_data(Run *run) {
-    int threads = run->settings->threads;
-    Split split = first_split(run);
-    run->tuner = tuner_new(split, threads, may_tune(run) ? threads : 0, clock_nanoseconds());
-    run->tuner.tuned = !run->tuner.fixed && run->position.split.threads;
-    run->team.threads = split.threads;
-    run->begun = pace_of(run);
-    stage_allow(run->data, run->tuner.most_workers);
-    return stage_start(run->data, &run->position.done, run->last_step, split.workers, &run->team);
-}
-
-/* Between two steps. */
-static void tune(Run *run) {
-    int64_t now = clock_nanoseconds();
-    if (tuner_waits(&run->tuner, now)) return;
-    Split before = run->tuner.now;
-    Pace pace = pace_of(run);
-    Split split = tuner_look(&run->tuner, now, &pace, stage_bottleneck(run->data).waits);
-    if (split.workers == before.workers && split.threads == before.threads) return;
-    run->team.threads = split.threads;
-    run->tuner.now.workers = stage_set_workers(run->data, split.workers);
-}
-
 static FlowStatus run_steps(Run *run) {
     FlowStatus status = prepare_evaluations(run);
-    if (!status.exit) status = start_data(run);
+    run->begun = run_pace(run);
+    if (!status.exit) status = tuning_start(run);
     if (!status.exit) budget_print(run->settings);
     if (!status.exit) status = run_actions(run);
     while (!status.exit && !is_over(run) && !interrupted()) {
         status = one_step(run);
-        if (!status.exit && !is_over(run)) tune(run);
+        if (!status.exit && !is_over(run)) tuning_look(run);
     }
     return status;
 }
@@ -384,9 +350,9 @@ static Progress start_progress(const Run *run) {
 }
 
 static void tell_pace(Run *run) {
-    Pace pace = pace_of(run);
+    Pace pace = run_pace(run);
     Bottleneck bottleneck = stage_bottleneck(run->data);
-    progress_finish(&run->progress, &pace, &bottleneck, split_text(tuner_best(&run->tuner)).text);
+    progress_finish(&run->progress, &pace, &bottleneck, tuning_text(run).text);
 }
 
 static FlowStatus train(Run *run) {

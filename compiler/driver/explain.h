@@ -4,6 +4,9 @@
 
 #include "compiler/driver/compilation.h"
 
+/* Adds how many batches may lie ready at most of what a train block learns from. */
+void explain_depth(const Plan *plan, const Pipeline *pipeline, Text *text);
+
 /* Adds a pipeline: its stages, what is fused, what each part of it takes. what: behind its name;
  * alone: nobody but the step's threads makes batches that no `@threads` asks for. */
 void explain_pipeline(const Plan *plan, const Pipeline *pipeline, const char *what, bool alone,

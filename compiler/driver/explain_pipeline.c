@@ -296,3 +296,15 @@ void explain_pipeline(const Plan *plan, const Pipeline *pipeline, const char *wh
     print_records(plan, pipeline, text);
     print_memory(plan, pipeline, alone, text);
 }
+
+void explain_depth(const Plan *plan, const Pipeline *pipeline, Text *text) {
+    Demand demand = demand_of(plan, pipeline);
+    double held = DEEPER_HELD / (demand.batch + 1);
+    int most = held < DEEPER * WORKER_SLOTS ? (int)held : DEEPER * WORKER_SLOTS;
+    if (pipeline->queue.value || most <= WORKER_SLOTS) return;
+    text_format(
+        text,
+        "    while batches come unevenly, of each worker: up to %d × %s, within half of what "
+        "a limit leaves\n",
+        most, bytes_text(text->arena, demand.batch));
+}

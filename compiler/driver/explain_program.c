@@ -48,6 +48,7 @@ static void explain_train(const Plan *plan, const Train *train, Text *text) {
     Unknown unknown = {0};
     text_format(text, "train %s (%s)\n", train->name, explain_place(text->arena, train->range));
     explain_pipeline(plan, train->data, ": what it learns from", false, text);
+    explain_depth(plan, train->data, text);
     add_unknown(&unknown, train->data);
     vector_each(Action, action, train->actions) {
         if (!action->pipeline) continue;
