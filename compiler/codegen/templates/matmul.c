@@ -228,6 +228,10 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(const ELEMENT *restrict a, int64_t a_row
     for (int64_t k = 0; k < depth; k++) {
         VECTOR right[TILE_VECTORS];
         if (ASKS) __builtin_prefetch(ahead + k * ahead_step, 0, 2);
+        if (MOST_DEPTH > 256) /* what other threads have written */
+#pragma GCC unroll 8
+            for (int v = 0; v < TILE_VECTORS; v++)
+                __builtin_prefetch(b + (k + 16) * b_depth + v * LANES);
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) {
             const ELEMENT *from = b + k * b_depth + v * LANES;
