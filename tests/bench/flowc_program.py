@@ -67,7 +67,7 @@ def last_evaluation(text):
 def run_epochs(session, program, flags, epochs):
     """When each epoch ended and its loss, as the progress lines arrive; and what was printed."""
     started = command(session, program, f"--epochs={epochs}", *flags)
-    times, losses = [], []
+    ends = {}
     with subprocess.Popen(
         started, cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -75,11 +75,11 @@ def run_epochs(session, program, flags, epochs):
             now = time.perf_counter()
             found = EPOCH_LINE.match(line)
             if found:
-                times.append(now)
-                losses.append(float(found[2]))
+                ends[int(found[1])] = now, float(found[2])  # a slow epoch may have had a line before its last
         printed = process.stdout.read()
-    if process.returncode or len(times) != epochs:
-        raise RuntimeError(f"{program.name} ended with {process.returncode} after {len(times)} epochs")
+    if process.returncode or len(ends) != epochs:
+        raise RuntimeError(f"{program.name} ended with {process.returncode} after {len(ends)} epochs")
+    times, losses = zip(*ends.values())
     return times, losses, printed
 
 

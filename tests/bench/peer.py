@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).parent
 CORES = len(os.sched_getaffinity(0))
 TIMED_SECONDS = 1.0
 TUNING_SECONDS = 0.3
-TUNING_STEPS = 100  # of an epoch, at most
+TUNING_STEPS = 30  # of an epoch, at most
 JEMALLOC = pathlib.Path("/usr/lib") / f"{platform.machine()}-linux-gnu" / "libjemalloc.so.2"
 
 # glibc gives memory back to the kernel after each large free and asks again at the next step.
