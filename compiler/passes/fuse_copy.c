@@ -36,6 +36,8 @@ static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
     uint32_t left = 0;
     for (int i = 0; i < type.rank; i++)
         if (node->axes >> i & 1 && !dim_is_one(type.dims[i])) left |= 1u << i;
+    NodeId few = left ? reduce_few(to, node, operand, left) : NODE_NONE;
+    if (few != NODE_NONE) return few;
     if (left) return copy_runs(to, node, operand, left);
     if (op_info[node->op].gives != GIVES_index) return operand;
     NodeId zero = graph_constant(to, node->type.element, 0, node->range);

@@ -46,6 +46,10 @@ static inline bool is_elementwise(Op op) {
  * by itself. */
 Graph *fuse_copy(Arena *arena, const Graph *graph, Graph *(*body)(Arena *, const Graph *));
 
+/* fuse_few.c: the reduction of the operand over those axes as elementwise nodes. NODE_NONE: they
+ * are too many, or it is cheaper as it is. */
+NodeId reduce_few(Graph *to, const Node *node, NodeId operand, uint32_t axes);
+
 /* fuse_memory.c. */
 
 /* Every output gets a node that a kernel stores, every update, or result of a body, one of its
