@@ -190,7 +190,8 @@ static void write_parameters(Writer *writer, Text *text) {
         {"CONTEXT", arena_format(arena, "struct %s", name)},
         {"PREPARE", arena_format(arena, "%s_prepare", name)},
         {"PLAIN", plain ? "1" : "0"},
-        {"RESULT", plain ? arena_format(arena, "context.%s", writer->pointers.items[0].name) : "0"},
+        {"RESULT", plain ? arena_format(arena, "context.%s", writer->pointers.items[0].name)
+                         : "work->waiting"},
         {plain ? "FINISH(...)" : "FINISH",
          plain ? "(void)0" : arena_format(arena, "%s_finish", name)},
         {"ELEMENT", element_info[matmul->type.element].computed},

@@ -5,8 +5,9 @@
  *   KERNEL                    name of the function it defines
  *   CONTEXT, PREPARE          type with pointers `a` and `b`; what makes it from a frame and a
  *                             call's operands
- *   PLAIN                     1: the sums are the result, at `y` of the context; 0:
- *   FINISH                    what makes results of sums and stores them
+ *   PLAIN, RESULT             1: the sums are the result, which RESULT of a `context` points to;
+ *                             0: they wait at RESULT, work->waiting, and
+ *   FINISH                    makes results of them and stores these
  *   ELEMENT                   float or double
  *   STORED, LOAD(a)           type of the operands in memory, and what makes an ELEMENT of it
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
@@ -22,10 +23,10 @@
  *
  * Each sum is taken in the order of depth, whatever the tiles and threads.
  *
- * A tile of sums is kept in registers. As many columns of b as fit half of a cache of 512 KB are
- * done before the next ones, and of a deep product one part of the depth after the other. Of b a
- * panel is as wide as a tile: it is read where it lies, or where that is too scattered, or the
- * rows are worth it, from a copy. So is `a`, of which the rows of a few tiles are copied. */
+ * A tile of sums is kept in registers. A block of columns of b, as deep as one part, fits half of
+ * the second cache, and all rows use it before the next one. A panel of it is as wide as a tile,
+ * and read where it lies unless that is too scattered for so many rows. Rows of a are copied where
+ * they are in runs, of another type, or would fall on the same lines of the nearest cache. */
 #ifndef KERNEL
 #include "program.h"
 typedef struct ExampleContext {
@@ -330,12 +331,13 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
 #define WORK const FLOW_JOIN(KERNEL, _work) *restrict work
 #define WITH_SIZES                                                                   \
     const int64_t batch = work->context->batch, *const sizes = work->context->sizes; \
-    (void)batch, (void)sizes;
+    (void)batch, (void)sizes
 
 /* Copies one panel of b, columns past `columns` as zero. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_panel)(WORK, int64_t first, int64_t columns,
                                                             ELEMENT *restrict panel) {
-    WITH_SIZES
+    WITH_SIZES;
+    (void)first;
     const STORED *from = work->b + (B_DEPTH_AT(work->k)) + (B_COLUMN_AT(first));
     if (SAME_TYPE && !B_TABLE && B_DEPTH == 1 && (B_COLUMN_RUN) == (COLUMNS)) {
         for (int v = 0; v < TILE_VECTORS; v++)
@@ -355,7 +357,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_panel)(WORK, int64_t first,
 
 /* Row by row, so that what is read is adjacent, panels of b that are ready but scattered. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_ready)(WORK, int64_t first) {
-    WITH_SIZES
+    WITH_SIZES;
     for (int64_t k = 0; k < work->depth; k++)
         for (int64_t n = first; n < work->columns; n += WIDTH) {
             const STORED *from =
@@ -385,7 +387,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_b)(WORK) {
 
 /* Copies rows of a, run by run. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_a)(WORK, int64_t first, int64_t rows) {
-    WITH_SIZES
+    WITH_SIZES;
+    (void)first;
     int64_t rows_at[GROUP], run;
     for (int64_t m = 0; m < rows; m++) rows_at[m] = A_ROW_AT(first + m);
     for (int64_t m = 0; A_ACROSS && m < rows; m += run) {
@@ -416,7 +419,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_a)(WORK, int64_t first, int
  * step for each k. */
 FLOW_TILE const char *FLOW_JOIN(KERNEL, _ahead)(WORK, int64_t row, int64_t call, int64_t calls,
                                                 int64_t *step) {
-    WITH_SIZES
+    WITH_SIZES;
+    (void)row;
     const int64_t line = 64 / sizeof(STORED);
     *step = A_ACROSS ? (A_DEPTH) : flow_smaller(line, (GROUP - 1) / calls + 1);
     *step *= (int64_t)sizeof(STORED);
@@ -427,7 +431,7 @@ FLOW_TILE const char *FLOW_JOIN(KERNEL, _ahead)(WORK, int64_t row, int64_t call,
 
 /* The tiles of `height` rows from row m on; in_group: those of the group before them. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int height) {
-    WITH_SIZES
+    WITH_SIZES;
     const CONTEXT context = *work->context;
     const int64_t row = work->row + m, columns = ONE_BLOCK ? (COLUMNS) : work->columns;
     const int64_t stride = PLAIN ? (COLUMNS) : ONE_BLOCK ? ALL_WIDE : work->wide;
@@ -472,7 +476,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
 /* Columns [work->column, work->column + work->columns) of all rows. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _columns)(FLOW_JOIN(KERNEL, _work) *restrict work,
                                                          int64_t rows) {
-    WITH_SIZES
+    WITH_SIZES;
     const int one_part = work->part >= (DEPTH);
     const int64_t high = one_part ? GROUP : PLAIN ? rows : WAITING / work->wide / GROUP * GROUP;
     for (work->start = 0; work->start < rows; work->start += high)
