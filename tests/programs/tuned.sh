@@ -23,7 +23,7 @@ END
 ./sum
 mv sum.safetensors fixed.safetensors
 FLOWC_TUNE=on FLOWC_PROGRESS=plain ./sum 2>stderr
-tail -n 1 stderr | grep -qE '(input|step)-bound [0-9]+ %: map .*, step .*; [0-9]+ workers? and [0-9]+ threads?(, up to [0-9]+ batch(es)? ready)?$' || fail "$(cat stderr)"
+tail -n 1 stderr | grep -qE '(input|step)-bound [0-9]+ %: (map|range) .*, step .*; [0-9]+ workers? and [0-9]+ threads?(, up to [0-9]+ batch(es)? ready)?$' || fail "$(cat stderr)"
 same sum.safetensors fixed.safetensors
 rm sum.safetensors
 FLOWC_TUNE=on ./sum --resume=run.safetensors
