@@ -185,6 +185,7 @@ static void write_parameters(Writer *writer, Text *text) {
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     Element stored = stored_element(writer);
     bool plain = is_plain(writer);
+    int64_t columns;
     const char *lines[][2] = {
         {"KERNEL", name},
         {"CONTEXT", arena_format(arena, "struct %s", name)},
@@ -204,6 +205,7 @@ static void write_parameters(Writer *writer, Text *text) {
         {"MOST_ROWS", bound_expression(writer, loops->rows)},
         {"MOST_DEPTH", bound_expression(writer, loops->depth)},
         {"MOST_COLUMNS", bound_expression(writer, loops->columns)},
+        {"COLUMNS_VARY", dim_is_constant(loops->columns, &columns) ? "0" : "1"},
         {"A_OUTER(s)", offset_expression(writer, &a.outer, "s")},
         {"A_ROW_AT(m)", offset_expression(writer, &a.first, "m")},
         {"A_DEPTH_AT(k)", offset_expression(writer, &a.second, "k")},

@@ -12,6 +12,7 @@
  *   STORED, LOAD(a)           type of the operands in memory, and what makes an ELEMENT of it
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
  *   MOST_ROWS, MOST_DEPTH, MOST_COLUMNS     numbers: their bounds
+ *   COLUMNS_VARY              0: COLUMNS is the number MOST_COLUMNS
  *   A_OUTER(s), B_OUTER(s)    where the matrices of `outer` index s begin, in elements
  *   A_ROW_AT(m), A_DEPTH_AT(k)     what row m and depth k of a add to that
  *   A_ROW, A_DEPTH            what the next one adds, in a run
@@ -55,6 +56,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define MOST_ROWS 64
 #define MOST_DEPTH 128
 #define MOST_COLUMNS 10
+#define COLUMNS_VARY 0
 #define A_OUTER(s) 0
 #define A_ROW_AT(m) (m) * 128
 #define A_DEPTH_AT(k) (k)
@@ -149,7 +151,7 @@ typedef double FlowVector_double __attribute__((vector_size(64)));
                            : FLOW_LEAST(ACROSS, 2)))
 #define TILE_ROWS ((int)FLOW_LEAST(MOST_ROWS, FLOW_SUMS / TILE_VECTORS))
 #define WIDTH (TILE_VECTORS * LANES)
-#define PARTIAL ((COLUMNS) % WIDTH || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))
+#define PARTIAL (COLUMNS_VARY || MOST_COLUMNS % WIDTH || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))
 
 /* What is worked on at a time: so much of the depth, a block of b in half of the second cache, a
  * group of rows of a, and sums that wait for the rest of their depth. */
@@ -373,10 +375,12 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_ready)(WORK, int64_t first)
 
 /* Is the panel at `n` of the block read from a copy? */
 FLOW_TILE int FLOW_JOIN(KERNEL, _is_copied)(WORK, int64_t n) {
+    WITH_SIZES;
     return !B_READY || work->copies_b || (!FLOW_MASKS && work->columns - n < WIDTH);
 }
 
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_b)(WORK) {
+    WITH_SIZES;
     int64_t n = 0;
     while (n < work->columns && !FLOW_JOIN(KERNEL, _is_copied)(work, n)) n += WIDTH;
     if (B_READY) FLOW_JOIN(KERNEL, _copy_ready)(work, n);
@@ -578,6 +582,7 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
 #undef MOST_ROWS
 #undef MOST_DEPTH
 #undef MOST_COLUMNS
+#undef COLUMNS_VARY
 #undef A_OUTER
 #undef A_ROW_AT
 #undef A_DEPTH_AT
