@@ -243,13 +243,17 @@ static bool receive(Stage *stage) {
     return true;
 }
 
+/* A worker that is not wanted any more may claim the last batch while the team asks for it. */
+static bool fill_or_receive(Stage *stage) {
+    if (!stage->wanted && !are_in_hands(stage) && fill_now(stage)) return true;
+    return (stage->wanted || are_in_hands(stage)) && receive(stage);
+}
+
 /* NULL: a feed has no more. */
 static Batch *wait_for_batch(Stage *stage) {
     for (;;) {
         Batch *batch = order_find(stage);
-        if (batch) return batch;
-        bool workers = stage->wanted || are_in_hands(stage);
-        if (!(workers ? receive(stage) : fill_now(stage))) return NULL;
+        if (batch || !fill_or_receive(stage)) return batch;
     }
 }
 

@@ -62,7 +62,9 @@ static void take(Stage *stage, Team *team, const FlowPipeline *pipeline, int64_t
     int64_t batches = stage_batches(stage), seen = 0;
     for (int64_t i = 0; i < count; i++) {
         const Batch *batch;
-        CHECK(!stage_take(stage, &batch).exit, "a batch failed");
+        FlowStatus status = stage_take(stage, &batch);
+        CHECK(!status.exit, "%s", status.text);
+        if (status.exit) return;
         int64_t number = batch->number;
         if (i % batches == 0) seen = 0;
         CHECK(number < end && number / batches == i / batches, "batch %lld", (long long)number);
