@@ -1,20 +1,15 @@
 #include "runtime/peak.h"
 
 #include "runtime/clock.h"
+#include "runtime/processors.h"
 #include "runtime/team.h"
 
 enum { SUMS = 12, LANES = 16, TURNS = 100000, TIMES = 16 };
 
 typedef float Lanes __attribute__((vector_size(LANES * sizeof(float))));
 
-#ifdef __x86_64__
-#define EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define EACH_PROCESSOR
-#endif
-
 /* So many sums that do not wait for each other as hide how long one takes. */
-EACH_PROCESSOR static float multiply_and_add(float factor) {
+FOR_EACH_PROCESSOR static float multiply_and_add(float factor) {
     Lanes sums[SUMS], factors = (Lanes){0} + factor;
     for (int i = 0; i < SUMS; i++) sums[i] = (Lanes){0} + (float)i;
     for (int turn = 0; turn < TURNS; turn++)

@@ -3,7 +3,7 @@
 #define FLOW_PEAK_H
 
 /* Operations a second, f32, of so many threads that multiply and add in registers, with the widest
- * vectors there are: measured, in about 50 ms. */
+ * vectors that processors.h knows: measured, in about 50 ms. */
 double peak_operations(int threads);
 
 #endif
