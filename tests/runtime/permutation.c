@@ -39,6 +39,25 @@ static void huge_sizes(void) {
     }
 }
 
+/* Several at a time are what each is by itself. */
+static void several(void) {
+    enum { MOST = 150 };
+    static const int64_t sizes[] = {
+        1, 2, 7, 1009, 4097, 60000, 1000003, (INT64_C(1) << 53) - 1, INT64_C(1) << 62};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int count = 0; count <= MOST; count++) {
+            Permutation permutation = permutation_new(sizes[i], 5, count);
+            int64_t positions[MOST];
+            for (int j = 0; j < count; j++) positions[j] = sizes[i] - 1 - j * 77 % sizes[i];
+            permutation_each(&permutation, positions, count);
+            for (int j = 0; j < count; j++) {
+                int64_t alone = permutation_at(&permutation, sizes[i] - 1 - j * 77 % sizes[i]);
+                CHECK(positions[j] == alone, "%lld of %lld: %lld, not %lld", (long long)j,
+                      (long long)sizes[i], (long long)positions[j], (long long)alone);
+            }
+        }
+}
+
 static int64_t equal_positions(Permutation a, Permutation b) {
     int64_t equal = 0;
     for (int64_t i = 0; i < (int64_t)a.size; i++)
@@ -93,8 +112,12 @@ static void is_uniform(void) {
 static void print_time(void) {
     enum { TURNS = 1000000 };
     Permutation permutation = permutation_new(60000, 7, 0);
-    int64_t start = clock_nanoseconds(), sum = 0;
-    for (int i = 0; i < TURNS; i++) sum += permutation_at(&permutation, i % 60000);
+    int64_t positions[64], start = clock_nanoseconds(), sum = 0;
+    for (int i = 0; i < TURNS; i += 64) {
+        for (int j = 0; j < 64; j++) positions[j] = (i + j) % 60000;
+        permutation_each(&permutation, positions, 64);
+        sum += positions[0];
+    }
     printf("permutation: %.1f ns a record\n",
            (double)(clock_nanoseconds() - start) / TURNS + (double)(sum == 0));
 }
@@ -102,6 +125,7 @@ static void print_time(void) {
 int main(void) {
     all_sizes();
     huge_sizes();
+    several();
     keys_matter();
     looks_random();
     is_uniform();
