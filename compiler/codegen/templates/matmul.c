@@ -468,6 +468,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
 
 /* Rows [work->start, end) of one part of the depth. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
+    WITH_SIZES;
     for (int64_t m = work->start, height; m < end; m += height) {
         const int64_t in_group = (m - work->start) % GROUP;
         if (COPIES_A && !in_group)
