@@ -60,7 +60,6 @@ bool is_committed(const Writer *writer, NodeId id) {
            (type->element == TYPE_f32 || type->element == TYPE_f64) && is_stored(writer, old) &&
            node_of(writer, old)->kernel != writer->number &&
            native_index(writer->table, writer->loops, type) == INDEX_full &&
-           !dim_is_one(type_elements(writer->table, type)) &&
            type_elements(writer->table, &node_of(writer, old)->type) ==
                type_elements(writer->table, type);
 }
