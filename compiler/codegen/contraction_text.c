@@ -62,44 +62,6 @@ static bool in_tile(const Writer *writer, const char *name) {
            has_name(&writer->lines[LEVEL_column], name) || has_name(&writer->stores, name);
 }
 
-/* The rows [top, bottom) and the columns [left, right) of a tile. */
-static void write_tile_loops(Writer *writer, Text *text, const char *top, const char *bottom,
-                             const char *left, const char *right, int depth) {
-    const int margin = 4 * depth;
-    text_format(text,
-                "%*sfor (int64_t m = %s; m < %s; m++) {\n"
-                "%*sconst int64_t r = first_row + m;\n",
-                margin, "", top, bottom, margin + 4, "");
-    move_lines(writer, &writer->lines[LEVEL_row], text, depth + 1);
-    text_format(text,
-                "%*sFLOW_INDEPENDENT\n"
-                "%*sfor (int64_t n = %s; n < %s; n++) {\n"
-                "%*sconst int64_t c = first_column + n, i = r * %s + c;\n"
-                "%*s(void)i;\n",
-                margin + 4, "", margin + 4, "", left, right, margin + 8, "", writer->columns,
-                margin + 8, "");
-    move_lines(writer, &writer->lines[LEVEL_column], text, depth + 2);
-    move_lines(writer, &writer->stores, text, depth + 2);
-    text_format(text, "%*s}\n%*s}\n", margin + 4, "", margin, "");
-}
-
-/* The same part by part; of each part, new values of weights are stored at its end. */
-static void write_committed_loops(Writer *writer, Text *text) {
-    text_format(text,
-                "    const int64_t width = flow_smaller(columns, FLOW_COMMIT_RUN);\n"
-                "    const int64_t height = FLOW_COMMIT_RUN / width;\n"
-                "    for (int64_t top = 0; top < rows; top += height)\n"
-                "    for (int64_t left = 0; left < columns; left += width) {\n"
-                "        const int64_t down = flow_smaller(rows - top, height);\n"
-                "        const int64_t across = flow_smaller(columns - left, width);\n"
-                "        const int64_t from = (first_row + top) * %s + first_column + left;\n",
-                writer->columns);
-    declare_committed(writer, text);
-    write_tile_loops(writer, text, "top", "top + down", "left", "left + across", 2);
-    write_committed(writer, text);
-    text_add(text, "    }\n");
-}
-
 static void write_finish(Writer *writer, Text *text) {
     const char *name = writer->name;
     text_format(text,
@@ -121,8 +83,18 @@ static void write_finish(Writer *writer, Text *text) {
                         variable->type ? variable->type : "int64_t", variable->name,
                         variable->name);
     declare_faults(writer, text);
-    if (commits(writer)) write_committed_loops(writer, text);
-    else write_tile_loops(writer, text, "0", "rows", "0", "columns", 1);
+    text_add(text, "    for (int64_t m = 0; m < rows; m++) {\n"
+                   "        const int64_t r = first_row + m;\n");
+    move_lines(writer, &writer->lines[LEVEL_row], text, 2);
+    text_format(text,
+                "        FLOW_INDEPENDENT\n"
+                "        for (int64_t n = 0; n < columns; n++) {\n"
+                "            const int64_t c = first_column + n, i = r * %s + c;\n"
+                "            (void)i;\n",
+                writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
+    move_lines(writer, &writer->stores, text, 3);
+    text_add(text, "        }\n    }\n");
     tell_faults(writer, text, "context->guard", "context->");
     text_add(text, "}\n\n");
 }

@@ -153,10 +153,6 @@ const char *value_of(Writer *writer, NodeId id, Index index) {
 }
 
 void store_value(Writer *writer, NodeId id, Index index) {
-    if (is_committed(writer, id)) {
-        store_committed(writer, id, index);
-        return;
-    }
     const char *value = value_of(writer, id, index);
     text_add(&writer->stores, store_text(writer, id, index.text, value));
 }

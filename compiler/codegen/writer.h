@@ -55,7 +55,6 @@ typedef struct Pointer {
 typedef struct Kept {
     NodeId node;
     const char *place; /* as C */
-    const char *good;  /* committed: as C, whether the step is; else NULL */
 } Kept;
 
 typedef struct Writer {
@@ -168,14 +167,6 @@ const char *gathered_value(Writer *writer, const Node *node, Index index);
 
 /* The C of the value of a keep, whose operands are given as C. */
 const char *kept_value(Writer *writer, NodeId id, const char *const *operands);
-
-/* Are all values of a tile, the epilogue's of a contraction, stored at once, after it is known that
- * they are finite? store_committed: into the tile. */
-bool is_committed(const Writer *writer, NodeId id);
-bool commits(const Writer *writer);
-void store_committed(Writer *writer, NodeId id, Index index);
-void declare_committed(Writer *writer, Text *text);
-void write_committed(Writer *writer, Text *text);
 
 /* Flags of what was held back, around the loops that store; scope: what stands before the names of
  * variables there. */

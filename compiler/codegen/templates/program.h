@@ -42,44 +42,6 @@ static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t plac
         continue;
 }
 
-/* New values of a weight, computed before any of them is stored. */
-
-enum { FLOW_COMMIT_RUN = 1024 };
-
-typedef struct FlowCommit {
-    int good; /* the step is */
-    int64_t open, place;
-    FlowGuard *guard;
-} FlowCommit;
-
-/* to and old may be the same. */
-#define FLOW_COMMIT(suffix, type)                                                                  \
-    static __attribute__((noinline, cold, unused)) void flow_commit_some_##suffix(                 \
-        type *to, const type *old, int64_t stride, const type *values, int64_t rows,               \
-        int64_t columns, FlowCommit commit) {                                                      \
-        int64_t faults = 0;                                                                        \
-        for (int64_t m = 0; m < rows; m++)                                                         \
-            for (int64_t n = 0; n < columns; n++) {                                                \
-                const type b = values[m * columns + n], c = old[m * stride + n];                   \
-                faults |= commit.good & flow_is_lost(b, c);                                        \
-                to[m * stride + n] = keep(commit.good << commit.open, b, c);                       \
-            }                                                                                      \
-        flow_hold_back(commit.guard, faults, commit.place);                                        \
-    }                                                                                              \
-    static inline void flow_commit_##suffix(type *to, const type *old, int64_t stride,             \
-                                            const type *values, int64_t rows, int64_t columns,     \
-                                            int64_t faults, FlowCommit commit) {                   \
-        if (__builtin_expect(faults || !commit.good, 0)) {                                         \
-            flow_commit_some_##suffix(to, old, stride, values, rows, columns, commit);             \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t m = 0; m < rows; m++)                                                         \
-            __builtin_memcpy(to + m * stride, values + m * columns, (size_t)columns * sizeof *to); \
-    }
-FLOW_COMMIT(f32, float)
-FLOW_COMMIT(f64, double)
-#undef FLOW_COMMIT
-
 static inline void flow_run(const FlowFrame *frame, const FlowCall *calls, int count, int thread,
                             int threads) {
     for (int i = 0; i < count; i++) {
