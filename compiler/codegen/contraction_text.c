@@ -65,7 +65,7 @@ static bool in_tile(const Writer *writer, const char *name) {
 static void write_finish(Writer *writer, Text *text) {
     const char *name = writer->name;
     text_format(text,
-                "static inline __attribute__((always_inline)) void %s_finish(\n"
+                "static FLOW_ONE_COPY void %s_finish(\n"
                 "    const struct %s *context, const %s *restrict tile, int64_t stride,\n"
                 "    int64_t first_row, int64_t first_column, int64_t rows, int64_t columns) {\n"
                 "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"

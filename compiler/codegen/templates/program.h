@@ -24,6 +24,14 @@
 #define FLOW_KERNEL static /* in one file; else empty */
 #endif
 
+/* Of a function: it is compiled once and called. Copies that know more of their arguments may round
+ * otherwise, where a product is added in one operation or in two. */
+#ifdef __clang__
+#define FLOW_ONE_COPY __attribute__((noinline))
+#else
+#define FLOW_ONE_COPY __attribute__((noipa))
+#endif
+
 static inline void *flow_at(const FlowFrame *frame, int64_t place) {
     return place < 0 ? (void *)frame->inputs[~place] : frame->memory + place;
 }
