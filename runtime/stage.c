@@ -243,17 +243,13 @@ static bool receive(Stage *stage) {
     return true;
 }
 
-/* A worker that is not wanted any more may claim the last batch while the team asks for it. */
-static bool fill_or_receive(Stage *stage) {
-    if (!stage->wanted && !are_in_hands(stage) && fill_now(stage)) return true;
-    return (stage->wanted || are_in_hands(stage)) && receive(stage);
-}
-
 /* NULL: a feed has no more. */
 static Batch *wait_for_batch(Stage *stage) {
     for (;;) {
         Batch *batch = order_find(stage);
-        if (batch || !fill_or_receive(stage)) return batch;
+        if (batch) return batch;
+        bool workers = stage->wanted || are_in_hands(stage);
+        if (!(workers ? receive(stage) : fill_now(stage))) return NULL;
     }
 }
 

@@ -143,10 +143,14 @@ bool workers_grow(Stage *stage, int count) {
     return true;
 }
 
+/* Not while somebody claims: who is not wanted any more claims nothing from now on, so what workers
+ * have in hands is known. */
 static void want(Stage *stage, int count) {
+    pthread_mutex_lock(&stage->claiming);
     pthread_mutex_lock(&stage->mutex);
     stage->wanted = count;
     pthread_mutex_unlock(&stage->mutex);
+    pthread_mutex_unlock(&stage->claiming);
 }
 
 bool workers_set(Stage *stage, int count) {
