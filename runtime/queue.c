@@ -1,21 +1,27 @@
 /* Queue: a ring under a mutex. An uncontended turn is two atomic operations, so nothing cleverer is
  * needed for items that are whole batches. Waiting threads watch `count` for some microseconds
- * before they sleep, because a wake-up costs more than that. They sleep at a bell of ours: glibc's
- * conditions lose a wake-up in a million (its bug 25847, until 2.41). */
+ * before they sleep, because a wake-up costs more than that. It may cost a hundred: so where sleeps
+ * are that short and processors would be idle, threads watch for as long. They sleep at a bell of
+ * ours: glibc's conditions lose a wake-up in a million (its bug 25847, until 2.41). */
 #define _GNU_SOURCE
 #include "runtime/queue.h"
 
 #include "runtime/barrier.h"
+#include "runtime/clock.h"
 
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { SPINS = 100 };
+
+/* Nanoseconds. A brief sleep is mostly the wake-up. */
+static const int64_t watched = 100000, brief = 300000;
 
 /* Rung with the mutex held, so whoever heard how often it had rung by then misses nothing. */
 typedef struct Bell {
@@ -29,6 +35,8 @@ struct Queue {
     int capacity, burst, first;
     atomic_int count;
     atomic_bool closed;
+    atomic_bool may_watch;
+    atomic_bool slept_briefly; /* who slept last; and nobody has watched in vain since */
     bool stopped;
     void *items[];
 };
@@ -61,7 +69,9 @@ static void sleep_at(Queue *queue, Bell *bell) {
     unsigned heard = bell->rings;
     bell->sleepers++;
     pthread_mutex_unlock(&queue->mutex);
+    int64_t before = clock_nanoseconds();
     syscall(SYS_futex, &bell->rings, FUTEX_WAIT_PRIVATE, heard, NULL, NULL, 0);
+    queue->slept_briefly = clock_nanoseconds() - before < brief;
     pthread_mutex_lock(&queue->mutex);
     bell->sleepers--;
 }
@@ -73,6 +83,10 @@ static int count_woken(Queue *queue) {
     return queue->burst > 1 ? INT_MAX : 1;
 }
 
+void queue_let_watch(Queue *queue, bool may_watch) {
+    queue->may_watch = may_watch;
+}
+
 void queue_set_burst(Queue *queue, int burst) {
     pthread_mutex_lock(&queue->mutex);
     queue->burst = burst;
@@ -81,8 +95,22 @@ void queue_set_burst(Queue *queue, int burst) {
     if (woken) wake(&queue->not_empty, INT_MAX);
 }
 
-static void spin_while_count_is(Queue *queue, int count) {
-    for (int i = 0; i < SPINS && queue->count == count && !queue->closed; i++) spin_pause();
+static bool spin_while_count_is(const Queue *queue, int count) {
+    for (int i = 0; i < SPINS; i++) {
+        if (queue->count != count || queue->closed) return false;
+        spin_pause();
+    }
+    return true;
+}
+
+static void watch_while_empty(Queue *queue) {
+    int64_t end = 0;
+    while (spin_while_count_is(queue, 0) && queue->may_watch && queue->slept_briefly) {
+        int64_t now = clock_nanoseconds();
+        end = end ? end : now + watched;
+        queue->slept_briefly = now < end;
+        sched_yield();
+    }
 }
 
 bool queue_push(Queue *queue, void *item) {
@@ -117,7 +145,7 @@ static bool pop(Queue *queue, void **item, bool waits) {
 }
 
 bool queue_pop(Queue *queue, void **item) {
-    spin_while_count_is(queue, 0);
+    watch_while_empty(queue);
     return pop(queue, item, true);
 }
 

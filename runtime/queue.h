@@ -15,6 +15,10 @@ void queue_free(Queue *queue);
 
 void queue_set_burst(Queue *queue, int burst);
 
+/* Are there processors for all threads, so that a consumer takes none from others while it watches
+ * for an item? At first there are not. */
+void queue_let_watch(Queue *queue, bool may_watch);
+
 /* False when the queue was closed or stopped. */
 bool queue_push(Queue *queue, void *item);
 

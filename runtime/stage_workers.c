@@ -1,6 +1,7 @@
 /* Stage_workers: threads that make batches ahead of time. Each claims the next number when a slot
  * is vacant, so a slow batch keeps one of them busy and no other. */
 #include "runtime/clock.h"
+#include "runtime/cpus.h"
 #include "runtime/stage_state.h"
 
 #include <stdlib.h>
@@ -153,8 +154,16 @@ static void want(Stage *stage, int count) {
     pthread_mutex_unlock(&stage->claiming);
 }
 
+/* Who takes batches waits as well as who makes them. */
+static void let_watch(Stage *stage, int workers) {
+    bool room = workers + stage->team->threads <= cpus_available();
+    queue_let_watch(stage->vacant, room);
+    queue_let_watch(stage->ready, room);
+}
+
 bool workers_set(Stage *stage, int count) {
     if (!workers_grow(stage, count)) return false;
+    let_watch(stage, count);
     int slots = slots_used(stage) - stage->own_count;
     queue_set_burst(stage->vacant, count && slots > 1 ? slots / 2 : 1);
     want(stage, count);

@@ -1,7 +1,6 @@
 /* Batches of records of like length: each record comes once an epoch, in a batch whose size is the
  * smallest that it fits in, in the same order for any number of workers. */
-#include "runtime/stage.h"
-#include "tests/runtime/test.h"
+#include "tests/runtime/numbers.h"
 
 #include <string.h>
 
@@ -19,35 +18,7 @@ static int64_t size_of(int64_t record) {
     return length <= smaller[0] ? smaller[0] : length <= smaller[1] ? smaller[1] : MOST;
 }
 
-static FlowStatus open_numbers(const FlowField *fields, int count,
-                               const FlowSourceArguments *arguments, FlowReader **reader) {
-    static char nothing;
-    (void)fields, (void)count, (void)arguments;
-    *reader = (FlowReader *)&nothing;
-    return flow_ok;
-}
-
-static int64_t count_numbers(const FlowReader *reader) {
-    (void)reader;
-    return RECORDS;
-}
-
-static bool make_number(const FlowReader *reader, int64_t record, void *const *values,
-                        FlowStatus *failure) {
-    (void)reader, (void)failure;
-    *(int64_t *)values[0] = record;
-    return true;
-}
-
-static void close_numbers(FlowReader *reader) {
-    (void)reader;
-}
-
-static const FlowSource numbers = {.name = "numbers",
-                                   .open = open_numbers,
-                                   .records = count_numbers,
-                                   .make = make_number,
-                                   .close = close_numbers};
+static const FlowSource numbers = NUMBERS(.make = make_number);
 
 static int64_t size_t_of(int64_t batch, const int64_t *sizes) {
     (void)batch;
@@ -63,7 +34,7 @@ static int64_t ask_length(char *memory, const int64_t *values, const FlowRows *r
     (void)memory, (void)values, (void)failed;
     for (int64_t row = 0; row < rows->count; row++)
         ((int64_t *)rows->outputs[0])[row] =
-            length_of(*(const int64_t *)rows->fields[row * rows->stride]);
+            length_of(*(const int32_t *)rows->fields[row * rows->stride]);
     return rows->count;
 }
 
@@ -72,11 +43,10 @@ static int64_t fill_row(char *memory, const int64_t *values, const FlowRows *row
     for (int64_t row = 0; row < rows->count; row++)
         for (int64_t i = 0; i < values[0]; i++)
             ((int64_t *)rows->outputs[0])[row * values[0] + i] =
-                *(const int64_t *)rows->fields[row * rows->stride];
+                *(const int32_t *)rows->fields[row * rows->stride];
     return rows->count;
 }
 
-static const FlowField field = {.name = "number", .type = {FLOW_i64, 0, {0}}};
 static const FlowField output = {.name = "row", .type = {FLOW_i64, 1, {~0}}};
 
 static const FlowOrder orders[][2] = {
@@ -106,20 +76,13 @@ static void look_at(const Batch *batch, bool last_ones, Seen *seen) {
 }
 
 static void run(int which, int workers, Seen *seen) {
-    FlowSection section = {.window = 1,
-                           .stride = 1,
-                           .fields = &field,
-                           .field_count = 1,
-                           .orders = orders[which],
-                           .order_count = which == PLAIN ? 1 : 2,
-                           .record = fill_row,
-                           .outputs = &output,
-                           .output_count = 1};
-    FlowPipeline pipeline = {.name = "numbers",
-                             .source = &numbers,
-                             .sections = &section,
-                             .section_count = 1,
-                             .batch = BATCH};
+    FlowSection section = number_section;
+    section.orders = orders[which];
+    section.order_count = which == PLAIN ? 1 : 2;
+    section.record = fill_row;
+    section.outputs = &output;
+    FlowPipeline pipeline = numbers_pipeline(&numbers, RECORDS, BATCH);
+    pipeline.sections = &section;
     static const int64_t values[] = {MOST};
     Team team = {.threads = 1};
     Stage *stage;

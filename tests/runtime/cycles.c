@@ -1,8 +1,7 @@
 /* Random starts, stops, ends and numbers of workers of stages and queues, at any moment of any of
  * their threads: none blocks, none loses or doubles an item. LONG=1: a million of them. */
 #include "runtime/queue.h"
-#include "runtime/stage.h"
-#include "tests/runtime/test.h"
+#include "tests/runtime/numbers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,45 +15,7 @@ static int any(int below) {
     return (int)(state >> 16) % below;
 }
 
-/* A pipeline of numbers. */
-
-static int32_t stored[RECORDS];
-
-static FlowStatus open_numbers(const FlowField *fields, int count,
-                               const FlowSourceArguments *arguments, FlowReader **reader) {
-    (void)fields, (void)count, (void)arguments;
-    *reader = (FlowReader *)stored;
-    return flow_ok;
-}
-
-static int64_t count_numbers(const FlowReader *reader) {
-    (void)reader;
-    return RECORDS;
-}
-
-static void read_number(const FlowReader *reader, int64_t record, const void **values) {
-    (void)reader;
-    values[0] = &stored[record];
-}
-
-static void close_numbers(FlowReader *reader) {
-    (void)reader;
-}
-
-static const FlowSource numbers = {.name = "numbers",
-                                   .open = open_numbers,
-                                   .records = count_numbers,
-                                   .read = read_number,
-                                   .close = close_numbers};
-
-static const FlowField field = {.name = "number", .type = {FLOW_i32, 0, {0}}};
-
-static const FlowSection section = {.window = 1,
-                                    .stride = 1,
-                                    .fields = &field,
-                                    .field_count = 1,
-                                    .outputs = &field,
-                                    .output_count = 1};
+static const FlowSource numbers = NUMBERS(.read = read_number);
 
 /* Takes some batches, or all; every one comes once, in its epoch, in order if there is one. */
 static void take(Stage *stage, Team *team, const FlowPipeline *pipeline, int64_t end,
@@ -84,17 +45,11 @@ static void take(Stage *stage, Team *team, const FlowPipeline *pipeline, int64_t
 
 static void stage_cycles(int cycles) {
     while (cycles > 0) {
-        FlowPipeline pipeline = {.name = "numbers",
-                                 .source = &numbers,
-                                 .sections = &section,
-                                 .section_count = 1,
-                                 .batch = 1 + any(5),
-                                 .queue = any(2) * any(6),
-                                 .unordered = any(2)};
+        FlowPipeline pipeline = numbers_pipeline(&numbers, RECORDS, 1 + any(5));
+        pipeline.queue = any(2) * any(6);
+        pipeline.unordered = any(2);
         Team team = {.threads = 1 + !any(8)};
-        Stage *stage;
-        CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
-              "not opened");
+        Stage *stage = open_stage(&pipeline);
         for (int starts = any(4); starts >= 0; starts--, cycles--) {
             stage_allow(stage, 3);
             int64_t end = any(3) * stage_batches(stage) + any(3);
@@ -151,7 +106,6 @@ static void queue_cycle(void) {
 int main(void) {
     const char *set = getenv("LONG");
     int cycles = set && *set ? LONG : SHORT;
-    for (int i = 0; i < RECORDS; i++) stored[i] = i;
     for (int i = 0; i < cycles / 2; i++) queue_cycle();
     stage_cycles(cycles / 2);
     printf("cycles: %d\n", cycles);

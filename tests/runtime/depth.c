@@ -1,7 +1,6 @@
 /* How many batches may lie ready: in worlds whose times are known, and of a stage at work. */
 #include "runtime/depth.h"
-#include "runtime/stage.h"
-#include "tests/runtime/test.h"
+#include "tests/runtime/numbers.h"
 
 #include <stdlib.h>
 
@@ -67,48 +66,7 @@ static void worlds(void) {
 
 enum { RECORDS = 20000, BATCH = 4 };
 
-static FlowStatus open_numbers(const FlowField *fields, int count,
-                               const FlowSourceArguments *arguments, FlowReader **reader) {
-    static char nothing;
-    (void)fields, (void)count, (void)arguments;
-    *reader = (FlowReader *)&nothing;
-    return flow_ok;
-}
-
-static int64_t count_numbers(const FlowReader *reader) {
-    (void)reader;
-    return RECORDS;
-}
-
-static bool make_number(const FlowReader *reader, int64_t record, void *const *values,
-                        FlowStatus *failure) {
-    (void)reader, (void)failure;
-    *(int64_t *)values[0] = record;
-    return true;
-}
-
-static void close_numbers(FlowReader *reader) {
-    (void)reader;
-}
-
-static const FlowSource numbers = {.name = "numbers",
-                                   .open = open_numbers,
-                                   .records = count_numbers,
-                                   .make = make_number,
-                                   .close = close_numbers};
-
-static const FlowField field = {.name = "number", .type = {FLOW_i64, 0, {0}}};
-
-static const FlowSection section = {.window = 1,
-                                    .stride = 1,
-                                    .fields = &field,
-                                    .field_count = 1,
-                                    .outputs = &field,
-                                    .output_count = 1};
-
-static void fill_next(void *stage, int thread, int threads) {
-    stage_fill_next(stage, thread, threads);
-}
+static const FlowSource numbers = NUMBERS(.make = make_number);
 
 /* Between batches the queue becomes deeper and shallower, and workers come and go. */
 static void change(Stage *stage, int64_t number) {
@@ -121,16 +79,10 @@ static void change(Stage *stage, int64_t number) {
 }
 
 static void take_all(int threads, int queue) {
-    FlowPipeline pipeline = {.name = "numbers",
-                             .source = &numbers,
-                             .sections = &section,
-                             .section_count = 1,
-                             .queue = queue,
-                             .batch = BATCH};
+    FlowPipeline pipeline = numbers_pipeline(&numbers, RECORDS, BATCH);
+    pipeline.queue = queue;
     Team team = {.threads = threads};
-    Stage *stage;
-    CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
-          "not opened");
+    Stage *stage = open_stage(&pipeline);
     int64_t batches = stage_batches(stage);
     stage_allow(stage, 3);
     CHECK(!stage_start(stage, NULL, batches, 2, &team).exit, "not started");
@@ -138,7 +90,7 @@ static void take_all(int threads, int queue) {
     for (int64_t i = 0; i < batches; i++) {
         const Batch *batch;
         CHECK(!stage_take(stage, &batch).exit, "batch %lld failed", (long long)i);
-        CHECK(*(const int64_t *)batch->arrays[0] == i * BATCH, "other records");
+        CHECK(*(const int32_t *)batch->arrays[0] == i * BATCH, "other records");
         if (stage_wants_team(stage)) team_run(&team, fill_next, stage);
         stage_release(stage);
         if (!queue) change(stage, i);

@@ -3,7 +3,7 @@
 #include "runtime/clock.h"
 #include "runtime/cpus.h"
 #include "runtime/step.h"
-#include "tests/runtime/test.h"
+#include "tests/runtime/numbers.h"
 
 #include <sys/resource.h>
 
@@ -19,49 +19,14 @@ static uint32_t compute(uint32_t state, int turns) {
     return state;
 }
 
-static FlowStatus open_numbers(const FlowField *fields, int count,
-                               const FlowSourceArguments *arguments, FlowReader **reader) {
-    (void)fields, (void)count, (void)arguments;
-    *reader = (FlowReader *)&rounds;
-    return flow_ok;
-}
-
-static int64_t count_numbers(const FlowReader *reader) {
-    (void)reader;
-    return RECORDS;
-}
-
-static bool make_number(const FlowReader *reader, int64_t record, void *const *values,
+static bool make_slowly(const FlowReader *reader, int64_t record, void *const *values,
                         FlowStatus *failure) {
     (void)reader, (void)failure;
     *(uint32_t *)values[0] = compute((uint32_t)record, RECORD_TURNS);
     return true;
 }
 
-static void close_numbers(FlowReader *reader) {
-    (void)reader;
-}
-
-static const FlowSource numbers = {.name = "numbers",
-                                   .open = open_numbers,
-                                   .records = count_numbers,
-                                   .make = make_number,
-                                   .close = close_numbers};
-
-static const FlowField field = {.name = "number", .type = {FLOW_i32, 0, {0}}};
-
-static const FlowSection section = {.window = 1,
-                                    .stride = 1,
-                                    .fields = &field,
-                                    .field_count = 1,
-                                    .outputs = &field,
-                                    .output_count = 1};
-
-static const FlowPipeline pipeline = {.name = "numbers",
-                                      .source = &numbers,
-                                      .sections = &section,
-                                      .section_count = 1,
-                                      .batch = BATCH};
+static const FlowSource numbers = NUMBERS(.make = make_slowly);
 
 /* A step of a few kernels, each divided by the threads. */
 static void run_step(const FlowFrame *frame, int thread, int threads) {
@@ -100,17 +65,12 @@ static double processor_seconds(void) {
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-static void team_fill(void *stage, int thread, int threads) {
-    stage_fill_next(stage, thread, threads);
-}
-
 /* All batches of some epochs, through the step if there is one; or the step alone. */
 static Measured measure(bool with_pipeline, bool with_step, int workers) {
     Team team = {.threads = cpus_available()};
     Call call = {.function = &step};
-    Stage *stage;
-    CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
-          "not opened");
+    FlowPipeline pipeline = numbers_pipeline(&numbers, RECORDS, BATCH);
+    Stage *stage = open_stage(&pipeline);
     int64_t batches = stage_batches(stage) * rounds, before = clock_nanoseconds();
     double processor = processor_seconds();
     uint64_t sum = 0;
@@ -121,7 +81,7 @@ static Measured measure(bool with_pipeline, bool with_step, int workers) {
         if (with_pipeline) CHECK(!stage_take(stage, &batch).exit, "a batch failed");
         if (with_step && batch) step_run(&call, NULL, batch, stage, &team);
         else if (with_step) step_run_alone(&call, NULL, BATCH, &team);
-        else if (stage_wants_team(stage)) team_run(&team, team_fill, stage);
+        else if (stage_wants_team(stage)) team_run(&team, fill_next, stage);
         if (batch) sum += sum_of(batch);
         if (batch) stage_release(stage);
     }

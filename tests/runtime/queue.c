@@ -84,9 +84,11 @@ static void *consume(void *unused) {
     return NULL;
 }
 
-static void many_threads(void) {
+static void many_threads(bool may_watch) {
     pthread_t producers[PRODUCERS], consumers[CONSUMERS];
+    pushed = popped = 0;
     shared = queue_new(8, 1);
+    queue_let_watch(shared, may_watch);
     for (int i = 0; i < CONSUMERS; i++) pthread_create(&consumers[i], NULL, consume, NULL);
     for (int i = 0; i < PRODUCERS; i++) pthread_create(&producers[i], NULL, produce, NULL);
     for (int i = 0; i < PRODUCERS; i++) pthread_join(producers[i], NULL);
@@ -133,7 +135,8 @@ int main(void) {
     wakes(pop_one, queue_stop);
     wakes(push_two, queue_close);
     wakes(push_two, queue_stop);
-    many_threads();
+    many_threads(false);
+    many_threads(true);
     bursts();
     print_time();
     return test_result();

@@ -1,44 +1,20 @@
 /* Several records of one call: each function is told of those that come next; one that can't be
  * made ends its call, and the others are made all the same. */
-#include "runtime/stage.h"
-#include "tests/runtime/test.h"
+#include "tests/runtime/numbers.h"
 
 #include <stdatomic.h>
 
 enum { RECORDS = 1000, BATCH = 150, EPOCHS = 3, DAMAGED = 7 /* each so manieth */ };
 
-static int32_t stored[RECORDS];
 static const int32_t copied[1] = {-1};
 static atomic_int asked[RECORDS], most_at_once;
 
-static FlowStatus open_numbers(const FlowField *field, int count,
-                               const FlowSourceArguments *arguments, FlowReader **reader) {
-    (void)field, (void)count, (void)arguments;
-    *reader = malloc(1);
-    for (int i = 0; i < RECORDS; i++) stored[i] = i;
-    return flow_ok;
-}
-
-static int64_t count_numbers(const FlowReader *reader) {
-    (void)reader;
-    return RECORDS;
-}
-
-static void read_number(const FlowReader *reader, int64_t record, const void **values) {
-    (void)reader;
-    values[0] = &stored[record];
+static void read_both(const FlowReader *reader, int64_t record, const void **values) {
+    read_number(reader, record, values);
     values[1] = copied;
 }
 
-static void close_numbers(FlowReader *reader) {
-    free(reader);
-}
-
-static const FlowSource numbers = {.name = "numbers",
-                                   .open = open_numbers,
-                                   .records = count_numbers,
-                                   .read = read_number,
-                                   .close = close_numbers};
+static const FlowSource numbers = NUMBERS(.read = read_both);
 
 static int32_t number_of(const FlowRows *rows, int64_t row) {
     const void *const *fields = &rows->fields[row * rows->stride];
@@ -102,21 +78,16 @@ static FlowSection section_of(bool shuffled) {
 }
 
 static FlowPipeline pipeline_of(const FlowSection *section, FlowOnError on_error) {
-    return (FlowPipeline){.name = "numbers",
-                          .source = &numbers,
-                          .sections = section,
-                          .section_count = 1,
-                          .batch = BATCH,
-                          .on_error = on_error};
+    FlowPipeline pipeline = numbers_pipeline(&numbers, RECORDS, BATCH);
+    pipeline.sections = section;
+    pipeline.on_error = on_error;
+    return pipeline;
 }
 
 static Stage *opened(const FlowPipeline *pipeline) {
-    Stage *stage;
     most_at_once = 0;
     for (int i = 0; i < RECORDS; i++) asked[i] = 0;
-    CHECK(!stage_open(pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
-          "not opened");
-    return stage;
+    return open_stage(pipeline);
 }
 
 static void add(const Batch *batch, int64_t *sum) {
@@ -126,10 +97,6 @@ static void add(const Batch *batch, int64_t *sum) {
               (long long)i, (long long)x);
         *sum += x;
     }
-}
-
-static void fill(void *stage, int thread, int threads) {
-    stage_fill_next(stage, thread, threads);
 }
 
 static void check_all(bool shuffled, int workers, int threads) {
@@ -144,14 +111,20 @@ static void check_all(bool shuffled, int workers, int threads) {
         const Batch *batch;
         CHECK(!stage_take(stage, &batch).exit, "batch %lld failed", (long long)i);
         add(batch, &sum);
-        team_run(&team, fill, stage);
+        team_run(&team, fill_next, stage);
         stage_release(stage);
     }
     CHECK(sum == expected, "%lld, not %lld", (long long)sum, (long long)expected);
     for (int i = 0; i < RECORDS; i++)
         CHECK(asked[i] == EPOCHS || i % DAMAGED == 0, "%d was made %d times", i, asked[i]);
-    CHECK(most_at_once > 1, "each record by itself");
     stage_close(stage);
+}
+
+/* Several at a time only where a record takes a moment: which a busy machine may not give at once. */
+static void check_several(bool shuffled, int workers, int threads) {
+    for (int i = 0; i == 0 || (i < 100 && most_at_once < 2); i++)
+        check_all(shuffled, workers, threads);
+    CHECK(most_at_once > 1, "each record by itself");
 }
 
 /* The first one of the order ends the run; its message is that of its check. */
@@ -175,10 +148,10 @@ static void check_stop(void) {
 }
 
 int main(void) {
-    check_all(false, 0, 1);
-    check_all(false, 2, 1);
-    check_all(true, 0, 2);
-    check_all(true, 3, 1);
+    check_several(false, 0, 1);
+    check_several(false, 2, 1);
+    check_several(true, 0, 2);
+    check_several(true, 3, 1);
     check_stop();
     return test_result();
 }

@@ -2,8 +2,7 @@
 #include "runtime/clock.h"
 #include "runtime/holdings.h"
 #include "runtime/settings.h"
-#include "runtime/stage.h"
-#include "tests/runtime/test.h"
+#include "tests/runtime/numbers.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -18,7 +17,6 @@ static atomic_int blocked = -1;      /* the record that is not made while it is 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t seen[THREADS_SEEN];
 static int seen_count;
-static int32_t stored[RECORDS];
 
 static void note_thread(void) {
     pthread_mutex_lock(&lock);
@@ -28,33 +26,7 @@ static void note_thread(void) {
     pthread_mutex_unlock(&lock);
 }
 
-static FlowStatus open_numbers(const FlowField *fields, int count,
-                               const FlowSourceArguments *arguments, FlowReader **reader) {
-    (void)fields, (void)count, (void)arguments;
-    for (int i = 0; i < RECORDS; i++) stored[i] = i;
-    *reader = (FlowReader *)&made; /* nothing is kept */
-    return flow_ok;
-}
-
-static int64_t count_numbers(const FlowReader *reader) {
-    (void)reader;
-    return RECORDS;
-}
-
-static void read_number(const FlowReader *reader, int64_t record, const void **values) {
-    (void)reader;
-    values[0] = &stored[record];
-}
-
-static void close_numbers(FlowReader *reader) {
-    (void)reader;
-}
-
-static const FlowSource numbers = {.name = "numbers",
-                                   .open = open_numbers,
-                                   .records = count_numbers,
-                                   .read = read_number,
-                                   .close = close_numbers};
+static const FlowSource numbers = NUMBERS(.read = read_number);
 
 static void make_one(int32_t number, int32_t *output) {
     note_thread();
@@ -72,24 +44,20 @@ static int64_t make(char *memory, const int64_t *sizes, const FlowRows *rows, in
     return rows->count;
 }
 
-static const FlowField fields[] = {{.name = "number", .type = {FLOW_i32, 0, {0}}}};
-
 static const FlowSection section = {.window = 1,
                                     .stride = 1,
-                                    .fields = fields,
+                                    .fields = &number_field,
                                     .field_count = 1,
                                     .record = make,
-                                    .outputs = fields,
+                                    .outputs = &number_field,
                                     .output_count = 1};
 
 static FlowPipeline pipeline_of(int threads, int queue) {
-    return (FlowPipeline){.name = "numbers",
-                          .source = &numbers,
-                          .sections = &section,
-                          .section_count = 1,
-                          .batch = BATCH,
-                          .threads = threads,
-                          .queue = queue};
+    FlowPipeline pipeline = numbers_pipeline(&numbers, RECORDS, BATCH);
+    pipeline.sections = &section;
+    pipeline.threads = threads;
+    pipeline.queue = queue;
+    return pipeline;
 }
 
 /* Waits until so many records are made. */
@@ -100,11 +68,8 @@ static bool come(int records) {
 }
 
 static Stage *opened(const FlowPipeline *pipeline) {
-    Stage *stage;
     made = taken = most_ahead = seen_count = 0;
-    CHECK(!stage_open(pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
-          "not opened");
-    return stage;
+    return open_stage(pipeline);
 }
 
 /* Takes a batch and gives it back; its number. */
@@ -219,19 +184,13 @@ static atomic_int scarce_asked;
 
 static bool make_scarce(const FlowReader *reader, int64_t record, void *const *values,
                         FlowStatus *failure) {
-    (void)reader, (void)failure;
     if (record == SCARCE && !atomic_fetch_add(&scarce_asked, 1)) return false;
-    *(int32_t *)values[0] = (int32_t)record;
-    return true;
+    return make_number(reader, record, values, failure);
 }
 
 /* A record that one thread has no memory for, and another one has, is none that may be left out. */
 static void check_scarcity(FlowOnError on_error, int workers) {
-    static const FlowSource scarce = {.name = "scarce",
-                                      .open = open_numbers,
-                                      .records = count_numbers,
-                                      .make = make_scarce,
-                                      .close = close_numbers};
+    static const FlowSource scarce = NUMBERS(.make = make_scarce);
     FlowPipeline pipeline = pipeline_of(0, 0);
     Team team = {.threads = 1};
     const Batch *batch;

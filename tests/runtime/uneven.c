@@ -2,8 +2,7 @@
  * prints the rate of the stage, beside that of threads that do nothing but make records: nobody
  * should wait. */
 #include "runtime/clock.h"
-#include "runtime/stage.h"
-#include "tests/runtime/test.h"
+#include "tests/runtime/numbers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,48 +10,16 @@
 
 enum { RECORDS = 6400, BATCH = 16, WORKERS = 4, PACE = 100000 /* ns */, SLOW = 100, TIMES = 10 };
 
-static FlowStatus open_numbers(const FlowField *fields, int count,
-                               const FlowSourceArguments *arguments, FlowReader **reader) {
-    static char nothing;
-    (void)fields, (void)count, (void)arguments;
-    *reader = (FlowReader *)&nothing;
-    return flow_ok;
-}
-
-static int64_t count_numbers(const FlowReader *reader) {
-    (void)reader;
-    return RECORDS;
-}
-
 /* Sleeps, as workers that wait for a disk do: so that the machine's processors don't count. */
-static bool make_number(const FlowReader *reader, int64_t record, void *const *values,
+static bool make_slowly(const FlowReader *reader, int64_t record, void *const *values,
                         FlowStatus *failure) {
-    (void)reader, (void)failure;
     int64_t end = clock_nanoseconds() + PACE * (record % SLOW ? 1 : TIMES);
     struct timespec until = {end / 1000000000, end % 1000000000};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-    *(int32_t *)values[0] = (int32_t)record;
-    return true;
+    return make_number(reader, record, values, failure);
 }
 
-static void close_numbers(FlowReader *reader) {
-    (void)reader;
-}
-
-static const FlowSource numbers = {.name = "numbers",
-                                   .open = open_numbers,
-                                   .records = count_numbers,
-                                   .make = make_number,
-                                   .close = close_numbers};
-
-static const FlowField field = {.name = "number", .type = {FLOW_i32, 0, {0}}};
-
-static const FlowSection section = {.window = 1,
-                                    .stride = 1,
-                                    .fields = &field,
-                                    .field_count = 1,
-                                    .outputs = &field,
-                                    .output_count = 1};
+static const FlowSource numbers = NUMBERS(.make = make_slowly);
 
 /* Seconds of threads that only make records, each the next one: no stage is faster. */
 
@@ -62,7 +29,7 @@ static void *make_all(void *unused) {
     int32_t value;
     (void)unused;
     for (int record; (record = next_record++) < RECORDS;)
-        make_number(NULL, record, (void *[]){&value}, NULL);
+        make_slowly(NULL, record, (void *[]){&value}, NULL);
     return NULL;
 }
 
@@ -96,17 +63,11 @@ static void check_all_came(void) {
 
 /* Seconds of a stage. */
 static double time_of(bool unordered) {
-    FlowPipeline pipeline = {.name = "numbers",
-                             .source = &numbers,
-                             .sections = &section,
-                             .section_count = 1,
-                             .batch = BATCH,
-                             .queue = WORKERS,
-                             .unordered = unordered};
+    FlowPipeline pipeline = numbers_pipeline(&numbers, RECORDS, BATCH);
+    pipeline.queue = WORKERS;
+    pipeline.unordered = unordered;
     Team team = {.threads = 1};
-    Stage *stage;
-    CHECK(!stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
-          "not opened");
+    Stage *stage = open_stage(&pipeline);
     int64_t before = clock_nanoseconds(), batches = stage_batches(stage), records = 0;
     CHECK(!stage_start(stage, NULL, batches, WORKERS, &team).exit, "not started");
     for (int64_t i = 0; i < batches; i++) {
