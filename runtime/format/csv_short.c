@@ -59,7 +59,8 @@ INLINED_NEWER Bounds bounds_of(const Bytes *bytes, uint64_t low, uint64_t high) 
     __m512i more = _mm512_mask_compress_epi8(_mm512_set1_epi8(-1), high, above);
     uint64_t low_begins = low << 1 | 1, high_begins = high << 1 | low >> 63;
     uint64_t minus = _pext_u64(find(bytes->low, '-'), low_begins) |
-                     _pext_u64(find(bytes->high, '-'), high_begins) << _mm_popcnt_u64(low_begins);
+                     _pext_u64(find(bytes->high, '-'), high_begins)
+                         << 1 << _mm_popcnt_u64(low << 1);
     uint64_t behind_first = ~UINT64_C(0) << _mm_popcnt_u64(low);
     return (Bounds){_mm512_mask_expand_epi8(first, behind_first, more), _mm512_movm_epi8(minus)};
 }

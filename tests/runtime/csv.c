@@ -181,6 +181,18 @@ static void reads_short_rows(void) {
     }
 }
 
+/* Half of what is looked at at once is cells' ends. */
+static void reads_empty_cells(void) {
+    enum { COLUMNS = 63, ROWS = 3 };
+    char text[ROWS * (COLUMNS + 1) + 1], *end = text;
+    for (int i = 0; i < ROWS; i++, end += COLUMNS + 1) {
+        memset(end, ',', COLUMNS - 1);
+        memcpy(end + COLUMNS - 1, "\r\n", sizeof "\r\n");
+    }
+    refuses(text, field("0", FLOW_f32), false, "line 1: `0` is missing");
+    refuses(text, field("62", FLOW_f32), false, "line 1: `62` is missing");
+}
+
 static void reads_elements(void) {
     FlowField fields[] = {field("big", FLOW_i64), field("yes", FLOW_bool), field("byte", FLOW_u8)};
     FlowReader *reader;
@@ -228,6 +240,7 @@ int main(void) {
     reads_elements();
     reads_short_numbers();
     reads_short_rows();
+    reads_empty_cells();
     reads_forms();
     reads_long_tables();
     refuses_what_is_wrong();
