@@ -30,9 +30,13 @@ until_true() {
     fail "it did not become true in a minute: $1"
 }
 
+# hears CHILD: it has a handler for SIGTERM by now, which is signal 15.
+hears() { ((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") & 1 << 14)); }
+
 # stopped CHILD: tells it to end; its exit code says that it was interrupted.
 stopped() {
     local code=0
+    until_true "hears $1"
     kill -TERM "$1" && wait "$1" || code=$?
     [ $code = 4 ] || fail "stopped, it ends with $code: $(cat stderr)"
 }
