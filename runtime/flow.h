@@ -127,19 +127,24 @@ typedef struct FlowCoordinate {
     int64_t divisor;
 } FlowCoordinate;
 
-/* A value in a function: where it lies, and how it is made. */
-typedef struct FlowValue {
+/* What values have in common that the same place of the program makes in the same way. */
+typedef struct FlowMade {
     FlowMaking making;
     const char *text; /* "log, digits.flow:24" */
     const FlowType *type;
+    int operation; /* FlowTrace.compute knows it */
+    double number; /* constant: the number; reduce: what is begun with; view: what lies outside */
+    uint32_t axes; /* reduce, best */
+    int64_t stream;
+    const FlowCoordinate *coordinates; /* view: one an axis of the operand */
+} FlowMade;
+
+/* A value in a function. */
+typedef struct FlowValue {
+    const FlowMade *made;
     int call;        /* that stores it, or -1 */
     int64_t place;   /* an offset in memory; ~i: input i; FLOW_NOWHERE */
     int operands[3]; /* values; or -1 */
-    int operation;   /* FlowTrace.compute knows it */
-    double number;   /* constant: the number; reduce: what is begun with; view: what lies outside */
-    uint32_t axes;   /* reduce, best */
-    int64_t stream;
-    const FlowCoordinate *coordinates; /* view: one an axis of the operand */
 } FlowValue;
 
 /* A floating-point value that a call stores. */
@@ -222,6 +227,12 @@ typedef struct FlowFunction {
 
 /* Waits until all threads of the frame's team are here. Spins, then yields the processor. */
 void flow_barrier(const FlowFrame *frame, int thread, int threads);
+
+/* How products of bf16 are added up (codegen/templates/half.h). */
+enum { FLOW_HALF_vectors, FLOW_HALF_pairs, FLOW_HALF_tiles };
+
+/* The best that the processor has and the system lets this process use. */
+int flow_half_means(void);
 
 /* Pipelines. */
 

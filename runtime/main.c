@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,6 +50,7 @@ static void open_streams(void) {
 }
 
 int flow_main(int argc, char **argv, const FlowProgram *program) {
+    setenv("OMP_TOOL", "disabled", 0); /* which libomp would look for in many folders */
     open_streams();
     denormals_to_zero(); /* of all threads: they inherit it */
     interrupt_watch();

@@ -38,7 +38,7 @@ static int64_t count_of(const FlowType *type) {
 }
 
 int64_t value_count(const Scene *scene, int value) {
-    FlowType type = known_type(scene, scene->trace->values[value].type);
+    FlowType type = known_type(scene, scene->trace->values[value].made->type);
     return count_of(&type);
 }
 
@@ -99,8 +99,8 @@ static int64_t viewed_place(const Points *points, const FlowValue *value, const 
     for (int i = type->rank - 1; i >= 0; index /= type->sizes[i--])
         places[i] = index % type->sizes[i];
     for (int i = 0; i < from->rank; i++) {
-        int64_t at =
-            view_coordinate(points->scene, &value->coordinates[i], from->sizes[i], type, places);
+        int64_t at = view_coordinate(points->scene, &value->made->coordinates[i], from->sizes[i],
+                                     type, places);
         if (at < 0) return -1;
         place = place * from->sizes[i] + at;
     }
@@ -129,7 +129,7 @@ static int64_t last_size(const FlowType *type) {
 static int64_t read_count(const Points *points, Point point) {
     const FlowValue *value = &points->scene->trace->values[point.value];
     const FlowType *first = first_type(points, value);
-    switch (value->making) {
+    switch (value->made->making) {
     case FLOW_MADE_elsewhere:
     case FLOW_MADE_constant: return 0;
     case FLOW_MADE_elementwise: return 3;
@@ -158,7 +158,7 @@ static Point read_at(const Points *points, Point point, int64_t n) {
     const FlowType *type = &points->types[point.value];
     const FlowType *first = first_type(points, value);
     Point read = {value->operands[0], -1};
-    switch (value->making) {
+    switch (value->made->making) {
     case FLOW_MADE_elementwise:
         read.value = value->operands[n];
         if (read.value >= 0) read.index = place_in(&points->types[read.value], type, point.index);
@@ -171,7 +171,9 @@ static Point read_at(const Points *points, Point point, int64_t n) {
     }
     case FLOW_MADE_generate: read.index = read.value < 0 ? -1 : 0; break;
     case FLOW_MADE_reduce:
-    case FLOW_MADE_best: read.index = reduced_place(first, value->axes, point.index, n); break;
+    case FLOW_MADE_best:
+        read.index = reduced_place(first, value->made->axes, point.index, n);
+        break;
     case FLOW_MADE_product: return product_read(points, value, point, n);
     case FLOW_MADE_same: read.index = point.index; break;
     case FLOW_MADE_broadcast: read.index = place_in(first, type, point.index); break;
@@ -188,16 +190,16 @@ static Point read_at(const Points *points, Point point, int64_t n) {
 
 static double computed(const Points *points, const FlowValue *value, const double *operands,
                        double y, int64_t index) {
-    return points->scene->trace->compute(value->operation, operands[0], operands[1], operands[2], y,
-                                         value->stream, index);
+    return points->scene->trace->compute(value->made->operation, operands[0], operands[1],
+                                         operands[2], y, value->made->stream, index);
 }
 
 /* Rounded at each step, as kernels do. */
 static double reduced(const Points *points, const FlowValue *value, Point point) {
-    double y = value->number;
+    double y = value->made->number;
     for (int64_t n = 0; n < read_count(points, point); n++) {
         double operands[3] = {number_at(points, read_at(points, point, n))};
-        y = rounded(value->type->element, computed(points, value, operands, y, 0));
+        y = rounded(value->made->type->element, computed(points, value, operands, y, 0));
     }
     return y;
 }
@@ -215,7 +217,7 @@ static double best_index(const Points *points, const FlowValue *value, Point poi
 
 /* Kernels sum products in f32 at least. */
 static double product(const Points *points, const FlowValue *value, Point point) {
-    FlowElement element = value->type->element == FLOW_f64 ? FLOW_f64 : FLOW_f32;
+    FlowElement element = value->made->type->element == FLOW_f64 ? FLOW_f64 : FLOW_f32;
     double y = 0;
     for (int64_t n = 0; n < read_count(points, point); n += 2)
         y = rounded(element, y + number_at(points, read_at(points, point, n)) *
@@ -240,8 +242,8 @@ static double generated(const Points *points, const FlowValue *value, Point poin
 
 static double made_number(const Points *points, Point point) {
     const FlowValue *value = &points->scene->trace->values[point.value];
-    switch (value->making) {
-    case FLOW_MADE_constant: return value->number;
+    switch (value->made->making) {
+    case FLOW_MADE_constant: return value->made->number;
     case FLOW_MADE_elementwise: return elementwise(points, value, point);
     case FLOW_MADE_generate: return generated(points, value, point);
     case FLOW_MADE_reduce: return reduced(points, value, point);
@@ -253,7 +255,7 @@ static double made_number(const Points *points, Point point) {
     case FLOW_MADE_view:
     case FLOW_MADE_gather: {
         Point read = read_at(points, point, 0);
-        return read.index < 0 ? value->number : number_at(points, read);
+        return read.index < 0 ? value->made->number : number_at(points, read);
     }
     default: return 0;
     }
@@ -266,7 +268,7 @@ static bool is_in_memory(const Scene *scene, const FlowValue *value) {
 static double number_in_memory(const Scene *scene, const FlowValue *value, int64_t index) {
     const char *bytes = value->place < 0 ? scene->frame->inputs[~value->place]
                                          : scene->frame->memory + value->place;
-    FlowElement element = value->type->element;
+    FlowElement element = value->made->type->element;
     return number_read(element, bytes + (size_t)index * flow_element_size(element));
 }
 
@@ -276,7 +278,7 @@ static double number_at(const Points *points, Point point) {
     if (is_in_memory(points->scene, value))
         return number_in_memory(points->scene, value, point.index);
     if (memory->index == point.index) return memory->number;
-    double number = rounded(value->type->element, made_number(points, point));
+    double number = rounded(value->made->type->element, made_number(points, point));
     *memory = (Memory){point.index, number};
     return number;
 }
@@ -296,7 +298,7 @@ static Origin follow(const Points *points, Point point, Fault fault) {
     for (;;) {
         const FlowValue *value = &points->scene->trace->values[point.value];
         if (is_in_memory(points->scene, value)) return (Origin){ORIGIN_read, point};
-        if (value->making == FLOW_MADE_constant) return (Origin){ORIGIN_meant, point};
+        if (value->made->making == FLOW_MADE_constant) return (Origin){ORIGIN_meant, point};
         Point read = faulty_read(points, point, fault);
         if (read.index < 0) return (Origin){ORIGIN_made, point};
         point = read;
@@ -304,8 +306,8 @@ static Origin follow(const Points *points, Point point, Fault fault) {
 }
 
 static bool can_compute(const FlowValue *value) {
-    return value->making != FLOW_MADE_elsewhere && value->making != FLOW_MADE_row &&
-           value->making != FLOW_MADE_scatter;
+    return value->made->making != FLOW_MADE_elsewhere && value->made->making != FLOW_MADE_row &&
+           value->made->making != FLOW_MADE_scatter;
 }
 
 static Origin origin_of(const Points *points, Point point, Fault fault, Origin *infinity) {
@@ -325,7 +327,7 @@ Origin find_origin(const Scene *scene, Point point, Fault fault, Origin *infinit
                      calloc(count, sizeof *points.memories)};
     Origin origin = *infinity = (Origin){ORIGIN_unknown, point};
     for (size_t i = 0; i < count && points.types && points.memories; i++) {
-        points.types[i] = known_type(scene, scene->trace->values[i].type);
+        points.types[i] = known_type(scene, scene->trace->values[i].made->type);
         points.memories[i].index = -1;
     }
     if (points.types && points.memories) origin = origin_of(&points, point, fault, infinity);

@@ -128,8 +128,8 @@ static const char *place_of(const FlowFrame *frame, const FlowValue *value) {
 static int64_t find_stored(const Tracing *tracing, const FlowFrame *frame, const FlowTrace *trace,
                            int stored, Fault fault) {
     const FlowValue *value = stored_value(trace, stored);
-    return find(value->type->element, place_of(frame, value), count_of(tracing, value->type),
-                fault);
+    return find(value->made->type->element, place_of(frame, value),
+                count_of(tracing, value->made->type), fault);
 }
 
 /* Makes all calls. */
@@ -238,8 +238,9 @@ typedef struct Found {
 
 static Found found_of(const FlowTrace *trace, Origin origin, Origin infinity) {
     Found found = {NULL, NULL, -1};
-    if (origin.kind == ORIGIN_made) found.made = trace->values[origin.point.value].text;
-    if (infinity.kind == ORIGIN_made) found.infinity = trace->values[infinity.point.value].text;
+    if (origin.kind == ORIGIN_made) found.made = trace->values[origin.point.value].made->text;
+    if (infinity.kind == ORIGIN_made)
+        found.infinity = trace->values[infinity.point.value].made->text;
     if (infinity.kind == ORIGIN_read) found.read = infinity.point.value;
     return found;
 }
@@ -282,7 +283,7 @@ static const char *infinity_text(const Tracing *tracing, int value) {
 
 static void name_value(const Tracing *tracing, int stored) {
     Found found = search_call(tracing, stored, tracing->fault);
-    const char *made = found.made ? found.made : stored_value(tracing->trace, stored)->text;
+    const char *made = found.made ? found.made : stored_value(tracing->trace, stored)->made->text;
     const char *infinity = found.read >= 0 ? infinity_text(tracing, found.read) : found.infinity;
     if (infinity)
         snprintf(tracing->text, tracing->size, ": first at %s; of an infinity that began at %s",
@@ -353,7 +354,7 @@ static const FlowUpdate *held_update(const Call *call) {
 static void trace_stored(Tracing *tracing, int stored, Trace *trace) {
     note_faults(tracing);
     snprintf(trace->where, sizeof trace->where, ": at %s; not so when the step was repeated",
-             stored_value(tracing->trace, stored)->text);
+             stored_value(tracing->trace, stored)->made->text);
     for (Fault fault = FAULT_nan; fault <= FAULT_infinity; fault++) {
         if (!has_found(tracing, stored, fault)) continue;
         trace->fault = fault == FAULT_nan ? "nan" : "infinite";

@@ -8,13 +8,13 @@ static void add_file(Arena *arena, Generated *generated, const char *name, const
     vector_push(arena, &generated->files, (GeneratedFile){name, text_string(text)});
 }
 
-/* Files beside program.c are in the list before it. */
+/* program.c is compiled first: it takes the longest where there are many calls. */
 static void add_program(Arena *arena, Generated *generated, const Plan *plan, bool trains) {
     Text text = text_new(arena);
+    vector_push(arena, &generated->units, "program.c");
     write_program(&text, plan, trains, generated);
     if (trains) text_add(&text, "#include \"main.c\"\n");
     add_file(arena, generated, "program.c", &text);
-    vector_push(arena, &generated->units, "program.c");
 }
 
 static void add_unit_list(Arena *arena, Generated *generated) {

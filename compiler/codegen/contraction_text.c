@@ -1,12 +1,16 @@
-/* Contraction text: a matrix product with what is fused behind it, as parameters of the template
- * matmul.c: a struct of pointers and values of the call, a function that fills it, one that turns
- * a finished tile of sums into results, and macros. */
+/* Contraction text: a matrix product with what is fused behind it, as parameters of the templates
+ * matmul.c, windows.c and matmul_half.c: a struct of pointers and values of the call, a function
+ * that fills it, one that turns a finished tile of sums into results, and macros. */
 #include "compiler/codegen/writer.h"
 
 #include "compiler/passes/operand.h"
 
 #include <assert.h>
-#include <ctype.h>
+
+enum {
+    LEAST_DEPTH_RUN = 3,
+    MOST_WINDOW_COLUMNS = 128,
+};
 
 /* What digits of a loop's index add, as C of the index `name`. */
 static const char *offset_expression(Writer *writer, const Digits *digits, const char *name) {
@@ -42,18 +46,6 @@ static const char *bound_expression(Writer *writer, Dim dim) {
 static bool is_plain(const Writer *writer) {
     Element element = node_of(writer, writer->kernel->nodes[0])->type.element;
     return writer->kernel->node_count == 1 && !is_half(element);
-}
-
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static bool has_name(const Text *text, const char *name) {
-    size_t size = strlen(name);
-    const char *start = text_string(text);
-    for (const char *at = start; (at = strstr(at, name)); at += size)
-        if ((at == start || !is_word(at[-1])) && !is_word(at[size])) return true;
-    return false;
 }
 
 /* Is the name wanted inside the loops of the tile? */
@@ -148,6 +140,55 @@ static const char *load_macro(Arena *arena, Element element) {
                             : "(a)";
 }
 
+static bool is_number(Dim dim) {
+    int64_t value;
+    return dim_is_constant(dim, &value);
+}
+
+/* How many runs of the last digit are evenly spaced, if that is a number. */
+static const char *runs_expression(Writer *writer, const Digits *digits) {
+    Dim runs = digits->count > 1 ? digits->items[digits->count - 2].size : NULL;
+    return runs && is_number(runs) ? dim_expression(writer->arena, runs) : "1";
+}
+
+/* Are they runs of numbers of elements, so many that going from run to run takes little of the time
+ * of a tile? */
+static bool has_plain_runs(const Digits *digits, int64_t least) {
+    int64_t run = 0;
+    for (int i = 0; i < digits->count; i++)
+        if (!is_number(digits->items[i].stride) ||
+            ((i || digits->count == 1) && !dim_is_constant(digits->items[i].size, &run)))
+            return false;
+    return run >= least;
+}
+
+/* Is b a matrix that lies row after row? */
+static bool is_in_rows(const ContractionOperand *b) {
+    int64_t step;
+    return b->first.count == 1 && is_number(b->first.items[0].stride) && b->second.count == 1 &&
+           dim_is_constant(b->second.items[0].stride, &step) && step == 1;
+}
+
+/* Is it one for the template windows.c? With many columns, copies of a cost little. */
+static bool sees_windows(const Writer *writer, const ContractionOperand *a,
+                         const ContractionOperand *b) {
+    int64_t columns;
+    return (a->first.count > 1 || a->second.count > 1) && !is_half(stored_element(writer)) &&
+           has_plain_runs(&a->first, 1) && has_plain_runs(&a->second, LEAST_DEPTH_RUN) &&
+           is_in_rows(b) && dim_is_constant(writer->loops->columns, &columns) &&
+           columns <= MOST_WINDOW_COLUMNS;
+}
+
+/* Asks for element i of what lies as the results do. */
+static const char *ask_macro(Writer *writer) {
+    Text text = text_new(writer->arena);
+    vector_each(Pointer, pointer, writer->pointers)
+        if (pointer->written || pointer->whole)
+            text_format(&text, "%s__builtin_prefetch(context.%s + (i), %d)", text.size ? ", " : "",
+                        pointer->name, pointer->written);
+    return text.size ? text_string(&text) : "(void)0";
+}
+
 static void write_parameters(Writer *writer, Text *text) {
     Arena *arena = writer->arena;
     const char *name = writer->name;
@@ -167,6 +208,7 @@ static void write_parameters(Writer *writer, Text *text) {
                          : "work->waiting"},
         {plain ? "FINISH(...)" : "FINISH",
          plain ? "(void)0" : arena_format(arena, "%s_finish", name)},
+        {"ASK(i)", ask_macro(writer)},
         {"ELEMENT", element_info[matmul->type.element].computed},
         {"STORED", element_info[stored].c},
         {"LOAD(a)", load_macro(arena, stored)},
@@ -184,6 +226,7 @@ static void write_parameters(Writer *writer, Text *text) {
         {"A_ROW", step_expression(writer, &a.first)},
         {"A_DEPTH", step_expression(writer, &a.second)},
         {"A_ROW_RUN", run_expression(writer, &a.first, loops->rows)},
+        {"A_ROW_RUNS", runs_expression(writer, &a.first)},
         {"A_DEPTH_RUN", run_expression(writer, &a.second, loops->depth)},
         {"A_TABLE", a.first.count > 1 || a.second.count > 1 ? "1" : "0"},
         {"B_OUTER(s)", offset_expression(writer, &b.outer, "s")},
@@ -200,6 +243,12 @@ static void write_parameters(Writer *writer, Text *text) {
         text_format(text, "#define %s %s\n", lines[i][0], lines[i][1]);
 }
 
+static const char *template_of(const Writer *writer, const ContractionOperand *a,
+                               const ContractionOperand *b) {
+    if (stored_element(writer) == TYPE_bf16) return "matmul_half.c";
+    return sees_windows(writer, a, b) ? "windows.c" : "matmul.c";
+}
+
 KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                         const char *name) {
     Writer writer = new_writer(text->arena, plan, kernel, name);
@@ -212,6 +261,6 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
     write_context(&writer, text, left, right);
     if (!is_plain(&writer)) write_finish(&writer, text);
     write_parameters(&writer, text);
-    text_add(text, "#include \"matmul.c\"\n\n");
+    text_format(text, "#include \"%s\"\n\n", template_of(&writer, &a, &b));
     return writer.operands;
 }

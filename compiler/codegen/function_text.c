@@ -41,19 +41,24 @@ static void print_results(Printer *printer, const FunctionPlan *plan, int index)
     text_add(printer->text, "};\n");
 }
 
-static const char *kernel_name(Printer *printer, const FunctionPlan *plan, int kernel) {
+static const char *band_name(Printer *printer, const FunctionPlan *plan, const Band *band) {
     Text text = text_new(printer->arena);
-    kernel_print(plan, kernel, &text);
+    kernel_print(plan, band->kernels[0], &text);
+    if (band->count > 1) text_format(&text, ", and %d more by bands of rows", band->count - 1);
     return string_text(printer, text_string(&text));
 }
 
 static void print_work(Printer *printer, const FunctionPlan *plan, int index) {
     if (!plan->kernel_count) return;
     text_format(printer->text, "static const FlowWork f%d_work[] = {\n", index);
-    for (int i = 0; i < plan->kernel_count; i++) {
-        const KernelPlan *kernel = &plan->kernels[plan->order[i]];
-        text_format(printer->text, "    {%s, %.17g, %.17g},\n",
-                    kernel_name(printer, plan, plan->order[i]), kernel->operations, kernel->bytes);
+    vector_each(Band, band, plan->bands) {
+        double operations = 0, bytes = 0;
+        for (int i = 0; i < band->count; i++) {
+            operations += plan->kernels[band->kernels[i]].operations;
+            bytes += plan->kernels[band->kernels[i]].bytes;
+        }
+        text_format(printer->text, "    {%s, %.17g, %.17g},\n", band_name(printer, plan, band),
+                    operations, bytes);
     }
     text_add(printer->text, "};\n");
 }
@@ -82,7 +87,7 @@ static void print_function(Printer *printer, const Function *function) {
 const char *function_initialiser(Printer *printer, const Function *function, bool traced) {
     int index = function_number(printer, function);
     int inputs = (int)function->inputs.count, results = (int)function->results.count;
-    int works = printer->trains ? plan_of(printer->plan, function)->kernel_count : 0;
+    int works = printer->trains ? (int)plan_of(printer->plan, function)->bands.count : 0;
     return arena_format(printer->arena, "{%s, f%d, %s, %d, %s, %d, %s, %s, %d}",
                         string_text(printer, function->name), index,
                         inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,

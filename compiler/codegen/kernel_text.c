@@ -34,7 +34,7 @@ static int new_kernel(Kernels *kernels, const FunctionPlan *plan, int number) {
     const char *name = arena_format(kernels->arena, "k%zu", kernels->list.count);
     write_by_kind(&text, kernels, plan, number, name);
     vector_push(kernels->arena, &kernels->list,
-                (SharedKernel){name, text_string(&text), plan, number, {0}, 0});
+                (SharedKernel){name, text_string(&text), plan, number, {0}, 0, 0});
     return (int)kernels->list.count - 1;
 }
 
@@ -44,32 +44,72 @@ static void add_line(Arena *arena, Lines *lines, const char *line) {
     if (*line && lines->count < LINES_SHOWN) vector_push(arena, lines, line);
 }
 
-static void note_call(Arena *arena, SharedKernel *kernel, const FunctionPlan *plan, int number) {
+static void note_call(Arena *arena, SharedKernel *kernel, const FunctionPlan *plan, int number,
+                      bool named) {
     const KernelPlan *called = &plan->kernels[number];
     kernel->calls++;
+    kernel->named += named;
     for (size_t i = 0; i < called->node_count && i < OPS_SHOWN; i++)
         add_line(arena, &kernel->lines,
                  place_text(arena, graph_node(plan->graph, called->nodes[i])->range));
 }
 
-static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number) {
-    Text text = text_new(kernels->arena);
-    if (plan->kernels[number].scan) add_kernels(kernels, plan->kernels[number].scan->body);
+static void add_calls(Kernels *kernels, const FunctionPlan *plan, bool named);
+
+static KernelOperands copy_operands(Arena *arena, const KernelOperands *operands) {
+    KernelOperands copy = {0};
+    vector_each(KernelOperand, operand, *operands) vector_push(arena, &copy, *operand);
+    return copy;
+}
+
+static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number, bool named) {
+    if (plan->kernels[number].scan) add_calls(kernels, plan->kernels[number].scan->body, false);
+    arena_clear(kernels->scratch);
+    Text text = text_new(kernels->scratch);
     KernelOperands operands = write_by_kind(&text, kernels, plan, number, NULL);
     int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;
     if (known < 0) {
         known = new_kernel(kernels, plan, number);
         map_put(&kernels->by_text, text_string(&text), (void *)(uintptr_t)(known + 1));
     }
-    note_call(kernels->arena, &kernels->list.items[known], plan, number);
+    note_call(kernels->arena, &kernels->list.items[known], plan, number, named);
+    return (Call){known, copy_operands(kernels->arena, &operands)};
+}
+
+/* Bands. */
+
+static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band *band, bool named) {
+    Arena *arena = kernels->arena;
+    Call *calls = arena_new_array(arena, Call, band->count);
+    for (int i = 0; i < band->count; i++)
+        calls[i] = call_of(kernels, plan, band->kernels[i], named);
+    if (band->count == 1) return calls[0];
+    Text text = text_new(arena), own = text_new(arena);
+    KernelOperands operands = write_band_kernel(&text, kernels, plan, band, calls, "kernel");
+    int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;
+    if (known < 0) {
+        known = (int)kernels->list.count;
+        const char *name = arena_format(arena, "k%d", known);
+        write_band_kernel(&own, kernels, plan, band, calls, name);
+        vector_push(arena, &kernels->list,
+                    (SharedKernel){name, text_string(&own), plan, band->kernels[0], {0}, 0, 0});
+        map_put(&kernels->by_text, text_string(&text), (void *)(uintptr_t)(known + 1));
+    }
+    note_call(arena, &kernels->list.items[known], plan, band->kernels[0], named);
     return (Call){known, operands};
 }
 
-void add_kernels(Kernels *kernels, const FunctionPlan *plan) {
-    FunctionCalls function = {plan, arena_new_array(kernels->arena, Call, plan->kernel_count + 1)};
-    for (int i = 0; i < plan->kernel_count; i++)
-        function.calls[i] = call_of(kernels, plan, plan->order[i]);
+static void add_calls(Kernels *kernels, const FunctionPlan *plan, bool named) {
+    FunctionCalls function = {plan, arena_new_array(kernels->arena, Call, plan->bands.count + 1)};
+    for (size_t i = 0; i < plan->bands.count; i++)
+        function.calls[i] = call_of_band(kernels, plan, &plan->bands.items[i], named);
     vector_push(kernels->arena, &kernels->functions, function);
+}
+
+void add_kernels(Kernels *kernels, const FunctionPlan *plan) {
+    kernels->scratch = arena_new();
+    add_calls(kernels, plan, plan->function->of_record);
+    arena_free(kernels->scratch);
 }
 
 static void write_comment(Text *text, const SharedKernel *shared) {
@@ -127,15 +167,15 @@ static const FunctionCalls *calls_of(const Kernels *kernels, const FunctionPlan 
 }
 
 static int call_count(const FunctionPlan *plan) {
-    return plan->kernel_count + (int)plan->late.count;
+    return (int)(plan->bands.count + plan->late.count);
 }
 
 void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, const char *prefix) {
     const FunctionCalls *function = calls_of(kernels, plan);
     if (!call_count(plan)) return;
     text_format(text, "static const FlowCall %s_calls[] = {\n", prefix);
-    for (int i = 0; i < plan->kernel_count; i++)
-        write_call(text, kernels, plan, &function->calls[i], plan->order[i]);
+    for (size_t i = 0; i < plan->bands.count; i++)
+        write_call(text, kernels, plan, &function->calls[i], plan->bands.items[i].kernels[0]);
     vector_each(LateCopy, copy, plan->late)
         text_format(text, "    {flow_late_copy, %s, (const int64_t[]){%zu, %zu, %zu}},\n",
                     copy == plan->late.items ? "true" : "false", copy->to, copy->from, copy->size);
@@ -152,11 +192,11 @@ const char *run_text(Arena *arena, const char *frame, const FunctionPlan *plan,
 void write_named_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan) {
     const FunctionCalls *function = calls_of(kernels, plan);
     assert(!plan->late.count);
-    for (int i = 0; i < plan->kernel_count; i++) {
+    for (size_t i = 0; i < plan->bands.count; i++) {
         const Call *call = &function->calls[i];
         text_format(text, "    %s(frame, ", kernels->list.items[call->kernel].name);
         write_operands(text, &call->operands);
-        text_format(text, ", thread, threads); /* kernel %d */\n", plan->order[i]);
+        text_format(text, ", thread, threads); /* kernel %d */\n", plan->bands.items[i].kernels[0]);
     }
 }
 

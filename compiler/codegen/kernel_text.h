@@ -12,7 +12,7 @@ typedef struct Call {
 
 typedef struct FunctionCalls {
     const FunctionPlan *plan;
-    Call *calls; /* in the order of plan->order */
+    Call *calls; /* of each of plan->bands */
 } FunctionCalls;
 
 typedef Vector(const char *) Lines;
@@ -23,11 +23,12 @@ typedef struct SharedKernel {
     int number;               /* of the first call's kernel */
     Lines lines;              /* of the program, LINES_SHOWN at most */
     int calls;
+    int named; /* of them, by name */
 } SharedKernel;
 
 typedef struct Kernels {
-    Arena *arena;
-    Map by_text; /* text without names to 1 + its place in list */
+    Arena *arena, *scratch; /* scratch: of a call that is being added */
+    Map by_text;            /* text without names to 1 + its place in list */
     Vector(SharedKernel) list;
     Vector(FunctionCalls) functions;
 } Kernels;
@@ -46,6 +47,10 @@ void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, c
 /* scan_text.c: a loop over the calls of its body, whose kernels were added. */
 KernelOperands write_scan_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                                  int kernel, const char *name);
+
+/* band_text.c: the calls of a band's kernels, for some rows after the other. */
+KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                                 const Band *band, const Call *calls, const char *name);
 
 /* The C that runs those calls on the frame of that name. */
 const char *run_text(Arena *arena, const char *frame, const FunctionPlan *plan, const char *prefix);

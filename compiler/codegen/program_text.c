@@ -10,11 +10,10 @@
 static void print_kernels(Printer *printer) {
     vector_each(FunctionPlan *, plan, printer->plan->functions)
         add_kernels(&printer->kernels, *plan);
-    if (printer->others && add_kernel_units(&printer->kernels, printer->others)) {
-        text_add(printer->text, "#include \"kernels.h\"\n\n");
-        return;
-    }
-    vector_each(SharedKernel, kernel, printer->kernels.list) write_kernel(printer->text, kernel);
+    bool apart = printer->others && add_kernel_units(&printer->kernels, printer->others);
+    if (apart) text_add(printer->text, "#include \"kernels.h\"\n\n");
+    vector_each(SharedKernel, kernel, printer->kernels.list)
+        if (!apart || !is_apart(kernel)) write_kernel(printer->text, kernel);
 }
 
 static void print_options(Printer *printer) {

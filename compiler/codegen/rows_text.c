@@ -1,58 +1,11 @@
 /* Rows text: a kernel that computes each row by itself.
  *
- * A reduction of the row is known only after a loop over it, so a row takes a loop for each stage:
- * stage n computes what waits for n reductions, one behind the other. What a later stage wants
- * again stays in a buffer `tN`. Reductions get their operand in such a buffer too: of the whole
- * row when it is short, or else part by part. */
+ * A row takes a loop for each stage. What a later stage wants again stays in a buffer `tN`.
+ * Reductions get their operand in such a buffer too: of the whole row when it is short, or else
+ * part by part. */
 #include "compiler/codegen/writer.h"
 
 enum { ROW_PART = 1024 /* columns */ };
-
-static void visit_depth(void *context, NodeId read, IndexKind index) {
-    Writer *writer = context;
-    (void)index;
-    if (node_of(writer, read)->kernel != writer->number) return;
-    int depth = writer->depths[place_in_kernel(writer, read)];
-    if (depth > writer->stage) writer->stage = depth;
-}
-
-/* The loop over the row in which a node's operands are wanted. */
-static int stage_of(Writer *writer, size_t at) {
-    writer->stage = 0;
-    each_read(writer->graph, writer->number, writer->loops, writer->kernel->nodes[at], visit_depth,
-              writer);
-    return writer->stage;
-}
-
-static void visit_buffered(void *context, NodeId read, IndexKind index) {
-    Writer *writer = context;
-    if (node_of(writer, read)->kernel != writer->number || index != INDEX_full) return;
-    size_t at = place_in_kernel(writer, read);
-    if (writer->depths[at] < writer->stage) writer->buffered[at] = true;
-}
-
-/* Fills depths and buffered; returns the last stage. */
-static int find_stages(Writer *writer) {
-    size_t count = writer->kernel->node_count;
-    int last = 0;
-    writer->depths = arena_new_array(writer->arena, int, count + 1);
-    writer->buffered = arena_new_array(writer->arena, bool, count + 1);
-    for (size_t at = 0; at < count; at++) {
-        int stage = stage_of(writer, at);
-        writer->depths[at] = stage + is_reduction(writer, writer->kernel->nodes[at]);
-        if (writer->depths[at] > last) last = writer->depths[at];
-    }
-    for (size_t at = 0; at < count; at++) {
-        writer->stage = writer->depths[at] - is_reduction(writer, writer->kernel->nodes[at]);
-        each_read(writer->graph, writer->number, writer->loops, writer->kernel->nodes[at],
-                  visit_buffered, writer);
-    }
-    return last;
-}
-
-static IndexKind own_index(const Writer *writer, NodeId id) {
-    return native_index(writer->table, writer->loops, &node_of(writer, id)->type);
-}
 
 /* What the loop of this stage leaves behind for others. */
 static void write_row_values(Writer *writer) {
@@ -71,12 +24,6 @@ static void write_row_values(Writer *writer) {
                             value_of(writer, id, full));
         }
     }
-}
-
-/* Does the loop of this stage feed the reduction at that place of the kernel's nodes? */
-static bool is_fed(const Writer *writer, size_t at) {
-    return is_reduction(writer, writer->kernel->nodes[at]) &&
-           writer->depths[at] - 1 == writer->stage;
 }
 
 static bool stage_reduces(const Writer *writer) {
@@ -249,6 +196,7 @@ KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kerne
                                  const char *name) {
     Writer flat = new_writer(text->arena, plan, kernel, name);
     if (is_one_loop(&flat) && write_flat(&flat, text)) return flat.operands;
+    if (has_short_rows(&flat)) return write_short_rows_kernel(text, plan, kernel, name);
     Writer writer = new_writer(text->arena, plan, kernel, name);
     write_rows(&writer, text);
     return writer.operands;

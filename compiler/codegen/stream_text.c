@@ -7,10 +7,11 @@ enum {
     STREAM_RUN_LEAST = 1024, /* bytes of a row that is a buffer */
 };
 
-/* A weight that is updated where it lies has just been read into the caches. */
-static bool is_update(const Writer *writer, NodeId id) {
+/* A weight that is updated where it lies has just been read into the caches, and what a band passes
+ * on is read there. */
+static bool stays_near(const Writer *writer, NodeId id) {
     const Place *place = &writer->plan->places[id];
-    return place->kind == PLACE_memory && place->index >= 0;
+    return place->kind == PLACE_band || (place->kind == PLACE_memory && place->index >= 0);
 }
 
 static bool fills_runs(const Writer *writer, const Node *node) {
@@ -25,7 +26,7 @@ bool is_streamed(const Writer *writer, NodeId id) {
     return writer->kernel && writer->loops->kind == KERNEL_rows && is_stored(writer, id) &&
            node->kernel == writer->number && type_size_bound(&node->type) >= STREAM_LEAST &&
            native_index(writer->table, writer->loops, &node->type) == INDEX_full &&
-           !is_update(writer, id) && fills_runs(writer, node);
+           !stays_near(writer, id) && fills_runs(writer, node);
 }
 
 bool streams(const Writer *writer) {

@@ -20,7 +20,7 @@ typedef struct Tracer {
     const char *prefix;
     bool body;    /* of a loop: nobody asks what its calls read */
     bool *wanted; /* of each node: it leads to a result or an update that counts */
-    int *calls;   /* of each kernel: its place in the order */
+    int *calls;   /* of each kernel: the call that runs it */
     int *values;  /* of each node: its number in the table */
     int *stored;  /* of each node: 1 + its number among those stored, or 0 */
     int kernel;   /* whose reads are looked at */
@@ -65,9 +65,12 @@ static void number_values(Tracer *tracer) {
     int value = 0, stored = 0;
     for (NodeId id = 0; id < tracer->graph->nodes.count; id++)
         if (tracer->wanted[id]) tracer->values[id] = value++;
+    for (size_t i = 0; i < tracer->plan->bands.count; i++) {
+        const Band *band = &tracer->plan->bands.items[i];
+        for (int k = 0; k < band->count; k++) tracer->calls[band->kernels[k]] = (int)i;
+    }
     for (int i = 0; i < tracer->plan->kernel_count; i++) {
         const KernelPlan *kernel = &tracer->plan->kernels[tracer->plan->order[i]];
-        tracer->calls[tracer->plan->order[i]] = i;
         for (size_t j = 0; j < kernel->node_count; j++)
             if (is_traced(tracer, kernel->nodes[j])) tracer->stored[kernel->nodes[j]] = ++stored;
     }
@@ -186,21 +189,28 @@ static const char *value_text(Arena *arena, const Node *node) {
     return arena_format(arena, "%s (%s)", text, place_text(arena, node->library));
 }
 
+static const char *made_name(Tracer *tracer, const Node *node) {
+    Text text = text_new(tracer->arena);
+    text_format(&text, "{FLOW_MADE_%s, %s, %s, %d, %s", making_name(node),
+                string_literal(tracer->arena, value_text(tracer->arena, node)),
+                type_name(tracer, &node->type), (int)node->op, value_number(tracer, node));
+    if (op_info[node->op].class == LOOP_reduce) text_format(&text, ", .axes = %u", node->axes);
+    if (op_info[node->op].class == LOOP_generate)
+        text_format(&text, ", .stream = %lld", (long long)node->stream);
+    if (node->op == OP_view)
+        text_format(&text, ", .coordinates = %s", coordinates_name(tracer, node));
+    text_add(&text, "}");
+    return shared_constant(tracer, "FlowMade", text_string(&text));
+}
+
 static void write_value(Tracer *tracer, NodeId id, Text *text) {
     const Node *node = node_at(tracer, id);
-    text_format(text, "    {FLOW_MADE_%s, %s, %s, %d, %s, {", making_name(node),
-                string_literal(tracer->arena, value_text(tracer->arena, node)),
-                type_name(tracer, &node->type), call_of(tracer, id), place_initialiser(tracer, id));
+    text_format(text, "    {%s, %d, %s, {", made_name(tracer, node), call_of(tracer, id),
+                place_initialiser(tracer, id));
     for (int i = 0; i < ARITY_LIMIT; i++)
         text_format(text, "%s%d", i ? ", " : "",
                     i < node->input_count ? tracer->values[node->inputs[i]] : -1);
-    text_format(text, "}, %d, %s", (int)node->op, value_number(tracer, node));
-    if (op_info[node->op].class == LOOP_reduce) text_format(text, ", .axes = %u", node->axes);
-    if (op_info[node->op].class == LOOP_generate)
-        text_format(text, ", .stream = %lld", (long long)node->stream);
-    if (node->op == OP_view)
-        text_format(text, ", .coordinates = %s", coordinates_name(tracer, node));
-    text_add(text, "},\n");
+    text_add(text, "}},\n");
     if (is_computed(node)) tracer->trace->computes[node->op] = true;
 }
 
@@ -219,6 +229,9 @@ static int write_values(Tracer *tracer) {
 
 /* What is stored, and what was read for it. */
 
+static void add_reads(Tracer *tracer, int kernel);
+
+/* What a band passes on is not looked at: what was read for it is. */
 static void note_read(void *context, NodeId read, IndexKind index) {
     Tracer *tracer = context;
     (void)index;
@@ -226,15 +239,23 @@ static void note_read(void *context, NodeId read, IndexKind index) {
     if (tracer->stored[read]) vector_push(tracer->arena, &tracer->reads, tracer->stored[read] - 1);
     else if (place.kind == PLACE_memory && place.index >= 0)
         vector_push(tracer->arena, &tracer->reads, ~place.index);
+    else if (place.kind == PLACE_band && node_at(tracer, read)->kernel != tracer->kernel)
+        add_reads(tracer, node_at(tracer, read)->kernel);
 }
 
-static void write_reads(Tracer *tracer) {
-    const KernelPlan *kernel = &tracer->plan->kernels[tracer->kernel];
-    tracer->reads = (Numbers){0};
-    for (size_t i = 0; i < kernel->node_count && !tracer->body; i++)
+static void add_reads(Tracer *tracer, int number) {
+    const KernelPlan *kernel = &tracer->plan->kernels[number];
+    int reader = tracer->kernel;
+    tracer->kernel = number;
+    for (size_t i = 0; i < kernel->node_count; i++)
         if (tracer->wanted[kernel->nodes[i]])
-            each_read(tracer->graph, tracer->kernel, &kernel->loops, kernel->nodes[i], note_read,
-                      tracer);
+            each_read(tracer->graph, number, &kernel->loops, kernel->nodes[i], note_read, tracer);
+    tracer->kernel = reader;
+}
+
+static void write_reads(Tracer *tracer, int kernel) {
+    tracer->reads = (Numbers){0};
+    if (!tracer->body) add_reads(tracer, kernel);
     text_add(tracer->text, "(const int[]){");
     vector_each(int, read, tracer->reads)
         text_format(tracer->text, "%s%d, ", *read < 0 ? "~" : "", *read < 0 ? ~*read : *read);
@@ -245,12 +266,11 @@ static int write_stored(Tracer *tracer) {
     int count = 0;
     text_format(tracer->text, "static const FlowStored %s_stored[] = {\n", tracer->prefix);
     for (int i = 0; i < tracer->plan->kernel_count; i++) {
-        tracer->kernel = tracer->plan->order[i];
-        const KernelPlan *kernel = &tracer->plan->kernels[tracer->kernel];
+        const KernelPlan *kernel = &tracer->plan->kernels[tracer->plan->order[i]];
         for (size_t j = 0; j < kernel->node_count; j++) {
             if (!tracer->stored[kernel->nodes[j]]) continue;
             text_format(tracer->text, "    {%d, ", tracer->values[kernel->nodes[j]]);
-            write_reads(tracer);
+            write_reads(tracer, tracer->plan->order[i]);
             text_add(tracer->text, "},\n");
             count++;
         }
@@ -287,8 +307,8 @@ static const char *body_prefix(const Tracer *tracer, int call) {
 static bool write_bodies(Tracer *tracer) {
     Text list = text_new(tracer->arena);
     bool any = false;
-    for (int i = 0; i < tracer->plan->kernel_count; i++) {
-        const KernelPlan *kernel = &tracer->plan->kernels[tracer->plan->order[i]];
+    for (int i = 0; i < (int)tracer->plan->bands.count; i++) {
+        const KernelPlan *kernel = &tracer->plan->kernels[tracer->plan->bands.items[i].kernels[0]];
         bool wanted = kernel->scan && tracer->wanted[kernel->nodes[0]];
         bool traced =
             wanted && write_tables(tracer->trace, kernel->scan->body, body_prefix(tracer, i), true);
@@ -332,8 +352,8 @@ static bool write_tables(TraceText *trace, const FunctionPlan *plan, const char 
     text_format(trace->text,
                 "static const FlowTrace %s_trace = {%s%s, %d, %s_values, %d, %s_stored, %d, "
                 "%s_updates, %d, %s%s, trace_compute};\n",
-                prefix, body ? "NULL" : prefix, body ? "" : "_calls", plan->kernel_count, prefix,
-                values, prefix, stored, prefix, updates, bodies ? prefix : "NULL",
+                prefix, body ? "NULL" : prefix, body ? "" : "_calls", (int)plan->bands.count,
+                prefix, values, prefix, stored, prefix, updates, bodies ? prefix : "NULL",
                 bodies ? "_bodies" : "");
     return true;
 }

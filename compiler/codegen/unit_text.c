@@ -3,13 +3,33 @@
 #include "compiler/codegen/unit_text.h"
 
 enum {
-    UNIT_WEIGHT = 1 << 17,       /* bytes of kernels that are worth a compiler of their own */
-    CONTRACTION_WEIGHT = 1 << 13 /* bytes that take as long to compile as a contraction */
+    UNIT_WEIGHT = 1 << 13,        /* bytes of kernels that are worth a compiler of their own */
+    CONTRACTION_WEIGHT = 1 << 12, /* bytes that take as long to compile as a contraction */
+    MOST_UNITS = 32               /* each reads the templates */
 };
 
+typedef Vector(const SharedKernel *) KernelList;
+
+bool is_apart(const SharedKernel *kernel) {
+    return kernel->named < kernel->calls;
+}
+
+static bool is_contraction(const SharedKernel *kernel) {
+    return kernel->plan->kernels[kernel->number].loops.kind == KERNEL_contraction;
+}
+
 static size_t weight_of(const SharedKernel *kernel) {
-    bool contraction = kernel->plan->kernels[kernel->number].loops.kind == KERNEL_contraction;
-    return strlen(kernel->text) + (contraction ? CONTRACTION_WEIGHT : 0);
+    return strlen(kernel->text) + (is_contraction(kernel) ? CONTRACTION_WEIGHT : 0);
+}
+
+/* Those of the units, contractions before others: what takes long is begun first. */
+static KernelList kernels_apart(const Kernels *kernels) {
+    KernelList list = {0};
+    for (int contractions = 1; contractions >= 0; contractions--)
+        vector_each(SharedKernel, kernel, kernels->list)
+            if (is_apart(kernel) && is_contraction(kernel) == contractions)
+                vector_push(kernels->arena, &list, kernel);
+    return list;
 }
 
 static void add_text(Arena *arena, Generated *generated, const char *name, const Text *text) {
@@ -17,40 +37,43 @@ static void add_text(Arena *arena, Generated *generated, const char *name, const
 }
 
 /* Several programs may be linked together: one for each kind of processor. */
-static void add_declarations(const Kernels *kernels, Generated *generated) {
-    Text text = text_new(kernels->arena);
+static void add_declarations(Arena *arena, const KernelList *list, Generated *generated) {
+    Text text = text_new(arena);
     text_add(&text, "/* The kernels, which lie in several files. */\n"
                     "#include \"program.h\"\n\n");
-    vector_each(SharedKernel, kernel, kernels->list)
-        text_format(&text, "#define %s FLOW_OF_PROGRAM(%s)\n", kernel->name, kernel->name);
+    vector_each(const SharedKernel *, kernel, *list)
+        text_format(&text, "#define %s FLOW_OF_PROGRAM(%s)\n", (*kernel)->name, (*kernel)->name);
     text_add(&text, "\n");
-    vector_each(SharedKernel, kernel, kernels->list)
-        text_format(&text, "FlowKernel %s;\n", kernel->name);
-    add_text(kernels->arena, generated, "kernels.h", &text);
+    vector_each(const SharedKernel *, kernel, *list)
+        text_format(&text, "FlowKernel %s;\n", (*kernel)->name);
+    add_text(arena, generated, "kernels.h", &text);
 }
 
-/* Kernels from *next on, up to the weight. */
-static void add_unit(const Kernels *kernels, Generated *generated, int number, size_t *next,
-                     size_t most) {
-    Text text = text_new(kernels->arena);
-    const char *name = arena_format(kernels->arena, "kernels_%d.c", number);
+/* Kernels from *next on, one at least and else no more than the weight. */
+static void add_unit(Arena *arena, const KernelList *list, Generated *generated, int number,
+                     size_t *next, size_t most) {
+    Text text = text_new(arena);
+    const char *name = arena_format(arena, "kernels_%d.c", number);
     text_add(&text, "#define FLOW_KERNEL /* called from program.c */\n"
                     "#include \"kernels.h\"\n\n");
-    for (size_t weight = 0; *next < kernels->list.count && weight < most; (*next)++) {
-        write_kernel(&text, &kernels->list.items[*next]);
-        weight += weight_of(&kernels->list.items[*next]);
+    for (size_t weight = 0; *next < list->count; (*next)++) {
+        const SharedKernel *kernel = list->items[*next];
+        if (weight && weight + weight_of(kernel) > most) break;
+        weight += weight_of(kernel);
+        write_kernel(&text, kernel);
     }
-    add_text(kernels->arena, generated, name, &text);
-    vector_push(kernels->arena, &generated->units, name);
+    add_text(arena, generated, name, &text);
+    vector_push(arena, &generated->units, name);
 }
 
 bool add_kernel_units(const Kernels *kernels, Generated *generated) {
     size_t weight = 0, next = 0;
-    vector_each(SharedKernel, kernel, kernels->list) weight += weight_of(kernel);
-    if (weight <= UNIT_WEIGHT) return false;
-    size_t units = (weight + UNIT_WEIGHT - 1) / UNIT_WEIGHT;
-    add_declarations(kernels, generated);
-    for (int number = 1; next < kernels->list.count; number++)
-        add_unit(kernels, generated, number, &next, weight / units);
+    KernelList list = kernels_apart(kernels);
+    vector_each(const SharedKernel *, kernel, list) weight += weight_of(*kernel);
+    if (weight < 2 * UNIT_WEIGHT) return false;
+    size_t most = weight / MOST_UNITS > UNIT_WEIGHT ? weight / MOST_UNITS : UNIT_WEIGHT;
+    add_declarations(kernels->arena, &list, generated);
+    for (int number = 1; next < list.count; number++)
+        add_unit(kernels->arena, &list, generated, number, &next, most);
     return true;
 }

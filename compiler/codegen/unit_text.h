@@ -5,6 +5,10 @@
 #include "compiler/codegen/codegen.h"
 #include "compiler/codegen/kernel_text.h"
 
+/* Does it lie in a unit, if there are some? One that is only called by name lies beside its calls,
+ * to be compiled with what their operands say. */
+bool is_apart(const SharedKernel *kernel);
+
 /* Adds kernels.h and the units kernels_1.c …; false, and nothing is added: they are so few that
  * they belong into program.c. */
 bool add_kernel_units(const Kernels *kernels, Generated *generated);

@@ -32,10 +32,20 @@ static void note_whole(Writer *writer, const char *name) {
         if (!strcmp(pointer->name, name)) pointer->whole = true;
 }
 
+static const char *buffer_index(const Writer *writer) {
+    return writer->lanes ? "at" : "j";
+}
+
 const char *load_text(Writer *writer, NodeId id, const char *index) {
     Element element = node_of(writer, id)->type.element;
     const char *pointer = pointer_to(writer, id, false);
-    if (!strcmp(index, "i")) note_whole(writer, pointer);
+    if (!strcmp(index, "i")) {
+        note_whole(writer, pointer);
+        if (writer->lanes) {
+            pointer = arena_format(writer->arena, "rows_%s", pointer);
+            index = "at";
+        }
+    }
     if (!is_half(element)) return arena_format(writer->arena, "%s[%s]", pointer, index);
     return arena_format(writer->arena, "flow_load_%s(%s[%s])", element_info[element].name, pointer,
                         index);
@@ -44,9 +54,9 @@ const char *load_text(Writer *writer, NodeId id, const char *index) {
 const char *store_text(Writer *writer, NodeId id, const char *index, const char *value) {
     Element element = node_of(writer, id)->type.element;
     const char *pointer = pointer_to(writer, id, true);
-    if (is_streamed(writer, id)) {
+    if (is_streamed(writer, id) || (writer->lanes && !strcmp(index, "i"))) {
         pointer = arena_format(writer->arena, "o%u", number_of(writer, id));
-        index = "j";
+        index = buffer_index(writer);
     }
     if (!is_half(element))
         return arena_format(writer->arena, "%s[%s] = %s;\n", pointer, index, value);
@@ -126,13 +136,12 @@ static const char *own_value(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     const char *type = element_info[node->type.element].computed;
     if (node->op == OP_matmul) return define_value(writer, id, index, "tile[m * stride + n]");
-    if (op_info[node->op].class == LOOP_reduce)
-        return define_value(writer, id, index,
-                            arena_format(writer->arena, "y%u[j]", number_of(writer, id)));
+    if (op_info[node->op].class == LOOP_reduce) return result_value(writer, id, index, "j");
     size_t at = place_in_kernel(writer, id);
     if (index.kind == INDEX_full && writer->depths && writer->depths[at] < writer->stage)
-        return define_variable(writer, id, index, type,
-                               arena_format(writer->arena, "t%u[j]", number_of(writer, id)));
+        return define_variable(
+            writer, id, index, type,
+            arena_format(writer->arena, "t%u[%s]", number_of(writer, id), buffer_index(writer)));
     return computed(writer, id, index);
 }
 

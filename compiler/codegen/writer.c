@@ -4,6 +4,7 @@
 #include "compiler/codegen/names.h"
 
 #include <assert.h>
+#include <ctype.h>
 
 Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel, const char *name) {
     const KernelPlan *kernel_plan = kernel == NO_KERNEL ? NULL : &plan->kernels[kernel];
@@ -193,10 +194,15 @@ int field_count(const FunctionPlan *plan) {
     return count;
 }
 
+int input_count(const FunctionPlan *plan) {
+    return (int)plan->function->inputs.count;
+}
+
 static int64_t place_value(const Writer *writer, Place place) {
     switch (place.kind) {
     case PLACE_memory: return (int64_t)place.offset;
     case PLACE_input: return ~(int64_t)place.index;
+    case PLACE_band: return ~(int64_t)(place.index + input_count(writer->plan));
     default: return ~(int64_t)(place.index + field_count(writer->plan));
     }
 }
@@ -273,6 +279,18 @@ static void add_lines(Text *text, const char *lines, int depth) {
 void move_lines(Writer *writer, Text *from, Text *to, int depth) {
     add_lines(to, text_string(from), depth);
     *from = text_new(writer->arena);
+}
+
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+bool has_name(const Text *text, const char *name) {
+    size_t size = strlen(name);
+    const char *start = text_string(text);
+    for (const char *at = start; (at = strstr(at, name)); at += size)
+        if ((at == start || !is_word(at[-1])) && !is_word(at[size])) return true;
+    return false;
 }
 
 void next_scope(Writer *writer, Level level) {

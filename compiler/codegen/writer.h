@@ -78,6 +78,7 @@ typedef struct Writer {
     int latest_index; /* variable that is an index, or -1 */
     int variable_count;
     bool flat;      /* all rows are one loop */
+    bool lanes;     /* of the innermost loop are rows, and buffers hold several rows */
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
@@ -137,11 +138,17 @@ const char *address_of_place(Writer *writer, Place place);
 const char *pointer_to(Writer *writer, NodeId id, bool written);
 void declare_pointers(Writer *writer, Text *text);
 
+/* How many inputs another function has: values of a band are passed behind them. */
+int input_count(const FunctionPlan *plan);
+
 /* How many fields a record function has: its outputs are passed behind them. */
 int field_count(const FunctionPlan *plan);
 
 /* Moves all lines of `from`, each after `depth` steps of indentation. */
 void move_lines(Writer *writer, Text *from, Text *to, int depth);
+
+/* Does the text speak of the variable? */
+bool has_name(const Text *text, const char *name);
 
 /* Variables of this level and those inside it are forgotten. */
 void next_scope(Writer *writer, Level level);
@@ -162,6 +169,32 @@ Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 
 /* gather_text.c: the element of a gather. */
 const char *gathered_value(Writer *writer, const Node *node, Index index);
+
+/* stages.c. */
+
+/* Fills depths and buffered; returns the last stage. */
+int find_stages(Writer *writer);
+
+/* Where a node of the kernel lies in its loops. */
+IndexKind own_index(const Writer *writer, NodeId id);
+
+/* Does the loop of this stage feed the reduction at that place of the kernel's nodes? */
+bool is_fed(const Writer *writer, size_t at);
+
+/* reduction_text.c: results that grow while loops go on, each in an array `yN`. */
+
+/* Declares `size` of them and gives the first `count` what the reduction begins with. */
+void declare_results(Writer *writer, Text *text, NodeId reduction, const char *size,
+                     const char *place, const char *count);
+
+/* Adds an element, the one with that number, to the result at a place, both as C. */
+void write_reduction_step(Writer *writer, NodeId reduction, const char *place, const char *number);
+
+/* A new variable with the result at a place. */
+const char *result_value(Writer *writer, NodeId reduction, Index index, const char *place);
+
+/* short_rows_text.c: is the kernel one whose rows are taken several at a time? */
+bool has_short_rows(const Writer *writer);
 
 /* keep_text.c. */
 
@@ -212,7 +245,8 @@ void store_values(Writer *writer, IndexKind kind);
  * call passes. Each is in a file of its own, KIND_text.c. */
 typedef KernelOperands WriteKernel(Text *text, const FunctionPlan *plan, int kernel,
                                    const char *name);
-WriteKernel write_rows_kernel, write_columns_kernel, write_contraction_kernel,
-    write_row_function_kernel, write_external_kernel, write_scatter_kernel;
+WriteKernel write_rows_kernel, write_short_rows_kernel, write_columns_kernel,
+    write_contraction_kernel, write_row_function_kernel, write_external_kernel,
+    write_scatter_kernel;
 
 #endif

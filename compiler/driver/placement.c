@@ -94,11 +94,18 @@ static void move(const Settling *settling, const Asked *asked) {
                                    : "no GPU here");
 }
 
+/* Asking a driver takes long. */
+static bool concerns_gpus(const Settling *settling) {
+    const Arguments *arguments = settling->compilation->arguments;
+    return settling->asked.count || arguments->visible_devices || arguments->gpu_memory;
+}
+
 int settle_devices(Compilation *compilation) {
     Settling settling = {.compilation = compilation, .arena = compilation->arena};
-    if (!machine_ask(compilation->arguments, &settling.processor, &settling.gpus))
-        return EXIT_usage;
     collect(&settling);
+    if (concerns_gpus(&settling) &&
+        !machine_ask(compilation->arguments, &settling.processor, &settling.gpus))
+        return EXIT_usage;
     vector_each(Asked, asked, settling.asked)
         if (compilation->arguments->soft_placement) move(&settling, asked);
         else refuse(&settling, &asked->placement);

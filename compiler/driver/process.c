@@ -57,6 +57,30 @@ int process_wait(Process process) {
     return code;
 }
 
+static Process take(Processes *processes, size_t i) {
+    Process process = processes->items[i];
+    processes->items[i] = processes->items[--processes->count];
+    return process;
+}
+
+/* That of one which could not be started, else of the first that ends, which it waits for but does
+ * not ask. */
+static int id_of_any(const Processes *processes) {
+    siginfo_t ended;
+    vector_each(Process, process, *processes)
+        if (process->id < 0) return process->id;
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT))
+        if (errno != EINTR) return -1;
+    return ended.si_pid;
+}
+
+int process_wait_any(Processes *processes) {
+    size_t i = 0;
+    int id = id_of_any(processes);
+    while (i + 1 < processes->count && processes->items[i].id != id) i++;
+    return process_wait(take(processes, i));
+}
+
 /* The process, with its standard output going to the pipe. */
 static pid_t start_into(Arena *arena, const Strings *words, const int ends[2]) {
     pid_t id;

@@ -9,6 +9,8 @@ typedef struct Process {
     const char *name;
 } Process;
 
+typedef Vector(Process) Processes;
+
 /* Starts words[0] (looked for in PATH). It sees PATH, HOME and TMPDIR, and nothing that would
  * change what a compiler does. */
 Process process_start(Arena *arena, const Strings *words, bool show);
@@ -18,6 +20,9 @@ const char *process_output(Arena *arena, const Strings *words, size_t *size);
 
 /* 0 when it ended well, else its exit code, after printing it; 127 when it could not be started. */
 int process_wait(Process process);
+
+/* The same of whichever of them ends first, which is taken out of the list. */
+int process_wait_any(Processes *processes);
 
 /* Replaces this process, with the whole environment. folder: removed before, unless NULL. Returns
  * only on failure. */

@@ -150,8 +150,6 @@ const char *toolchain_key(const Toolchain *toolchain) {
 
 /* Compiling. */
 
-typedef Vector(Process) Processes;
-
 static void add_words(Arena *arena, Strings *words, const char *const *more) {
     for (; *more; more++) vector_push(arena, words, *more);
 }
@@ -174,8 +172,7 @@ static void add_include_folders(const Toolchain *toolchain, const char *folder, 
 typedef struct Team {
     const Toolchain *toolchain;
     const char *folder;
-    Processes started;
-    size_t ended; /* of those started, in order */
+    Processes working;
     bool failed;
 } Team;
 
@@ -185,11 +182,11 @@ static size_t processor_count(void) {
 }
 
 static void wait_for_one(Team *team) {
-    if (process_wait(team->started.items[team->ended++])) team->failed = true;
+    if (process_wait_any(&team->working)) team->failed = true;
 }
 
 static bool wait_for_all(Team *team) {
-    while (team->ended < team->started.count) wait_for_one(team);
+    while (team->working.count) wait_for_one(team);
     return !team->failed;
 }
 
@@ -198,7 +195,7 @@ static void compile_file(Team *team, const char *source, const char *object, con
     const Toolchain *toolchain = team->toolchain;
     Arena *arena = toolchain->arena;
     Strings words = {0};
-    while (team->started.count - team->ended >= processor_count()) wait_for_one(team);
+    while (team->working.count >= processor_count()) wait_for_one(team);
     if (team->failed) return;
     vector_push(arena, &words, toolchain->compiler);
     add_words(arena, &words, compile_flags);
@@ -209,7 +206,7 @@ static void compile_file(Team *team, const char *source, const char *object, con
     vector_push(arena, &words, source);
     vector_push(arena, &words, "-o");
     vector_push(arena, &words, object);
-    vector_push(arena, &team->started, process_start(arena, &words, toolchain->verbose));
+    vector_push(arena, &team->working, process_start(arena, &words, toolchain->verbose));
 }
 
 /* Compiles the units for one level and adds the objects. */

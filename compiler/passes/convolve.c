@@ -22,8 +22,8 @@
 #include <string.h>
 
 enum {
-    STORED_PRODUCTS = 48, /* products in the time of an element of p, stored and added */
-    LANES = 16,           /* columns are computed in runs of these */
+    STORED_PRODUCTS = 128, /* products in the time of an element of p, stored and added */
+    LANES = 16,            /* columns are computed in runs of these */
 };
 
 /* The sum, as it is found. */

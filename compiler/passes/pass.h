@@ -11,6 +11,9 @@ Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics)
 /* What flows back through a convolution becomes a convolution. */
 Graph *convolve(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
+/* A product that is read column after column is computed the other way round. */
+Graph *turn(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
 /* The graph's wish for products. */
 Graph *precision(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 

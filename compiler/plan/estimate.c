@@ -7,11 +7,16 @@ static double bound(Dim dim) {
     return (double)dim_bound(dim);
 }
 
+/* Does the value lie in memory, not in a buffer of its band? */
+static bool moves(const Planner *planner, NodeId id) {
+    return planner->plan->places[id].kind != PLACE_band;
+}
+
 static void estimate_read(void *context, NodeId read, IndexKind index) {
     Planner *planner = context;
     (void)index;
     KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
-    if (node_of(planner, read)->kernel != planner->kernel)
+    if (node_of(planner, read)->kernel != planner->kernel && moves(planner, read))
         kernel->bytes += (double)type_size_bound(&node_of(planner, read)->type);
 }
 
@@ -31,7 +36,7 @@ static void estimate(Planner *planner, int k) {
         if (node->op == OP_matmul) cost = 2 * bound(loops->depth);
         if (op_info[node->op].class == LOOP_reduce) count = points * bound(loops->depth);
         kernel->operations += count * cost;
-        if (planner->stored[kernel->nodes[i]])
+        if (planner->stored[kernel->nodes[i]] && moves(planner, kernel->nodes[i]))
             kernel->bytes += (double)type_size_bound(&node->type);
     }
 }

@@ -62,7 +62,8 @@ void place_all(Planner *planner, size_t base) {
             results[strip_reshapes(planner->graph, output->value)] = true;
     for (NodeId id = 0; id < planner->graph->nodes.count; id++) place_leaf(planner, id);
     for (NodeId id = 0; id < planner->graph->nodes.count; id++)
-        if (planner->stored[id]) place_value(planner, id, results);
+        if (planner->stored[id] && plan->places[id].kind != PLACE_band)
+            place_value(planner, id, results);
     for (int k = 0; k < plan->kernel_count; k++)
         if (plan->kernels[k].scan) buffer_scan(planner->arena, plan, k, planner->stored);
     plan->scratch_size = place_buffers(planner->arena, plan, base) - base;

@@ -35,6 +35,7 @@ FunctionPlan *plan_function(const Plan *program_plan, const Function *function) 
     prepare(&planner);
     find_kernels(&planner);
     order_kernels(&planner);
+    find_bands(&planner);
     place_all(&planner, function->of_record ? 0 : program_plan->storage_size);
     estimate_kernels(&planner);
     return plan;

@@ -18,6 +18,7 @@ typedef enum PlaceKind {
     PLACE_memory, /* of the program, at offset */
     PLACE_input,  /* input `index` of the function */
     PLACE_output, /* output `index` of a record function */
+    PLACE_band,   /* value `index` of a band, at offset in a thread's buffer */
 } PlaceKind;
 
 /* Where the elements of a node lie. */
@@ -53,6 +54,23 @@ typedef struct KernelPlan {
     Placement wanted, given; /* wanted: DEVICE_any when the program doesn't say */
 } KernelPlan;
 
+/* Of a value that only the kernels of a band want: of each row, the bytes. */
+typedef struct BandValue {
+    NodeId node;
+    int64_t row_size;
+    size_t offset; /* in the buffer */
+} BandValue;
+
+/* Kernels next to each other in the order, which a thread runs for a few rows of its share at a
+ * time. Most often one kernel, for all of the share. */
+typedef struct Band {
+    const int *kernels;
+    int count;
+    int64_t rows; /* at a time */
+    Vector(BandValue) values;
+    size_t room; /* of the buffer */
+} Band;
+
 /* A stored value of a function, in scratch. */
 typedef struct Buffer {
     NodeId node;
@@ -72,7 +90,8 @@ typedef struct FunctionPlan {
     KernelPlan *kernels; /* by number */
     int *order;          /* kernel_count numbers of kernels */
     int kernel_count, phase_count;
-    Place *places; /* of each node */
+    Vector(Band) bands; /* the order in parts: what is called */
+    Place *places;      /* of each node */
     Vector(Buffer) buffers;
     Vector(LateCopy) late;
     size_t scratch_size;

@@ -58,6 +58,9 @@ void find_kernels(Planner *planner);
 /* schedule.c: in which order kernels run, and before which of them threads wait. */
 void order_kernels(Planner *planner);
 
+/* bands.c: which kernels are run a few rows at a time, and which values then need no memory. */
+void find_bands(Planner *planner);
+
 /* place.c: where every value lies; scratch begins at base. */
 void place_all(Planner *planner, size_t base);
 

@@ -106,6 +106,16 @@ static void print_kernel(const FunctionPlan *plan, int k, int depth, Text *text)
     print_work(plan, kernel, depth, text);
 }
 
+static void print_band(const FunctionPlan *plan, const Band *band, int depth, Text *text) {
+    if (band->count > 1)
+        text_format(text,
+                    "%*skernels %d to %d in bands of %lld rows, which a thread holds %s of:\n",
+                    depth, "", band->kernels[0], band->kernels[band->count - 1],
+                    (long long)band->rows, bytes_text(text->arena, (double)band->room));
+    for (int i = 0; i < band->count; i++)
+        print_kernel(plan, band->kernels[i], band->count > 1 ? depth + 2 : depth, text);
+}
+
 static void print_body(const FunctionPlan *plan, const KernelPlan *kernel, int depth, Text *text) {
     const FunctionPlan *body = kernel->scan->body;
     text_add(text, "scan of ");
@@ -113,8 +123,7 @@ static void print_body(const FunctionPlan *plan, const KernelPlan *kernel, int d
     text_add(text, kernel->scan->waits ? " turns, threads wait between them"
                                        : " turns, threads wait for nobody between them");
     print_work(plan, kernel, depth, text);
-    for (int i = 0; i < body->kernel_count; i++)
-        print_kernel(body, body->order[i], depth + 2, text);
+    vector_each(Band, band, body->bands) print_band(body, band, depth + 2, text);
 }
 
 static void print_buffer(const FunctionPlan *plan, const Buffer *buffer, Text *text) {
@@ -132,7 +141,7 @@ static void print_function(const FunctionPlan *plan, Text *text) {
     text_format(text, "%s: %d kernels, %d phases, %.3g operations, %s of scratch\n",
                 plan->function->name, plan->kernel_count, plan->phase_count, operations,
                 bytes_text(text->arena, (double)plan->scratch_size));
-    for (int i = 0; i < plan->kernel_count; i++) print_kernel(plan, plan->order[i], 2, text);
+    vector_each(Band, band, plan->bands) print_band(plan, band, 2, text);
     vector_each(Buffer, buffer, plan->buffers) print_buffer(plan, buffer, text);
     vector_each(LateCopy, copy, plan->late)
         text_format(text, "  at the end: copies %s from %zu to %zu\n",

@@ -69,18 +69,34 @@ Arena *arena_new(void) {
     return arena;
 }
 
-void arena_free(Arena *arena) {
-    if (!arena) return;
-    for (Block *block = arena->block, *previous; block; block = previous) {
+static void free_blocks(Block *newest) {
+    for (Block *block = newest, *previous; block; block = previous) {
         previous = block->previous;
         free_block(block);
     }
+}
+
+void arena_free(Arena *arena) {
+    if (!arena) return;
+    free_blocks(arena->block);
     free(arena);
 }
 
-void *arena_allocate(Arena *arena, size_t size) {
+void arena_clear(Arena *arena) {
+    Block *block = arena->block;
+    free_blocks(block->previous);
+    block->previous = NULL;
+    memset(block->bytes, 0, block->used);
+    block->used = 0;
+}
+
+static size_t round_up(size_t size) {
     if (size > SIZE_MAX / 4) out_of_memory(size);
-    size_t rounded = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+void *arena_allocate(Arena *arena, size_t size) {
+    size_t rounded = round_up(size);
     Block *block = arena->block;
     if (block->size - block->used < rounded) {
         size_t grown = block->size < LARGEST_BLOCK ? 2 * block->size : LARGEST_BLOCK;
@@ -91,6 +107,15 @@ void *arena_allocate(Arena *arena, size_t size) {
     return memory;
 }
 
+bool arena_extend(Arena *arena, const void *memory, size_t size, size_t grown) {
+    Block *block = arena->block;
+    size_t more = round_up(grown) - round_up(size);
+    bool newest = (const char *)memory + round_up(size) == block->bytes + block->used;
+    if (!newest || block->size - block->used < more) return false;
+    block->used += more;
+    return true;
+}
+
 char *arena_copy(Arena *arena, const char *bytes, size_t size) {
     char *copy = arena_allocate(arena, size + 1);
     memcpy(copy, bytes, size);
@@ -99,10 +124,13 @@ char *arena_copy(Arena *arena, const char *bytes, size_t size) {
 
 char *arena_format_list(Arena *arena, const char *format, va_list arguments) {
     va_list again;
+    char usual[128];
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    char *text = arena_allocate(arena, (size_t)(length < 0 ? 0 : length) + 1);
-    if (length > 0) vsnprintf(text, (size_t)length + 1, format, again);
+    int length = vsnprintf(usual, sizeof usual, format, arguments);
+    size_t size = length < 0 ? 0 : (size_t)length;
+    char *text = arena_allocate(arena, size + 1);
+    if (size < sizeof usual) memcpy(text, usual, size);
+    else vsnprintf(text, size + 1, format, again);
     va_end(again);
     return text;
 }

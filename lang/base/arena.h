@@ -7,14 +7,22 @@
 
 #include <stddef.h>
 #include <stdarg.h>
+#include <stdbool.h>
 
 typedef struct Arena Arena;
 
 Arena *arena_new(void);
 void arena_free(Arena *arena);
 
+/* Forgets everything in it, and keeps room for as much again. */
+void arena_clear(Arena *arena);
+
 /* Zeroed memory of size bytes, aligned for any type. Never NULL. */
 void *arena_allocate(Arena *arena, size_t size);
+
+/* Makes the newest memory of the arena larger where it lies, `size` bytes before and `grown` after,
+ * which are not zeroed. False: it is not the newest, or there is no room behind it. */
+bool arena_extend(Arena *arena, const void *memory, size_t size, size_t grown);
 
 /* A NUL-terminated copy of size bytes. */
 char *arena_copy(Arena *arena, const char *bytes, size_t size);

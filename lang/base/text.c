@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { FORMATTED = 60 /* bytes that most of what is formatted fits into */ };
+
 Text text_new(Arena *arena) {
     return (Text){.arena = arena};
 }
@@ -11,12 +13,13 @@ Text text_new(Arena *arena) {
 /* Room for size more bytes and the NUL. */
 static void reserve(Text *text, size_t size) {
     if (text->size + size + 1 <= text->capacity) return;
-    size_t capacity = text->capacity ? text->capacity : 256;
+    size_t capacity = text->capacity ? text->capacity : 64, before = text->capacity;
     while (capacity < text->size + size + 1) capacity *= 2;
+    text->capacity = capacity;
+    if (before && arena_extend(text->arena, text->bytes, before, capacity)) return;
     char *grown = arena_allocate(text->arena, capacity);
     if (text->size) memcpy(grown, text->bytes, text->size);
     text->bytes = grown;
-    text->capacity = capacity;
 }
 
 void text_add_bytes(Text *text, const char *bytes, size_t size) {
@@ -34,12 +37,14 @@ void text_format(Text *text, const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    if (length > 0) {
+    reserve(text, FORMATTED);
+    size_t room = text->capacity - text->size;
+    int length = vsnprintf(text->bytes + text->size, room, format, arguments);
+    if (length > 0 && (size_t)length >= room) {
         reserve(text, (size_t)length);
         vsnprintf(text->bytes + text->size, (size_t)length + 1, format, again);
-        text->size += (size_t)length;
     }
+    if (length > 0) text->size += (size_t)length;
     va_end(again);
     va_end(arguments);
 }

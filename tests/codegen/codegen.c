@@ -15,6 +15,7 @@ static uint32_t random_bits(uint64_t *state) {
 
 static double random_value(Element element, uint64_t *state) {
     uint32_t bits = random_bits(state);
+    if (is_half(element)) return (double)(bits >> 24) / 64 - 1; /* which needs no rounding */
     switch (element_info[element].class) {
     case CLASS_boolean: return bits >> 8 & 1;
     case CLASS_integer: return bits >> 8 & 7;

@@ -83,7 +83,8 @@ static void *load(Arena *arena, const char *text) {
         "%s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -Wno-type-limits -fPIC -shared "
         "-pthread -fwrapv "
         "-ffp-contract=fast -fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates %s/program.c runtime/barrier.c -o %s/program.so -lm",
+        "-Icompiler/codegen/templates %s/program.c runtime/barrier.c runtime/half.c -o "
+        "%s/program.so -lm",
         cc ? cc : "gcc", flags, folder, folder);
     void *library = NULL;
     if (system(command)) printf("does not compile: %s/program.c\n", folder);

@@ -17,6 +17,17 @@ enum { FLOW_SHARE_BLOCK = 8, FLOW_COLUMN_BLOCK = 32, FLOW_LANES = 16 };
 #define FLOW_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/* Before a loop over lanes: it becomes vectors, which it would not once gcc had unrolled it. */
+#if defined __clang__
+#define FLOW_VECTORS
+#else
+#define FLOW_VECTORS _Pragma("GCC unroll 1")
+#endif
+
+/* An array of whose values the compiler knows nothing: what gcc knows of the first turn may keep
+ * it from making vectors of the other turns. */
+#define FLOW_UNKNOWN(array) __asm__("" : "+m"(array))
+
 /* The rows [*first, *last) of this thread, in whole blocks. */
 static inline void flow_share(int64_t rows, int thread, int threads, int64_t *first,
                               int64_t *last) {
@@ -25,6 +36,14 @@ static inline void flow_share(int64_t rows, int thread, int threads, int64_t *fi
     *last = blocks * (thread + 1) / threads * FLOW_SHARE_BLOCK;
     if (*first > rows) *first = rows;
     if (*last > rows) *last = rows;
+}
+
+/* Into how many bands, of `most` rows or less, each thread divides its own; it is thread
+ * thread * bands + i of threads * bands for band i. */
+static inline int flow_bands(int64_t rows, int64_t most, int threads) {
+    const int64_t block = FLOW_SHARE_BLOCK, blocks = (rows + block - 1) / block;
+    const int64_t most_blocks = most / block, own = (blocks + threads - 1) / threads;
+    return (int)((own + most_blocks - 1) / most_blocks);
 }
 
 /* The columns of this thread, in blocks that are tiles of a product. */

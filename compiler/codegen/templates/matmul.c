@@ -8,6 +8,7 @@
  *   PLAIN, RESULT             1: the sums are the result, which RESULT of a `context` points to;
  *                             0: they wait at RESULT, work->waiting, and
  *   FINISH                    makes results of them and stores these
+ *   ASK(i)                    asks for element i of RESULT, or what FINISH reads and writes there
  *   ELEMENT                   float or double
  *   STORED, LOAD(a)           type of the operands in memory, and what makes an ELEMENT of it
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
@@ -17,12 +18,14 @@
  *   A_ROW_AT(m), A_DEPTH_AT(k)     what row m and depth k of a add to that
  *   A_ROW, A_DEPTH            what the next one adds, in a run
  *   A_ROW_RUN, A_DEPTH_RUN    how many there are in a run
+ *   A_ROW_RUNS                for windows.c: so many runs of rows are evenly spaced
  *   A_TABLE                   0: rows are one run, and so are depths
  *   B_DEPTH_AT(k), B_COLUMN_AT(n), B_DEPTH, B_COLUMN, B_DEPTH_RUN, B_COLUMN_RUN     same for b
  *   B_TABLE                   0: depths are one run
  *   BY_COLUMNS                1: threads split the columns; 0: the rows
  *
- * Each sum is taken in the order of depth, whatever the tiles and threads.
+ * Each sum is taken in the order of depth, in parts that only the depth decides, whatever the tiles
+ * and threads.
  *
  * A tile of sums is kept in registers. A block of columns of b, as deep as one part, fits half of
  * the second cache, and all rows use it before the next one. A panel of it is as wide as a tile,
@@ -46,6 +49,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define PLAIN 1
 #define RESULT context.y
 #define FINISH(...) (void)0
+#define ASK(i) (void)0
 #define ELEMENT float
 #define STORED float
 #define LOAD(a) (a)
@@ -63,6 +67,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define A_ROW 128
 #define A_DEPTH 1
 #define A_ROW_RUN batch
+#define A_ROW_RUNS 1
 #define A_DEPTH_RUN 128
 #define A_TABLE 0
 #define B_OUTER(s) 0
@@ -76,72 +81,9 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define BY_COLUMNS 0
 #endif
 
-#ifndef FLOW_MATMUL
-#define FLOW_MATMUL
-#if defined __AVX512F__
-#define FLOW_VECTOR 64
-#elif defined __AVX__
-#define FLOW_VECTOR 32
-#else
-#define FLOW_VECTOR 16
-#endif
-#if defined __AVX512F__ || defined __aarch64__
-#define FLOW_SUMS 24 /* vectors of a tile where there are 32 registers */
-#else
-#define FLOW_SUMS 12
-#endif
-#define FLOW_BLOCK (FLOW_VECTOR * 8192)    /* bytes */
-#if defined __clang__ && FLOW_VECTOR == 64 /* which else halves vectors of 512 bits */
-#define FLOW_WIDE __attribute__((min_vector_width(512)))
-#else
-#define FLOW_WIDE
-#endif
-#define FLOW_TILE static inline FLOW_WIDE __attribute__((always_inline))
-#define FLOW_JOIN_NAMES(a, b) a##b
-#define FLOW_JOIN(a, b) FLOW_JOIN_NAMES(a, b)
-#define FLOW_LEAST(a, b) ((a) < (b) ? (int64_t)(a) : (int64_t)(b))
-
-/* The first lanes of a vector, where they cost no more than a whole one. */
-#if defined __AVX512F__
-#define FLOW_MASKS 1
-typedef float FlowVector_float __attribute__((vector_size(64)));
-typedef double FlowVector_double __attribute__((vector_size(64)));
-#define FLOW_LOAD_float(a, mask) __builtin_ia32_loadups512_mask(a, (FlowVector_float){0}, mask)
-#define FLOW_LOAD_double(a, mask) __builtin_ia32_loadupd512_mask(a, (FlowVector_double){0}, mask)
-#define FLOW_STORE_float(y, a, mask) __builtin_ia32_storeups512_mask(y, (FlowVector_float)(a), mask)
-#define FLOW_STORE_double(y, a, mask) \
-    __builtin_ia32_storeupd512_mask(y, (FlowVector_double)(a), mask)
-#else
-#define FLOW_MASKS 0
-#endif
-
-/* Lanes of two vectors in turn, from lane i on. */
-#define FLOW_TURNS_2(a, b, i) __builtin_shufflevector(a, b, i, 2 + i)
-#define FLOW_TURNS_4(a, b, i) __builtin_shufflevector(a, b, i, 4 + i, 1 + i, 5 + i)
-#define FLOW_TURNS_8(a, b, i) \
-    __builtin_shufflevector(a, b, i, 8 + i, 1 + i, 9 + i, 2 + i, 10 + i, 3 + i, 11 + i)
-#define FLOW_TURNS_16(a, b, i)                                                                   \
-    __builtin_shufflevector(a, b, i, 16 + i, 1 + i, 17 + i, 2 + i, 18 + i, 3 + i, 19 + i, 4 + i, \
-                            20 + i, 5 + i, 21 + i, 6 + i, 22 + i, 7 + i, 23 + i)
-#if FLOW_VECTOR == 64
-#define FLOW_TURNS_float FLOW_TURNS_16
-#define FLOW_TURNS_double FLOW_TURNS_8
-#elif FLOW_VECTOR == 32
-#define FLOW_TURNS_float FLOW_TURNS_8
-#define FLOW_TURNS_double FLOW_TURNS_4
-#else
-#define FLOW_TURNS_float FLOW_TURNS_4
-#define FLOW_TURNS_double FLOW_TURNS_2
-#endif
-#if defined __clang__ || __GNUC__ >= 12
-#define FLOW_SHUFFLES 1
-#else
-#define FLOW_SHUFFLES 0
-#endif
-#endif
+#include "lanes.h"
 
 /* The tile of sums: wide where there are few rows. */
-#define LANES ((int)(FLOW_VECTOR / sizeof(ELEMENT)))
 #define ACROSS ((MOST_COLUMNS - 1) / LANES + 1)
 #define TILE_VECTORS                               \
     ((int)(MOST_ROWS == 1  ? FLOW_LEAST(ACROSS, 8) \
@@ -155,7 +97,7 @@ typedef double FlowVector_double __attribute__((vector_size(64)));
 
 /* What is worked on at a time: so much of the depth, a block of b in half of the second cache, a
  * group of rows of a, and sums that wait for the rest of their depth. */
-#define PART (PLAIN ? 512 : 1024)
+#define PART (!PLAIN ? 1024 : MOST_DEPTH > 1024 ? 256 : 512)
 #define BLOCK ((int)(FLOW_BLOCK / sizeof(ELEMENT)))
 #define GROUP (2 * TILE_ROWS)
 #define WAITING ((int)(131072 / sizeof(ELEMENT)))
@@ -177,57 +119,61 @@ typedef double FlowVector_double __attribute__((vector_size(64)));
      (MOST_COLUMNS > 2 * WIDTH && \
       (A_ACROSS ? MOST_DEPTH > 128 : TILE_ROWS > 8 && (A_ROW) * sizeof(ELEMENT) % 4096 == 0)))
 #define COPY_ROW (A_ACROSS ? 1 : PART + 16)
-#define COPY_DEPTH (A_ACROSS ? GROUP : 1)
+#define COPY_TILE (A_ACROSS ? PART * TILE_ROWS : COPY_ROW * TILE_ROWS)
+#define COPY_DEPTH (A_ACROSS ? TILE_ROWS : 1)
+/* A deep tile is a function of its own, whose loop has all general registers. */
+#if MOST_DEPTH > 256
+#define TILE_CALL static FLOW_WIDE __attribute__((noinline))
+#else
+#define TILE_CALL FLOW_TILE
+#endif
+/* Are results asked for before a tile, which is deep enough, since they are more than the second
+ * cache holds beside b? */
+#define FAR_RESULTS (MOST_DEPTH > 128 && MOST_ROWS > 2 * BLOCK / FLOW_LEAST(MOST_COLUMNS, 65536))
 /* Is a so large that its rows are asked for ahead? */
 #define ASKS (MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536))
 
-#define VECTOR FLOW_JOIN(KERNEL, _vector)
-typedef ELEMENT VECTOR
-    __attribute__((vector_size(FLOW_VECTOR), aligned(sizeof(ELEMENT)), may_alias));
+/* The rows of a slice that are worked on, and what of them at the moment. */
+typedef struct FLOW_JOIN(KERNEL, _work) {
+    const CONTEXT *context;
+    const STORED *a, *b; /* of the slice */
+    int64_t slice, row;
+    int64_t column, columns; /* of the block */
+    int64_t k, depth;        /* of the part */
+    int64_t part, wide;      /* the most of both, but for the rest */
+    int64_t start;           /* the row whose sums are the first that wait */
+    int copies_b;
+    ELEMENT *right, *left, *waiting;
+    int64_t *depth_at;
+} FLOW_JOIN(KERNEL, _work);
 
-/* The first `lanes` of a vector, if any; the others are 0. */
-FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _load)(const ELEMENT *from, int64_t lanes) {
-#if FLOW_MASKS
-    const int mask = lanes >= LANES ? -1 : lanes > 0 ? (1 << lanes) - 1 : 0;
-    return (VECTOR)FLOW_JOIN(FLOW_LOAD_, ELEMENT)(from, mask);
-#else
-    VECTOR vector = {0};
-    if (lanes >= LANES) return *(const VECTOR *)from;
-    for (int i = 0; i < LANES; i++)
-        if (i < lanes) vector[i] = from[i];
-    return vector;
-#endif
-}
+/* A tile: where its operands begin, and what it asks for on its way: a step for each k. */
+typedef struct FLOW_JOIN(KERNEL, _place) {
+    const ELEMENT *a, *b;
+    int64_t b_depth;
+    ELEMENT *sums;
+    int64_t stride, columns;
+    const char *ahead;
+    int64_t ahead_step;
+} FLOW_JOIN(KERNEL, _place);
 
-FLOW_TILE void FLOW_JOIN(KERNEL, _store)(ELEMENT *to, VECTOR vector, int64_t lanes) {
-#if FLOW_MASKS
-    const int mask = lanes >= LANES ? -1 : lanes > 0 ? (1 << lanes) - 1 : 0;
-    FLOW_JOIN(FLOW_STORE_, ELEMENT)(to, vector, mask);
-#else
-    if (lanes >= LANES) *(VECTOR *)to = vector;
-    else
-        for (int i = 0; i < LANES; i++)
-            if (i < lanes) to[i] = vector[i];
-#endif
-}
-
-/* `rows` rows of sums, a constant where it is called; more: goes on with the sums there. On the
- * way it asks for what is wanted later. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(const ELEMENT *restrict a, int64_t a_row, int64_t a_depth,
-                                        const ELEMENT *restrict b, int64_t b_depth, int64_t depth,
-                                        ELEMENT *restrict sums, int64_t stride, int64_t columns,
-                                        int more, const char *ahead, int64_t ahead_step,
+/* `rows` rows of sums, a constant where it is called, which are added to those of the parts
+ * before. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
                                         const int rows) {
+    WITH_SIZES;
+    const int64_t a_row = COPIES_A ? COPY_ROW : (A_ROW),
+                  a_depth = COPIES_A ? COPY_DEPTH : (A_DEPTH);
+    const int64_t depth = work->depth, b_depth = B_READY ? tile->b_depth : WIDTH;
+    const int64_t stride = tile->stride, columns = tile->columns, ahead_step = tile->ahead_step;
+    const ELEMENT *restrict a = tile->a, *restrict b = tile->b;
+    ELEMENT *restrict sums = tile->sums;
+    const char *ahead = tile->ahead;
     VECTOR y[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
-        for (int v = 0; v < TILE_VECTORS; v++) {
-            const ELEMENT *from = sums + m * stride + v * LANES;
-            if (!more) y[m][v] = (VECTOR){0};
-            else if (!PLAIN || !PARTIAL) y[m][v] = *(const VECTOR *)from;
-            else y[m][v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
-        }
+        for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
     for (int64_t k = 0; k < depth; k++) {
         VECTOR right[TILE_VECTORS];
         if (ASKS) __builtin_prefetch(ahead + k * ahead_step, 0, 2);
@@ -248,6 +194,15 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(const ELEMENT *restrict a, int64_t a_row
             for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
         }
     }
+    if (work->k)
+#pragma GCC unroll 32
+        for (int m = 0; m < rows; m++)
+#pragma GCC unroll 8
+            for (int v = 0; v < TILE_VECTORS; v++) {
+                const ELEMENT *from = sums + m * stride + v * LANES;
+                if (!PLAIN || !PARTIAL) y[m][v] += *(const VECTOR *)from;
+                else y[m][v] += FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
+            }
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
@@ -264,20 +219,18 @@ FLOW_TILE int FLOW_JOIN(KERNEL, _height)(int64_t rows) {
     return rows >= 16 ? 16 : rows >= 8 ? 8 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
 }
 
-/* A tile of one of these heights. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _any_tile)(const ELEMENT *restrict a, int64_t a_row,
-                                            int64_t a_depth, const ELEMENT *restrict b,
-                                            int64_t b_depth, int64_t depth, ELEMENT *restrict sums,
-                                            int64_t stride, int64_t columns, int more,
-                                            const char *ahead, int64_t ahead_step, int height) {
-#define TILE_OF(rows)                                                                          \
-    if ((rows) <= TILE_ROWS && height == (rows)) {                                             \
-        FLOW_JOIN(KERNEL, _tile)                                                               \
-        (a, a_row, a_depth, b, b_depth, depth, sums, stride, columns, more, ahead, ahead_step, \
-         (rows) <= TILE_ROWS ? (rows) : 1);                                                    \
-        return;                                                                                \
+/* A tile of full height, and of another. */
+TILE_CALL void FLOW_JOIN(KERNEL, _full_tile)(WORK, const FLOW_JOIN(KERNEL, _place) * tile) {
+    FLOW_JOIN(KERNEL, _tile)(work, tile, TILE_ROWS);
+}
+
+TILE_CALL void FLOW_JOIN(KERNEL, _low_tile)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
+                                            int height) {
+#define TILE_OF(rows)                                                          \
+    if ((rows) < TILE_ROWS && height == (rows)) {                              \
+        FLOW_JOIN(KERNEL, _tile)(work, tile, (rows) < TILE_ROWS ? (rows) : 1); \
+        return;                                                                \
     }
-    TILE_OF(TILE_ROWS)
     TILE_OF(16)
     TILE_OF(8)
     TILE_OF(4)
@@ -315,25 +268,6 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _turn)(const ELEMENT *restrict fr
             panel[k * WIDTH + n] = n < columns ? from[n * stride + k] : 0;
 #endif
 }
-
-/* The rows of a slice that are worked on, and what of them at the moment. */
-typedef struct FLOW_JOIN(KERNEL, _work) {
-    const CONTEXT *context;
-    const STORED *a, *b; /* of the slice */
-    int64_t slice, row;
-    int64_t column, columns; /* of the block */
-    int64_t k, depth;        /* of the part */
-    int64_t part, wide;      /* the most of both, but for the rest */
-    int64_t start;           /* the row whose sums are the first that wait */
-    int copies_b;
-    ELEMENT *right, *left, *waiting;
-    int64_t *depth_at;
-} FLOW_JOIN(KERNEL, _work);
-
-#define WORK const FLOW_JOIN(KERNEL, _work) *restrict work
-#define WITH_SIZES                                                                   \
-    const int64_t batch = work->context->batch, *const sizes = work->context->sizes; \
-    (void)batch, (void)sizes
 
 /* Copies one panel of b, columns past `columns` as zero. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_panel)(WORK, int64_t first, int64_t columns,
@@ -397,13 +331,14 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_a)(WORK, int64_t first, int
     for (int64_t m = 0; m < rows; m++) rows_at[m] = A_ROW_AT(first + m);
     for (int64_t m = 0; A_ACROSS && m < rows; m += run) {
         run = flow_smaller((A_ROW_RUN) - (first + m) % (A_ROW_RUN), rows - m);
+        run = flow_smaller(run, TILE_ROWS - m % TILE_ROWS);
+        ELEMENT *to = work->left + m / TILE_ROWS * COPY_TILE + m % TILE_ROWS;
         for (int64_t k = 0; k < work->depth; k++) {
             const STORED *from = work->a + work->depth_at[k] + rows_at[m];
-            ELEMENT *to = work->left + k * COPY_DEPTH + m;
-            if (run == GROUP)
-                for (int64_t i = 0; i < GROUP; i++) to[i] = LOAD(from[i]);
+            if (run == TILE_ROWS)
+                for (int64_t i = 0; i < TILE_ROWS; i++) to[k * TILE_ROWS + i] = LOAD(from[i]);
             else
-                for (int64_t i = 0; i < run; i++) to[i] = LOAD(from[i]);
+                for (int64_t i = 0; i < run; i++) to[k * TILE_ROWS + i] = LOAD(from[i]);
         }
     }
     for (int64_t k = 0; !A_ACROSS && k < work->depth; k += run) {
@@ -426,7 +361,9 @@ FLOW_TILE const char *FLOW_JOIN(KERNEL, _ahead)(WORK, int64_t row, int64_t call,
     WITH_SIZES;
     (void)row;
     const int64_t line = 64 / sizeof(STORED);
-    *step = A_ACROSS ? (A_DEPTH) : flow_smaller(line, (GROUP - 1) / calls + 1);
+    *step = !A_ACROSS             ? flow_smaller(line, (GROUP - 1) / calls + 1)
+            : call * line < GROUP ? (A_DEPTH)
+                                  : 0;
     *step *= (int64_t)sizeof(STORED);
     const STORED *a = work->a + (A_DEPTH_AT(work->k));
     return (const char *)(A_ACROSS ? a + (A_ROW_AT(row)) + call * line
@@ -439,13 +376,14 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
     const CONTEXT context = *work->context;
     const int64_t row = work->row + m, columns = ONE_BLOCK ? (COLUMNS) : work->columns;
     const int64_t stride = PLAIN ? (COLUMNS) : ONE_BLOCK ? ALL_WIDE : work->wide;
-    const ELEMENT *a = COPIES_A
-                           ? work->left + in_group * COPY_ROW
-                           : (const ELEMENT *)work->a + (A_ROW_AT(row)) + (A_DEPTH_AT(work->k));
+    const ELEMENT *a =
+        COPIES_A ? work->left + in_group / TILE_ROWS * COPY_TILE + in_group % TILE_ROWS * COPY_ROW
+                 : (const ELEMENT *)work->a + (A_ROW_AT(row)) + (A_DEPTH_AT(work->k));
     ELEMENT *sums =
         PLAIN ? (ELEMENT *)RESULT + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
               : work->waiting + (m - work->start) * stride;
     const int64_t panels = (columns - 1) / WIDTH + 1;
+    const int last = work->k + work->depth == (DEPTH), asks = FAR_RESULTS && (PLAIN || last);
     for (int64_t n = 0; n < columns; n += WIDTH) {
         const int copied = FLOW_JOIN(KERNEL, _is_copied)(work, n);
         const ELEMENT *b = copied ? work->right + n * work->part
@@ -457,12 +395,21 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
                                              in_group / TILE_ROWS * panels + n / WIDTH,
                                              GROUP / TILE_ROWS * panels, &step)
                  : NULL;
-        FLOW_JOIN(KERNEL, _any_tile)
-        (a, COPIES_A ? COPY_ROW : (A_ROW), COPIES_A ? COPY_DEPTH : (A_DEPTH), b,
-         copied ? WIDTH : (B_DEPTH), work->depth, sums + n, stride,
-         flow_smaller(columns - n, WIDTH), work->k > 0, ahead, step, height);
+        const FLOW_JOIN(KERNEL, _place) tile = {.a = a,
+                                                .b = b,
+                                                .b_depth = copied ? WIDTH : (B_DEPTH),
+                                                .sums = sums + n,
+                                                .stride = stride,
+                                                .columns = flow_smaller(columns - n, WIDTH),
+                                                .ahead = ahead,
+                                                .ahead_step = step};
+        for (int i = 0; i < (asks ? height : 0); i++)
+            for (int v = 0; v < TILE_VECTORS; v++)
+                ASK((work->slice * (ROWS) + row + i) * (COLUMNS) + work->column + n + v * LANES);
+        if (height == TILE_ROWS) FLOW_JOIN(KERNEL, _full_tile)(work, &tile);
+        else FLOW_JOIN(KERNEL, _low_tile)(work, &tile, height);
     }
-    if (work->k + work->depth == (DEPTH))
+    if (last)
         FINISH(&context, sums, stride, work->slice * (ROWS) + row, work->column, height, columns);
 }
 
@@ -526,31 +473,13 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
     }
 }
 
-FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
-    const CONTEXT context = PREPARE(frame, operands);
-    const int64_t batch = context.batch, *const sizes = context.sizes;
-    (void)batch, (void)sizes;
-    int64_t first, last, first_column = 0, last_column = COLUMNS;
-    if (BY_COLUMNS) {
-        first = 0, last = (OUTER) * (ROWS);
-        flow_share_columns(COLUMNS, thread, threads, &first_column, &last_column);
-    } else {
-        flow_share((OUTER) * (ROWS), thread, threads, &first, &last);
-    }
-    while (first < last && first_column < last_column) {
-        const int64_t row = first % (ROWS), rows = flow_smaller(last - first, (ROWS)-row);
-        FLOW_JOIN(KERNEL, _slice)(&context, first / (ROWS), row, rows, first_column, last_column);
-        first += rows;
-    }
-}
-
-#undef LANES
 #undef ACROSS
 #undef TILE_VECTORS
 #undef TILE_ROWS
 #undef WIDTH
 #undef PARTIAL
 #undef PART
+#undef TILE_CALL
 #undef BLOCK
 #undef GROUP
 #undef WAITING
@@ -563,41 +492,7 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
 #undef COPIES_A
 #undef COPY_ROW
 #undef COPY_DEPTH
+#undef COPY_TILE
 #undef ASKS
-#undef VECTOR
-#undef WORK
-#undef WITH_SIZES
-#undef KERNEL
-#undef CONTEXT
-#undef PREPARE
-#undef PLAIN
-#undef RESULT
-#undef FINISH
-#undef ELEMENT
-#undef STORED
-#undef LOAD
-#undef OUTER
-#undef ROWS
-#undef DEPTH
-#undef COLUMNS
-#undef MOST_ROWS
-#undef MOST_DEPTH
-#undef MOST_COLUMNS
-#undef COLUMNS_VARY
-#undef A_OUTER
-#undef A_ROW_AT
-#undef A_DEPTH_AT
-#undef A_ROW
-#undef A_DEPTH
-#undef A_ROW_RUN
-#undef A_DEPTH_RUN
-#undef A_TABLE
-#undef B_OUTER
-#undef B_DEPTH_AT
-#undef B_COLUMN_AT
-#undef B_DEPTH
-#undef B_COLUMN
-#undef B_DEPTH_RUN
-#undef B_COLUMN_RUN
-#undef B_TABLE
-#undef BY_COLUMNS
+#undef FAR_RESULTS
+#include "split.h"

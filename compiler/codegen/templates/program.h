@@ -36,6 +36,11 @@ static inline void *flow_at(const FlowFrame *frame, int64_t place) {
     return place < 0 ? (void *)frame->inputs[~place] : frame->memory + place;
 }
 
+/* Where row 0 of a value would lie that has row `first` at the start of a buffer. */
+static inline void *flow_row_zero(char *buffer, int64_t first, int64_t row_size) {
+    return (void *)((uintptr_t)buffer - (uintptr_t)(first * row_size));
+}
+
 /* What a keep of a kernel does with the frame's guard. */
 
 static inline int64_t flow_is_open(const FlowGuard *guard) {

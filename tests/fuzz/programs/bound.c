@@ -18,6 +18,13 @@ typedef struct Extent {
     int64_t sizes[RANK_LIMIT], count;
 } Extent;
 
+/* A sum in any order. */
+typedef struct Sum {
+    double error, size; /* of the terms, added up */
+    int64_t count;
+    int digit; /* the last that any term has */
+} Sum;
+
 typedef struct Bounder {
     Arena *arena;
     const Graph *graph;
@@ -25,6 +32,7 @@ typedef struct Bounder {
     const RunSizes *sizes;
     double **errors;
     double ***parts; /* of each scan: the errors of its results */
+    Sum **sums; /* of each node: its elements, where a sum of them may be one sum of all terms */
 } Bounder;
 
 /* Shapes. */
@@ -111,13 +119,6 @@ static int last_digit(double value) {
     return exponent - 53 + __builtin_ctzll(digits);
 }
 
-/* A sum in any order. */
-typedef struct Sum {
-    double error, size; /* of the terms, added up */
-    int64_t count;
-    int digit; /* the last that any term has */
-} Sum;
-
 static Sum sum_begin(void) {
     return (Sum){.digit = 2000};
 }
@@ -128,6 +129,21 @@ static void sum_add(Sum *sum, double value, double error) {
     sum->count++;
     if (value != 0 && isfinite(value) && last_digit(value) < sum->digit)
         sum->digit = last_digit(value);
+}
+
+static Sum sum_of(const Bounder *bounder, NodeId id, int64_t i) {
+    if (bounder->sums[id]) return bounder->sums[id][i];
+    Sum sum = sum_begin();
+    sum_add(&sum, bounder->exact->values[id][i], bounder->errors[id][i]);
+    return sum;
+}
+
+/* Of sums: all their terms, or one after the other. */
+static void sum_join(Sum *sum, const Sum *other) {
+    sum->error += other->error;
+    sum->size += other->size;
+    sum->count += other->count;
+    if (other->digit < sum->digit) sum->digit = other->digit;
 }
 
 static double sum_error(const Sum *sum, const Node *node) {
@@ -256,10 +272,14 @@ static void bound_sums(const Bounder *bounder, NodeId id, const Extent *extent, 
     Extent from = node_extent(bounder, node->inputs[0]);
     Sum *sums = arena_new_array(bounder->arena, Sum, extent->count);
     for (int64_t i = 0; i < extent->count; i++) sums[i] = sum_begin();
-    for (int64_t i = 0; i < from.count; i++)
-        sum_add(&sums[stretched_from(extent, &from, i)], values_of(bounder, node, 0)[i],
-                errors_of(bounder, node, 0)[i]);
+    for (int64_t i = 0; i < from.count; i++) {
+        Sum term = sum_of(bounder, node->inputs[0], i);
+        Sum *sum = &sums[stretched_from(extent, &from, i)];
+        sum->count += bounder->sums[node->inputs[0]] != NULL;
+        sum_join(sum, &term);
+    }
     for (int64_t i = 0; i < extent->count; i++) error[i] = sum_error(&sums[i], node);
+    bounder->sums[id] = sums;
 }
 
 static void bound_products(const Bounder *bounder, NodeId id, const Extent *extent, double *error) {
@@ -368,16 +388,17 @@ static void bound_matmul(const Bounder *bounder, NodeId id, const Extent *extent
     const double *b = values_of(bounder, node, 1), *error_b = errors_of(bounder, node, 1);
     int64_t rows = extent->sizes[extent->rank - 2], columns = extent->sizes[extent->rank - 1];
     int64_t depth = from_a.sizes[from_a.rank - 1], step = from_b.rank > 2 ? depth * columns : 0;
+    Sum *sums = bounder->sums[id] = arena_new_array(bounder->arena, Sum, extent->count);
     for (int64_t i = 0; i < extent->count; i++) {
-        Sum sum = sum_begin();
+        sums[i] = sum_begin();
         for (int64_t k = 0; k < depth; k++) {
             int64_t at_a = i / columns * depth + k;
             int64_t at_b = i / columns / rows * step + k * columns + i % columns;
-            sum_add(&sum, a[at_a] * b[at_b],
+            sum_add(&sums[i], a[at_a] * b[at_b],
                     term_error(a[at_a], error_a[at_a], b[at_b], error_b[at_b]));
         }
-        sum.count++; /* a product may be rounded before it is added */
-        error[i] = sum_error(&sum, node);
+        sums[i].count++; /* a product may be rounded before it is added */
+        error[i] = sum_error(&sums[i], node);
     }
 }
 
@@ -406,11 +427,14 @@ static double constant_error(const Node *node, double number) {
 static void bound_view(const Bounder *bounder, NodeId id, const Extent *extent, double *error) {
     const Node *node = graph_node(bounder->graph, id);
     Extent from = node_extent(bounder, node->inputs[0]);
+    Sum *sums = arena_new_array(bounder->arena, Sum, extent->count);
     for (int64_t i = 0; i < extent->count; i++) {
         int64_t place = view_place(bounder, node->view, &from, extent, i);
         error[i] =
             place < 0 ? constant_error(node, node->view->fill) : errors_of(bounder, node, 0)[place];
+        sums[i] = sum_of(bounder, place < 0 ? id : node->inputs[0], place < 0 ? i : place);
     }
+    if (bounder->sums[node->inputs[0]]) bounder->sums[id] = sums;
 }
 
 static void bound_broadcast(const Bounder *bounder, NodeId id, const Extent *extent,
@@ -553,7 +577,10 @@ static void bound_node(const Bounder *bounder, NodeId id, const Extent *extent, 
     case OP_scan: bound_scan(bounder, id); return;
     case OP_part: moved = bounder->parts[node->inputs[0]][node->part]; /* fall through */
     case OP_hold:
-    case OP_reshape: memcpy(error, moved, sizeof *error * (size_t)extent->count); return;
+    case OP_reshape:
+        bounder->sums[id] = bounder->sums[node->inputs[0]];
+        memcpy(error, moved, sizeof *error * (size_t)extent->count);
+        return;
     case OP_constant: bound_generated(bounder, id, extent, error); return;
     case OP_matmul: bound_matmul(bounder, id, extent, error); return;
     case OP_view: bound_view(bounder, id, extent, error); return;
@@ -590,7 +617,8 @@ static double **bound_graph(Arena *arena, const Graph *graph, const Evaluation *
                        exact,
                        sizes,
                        arena_new_array(arena, double *, count + 1),
-                       arena_new_array(arena, double **, count + 1)};
+                       arena_new_array(arena, double **, count + 1),
+                       arena_new_array(arena, Sum *, count + 1)};
     for (NodeId id = 0; id < count; id++) {
         const Node *node = graph_node(graph, id);
         if (!exact->values[id]) continue;

@@ -91,7 +91,7 @@ static const char *compile_command(Arena *arena, const char *folder, const Varia
         arena,
         "%s -march=native -std=gnu11 -w -fPIC -shared -pthread -fwrapv -ffp-contract=fast "
         "-fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates %s/%d.c runtime/barrier.c -o %s/%d.so -lm",
+        "-Icompiler/codegen/templates %s/%d.c runtime/barrier.c runtime/half.c -o %s/%d.so -lm",
         compiler_of(arena, variant->way), folder, variant->way, folder, variant->way);
 }
 

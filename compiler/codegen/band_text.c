@@ -1,0 +1,52 @@
+/* Band text: the calls of a few kernels, for some rows after the other. What only they want lies in
+ * a buffer of the thread, found as if all rows were there. */
+#include "compiler/codegen/kernel_text.h"
+
+static void write_places(Text *text, const FunctionPlan *plan, const Band *band) {
+    int inputs = input_count(plan);
+    text_format(text, "    _Alignas(64) char room[%zu];\n    const void *places[%d];\n", band->room,
+                inputs + (int)band->values.count);
+    for (int i = 0; i < inputs; i++)
+        text_format(text, "    places[%d] = frame->inputs[%d];\n", i, i);
+    text_add(text, "    FlowFrame inner = *frame;\n    inner.inputs = places;\n");
+}
+
+static void write_part(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                       const Band *band, const Call *calls) {
+    size_t operand = 0;
+    vector_each(BandValue, value, band->values)
+        text_format(text, "        places[%d] = flow_row_zero(room + %zu, first, %lld);\n",
+                    input_count(plan) + (int)(value - band->values.items), value->offset,
+                    (long long)value->row_size);
+    for (int i = 0; i < band->count; i++) {
+        text_format(text, "        %s(&inner, operands + %zu, part, parts);\n",
+                    kernels->list.items[calls[i].kernel].name, operand);
+        operand += calls[i].operands.count;
+    }
+}
+
+static KernelOperands joined_operands(Arena *arena, const Band *band, const Call *calls) {
+    KernelOperands all = {0};
+    for (int i = 0; i < band->count; i++)
+        vector_each(KernelOperand, operand, calls[i].operands) vector_push(arena, &all, *operand);
+    return all;
+}
+
+KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                                 const Band *band, const Call *calls, const char *name) {
+    const char *rows = dim_expression(text->arena, plan->kernels[band->kernels[0]].share);
+    text_format(text,
+                "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, int thread, "
+                "int threads) {\n%s",
+                name, sizes_line);
+    write_places(text, plan, band);
+    text_format(text,
+                "    const int bands = flow_bands(%s, %lld, threads), parts = threads * bands;\n"
+                "    for (int part = thread * bands; part < (thread + 1) * bands; part++) {\n"
+                "        int64_t first, last;\n"
+                "        flow_share(%s, part, parts, &first, &last);\n",
+                rows, (long long)band->rows, rows);
+    write_part(text, kernels, plan, band, calls);
+    text_add(text, "    }\n}\n\n");
+    return joined_operands(text->arena, band, calls);
+}

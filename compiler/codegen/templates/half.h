@@ -1,0 +1,258 @@
+/* half.h: products of bf16 tiles, added up in f32, where vectors have 512 bits.
+ *
+ * A tile is 16 lines of 16 pairs of elements, adjacent in depth: in those of a a line is a row and
+ * its pairs go on in depth; in those of b a line is a depth and its pairs are columns. Past the
+ * end of the depth both hold zeros. There are three means, of which the processor decides:
+ *
+ *   tiles     tdpbf16ps: of the 32 depths of a tile the even ones are added up, and the odd ones,
+ *             both in order; their sum is added to what there was
+ *   pairs     vdpbf16ps: of each pair the second product is added first
+ *   vectors   each product is added in order, in f32
+ *
+ * The first two take numbers below 2^-126 as zero, as the others do while a program runs. Each sum
+ * depends on nothing but its row, its column and the depth. */
+#ifndef FLOW_GENERATED_HALF_H
+#define FLOW_GENERATED_HALF_H
+
+#include "vectors.h"
+
+#ifndef FLOW_HALF_MEANS
+#define FLOW_HALF_MEANS flow_half_means()
+#endif
+
+enum { FLOW_SIDE = 16, FLOW_DEPTH = 2 * FLOW_SIDE }; /* of a tile: lines, depths */
+enum { FLOW_PART = 16 };                             /* most tiles in depth of one product */
+
+typedef uint32_t FlowPairs __attribute__((vector_size(64), may_alias));
+typedef float FlowSums __attribute__((vector_size(64), may_alias));
+typedef uint16_t FlowHalves __attribute__((vector_size(64), may_alias, aligned(2)));
+typedef struct FlowTile {
+    FlowPairs lines[FLOW_SIDE];
+} FlowTile;
+
+/* Rows of a in one or two rows of tiles, `a_next` apart, times columns of b in `columns` columns of
+ * tiles, `b_next` apart. */
+typedef struct FlowHalfProduct {
+    const FlowTile *a, *b;
+    int64_t a_next, b_next;
+    int64_t depth, columns; /* in tiles */
+    int64_t rows;
+    float *sums; /* of as many whole tiles */
+    int64_t stride;
+    int more; /* goes on with the sums there */
+} FlowHalfProduct;
+
+/* Sizes. */
+
+FLOW_TILE int64_t flow_half_tiles(int64_t count, int64_t each) {
+    return (count - 1) / each + 1;
+}
+
+/* The size of parts, alike and of whole pairs of tiles where there are several, at most `most`. */
+FLOW_TILE int64_t flow_half_share(int64_t count, int64_t most) {
+    const int64_t parts = flow_half_tiles(count, most), pair = 2 * FLOW_SIDE;
+    const int64_t share = flow_half_tiles(flow_half_tiles(count, parts), pair) * pair;
+    return flow_smaller(share, most);
+}
+
+/* Lines. */
+
+/* The first elements of a line, if any; the others are 0. */
+FLOW_TILE FlowPairs flow_half_line(const uint16_t *from, int64_t count) {
+    const uint32_t mask = count >= FLOW_DEPTH ? ~0u : (1u << count) - 1;
+    typedef short Shorts __attribute__((vector_size(64)));
+    return (FlowPairs)__builtin_ia32_loaddquhi512_mask((const void *)from, (Shorts){0}, (int)mask);
+}
+
+/* Elements of two lines as pairs. */
+FLOW_TILE FlowPairs flow_half_pairs(FlowPairs first, FlowPairs second) {
+    typedef uint16_t Part __attribute__((vector_size(32)));
+    union {
+        FlowPairs pairs;
+        Part part;
+    } low = {first}, high = {second};
+    return __builtin_convertvector(low.part, FlowPairs) |
+           __builtin_convertvector(high.part, FlowPairs) << 16;
+}
+
+/* Lines become lanes. */
+FLOW_TILE void flow_half_turn(FlowPairs *restrict lines) {
+#if FLOW_SHUFFLES
+    FlowPairs turned[FLOW_SIDE];
+#pragma GCC unroll 4
+    for (int done = 1; done < FLOW_SIDE; done *= 2) {
+#pragma GCC unroll 8
+        for (int i = 0; i < FLOW_SIDE / 2; i++) {
+            turned[2 * i] = FLOW_TURNS_16(lines[i], lines[i + FLOW_SIDE / 2], 0);
+            turned[2 * i + 1] = FLOW_TURNS_16(lines[i], lines[i + FLOW_SIDE / 2], 8);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < FLOW_SIDE; i++) lines[i] = turned[i];
+    }
+#else
+    for (int i = 0; i < FLOW_SIDE; i++)
+        for (int j = 0; j < i; j++) {
+            const uint32_t other = lines[i][j];
+            lines[i][j] = lines[j][i];
+            lines[j][i] = other;
+        }
+#endif
+}
+
+/* The processor's matrix tiles: four of sums, two of a, two of b. */
+
+#define FLOW_LOAD_TILE(tile, from, stride) \
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile : : "r"(from), "r"(stride) : "memory")
+#define FLOW_STORE_TILE(tile, to, stride) \
+    __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" : : "r"(to), "r"(stride) : "memory")
+#define FLOW_ZERO_TILE(tile) __asm__ volatile("tilezero %tmm" #tile)
+#define FLOW_MULTIPLY_TILES(sum, a, b) \
+    __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #sum)
+
+static inline void flow_half_begin(int means) {
+    static const struct {
+        uint8_t palette, start, reserved[14];
+        uint16_t bytes[16];
+        uint8_t lines[16];
+    } shape = {.palette = 1,
+               .bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+               .lines = {16, 16, 16, 16, 16, 16, 16, 16}};
+    if (means == FLOW_HALF_tiles) __asm__ volatile("ldtilecfg %0" : : "m"(shape));
+}
+
+static inline void flow_half_end(int means) {
+    if (means == FLOW_HALF_tiles) __asm__ volatile("tilerelease");
+}
+
+/* The sums of two columns of tiles; below, right: is there a second row, a second column? */
+FLOW_TILE void flow_half_four(const FlowHalfProduct *product, const FlowTile *b, float *sums,
+                              int below, int right) {
+    const FlowTile *a = product->a, *a_below = a + (below ? product->a_next : 0);
+    const FlowTile *b_right = b + (right ? product->b_next : 0);
+    const int64_t line = sizeof(FlowPairs), row = product->stride * (int64_t)sizeof(float);
+    float *sums_right = sums + (right ? FLOW_SIDE : 0);
+    const int64_t next = below ? FLOW_SIDE * product->stride : 0;
+    if (product->more) {
+        FLOW_LOAD_TILE(0, sums, row);
+        FLOW_LOAD_TILE(1, sums_right, row);
+        FLOW_LOAD_TILE(2, sums + next, row);
+        FLOW_LOAD_TILE(3, sums_right + next, row);
+    } else {
+        FLOW_ZERO_TILE(0);
+        FLOW_ZERO_TILE(1);
+        FLOW_ZERO_TILE(2);
+        FLOW_ZERO_TILE(3);
+    }
+    for (int64_t k = 0; k < product->depth; k++) {
+        FLOW_LOAD_TILE(4, a + k, line);
+        FLOW_LOAD_TILE(6, b + k, line);
+        FLOW_MULTIPLY_TILES(0, 4, 6);
+        if (right) {
+            FLOW_LOAD_TILE(7, b_right + k, line);
+            FLOW_MULTIPLY_TILES(1, 4, 7);
+        }
+        if (below) {
+            FLOW_LOAD_TILE(5, a_below + k, line);
+            FLOW_MULTIPLY_TILES(2, 5, 6);
+        }
+        if (below && right) FLOW_MULTIPLY_TILES(3, 5, 7);
+    }
+    FLOW_STORE_TILE(0, sums, row);
+    if (right) FLOW_STORE_TILE(1, sums_right, row);
+    if (below) FLOW_STORE_TILE(2, sums + next, row);
+    if (below && right) FLOW_STORE_TILE(3, sums_right + next, row);
+}
+
+static inline void flow_half_by_tiles(const FlowHalfProduct *product) {
+    const int below = product->rows > FLOW_SIDE;
+    for (int64_t n = 0; n < product->columns; n += 2)
+        flow_half_four(product, product->b + n * product->b_next, product->sums + n * FLOW_SIDE,
+                       below, n + 1 < product->columns);
+}
+
+/* Vectors: groups of rows, whose sums of one column of tiles are in registers. */
+
+enum { FLOW_HALF_ROWS = 8 };
+
+static inline FLOW_WIDE void flow_half_load(const FlowHalfProduct *product, const float *from,
+                                            FlowSums *sums) {
+    for (int m = 0; m < FLOW_HALF_ROWS; m++)
+        sums[m] = product->more ? *(const FlowSums *)(from + m * product->stride) : (FlowSums){0};
+}
+
+static inline FLOW_WIDE void flow_half_store(const FlowHalfProduct *product, float *to,
+                                             const FlowSums *sums) {
+    for (int m = 0; m < FLOW_HALF_ROWS; m++) *(FlowSums *)(to + m * product->stride) = sums[m];
+}
+
+/* The tiles and the line in them where a row is. */
+FLOW_TILE const uint32_t *flow_half_row(const FlowHalfProduct *product, int64_t row) {
+    const FlowTile *tile = product->a + row / FLOW_SIDE * product->a_next;
+    return (const uint32_t *)&tile->lines[row % FLOW_SIDE];
+}
+
+static inline FLOW_WIDE void flow_half_by_pairs(const FlowHalfProduct *product) {
+    for (int64_t row = 0; row < product->rows; row += FLOW_HALF_ROWS)
+        for (int64_t n = 0; n < product->columns; n++) {
+            const uint32_t *a = flow_half_row(product, row);
+            const FlowTile *b = product->b + n * product->b_next;
+            float *at = product->sums + row * product->stride + n * FLOW_SIDE;
+            FlowSums sums[FLOW_HALF_ROWS];
+            flow_half_load(product, at, sums);
+            for (int64_t k = 0; k < product->depth; k++, a += FLOW_SIDE * FLOW_SIDE, b++)
+                for (int i = 0; i < FLOW_SIDE; i++)
+#pragma GCC unroll 8
+                    for (int m = 0; m < FLOW_HALF_ROWS; m++)
+                        __asm__("vdpbf16ps %2%{1to16%}, %1, %0"
+                                : "+v"(sums[m])
+                                : "v"(b->lines[i]), "m"(a[m * FLOW_SIDE + i]));
+            flow_half_store(product, at, sums);
+        }
+}
+
+typedef struct FlowHalfLeft {
+    float of_pair[FLOW_PART * FLOW_SIDE][2][FLOW_HALF_ROWS];
+} FlowHalfLeft;
+
+static inline FLOW_WIDE void flow_half_widen(const FlowHalfProduct *product, int64_t row,
+                                             FlowHalfLeft *restrict left) {
+    const uint32_t *a = flow_half_row(product, row);
+    for (int64_t k = 0; k < product->depth; k++, a += FLOW_SIDE * FLOW_SIDE)
+        for (int i = 0; i < FLOW_SIDE; i++)
+            for (int m = 0; m < FLOW_HALF_ROWS; m++) {
+                const uint32_t pair = a[m * FLOW_SIDE + i];
+                left->of_pair[k * FLOW_SIDE + i][0][m] = flow_float_of_bits(pair << 16);
+                left->of_pair[k * FLOW_SIDE + i][1][m] = flow_float_of_bits(pair & 0xffff0000);
+            }
+}
+
+static inline FLOW_WIDE void flow_half_by_vectors(const FlowHalfProduct *product) {
+    FlowHalfLeft left;
+    for (int64_t row = 0; row < product->rows; row += FLOW_HALF_ROWS) {
+        flow_half_widen(product, row, &left);
+        for (int64_t n = 0; n < product->columns; n++) {
+            const FlowPairs *b = product->b[n * product->b_next].lines;
+            float *at = product->sums + row * product->stride + n * FLOW_SIDE;
+            FlowSums sums[FLOW_HALF_ROWS];
+            flow_half_load(product, at, sums);
+            for (int64_t i = 0; i < product->depth * FLOW_SIDE; i++) {
+                const FlowSums first = (FlowSums)(b[i] << 16),
+                               second = (FlowSums)(b[i] >> 16 << 16);
+#pragma GCC unroll 8
+                for (int m = 0; m < FLOW_HALF_ROWS; m++) {
+                    sums[m] += left.of_pair[i][0][m] * first;
+                    sums[m] += left.of_pair[i][1][m] * second;
+                }
+            }
+            flow_half_store(product, at, sums);
+        }
+    }
+}
+
+static FLOW_ONE_COPY FLOW_WIDE void flow_half_multiply(const FlowHalfProduct *product, int means) {
+    if (means == FLOW_HALF_tiles) flow_half_by_tiles(product);
+    else if (means == FLOW_HALF_pairs) flow_half_by_pairs(product);
+    else flow_half_by_vectors(product);
+}
+
+#endif

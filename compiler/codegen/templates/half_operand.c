@@ -1,0 +1,85 @@
+/* half_operand.c: copies a part of an operand into tiles of pairs. Included once for each operand
+ * of a contraction, after these definitions, which it takes back at its end:
+ *
+ *   PACK                     name of the function it defines
+ *   OPERAND                  where the slice begins
+ *   SIDES, SIDE_AT(i), SIDE, SIDE_RUN      rows of a or columns of b: how many, what number i adds
+ *                            to the place, what the next one does, and how many of these are a run
+ *   DEPTH_AT(k), DEPTH_STEP, DEPTH_RUN     the same of the depth
+ *   BY_DEPTH                 1: lines are sides, as in tiles of a; 0: they are depths, as in b */
+
+/* At most FLOW_DEPTH depths, or sides, from one on, as a line. */
+FLOW_TILE FlowPairs FLOW_JOIN(PACK, _depths)(WORK, int64_t side, int64_t first, int64_t count) {
+    WITH_SIZES;
+    (void)side, (void)first;
+    const STORED *from = (OPERAND) + (SIDE_AT(side));
+    const int64_t whole = DEPTH_RUN;
+    if (DEPTH_STEP == 1 && whole == (DEPTH)) return flow_half_line(from + (DEPTH_AT(first)), count);
+    _Alignas(64) STORED line[2 * FLOW_DEPTH] = {0};
+    for (int64_t k = 0, run; k < count; k += run) {
+        run = DEPTH_STEP == 1 ? flow_smaller(whole - (first + k) % whole, count - k) : 1;
+        *(FlowHalves *)(line + k) = (FlowHalves)flow_half_line(from + (DEPTH_AT((first + k))), run);
+    }
+    return *(const FlowPairs *)line;
+}
+
+FLOW_TILE FlowPairs FLOW_JOIN(PACK, _sides)(WORK, int64_t depth, int64_t first, int64_t count) {
+    WITH_SIZES;
+    (void)depth, (void)first;
+    const STORED *from = (OPERAND) + (DEPTH_AT(depth));
+    const int64_t whole = SIDE_RUN;
+    if (whole == (SIDES)) return flow_half_line(from + (SIDE_AT(first)), count);
+    _Alignas(64) STORED line[2 * FLOW_DEPTH] = {0};
+    for (int64_t i = 0, run; i < count; i += run) {
+        run = flow_smaller(whole - (first + i) % whole, count - i);
+        *(FlowHalves *)(line + i) = (FlowHalves)flow_half_line(from + (SIDE_AT((first + i))), run);
+    }
+    return *(const FlowPairs *)line;
+}
+
+static inline FLOW_WIDE void FLOW_JOIN(PACK, _tile)(WORK, int64_t side, int64_t sides,
+                                                    int64_t first, int64_t depths,
+                                                    FlowTile *restrict tile) {
+    WITH_SIZES;
+    FlowPairs lines[FLOW_SIDE];
+    const int along_depth = DEPTH_STEP == 1 || SIDE != 1;
+#pragma GCC unroll 16
+    for (int i = 0; i < FLOW_SIDE; i++)
+        if (along_depth)
+            lines[i] = i < sides ? FLOW_JOIN(PACK, _depths)(work, side + i, first, depths)
+                                 : (FlowPairs){0};
+        else
+            lines[i] = flow_half_pairs(
+                2 * i < depths ? FLOW_JOIN(PACK, _sides)(work, first + 2 * i, side, sides)
+                               : (FlowPairs){0},
+                2 * i + 1 < depths ? FLOW_JOIN(PACK, _sides)(work, first + 2 * i + 1, side, sides)
+                                   : (FlowPairs){0});
+    if (along_depth != BY_DEPTH) flow_half_turn(lines);
+#pragma GCC unroll 16
+    for (int i = 0; i < FLOW_SIDE; i++) tile->lines[i] = lines[i];
+}
+
+/* Sides [first, first + count) of the stretch, in the order that memory has. */
+static FLOW_WIDE void PACK(WORK, int64_t first, int64_t count, FlowTile *restrict tiles) {
+    const int64_t across = flow_half_tiles(count, FLOW_SIDE);
+    const int64_t number = across * work->depth;
+    for (int64_t i = 0; i < number; i++) {
+        const int64_t s = DEPTH_STEP == 1 ? i / work->depth : i % across;
+        const int64_t k = DEPTH_STEP == 1 ? i % work->depth : i / across;
+        FLOW_JOIN(PACK, _tile)
+        (work, first + s * FLOW_SIDE, flow_smaller(count - s * FLOW_SIDE, FLOW_SIDE),
+         work->k + k * FLOW_DEPTH, flow_smaller(work->depths - k * FLOW_DEPTH, FLOW_DEPTH),
+         tiles + s * work->depth + k);
+    }
+}
+
+#undef PACK
+#undef OPERAND
+#undef SIDES
+#undef SIDE_AT
+#undef SIDE
+#undef SIDE_RUN
+#undef DEPTH_AT
+#undef DEPTH_STEP
+#undef DEPTH_RUN
+#undef BY_DEPTH

@@ -1,0 +1,159 @@
+/* matmul_half.c: a contraction of bf16, with the parameters of matmul.c, from tiles of pairs.
+ *
+ * Both operands are copied into tiles (half.h). A block of rows of a, all of their depth, lies in
+ * the second cache while the columns of b go by, block by block; of one part of the depth a pair of
+ * rows of tiles stays in the first. Sums of a product deeper than one part wait for the rest of it.
+ * Where vectors are narrower it is matmul.c. */
+#if !defined __AVX512BW__ || !defined __AVX512VL__
+#include "matmul.c"
+#else
+#include "half.h"
+
+/* Most tiles of a and of b at a time, and how deep these are at most. */
+#define MOST_LEFT FLOW_LEAST(768, (ROWS_OF_TILES + 1) * STRETCH)
+#define MOST_RIGHT FLOW_LEAST(256, (COLUMNS_OF_TILES + 1) * STRETCH)
+#define STRETCH FLOW_LEAST(64, DEPTHS_OF_TILES)
+#define ROWS_OF_TILES ((MOST_ROWS - 1) / FLOW_SIDE + 1)
+#define COLUMNS_OF_TILES ((MOST_COLUMNS - 1) / FLOW_SIDE + 1)
+#define DEPTHS_OF_TILES ((MOST_DEPTH - 1) / FLOW_DEPTH + 1)
+/* Columns of tiles at a time, and sums: of all rows of a block, unless the depth is one part. */
+#define ONE_PART (DEPTHS_OF_TILES <= FLOW_PART)
+#define MOST_ACROSS (ONE_PART ? 16 : 4)
+#define WAITING (ONE_PART ? 2 * FLOW_SIDE * MOST_ACROSS * FLOW_SIDE : 32768)
+
+/* What is worked on at the moment. */
+typedef struct FLOW_JOIN(KERNEL, _work) {
+    const CONTEXT *context;
+    const STORED *a, *b; /* of the slice */
+    int64_t slice;
+    int64_t row, rows, column, columns; /* the block */
+    int64_t k, depths, depth;           /* the stretch: its depths, and in tiles */
+    int means;
+    FlowTile *left, *right;
+    float *waiting;
+} FLOW_JOIN(KERNEL, _work);
+
+#define PACK FLOW_JOIN(KERNEL, _pack_a)
+#define OPERAND work->a
+#define SIDES ROWS
+#define SIDE_AT A_ROW_AT
+#define SIDE A_ROW
+#define SIDE_RUN A_ROW_RUN
+#define DEPTH_AT A_DEPTH_AT
+#define DEPTH_STEP A_DEPTH
+#define DEPTH_RUN A_DEPTH_RUN
+#define BY_DEPTH 1
+#include "half_operand.c"
+
+#define PACK FLOW_JOIN(KERNEL, _pack_b)
+#define OPERAND work->b
+#define SIDES COLUMNS
+#define SIDE_AT B_COLUMN_AT
+#define SIDE B_COLUMN
+#define SIDE_RUN B_COLUMN_RUN
+#define DEPTH_AT B_DEPTH_AT
+#define DEPTH_STEP B_DEPTH
+#define DEPTH_RUN B_DEPTH_RUN
+#define BY_DEPTH 0
+#include "half_operand.c"
+
+/* Of rows whose sums are whole. */
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _end)(WORK, const float *restrict sums,
+                                                     int64_t stride, int64_t m, int64_t rows) {
+    WITH_SIZES;
+    const CONTEXT context = *work->context;
+    const int64_t row = work->slice * (ROWS) + work->row + m;
+    if (!PLAIN) {
+        FINISH(&context, sums, stride, row, work->column, rows, work->columns);
+        return;
+    }
+    float *restrict to = (float *)RESULT + row * (COLUMNS) + work->column;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t n = 0; n < work->columns; n++) to[i * (COLUMNS) + n] = sums[i * stride + n];
+}
+
+/* The block's sums over the stretch, from the copies. */
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(WORK) {
+    WITH_SIZES;
+    const int64_t across = flow_half_tiles(work->columns, FLOW_SIDE), stride = across * FLOW_SIDE;
+    const int64_t parts = flow_half_tiles(work->depth, FLOW_PART);
+    const int64_t part = flow_half_tiles(work->depth, parts);
+    for (int64_t k = 0; k < work->depth; k += part)
+        for (int64_t m = 0; m < work->rows; m += 2 * FLOW_SIDE) {
+            const FlowHalfProduct product = {.a = work->left + m / FLOW_SIDE * work->depth + k,
+                                             .b = work->right + k,
+                                             .a_next = work->depth,
+                                             .b_next = work->depth,
+                                             .depth = flow_smaller(work->depth - k, part),
+                                             .columns = across,
+                                             .rows = flow_smaller(work->rows - m, 2 * FLOW_SIDE),
+                                             .sums = work->waiting + (ONE_PART ? 0 : m * stride),
+                                             .stride = stride,
+                                             .more = work->k + k > 0};
+            flow_half_multiply(&product, work->means);
+            if (k + part >= work->depth && work->k + work->depths == (DEPTH))
+                FLOW_JOIN(KERNEL, _end)(work, product.sums, stride, m, product.rows);
+        }
+}
+
+/* The block's rows and columns, stretch by stretch. What is all there is stays. */
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _stretches)(FLOW_JOIN(KERNEL, _work) *restrict work,
+                                                           int first_column, int last_b) {
+    WITH_SIZES;
+    const int whole = DEPTHS_OF_TILES <= STRETCH;
+    for (work->k = 0; work->k < (DEPTH); work->k += work->depths) {
+        work->depths = flow_smaller((DEPTH)-work->k, STRETCH * FLOW_DEPTH);
+        work->depth = flow_half_tiles(work->depths, FLOW_DEPTH);
+        if (!whole || first_column)
+            FLOW_JOIN(KERNEL, _pack_a)(work, work->row, work->rows, work->left);
+        if (!whole || !last_b)
+            FLOW_JOIN(KERNEL, _pack_b)(work, work->column, work->columns, work->right);
+        FLOW_JOIN(KERNEL, _block)(work);
+    }
+}
+
+/* The rows [row, row + rows) and the columns [first, last) of one slice. */
+static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context, int64_t slice,
+                                                int64_t row, int64_t rows, int64_t first,
+                                                int64_t last) {
+    const int64_t batch = context->batch, *const sizes = context->sizes;
+    (void)batch, (void)sizes;
+    FlowTile left[MOST_LEFT], right[MOST_RIGHT];
+    _Alignas(64) float waiting[WAITING];
+    const int64_t deep = flow_smaller(flow_half_tiles(DEPTH, FLOW_DEPTH), STRETCH);
+    const int64_t across = flow_smaller(MOST_RIGHT / deep, MOST_ACROSS) * FLOW_SIDE;
+    const int64_t wide = flow_half_share(last - first, across);
+    const int64_t pair = 2 * FLOW_SIDE, all = WAITING / wide / pair * pair;
+    const int64_t most = MOST_LEFT / deep * FLOW_SIDE;
+    const int64_t high = flow_half_share(rows, ONE_PART ? most : flow_smaller(most, all));
+    FLOW_JOIN(KERNEL, _work)
+    work = {.context = context,
+            .a = (const STORED *)context->a + (A_OUTER(slice)),
+            .b = (const STORED *)context->b + (B_OUTER(slice)),
+            .slice = slice,
+            .means = FLOW_HALF_MEANS,
+            .left = left,
+            .right = right,
+            .waiting = waiting};
+    flow_half_begin(work.means);
+    for (work.row = row; work.row < row + rows; work.row += high)
+        for (work.column = first; work.column < last; work.column += wide) {
+            work.rows = flow_smaller(row + rows - work.row, high);
+            work.columns = flow_smaller(last - work.column, wide);
+            FLOW_JOIN(KERNEL, _stretches)
+            (&work, work.column == first, work.row > row && wide >= last - first);
+        }
+    flow_half_end(work.means);
+}
+
+#undef MOST_LEFT
+#undef MOST_RIGHT
+#undef STRETCH
+#undef ROWS_OF_TILES
+#undef COLUMNS_OF_TILES
+#undef DEPTHS_OF_TILES
+#undef ONE_PART
+#undef MOST_ACROSS
+#undef WAITING
+#include "split.h"
+#endif

@@ -1,0 +1,59 @@
+/* split.h: the end of a contraction, which has defined KERNEL_slice(context, slice, row, rows,
+ * first, last): those rows of a slice, and columns [first, last). Calls it for what is this
+ * thread's, and takes the parameters back. */
+FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    const CONTEXT context = PREPARE(frame, operands);
+    const int64_t batch = context.batch, *const sizes = context.sizes;
+    (void)batch, (void)sizes;
+    int64_t first, last, first_column = 0, last_column = COLUMNS;
+    if (BY_COLUMNS) {
+        first = 0, last = (OUTER) * (ROWS);
+        flow_share_columns(COLUMNS, thread, threads, &first_column, &last_column);
+    } else {
+        flow_share((OUTER) * (ROWS), thread, threads, &first, &last);
+    }
+    while (first < last && first_column < last_column) {
+        const int64_t row = first % (ROWS), rows = flow_smaller(last - first, (ROWS)-row);
+        FLOW_JOIN(KERNEL, _slice)(&context, first / (ROWS), row, rows, first_column, last_column);
+        first += rows;
+    }
+}
+
+#undef LANES
+#undef VECTOR
+#undef KERNEL
+#undef CONTEXT
+#undef PREPARE
+#undef PLAIN
+#undef RESULT
+#undef FINISH
+#undef ASK
+#undef ELEMENT
+#undef STORED
+#undef LOAD
+#undef OUTER
+#undef ROWS
+#undef DEPTH
+#undef COLUMNS
+#undef MOST_ROWS
+#undef MOST_DEPTH
+#undef MOST_COLUMNS
+#undef COLUMNS_VARY
+#undef A_OUTER
+#undef A_ROW_AT
+#undef A_DEPTH_AT
+#undef A_ROW
+#undef A_DEPTH
+#undef A_ROW_RUN
+#undef A_ROW_RUNS
+#undef A_DEPTH_RUN
+#undef A_TABLE
+#undef B_OUTER
+#undef B_DEPTH_AT
+#undef B_COLUMN_AT
+#undef B_DEPTH
+#undef B_COLUMN
+#undef B_DEPTH_RUN
+#undef B_COLUMN_RUN
+#undef B_TABLE
+#undef BY_COLUMNS

@@ -1,0 +1,71 @@
+/* vectors.h: what contractions share: how wide vectors are, their first lanes, lanes in turn. */
+#ifndef FLOW_VECTORS_H
+#define FLOW_VECTORS_H
+
+#if defined __AVX512F__
+#define FLOW_VECTOR 64
+#elif defined __AVX__
+#define FLOW_VECTOR 32
+#else
+#define FLOW_VECTOR 16
+#endif
+#if defined __AVX512F__ || defined __aarch64__
+#define FLOW_SUMS 24 /* vectors of a tile where there are 32 registers */
+#else
+#define FLOW_SUMS 12
+#endif
+#define FLOW_BLOCK (FLOW_VECTOR * 8192)    /* bytes */
+#if defined __clang__ && FLOW_VECTOR == 64 /* which else halves vectors of 512 bits */
+#define FLOW_WIDE __attribute__((min_vector_width(512)))
+#else
+#define FLOW_WIDE
+#endif
+#define FLOW_TILE static inline FLOW_WIDE __attribute__((always_inline))
+#define FLOW_JOIN_NAMES(a, b) a##b
+#define FLOW_JOIN(a, b) FLOW_JOIN_NAMES(a, b)
+#define FLOW_LEAST(a, b) ((a) < (b) ? (int64_t)(a) : (int64_t)(b))
+
+/* What a function of a contraction takes: its work at the moment, with the sizes of the call. */
+#define WORK const FLOW_JOIN(KERNEL, _work) *restrict work
+#define WITH_SIZES                                                                   \
+    const int64_t batch = work->context->batch, *const sizes = work->context->sizes; \
+    (void)batch, (void)sizes
+
+/* The first lanes of a vector, where they cost no more than a whole one. */
+#if defined __AVX512F__
+#define FLOW_MASKS 1
+typedef float FlowVector_float __attribute__((vector_size(64)));
+typedef double FlowVector_double __attribute__((vector_size(64)));
+#define FLOW_LOAD_float(a, mask) __builtin_ia32_loadups512_mask(a, (FlowVector_float){0}, mask)
+#define FLOW_LOAD_double(a, mask) __builtin_ia32_loadupd512_mask(a, (FlowVector_double){0}, mask)
+#define FLOW_STORE_float(y, a, mask) __builtin_ia32_storeups512_mask(y, (FlowVector_float)(a), mask)
+#define FLOW_STORE_double(y, a, mask) \
+    __builtin_ia32_storeupd512_mask(y, (FlowVector_double)(a), mask)
+#else
+#define FLOW_MASKS 0
+#endif
+
+/* Lanes of two vectors in turn, from lane i on. */
+#define FLOW_TURNS_2(a, b, i) __builtin_shufflevector(a, b, i, 2 + i)
+#define FLOW_TURNS_4(a, b, i) __builtin_shufflevector(a, b, i, 4 + i, 1 + i, 5 + i)
+#define FLOW_TURNS_8(a, b, i) \
+    __builtin_shufflevector(a, b, i, 8 + i, 1 + i, 9 + i, 2 + i, 10 + i, 3 + i, 11 + i)
+#define FLOW_TURNS_16(a, b, i)                                                                   \
+    __builtin_shufflevector(a, b, i, 16 + i, 1 + i, 17 + i, 2 + i, 18 + i, 3 + i, 19 + i, 4 + i, \
+                            20 + i, 5 + i, 21 + i, 6 + i, 22 + i, 7 + i, 23 + i)
+#if FLOW_VECTOR == 64
+#define FLOW_TURNS_float FLOW_TURNS_16
+#define FLOW_TURNS_double FLOW_TURNS_8
+#elif FLOW_VECTOR == 32
+#define FLOW_TURNS_float FLOW_TURNS_8
+#define FLOW_TURNS_double FLOW_TURNS_4
+#else
+#define FLOW_TURNS_float FLOW_TURNS_4
+#define FLOW_TURNS_double FLOW_TURNS_2
+#endif
+#if defined __clang__ || __GNUC__ >= 12
+#define FLOW_SHUFFLES 1
+#else
+#define FLOW_SHUFFLES 0
+#endif
+#endif

@@ -1,0 +1,210 @@
+/* windows.c: as matmul.c, with the same parameters, where a is seen through windows.
+ *
+ * Rows of a are in runs, and so are depths; a run's length and its step are numbers. A tile has
+ * rows whose distances are numbers therefore: a part of a run, or whole runs, and reads a where it
+ * lies, run after run of depths. Nothing is copied: an element of a is used for few columns only.
+ * b lies in order, one row of columns after the other.
+ *
+ * Besides, A_ROW_RUNS runs of rows are evenly spaced. */
+#include "lanes.h"
+
+/* The tile of sums, as high as registers allow: runs, or the pieces of a run, all of one height but
+ * the last. */
+#define ACROSS ((MOST_COLUMNS - 1) / LANES + 1)
+#define TILE_VECTORS ((int)(ACROSS == 3 ? 3 : FLOW_LEAST(ACROSS, 2)))
+#define WIDTH (TILE_VECTORS * LANES)
+#define ALL_WIDE (((MOST_COLUMNS - 1) / WIDTH + 1) * WIDTH)
+#define PARTIAL (MOST_COLUMNS % WIDTH || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))
+#define TILE_MOST ((int)((FLOW_SUMS == 24 ? 28 : FLOW_SUMS) / TILE_VECTORS))
+#define FITS(runs) ((A_ROW_RUNS) % (runs) == 0 && (runs) * (A_ROW_RUN) <= TILE_MOST)
+#define RUNS (FITS(9) ? 9 : FITS(7) ? 7 : FITS(5) ? 5 : FITS(4) ? 4 : FITS(3) ? 3 : FITS(2) ? 2 : 1)
+#define PERIOD ((int)(RUNS * (A_ROW_RUN)))
+#define PIECES (((A_ROW_RUN)-1) / TILE_MOST + 1)
+#define HIGH ((int)(RUNS > 1 ? PERIOD : ((A_ROW_RUN)-1) / PIECES + 1))
+#define LAST ((int)(RUNS > 1 ? PERIOD : (A_ROW_RUN) - (PIECES - 1) * HIGH))
+/* Are all rows one tile, which two threads split after 16? */
+#define SPLITS (RUNS > 1 && MOST_ROWS == PERIOD && PERIOD > 16)
+
+/* The depth is taken in parts, of which a panel of b, or what a tile reads of both where depths lie
+ * apart in a, fits the nearest cache. So many sums at most wait for the next part. */
+#define NEAREST ((int)(32768 / sizeof(ELEMENT)))
+#define DEPTH_APART ((A_DEPTH) < 0 ? -(A_DEPTH) : (A_DEPTH))
+#define PART_LEAST (NEAREST / (A_DEPTH == 1 ? WIDTH : DEPTH_APART + MOST_COLUMNS))
+#define ONE_PART (MOST_DEPTH <= PART_LEAST)
+#define PART                          \
+    (ONE_PART ? (int64_t)(MOST_DEPTH) \
+              : ((PART_LEAST - 1) / (A_DEPTH_RUN) + 1) * (int64_t)(A_DEPTH_RUN))
+#define WAITING 65536
+/* Panels that are not whole are copied where a part of a vector can't be loaded. */
+#define COPIES_B (PARTIAL && !FLOW_MASKS)
+
+typedef struct FLOW_JOIN(KERNEL, _work) {
+    const CONTEXT *context;
+    const ELEMENT *a, *b; /* of the slice */
+    int64_t slice, start; /* the first row whose sums wait */
+    int64_t column, columns;
+    int64_t k, end; /* of the part */
+    ELEMENT *right, *waiting;
+} FLOW_JOIN(KERNEL, _work);
+
+/* A tile of `rows` rows; in_run: of one run; else the first is the one at `skip` of a period. a is
+ * at its first row; columns: that are left. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const ELEMENT *restrict b,
+                                        ELEMENT *restrict sums, int64_t stride, int64_t columns,
+                                        const int skip, const int rows, const int in_run) {
+    WITH_SIZES;
+    const int64_t b_depth = COPIES_B ? ALL_WIDE : (B_DEPTH);
+    /* A number that gcc does not know: where it does, it may leave it out and round either of the
+     * first two products of a sum, in each copy of this another one. */
+    int64_t nothing = 0;
+    __asm__("" : "+r"(nothing));
+    const VECTOR zero = (VECTOR){0} + (ELEMENT)nothing;
+    VECTOR y[TILE_MOST][TILE_VECTORS];
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 4
+        for (int v = 0; v < TILE_VECTORS; v++) {
+            const ELEMENT *from = sums + m * stride + v * LANES;
+            if (!work->k) y[m][v] = zero;
+            else if (!PLAIN || !PARTIAL) y[m][v] = *(const VECTOR *)from;
+            else y[m][v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
+        }
+    for (int64_t k = work->k; k < work->end; k += (A_DEPTH_RUN)) {
+        const ELEMENT *left = a + (A_DEPTH_AT(k));
+        for (int64_t i = 0; i < (A_DEPTH_RUN); i++, left += (A_DEPTH), b += b_depth) {
+            VECTOR right[TILE_VECTORS];
+            /* or gcc carries values from turn to turn in more registers than there are */
+            __asm__("" : "+r"(left));
+#pragma GCC unroll 4
+            for (int v = 0; v < TILE_VECTORS; v++) {
+                const ELEMENT *from = b + v * LANES;
+                if (!PARTIAL || COPIES_B) right[v] = *(const VECTOR *)from;
+                else right[v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
+            }
+#pragma GCC unroll 32
+            for (int m = 0; m < rows; m++) {
+                const ELEMENT value =
+                    left[in_run ? m * (A_ROW) : (A_ROW_AT(skip + m)) - (A_ROW_AT(skip))];
+#pragma GCC unroll 4
+                for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += value * right[v];
+            }
+        }
+    }
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 4
+        for (int v = 0; v < TILE_VECTORS; v++) {
+            ELEMENT *to = sums + m * stride + v * LANES;
+            if (!PLAIN || !PARTIAL) *(VECTOR *)to = y[m][v];
+            else FLOW_JOIN(KERNEL, _store)(to, y[m][v], columns - v * LANES);
+        }
+}
+
+/* How high the tile at that row is, of the rows that are left. */
+FLOW_TILE int FLOW_JOIN(KERNEL, _height)(int64_t row, int64_t left) {
+    const int64_t in_run = flow_smaller(left, (A_ROW_RUN)-row % (A_ROW_RUN));
+    if (RUNS > 1 && row % PERIOD == 0 && left >= PERIOD) return PERIOD;
+    if (SPLITS && row == 0 && left >= 16) return 16;
+    if (SPLITS && row == 16 && left == PERIOD - 16) return PERIOD - 16;
+    if (RUNS == 1 && in_run >= HIGH) return HIGH;
+    if (RUNS == 1 && in_run == LAST) return LAST;
+    return in_run >= 8 ? 8 : in_run >= 4 ? 4 : in_run >= 2 ? 2 : 1;
+}
+
+FLOW_TILE void FLOW_JOIN(KERNEL, _any_tile)(WORK, int64_t row, const ELEMENT *b, ELEMENT *sums,
+                                            int64_t stride, int64_t columns, int height) {
+    WITH_SIZES;
+    const ELEMENT *a = work->a + (A_ROW_AT(row));
+#define TILE_OF(condition, skip, rows, in_run)                                               \
+    if ((rows) <= TILE_MOST && height == (rows) && (condition)) {                            \
+        FLOW_JOIN(KERNEL, _tile)                                                             \
+        (work, a, b, sums, stride, columns, skip, (rows) <= TILE_MOST ? (rows) : 1, in_run); \
+        return;                                                                              \
+    }
+    TILE_OF(1, 0, HIGH, RUNS == 1)
+    TILE_OF(SPLITS, 0, 16, 0)
+    TILE_OF(SPLITS && row == 16, 16, SPLITS ? PERIOD - 16 : 1, 0)
+    TILE_OF(RUNS == 1, 0, LAST, 1)
+    TILE_OF(1, 0, 8, 1)
+    TILE_OF(1, 0, 4, 1)
+    TILE_OF(1, 0, 2, 1)
+    TILE_OF(1, 0, 1, 1)
+#undef TILE_OF
+}
+
+/* Rows [work->start, end) of one part of the depth. */
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
+    WITH_SIZES;
+    const CONTEXT context = *work->context;
+    const int64_t stride = PLAIN ? (COLUMNS) : ALL_WIDE;
+    const int64_t columns = BY_COLUMNS ? work->columns : (COLUMNS);
+    for (int64_t row = work->start, height; row < end; row += height) {
+        height = FLOW_JOIN(KERNEL, _height)(row, end - row);
+        ELEMENT *sums =
+            PLAIN ? (ELEMENT *)RESULT + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
+                  : work->waiting + (ONE_PART ? 0 : (row - work->start) * stride);
+        for (int64_t n = 0; n < columns; n += WIDTH) FLOW_JOIN(KERNEL, _any_tile)
+        (work, row, COPIES_B ? work->right + n : work->b + work->k * (B_DEPTH) + work->column + n,
+         sums + n, stride, flow_smaller(columns - n, WIDTH), (int)height);
+        if (work->end == (DEPTH))
+            FINISH(&context, sums, stride, work->slice * (ROWS) + row, work->column, height,
+                   columns);
+    }
+}
+
+/* The part of b, columns past the last as zero. */
+static inline void FLOW_JOIN(KERNEL, _copy_b)(WORK) {
+    const ELEMENT *from = work->b + work->k * (B_DEPTH) + work->column;
+    for (int64_t k = 0; k < work->end - work->k; k++)
+        for (int64_t n = 0; n < ALL_WIDE; n++)
+            work->right[k * ALL_WIDE + n] = n < work->columns ? from[k * (B_DEPTH) + n] : 0;
+}
+
+static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context, int64_t slice,
+                                                int64_t row, int64_t rows, int64_t first,
+                                                int64_t last) {
+    const int64_t batch = context->batch, *const sizes = context->sizes;
+    (void)batch, (void)sizes;
+    _Alignas(64) ELEMENT right[COPIES_B ? PART * ALL_WIDE : 1],
+        waiting[PLAIN      ? 1
+                : ONE_PART ? TILE_MOST * ALL_WIDE
+                           : WAITING];
+    FLOW_JOIN(KERNEL, _work)
+    work = {.context = context,
+            .a = (const ELEMENT *)context->a + (A_OUTER(slice)),
+            .b = (const ELEMENT *)context->b + (B_OUTER(slice)),
+            .slice = slice,
+            .column = first,
+            .columns = last - first,
+            .right = right,
+            .waiting = waiting};
+    const int64_t high = ONE_PART ? rows : WAITING / ALL_WIDE;
+    for (work.start = row; work.start < row + rows; work.start += high)
+        for (work.k = 0; work.k < (DEPTH); work.k = work.end) {
+            work.end = flow_smaller(work.k + PART, DEPTH);
+            if (COPIES_B) FLOW_JOIN(KERNEL, _copy_b)(&work);
+            FLOW_JOIN(KERNEL, _part)(&work, flow_smaller(work.start + high, row + rows));
+        }
+}
+
+#undef ACROSS
+#undef TILE_VECTORS
+#undef WIDTH
+#undef ALL_WIDE
+#undef PARTIAL
+#undef TILE_MOST
+#undef FITS
+#undef RUNS
+#undef PERIOD
+#undef PIECES
+#undef HIGH
+#undef LAST
+#undef SPLITS
+#undef ONE_PART
+#undef NEAREST
+#undef DEPTH_APART
+#undef PART_LEAST
+#undef PART
+#undef WAITING
+#undef COPIES_B
+#include "split.h"
