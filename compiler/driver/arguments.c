@@ -21,7 +21,8 @@ typedef struct Flag {
 static const Flag flags[] = {
     {"output", 'o', FLAG_value, FIELD(output), "PATH", "where to put what is made"},
     {"target", 0, FLAG_value, FIELD(target), "LEVEL",
-     "processor: native, x86-64, x86-64-v3, x86-64-v4 or all (chosen when it starts)"},
+     "processor: native, x86-64, x86-64-v3, x86-64-v4 or all (chosen when it starts; default: "
+     "FLOWC_TARGET; programs that are built are for all)"},
     {"emit", 0, FLAG_value, FIELD(emit), "KIND", "exe, or c: a folder of C and a Makefile"},
     {"format", 0, FLAG_value, FIELD(format), "KIND", "html or dot"},
     {"weights", 0, FLAG_value, FIELD(weights), "FILE", "trained weights to put beside the library"},

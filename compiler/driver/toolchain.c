@@ -16,7 +16,7 @@
 
 /* Sums keep the order they are written in: -ffast-math is not among these. */
 static const char *const compile_flags[] = {"-std=gnu11",
-                                            "-O3",
+                                            sizeof FLOWC_SANITIZE > 1 ? "-O1" : "-O3",
                                             "-ffp-contract=fast",
                                             "-fno-math-errno",
                                             "-fno-trapping-math",
@@ -111,8 +111,9 @@ static bool find_omp(Toolchain *toolchain) {
 }
 
 int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise) {
+    const char *target = arguments->target ? arguments->target : getenv("FLOWC_TARGET");
     toolchain->verbose = arguments->verbose;
-    if (!choose_levels(toolchain, arguments->target ? arguments->target : otherwise))
+    if (!choose_levels(toolchain, target && *target ? target : otherwise))
         return EXIT_usage;
     return find_compiler(toolchain, arguments->compiler) && find_omp(toolchain) ? EXIT_ok
                                                                                 : EXIT_resource;

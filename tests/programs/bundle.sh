@@ -1,5 +1,6 @@
 # A bundled trainer finds libomp beside itself; a trainer is small.
 . tests/programs/lib/common.sh
+unset FLOWC_TARGET # all levels
 small_data
 "$FLOWC" build "$digits" --bundle -o trainer
 ldd trainer >libraries

@@ -1,5 +1,6 @@
 # The C that is left behind builds with make alone; the same program gives the same text.
 . tests/programs/lib/common.sh
+unset FLOWC_TARGET # all levels
 small_data
 "$FLOWC" build "$digits" --emit=c -o one
 "$FLOWC" build "$digits" --emit=c -o two

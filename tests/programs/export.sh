@@ -1,5 +1,6 @@
 # The exported library classifies as `evaluate` does and allocates nothing on the way.
 . tests/programs/lib/common.sh
+unset FLOWC_TARGET # all levels
 "$FLOWC" run "$digits" --epochs=1 >run.out
 "$FLOWC" export "$digits" -o lib
 gzip -dc "$data/t10k-images-idx3-ubyte.gz" >images
