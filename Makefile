@@ -8,6 +8,7 @@ PREFIX  = /usr/local
 DESTDIR =
 OPTIMISE = -O2 -g
 
+MAKEFLAGS += -j$(shell nproc)
 comma := ,
 BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 ifneq ($(SAN),)
@@ -127,7 +128,7 @@ libraries: $(BUILD)/libcompiler.a $(BUILD)/lib/flowc/libflowrt.a
 $(BUILD)/libcompiler.a: $(LIBRARY)
 	$(call say,ar)rm -f $@ && ar rcs $@ $^
 
-test-packages:
+test-packages: | packages
 	@tests/packages check
 
 test-programs: test-packages all $(TESTS)
