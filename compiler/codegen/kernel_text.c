@@ -1,6 +1,6 @@
 /* Kernel text: each kernel by its kind, under a name that all its calls share, and for each
  * function a table of calls. A kernel is written without names first: a text that is known needs
- * no second function. */
+ * no second function. Its name says what that text is, so that it is the same in every program. */
 #include "compiler/codegen/kernel_text.h"
 
 #include "compiler/codegen/names.h"
@@ -29,9 +29,16 @@ static KernelOperands write_by_kind(Text *text, const Kernels *kernels, const Fu
     return (KernelOperands){0};
 }
 
-static int new_kernel(Kernels *kernels, const FunctionPlan *plan, int number) {
+/* By the FNV-1a hash of its text without names. */
+static const char *kernel_name(Arena *arena, const char *text) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+    return arena_format(arena, "k%012llx", (unsigned long long)(hash >> 16));
+}
+
+static int new_kernel(Kernels *kernels, const FunctionPlan *plan, int number, const char *unnamed) {
     Text text = text_new(kernels->arena);
-    const char *name = arena_format(kernels->arena, "k%zu", kernels->list.count);
+    const char *name = kernel_name(kernels->arena, unnamed);
     write_by_kind(&text, kernels, plan, number, name);
     vector_push(kernels->arena, &kernels->list,
                 (SharedKernel){name, text_string(&text), plan, number, {0}, 0, 0});
@@ -69,7 +76,7 @@ static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number, bool
     KernelOperands operands = write_by_kind(&text, kernels, plan, number, NULL);
     int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;
     if (known < 0) {
-        known = new_kernel(kernels, plan, number);
+        known = new_kernel(kernels, plan, number, text_string(&text));
         map_put(&kernels->by_text, text_string(&text), (void *)(uintptr_t)(known + 1));
     }
     note_call(kernels->arena, &kernels->list.items[known], plan, number, named);
@@ -89,7 +96,7 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
     int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;
     if (known < 0) {
         known = (int)kernels->list.count;
-        const char *name = arena_format(arena, "k%d", known);
+        const char *name = kernel_name(arena, text_string(&text));
         write_band_kernel(&own, kernels, plan, band, calls, name);
         vector_push(arena, &kernels->list,
                     (SharedKernel){name, text_string(&own), plan, band->kernels[0], {0}, 0, 0});

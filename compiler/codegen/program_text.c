@@ -11,7 +11,7 @@ static void print_kernels(Printer *printer) {
     vector_each(FunctionPlan *, plan, printer->plan->functions)
         add_kernels(&printer->kernels, *plan);
     bool apart = printer->others && add_kernel_units(&printer->kernels, printer->others);
-    if (apart) text_add(printer->text, "#include \"kernels.h\"\n\n");
+    if (apart) write_kernel_declarations(printer->text, &printer->kernels);
     vector_each(SharedKernel, kernel, printer->kernels.list)
         if (!apart || !is_apart(kernel)) write_kernel(printer->text, kernel);
 }

@@ -32,37 +32,50 @@ static KernelList kernels_apart(const Kernels *kernels) {
     return list;
 }
 
-static void add_text(Arena *arena, Generated *generated, const char *name, const Text *text) {
-    vector_push(arena, &generated->files, (GeneratedFile){name, text_string(text)});
+static void add_declaration(Text *text, const char *name) {
+    text_format(text, "#define %s FLOW_OF_PROGRAM(%s)\nFlowKernel %s;\n", name, name, name);
 }
 
-/* Several programs may be linked together: one for each kind of processor. */
-static void add_declarations(Arena *arena, const KernelList *list, Generated *generated) {
-    Text text = text_new(arena);
-    text_add(&text, "/* The kernels, which lie in several files. */\n"
-                    "#include \"program.h\"\n\n");
-    vector_each(const SharedKernel *, kernel, *list)
-        text_format(&text, "#define %s FLOW_OF_PROGRAM(%s)\n", (*kernel)->name, (*kernel)->name);
-    text_add(&text, "\n");
-    vector_each(const SharedKernel *, kernel, *list)
-        text_format(&text, "FlowKernel %s;\n", (*kernel)->name);
-    add_text(arena, generated, "kernels.h", &text);
+void write_kernel_declarations(Text *text, const Kernels *kernels) {
+    KernelList list = kernels_apart(kernels);
+    vector_each(const SharedKernel *, kernel, list) add_declaration(text, (*kernel)->name);
+    text_add(text, "\n");
 }
 
-/* Kernels from *next on, one at least and else no more than the weight. */
+/* Of the kernels that the text names, and no others: what else the program has does not change the
+ * unit. */
+static void add_declarations(Text *text, const KernelList *list, const char *body) {
+    Arena *arena = text->arena;
+    Map known = map_new(arena), declared = map_new(arena);
+    vector_each(const SharedKernel *, kernel, *list)
+        map_put(&known, (*kernel)->name, (void *)(*kernel)->name);
+    for (size_t length; *body; body += length + !length) {
+        length = strspn(body, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        const char *name = *body == 'k' ? map_get_bytes(&known, body, length) : NULL;
+        if (!name || map_get(&declared, name)) continue;
+        add_declaration(text, name);
+        map_put(&declared, name, (void *)name);
+    }
+    text_add(text, "\n");
+}
+
+/* Kernels from *next on, one at least and else no more than the weight. Several programs may be
+ * linked together, one for each kind of processor: so the names are the program's. */
 static void add_unit(Arena *arena, const KernelList *list, Generated *generated, int number,
                      size_t *next, size_t most) {
-    Text text = text_new(arena);
+    Text text = text_new(arena), body = text_new(arena);
     const char *name = arena_format(arena, "kernels_%d.c", number);
-    text_add(&text, "#define FLOW_KERNEL /* called from program.c */\n"
-                    "#include \"kernels.h\"\n\n");
     for (size_t weight = 0; *next < list->count; (*next)++) {
         const SharedKernel *kernel = list->items[*next];
         if (weight && weight + weight_of(kernel) > most) break;
         weight += weight_of(kernel);
-        write_kernel(&text, kernel);
+        write_kernel(&body, kernel);
     }
-    add_text(arena, generated, name, &text);
+    text_add(&text, "#define FLOW_KERNEL /* called from program.c */\n"
+                    "#include \"program.h\"\n\n");
+    add_declarations(&text, list, text_string(&body));
+    text_add(&text, text_string(&body));
+    vector_push(arena, &generated->files, (GeneratedFile){name, text_string(&text)});
     vector_push(arena, &generated->units, name);
 }
 
@@ -72,7 +85,6 @@ bool add_kernel_units(const Kernels *kernels, Generated *generated) {
     vector_each(const SharedKernel *, kernel, list) weight += weight_of(*kernel);
     if (weight < 2 * UNIT_WEIGHT) return false;
     size_t most = weight / MOST_UNITS > UNIT_WEIGHT ? weight / MOST_UNITS : UNIT_WEIGHT;
-    add_declarations(kernels->arena, &list, generated);
     for (int number = 1; next < list.count; number++)
         add_unit(kernels->arena, &list, generated, number, &next, most);
     return true;

@@ -9,8 +9,11 @@
  * to be compiled with what their operands say. */
 bool is_apart(const SharedKernel *kernel);
 
-/* Adds kernels.h and the units kernels_1.c …; false, and nothing is added: they are so few that
- * they belong into program.c. */
+/* Adds the units kernels_1.c …; false, and nothing is added: they are so few that they belong into
+ * program.c. */
 bool add_kernel_units(const Kernels *kernels, Generated *generated);
+
+/* Of all kernels that lie in units, for program.c. */
+void write_kernel_declarations(Text *text, const Kernels *kernels);
 
 #endif

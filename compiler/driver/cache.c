@@ -3,8 +3,7 @@
 #include "compiler/driver/cache.h"
 
 #include "compiler/driver/files.h"
-#include "compiler/driver/sha256.h"
-#include "runtime/format/crc32c.h"
+#include "compiler/driver/place.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,19 +23,6 @@ enum {
     BUILDING_LIMIT = 86400,  /* seconds; what is being built for longer was killed */
 };
 
-static const char *cache_folder(Arena *arena) {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (base && base[0] == '/') return arena_format(arena, "%s/flowc", base);
-    return home && home[0] == '/' ? arena_format(arena, "%s/.cache/flowc", home) : NULL;
-}
-
-/* Only a folder that nobody else can write is trusted. */
-static bool is_private(const char *folder) {
-    struct stat status;
-    if (lstat(folder, &status)) return false;
-    return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 022);
-}
-
 const char *scratch_folder(Arena *arena) {
     const char *base = getenv("TMPDIR");
     char *folder = arena_format(arena, "%s/flowc.XXXXXX", base && *base ? base : "/tmp");
@@ -55,24 +41,11 @@ bool write_generated(Arena *arena, const Generated *generated, const char *folde
     return true;
 }
 
-static void hash_string(Sha256 *hash, const char *string) {
-    sha256_add(hash, string, strlen(string) + 1);
-}
-
-/* The size and time of a file stand for its contents where reading it each time would be slow. */
-static void hash_stamp(Sha256 *hash, const char *path) {
-    struct stat status;
-    if (stat(path, &status)) return;
-    int64_t stamp[4] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
-                        (int64_t)status.st_ino};
-    sha256_add(hash, stamp, sizeof stamp);
-}
-
 static bool hash_linked(const Toolchain *toolchain, Sha256 *hash, const char *path) {
     size_t size;
     const char *content = linked_content(toolchain, path, &size);
     if (!content) return false;
-    hash_string(hash, path);
+    sha256_add_string(hash, path);
     sha256_add(hash, content, size);
     return true;
 }
@@ -82,22 +55,21 @@ static const char *entry_key(const Toolchain *toolchain, const Generated *genera
                              const char *folder_define) {
     Sha256 hash = sha256_new();
     char *hex = arena_allocate(toolchain->arena, 65);
-    hash_string(&hash, toolchain_key(toolchain));
-    hash_string(&hash, folder_define);
-    hash_stamp(&hash, toolchain->home->runtime);
-    hash_stamp(&hash, arena_format(toolchain->arena, "%s/.made", toolchain->home->share));
-    vector_each(GeneratedFile, file, generated->files) hash_string(&hash, file->text);
+    sha256_add_string(&hash, toolchain_key(toolchain));
+    sha256_add_string(&hash, folder_define);
+    sha256_add_stamp(&hash, toolchain->home->runtime);
+    sha256_add_stamp(&hash, arena_format(toolchain->arena, "%s/.made", toolchain->home->share));
+    vector_each(GeneratedFile, file, generated->files) sha256_add_string(&hash, file->text);
     vector_each(const char *, path, toolchain->linked)
         if (!hash_linked(toolchain, &hash, *path)) return NULL;
     sha256_hex(&hash, hex);
     return hex;
 }
 
-/* Against damage only: nobody else can write there. */
 static const char *file_checksum(Arena *arena, const char *path) {
     size_t size;
     const char *bytes = file_read(arena, path, &size);
-    return bytes ? arena_format(arena, "%08x of %zu bytes", crc32c(bytes, size), size) : NULL;
+    return bytes ? checksum_text(arena, bytes, size) : NULL;
 }
 
 /* The entry's program is there and is what was put there. */
@@ -121,16 +93,6 @@ static bool build_entry(const Toolchain *toolchain, const Generated *generated,
     return sum && file_write(path, sum, strlen(sum));
 }
 
-typedef struct Aged {
-    char name[256];
-    time_t used;
-} Aged;
-
-static int by_age(const void *a, const void *b) {
-    time_t x = ((const Aged *)a)->used, y = ((const Aged *)b)->used;
-    return (x > y) - (x < y);
-}
-
 static void drop_abandoned(Arena *arena, const char *cache) {
     DIR *folder = opendir(cache);
     if (!folder) return;
@@ -143,26 +105,6 @@ static void drop_abandoned(Arena *arena, const char *cache) {
     closedir(folder);
 }
 
-static void drop_oldest(Arena *arena, const char *cache) {
-    typedef Vector(Aged) Entries;
-    Entries entries = {0};
-    DIR *folder = opendir(cache);
-    if (!folder) return;
-    for (struct dirent *item; (item = readdir(folder));) {
-        struct stat status;
-        const char *path = arena_format(arena, "%s/%s/program", cache, item->d_name);
-        if (item->d_name[0] == '.' || stat(path, &status)) continue;
-        Aged aged = {.used = status.st_atim.tv_sec};
-        snprintf(aged.name, sizeof aged.name, "%s", item->d_name);
-        vector_push(arena, &entries, aged);
-    }
-    closedir(folder);
-    if (entries.count <= ENTRY_LIMIT) return;
-    qsort(entries.items, entries.count, sizeof(Aged), by_age);
-    for (size_t i = 0; i < entries.count - ENTRY_LIMIT; i++)
-        folder_remove(arena_format(arena, "%s/%s", cache, entries.items[i].name));
-}
-
 /* A folder that will become the entry. NULL: the cache can't be used, *why says why. */
 static char *entry_folder(Arena *arena, const char *cache, const char **why) {
     *why = "HOME is not set";
@@ -171,7 +113,7 @@ static char *entry_folder(Arena *arena, const char *cache, const char **why) {
     struct statvfs space;
     if (!statvfs(cache, &space) && space.f_bavail * space.f_frsize < SPACE_NEEDED) return NULL;
     *why = "others can write into it";
-    if (folder_make(cache, 0700) && !is_private(cache)) return NULL;
+    if (folder_make(cache, 0700) && !folder_is_private(cache)) return NULL;
     char *folder = arena_format(arena, "%s/" BUILDING "XXXXXX", cache);
     if (mkdtemp(folder)) return folder;
     *why = strerror(errno);
@@ -196,8 +138,8 @@ bool cache_program(const Toolchain *toolchain, const Generated *generated,
     const char *key = entry_key(toolchain, generated, folder_define);
     if (!key) return false;
     if (cache) *entry = entry_in(arena, arena_format(arena, "%s/%s", cache, key));
-    if (cache && !fresh && is_private(cache) && is_whole(arena, entry)) return true;
-    if (cache && is_private(cache)) folder_remove(entry->folder); /* broken or unwanted */
+    if (cache && !fresh && folder_is_private(cache) && is_whole(arena, entry)) return true;
+    if (cache && folder_is_private(cache)) folder_remove(entry->folder); /* broken or unwanted */
     char *building = entry_folder(arena, cache, &why);
     if (!building) {
         fprintf(stderr, "flowc: warning: not cached: %s: %s\n", cache ? cache : "~/.cache", why);
@@ -209,6 +151,6 @@ bool cache_program(const Toolchain *toolchain, const Generated *generated,
     }
     if (!build_entry(toolchain, generated, folder_define, building)) return false;
     drop_abandoned(arena, cache);
-    drop_oldest(arena, cache);
+    drop_oldest(arena, cache, "/program", ENTRY_LIMIT);
     return publish(building, entry->folder);
 }

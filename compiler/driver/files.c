@@ -78,6 +78,10 @@ bool file_rewrite(Arena *arena, const char *path, const void *bytes, size_t size
     return written;
 }
 
+bool file_replace(Arena *arena, const char *path, const void *bytes, size_t size) {
+    return write_beside(arena, path, bytes, size, 0644);
+}
+
 bool file_copy(Arena *arena, const char *from, const char *to, int mode) {
     size_t size;
     char *bytes = file_read(arena, from, &size);

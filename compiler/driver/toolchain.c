@@ -4,6 +4,7 @@
 
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/objects.h"
 #include "compiler/driver/parts.h"
 #include "lang/base/text.h"
 
@@ -113,8 +114,8 @@ static bool find_omp(Toolchain *toolchain) {
 int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise) {
     const char *target = arguments->target ? arguments->target : getenv("FLOWC_TARGET");
     toolchain->verbose = arguments->verbose;
-    if (!choose_levels(toolchain, target && *target ? target : otherwise))
-        return EXIT_usage;
+    toolchain->fresh = arguments->no_cache;
+    if (!choose_levels(toolchain, target && *target ? target : otherwise)) return EXIT_usage;
     return find_compiler(toolchain, arguments->compiler) && find_omp(toolchain) ? EXIT_ok
                                                                                 : EXIT_resource;
 }
@@ -169,11 +170,16 @@ static void add_include_folders(const Toolchain *toolchain, const char *folder, 
                     arena_format(arena, "-I%s%s", toolchain->home->share, folders[i]));
 }
 
+typedef struct MadeObject {
+    const char *path, *object;
+} MadeObject;
+
 /* Compilers at work, as many as there are processors. */
 typedef struct Team {
     const Toolchain *toolchain;
     const char *folder;
     Processes working;
+    Vector(MadeObject) made; /* to be kept */
     bool failed;
 } Team;
 
@@ -186,42 +192,67 @@ static void wait_for_one(Team *team) {
     if (process_wait_any(&team->working)) team->failed = true;
 }
 
+static void keep_objects(const Team *team) {
+    vector_each(MadeObject, made, team->made)
+        object_keep(team->toolchain->arena, made->path, made->object);
+    if (team->made.count) objects_limit(team->toolchain->arena);
+}
+
 static bool wait_for_all(Team *team) {
     while (team->working.count) wait_for_one(team);
+    if (!team->failed) keep_objects(team);
     return !team->failed;
 }
 
-/* Compiles one file to an object; more: words of its own. Nothing is started after a failure. */
-static void compile_file(Team *team, const char *source, const char *object, const Strings *more) {
-    const Toolchain *toolchain = team->toolchain;
-    Arena *arena = toolchain->arena;
+/* The compiler and what it is told but for files and folders. more: words of its own. */
+static Strings compiler_words(const Toolchain *toolchain, const Strings *more) {
     Strings words = {0};
+    vector_push(toolchain->arena, &words, toolchain->compiler);
+    add_words(toolchain->arena, &words, compile_flags);
+    add_sanitizer(toolchain->arena, &words);
+    vector_each(const char *, word, *more) vector_push(toolchain->arena, &words, *word);
+    return words;
+}
+
+/* Compiles one file to an object. Nothing is started after a failure. */
+static void compile_file(Team *team, const char *source, const char *object, const Strings *more) {
+    Arena *arena = team->toolchain->arena;
+    Strings words = compiler_words(team->toolchain, more);
     while (team->working.count >= processor_count()) wait_for_one(team);
     if (team->failed) return;
-    vector_push(arena, &words, toolchain->compiler);
-    add_words(arena, &words, compile_flags);
-    add_sanitizer(arena, &words);
-    add_include_folders(toolchain, team->folder, &words);
-    for (size_t i = 0; i < more->count; i++) vector_push(arena, &words, more->items[i]);
+    add_include_folders(team->toolchain, team->folder, &words);
     vector_push(arena, &words, "-c");
     vector_push(arena, &words, source);
     vector_push(arena, &words, "-o");
     vector_push(arena, &words, object);
-    vector_push(arena, &team->working, process_start(arena, &words, toolchain->verbose));
+    vector_push(arena, &team->working, process_start(arena, &words, team->toolchain->verbose));
 }
 
-/* Compiles the units for one level and adds the objects. */
+/* The same, of a file that includes nothing but flowc's own: which was compiled before, perhaps. */
+static void compile_own(Team *team, const char *source, const char *object, const Strings *more) {
+    const Toolchain *toolchain = team->toolchain;
+    Strings words = compiler_words(toolchain, more);
+    const char *path = object_path(toolchain, source, &words);
+    if (path && !toolchain->fresh && object_take(toolchain->arena, path, object)) return;
+    compile_file(team, source, object, more);
+    if (path) vector_push(toolchain->arena, &team->made, (MadeObject){path, object});
+}
+
+/* Compiles the units for one level and adds the objects. The first is the program's, which has its
+ * folder and main. */
 static void compile_units(Team *team, const Generated *generated, const Level *level,
                           const char *define, bool has_main, Strings *objects) {
     Arena *arena = team->toolchain->arena;
-    Strings more = {0};
+    Strings more = {0}, main = {0};
     vector_push(arena, &more, level->march);
-    vector_push(arena, &more, arena_format(arena, "-DFLOW_FOLDER=%s", define));
     vector_push(arena, &more, arena_format(arena, "-DFLOW_PROGRAM_NAME=%s", level->symbol));
-    if (!has_main) vector_push(arena, &more, "-DFLOW_NO_MAIN");
+    vector_each(const char *, word, more) vector_push(arena, &main, *word);
+    vector_push(arena, &main, arena_format(arena, "-DFLOW_FOLDER=%s", define));
+    if (!has_main) vector_push(arena, &main, "-DFLOW_NO_MAIN");
     vector_each(const char *, unit, generated->units) {
         const char *object = arena_format(arena, "%s/%s-%s.o", team->folder, *unit, level->name);
-        compile_file(team, arena_format(arena, "%s/%s", team->folder, *unit), object, &more);
+        const char *source = arena_format(arena, "%s/%s", team->folder, *unit);
+        compile_own(team, source, object, unit == generated->units.items ? &main : &more);
         vector_push(arena, objects, object);
     }
 }
@@ -265,7 +296,7 @@ static void compile_dispatch(Team *team, bool has_main, Strings *objects) {
     for (int i = 0; i < toolchain->level_count; i++)
         vector_push(arena, &more, arena_format(arena, "-DHAVE_%s", toolchain->levels[i].symbol));
     if (!has_main) vector_push(arena, &more, "-DFLOW_NO_MAIN");
-    compile_file(team, source, object, &more);
+    compile_own(team, source, object, &more);
     vector_push(arena, objects, object);
 }
 
