@@ -157,7 +157,7 @@ static bool is_due(const Run *run, int index) {
     return fmod((double)run->position.step, every * unit) == 0;
 }
 
-static FlowStatus act(Run *run, int index) {
+static FlowStatus do_action(Run *run, int index) {
     const FlowAction *action = &run->train->actions[index];
     if (action->watch.set && action->watch.action < 0)
         look(run, index, &run->position.averages, run->train->step);
@@ -169,6 +169,21 @@ static FlowStatus act(Run *run, int index) {
     case FLOW_ACTION_reduce: return reduce(run, index);
     }
     return flow_ok;
+}
+
+static FlowStatus act(Run *run, int index) {
+    static const char *const names[] = {
+        [FLOW_ACTION_evaluate] = "batches of evaluations",
+        [FLOW_ACTION_print] = "prints",
+        [FLOW_ACTION_save] = "saves",
+        [FLOW_ACTION_stop] = "watching",
+        [FLOW_ACTION_reduce] = "watching",
+    };
+    Profile *profile = run->settings->profile;
+    int64_t entered = profile_enter(profile);
+    FlowStatus status = do_action(run, index);
+    profile_leave(profile, entered, names[run->train->actions[index].kind]);
+    return status;
 }
 
 FlowStatus run_actions(Run *run) {

@@ -205,10 +205,22 @@ typedef struct FlowResult {
     bool total;    /* a measure over the whole pass so far: its last value counts, not the mean */
 } FlowResult;
 
+/* In which numbers a call computes most. */
+typedef enum FlowArithmetic {
+    FLOW_SINGLE,
+    FLOW_DOUBLE,
+    FLOW_HALVES, /* products of bf16, added up in f32 */
+} FlowArithmetic;
+
 /* What a call computes and moves, at the largest sizes; for those who look where the time goes. */
 typedef struct FlowWork {
+    int kernel;       /* as `--explain` counts them */
     const char *text; /* "contraction [B, 784, 128]: digits.flow:24 matmul, add, maximum" */
-    double operations, bytes;
+    const char *how;  /* "tiles of 12 x 32 by 2 vectors"; or "" */
+    FlowArithmetic arithmetic;
+    double operations;
+    double bytes; /* of the values it reads and writes, each once */
+    double far;   /* of them: what the caches are taken to have lost */
 } FlowWork;
 
 /* All threads of a team call `run` with the same frame. Weights are updated in place; of a training

@@ -1,10 +1,13 @@
-/* Profile state: what profile.c notes, for the files that show it. */
+/* Profile state: what profile.c notes, and what it adds up to, for the files that show it. */
 #ifndef FLOW_PROFILE_STATE_H
 #define FLOW_PROFILE_STATE_H
 
+#include "runtime/limits.h"
 #include "runtime/profile.h"
 
 #include <stdio.h>
+
+enum { SPENDING_LIMIT = 16 };
 
 /* Of all calls of a kernel by a thread, in nanoseconds. */
 typedef struct Span {
@@ -20,32 +23,69 @@ typedef struct Watched {
     FlowObserver observer; /* first: the calls are made through a pointer to it */
     const FlowFunction *function;
     struct Watched *next;
+    Profile *profile;
     Member **members; /* one a thread */
     int threads;      /* the most that called it so far */
     int64_t times;    /* that it was called */
+    int64_t time;     /* nanoseconds of the first thread, in all */
 } Watched;
+
+/* What the first thread does beside kernels, in nanoseconds. */
+typedef struct Spending {
+    const char *what;
+    int64_t time, times;
+} Spending;
 
 struct Profile {
     Watched *functions;
     int threads;
+    int64_t begun, ended, known; /* nanoseconds; known: of the first thread, what is noted */
+    Spending spendings[SPENDING_LIMIT];
+    int spending_count;
 };
 
-/* A kernel's mean time, in microseconds: of the thread that takes longest, and the mean of what
- * threads wait before it. */
-typedef struct Share {
-    int number; /* in FlowFunction.work */
-    double busy, waiting;
-} Share;
+/* profile_rows.c. */
 
-Share share_of(const Watched *watched, int number);
+/* Calls of a function whose kernels say the same of themselves; times in microseconds. */
+typedef struct Row {
+    int first, calls; /* the first in FlowFunction.work; how many */
+    int place;        /* among all rows, by time */
+    double busy;      /* of the thread that takes longest in each call */
+    double waiting;   /* mean of what threads wait before them */
+    double bound;     /* that busy can't be below, by what bounds most of it */
+    const char *bound_name;
+    FlowWork work; /* of all of the calls */
+} Row;
 
-/* Microseconds of a whole call, by the thread that takes longest. */
-double mean_time(const Watched *watched);
+typedef struct Rows {
+    Row *items; /* the longest first; free() it */
+    int *of;    /* of each call: its place in items; free() it */
+    int count;
+    double time; /* of a whole call of the function, by the thread that takes longest */
+    double busy; /* of all rows */
+} Rows;
 
-/* "contraction [B, 784, 128]: digits.flow:24 matmul" */
-const char *work_text(const Watched *watched, int number);
+/* Without items: there was no memory. */
+Rows rows_of(const Watched *watched, const Limits *limits);
+void rows_free(Rows *rows);
 
-/* profile_picture.c: of so many threads' peak, in operations a second. */
-void profile_draw(const Profile *profile, double peak, FILE *file);
+/* Percent of what it could reach, at most 100. */
+double row_percent(const Row *row);
+
+/* The run's time in parts, in seconds, the longest first; returns how many of SHARE_LIMIT. */
+enum { SHARE_LIMIT = SPENDING_LIMIT + 48 };
+typedef struct TimeShare {
+    char what[96];
+    double seconds;
+} TimeShare;
+int time_shares(const Profile *profile, TimeShare *shares);
+
+/* profile_table.c */
+FlowStatus profile_print(const Profile *profile, const Limits *limits);
+
+/* profile_picture.c */
+FlowStatus profile_draw(const Profile *profile, const Limits *limits, FILE *file);
+
+FlowStatus profile_no_memory(void);
 
 #endif

@@ -101,30 +101,44 @@ static void fill_next(void *stage, int thread, int threads) {
     stage_fill_next(stage, thread, threads);
 }
 
-/* All outlets get the records, so that they have as many when one has failed. */
-static FlowStatus write_batch(Pump *pump, const Batch *batch) {
-    FlowStatus status = flow_ok;
+static void run_function(Pump *pump, const Batch *batch) {
+    Profile *profile = pump->settings->profile;
+    int64_t entered = profile_enter(profile), made = stage_team_time(pump->stage);
     int64_t before = clock_nanoseconds();
     if (pump->run->function) step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
     else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
-    int64_t between = clock_nanoseconds();
-    pump->step_time += between - before;
+    pump->step_time += clock_nanoseconds() - before;
     pump->batches++;
-    if (!batch->records) return flow_ok;
+    profile_spend(profile, stage_team_time(pump->stage) - made, profile_batches_made);
+    profile_leave(profile, entered, profile_threads_meet);
+}
+
+/* All outlets get the records, so that they have as many when one has failed. */
+static FlowStatus write_records(Pump *pump, const Batch *batch) {
+    FlowStatus status = flow_ok;
+    int64_t before = clock_nanoseconds(), entered = profile_enter(pump->settings->profile);
     for (int i = 0; i < pump->run->outlet_count; i++) {
         FlowStatus written = outlet_write(&pump->outlets[i], batch->arrays, pump->written,
                                           batch->records, &pump->team);
         if (!status.exit) status = written;
     }
-    pump->sink_time += clock_nanoseconds() - between;
+    pump->sink_time += clock_nanoseconds() - before;
     pump->written += batch->records;
+    profile_leave(pump->settings->profile, entered, "writing records");
     return status;
+}
+
+static FlowStatus write_batch(Pump *pump, const Batch *batch) {
+    run_function(pump, batch);
+    return batch->records ? write_records(pump, batch) : flow_ok;
 }
 
 /* What stands before a record that can't be made is written. *more: there was a batch. */
 static FlowStatus run_batch(Pump *pump, bool *more) {
     const Batch *batch;
+    int64_t entered = profile_enter(pump->settings->profile);
     FlowStatus status = stage_take(pump->stage, &batch);
+    profile_leave(pump->settings->profile, entered, profile_batches_awaited);
     *more = batch != NULL;
     if (!batch) return status;
     FlowStatus written = write_batch(pump, batch);

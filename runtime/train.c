@@ -261,16 +261,31 @@ void count_updates(Run *run) {
     run->numbers.epoch = (double)run->position.step / (double)run->identity.batches;
 }
 
+static FlowStatus take_batch(Run *run, const Batch **batch) {
+    int64_t entered = profile_enter(run->settings->profile);
+    FlowStatus status = stage_take(run->data, batch);
+    profile_leave(run->settings->profile, entered, profile_batches_awaited);
+    return status;
+}
+
+static void run_call(Run *run, Call *call, const Batch *batch) {
+    Profile *profile = run->settings->profile;
+    int64_t entered = profile_enter(profile), made = stage_team_time(run->data);
+    int64_t before = clock_nanoseconds();
+    step_run(call, run->memory, batch, run->data, &run->team);
+    run->step_time += clock_nanoseconds() - before;
+    profile_spend(profile, stage_team_time(run->data) - made, profile_batches_made);
+    profile_leave(profile, entered, profile_threads_meet);
+}
+
 static FlowStatus update(Run *run) {
     const Batch *batch;
-    FlowStatus status = stage_take(run->data, &batch);
+    FlowStatus status = take_batch(run, &batch);
     if (status.exit) return status;
     bool last = (run->position.step + 1) % run->group == 0;
     count_updates(run);
     Call *call = last ? &run->step : &run->accumulate;
-    int64_t before = clock_nanoseconds();
-    step_run(call, run->memory, batch, run->data, &run->team);
-    run->step_time += clock_nanoseconds() - before;
+    run_call(run, call, batch);
     int64_t records = batch->records;
     run->position.step++;
     run->position.action = 0;

@@ -3,12 +3,12 @@
  * of the run's columns. */
 #include "compiler/codegen/writer.h"
 
-static const char part[] = "256"; /* outputs of a run */
+const char columns_part[] = "256";
 
 static void declare_column_sums(Writer *writer, Text *text) {
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (is_reduction(writer, writer->kernel->nodes[at]))
-            declare_results(writer, text, writer->kernel->nodes[at], part, "j", "count");
+            declare_results(writer, text, writer->kernel->nodes[at], columns_part, "j", "count");
 }
 
 static void write_sums(Writer *writer) {
@@ -54,7 +54,7 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
                 "    for (int64_t output = first, count; output < last; output += count) {\n"
                 "        count = flow_smaller(flow_smaller(last - output, %s - output %% %s), "
                 "%s);\n",
-                writer.columns, writer.columns, part);
+                writer.columns, writer.columns, columns_part);
     text_add(text, text_string(&writer.body));
     text_add(text, "    }\n");
     write_tail(&writer, text);

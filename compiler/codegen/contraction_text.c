@@ -3,6 +3,7 @@
  * that fills it, one that turns a finished tile of sums into results, and macros. */
 #include "compiler/codegen/writer.h"
 
+#include "compiler/codegen/templates/tile.h"
 #include "compiler/passes/operand.h"
 
 #include <assert.h>
@@ -263,4 +264,40 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
     write_parameters(&writer, text);
     text_format(text, "#include \"%s\"\n\n", template_of(&writer, &a, &b));
     return writer.operands;
+}
+
+static int64_t number_of_dim(Dim dim) {
+    int64_t value;
+    return dim_is_constant(dim, &value) ? value : 1;
+}
+
+Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
+    Writer writer = new_writer(arena, plan, kernel, NULL);
+    const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
+    ContractionOperand a = contraction_operand(writer.graph, matmul, 0);
+    ContractionOperand b = contraction_operand(writer.graph, matmul, 1);
+    const Digits *rows = &a.first;
+    return (Contraction){
+        .template = template_of(&writer, &a, &b),
+        .halves = stored_element(&writer) == TYPE_bf16,
+        .size = matmul->type.element == TYPE_f64 ? 8 : 4,
+        .rows = dim_bound(writer.loops->rows),
+        .columns = dim_bound(writer.loops->columns),
+        .run = rows->count ? number_of_dim(rows->items[rows->count - 1].size) : 1,
+        .runs = rows->count > 1 ? number_of_dim(rows->items[rows->count - 2].size) : 1,
+    };
+}
+
+Tile contraction_tile(const Contraction *contraction, int vector, int registers) {
+    enum { SIDE = 32 /* of the two tiles by two that half.h computes at a time */ };
+    int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
+    int64_t across = FLOW_ACROSS(contraction->columns, lanes);
+    if (contraction->halves) return (Tile){SIDE, SIDE};
+    if (!strcmp(contraction->template, "matmul.c")) {
+        int vectors = FLOW_TILE_VECTORS(contraction->rows, across);
+        return (Tile){FLOW_TILE_ROWS(contraction->rows, sums, vectors), vectors * lanes};
+    }
+    int vectors = FLOW_WINDOW_VECTORS(across), most = FLOW_WINDOW_MOST(sums, vectors);
+    int times = FLOW_WINDOW_RUNS(contraction->run, contraction->runs, most);
+    return (Tile){FLOW_WINDOW_ROWS(contraction->run, times, most), vectors * lanes};
 }

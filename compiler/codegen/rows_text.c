@@ -192,12 +192,33 @@ static bool is_one_loop(const Writer *writer) {
     return true;
 }
 
-KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                 const char *name) {
+/* Writes it; *form: in words. */
+static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kernel, const char *name,
+                                 const char **form) {
     Writer flat = new_writer(text->arena, plan, kernel, name);
-    if (is_one_loop(&flat) && write_flat(&flat, text)) return flat.operands;
-    if (has_short_rows(&flat)) return write_short_rows_kernel(text, plan, kernel, name);
+    if (is_one_loop(&flat) && write_flat(&flat, text)) {
+        *form = streams(&flat) ? "one loop, stored past the caches" : "one loop";
+        return flat.operands;
+    }
+    if (has_short_rows(&flat)) {
+        *form = "short rows, 16 at a time";
+        return write_short_rows_kernel(text, plan, kernel, name);
+    }
     Writer writer = new_writer(text->arena, plan, kernel, name);
     write_rows(&writer, text);
+    *form = keeps_rows(writer.loops) ? "row by row" : "row by row, long ones in parts of 1024";
     return writer.operands;
+}
+
+KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                 const char *name) {
+    const char *form;
+    return write_form(text, plan, kernel, name, &form);
+}
+
+const char *rows_form(Arena *arena, const FunctionPlan *plan, int kernel) {
+    const char *form;
+    Text text = text_new(arena);
+    write_form(&text, plan, kernel, NULL, &form);
+    return form;
 }

@@ -241,6 +241,30 @@ void store_value(Writer *writer, NodeId id, Index index);
 /* The same for every stored value of the kernel. */
 void store_values(Writer *writer, IndexKind kind);
 
+/* contraction_text.c: what a product is for its template. */
+typedef struct Contraction {
+    const char *template;  /* "matmul.c" */
+    bool halves;           /* of bf16 */
+    int size;              /* of what is added up, in bytes */
+    int64_t rows, columns; /* at most */
+    int64_t run, runs;     /* windows.c: rows in a run, runs that are evenly spaced */
+} Contraction;
+
+typedef struct Tile {
+    int rows, columns;
+} Tile;
+
+Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel);
+
+/* Where vectors have so many bytes, and there are so many registers. */
+Tile contraction_tile(const Contraction *contraction, int vector, int registers);
+
+/* rows_text.c: "one loop", "16 rows at a time". */
+const char *rows_form(Arena *arena, const FunctionPlan *plan, int kernel);
+
+/* columns_text.c: outputs of a run, as C. */
+extern const char columns_part[];
+
 /* A kernel as a function `name`; NULL: a text that is equal for equal kernels. Returns what its
  * call passes. Each is in a file of its own, KIND_text.c. */
 typedef KernelOperands WriteKernel(Text *text, const FunctionPlan *plan, int kernel,

@@ -50,7 +50,9 @@ typedef struct KernelPlan {
     size_t node_count;
     bool barrier; /* before it */
     int phase;
-    double operations, bytes;
+    double operations;
+    double bytes;            /* of the values that it reads and writes in memory, each once */
+    double far;              /* of them: when it begins, the caches are taken to have lost them */
     Placement wanted, given; /* wanted: DEVICE_any when the program doesn't say */
 } KernelPlan;
 

@@ -123,10 +123,20 @@ void place_scan(Arena *arena, FunctionPlan *plan, int kernel) {
     }
 }
 
+static double turns_of(const FunctionPlan *plan, int kernel) {
+    return (double)dim_bound(graph_node(plan->graph, scan_node(plan, kernel))->scan->turns);
+}
+
 double scan_operations(const FunctionPlan *plan, int kernel) {
     const FunctionPlan *body = plan->kernels[kernel].scan->body;
     double operations = 0;
     for (int k = 0; k < body->kernel_count; k++) operations += body->kernels[k].operations;
-    return operations *
-           (double)dim_bound(graph_node(plan->graph, scan_node(plan, kernel))->scan->turns);
+    return operations * turns_of(plan, kernel);
+}
+
+double scan_bytes(const FunctionPlan *plan, int kernel) {
+    const FunctionPlan *body = plan->kernels[kernel].scan->body;
+    double bytes = 0;
+    for (int k = 0; k < body->kernel_count; k++) bytes += body->kernels[k].bytes;
+    return bytes * turns_of(plan, kernel);
 }

@@ -18,5 +18,6 @@ void place_scan(Arena *arena, FunctionPlan *plan, int kernel);
 
 /* Of all turns. */
 double scan_operations(const FunctionPlan *plan, int kernel);
+double scan_bytes(const FunctionPlan *plan, int kernel);
 
 #endif

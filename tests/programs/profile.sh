@@ -16,16 +16,31 @@ train fit {
   loss      = mean((twice(data.x) - 1) ^ 2)
   optimizer = sgd(0.01)
   epochs    = 2
-  every 1 epoch { save "fit.safetensors" }
+  every 1 epoch {
+    evaluate numbers() |> batch(64)
+    save "fit.safetensors"
+  }
 }
 END
 "$FLOWC" build 'a&b<c.flow' -o profiled
 for threads in 1 2; do
     ./profiled --threads=$threads --profile=picture.svg 2>said
-    grep -q "^peak: [0-9]* GFLOP/s by $threads thread" said || fail "no peak: $(cat said)"
+    grep -q "^limits: [0-9]* GFLOP/s, of bf16 [0-9].* from memory, by $threads thread" said || fail "no limits: $(cat said)"
     grep -q "^fit.step: 40 times [0-9.]* us by $threads thread" said || fail "not 40 steps: $(cat said)"
     [ "$(sed -n '/^fit.step/,/^$/p' said | grep -c 'scan: a&b<c.flow:')" = 2 ] || fail "not the loop and its gradient: $(cat said)"
-    sed -n '/^fit.step/,/^$/p' said | grep -q 'contraction \[B, 64, 64\]: a&b<c.flow:6 matmul' || fail "no product: $(cat said)"
+    sed -n '/^fit.step/,/^$/p' said | grep -q '% \(arithmetic\|cache\|memory\) .* contraction \[B, 64, 64\]: a&b<c.flow:6 matmul.*; matmul.c, tiles of [0-9]* x [0-9]*' || fail "no product: $(cat said)"
+    for part in 'kernels of fit.step' 'batches of evaluations' saves 'the rest'; do
+        sed -n '/^where [0-9.]* s went/,/^$/p' said | grep -q " %  $part" || fail "no $part: $(cat said)"
+    done
+    python3 - <<'END'
+# Parts of the run's time are all of it, and nothing is beyond its limit.
+import re
+text = open("said").read()
+parts = [float(at) for at in re.findall(r"^ *[0-9.]+ +([0-9.]+) %  \S", text.split("limits:")[0], re.M)]
+assert abs(sum(parts) - 100) < 1, parts
+reached = [float(at) for at in re.findall(r" ([0-9.]+) % (?:arithmetic|cache|memory) ", text)]
+assert reached and max(reached) <= 100, reached
+END
     python3 - <<'END'
 import xml.etree.ElementTree as tree
 texts = [node.text for node in tree.parse("picture.svg").iter() if node.text]

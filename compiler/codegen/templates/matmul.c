@@ -83,15 +83,10 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 
 #include "lanes.h"
 
-/* The tile of sums: wide where there are few rows. */
-#define ACROSS ((MOST_COLUMNS - 1) / LANES + 1)
-#define TILE_VECTORS                               \
-    ((int)(MOST_ROWS == 1  ? FLOW_LEAST(ACROSS, 8) \
-           : MOST_ROWS < 4 ? FLOW_LEAST(ACROSS, 4) \
-           : MOST_ROWS < 8 ? FLOW_LEAST(ACROSS, 3) \
-           : ACROSS == 3   ? 3                     \
-                           : FLOW_LEAST(ACROSS, 2)))
-#define TILE_ROWS ((int)FLOW_LEAST(MOST_ROWS, FLOW_SUMS / TILE_VECTORS))
+/* The tile of sums. */
+#define ACROSS FLOW_ACROSS(MOST_COLUMNS, LANES)
+#define TILE_VECTORS FLOW_TILE_VECTORS(MOST_ROWS, ACROSS)
+#define TILE_ROWS FLOW_TILE_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS)
 #define WIDTH (TILE_VECTORS * LANES)
 #define PARTIAL (COLUMNS_VARY || MOST_COLUMNS % WIDTH || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))
 

@@ -7,6 +7,7 @@
 #include "loops.h"
 #include "row.h"
 #include "stream.h"
+#include "tile.h"
 
 #ifndef FLOW_PROGRAM_NAME
 #define FLOW_PROGRAM_NAME flow_program /* one for each processor, chosen by dispatch.c */

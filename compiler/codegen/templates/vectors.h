@@ -2,18 +2,10 @@
 #ifndef FLOW_VECTORS_H
 #define FLOW_VECTORS_H
 
-#if defined __AVX512F__
-#define FLOW_VECTOR 64
-#elif defined __AVX__
-#define FLOW_VECTOR 32
-#else
-#define FLOW_VECTOR 16
-#endif
-#if defined __AVX512F__ || defined __aarch64__
-#define FLOW_SUMS 24 /* vectors of a tile where there are 32 registers */
-#else
-#define FLOW_SUMS 12
-#endif
+#include "tile.h"
+
+#define FLOW_VECTOR FLOW_OF_VECTORS(64, 32, 16, 16) /* bytes */
+#define FLOW_SUMS FLOW_SUMS_OF(FLOW_OF_VECTORS(32, 16, 16, 32))
 #define FLOW_BLOCK (FLOW_VECTOR * 8192)    /* bytes */
 #if defined __clang__ && FLOW_VECTOR == 64 /* which else halves vectors of 512 bits */
 #define FLOW_WIDE __attribute__((min_vector_width(512)))
@@ -23,7 +15,6 @@
 #define FLOW_TILE static inline FLOW_WIDE __attribute__((always_inline))
 #define FLOW_JOIN_NAMES(a, b) a##b
 #define FLOW_JOIN(a, b) FLOW_JOIN_NAMES(a, b)
-#define FLOW_LEAST(a, b) ((a) < (b) ? (int64_t)(a) : (int64_t)(b))
 
 /* What a function of a contraction takes: its work at the moment, with the sizes of the call. */
 #define WORK const FLOW_JOIN(KERNEL, _work) *restrict work

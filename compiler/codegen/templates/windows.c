@@ -8,19 +8,17 @@
  * Besides, A_ROW_RUNS runs of rows are evenly spaced. */
 #include "lanes.h"
 
-/* The tile of sums, as high as registers allow: runs, or the pieces of a run, all of one height but
- * the last. */
-#define ACROSS ((MOST_COLUMNS - 1) / LANES + 1)
-#define TILE_VECTORS ((int)(ACROSS == 3 ? 3 : FLOW_LEAST(ACROSS, 2)))
+/* The tile of sums. */
+#define ACROSS FLOW_ACROSS(MOST_COLUMNS, LANES)
+#define TILE_VECTORS FLOW_WINDOW_VECTORS(ACROSS)
 #define WIDTH (TILE_VECTORS * LANES)
 #define ALL_WIDE (((MOST_COLUMNS - 1) / WIDTH + 1) * WIDTH)
 #define PARTIAL (MOST_COLUMNS % WIDTH || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))
-#define TILE_MOST ((int)((FLOW_SUMS == 24 ? 28 : FLOW_SUMS) / TILE_VECTORS))
-#define FITS(runs) ((A_ROW_RUNS) % (runs) == 0 && (runs) * (A_ROW_RUN) <= TILE_MOST)
-#define RUNS (FITS(9) ? 9 : FITS(7) ? 7 : FITS(5) ? 5 : FITS(4) ? 4 : FITS(3) ? 3 : FITS(2) ? 2 : 1)
+#define TILE_MOST FLOW_WINDOW_MOST(FLOW_SUMS, TILE_VECTORS)
+#define RUNS FLOW_WINDOW_RUNS(A_ROW_RUN, A_ROW_RUNS, TILE_MOST)
 #define PERIOD ((int)(RUNS * (A_ROW_RUN)))
-#define PIECES (((A_ROW_RUN)-1) / TILE_MOST + 1)
-#define HIGH ((int)(RUNS > 1 ? PERIOD : ((A_ROW_RUN)-1) / PIECES + 1))
+#define PIECES FLOW_WINDOW_PIECES(A_ROW_RUN, TILE_MOST)
+#define HIGH FLOW_WINDOW_ROWS(A_ROW_RUN, RUNS, TILE_MOST)
 #define LAST ((int)(RUNS > 1 ? PERIOD : (A_ROW_RUN) - (PIECES - 1) * HIGH))
 /* Are all rows one tile, which two threads split after 16? */
 #define SPLITS (RUNS > 1 && MOST_ROWS == PERIOD && PERIOD > 16)
@@ -193,7 +191,6 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef ALL_WIDE
 #undef PARTIAL
 #undef TILE_MOST
-#undef FITS
 #undef RUNS
 #undef PERIOD
 #undef PIECES

@@ -1,0 +1,14 @@
+/* How: in words, what a kernel becomes: its loops or its template, and the template's tiles. */
+#ifndef FLOW_CODEGEN_HOW_H
+#define FLOW_CODEGEN_HOW_H
+
+#include "compiler/plan/plan.h"
+
+/* "matmul.c, tiles of 12 x 32 (AVX-512), 6 x 16 (AVX), 6 x 8 (SSE), 12 x 8 (NEON)" */
+void how_print(const FunctionPlan *plan, int kernel, Text *text);
+
+/* The same of the processor that the program is compiled for, as a C string; of products alone,
+ * `""` of other kernels. */
+const char *how_literal(Arena *arena, const FunctionPlan *plan, int kernel);
+
+#endif

@@ -1,0 +1,64 @@
+/* How text: it asks those who write the kernel. */
+#include "compiler/codegen/how.h"
+
+#include "compiler/codegen/names.h"
+#include "compiler/codegen/writer.h"
+
+typedef struct Vectors {
+    const char *name;
+    int bytes, registers;
+} Vectors;
+
+enum { KINDS = 4 };
+
+/* As FLOW_OF_VECTORS takes them. */
+static const Vectors kinds[KINDS] = {
+    {"AVX-512", 64, 32}, {"AVX", 32, 16}, {"SSE", 16, 16}, {"NEON", 16, 32}};
+
+static const char *tile_text(Arena *arena, const Contraction *contraction, const Vectors *vectors) {
+    Tile tile = contraction_tile(contraction, vectors->bytes, vectors->registers);
+    return arena_format(arena, "%d x %d", tile.rows, tile.columns);
+}
+
+static bool is_product(const FunctionPlan *plan, int kernel) {
+    return plan->kernels[kernel].loops.kind == KERNEL_contraction;
+}
+
+static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
+    Contraction contraction = contraction_of(text->arena, plan, kernel);
+    text_format(text, "%s, tiles of ", contraction.template);
+    if (contraction.halves) {
+        text_format(text, "%s by matrix tiles, pairs or vectors, as the processor has them",
+                    tile_text(text->arena, &contraction, &kinds[0]));
+        return;
+    }
+    for (int i = 0; i < KINDS; i++)
+        text_format(text, "%s%s (%s)", i ? ", " : "",
+                    tile_text(text->arena, &contraction, &kinds[i]), kinds[i].name);
+}
+
+void how_print(const FunctionPlan *plan, int kernel, Text *text) {
+    switch (plan->kernels[kernel].loops.kind) {
+    case KERNEL_rows: text_add(text, rows_form(text->arena, plan, kernel)); break;
+    case KERNEL_columns:
+        text_format(text, "down the rows, %s columns at a time", columns_part);
+        break;
+    case KERNEL_row_function: text_add(text, "row by row, a function of row.h"); break;
+    case KERNEL_contraction: print_product(plan, kernel, text); break;
+    case KERNEL_scatter: text_add(text, "each thread looks at all places for its own"); break;
+    case KERNEL_scan: text_add(text, "the kernels of its body, turn after turn"); break;
+    case KERNEL_external: text_add(text, "one thread calls it"); break;
+    }
+}
+
+const char *how_literal(Arena *arena, const FunctionPlan *plan, int kernel) {
+    if (!is_product(plan, kernel)) return "\"\"";
+    Contraction contraction = contraction_of(arena, plan, kernel);
+    const char *head = arena_format(arena, "%s, tiles of ", contraction.template), *tiles[KINDS];
+    for (int i = 0; i < KINDS; i++)
+        tiles[i] = string_literal(arena, tile_text(arena, &contraction, &kinds[i]));
+    if (contraction.halves)
+        return arena_format(arena, "%s %s", string_literal(arena, head), tiles[0]);
+    return arena_format(arena, "%s FLOW_OF_VECTORS(%s, %s, %s, %s)", string_literal(arena, head),
+                        tiles[0], tiles[1], tiles[2], tiles[3]);
+}

@@ -1,0 +1,53 @@
+/* tile.h: how large the tiles of a contraction are: for its templates, and for who tells of them.
+ * All are numbers where their arguments are. */
+#ifndef FLOW_TILE_H
+#define FLOW_TILE_H
+
+#include <stdint.h>
+
+#define FLOW_LEAST(a, b) ((a) < (b) ? (int64_t)(a) : (int64_t)(b))
+
+/* Vectors of a tile that fit the processor's registers for them. */
+#define FLOW_SUMS_OF(registers) ((registers) == 32 ? 24 : 12)
+
+/* Vectors of a row. */
+#define FLOW_ACROSS(columns, lanes) (((columns)-1) / (lanes) + 1)
+
+/* matmul.c: wide where there are few rows. */
+#define FLOW_TILE_VECTORS(rows, across)            \
+    ((int)((rows) == 1     ? FLOW_LEAST(across, 8) \
+           : (rows) < 4    ? FLOW_LEAST(across, 4) \
+           : (rows) < 8    ? FLOW_LEAST(across, 3) \
+           : (across) == 3 ? 3                     \
+                           : FLOW_LEAST(across, 2)))
+#define FLOW_TILE_ROWS(rows, sums, vectors) ((int)FLOW_LEAST(rows, (sums) / (vectors)))
+
+/* windows.c: as high as registers allow: runs of rows, or the pieces of a run, all of one height but
+ * the last. */
+#define FLOW_WINDOW_VECTORS(across) ((int)((across) == 3 ? 3 : FLOW_LEAST(across, 2)))
+#define FLOW_WINDOW_MOST(sums, vectors) ((int)(((sums) == 24 ? 28 : (sums)) / (vectors)))
+#define FLOW_WINDOW_FITS(run, runs, most, times) \
+    ((runs) % (times) == 0 && (times) * (run) <= (most))
+#define FLOW_WINDOW_RUNS(run, runs, most)       \
+    (FLOW_WINDOW_FITS(run, runs, most, 9)   ? 9 \
+     : FLOW_WINDOW_FITS(run, runs, most, 7) ? 7 \
+     : FLOW_WINDOW_FITS(run, runs, most, 5) ? 5 \
+     : FLOW_WINDOW_FITS(run, runs, most, 4) ? 4 \
+     : FLOW_WINDOW_FITS(run, runs, most, 3) ? 3 \
+     : FLOW_WINDOW_FITS(run, runs, most, 2) ? 2 \
+                                            : 1)
+#define FLOW_WINDOW_PIECES(run, most) (((run)-1) / (most) + 1)
+#define FLOW_WINDOW_ROWS(run, times, most) \
+    ((int)((times) > 1 ? (times) * (run) : ((run)-1) / FLOW_WINDOW_PIECES(run, most) + 1))
+
+/* Of what differs with the processor's vectors, the one that this is compiled for. */
+#if defined __AVX512F__
+#define FLOW_OF_VECTORS(avx512, avx, sse, neon) avx512
+#elif defined __AVX__
+#define FLOW_OF_VECTORS(avx512, avx, sse, neon) avx
+#elif defined __aarch64__
+#define FLOW_OF_VECTORS(avx512, avx, sse, neon) neon
+#else
+#define FLOW_OF_VECTORS(avx512, avx, sse, neon) sse
+#endif
+#endif

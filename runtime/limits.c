@@ -1,0 +1,197 @@
+#include "runtime/limits.h"
+
+#include "runtime/barrier.h"
+#include "runtime/clock.h"
+#include "runtime/processors.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SUMS = 12,
+    LANES = 16,
+    TURNS = 50000,
+    NEAR = 256 << 10, /* bytes of a thread */
+    FAR = 128 << 20,  /* bytes of all threads: more than caches hold */
+    NEAR_PASSES = 100,
+    TRIALS = 8,
+    FAR_TRIALS = 3,
+    MOST_THREADS = 1024,
+};
+
+typedef float Lanes __attribute__((vector_size(LANES * sizeof(float))));
+
+/* So many sums that do not wait for each other as hide how long one takes. */
+FOR_EACH_PROCESSOR static float multiply_and_add(float factor) {
+    Lanes sums[SUMS], factors = (Lanes){0} + factor;
+    for (int i = 0; i < SUMS; i++) sums[i] = (Lanes){0} + (float)i;
+    for (int turn = 0; turn < TURNS; turn++)
+#pragma GCC unroll 12
+        for (int i = 0; i < SUMS; i++) sums[i] = sums[i] * factors + factors;
+    for (int i = 1; i < SUMS; i++) sums[0] += sums[i];
+    return sums[0][0];
+}
+
+FOR_EACH_PROCESSOR static float read_all(const float *from, size_t count) {
+    enum { STREAMS = 8 };
+    Lanes sums[STREAMS] = {{0}};
+    const Lanes *lanes = (const Lanes *)from;
+    for (size_t i = 0; i < count / LANES; i += STREAMS)
+#pragma GCC unroll 8
+        for (size_t j = 0; j < STREAMS; j++) sums[j] += lanes[i + j];
+    for (int j = 1; j < STREAMS; j++) sums[0] += sums[j];
+    return sums[0][0];
+}
+
+#if defined __x86_64__
+/* Products of pairs: of each 32, added to 16 sums. */
+__attribute__((target("avx512f"))) static float multiply_pairs(float factor) {
+    Lanes sums[SUMS], factors = (Lanes){0} + factor;
+#pragma GCC unroll 12
+    for (int i = 0; i < SUMS; i++) sums[i] = (Lanes){0};
+    for (int turn = 0; turn < TURNS; turn++)
+#pragma GCC unroll 12
+        for (int i = 0; i < SUMS; i++)
+            __asm__("vdpbf16ps %1, %1, %0" : "+v"(sums[i]) : "v"(factors));
+#pragma GCC unroll 12
+    for (int i = 1; i < SUMS; i++) sums[0] += sums[i];
+    return sums[0][0];
+}
+#else
+static float multiply_pairs(float factor) {
+    return factor;
+}
+#endif
+
+/* What all threads do at the same time. */
+
+typedef enum Task { TASK_single, TASK_pairs, TASK_near, TASK_far } Task;
+
+typedef struct Trial {
+    Task task;
+    const float *array; /* of all threads, one part behind the other */
+    size_t count;       /* of a part */
+    int times, threads;
+    atomic_int begins; /* with so many threads; 0: not yet */
+    FlowBarrier barrier;
+    double seconds; /* the shortest time */
+} Trial;
+
+typedef struct Part {
+    Trial *trial;
+    int thread;
+    pthread_t id;
+} Part;
+
+static float do_task(const Trial *trial, int thread) {
+    const float *part = trial->array + (size_t)thread * trial->count;
+    float sum = 0.5f;
+    switch (trial->task) {
+    case TASK_single: return multiply_and_add(sum);
+    case TASK_pairs: return multiply_pairs(sum);
+    case TASK_near:
+        for (int i = 0; i < NEAR_PASSES; i++) sum += read_all(part, trial->count);
+        return sum;
+    case TASK_far: return read_all(part, trial->count);
+    }
+    return sum;
+}
+
+static void *run_part(void *argument) {
+    const Part *part = argument;
+    Trial *trial = part->trial;
+    volatile float sink = 0;
+    int threads;
+    while (!(threads = atomic_load(&trial->begins))) sched_yield();
+    for (int i = 0; i < trial->times; i++) {
+        barrier_wait(&trial->barrier, threads);
+        int64_t before = clock_nanoseconds();
+        sink = do_task(trial, part->thread);
+        barrier_wait(&trial->barrier, threads);
+        double seconds = (double)(clock_nanoseconds() - before) / 1e9;
+        if (!part->thread && seconds < trial->seconds) trial->seconds = seconds;
+    }
+    (void)sink;
+    return NULL;
+}
+
+/* So much work of each thread, by all that there are, a second at best. */
+static double rate_of(Trial *trial, double work) {
+    Part parts[MOST_THREADS];
+    int started = 1;
+    trial->seconds = 1e9;
+    for (int i = 0; i < trial->threads; i++) parts[i] = (Part){.trial = trial, .thread = i};
+    while (started < trial->threads &&
+           !pthread_create(&parts[started].id, NULL, run_part, &parts[started]))
+        started++;
+    atomic_store(&trial->begins, started);
+    run_part(&parts[0]);
+    for (int i = 1; i < started; i++) pthread_join(parts[i].id, NULL);
+    return work * started / trial->seconds;
+}
+
+/* Bytes a second of parts that are so large; 0: there is no room. */
+static double read_rate(Task task, int threads, size_t part, int passes, int times) {
+    size_t step = LANES * LANES * sizeof(float), size = part / step * step;
+    float *array = aligned_alloc(step, size * (size_t)threads);
+    if (!array) return 0;
+    memset(array, 1, size * (size_t)threads);
+    Trial trial = {
+        .task = task,
+        .array = array,
+        .count = size / sizeof(float),
+        .times = times,
+        .threads = threads,
+    };
+    double rate = rate_of(&trial, (double)size * passes);
+    free(array);
+    return rate;
+}
+
+/* Tiles of sums have the products of 16 vectors in each of their operations. */
+static void find_halves(Limits *limits) {
+    enum { TILES_OF_SINGLE = 16 };
+    double single = limits->operations[FLOW_SINGLE], *halves = &limits->operations[FLOW_HALVES];
+    Trial pairs = {.task = TASK_pairs, .times = TRIALS, .threads = limits->threads};
+    *halves = single;
+    if (flow_half_means() == FLOW_HALF_pairs) *halves = rate_of(&pairs, 4.0 * SUMS * LANES * TURNS);
+    limits->halves_guessed = flow_half_means() == FLOW_HALF_tiles;
+    if (limits->halves_guessed) *halves = TILES_OF_SINGLE * single;
+}
+
+Limits limits_measure(int threads) {
+    Limits limits = {.threads = threads < MOST_THREADS ? threads : MOST_THREADS};
+    Trial single = {.task = TASK_single, .times = TRIALS, .threads = limits.threads};
+    limits.operations[FLOW_SINGLE] = rate_of(&single, 2.0 * SUMS * LANES * TURNS);
+    limits.operations[FLOW_DOUBLE] = limits.operations[FLOW_SINGLE] / 2;
+    find_halves(&limits);
+    limits.near = read_rate(TASK_near, limits.threads, NEAR, NEAR_PASSES, TRIALS);
+    limits.far = read_rate(TASK_far, limits.threads, FAR / (size_t)limits.threads, 1, FAR_TRIALS);
+    return limits;
+}
+
+/* Bounds. */
+
+static void bound_by(Bound *bound, double work, double rate, const char *name) {
+    double seconds = rate > 0 ? work / rate : 0;
+    if (seconds > bound->seconds) *bound = (Bound){seconds, name};
+}
+
+Bound limits_bound(const Limits *limits, const FlowWork *work) {
+    Bound bound = {0, "nothing"};
+    bound_by(&bound, work->operations, limits->operations[work->arithmetic], "arithmetic");
+    bound_by(&bound, work->bytes, limits->near, "cache");
+    bound_by(&bound, work->far, limits->far, "memory");
+    return bound;
+}
+
+void limits_text(const Limits *limits, char *text, size_t size) {
+    snprintf(text, size,
+             "%.0f GFLOP/s, of bf16 %.0f%s; %.0f GB/s from the caches, %.0f GB/s from memory",
+             limits->operations[FLOW_SINGLE] / 1e9, limits->operations[FLOW_HALVES] / 1e9,
+             limits->halves_guessed ? " (a guess)" : "", limits->near / 1e9, limits->far / 1e9);
+}

@@ -1,0 +1,91 @@
+/* Profile table: of the run where its time went, of each function its kernels. */
+#include "runtime/profile_state.h"
+
+static const double shown_least = 0.001; /* of a function's time, for a line of its own */
+
+/* The part of all threads' time, in percent. */
+static double waiting_percent(const Watched *watched) {
+    double waiting = 0, all = 0;
+    for (int i = 0; i < watched->threads; i++)
+        for (int call = 0; call <= watched->function->work_count; call++) {
+            const Span *span = &watched->members[i]->spans[call];
+            waiting += (double)span->waiting;
+            all += (double)(span->waiting + span->busy);
+        }
+    return all > 0 ? 100 * waiting / all : 0;
+}
+
+static const char *plural(int64_t count) {
+    return count == 1 ? "" : "s";
+}
+
+static void print_work(const Row *row) {
+    const FlowWork *work = &row->work;
+    if (work->kernel >= 0) fprintf(stderr, "%4d", work->kernel);
+    else fprintf(stderr, "%4s", "");
+    fprintf(stderr, "  %s%s%s", work->text, *work->how ? "; " : "", work->how);
+    if (row->calls > 1) fprintf(stderr, " (%d calls)", row->calls);
+    fprintf(stderr, "\n");
+}
+
+static void print_row(const Rows *rows, const Row *row) {
+    double scale = row->busy > 0 ? 1e-3 / row->busy : 0;
+    fprintf(stderr, "%10.2f %6.1f %% %9.2f %9.2f %9.2f", row->busy, 100 * row->busy / rows->time,
+            row->waiting, row->work.operations * scale, row->work.bytes * scale);
+    if (row->bound > 0) fprintf(stderr, " %5.1f %% %-10s ", row_percent(row), row->bound_name);
+    else fprintf(stderr, " %18s ", "");
+    print_work(row);
+}
+
+static void print_others(const Rows *rows, int first) {
+    double busy = 0, waiting = 0;
+    int calls = 0;
+    for (int i = first; i < rows->count; i++) {
+        busy += rows->items[i].busy;
+        waiting += rows->items[i].waiting;
+        calls += rows->items[i].busy > 0 ? rows->items[i].calls : 0;
+    }
+    if (calls)
+        fprintf(stderr, "%10.2f %6.1f %% %9.2f %39s       %d more that take less than %g %%\n",
+                busy, 100 * busy / rows->time, waiting, "", calls, 100 * shown_least);
+}
+
+static FlowStatus print_function(const Watched *watched, const Limits *limits) {
+    if (!watched->times) return flow_ok;
+    Rows rows = rows_of(watched, limits);
+    int i = 0;
+    if (!rows.items) return profile_no_memory();
+    fprintf(stderr,
+            "\n%s: %lld times %.2f us by %d thread%s, which wait for each other %.0f %% of it\n"
+            "        us    share     waits   GFLOP/s      GB/s  of the limit      kernel\n",
+            watched->function->name, (long long)watched->times, rows.time, watched->threads,
+            plural(watched->threads), waiting_percent(watched));
+    for (; i < rows.count && rows.items[i].busy > shown_least * rows.time; i++)
+        print_row(&rows, &rows.items[i]);
+    if (i + 1 == rows.count && rows.items[i].busy > 0) print_row(&rows, &rows.items[i++]);
+    print_others(&rows, i);
+    rows_free(&rows);
+    return flow_ok;
+}
+
+static void print_shares(const Profile *profile) {
+    TimeShare shares[SHARE_LIMIT];
+    int count = time_shares(profile, shares);
+    double all = (double)(profile->ended - profile->begun) / 1e9;
+    fprintf(stderr, "\nwhere %.3f s went\n         s    share\n", all);
+    for (int i = 0; i < count; i++)
+        fprintf(stderr, "%10.4f %6.1f %%  %s\n", shares[i].seconds, 100 * shares[i].seconds / all,
+                shares[i].what);
+}
+
+FlowStatus profile_print(const Profile *profile, const Limits *limits) {
+    FlowStatus status = flow_ok;
+    char text[160];
+    limits_text(limits, text, sizeof text);
+    print_shares(profile);
+    fprintf(stderr, "\nlimits: %s, by %d thread%s as measured now\n", text, limits->threads,
+            plural(limits->threads));
+    for (const Watched *at = profile->functions; at && !status.exit; at = at->next)
+        status = print_function(at, limits);
+    return status;
+}
