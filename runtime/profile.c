@@ -30,11 +30,13 @@ static void make_call(FlowObserver *observer, const FlowFrame *frame, const Flow
     watched->profile->known += end - before;
     watched->threads = threads > watched->threads ? threads : watched->threads;
     watched->times += number == 0;
+    watched->threads_sum += number == 0 ? threads : 0;
 }
 
 /* Beside kernels. */
 
-const char profile_batches_awaited[] = "waiting for batches",
+const char profile_opening[] = "opening files and memory", profile_closing[] = "closing them",
+           profile_batches_awaited[] = "waiting for batches",
            profile_batches_made[] = "making batches between steps",
            profile_threads_meet[] = "beginning and ending steps together";
 
@@ -122,12 +124,12 @@ FlowStatus profile_watch(Profile *profile, const FlowFunction *function, FlowObs
 
 /* All of it. */
 
-static FlowStatus draw(const Profile *profile, const Limits *limits, const char *path) {
+static FlowStatus draw(const Profile *profile, const Peaks *peaks, const char *path) {
     FilePart part = {0};
     char *text = NULL;
     FILE *file = open_memstream(&text, &part.size);
     if (!file) return profile_no_memory();
-    FlowStatus status = profile_draw(profile, limits, file);
+    FlowStatus status = profile_draw(profile, peaks, file);
     bool whole = !ferror(file);
     if ((fclose(file) || !whole) && !status.exit) status = profile_no_memory();
     part.bytes = text;
@@ -140,8 +142,8 @@ FlowStatus profile_tell(const Profile *profile, const char *path) {
     if (!profile) return flow_ok;
     Profile ended = *profile;
     ended.ended = clock_nanoseconds();
-    Limits limits = limits_measure(profile->threads);
-    FlowStatus status = profile_print(&ended, &limits);
-    if (path && !status.exit) status = draw(&ended, &limits, path);
+    Peaks peaks = peaks_measure(profile->threads);
+    FlowStatus status = profile_print(&ended, &peaks);
+    if (path && !status.exit) status = draw(&ended, &peaks, path);
     return status;
 }

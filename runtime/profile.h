@@ -27,7 +27,8 @@ void profile_leave(Profile *profile, int64_t entered, const char *what);
 void profile_spend(Profile *profile, int64_t nanoseconds, const char *what);
 
 /* What all runs do. */
-extern const char profile_batches_awaited[], profile_batches_made[], profile_threads_meet[];
+extern const char profile_opening[], profile_batches_awaited[], profile_batches_made[],
+    profile_threads_meet[], profile_closing[];
 
 /* Prints, to standard error, where the time went, with a table for each function that was called,
  * and draws it as SVG at the path, unless that is NULL. */

@@ -116,13 +116,13 @@ static void draw_lane(Sheet *sheet, const Watched *watched, const Rows *rows, in
 }
 
 static void draw_limit(const Sheet *sheet, double x, const Row *row) {
-    if (!(row->bound > 0)) return;
+    if (!(row->floor > 0)) return;
     fprintf(sheet->file,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"12\" fill=\"#eeeeee\"/>"
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\" fill=\"#888888\"/>\n",
             x, sheet->y - 11, BAR, x, sheet->y - 11, BAR * row_percent(row) / 100);
     start_text(sheet, x + BAR + 6, "");
-    fprintf(sheet->file, "%.0f %% %s</text>\n", row_percent(row), row->bound_name);
+    fprintf(sheet->file, "%.0f %% %s</text>\n", row_percent(row), row->floor_name);
 }
 
 /* The mean time and its share, at the left. */
@@ -172,8 +172,8 @@ static void draw_others(Sheet *sheet, const Rows *rows, int first) {
     sheet->y += LANE - 2;
 }
 
-static FlowStatus draw_function(Sheet *sheet, const Watched *watched, const Limits *limits) {
-    Rows rows = rows_of(watched, limits);
+static FlowStatus draw_function(Sheet *sheet, const Watched *watched, const Peaks *peaks) {
+    Rows rows = rows_of(watched, peaks);
     int i = 0;
     if (!rows.items) return profile_no_memory();
     start_text(sheet, MARGIN, " font-weight=\"bold\"");
@@ -193,26 +193,26 @@ static FlowStatus draw_function(Sheet *sheet, const Watched *watched, const Limi
     return flow_ok;
 }
 
-static FlowStatus draw_all(Sheet *sheet, const Profile *profile, const Limits *limits) {
+static FlowStatus draw_all(Sheet *sheet, const Profile *profile, const Peaks *peaks) {
     FlowStatus status = flow_ok;
     char text[160];
-    limits_text(limits, text, sizeof text);
+    peaks_text(peaks, text, sizeof text);
     start_text(sheet, MARGIN, "");
-    fprintf(sheet->file, "limits by %d threads as measured: %s</text>\n", limits->threads, text);
+    fprintf(sheet->file, "limits by %d threads as measured: %s</text>\n", peaks->threads, text);
     sheet->y += 2 * LINE;
     draw_shares(sheet, profile);
     for (const Watched *at = profile->functions; at && !status.exit; at = at->next)
-        if (at->times) status = draw_function(sheet, at, limits);
+        if (at->times) status = draw_function(sheet, at, peaks);
     return status;
 }
 
 /* How high it is stands at the front and is known at the end. */
-FlowStatus profile_draw(const Profile *profile, const Limits *limits, FILE *file) {
+FlowStatus profile_draw(const Profile *profile, const Peaks *peaks, FILE *file) {
     char *body = NULL;
     size_t size = 0;
     Sheet sheet = {open_memstream(&body, &size), MARGIN + LINE};
     if (!sheet.file) return profile_no_memory();
-    FlowStatus status = draw_all(&sheet, profile, limits);
+    FlowStatus status = draw_all(&sheet, profile, peaks);
     if (fclose(sheet.file) && !status.exit) status = profile_no_memory();
     if (!status.exit)
         fprintf(file,

@@ -38,13 +38,13 @@ static void add_times(Row *row, const Watched *watched, int call) {
     row->busy += longest;
 }
 
-static void add_call(Rows *rows, const Watched *watched, int call, const Limits *limits) {
+static void add_call(Rows *rows, const Watched *watched, int call, const Peaks *peaks) {
     FlowWork work = work_of(watched, call);
     Row *row = &rows->items[rows->of[call] = find_row(rows, &work, call)];
-    Bound bound = limits_bound(limits, &work);
+    Floor floor = peaks_floor(peaks, &work);
     row->calls++;
-    row->bound += bound.seconds * 1e6;
-    row->bound_name = bound.name;
+    row->floor += floor.seconds * 1e6;
+    row->floor_name = floor.name;
     row->work.operations += work.operations;
     row->work.bytes += work.bytes;
     row->work.far += work.far;
@@ -82,7 +82,11 @@ static double mean_time(const Watched *watched, int calls) {
     return (double)longest * 1e-3 / (double)watched->times;
 }
 
-Rows rows_of(const Watched *watched, const Limits *limits) {
+double threads_of(const Watched *watched) {
+    return (double)watched->threads_sum / (double)watched->times;
+}
+
+Rows rows_of(const Watched *watched, const Peaks *peaks) {
     int calls = watched->function->work_count + 1;
     Rows rows = {.items = malloc((size_t)calls * sizeof *rows.items),
                  .of = malloc((size_t)calls * sizeof *rows.of)};
@@ -90,7 +94,8 @@ Rows rows_of(const Watched *watched, const Limits *limits) {
         rows_free(&rows);
         return (Rows){0};
     }
-    for (int call = 0; call < calls; call++) add_call(&rows, watched, call, limits);
+    Peaks own = peaks_of(peaks, threads_of(watched));
+    for (int call = 0; call < calls; call++) add_call(&rows, watched, call, &own);
     for (int i = 0; i < rows.count; i++) rows.busy += rows.items[i].busy;
     rows.time = mean_time(watched, calls);
     sort(&rows, calls);
@@ -103,7 +108,7 @@ void rows_free(Rows *rows) {
 }
 
 double row_percent(const Row *row) {
-    double percent = row->busy > 0 ? 100 * row->bound / row->busy : 0;
+    double percent = row->busy > 0 ? 100 * row->floor / row->busy : 0;
     return percent < 100 ? percent : 100;
 }
 

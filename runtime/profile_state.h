@@ -2,7 +2,7 @@
 #ifndef FLOW_PROFILE_STATE_H
 #define FLOW_PROFILE_STATE_H
 
-#include "runtime/limits.h"
+#include "runtime/peaks.h"
 #include "runtime/profile.h"
 
 #include <stdio.h>
@@ -24,10 +24,11 @@ typedef struct Watched {
     const FlowFunction *function;
     struct Watched *next;
     Profile *profile;
-    Member **members; /* one a thread */
-    int threads;      /* the most that called it so far */
-    int64_t times;    /* that it was called */
-    int64_t time;     /* nanoseconds of the first thread, in all */
+    Member **members;    /* one a thread */
+    int threads;         /* the most that called it so far */
+    int64_t times;       /* that it was called */
+    int64_t threads_sum; /* of all those times */
+    int64_t time;        /* nanoseconds of the first thread, in all */
 } Watched;
 
 /* What the first thread does beside kernels, in nanoseconds. */
@@ -52,8 +53,8 @@ typedef struct Row {
     int place;        /* among all rows, by time */
     double busy;      /* of the thread that takes longest in each call */
     double waiting;   /* mean of what threads wait before them */
-    double bound;     /* that busy can't be below, by what bounds most of it */
-    const char *bound_name;
+    double floor;     /* that busy can't be below, by what bounds most of it */
+    const char *floor_name;
     FlowWork work; /* of all of the calls */
 } Row;
 
@@ -65,8 +66,11 @@ typedef struct Rows {
     double busy; /* of all rows */
 } Rows;
 
+/* In the mean. */
+double threads_of(const Watched *watched);
+
 /* Without items: there was no memory. */
-Rows rows_of(const Watched *watched, const Limits *limits);
+Rows rows_of(const Watched *watched, const Peaks *peaks);
 void rows_free(Rows *rows);
 
 /* Percent of what it could reach, at most 100. */
@@ -81,10 +85,10 @@ typedef struct TimeShare {
 int time_shares(const Profile *profile, TimeShare *shares);
 
 /* profile_table.c */
-FlowStatus profile_print(const Profile *profile, const Limits *limits);
+FlowStatus profile_print(const Profile *profile, const Peaks *peaks);
 
 /* profile_picture.c */
-FlowStatus profile_draw(const Profile *profile, const Limits *limits, FILE *file);
+FlowStatus profile_draw(const Profile *profile, const Peaks *peaks, FILE *file);
 
 FlowStatus profile_no_memory(void);
 

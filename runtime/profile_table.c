@@ -32,7 +32,7 @@ static void print_row(const Rows *rows, const Row *row) {
     double scale = row->busy > 0 ? 1e-3 / row->busy : 0;
     fprintf(stderr, "%10.2f %6.1f %% %9.2f %9.2f %9.2f", row->busy, 100 * row->busy / rows->time,
             row->waiting, row->work.operations * scale, row->work.bytes * scale);
-    if (row->bound > 0) fprintf(stderr, " %5.1f %% %-10s ", row_percent(row), row->bound_name);
+    if (row->floor > 0) fprintf(stderr, " %5.1f %% %-10s ", row_percent(row), row->floor_name);
     else fprintf(stderr, " %18s ", "");
     print_work(row);
 }
@@ -50,16 +50,23 @@ static void print_others(const Rows *rows, int first) {
                 busy, 100 * busy / rows->time, waiting, "", calls, 100 * shown_least);
 }
 
-static FlowStatus print_function(const Watched *watched, const Limits *limits) {
+static void print_title(const Watched *watched, double time) {
+    double threads = threads_of(watched);
+    fprintf(stderr, "\n%s: %lld times %.2f us by ", watched->function->name,
+            (long long)watched->times, time);
+    if (threads < watched->threads) fprintf(stderr, "%.2f of ", threads);
+    fprintf(stderr,
+            "%d thread%s, which wait for each other %.0f %% of it\n"
+            "        us    share     waits   GFLOP/s      GB/s  of the limit      kernel\n",
+            watched->threads, plural(watched->threads), waiting_percent(watched));
+}
+
+static FlowStatus print_function(const Watched *watched, const Peaks *peaks) {
     if (!watched->times) return flow_ok;
-    Rows rows = rows_of(watched, limits);
+    Rows rows = rows_of(watched, peaks);
     int i = 0;
     if (!rows.items) return profile_no_memory();
-    fprintf(stderr,
-            "\n%s: %lld times %.2f us by %d thread%s, which wait for each other %.0f %% of it\n"
-            "        us    share     waits   GFLOP/s      GB/s  of the limit      kernel\n",
-            watched->function->name, (long long)watched->times, rows.time, watched->threads,
-            plural(watched->threads), waiting_percent(watched));
+    print_title(watched, rows.time);
     for (; i < rows.count && rows.items[i].busy > shown_least * rows.time; i++)
         print_row(&rows, &rows.items[i]);
     if (i + 1 == rows.count && rows.items[i].busy > 0) print_row(&rows, &rows.items[i++]);
@@ -78,14 +85,14 @@ static void print_shares(const Profile *profile) {
                 shares[i].what);
 }
 
-FlowStatus profile_print(const Profile *profile, const Limits *limits) {
+FlowStatus profile_print(const Profile *profile, const Peaks *peaks) {
     FlowStatus status = flow_ok;
     char text[160];
-    limits_text(limits, text, sizeof text);
+    peaks_text(peaks, text, sizeof text);
     print_shares(profile);
-    fprintf(stderr, "\nlimits: %s, by %d thread%s as measured now\n", text, limits->threads,
-            plural(limits->threads));
+    fprintf(stderr, "\nlimits: %s, by %d thread%s as measured now\n", text, peaks->threads,
+            plural(peaks->threads));
     for (const Watched *at = profile->functions; at && !status.exit; at = at->next)
-        status = print_function(at, limits);
+        status = print_function(at, peaks);
     return status;
 }

@@ -215,13 +215,17 @@ FlowStatus pump_run(const Settings *settings) {
     Pump pump = {.settings = settings, .run = settings->run, .team.threads = settings->threads};
     pump.start = clock_nanoseconds();
     budget_begin(settings);
+    int64_t entered = profile_enter(settings->profile);
     FlowStatus status = open_pump(&pump);
+    profile_leave(settings->profile, entered, profile_opening);
     if (!status.exit) status = run_all(&pump);
     if (!status.exit) tell_pace(&pump);
+    entered = profile_enter(settings->profile);
     status = close_outlets(&pump, status);
     stage_close(pump.stage);
     call_free(&pump.call);
     free(pump.outlets);
     free(pump.memory);
+    profile_leave(settings->profile, entered, profile_closing);
     return status;
 }

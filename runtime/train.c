@@ -324,9 +324,11 @@ int run_workers(const Run *run, const Stage *stage) {
 }
 
 static FlowStatus run_steps(Run *run) {
+    int64_t entered = profile_enter(run->settings->profile);
     FlowStatus status = prepare_evaluations(run);
     run->begun = run_pace(run);
     if (!status.exit) status = tuning_start(run);
+    profile_leave(run->settings->profile, entered, profile_opening);
     if (!status.exit) budget_print(run->settings);
     if (!status.exit) status = run_actions(run);
     while (!status.exit && !is_over(run) && !interrupted()) {
@@ -419,8 +421,12 @@ FlowStatus train_run(const Settings *settings) {
     Run run = {.settings = settings, .train = settings->train, .team.threads = settings->threads};
     run.group = run.train->accumulate ? run.train->accumulate_count : 1;
     budget_begin(settings);
+    int64_t entered = profile_enter(settings->profile);
     FlowStatus status = open_run(&run);
+    profile_leave(settings->profile, entered, profile_opening);
     if (!status.exit) status = begin_and_train(&run);
+    entered = profile_enter(settings->profile);
     close_run(&run);
+    profile_leave(settings->profile, entered, profile_closing);
     return status;
 }

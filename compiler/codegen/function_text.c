@@ -4,7 +4,6 @@
 #include "compiler/codegen/how.h"
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/trace_text.h"
-#include "compiler/passes/operand.h"
 
 #include <assert.h>
 
@@ -50,17 +49,11 @@ static const char *band_name(Printer *printer, const FunctionPlan *plan, const B
     return string_text(printer, text_string(&text));
 }
 
-/* In which numbers the kernel computes most. */
-static const char *arithmetic_of(const FunctionPlan *plan, const KernelPlan *kernel) {
-    const Node *node = graph_node(plan->graph, kernel->nodes[0]);
-    if (node->type.element == TYPE_f64) return "FLOW_DOUBLE";
-    if (node->op != OP_matmul) return "FLOW_SINGLE";
-    NodeId a = contraction_operand(plan->graph, node, 0).node;
-    return graph_node(plan->graph, a)->type.element == TYPE_bf16 ? "FLOW_HALVES" : "FLOW_SINGLE";
-}
-
 /* What a band does is told of the kernel that computes most. */
 static void print_band(Printer *printer, const FunctionPlan *plan, const Band *band) {
+    static const char *const arithmetics[] = {[ARITHMETIC_single] = "FLOW_SINGLE",
+                                              [ARITHMETIC_double] = "FLOW_DOUBLE",
+                                              [ARITHMETIC_halves] = "FLOW_HALVES"};
     double operations = 0, bytes = 0, far = 0;
     int most = band->kernels[0];
     for (int i = 0; i < band->count; i++) {
@@ -72,7 +65,7 @@ static void print_band(Printer *printer, const FunctionPlan *plan, const Band *b
     }
     text_format(printer->text, "    {%d, %s, %s, %s, %.17g, %.17g, %.17g},\n", band->kernels[0],
                 band_name(printer, plan, band), how_literal(printer->arena, plan, most),
-                arithmetic_of(plan, &plan->kernels[most]), operations, bytes, far);
+                arithmetics[arithmetic_of(plan, most)], operations, bytes, far);
 }
 
 static void print_work(Printer *printer, const FunctionPlan *plan, int index) {

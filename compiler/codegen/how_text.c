@@ -2,7 +2,9 @@
 #include "compiler/codegen/how.h"
 
 #include "compiler/codegen/names.h"
+#include "compiler/codegen/templates/loops.h"
 #include "compiler/codegen/writer.h"
+#include "compiler/passes/operand.h"
 
 typedef struct Vectors {
     const char *name;
@@ -49,6 +51,28 @@ void how_print(const FunctionPlan *plan, int kernel, Text *text) {
     case KERNEL_scan: text_add(text, "the kernels of its body, turn after turn"); break;
     case KERNEL_external: text_add(text, "one thread calls it"); break;
     }
+}
+
+/* As flow_share and flow_share_columns divide it. */
+void share_print(const FunctionPlan *plan, int number, Text *text) {
+    const KernelPlan *kernel = &plan->kernels[number];
+    if (!kernel->share) return;
+    bool columns = kernel->by_columns || kernel->loops.kind == KERNEL_columns;
+    int64_t size = kernel->by_columns ? FLOW_COLUMN_BLOCK : FLOW_SHARE_BLOCK;
+    int64_t count = (dim_bound(kernel->share) + size - 1) / size;
+    if (count == 1) text_add(text, "; one block: one thread has all");
+    else
+        text_format(text, "; %lld blocks of %lld %s for the threads", (long long)count,
+                    (long long)size, columns ? "columns" : "rows");
+}
+
+Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel) {
+    const Node *node = graph_node(plan->graph, plan->kernels[kernel].nodes[0]);
+    if (node->type.element == TYPE_f64) return ARITHMETIC_double;
+    if (node->op != OP_matmul) return ARITHMETIC_single;
+    NodeId a = contraction_operand(plan->graph, node, 0).node;
+    bool halves = graph_node(plan->graph, a)->type.element == TYPE_bf16;
+    return halves ? ARITHMETIC_halves : ARITHMETIC_single;
 }
 
 const char *how_literal(Arena *arena, const FunctionPlan *plan, int kernel) {

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "compiler/driver/compilation.h"
 
+#include "compiler/driver/explain.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/report.h"
 #include "compiler/driver/sha256.h"
@@ -319,7 +320,7 @@ static void make_plan(Compilation *compilation, double *since) {
     report_time(compilation, "plan", since);
     if (!wants_dump(compilation, "plan") && !compilation->arguments->explain) return;
     Text text = text_new(compilation->arena);
-    plan_print(compilation->plan, &text);
+    explain_plan(compilation->plan, compilation->arguments->explain, &text);
     fputs(text_string(&text), stdout);
 }
 

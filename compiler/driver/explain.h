@@ -15,6 +15,9 @@ void explain_pipeline(const Plan *plan, const Pipeline *pipeline, const char *wh
 /* Adds all train blocks and pipelines with a sink. */
 void explain_program(const Plan *plan, Text *text);
 
+/* Adds the plan, with what each kernel becomes. predicts: and the time it takes at least here. */
+void explain_plan(const Plan *plan, bool predicts, Text *text);
+
 /* "digits.flow:31" */
 const char *explain_place(Arena *arena, Range range);
 

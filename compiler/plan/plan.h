@@ -114,7 +114,16 @@ Plan *plan_program(Arena *arena, const Program *program);
 /* The plan of a function of the program. */
 const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 
-void plan_print(const Plan *plan, Text *text);
+/* What others know of kernels and functions: each adds lines, so many spaces in. */
+typedef struct PlanNotes {
+    void (*kernel)(const void *context, const FunctionPlan *plan, int kernel, int depth,
+                   Text *text);
+    void (*function)(const void *context, const FunctionPlan *plan, Text *text);
+    const void *context;
+} PlanNotes;
+
+/* notes: or NULL. */
+void plan_print(const Plan *plan, const PlanNotes *notes, Text *text);
 
 /* "contraction [B, 784, 128]: digits.flow:24 matmul, add", cut after a few operations. */
 void kernel_print(const FunctionPlan *plan, int kernel, Text *text);

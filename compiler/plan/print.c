@@ -64,16 +64,106 @@ static void print_device(const Placement *wanted, const Placement *given, Text *
     place_print(wanted->range, text);
 }
 
-static void print_body(const FunctionPlan *plan, const KernelPlan *kernel, int depth, Text *text);
+/* What is read and written. */
 
-/* "12 operations, 96 B" and the nodes. */
-static void print_work(const FunctionPlan *plan, const KernelPlan *kernel, int depth, Text *text) {
-    text_format(text, ", %.3g operations, %s, ", kernel->operations,
-                bytes_text(text->arena, kernel->bytes));
+typedef struct Reads {
+    Vector(NodeId) items;
+    const FunctionPlan *plan;
+    Arena *arena;
+    int kernel;
+} Reads;
+
+static void note_read(void *context, NodeId read, IndexKind index) {
+    Reads *reads = context;
+    (void)index;
+    if (graph_node(reads->plan->graph, read)->kernel == reads->kernel) return;
+    vector_each(NodeId, known, reads->items)
+        if (*known == read) return;
+    vector_push(reads->arena, &reads->items, read);
+}
+
+/* "net/w f32[784, 256]"; name: or NULL */
+static void print_value(const FunctionPlan *plan, NodeId id, const char *name, Text *text) {
+    const Node *node = graph_node(plan->graph, id);
+    if (name) text_format(text, "%s ", name);
+    text_add(text, type_text(text->arena, &node->type));
+    if (plan->places[id].kind == PLACE_band) text_add(text, " of the band");
+}
+
+/* The weight that the value is the new value of, or NULL. */
+static const char *updated_name(const FunctionPlan *plan, NodeId id) {
+    vector_each(Output, output, plan->graph->outputs) {
+        if (strip_reshapes(plan->graph, output->value) != id) continue;
+        return output->name;
+    }
+    return NULL;
+}
+
+static void print_reads(const FunctionPlan *plan, int k, Text *text) {
+    const KernelPlan *kernel = &plan->kernels[k];
+    Reads reads = {.plan = plan, .arena = text->arena, .kernel = k};
+    for (size_t i = 0; i < kernel->node_count; i++)
+        each_read(plan->graph, k, &kernel->loops, kernel->nodes[i], note_read, &reads);
+    vector_each(NodeId, read, reads.items) {
+        text_add(text, read == reads.items.items ? "reads " : ", ");
+        print_value(plan, *read, graph_node(plan->graph, *read)->name, text);
+    }
+}
+
+static void print_writes(const FunctionPlan *plan, const KernelPlan *kernel, bool reads,
+                         Text *text) {
+    const char *before = reads ? "; writes " : "writes ";
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        NodeId id = kernel->nodes[i];
+        if (plan->places[id].kind == PLACE_none || (kernel->scan && !i)) continue;
+        text_add(text, before);
+        print_value(plan, id, updated_name(plan, id), text);
+        before = ", ";
+    }
+}
+
+static void print_values(const FunctionPlan *plan, int k, int depth, Text *text) {
+    Text values = text_new(text->arena);
+    print_reads(plan, k, &values);
+    print_writes(plan, &plan->kernels[k], values.size > 0, &values);
+    if (values.size) text_format(text, "%*s%s\n", depth, "", text_string(&values));
+}
+
+/* Kernels. */
+
+typedef struct Printer {
+    const PlanNotes *notes;
+    Text *text;
+} Printer;
+
+static void print_body(const Printer *printer, const FunctionPlan *plan, int k, int depth);
+
+/* "25.7 MFLOP" of 25690112 */
+static const char *operations_text(Arena *arena, double operations) {
+    static const char *const units[] = {"operations", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
+    int unit = 0;
+    for (; operations >= 9999.5 && unit < 4; unit++) operations /= 1000;
+    return arena_format(arena, "%.*f %s", unit && operations < 99.95 ? 1 : 0, operations,
+                        units[unit]);
+}
+
+/* The nodes, the values, "25.7 MFLOP; moves 1.5 MiB, 96 B of them from memory", and notes. */
+static void print_work(const Printer *printer, const FunctionPlan *plan, int k, int depth) {
+    Text *text = printer->text;
+    const KernelPlan *kernel = &plan->kernels[k];
+    text_add(text, ", ");
     print_device(&kernel->wanted, &kernel->given, text);
     text_format(text, "\n%*s", depth + 1, "");
     print_nodes(plan->graph, kernel, kernel->node_count, text);
     text_add(text, "\n");
+    print_values(plan, k, depth + 2, text);
+    text_format(text, "%*s%s; moves %s", depth + 2, "",
+                operations_text(text->arena, kernel->operations),
+                bytes_text(text->arena, kernel->bytes));
+    if (kernel->far > 0)
+        text_format(text, ", %s of them from memory", bytes_text(text->arena, kernel->far));
+    text_add(text, "\n");
+    if (printer->notes) printer->notes->kernel(printer->notes->context, plan, k, depth + 2, text);
 }
 
 void kernel_print(const FunctionPlan *plan, int k, Text *text) {
@@ -86,44 +176,48 @@ void kernel_print(const FunctionPlan *plan, int k, Text *text) {
     print_nodes(plan->graph, kernel, OPERATIONS_SHOWN, text);
 }
 
-static void print_kernel(const FunctionPlan *plan, int k, int depth, Text *text) {
+static void print_kernel(const Printer *printer, const FunctionPlan *plan, int k, int depth) {
+    Text *text = printer->text;
     const KernelPlan *kernel = &plan->kernels[k];
     if (kernel->barrier) text_format(text, "%*s---- barrier ----\n", depth, "");
     text_format(text, "%*skernel %d: ", depth, "", k);
     if (kernel->scan) {
-        print_body(plan, kernel, depth, text);
+        print_body(printer, plan, k, depth);
         return;
     }
     if (kernel->loops.kind == KERNEL_external) {
         text_format(text, "call of %s, by one thread",
                     graph_node(plan->graph, kernel->nodes[0])->external->name);
-        print_work(plan, kernel, depth, text);
-        return;
+    } else {
+        print_loops(&kernel->loops, text);
+        text_add(text, kernel->by_columns ? ", threads split columns " : ", threads split ");
+        dim_print(kernel->share, text);
     }
-    print_loops(&kernel->loops, text);
-    text_add(text, kernel->by_columns ? ", threads split columns " : ", threads split ");
-    dim_print(kernel->share, text);
-    print_work(plan, kernel, depth, text);
+    print_work(printer, plan, k, depth);
 }
 
-static void print_band(const FunctionPlan *plan, const Band *band, int depth, Text *text) {
+static void print_band(const Printer *printer, const FunctionPlan *plan, const Band *band,
+                       int depth) {
+    Text *text = printer->text;
     if (band->count > 1)
         text_format(text,
                     "%*skernels %d to %d in bands of %lld rows, which a thread holds %s of:\n",
                     depth, "", band->kernels[0], band->kernels[band->count - 1],
                     (long long)band->rows, bytes_text(text->arena, (double)band->room));
     for (int i = 0; i < band->count; i++)
-        print_kernel(plan, band->kernels[i], band->count > 1 ? depth + 2 : depth, text);
+        print_kernel(printer, plan, band->kernels[i], band->count > 1 ? depth + 2 : depth);
 }
 
-static void print_body(const FunctionPlan *plan, const KernelPlan *kernel, int depth, Text *text) {
+static void print_body(const Printer *printer, const FunctionPlan *plan, int k, int depth) {
+    const KernelPlan *kernel = &plan->kernels[k];
     const FunctionPlan *body = kernel->scan->body;
+    Text *text = printer->text;
     text_add(text, "scan of ");
     dim_print(graph_node(plan->graph, kernel->nodes[0])->scan->turns, text);
     text_add(text, kernel->scan->waits ? " turns, threads wait between them"
                                        : " turns, threads wait for nobody between them");
-    print_work(plan, kernel, depth, text);
-    vector_each(Band, band, body->bands) print_band(body, band, depth + 2, text);
+    print_work(printer, plan, k, depth);
+    vector_each(Band, band, body->bands) print_band(printer, body, band, depth + 2);
 }
 
 static void print_buffer(const FunctionPlan *plan, const Buffer *buffer, Text *text) {
@@ -135,13 +229,15 @@ static void print_buffer(const FunctionPlan *plan, const Buffer *buffer, Text *t
     text_format(text, ", %s of kernel %d\n", op_info[node->op].name, node->kernel);
 }
 
-static void print_function(const FunctionPlan *plan, Text *text) {
+static void print_function(const Printer *printer, const FunctionPlan *plan) {
+    Text *text = printer->text;
     double operations = 0;
     for (int k = 0; k < plan->kernel_count; k++) operations += plan->kernels[k].operations;
-    text_format(text, "%s: %d kernels, %d phases, %.3g operations, %s of scratch\n",
-                plan->function->name, plan->kernel_count, plan->phase_count, operations,
+    text_format(text, "%s: %d kernels, %d phases, %s, %s of scratch\n", plan->function->name,
+                plan->kernel_count, plan->phase_count, operations_text(text->arena, operations),
                 bytes_text(text->arena, (double)plan->scratch_size));
-    vector_each(Band, band, plan->bands) print_band(plan, band, 2, text);
+    if (printer->notes) printer->notes->function(printer->notes->context, plan, text);
+    vector_each(Band, band, plan->bands) print_band(printer, plan, band, 2);
     vector_each(Buffer, buffer, plan->buffers) print_buffer(plan, buffer, text);
     vector_each(LateCopy, copy, plan->late)
         text_format(text, "  at the end: copies %s from %zu to %zu\n",
@@ -167,9 +263,10 @@ static void print_pipeline(const Pipeline *pipeline, Text *text) {
     text_add(text, "\n");
 }
 
-void plan_print(const Plan *plan, Text *text) {
+void plan_print(const Plan *plan, const PlanNotes *notes, Text *text) {
+    const Printer printer = {notes, text};
     vector_each(Pipeline *, pipeline, plan->program->pipelines) print_pipeline(*pipeline, text);
-    vector_each(FunctionPlan *, function, plan->functions) print_function(*function, text);
+    vector_each(FunctionPlan *, function, plan->functions) print_function(&printer, *function);
     text_format(text, "storage: %s\n", bytes_text(text->arena, (double)plan->storage_size));
     for (size_t i = 0; i < plan->program->storage.count; i++)
         text_format(text, "  at %zu: %s %s\n", plan->storage[i],

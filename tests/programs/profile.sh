@@ -23,6 +23,9 @@ train fit {
 }
 END
 "$FLOWC" build 'a&b<c.flow' -o profiled
+"$FLOWC" check --explain 'a&b<c.flow' >explained
+grep -q '^limits of [0-9]* threads, as measured now: [0-9]* GFLOP/s' explained || fail "no limits: $(cat explained)"
+[ "$(sed -n '/^fit.step/,/^$/p' explained | grep -A 5 'contraction \[B, 64, 64\]' | grep -c 'at least [0-9.e-]* us: \(arithmetic\|cache\|memory\)$')" -ge 2 ] || fail "no prediction: $(cat explained)"
 for threads in 1 2; do
     ./profiled --threads=$threads --profile=picture.svg 2>said
     grep -q "^limits: [0-9]* GFLOP/s, of bf16 [0-9].* from memory, by $threads thread" said || fail "no limits: $(cat said)"

@@ -1,4 +1,4 @@
-#include "runtime/limits.h"
+#include "runtime/peaks.h"
 
 #include "runtime/barrier.h"
 #include "runtime/clock.h"
@@ -153,45 +153,53 @@ static double read_rate(Task task, int threads, size_t part, int passes, int tim
 }
 
 /* Tiles of sums have the products of 16 vectors in each of their operations. */
-static void find_halves(Limits *limits) {
+static void find_halves(Peaks *peaks) {
     enum { TILES_OF_SINGLE = 16 };
-    double single = limits->operations[FLOW_SINGLE], *halves = &limits->operations[FLOW_HALVES];
-    Trial pairs = {.task = TASK_pairs, .times = TRIALS, .threads = limits->threads};
+    double single = peaks->operations[FLOW_SINGLE], *halves = &peaks->operations[FLOW_HALVES];
+    Trial pairs = {.task = TASK_pairs, .times = TRIALS, .threads = peaks->threads};
     *halves = single;
     if (flow_half_means() == FLOW_HALF_pairs) *halves = rate_of(&pairs, 4.0 * SUMS * LANES * TURNS);
-    limits->halves_guessed = flow_half_means() == FLOW_HALF_tiles;
-    if (limits->halves_guessed) *halves = TILES_OF_SINGLE * single;
+    peaks->halves_guessed = flow_half_means() == FLOW_HALF_tiles;
+    if (peaks->halves_guessed) *halves = TILES_OF_SINGLE * single;
 }
 
-Limits limits_measure(int threads) {
-    Limits limits = {.threads = threads < MOST_THREADS ? threads : MOST_THREADS};
-    Trial single = {.task = TASK_single, .times = TRIALS, .threads = limits.threads};
-    limits.operations[FLOW_SINGLE] = rate_of(&single, 2.0 * SUMS * LANES * TURNS);
-    limits.operations[FLOW_DOUBLE] = limits.operations[FLOW_SINGLE] / 2;
-    find_halves(&limits);
-    limits.near = read_rate(TASK_near, limits.threads, NEAR, NEAR_PASSES, TRIALS);
-    limits.far = read_rate(TASK_far, limits.threads, FAR / (size_t)limits.threads, 1, FAR_TRIALS);
-    return limits;
+Peaks peaks_measure(int threads) {
+    Peaks peaks = {.threads = threads < MOST_THREADS ? threads : MOST_THREADS};
+    Trial single = {.task = TASK_single, .times = TRIALS, .threads = peaks.threads};
+    peaks.operations[FLOW_SINGLE] = rate_of(&single, 2.0 * SUMS * LANES * TURNS);
+    peaks.operations[FLOW_DOUBLE] = peaks.operations[FLOW_SINGLE] / 2;
+    find_halves(&peaks);
+    peaks.near = read_rate(TASK_near, peaks.threads, NEAR, NEAR_PASSES, TRIALS);
+    peaks.far = read_rate(TASK_far, peaks.threads, FAR / (size_t)peaks.threads, 1, FAR_TRIALS);
+    return peaks;
 }
 
-/* Bounds. */
+Peaks peaks_of(const Peaks *peaks, double threads) {
+    Peaks fewer = *peaks;
+    double part = threads < peaks->threads ? threads / peaks->threads : 1;
+    for (int i = 0; i <= FLOW_HALVES; i++) fewer.operations[i] *= part;
+    fewer.near *= part;
+    return fewer;
+}
 
-static void bound_by(Bound *bound, double work, double rate, const char *name) {
+/* What bounds a call. */
+
+static void raise_floor(Floor *floor, double work, double rate, const char *name) {
     double seconds = rate > 0 ? work / rate : 0;
-    if (seconds > bound->seconds) *bound = (Bound){seconds, name};
+    if (seconds > floor->seconds) *floor = (Floor){seconds, name};
 }
 
-Bound limits_bound(const Limits *limits, const FlowWork *work) {
-    Bound bound = {0, "nothing"};
-    bound_by(&bound, work->operations, limits->operations[work->arithmetic], "arithmetic");
-    bound_by(&bound, work->bytes, limits->near, "cache");
-    bound_by(&bound, work->far, limits->far, "memory");
-    return bound;
+Floor peaks_floor(const Peaks *peaks, const FlowWork *work) {
+    Floor floor = {0, "nothing"};
+    raise_floor(&floor, work->operations, peaks->operations[work->arithmetic], "arithmetic");
+    raise_floor(&floor, work->bytes, peaks->near, "cache");
+    raise_floor(&floor, work->far, peaks->far, "memory");
+    return floor;
 }
 
-void limits_text(const Limits *limits, char *text, size_t size) {
+void peaks_text(const Peaks *peaks, char *text, size_t size) {
     snprintf(text, size,
              "%.0f GFLOP/s, of bf16 %.0f%s; %.0f GB/s from the caches, %.0f GB/s from memory",
-             limits->operations[FLOW_SINGLE] / 1e9, limits->operations[FLOW_HALVES] / 1e9,
-             limits->halves_guessed ? " (a guess)" : "", limits->near / 1e9, limits->far / 1e9);
+             peaks->operations[FLOW_SINGLE] / 1e9, peaks->operations[FLOW_HALVES] / 1e9,
+             peaks->halves_guessed ? " (a guess)" : "", peaks->near / 1e9, peaks->far / 1e9);
 }
