@@ -23,7 +23,8 @@ static const char *const colours[COLOURS + 1] = {
     "#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948", "#b07aa1",
     "#9c755f", "#ff9da7", "#8cd17d", "#a0cbe8", "#d4a6c8", "#bbbbbb" /* all others */};
 
-static const double shown_least = 0.005; /* of the time in kernels, to get a line */
+enum { SHOWN_ALWAYS = 10 };
+static const double shown_least = 0.005; /* of the time in kernels, for a line behind those */
 
 typedef struct Sheet {
     FILE *file;
@@ -158,6 +159,11 @@ static void draw_line(Sheet *sheet, const Rows *rows, const Row *row) {
     sheet->y += LANE - 2;
 }
 
+static bool has_line(const Rows *rows, int i) {
+    double least = i < SHOWN_ALWAYS ? 0 : shown_least * rows->busy;
+    return rows->items[i].busy > least;
+}
+
 static void draw_others(Sheet *sheet, const Rows *rows, int first) {
     double busy = 0;
     int calls = 0;
@@ -185,8 +191,7 @@ static FlowStatus draw_function(Sheet *sheet, const Watched *watched, const Peak
     for (int thread = 0; thread < watched->threads; thread++)
         draw_lane(sheet, watched, &rows, thread);
     sheet->y += LINE;
-    for (; i < rows.count && rows.items[i].busy >= shown_least * rows.busy; i++)
-        draw_line(sheet, &rows, &rows.items[i]);
+    for (; i < rows.count && has_line(&rows, i); i++) draw_line(sheet, &rows, &rows.items[i]);
     draw_others(sheet, &rows, i);
     sheet->y += LINE;
     rows_free(&rows);

@@ -1,7 +1,8 @@
 /* Profile table: of the run where its time went, of each function its kernels. */
 #include "runtime/profile_state.h"
 
-static const double shown_least = 0.001; /* of a function's time, for a line of its own */
+enum { SHOWN_ALWAYS = 20 };
+static const double shown_least = 0.001; /* of the time in kernels, for a line behind those */
 
 /* The part of all threads' time, in percent. */
 static double waiting_percent(const Watched *watched) {
@@ -37,6 +38,11 @@ static void print_row(const Rows *rows, const Row *row) {
     print_work(row);
 }
 
+static bool has_line(const Rows *rows, int i) {
+    double least = i < SHOWN_ALWAYS ? 0 : shown_least * rows->busy;
+    return rows->items[i].busy > least;
+}
+
 static void print_others(const Rows *rows, int first) {
     double busy = 0, waiting = 0;
     int calls = 0;
@@ -67,9 +73,7 @@ static FlowStatus print_function(const Watched *watched, const Peaks *peaks) {
     int i = 0;
     if (!rows.items) return profile_no_memory();
     print_title(watched, rows.time);
-    for (; i < rows.count && rows.items[i].busy > shown_least * rows.time; i++)
-        print_row(&rows, &rows.items[i]);
-    if (i + 1 == rows.count && rows.items[i].busy > 0) print_row(&rows, &rows.items[i++]);
+    for (; i < rows.count && has_line(&rows, i); i++) print_row(&rows, &rows.items[i]);
     print_others(&rows, i);
     rows_free(&rows);
     return flow_ok;
