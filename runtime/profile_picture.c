@@ -16,7 +16,7 @@ enum {
     BAR = 80,         /* all of a limit */
     LABEL_LEAST = 18, /* width of a box with a number */
     COLOURS = 12,
-    LETTERS = 110, /* that fit behind the bars */
+    LETTERS = 122, /* that fit behind the bars */
 };
 
 static const char *const colours[COLOURS + 1] = {
