@@ -4,6 +4,7 @@
  * loses what was touched longest ago. What it has lost when a kernel wants it again is `far`. */
 #include "compiler/plan/planner.h"
 
+#include "compiler/passes/operand.h"
 #include "compiler/plan/scan.h"
 
 enum { CACHE_BYTES = 16 << 20 /* that the caches of one processor are taken to hold */ };
@@ -13,7 +14,6 @@ typedef struct Block {
     size_t size;
     int next, before; /* places in blocks, or -1 */
     bool near;
-    int reader, writer; /* the kernels that have counted it last, plus 1 */
 } Block;
 
 typedef struct Estimator {
@@ -22,12 +22,22 @@ typedef struct Estimator {
     Vector(Block) blocks;
     int first, last; /* touched last, and longest ago; or -1 */
     size_t held;
+    double *elements; /* of each node: that the kernel reads at most */
+    Vector(NodeId) reads;
+    NodeId node;       /* whose reads are visited */
     double bytes, far; /* of the kernel */
-    bool writes;
 } Estimator;
 
 static double bound(Dim dim) {
     return (double)dim_bound(dim);
+}
+
+static double element_size(const Planner *planner, NodeId id) {
+    return element_info[node_of(planner, id)->type.element].size;
+}
+
+static double elements_of(const Planner *planner, NodeId id) {
+    return (double)type_size_bound(&node_of(planner, id)->type) / element_size(planner, id);
 }
 
 /* The cache. */
@@ -52,13 +62,13 @@ static void put_first(Estimator *all, int at) {
     block->near = true;
 }
 
-static int block_at(Estimator *all, const Place *place, size_t size) {
+static int block_at(Estimator *all, const Place *place) {
     int64_t key[3] = {place->kind, (int64_t)place->offset,
                       place->kind == PLACE_memory ? 0 : place->index};
     int known = (int)(uintptr_t)map_get_bytes(&all->by_place, key, sizeof key) - 1;
     if (known < 0) {
         known = (int)all->blocks.count;
-        vector_push(all->planner->arena, &all->blocks, (Block){.size = size});
+        vector_push(all->planner->arena, &all->blocks, (Block){0});
         map_put_bytes(&all->by_place, key, sizeof key, (void *)(uintptr_t)(known + 1));
     }
     return known;
@@ -80,24 +90,58 @@ static bool moves(const Planner *planner, NodeId id) {
     return kind != PLACE_band && kind != PLACE_none;
 }
 
-/* A value counts once for reading it and once for writing it. */
-static void count(Estimator *all, NodeId id) {
+static void count(Estimator *all, NodeId id, double bytes) {
     const Planner *planner = all->planner;
-    size_t size = (size_t)type_size_bound(&node_of(planner, id)->type);
     if (!moves(planner, id)) return;
-    int at = block_at(all, &planner->plan->places[id], size);
-    Block *block = &all->blocks.items[at];
-    int *counted = all->writes ? &block->writer : &block->reader;
-    if (*counted == planner->kernel + 1) return;
-    *counted = planner->kernel + 1;
-    all->bytes += (double)size;
-    touch(all, at, size);
+    all->bytes += bytes;
+    touch(all, block_at(all, &planner->plan->places[id]), (size_t)bytes);
 }
 
-static void count_read(void *context, NodeId read, IndexKind index) {
+/* Elements of an operand of a product, of both where they are one value. */
+static double product_elements(const Planner *planner, const Loops *loops, const Node *matmul,
+                               NodeId read) {
+    double each = bound(loops->outer) * bound(loops->depth), lines = 0;
+    if (contraction_operand(planner->graph, matmul, 0).node == read) lines += bound(loops->rows);
+    if (contraction_operand(planner->graph, matmul, 1).node == read) lines += bound(loops->columns);
+    return each * lines;
+}
+
+/* That the loops of the kernel meet, an element of the value at each of their points. */
+static double loop_elements(const Loops *loops, IndexKind index) {
+    bool columns = loops->kind == KERNEL_columns;
+    double rows = bound(loops->outer) * bound(columns ? loops->depth : loops->rows);
+    if (index == INDEX_zero) return 1;
+    if (index == INDEX_column) return bound(loops->columns);
+    return index == INDEX_row ? rows : rows * bound(loops->columns);
+}
+
+static void note_read(void *context, NodeId read, IndexKind index) {
     Estimator *all = context;
-    (void)index;
-    if (node_of(all->planner, read)->kernel != all->planner->kernel) count(all, read);
+    const Planner *planner = all->planner;
+    const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
+    const Node *node = node_of(planner, all->node);
+    bool whole = kernel->scan || kernel->loops.kind == KERNEL_external;
+    if (node_of(planner, read)->kernel == planner->kernel) return;
+    if (!all->elements[read]) vector_push(planner->arena, &all->reads, read);
+    all->elements[read] += whole ? elements_of(planner, read)
+                           : node->op == OP_matmul
+                               ? product_elements(planner, &kernel->loops, node, read)
+                               : loop_elements(&kernel->loops, index);
+}
+
+static void count_reads(Estimator *all, int k) {
+    Planner *planner = all->planner;
+    const KernelPlan *kernel = &planner->plan->kernels[k];
+    all->reads.count = 0;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        all->node = kernel->nodes[i];
+        each_read(planner->graph, k, &kernel->loops, kernel->nodes[i], note_read, all);
+    }
+    vector_each(NodeId, read, all->reads) {
+        double elements = all->elements[*read], most = elements_of(planner, *read);
+        count(all, *read, (elements < most ? elements : most) * element_size(planner, *read));
+        all->elements[*read] = 0;
+    }
 }
 
 static void estimate_bytes(Estimator *all, int k) {
@@ -105,27 +149,23 @@ static void estimate_bytes(Estimator *all, int k) {
     KernelPlan *kernel = &planner->plan->kernels[k];
     all->bytes = all->far = 0;
     planner->kernel = k;
-    all->writes = false;
-    for (size_t i = 0; i < kernel->node_count; i++)
-        each_read(planner->graph, k, &kernel->loops, kernel->nodes[i], count_read, all);
-    all->writes = true;
-    for (size_t i = 0; i < kernel->node_count; i++)
-        if (planner->stored[kernel->nodes[i]]) count(all, kernel->nodes[i]);
+    count_reads(all, k);
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        NodeId id = kernel->nodes[i];
+        if (planner->stored[id])
+            count(all, id, elements_of(planner, id) * element_size(planner, id));
+    }
     kernel->bytes = all->bytes;
     kernel->far = all->far;
     if (kernel->scan && scan_bytes(planner->plan, k) > kernel->bytes)
         kernel->bytes = scan_bytes(planner->plan, k);
 }
 
-static void forget_counted(Estimator *all) {
-    vector_each(Block, block, all->blocks) block->reader = block->writer = 0;
-}
-
 /* Operations. */
 
 static double operations_of(const Planner *planner, const Loops *loops, NodeId id) {
     const Node *node = node_of(planner, id);
-    double count = (double)type_size_bound(&node->type) / element_info[node->type.element].size;
+    double count = elements_of(planner, id);
     double cost = op_info[node->op].cost ? op_info[node->op].cost : 1;
     double points = bound(loops->outer) * bound(loops->rows) * bound(loops->columns);
     if (node->op == OP_matmul) cost = 2 * bound(loops->depth);
@@ -147,9 +187,8 @@ void estimate_kernels(Planner *planner) {
     FunctionPlan *plan = planner->plan;
     Estimator all = {
         .planner = planner, .by_place = map_new(planner->arena), .first = -1, .last = -1};
+    all.elements = arena_new_array(planner->arena, double, planner->graph->nodes.count + 1);
     for (int k = 0; k < plan->kernel_count; k++) estimate_operations(planner, k);
-    for (int pass = 0; pass < 2; pass++) {
-        forget_counted(&all);
+    for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < plan->kernel_count; i++) estimate_bytes(&all, plan->order[i]);
-    }
 }

@@ -66,6 +66,8 @@ static void print_device(const Placement *wanted, const Placement *given, Text *
 
 /* What is read and written. */
 
+enum { VALUES_SHOWN = 8 };
+
 typedef struct Reads {
     Vector(NodeId) items;
     const FunctionPlan *plan;
@@ -99,27 +101,38 @@ static const char *updated_name(const FunctionPlan *plan, NodeId id) {
     return NULL;
 }
 
+static void print_more(size_t count, Text *text) {
+    if (count > VALUES_SHOWN) text_format(text, " and %zu more", count - VALUES_SHOWN);
+}
+
 static void print_reads(const FunctionPlan *plan, int k, Text *text) {
     const KernelPlan *kernel = &plan->kernels[k];
     Reads reads = {.plan = plan, .arena = text->arena, .kernel = k};
     for (size_t i = 0; i < kernel->node_count; i++)
         each_read(plan->graph, k, &kernel->loops, kernel->nodes[i], note_read, &reads);
     vector_each(NodeId, read, reads.items) {
-        text_add(text, read == reads.items.items ? "reads " : ", ");
-        print_value(plan, *read, graph_node(plan->graph, *read)->name, text);
+        size_t shown = (size_t)(read - reads.items.items);
+        if (shown < VALUES_SHOWN) {
+            text_add(text, shown ? ", " : "reads ");
+            print_value(plan, *read, graph_node(plan->graph, *read)->name, text);
+        }
     }
+    print_more(reads.items.count, text);
 }
 
 static void print_writes(const FunctionPlan *plan, const KernelPlan *kernel, bool reads,
                          Text *text) {
     const char *before = reads ? "; writes " : "writes ";
+    size_t count = 0;
     for (size_t i = 0; i < kernel->node_count; i++) {
         NodeId id = kernel->nodes[i];
         if (plan->places[id].kind == PLACE_none || (kernel->scan && !i)) continue;
+        if (count++ >= VALUES_SHOWN) continue;
         text_add(text, before);
         print_value(plan, id, updated_name(plan, id), text);
         before = ", ";
     }
+    print_more(count, text);
 }
 
 static void print_values(const FunctionPlan *plan, int k, int depth, Text *text) {
