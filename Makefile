@@ -29,7 +29,7 @@ RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/sink/*.c runtime/
 RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
 SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 
-.PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-packages test-programs
+.PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-packages long-packages test-programs
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(HOME_DIR)/.made ## build the compiler and its runtime
@@ -131,12 +131,15 @@ $(BUILD)/libcompiler.a: $(LIBRARY)
 test-packages: | packages
 	@tests/packages check
 
+long-packages:
+	@tests/packages long
+
 test-programs: test-packages all $(TESTS)
 
 check: test-programs ## run the test suite (T=name: some of it; SAN=address,undefined or thread)
 	@BUILD=$(BUILD) SAN=$(SAN) CC=$(CC) tests/run $(T)
 
-check-long: test-programs ## the same with everything that takes long
+check-long: long-packages test-programs ## the same with everything that takes long
 	@BUILD=$(BUILD) SAN=$(SAN) CC=$(CC) LONG=1 tests/run $(T)
 
 bless: test-programs ## make what golden tests print now their expectation (T=name)

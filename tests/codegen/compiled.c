@@ -76,16 +76,17 @@ static void *load(Arena *arena, const char *text) {
     char folder[] = "/tmp/flowc-test-XXXXXX";
     if (!mkdtemp(folder)) return NULL;
     const char *cc = getenv("CC"), *flags = getenv("FLOWC_TEST_FLAGS"), *longer = getenv("LONG");
-    if (!flags) flags = longer && *longer ? "-O3 -march=native" : "-O1 -march=native";
+    const char *target = getenv("FLOWC_TEST_TARGET");
+    if (!flags) flags = longer && *longer ? "-O3" : "-O1";
     write_file(arena_format(arena, "%s/program.c", folder), text);
     char *command = arena_format(
         arena,
-        "%s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -Wno-type-limits -fPIC -shared "
+        "%s %s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -Wno-type-limits -fPIC -shared "
         "-pthread -fwrapv "
         "-ffp-contract=fast -fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
         "-Icompiler/codegen/templates %s/program.c runtime/barrier.c runtime/half.c -o "
         "%s/program.so -lm",
-        cc ? cc : "gcc", flags, folder, folder);
+        cc ? cc : "gcc", target ? target : "-march=native", flags, folder, folder);
     void *library = NULL;
     if (system(command)) printf("does not compile: %s/program.c\n", folder);
     else library = dlopen(arena_format(arena, "%s/program.so", folder), RTLD_NOW | RTLD_LOCAL);

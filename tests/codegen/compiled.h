@@ -7,10 +7,10 @@
 /* Graphs as the exports of one program, loaded into this process. */
 typedef struct Compiled Compiled;
 
-/* Fuses, plans, generates and compiles with $CC (gcc) and $FLOWC_TEST_FLAGS (-O1; -O3 if
- * LONG is set). The graphs share one
- * table of dimensions; weights with the same name are one weight. NULL, and it says why, when that
- * fails. Run from the top of the repository. */
+/* Fuses, plans, generates and compiles with $CC (gcc), $FLOWC_TEST_TARGET (-march=native) and
+ * $FLOWC_TEST_FLAGS (-O1; -O3 if LONG is set). The graphs share one table of dimensions; weights
+ * with the same name are one weight. NULL, and it says why, when that fails. Run from the top of
+ * the repository. */
 Compiled *compile_graphs(Arena *arena, const Graph *const *graphs, size_t count);
 void compiled_unload(Compiled *compiled);
 
