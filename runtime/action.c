@@ -157,6 +157,12 @@ static bool is_due(const Run *run, int index) {
     return fmod((double)run->position.step, every * unit) == 0;
 }
 
+bool actions_are_due(const Run *run) {
+    for (int i = run->position.action; i < run->train->action_count; i++)
+        if (is_due(run, i)) return true;
+    return false;
+}
+
 static FlowStatus do_action(Run *run, int index) {
     const FlowAction *action = &run->train->actions[index];
     if (action->watch.set && action->watch.action < 0)

@@ -67,6 +67,9 @@ FlowStatus run_learn(Run *run);
 /* Fits the states that are found in the data, before the first step. */
 FlowStatus run_fits(Run *run);
 
+/* Is one to be done after this step? */
+bool actions_are_due(const Run *run);
+
 /* Does the actions that are due and not yet done. One that is interrupted stays to be done. */
 FlowStatus run_actions(Run *run);
 

@@ -1,12 +1,16 @@
-/* Team: one OpenMP parallel region a call. Inside, the threads meet at our own barrier,
- * which is ten times quicker than OpenMP's; that it also stands at both ends of the region
+/* Team: one OpenMP parallel region a call, or for many of them. Inside, the threads meet at our own
+ * barrier, which is ten times quicker than OpenMP's; that it also stands at both ends of the region
  * lets ThreadSanitizer see the order that libomp makes without its knowledge.
+ *
+ * To open a region and to close it takes microseconds, as long as a small step. In one that stays
+ * open, thread 0 goes on alone, and the others wait for its bell.
  *
  * Idle libomp threads spin for 200 ms by default. Here one millisecond covers the gap
  * between two steps and leaves the processor to the pipeline otherwise. */
 #define _GNU_SOURCE
 #include "runtime/team.h"
 
+#include "runtime/bell.h"
 #include "runtime/denormal.h"
 
 #include <fcntl.h>
@@ -94,11 +98,80 @@ static __attribute__((noinline)) void run_region(Team *team, TeamBody *body, voi
     run_member(barrier, body, argument, omp_get_thread_num(), omp_get_num_threads());
 }
 
+/* A region that stays open. */
+
+struct Stay {
+    Bell bell;
+    int wanted, threads; /* of the team, and those that there are */
+    TeamBody *body;      /* what the bell calls to; NULL: the end */
+    void *argument;
+};
+
+static void lead(Team *team, TeamTask *task, void *argument, int threads) {
+    Stay *stay = team->stay;
+    stay->threads = threads;
+    task(argument);
+    stay->body = NULL;
+    bell_ring(&stay->bell);
+}
+
+static void follow(Team *team, Stay *stay, int thread, int threads) {
+    unsigned heard = 0;
+    for (;;) {
+        bell_wait(&stay->bell, &heard);
+        if (!stay->body) return;
+        stay->body(stay->argument, thread, threads);
+        barrier_wait(&team->barrier, threads);
+    }
+}
+
+static void stay_member(Team *team, Stay *stay, TeamTask *task, void *argument, int thread,
+                        int threads) {
+    denormals_to_zero();
+    settle(thread);
+    barrier_wait(&team->barrier, threads);
+    if (thread) follow(team, stay, thread, threads);
+    else lead(team, task, argument, threads);
+    barrier_wait(&team->barrier, threads);
+}
+
+static __attribute__((noinline)) void stay_region(Team *team, TeamTask *task, void *argument) {
+    Stay *stay = team->stay;
+#pragma omp parallel num_threads(team->threads) firstprivate(team, stay, task, argument)
+    stay_member(team, stay, task, argument, omp_get_thread_num(), omp_get_num_threads());
+}
+
+void team_stay(Team *team, TeamTask *task, void *argument) {
+    if (team->threads == 1) {
+        task(argument);
+        return;
+    }
+    Stay stay = {.wanted = team->threads};
+    bell_init(&stay.bell);
+    prepare(team->threads);
+    team->stay = &stay;
+    stay_region(team, task, argument);
+    team->stay = NULL;
+    bell_free(&stay.bell);
+}
+
+static void run_in_stay(Team *team, TeamBody *body, void *argument) {
+    Stay *stay = team->stay;
+    stay->body = body, stay->argument = argument;
+    bell_ring(&stay->bell);
+    denormals_to_zero();
+    settle(0);
+    body(argument, 0, stay->threads);
+    barrier_wait(&team->barrier, stay->threads);
+}
+
 void team_run(Team *team, TeamBody *body, void *argument) {
     if (team->threads == 1) {
         run_member(&team->barrier, body, argument, 0, 1);
-        return;
+    } else if (team->stay && team->stay->wanted == team->threads) {
+        run_in_stay(team, body, argument);
+    } else {
+        prepare(team->threads);
+        run_region(team, body, argument);
     }
-    prepare(team->threads);
-    run_region(team, body, argument);
 }

@@ -4,15 +4,24 @@
 
 #include "runtime/barrier.h"
 
+typedef struct Stay Stay;
+
 typedef struct Team {
     int threads;
     FlowBarrier barrier;
+    Stay *stay; /* the region that is open for it, or NULL */
 } Team;
 
 typedef void TeamBody(void *argument, int thread, int threads);
+typedef void TeamTask(void *argument);
 
 /* Calls the body once on each thread of the team and returns when all are done. A team of
  * one calls it directly. */
 void team_run(Team *team, TeamBody *body, void *argument);
+
+/* Calls the task on this thread alone. Meanwhile the others stay, so that each team_run of this
+ * team, which the task may call, takes a tenth of the time to begin and end. With another number of
+ * threads than at the start it has one thread there. */
+void team_stay(Team *team, TeamTask *task, void *argument);
 
 #endif

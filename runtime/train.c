@@ -307,7 +307,34 @@ static FlowStatus one_step(Run *run) {
     if (status.exit) return status;
     if (run->position.step % run->identity.batches == 0 || is_over(run))
         progress_end_epoch(&run->progress, standing(run));
-    return run_actions(run);
+    return flow_ok;
+}
+
+static bool goes_on(const Run *run) {
+    return !is_over(run) && !interrupted();
+}
+
+typedef struct Stretch {
+    Run *run;
+    FlowStatus status;
+} Stretch;
+
+static void make_steps(void *argument) {
+    Stretch *stretch = argument;
+    Run *run = stretch->run;
+    const int threads = run->team.threads;
+    while (run->team.threads == threads) {
+        stretch->status = one_step(run);
+        if (stretch->status.exit || !goes_on(run) || actions_are_due(run)) return;
+        tuning_look(run);
+    }
+}
+
+/* Steps up to one after which there is something else to do. The team's threads stay meanwhile. */
+static FlowStatus run_stretch(Run *run) {
+    Stretch stretch = {.run = run};
+    team_stay(&run->team, make_steps, &stretch);
+    return stretch.status;
 }
 
 /* What they will need is asked for before the first step, where it is watched. */
@@ -331,8 +358,9 @@ static FlowStatus run_steps(Run *run) {
     profile_leave(run->settings->profile, entered, profile_opening);
     if (!status.exit) budget_print(run->settings);
     if (!status.exit) status = run_actions(run);
-    while (!status.exit && !is_over(run) && !interrupted()) {
-        status = one_step(run);
+    while (!status.exit && goes_on(run)) {
+        status = run_stretch(run);
+        if (!status.exit) status = run_actions(run);
         if (!status.exit && !is_over(run)) tuning_look(run);
     }
     return status;

@@ -38,6 +38,53 @@ static void meets(int threads) {
         CHECK(work.counts[i][0] == 3 * ROUNDS, "%d threads: thread %d", threads, i);
 }
 
+typedef struct Visit {
+    Team *team;
+    Work work;
+    int pause; /* microseconds between two runs */
+} Visit;
+
+static void run_thrice(void *argument) {
+    Visit *visit = argument;
+    for (int i = 0; i < 3; i++) {
+        if (visit->pause) usleep((unsigned)visit->pause);
+        team_run(visit->team, count, &visit->work);
+    }
+}
+
+/* Threads that stay do what those that are called do, after a pause in which they sleep, too. */
+static void meets_in_one_region(int threads, int pause) {
+    Team team = {.threads = threads};
+    FlowBarrier barrier = {0};
+    Visit visit = {&team, {.frame.barrier = &barrier, .rounds = ROUNDS}, pause};
+    team_stay(&team, run_thrice, &visit);
+    CHECK(!visit.work.wrong, "%d threads that stay: one was ahead", threads);
+    for (int i = 0; i < threads; i++)
+        CHECK(visit.work.counts[i][0] == 3 * ROUNDS, "%d threads that stay: thread %d", threads, i);
+    team_run(&team, count, &visit.work);
+    CHECK(visit.work.counts[threads - 1][0] == 4 * ROUNDS, "%d threads after a stay", threads);
+}
+
+static void count_threads(void *argument, int thread, int threads) {
+    if (!thread) *(int *)argument = threads;
+}
+
+static void run_with_another(void *argument) {
+    Team *team = argument;
+    int seen = 0;
+    team->threads = 3;
+    team_run(team, count_threads, &seen);
+    CHECK(seen >= 1, "%d threads", seen);
+    team->threads = 2;
+    team_run(team, count_threads, &seen);
+    CHECK(seen == 2, "%d threads", seen);
+}
+
+static void runs_with_another_number(void) {
+    Team team = {.threads = 2};
+    team_stay(&team, run_with_another, &team);
+}
+
 static void needs_no_barrier_alone(void) {
     FlowFrame frame = {0};
     flow_barrier(&frame, 0, 1);
@@ -84,8 +131,13 @@ static void starts_over_a_killed_one(size_t size) {
           (unsigned)status);
 }
 
+enum { REGIONS = 2000 };
+
+static void run_often(void *argument) {
+    for (int i = 0; i < REGIONS; i++) team_run(argument, nothing, NULL);
+}
+
 static void print_times(void) {
-    enum { REGIONS = 2000 };
     Team team = {.threads = 2};
     FlowBarrier barrier = {0};
     Work work = {.frame.barrier = &barrier, .rounds = 10000};
@@ -94,15 +146,22 @@ static void print_times(void) {
     for (int i = 0; i < REGIONS; i++) team_run(&team, nothing, NULL);
     double region = (double)(clock_nanoseconds() - start) / REGIONS;
     start = clock_nanoseconds();
+    team_stay(&team, run_often, &team);
+    double run = (double)(clock_nanoseconds() - start) / REGIONS;
+    start = clock_nanoseconds();
     team_run(&team, count, &work);
-    printf("team of 2: a region takes %.0f ns, a barrier %.0f ns\n", region,
-           (double)(clock_nanoseconds() - start) / (2.0 * work.rounds));
+    printf(
+        "team of 2: a region takes %.0f ns, a run in one that stays %.0f ns, a barrier %.0f ns\n",
+        region, run, (double)(clock_nanoseconds() - start) / (2.0 * work.rounds));
 }
 
 int main(void) {
     starts_over_a_killed_one(0);
     starts_over_a_killed_one(1024);
     for (int threads = 1; threads <= MOST_THREADS; threads++) meets(threads);
+    for (int threads = 1; threads <= MOST_THREADS; threads++) meets_in_one_region(threads, 0);
+    meets_in_one_region(2, 5000);
+    runs_with_another_number();
     needs_no_barrier_alone();
 #if defined __SSE__
     flushes_denormals();
