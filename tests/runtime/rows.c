@@ -120,7 +120,7 @@ static void check_all(bool shuffled, int workers, int threads) {
     stage_close(stage);
 }
 
-/* Several at a time only where a record takes a moment: which a busy machine may not give at once. */
+/* Several at a time only where a record takes a moment, which a busy machine may not give. */
 static void check_several(bool shuffled, int workers, int threads) {
     for (int i = 0; i == 0 || (i < 100 && most_at_once < 2); i++)
         check_all(shuffled, workers, threads);
