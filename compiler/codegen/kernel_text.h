@@ -28,6 +28,7 @@ typedef struct SharedKernel {
 
 typedef struct Kernels {
     Arena *arena, *scratch; /* scratch: of a call that is being added */
+    bool exact;             /* of a program built with --exact */
     Map by_text;            /* text without names to 1 + its place in list */
     Vector(SharedKernel) list;
     Vector(FunctionCalls) functions;

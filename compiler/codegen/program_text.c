@@ -110,8 +110,10 @@ void write_program(Text *text, const Plan *plan, bool trains, Generated *others)
                        .trains = trains,
                        .others = others,
                        .records = map_new(text->arena)};
-    text_format(text, "/* %s: written by flowc. */\n#include \"program.h\"\n\n",
+    printer.kernels.exact = plan->program->exact;
+    text_format(text, "/* %s: written by flowc. */\n",
                 comment_text(text->arena, plan->program->name));
+    write_prologue(text, plan->program->exact);
     print_kernels(&printer);
     if (trains) print_pipelines(&printer);
     print_functions(&printer);

@@ -32,6 +32,11 @@ static KernelList kernels_apart(const Kernels *kernels) {
     return list;
 }
 
+void write_prologue(Text *text, bool exact) {
+    if (exact) text_add(text, "#define FLOW_EXACT /* see kernel.h */\n");
+    text_add(text, "#include \"program.h\"\n\n");
+}
+
 static void add_declaration(Text *text, const char *name) {
     text_format(text, "#define %s FLOW_OF_PROGRAM(%s)\nFlowKernel %s;\n", name, name, name);
 }
@@ -61,8 +66,9 @@ static void add_declarations(Text *text, const KernelList *list, const char *bod
 
 /* Kernels from *next on, one at least and else no more than the weight. Several programs may be
  * linked together, one for each kind of processor: so the names are the program's. */
-static void add_unit(Arena *arena, const KernelList *list, Generated *generated, int number,
-                     size_t *next, size_t most) {
+static void add_unit(const Kernels *kernels, const KernelList *list, Generated *generated,
+                     int number, size_t *next, size_t most) {
+    Arena *arena = kernels->arena;
     Text text = text_new(arena), body = text_new(arena);
     const char *name = arena_format(arena, "kernels_%d.c", number);
     for (size_t weight = 0; *next < list->count; (*next)++) {
@@ -71,8 +77,8 @@ static void add_unit(Arena *arena, const KernelList *list, Generated *generated,
         weight += weight_of(kernel);
         write_kernel(&body, kernel);
     }
-    text_add(&text, "#define FLOW_KERNEL /* called from program.c */\n"
-                    "#include \"program.h\"\n\n");
+    text_add(&text, "#define FLOW_KERNEL /* called from program.c */\n");
+    write_prologue(&text, kernels->exact);
     add_declarations(&text, list, text_string(&body));
     text_add(&text, text_string(&body));
     vector_push(arena, &generated->files, (GeneratedFile){name, text_string(&text)});
@@ -86,6 +92,6 @@ bool add_kernel_units(const Kernels *kernels, Generated *generated) {
     if (weight < 2 * UNIT_WEIGHT) return false;
     size_t most = weight / MOST_UNITS > UNIT_WEIGHT ? weight / MOST_UNITS : UNIT_WEIGHT;
     for (int number = 1; next < list.count; number++)
-        add_unit(kernels->arena, &list, generated, number, &next, most);
+        add_unit(kernels, &list, generated, number, &next, most);
     return true;
 }

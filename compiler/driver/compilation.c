@@ -193,6 +193,10 @@ static void describe_function(const Compilation *compilation, Text *text,
     graph_print(graph_unplaced(compilation->arena, function->graph), text);
 }
 
+static void describe_exact(const Compilation *compilation, Text *text) {
+    if (compilation->program->exact) text_add(text, "exact\n");
+}
+
 static const char *hashed(const Compilation *compilation, const Text *text) {
     enum { SHOWN = 16 };
     Sha256 hash = sha256_new();
@@ -208,6 +212,7 @@ static const char *hashed(const Compilation *compilation, const Text *text) {
 static const char *take_fingerprint(const Compilation *compilation) {
     Text text = text_new(compilation->arena);
     FunctionList functions = program_functions(compilation->arena, compilation->program);
+    describe_exact(compilation, &text);
     vector_each(Function *, function, functions) describe_function(compilation, &text, *function);
     vector_each(Pipeline *, pipeline, compilation->program->pipelines)
         describe_pipeline(&text, *pipeline);
@@ -264,6 +269,7 @@ static void take_caches(const Compilation *compilation) {
         Pipeline *cache = program->pipelines.items[i];
         if (cache->join.kind != JOIN_cache) continue;
         Text text = text_new(compilation->arena);
+        describe_exact(compilation, &text);
         describe_records(compilation, &text, cache->join.inputs.items[0]);
         cache->join.code = hashed(compilation, &text);
         for (size_t j = 0; j < i && is_in_file(cache); j++) {
@@ -292,6 +298,15 @@ static int lower_with_options(Compilation *compilation, const Module *module) {
     if (!overrides.count) return EXIT_ok;
     compilation->program = lower(compilation, module, &overrides);
     return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
+}
+
+/* --exact is a wish of every function. */
+static void wish_exact(Compilation *compilation) {
+    Program *program = compilation->program;
+    program->exact = compilation->arguments->exact;
+    FunctionList functions = program_functions(compilation->arena, program);
+    vector_each(Function *, function, functions)
+        if ((*function)->graph) (*function)->graph->wishes.exact = program->exact;
 }
 
 static void keep_lowered(Compilation *compilation) {
@@ -357,6 +372,7 @@ int compile(Compilation *compilation, Stop stop) {
     report_time(compilation, "parse", &since);
     int status = lower_with_options(compilation, module);
     if (status != EXIT_ok) return status;
+    wish_exact(compilation);
     take_caches(compilation);
     if (compilation_failed(compilation)) return EXIT_program;
     report_time(compilation, "lower", &since);

@@ -1,6 +1,7 @@
 /* flowc reference: the library's declarations as Markdown, from their signatures and the comments
  * above them. */
 #include "compiler/driver/commands.h"
+#include "compiler/ops/ops.h"
 #include "lang/parse.h"
 #include "lang/words.h"
 
@@ -73,6 +74,24 @@ static void print_file(Arena *arena, const Source *source) {
         if ((*declaration)->name.text) print_declaration(&words, *declaration);
 }
 
+static void print_error(Op op) {
+    const OpInfo *info = &op_info[op];
+    const char *name = op == OP_divide ? "/" : op == OP_power ? "^" : info->name;
+    if (info->error && !info->hidden)
+        printf("| `%s` | %g | %g |\n", name, info->error, info->error_f64);
+}
+
+static void print_errors(void) {
+    printf("## How exact functions are\n\n"
+           "The most that a result is wrong for any operand, in units of its last place; 0.5 is as "
+           "good as a type can be, and is\nwhat `+`, `-`, `*` and `sqrt` give. f16 and bf16 are "
+           "computed as f32 and rounded once more. With `--exact`, all of\nf32 are within "
+           "0.5000001, by way of the C library's functions of f64, which are those of f64 always: "
+           "their errors are\nthose that glibc states. Numbers below the smallest normal one are "
+           "0.\n\n| | f32 | f64 |\n|---|---|---|\n");
+    for (int op = 0; op < OP_COUNT; op++) print_error((Op)op);
+}
+
 int command_reference(Arguments *arguments) {
     (void)arguments;
     Arena *arena = arena_new();
@@ -83,6 +102,7 @@ int command_reference(Arguments *arguments) {
         "Made by `flowc reference` from the files of this folder (`make bless T=reference`); don't "
         "edit.\nEverything here can be called from any program by its name.\n\n");
     vector_each(Source *, source, home->library) print_file(arena, *source);
+    print_errors();
     arena_free(arena);
     return EXIT_ok;
 }

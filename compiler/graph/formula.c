@@ -21,6 +21,10 @@ static double quotient(double a, double b) {
     return b == 0 ? 0 : floor(a / b);
 }
 
+static double rsqrt(double a) {
+    return 1 / sqrt(a);
+}
+
 static double keep(bool good, double b, double c) {
     return good && (isfinite(b) || b == c) ? b : c;
 }

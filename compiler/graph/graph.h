@@ -49,10 +49,11 @@ typedef struct Output {
     NodeId target; /* update: the weight node */
 } Output;
 
-/* How a training function is to be computed. */
+/* How a function is to be computed. */
 typedef struct GraphWishes {
     Element product; /* a half type: products read their operands rounded to it; else as they are */
     bool recompute;  /* the way back computes again what it needs of the way there */
+    bool exact;      /* nothing is computed in a way that is faster and not as exact */
 } GraphWishes;
 
 /* Which nodes there are, by what they compute (equal.h). */

@@ -397,6 +397,7 @@ typedef struct Program {
     const char *name;        /* "digits" */
     const char *fingerprint; /* of what is computed; NULL until it is taken */
     const Source *source;
+    bool exact; /* --exact: so are the wishes of all functions */
     Vector(Option) options;
     Vector(Bound) bounds;
     Vector(Dim) sizes; /* wanted as numbers when the program runs */

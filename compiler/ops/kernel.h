@@ -1,10 +1,9 @@
 /* kernel.h: the functions that the formulas of ops.def call, for generated C.
  *
  * The f32 functions are branch-free polynomials, so that loops over them become vector code
- * with -O3 -fno-math-errno -fno-trapping-math; the f64 ones are the C library's. Errors are the
- * largest over all floats against the exact result, with and without fused multiply-add, as
- * tests/compiler/floats.c measures them. The generic names (exp, max, …) clash with math.h: don't
- * include both. */
+ * with -O3 -fno-math-errno -fno-trapping-math; the f64 ones are the C library's. ops.def states
+ * their errors. With FLOW_EXACT, f32 takes those of f64, rounded. The generic names (exp, max, …)
+ * clash with math.h: don't include both. */
 #ifndef FLOW_KERNEL_H
 #define FLOW_KERNEL_H
 
@@ -98,7 +97,7 @@ FLOW_EXTREMES(int64_t, i64)
 /* exp, log, tanh. */
 
 /* e^r · 2^n, where x = n ln 2 + r. The sum with 1.5 · 2^23 rounds to a whole n, in its low bits.
- * Two factors make 2^n, so that denormal results come out right. At most 1.1 ulp. */
+ * Two factors make 2^n, so that denormal results come out right. */
 FLOW_INLINE float flow_exp_f32(float x) {
     const float rounder = 12582912.0f;
     float bounded = x < -104.0f ? -104.0f : x;
@@ -121,7 +120,7 @@ FLOW_INLINE float flow_exp_f32(float x) {
 }
 
 /* k ln 2 + log(1 + f) with 1 + f in [sqrt 1/2, sqrt 2), by the series in s = f / (2 + f) of Sun's
- * FDLIBM. At most 0.9 ulp. */
+ * FDLIBM. */
 FLOW_INLINE float flow_log_f32(float x) {
     const float infinity = __builtin_inff();
     int denormal = x < 1.17549435e-38f;
@@ -141,7 +140,7 @@ FLOW_INLINE float flow_log_f32(float x) {
     return x > 0.0f ? y : other;
 }
 
-/* An odd polynomial near 0, 1 - 2 / (e^2|x| + 1) elsewhere. At most 1.5 ulp. */
+/* An odd polynomial near 0, 1 - 2 / (e^2|x| + 1) elsewhere. */
 FLOW_INLINE float flow_tanh_f32(float x) {
     float size = __builtin_fabsf(x), z = x * x;
     float p = -5.70498872745e-3f;
@@ -156,8 +155,7 @@ FLOW_INLINE float flow_tanh_f32(float x) {
 
 /* erf, expm1, log1p. */
 
-/* An odd polynomial near 0, 1 - e^(-|x| p(|x|)) elsewhere; both interpolate at Chebyshev's points.
- * At most 1.5 ulp. */
+/* An odd polynomial near 0, 1 - e^(-|x| p(|x|)) elsewhere; both interpolate at Chebyshev's points. */
 FLOW_INLINE float flow_erf_f32(float x) {
     float size = __builtin_fabsf(x), z = x * x;
     float p = -9.667044294739274e-6f;
@@ -220,7 +218,7 @@ FLOW_INLINE double flow_exp2_bounded(double x) {
 }
 
 /* 2^(b log2 |a|) in double, where every float is normal; then the sign and the special cases of
- * C's pow, written without `&&` because gcc makes branches of it. At most 0.6 ulp. */
+ * C's pow, written without `&&` because gcc makes branches of it. */
 FLOW_INLINE float flow_pow_f32(float a, float b) {
     const double infinity = __builtin_inf(), rounder = 6755399441055744.0;
     double base = a, power = b, size = __builtin_fabs(base);
@@ -241,7 +239,7 @@ FLOW_INLINE float flow_pow_f32(float a, float b) {
 
 /* Functions by way of double, where no float is large or small. */
 
-/* 2^n (e^r - 1) + (2^n - 1), where x = n ln 2 + r. At most 0.6 ulp. */
+/* 2^n (e^r - 1) + (2^n - 1), where x = n ln 2 + r. */
 FLOW_INLINE float flow_expm1_f32(float x) {
     const double rounder = 6755399441055744.0;
     double bounded = x < -104.0f ? -104.0 : x;
@@ -261,7 +259,7 @@ FLOW_INLINE float flow_expm1_f32(float x) {
     return x == 0.0f ? x : y;
 }
 
-/* log(1 + x), with what the sum loses put back. At most 0.6 ulp. */
+/* log(1 + x), with what the sum loses put back. */
 FLOW_INLINE float flow_log1p_f32(float x) {
     const float infinity = __builtin_inff();
     double a = x, sum = 1 + a, lost = a - (sum - 1);
@@ -313,13 +311,11 @@ FLOW_INLINE float flow_sine_quarters(float x, uint64_t more) {
     return (float)(quarter & 2 ? -y : y);
 }
 
-/* At most 0.6 ulp. */
 FLOW_INLINE float flow_sin_f32(float x) {
     float y = flow_sine_quarters(x, 0);
     return x == 0.0f ? x : y;
 }
 
-/* At most 0.6 ulp. */
 FLOW_INLINE float flow_cos_f32(float x) {
     return flow_sine_quarters(x, 1);
 }
@@ -454,6 +450,33 @@ FLOW_BUILTIN_F64(cos)
 FLOW_INLINE double flow_pow_f64(double a, double b) {
     return __builtin_pow(a, b);
 }
+FLOW_INLINE float flow_rsqrt_f32(float a) {
+    return 1 / __builtin_sqrtf(a);
+}
+FLOW_INLINE double flow_rsqrt_f64(double a) {
+    return 1 / __builtin_sqrt(a);
+}
+
+/* Those of f32 that are not as exact as f32 can be: by way of f64. */
+#define FLOW_EXACT_F32(function)                             \
+    FLOW_INLINE float flow_##function##_exact_f32(float a) { \
+        return (float)flow_##function##_f64((double)a);      \
+    }
+FLOW_EXACT_F32(exp)
+FLOW_EXACT_F32(log)
+FLOW_EXACT_F32(tanh)
+FLOW_EXACT_F32(erf)
+FLOW_EXACT_F32(expm1)
+FLOW_EXACT_F32(log1p)
+FLOW_EXACT_F32(sin)
+FLOW_EXACT_F32(cos)
+FLOW_EXACT_F32(rsqrt)
+#undef FLOW_EXACT_F32
+
+FLOW_INLINE float flow_pow_exact_f32(float a, float b) {
+    return (float)flow_pow_f64((double)a, (double)b);
+}
+
 FLOW_INLINE int32_t flow_fabs_i32(int32_t a) {
     return a < 0 ? (int32_t)(0 - (uint32_t)a) : a;
 }
@@ -463,20 +486,27 @@ FLOW_INLINE int64_t flow_fabs_i64(int64_t a) {
 
 #define FLOW_FLOATING(function, a) \
     _Generic((a), float : flow_##function##_f32, default : flow_##function##_f64)
-#define exp(a) FLOW_FLOATING(exp, a)(a)
-#define log(a) FLOW_FLOATING(log, a)(a)
-#define tanh(a) FLOW_FLOATING(tanh, a)(a)
+#ifdef FLOW_EXACT
+#define FLOW_CLOSE(function, a) \
+    _Generic((a), float : flow_##function##_exact_f32, default : flow_##function##_f64)
+#else
+#define FLOW_CLOSE FLOW_FLOATING
+#endif
+#define exp(a) FLOW_CLOSE(exp, a)(a)
+#define log(a) FLOW_CLOSE(log, a)(a)
+#define tanh(a) FLOW_CLOSE(tanh, a)(a)
+#define rsqrt(a) FLOW_CLOSE(rsqrt, a)(a)
+#define erf(a) FLOW_CLOSE(erf, a)(a)
+#define expm1(a) FLOW_CLOSE(expm1, a)(a)
+#define log1p(a) FLOW_CLOSE(log1p, a)(a)
+#define sin(a) FLOW_CLOSE(sin, a)(a)
+#define cos(a) FLOW_CLOSE(cos, a)(a)
+#define pow(a, b) FLOW_CLOSE(pow, (a) + (b))((a), (b))
 #define sqrt(a) FLOW_FLOATING(sqrt, a)(a)
 #define floor(a) FLOW_FLOATING(floor, a)(a)
 #define ceil(a) FLOW_FLOATING(ceil, a)(a)
 #define trunc(a) FLOW_FLOATING(trunc, a)(a)
 #define rint(a) FLOW_FLOATING(rint, a)(a)
-#define erf(a) FLOW_FLOATING(erf, a)(a)
-#define expm1(a) FLOW_FLOATING(expm1, a)(a)
-#define log1p(a) FLOW_FLOATING(log1p, a)(a)
-#define sin(a) FLOW_FLOATING(sin, a)(a)
-#define cos(a) FLOW_FLOATING(cos, a)(a)
-#define pow(a, b) FLOW_FLOATING(pow, (a) + (b))((a), (b))
 
 /* Small integers compare as int32_t, as C promotes them. */
 #define FLOW_NUMBER(function, a)              \

@@ -41,6 +41,7 @@ typedef struct OpInfo {
     const char *gradient; /* NULL: there is none */
     const char *initial;
     int cost; /* 0 stands for 1 */
+    double error, error_f64; /* 0: none but that of rounding */
     bool hidden;
     const char *domain; /* NULL: "any" */
 } OpInfo;

@@ -7,6 +7,8 @@
 #include "compiler/graph/scan.h"
 #include "compiler/passes/operand.h"
 
+#include <math.h>
+
 /* Of the axes those that lie side by side with the last one. */
 static uint32_t last_run(const Type *type, uint32_t axes) {
     int first = 31 - __builtin_clz(axes);
@@ -44,12 +46,38 @@ static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
     return node->type.rank ? graph_declared(to, OP_broadcast, zero, node->type, node->range) : zero;
 }
 
-/* Division by one number for all elements becomes multiplication by its reciprocal. */
+/* Whose reciprocal may be a number without all its digits, which counts as 0. */
+static const double largest_divisor = 0x1p126;
+
+/* 2^-64 for a divisor that is larger, else 1. */
+static NodeId divisor_scale(Graph *to, const Node *node, NodeId b) {
+    const Node *divisor = graph_node(to, b);
+    const Element element = divisor->type.element;
+    const NodeId one = graph_constant(to, element, 1, node->range);
+    if (divisor->op == OP_constant && fabs(divisor->number) <= largest_divisor) return one;
+    const NodeId limit = graph_constant(to, element, largest_divisor, node->range);
+    const NodeId small = graph_constant(to, element, 0x1p-64, node->range);
+    const NodeId size = graph_make(to, OP_abs, b, NODE_NONE, NODE_NONE, node->range);
+    const NodeId large = graph_make(to, OP_less, limit, size, NODE_NONE, node->range);
+    return graph_make(to, OP_select, large, small, one, node->range);
+}
+
+/* Division by one number for all elements becomes multiplication by its reciprocal: a * (1 / (b *
+ * scale)) * scale. */
 static NodeId copy_division(Graph *to, const Node *node, NodeId a, NodeId b) {
-    Element element = graph_node(to, b)->type.element;
-    NodeId unit = graph_constant(to, element, 1, node->range);
-    NodeId reciprocal = graph_make(to, OP_divide, unit, b, NODE_NONE, node->range);
-    return graph_make(to, OP_multiply, a, reciprocal, NODE_NONE, node->range);
+    const Element element = graph_node(to, b)->type.element;
+    const NodeId one = graph_constant(to, element, 1, node->range);
+    const NodeId scale = divisor_scale(to, node, b);
+    const NodeId divisor = graph_make(to, OP_multiply, b, scale, NODE_NONE, node->range);
+    const NodeId reciprocal = graph_make(to, OP_divide, one, divisor, NODE_NONE, node->range);
+    const NodeId product = graph_make(to, OP_multiply, a, reciprocal, NODE_NONE, node->range);
+    return graph_make(to, OP_multiply, product, scale, NODE_NONE, node->range);
+}
+
+/* The reciprocal of a half number has too few digits; with --exact there is none. */
+static bool is_by_reciprocal(const Graph *graph, const Node *node) {
+    if (node->op != OP_divide || node->type.rank == 0 || graph->wishes.exact) return false;
+    return graph_node(graph, node->inputs[1])->type.rank == 0 && !is_half(node->type.element);
 }
 
 /* Sums of halves are made in f32 and rounded once. */
@@ -79,18 +107,23 @@ static NodeId copy_product(Graph *to, const Graph *from, NodeId id, const NodeId
     return graph_must_add(to, node);
 }
 
+static NodeId copy_scan(Graph *to, const Node *node, const NodeId *map,
+                        Graph *(*body)(Arena *, const Graph *)) {
+    Graph turn = *node->scan->body;
+    turn.wishes.exact = to->wishes.exact;
+    return scan_copy(to, node, map[node->inputs[0]], body(to->arena, &turn));
+}
+
 static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map,
                         Graph *(*body)(Arena *, const Graph *)) {
     const Node *node = graph_node(from, id);
-    if (node->op == OP_scan)
-        return scan_copy(to, node, map[node->inputs[0]], body(to->arena, node->scan->body));
+    if (node->op == OP_scan) return copy_scan(to, node, map, body);
     if (node->op == OP_matmul) return copy_product(to, from, id, map);
     if (node->op == OP_scatter_add && is_half(node->type.element))
         return copy_scatter(to, node, map[node->inputs[0]], map[node->inputs[1]]);
     if (op_info[node->op].class == LOOP_reduce)
         return copy_reduction(to, node, map[node->inputs[0]]);
-    if (node->op == OP_divide && graph_node(from, node->inputs[1])->type.rank == 0 &&
-        node->type.rank > 0)
+    if (is_by_reciprocal(from, node))
         return copy_division(to, node, map[node->inputs[0]], map[node->inputs[1]]);
     return graph_copy_node(to, from, id, map);
 }
