@@ -19,7 +19,8 @@ typedef struct Arguments {
     const char *dump_ir;  /* --dump-ir: a pass, "" for all, NULL for none */
     const char *visible_devices, *gpu_memory, *path; /* --visible-devices, --gpu-memory, --path */
     const char *diagnostics;                         /* --diagnostics: "text" or "json" */
-    bool time_passes, explain, keep, no_cache, bundle, soft_placement, verbose, check, ops, exact, help;
+    bool exact;                                      /* --exact */
+    bool time_passes, explain, keep, no_cache, bundle, soft_placement, verbose, check, ops, help;
     Strings link;    /* --link: files of C functions */
     Strings program; /* what follows the file: names of what is meant, options of the program, more
                         files */

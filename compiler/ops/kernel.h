@@ -153,9 +153,57 @@ FLOW_INLINE float flow_tanh_f32(float x) {
     return __builtin_copysignf(size < 0.625f ? near : far, x);
 }
 
-/* erf, expm1, log1p. */
+/* expm1, log1p, erf. */
 
-/* An odd polynomial near 0, 1 - e^(-|x| p(|x|)) elsewhere; both interpolate at Chebyshev's points. */
+/* 2^n (e^r - 1) + (2^n - 1), where x = n ln 2 + r; of the half of all that, so that 2^n is a number
+ * even where the result is not. */
+FLOW_INLINE float flow_expm1_f32(float x) {
+    const float rounder = 12582912.0f;
+    float bounded = x < -18.0f ? -18.0f : x;
+    bounded = bounded > 89.0f ? 89.0f : bounded;
+    float shifted = bounded * 1.44269504f + rounder;
+    float n = shifted - rounder;
+    float r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r;
+    float half = flow_float_of_bits((flow_bits_f32(shifted) + 126) << 23);
+    float y = 2.0f * (half * p + (half - 0.5f));
+    return x == 0.0f ? x : y;
+}
+
+/* As flow_log_f32 of 1 + x, whose rounding `lost` is put back: d / (1 + f), where 1 / (1 + f) is
+ * (1 - s) / (1 + s). */
+FLOW_INLINE float flow_log1p_f32(float x) {
+    const float infinity = __builtin_inff();
+    float sum = 1.0f + x;
+    float lost = x < 1.0f ? x - (sum - 1.0f) : 1.0f - (sum - x);
+    uint32_t bits = flow_bits_f32(sum) + (0x3f800000 - 0x3f3504f3);
+    int32_t power = (int32_t)(bits >> 23) - 127;
+    float k = (float)power;
+    float f = flow_float_of_bits((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
+    int32_t least = power < 100 ? power : 100; /* beyond that nothing is lost that counts */
+    float d = lost * flow_float_of_bits((uint32_t)(127 - least) << 23);
+    float s = f / (2.0f + f), z = s * s;
+    float p = 0.24279078841f;
+    p = p * z + 0.28498786688f;
+    p = p * z + 0.40000972152f;
+    p = p * z + 0.66666662693f;
+    float half = 0.5f * f * f;
+    float rest = d * (1.0f - 2.0f * s * (1.0f - s));
+    float tail = s * (half + p * z) + (k * 9.0580006145e-6f + rest);
+    float y = k * 6.9313812256e-1f - ((half - tail) - f);
+    float other = x == -1.0f ? -infinity : __builtin_nanf("");
+    y = ((x == infinity) | (x == 0.0f)) ? x : y;
+    return x > -1.0f ? y : other;
+}
+
+/* An odd polynomial near 0, 1 - e^(-|x| p(|x|)) elsewhere; both interpolate at Chebyshev's
+ * points. */
 FLOW_INLINE float flow_erf_f32(float x) {
     float size = __builtin_fabsf(x), z = x * x;
     float p = -9.667044294739274e-6f;
@@ -237,37 +285,7 @@ FLOW_INLINE float flow_pow_f32(float a, float b) {
     return (float)y;
 }
 
-/* Functions by way of double, where no float is large or small. */
-
-/* 2^n (e^r - 1) + (2^n - 1), where x = n ln 2 + r. */
-FLOW_INLINE float flow_expm1_f32(float x) {
-    const double rounder = 6755399441055744.0;
-    double bounded = x < -104.0f ? -104.0 : x;
-    bounded = bounded > 89.0 ? 89.0 : bounded;
-    double shifted = bounded * 1.4426950408889634 + rounder;
-    double r = bounded - (shifted - rounder) * 0.69314718055994531;
-    double p = 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 0.5;
-    p = p * r * r + r;
-    double scale = flow_double_of_bits((flow_bits_f64(shifted) + 1023) << 52);
-    float y = (float)(scale * p + (scale - 1));
-    return x == 0.0f ? x : y;
-}
-
-/* log(1 + x), with what the sum loses put back. */
-FLOW_INLINE float flow_log1p_f32(float x) {
-    const float infinity = __builtin_inff();
-    double a = x, sum = 1 + a, lost = a - (sum - 1);
-    float y = (float)(flow_log2_normal(sum) * 0.69314718055994531 + lost / sum);
-    float other = x == -1.0f ? -infinity : __builtin_nanf("");
-    y = ((x == infinity) | (x == 0.0f)) ? x : y;
-    return x > -1.0f ? y : other;
-}
+/* Sine and cosine, by way of double. */
 
 /* x in quarter turns: how far from the nearest whole one, whose number modulo 4 is *quarter.
  * 2 / π in parts of 28 bits: each product with a float is exact, multiples of 4 are dropped from
@@ -290,7 +308,8 @@ FLOW_INLINE double flow_quarter_turns(double x, uint64_t *quarter) {
     return sum;
 }
 
-/* The sine of x quarter turns plus `more` of them, by the series of sine and cosine. */
+/* The sine of x quarter turns plus `more` of them, by the series of sine and cosine. What is chosen
+ * of 64 bits is written as masks, for processors that can't compare so many. */
 FLOW_INLINE float flow_sine_quarters(float x, uint64_t more) {
     uint64_t quarter;
     double r = flow_quarter_turns(x, &quarter) * 1.5707963267948966, z = r * r;
@@ -307,8 +326,9 @@ FLOW_INLINE float flow_sine_quarters(float x, uint64_t more) {
     c = c * z - 0.5;
     c = c * z + 1.0;
     quarter += more;
-    double y = quarter & 1 ? c : s;
-    return (float)(quarter & 2 ? -y : y);
+    uint64_t sine = flow_bits_f64(s), cosine = flow_bits_f64(c);
+    uint64_t y = sine ^ ((sine ^ cosine) & (0 - (quarter & 1)));
+    return (float)flow_double_of_bits(y ^ (quarter & 2) << 62);
 }
 
 FLOW_INLINE float flow_sin_f32(float x) {

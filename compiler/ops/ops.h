@@ -40,7 +40,7 @@ typedef struct OpInfo {
     Gives gives;
     const char *gradient; /* NULL: there is none */
     const char *initial;
-    int cost; /* 0 stands for 1 */
+    int cost;                /* 0 stands for 1 */
     double error, error_f64; /* 0: none but that of rounding */
     bool hidden;
     const char *domain; /* NULL: "any" */
