@@ -237,7 +237,8 @@ FLOW_INLINE double flow_log2_normal(double a) {
     double k = flow_double_of_bits(bits >> 52 | 0x4330000000000000) - (4503599627370496.0 + 1023);
     double m = flow_double_of_bits((bits & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
     double s = (m - 1) / (m + 1), z = s * s;
-    double p = 1.0 / 11;
+    double p = 1.0 / 13;
+    p = p * z + 1.0 / 11;
     p = p * z + 1.0 / 9;
     p = p * z + 1.0 / 7;
     p = p * z + 1.0 / 5;

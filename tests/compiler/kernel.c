@@ -6,6 +6,7 @@
 #include "tests/compiler/ulps.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static int passed, failed;
 
@@ -89,7 +90,23 @@ static void check_halves(void) {
     expect(flow_round_bf16(nan) != flow_round_bf16(nan), "bf16", nan, 0, 0, 0);
 }
 
+/* Bases of any size with powers that lead all over the floats, whole ones among them; bases close
+ * to 1. */
+static void check_powers(int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        FlowBlock block = flow_random_block(5, 6, i);
+        float a = flow_float_of_bits(block.words[0] & 0x7fffffff);
+        double power = flow_unit_f32(block.words[1]) * 310 - 155;
+        float near = 1 + (float)((int32_t)(block.words[2] % 4096) - 2048) * 0x1p-24f;
+        check_pow(a, (float)(power / flow_log2_normal(a)));
+        check_pow(near, (float)(power / flow_log2_normal(near)));
+        check_pow(i % 2 ? -a : a, rint((float)(power / flow_log2_normal(a))));
+        check_pow(a, (float)(block.words[3] % 33) * 0.25f - 4);
+    }
+}
+
 int main(void) {
+    const char *longer = getenv("LONG");
     check_halves();
     check_generator();
     check_moments();
@@ -97,6 +114,7 @@ int main(void) {
     for (int64_t i = 0; i < 1 << 20; i++)
         check_pow(random_uniform(1, 2, i) * 8 - 4 * (float)(i % 2),
                   i % 2 ? (float)(i % 41 - 20) : random_uniform(1, 3, i) * 20 - 10);
+    check_powers(longer && *longer ? 1 << 25 : 1 << 18);
     printf("kernel: %d passed", passed);
     if (failed) printf(", %d FAILED", failed);
     printf("\n");
