@@ -96,27 +96,38 @@ FLOW_EXTREMES(int64_t, i64)
 
 /* exp, log, tanh. */
 
-/* e^r · 2^n, where x = n ln 2 + r. The sum with 1.5 · 2^23 rounds to a whole n, in its low bits.
- * Two factors make 2^n, so that denormal results come out right. */
-FLOW_INLINE float flow_exp_f32(float x) {
+/* e^r - 1, where x = *n ln 2 + r. The sum with 1.5 · 2^23 rounds to a whole number, in its low bits. */
+FLOW_INLINE float flow_exp_rest(float x, int32_t *n) {
     const float rounder = 12582912.0f;
-    float bounded = x < -104.0f ? -104.0f : x;
-    bounded = bounded > 89.0f ? 89.0f : bounded;
-    float shifted = bounded * 1.44269504f + rounder;
-    float n = shifted - rounder;
-    int32_t power = (int32_t)(flow_bits_f32(shifted) - flow_bits_f32(rounder));
-    float r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
+    float shifted = x * 1.44269504f + rounder;
+    float whole = shifted - rounder;
+    float r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
     float p = 1.9875691500e-4f;
     p = p * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    float y = p * (r * r) + r + 1.0f;
+    *n = (int32_t)(flow_bits_f32(shifted) - flow_bits_f32(rounder));
+    return p * (r * r) + r;
+}
+
+/* Two factors make 2^n, so that denormal results come out right. */
+FLOW_INLINE float flow_exp_f32(float x) {
+    int32_t power;
+    float bounded = x < -104.0f ? -104.0f : x;
+    float y = flow_exp_rest(bounded > 89.0f ? 89.0f : bounded, &power) + 1.0f;
     int32_t half = power >> 1;
     float low = flow_float_of_bits((uint32_t)(half + 127) << 23);
     float high = flow_float_of_bits((uint32_t)(power - half + 127) << 23);
     return y * low * high;
+}
+
+/* Of x within ±80, or NaN. */
+FLOW_INLINE float flow_exp_small(float x) {
+    int32_t power;
+    float y = flow_exp_rest(x, &power) + 1.0f;
+    return y * flow_float_of_bits((uint32_t)(power + 127) << 23);
 }
 
 /* k ln 2 + log(1 + f) with 1 + f in [sqrt 1/2, sqrt 2), by the series in s = f / (2 + f) of Sun's
@@ -149,7 +160,8 @@ FLOW_INLINE float flow_tanh_f32(float x) {
     p = p * z + 1.33314422036e-1f;
     p = p * z - 3.33332819422e-1f;
     float near = p * z * size + size;
-    float far = 1.0f - 2.0f / (flow_exp_f32(2.0f * size) + 1.0f);
+    float bounded = size > 10.0f ? 10.0f : size;
+    float far = 1.0f - 2.0f / (flow_exp_small(2.0f * bounded) + 1.0f);
     return __builtin_copysignf(size < 0.625f ? near : far, x);
 }
 
@@ -158,20 +170,10 @@ FLOW_INLINE float flow_tanh_f32(float x) {
 /* 2^n (e^r - 1) + (2^n - 1), where x = n ln 2 + r; of the half of all that, so that 2^n is a number
  * even where the result is not. */
 FLOW_INLINE float flow_expm1_f32(float x) {
-    const float rounder = 12582912.0f;
+    int32_t power;
     float bounded = x < -18.0f ? -18.0f : x;
-    bounded = bounded > 89.0f ? 89.0f : bounded;
-    float shifted = bounded * 1.44269504f + rounder;
-    float n = shifted - rounder;
-    float r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r;
-    float half = flow_float_of_bits((flow_bits_f32(shifted) + 126) << 23);
+    float p = flow_exp_rest(bounded > 89.0f ? 89.0f : bounded, &power);
+    float half = flow_float_of_bits((uint32_t)(power + 126) << 23);
     float y = 2.0f * (half * p + (half - 0.5f));
     return x == 0.0f ? x : y;
 }
@@ -224,7 +226,7 @@ FLOW_INLINE float flow_erf_f32(float x) {
     q = q * far + 0.1068022087f;
     q = q * far + 0.6347560310f;
     q = q * far + 1.128755852f;
-    far = 1.0f - flow_exp_f32(-far * q);
+    far = 1.0f - flow_exp_small(-far * q);
     return size < 1.0f ? near : __builtin_copysignf(x == x ? far : x, x);
 }
 
