@@ -50,6 +50,12 @@ static const char *native_level(void) {
     return "aarch64";
 }
 #endif
+
+/* Of gcc: loops that count to a number are written out only where that is short, since the whole of
+ * them takes long to compile. What has to be written out says so itself. */
+static const char *const gcc_flags[] = {"--param", "max-completely-peeled-insns=60", "--param",
+                                        "max-completely-peel-times=8", NULL};
+
 enum { ALL_LEVELS = sizeof all_levels / sizeof *all_levels };
 
 static bool choose_levels(Toolchain *toolchain, const char *target) {
@@ -141,12 +147,18 @@ void toolchain_use(Toolchain *toolchain, const Program *program) {
             add_text(toolchain->arena, &toolchain->libraries, part->words);
 }
 
+static bool is_gcc(const Toolchain *toolchain) {
+    const char *slash = strrchr(toolchain->compiler, '/');
+    return !strncmp(slash ? slash + 1 : toolchain->compiler, "gcc", 3);
+}
+
 const char *toolchain_key(const Toolchain *toolchain) {
     Text key = text_new(toolchain->arena);
     text_format(&key, "%s %s %s", FLOWC_VERSION, toolchain->compiler, toolchain->omp);
     for (int i = 0; i < toolchain->level_count; i++)
         text_format(&key, " %s", toolchain->levels[i].name);
     for (int i = 0; compile_flags[i]; i++) text_format(&key, " %s", compile_flags[i]);
+    for (int i = 0; gcc_flags[i]; i++) text_format(&key, " %s", gcc_flags[i]);
     return text_string(&key);
 }
 
@@ -209,6 +221,7 @@ static Strings compiler_words(const Toolchain *toolchain, const Strings *more) {
     Strings words = {0};
     vector_push(toolchain->arena, &words, toolchain->compiler);
     add_words(toolchain->arena, &words, compile_flags);
+    if (is_gcc(toolchain)) add_words(toolchain->arena, &words, gcc_flags);
     add_sanitizer(toolchain->arena, &words);
     vector_each(const char *, word, *more) vector_push(toolchain->arena, &words, *word);
     return words;

@@ -87,6 +87,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define ACROSS FLOW_ACROSS(MOST_COLUMNS, LANES)
 #define TILE_VECTORS FLOW_TILE_VECTORS(MOST_ROWS, ACROSS)
 #define TILE_ROWS FLOW_TILE_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS)
+#define LOW_ROWS ((int)FLOW_LEAST(TILE_ROWS, TILE_VECTORS == 1 ? 8 : 4))
 #define WIDTH (TILE_VECTORS * LANES)
 #define PARTIAL (COLUMNS_VARY || MOST_COLUMNS % WIDTH || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))
 
@@ -153,9 +154,9 @@ typedef struct FLOW_JOIN(KERNEL, _place) {
 } FLOW_JOIN(KERNEL, _place);
 
 /* `rows` rows of sums, a constant where it is called, which are added to those of the parts
- * before. */
+ * before. Rows past the last, if that is less than all, are the last once more. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
-                                        const int rows) {
+                                        const int rows, const int last) {
     WITH_SIZES;
     const int64_t a_row = COPIES_A ? COPY_ROW : (A_ROW),
                   a_depth = COPIES_A ? COPY_DEPTH : (A_DEPTH);
@@ -164,6 +165,9 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     const ELEMENT *restrict a = tile->a, *restrict b = tile->b;
     ELEMENT *restrict sums = tile->sums;
     const char *ahead = tile->ahead;
+    int64_t row_at[TILE_ROWS];
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++) row_at[m] = flow_smaller(m, last);
     VECTOR y[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++)
@@ -184,7 +188,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
         }
 #pragma GCC unroll 32
         for (int m = 0; m < rows; m++) {
-            const ELEMENT left = a[m * a_row + k * a_depth];
+            const ELEMENT left = a[row_at[m] * a_row + k * a_depth];
 #pragma GCC unroll 8
             for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
         }
@@ -194,7 +198,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
         for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
             for (int v = 0; v < TILE_VECTORS; v++) {
-                const ELEMENT *from = sums + m * stride + v * LANES;
+                const ELEMENT *from = sums + row_at[m] * stride + v * LANES;
                 if (!PLAIN || !PARTIAL) y[m][v] += *(const VECTOR *)from;
                 else y[m][v] += FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
             }
@@ -202,7 +206,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) {
-            ELEMENT *to = sums + m * stride + v * LANES;
+            ELEMENT *to = sums + row_at[m] * stride + v * LANES;
             if (!PLAIN || !PARTIAL) *(VECTOR *)to = y[m][v];
             else FLOW_JOIN(KERNEL, _store)(to, y[m][v], columns - v * LANES);
         }
@@ -210,28 +214,17 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
 
 /* How high the next tile is, of the rows that are left. */
 FLOW_TILE int FLOW_JOIN(KERNEL, _height)(int64_t rows) {
-    if (rows >= TILE_ROWS) return TILE_ROWS;
-    return rows >= 16 ? 16 : rows >= 8 ? 8 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
+    return rows >= TILE_ROWS ? TILE_ROWS : (int)flow_smaller(rows, LOW_ROWS);
 }
 
-/* A tile of full height, and of another. */
+/* A tile of full height, and a low one: more heights take longer to compile than they save. */
 TILE_CALL void FLOW_JOIN(KERNEL, _full_tile)(WORK, const FLOW_JOIN(KERNEL, _place) * tile) {
-    FLOW_JOIN(KERNEL, _tile)(work, tile, TILE_ROWS);
+    FLOW_JOIN(KERNEL, _tile)(work, tile, TILE_ROWS, TILE_ROWS - 1);
 }
 
 TILE_CALL void FLOW_JOIN(KERNEL, _low_tile)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
                                             int height) {
-#define TILE_OF(rows)                                                          \
-    if ((rows) < TILE_ROWS && height == (rows)) {                              \
-        FLOW_JOIN(KERNEL, _tile)(work, tile, (rows) < TILE_ROWS ? (rows) : 1); \
-        return;                                                                \
-    }
-    TILE_OF(16)
-    TILE_OF(8)
-    TILE_OF(4)
-    TILE_OF(2)
-    TILE_OF(1)
-#undef TILE_OF
+    if (TILE_ROWS > 1) FLOW_JOIN(KERNEL, _tile)(work, tile, LOW_ROWS, height - 1);
 }
 
 /* At most LANES rows of a panel, from columns whose depths are adjacent. */
@@ -471,6 +464,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef ACROSS
 #undef TILE_VECTORS
 #undef TILE_ROWS
+#undef LOW_ROWS
 #undef WIDTH
 #undef PARTIAL
 #undef PART

@@ -20,6 +20,7 @@
 #define PIECES FLOW_WINDOW_PIECES(A_ROW_RUN, TILE_MOST)
 #define HIGH FLOW_WINDOW_ROWS(A_ROW_RUN, RUNS, TILE_MOST)
 #define LAST ((int)(RUNS > 1 ? PERIOD : (A_ROW_RUN) - (PIECES - 1) * HIGH))
+#define LOW ((int)FLOW_LEAST(TILE_MOST, TILE_VECTORS == 1 ? 8 : 4))
 /* Are all rows one tile, which two threads split after 16? */
 #define SPLITS (RUNS > 1 && MOST_ROWS == PERIOD && PERIOD > 16)
 
@@ -46,10 +47,12 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
 } FLOW_JOIN(KERNEL, _work);
 
 /* A tile of `rows` rows; in_run: of one run; else the first is the one at `skip` of a period. a is
- * at its first row; columns: that are left. */
+ * at its first row; columns: that are left. Rows past the last, if that is less than all, are the
+ * last once more. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const ELEMENT *restrict b,
                                         ELEMENT *restrict sums, int64_t stride, int64_t columns,
-                                        const int skip, const int rows, const int in_run) {
+                                        const int skip, const int rows, const int last,
+                                        const int in_run) {
     WITH_SIZES;
     const int64_t b_depth = COPIES_B ? ALL_WIDE : (B_DEPTH);
     /* A number that gcc does not know: where it does, it may leave it out and round either of the
@@ -57,12 +60,15 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
     int64_t nothing = 0;
     __asm__("" : "+r"(nothing));
     const VECTOR zero = (VECTOR){0} + (ELEMENT)nothing;
+    int64_t row_at[TILE_MOST];
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++) row_at[m] = flow_smaller(m, last);
     VECTOR y[TILE_MOST][TILE_VECTORS];
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 4
         for (int v = 0; v < TILE_VECTORS; v++) {
-            const ELEMENT *from = sums + m * stride + v * LANES;
+            const ELEMENT *from = sums + row_at[m] * stride + v * LANES;
             if (!work->k) y[m][v] = zero;
             else if (!PLAIN || !PARTIAL) y[m][v] = *(const VECTOR *)from;
             else y[m][v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
@@ -82,7 +88,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
 #pragma GCC unroll 32
             for (int m = 0; m < rows; m++) {
                 const ELEMENT value =
-                    left[in_run ? m * (A_ROW) : (A_ROW_AT(skip + m)) - (A_ROW_AT(skip))];
+                    left[in_run ? row_at[m] * (A_ROW) : (A_ROW_AT(skip + m)) - (A_ROW_AT(skip))];
 #pragma GCC unroll 4
                 for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += value * right[v];
             }
@@ -92,7 +98,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 4
         for (int v = 0; v < TILE_VECTORS; v++) {
-            ELEMENT *to = sums + m * stride + v * LANES;
+            ELEMENT *to = sums + row_at[m] * stride + v * LANES;
             if (!PLAIN || !PARTIAL) *(VECTOR *)to = y[m][v];
             else FLOW_JOIN(KERNEL, _store)(to, y[m][v], columns - v * LANES);
         }
@@ -106,27 +112,25 @@ FLOW_TILE int FLOW_JOIN(KERNEL, _height)(int64_t row, int64_t left) {
     if (SPLITS && row == 16 && left == PERIOD - 16) return PERIOD - 16;
     if (RUNS == 1 && in_run >= HIGH) return HIGH;
     if (RUNS == 1 && in_run == LAST) return LAST;
-    return in_run >= 8 ? 8 : in_run >= 4 ? 4 : in_run >= 2 ? 2 : 1;
+    return (int)flow_smaller(in_run, LOW);
 }
 
 FLOW_TILE void FLOW_JOIN(KERNEL, _any_tile)(WORK, int64_t row, const ELEMENT *b, ELEMENT *sums,
                                             int64_t stride, int64_t columns, int height) {
     WITH_SIZES;
     const ELEMENT *a = work->a + (A_ROW_AT(row));
-#define TILE_OF(condition, skip, rows, in_run)                                               \
-    if ((rows) <= TILE_MOST && height == (rows) && (condition)) {                            \
-        FLOW_JOIN(KERNEL, _tile)                                                             \
-        (work, a, b, sums, stride, columns, skip, (rows) <= TILE_MOST ? (rows) : 1, in_run); \
-        return;                                                                              \
+#define TILE_OF(condition, skip, rows, in_run)                             \
+    if ((rows) <= TILE_MOST && height == (rows) && (condition)) {          \
+        const int high = (rows) <= TILE_MOST ? (rows) : 1;                 \
+        FLOW_JOIN(KERNEL, _tile)                                           \
+        (work, a, b, sums, stride, columns, skip, high, high - 1, in_run); \
+        return;                                                            \
     }
     TILE_OF(1, 0, HIGH, RUNS == 1)
     TILE_OF(SPLITS, 0, 16, 0)
     TILE_OF(SPLITS && row == 16, 16, SPLITS ? PERIOD - 16 : 1, 0)
-    TILE_OF(RUNS == 1, 0, LAST, 1)
-    TILE_OF(1, 0, 8, 1)
-    TILE_OF(1, 0, 4, 1)
-    TILE_OF(1, 0, 2, 1)
-    TILE_OF(1, 0, 1, 1)
+    TILE_OF(RUNS == 1 && LAST != HIGH && LAST > LOW, 0, LAST, 1)
+    FLOW_JOIN(KERNEL, _tile)(work, a, b, sums, stride, columns, 0, LOW, height - 1, 1);
 #undef TILE_OF
 }
 
@@ -196,6 +200,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef PIECES
 #undef HIGH
 #undef LAST
+#undef LOW
 #undef SPLITS
 #undef ONE_PART
 #undef NEAREST
