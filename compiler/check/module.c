@@ -1,4 +1,5 @@
-/* Module: loading files, imports first found first. */
+/* Module: loading files, imports first found first. Of the library it is known which file declares a
+ * name; few of them are parsed. */
 #define _GNU_SOURCE
 #include "compiler/check/module.h"
 
@@ -7,11 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef Vector(const char *) Names;
+
+typedef struct LibraryFile {
+    const Source *source;
+    Unit *unit; /* NULL: not parsed yet */
+} LibraryFile;
+
 typedef struct Loader {
     Module *module;
     Diagnostics *diagnostics;
-    Map loaded;         /* the one path of a file, without `..` and links, to Unit * */
-    const char *search; /* folders of imports, with `:` between them */
+    Map loaded;          /* the one path of a file, without `..` and links, to Unit * */
+    const char *search;  /* folders of imports, with `:` between them */
+    Map library;         /* a name to the LibraryFile * that declares it first */
+    Names library_names; /* in their order */
 } Loader;
 
 static void declare(Loader *loader, Unit *unit, Declaration *declaration) {
@@ -68,7 +78,7 @@ static Unit *load_unit(Loader *loader, const Source *source, bool library) {
     unit->tree = parse(arena, source, loader->diagnostics);
     unit->names = map_new(arena);
     unit->library = library;
-    map_put(&loader->loaded, one_path(arena, source->path), unit);
+    if (!library) map_put(&loader->loaded, one_path(arena, source->path), unit);
     vector_each(Declaration *, declaration, unit->tree->declarations)
         declare(loader, unit, *declaration);
     vector_each(Declaration *, declaration, unit->tree->declarations)
@@ -134,17 +144,56 @@ static void load_imports(Loader *loader, Unit *unit) {
     }
 }
 
+/* The library: a line that begins with a letter begins a declaration, whose second word is its
+ * name. */
+
+static void note_declaration(Loader *loader, LibraryFile *file, const char *line) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    Arena *arena = loader->module->arena;
+    size_t keyword = strspn(line, letters);
+    if (!keyword || line[keyword] != ' ') return;
+    const char *rest = line + keyword + 1, *name = arena_copy(arena, rest, strspn(rest, letters));
+    if (!*name) return;
+    vector_push(arena, &loader->library_names, name);
+    if (!map_get(&loader->library, name)) map_put(&loader->library, name, file);
+}
+
+static void note_library_file(Loader *loader, const Source *source) {
+    LibraryFile *file = arena_new_item(loader->module->arena, LibraryFile);
+    file->source = source;
+    for (uint32_t i = 0; i < source->line_count; i++)
+        note_declaration(loader, file, source->text + source->lines[i]);
+}
+
+static const Unit *library_unit(const Module *module, const char *name) {
+    LibraryFile *file = map_get(&module->loader->library, name);
+    if (file && !file->unit) {
+        file->unit = load_unit(module->loader, file->source, true);
+        vector_push(module->arena, &module->loader->module->library, file->unit);
+    }
+    return file ? file->unit : NULL;
+}
+
+static Loader *new_loader(Module *module, Diagnostics *diagnostics, const char *search) {
+    Loader *loader = arena_new_item(module->arena, Loader);
+    *loader = (Loader){.module = module,
+                       .diagnostics = diagnostics,
+                       .loaded = map_new(module->arena),
+                       .search = search,
+                       .library = map_new(module->arena)};
+    return loader;
+}
+
 Module *module_load(Arena *arena, const Source *source, Source *const *library,
                     size_t library_count, const char *search, Diagnostics *diagnostics) {
     Module *module = arena_new_item(arena, Module);
     module->arena = arena;
-    Loader loader = {module, diagnostics, map_new(arena), search};
-    for (size_t i = 0; i < library_count; i++)
-        vector_push(arena, &module->library, load_unit(&loader, library[i], true));
-    module->program = load_unit(&loader, source, false);
+    module->loader = new_loader(module, diagnostics, search);
+    for (size_t i = 0; i < library_count; i++) note_library_file(module->loader, library[i]);
+    module->program = load_unit(module->loader, source, false);
     vector_push(arena, &module->units, module->program);
     for (size_t i = 0; i < module->units.count && !diagnostics->list.count; i++) /* it grows */
-        load_imports(&loader, module->units.items[i]);
+        load_imports(module->loader, module->units.items[i]);
     return module;
 }
 
@@ -159,12 +208,9 @@ const Declaration *module_find(const Module *module, const Unit *from, const cha
     const Declaration *found = find_in(from, name, declared_in);
     for (size_t i = 0; !found && i < from->imports.count; i++)
         found = find_in(from->imports.items[i], name, declared_in);
-    for (size_t i = 0; !found && i < module->library.count; i++)
-        found = find_in(module->library.items[i], name, declared_in);
-    return found;
+    const Unit *unit = found ? NULL : library_unit(module, name);
+    return unit ? find_in(unit, name, declared_in) : found;
 }
-
-typedef Vector(const char *) Names;
 
 static void add_names(Arena *arena, Names *names, const Unit *unit) {
     vector_each(Declaration *, declaration, unit->tree->declarations)
@@ -175,6 +221,7 @@ const char *module_nearest(const Module *module, const Unit *from, const char *n
     Names names = {0};
     add_names(module->arena, &names, from);
     vector_each(Unit *, import, from->imports) add_names(module->arena, &names, *import);
-    vector_each(Unit *, unit, module->library) add_names(module->arena, &names, *unit);
+    vector_each(const char *, known, module->loader->library_names)
+        vector_push(module->arena, &names, *known);
     return nearest_name(name, names.items, names.count);
 }

@@ -22,12 +22,14 @@ typedef struct Unit {
 
 typedef struct Module {
     Arena *arena;
-    Unit *program;        /* the file that was asked for */
-    Vector(Unit *) units; /* all but the library's, the program first */
-    Vector(Unit *) library;
+    Unit *program;          /* the file that was asked for */
+    Vector(Unit *) units;   /* all but the library's, the program first */
+    Vector(Unit *) library; /* its files that declare what was looked up */
+    struct Loader *loader;
 } Module;
 
-/* Parses the source, what it imports and the library. An import is looked for beside the file that
+/* Parses the source and what it imports; a file of the library when a name that it declares is
+ * looked up first. An import is looked for beside the file that
  * names it, then in the folders of `search`, which has `:` between them. Never NULL; errors stand
  * in diagnostics. */
 Module *module_load(Arena *arena, const Source *source, Source *const *library,
