@@ -13,6 +13,9 @@ enum { TOKEN_LIMIT = 4 << 20, NESTING_LIMIT = 256, NAME_LIMIT = 255 };
 /* Never NULL; what could not be parsed is missing from the tree and stands in diagnostics. */
 Tree *parse(Arena *arena, const Source *source, Diagnostics *diagnostics);
 
+/* The same of a part, which begins with a line and has whole declarations. */
+Tree *parse_part(Arena *arena, Range part, Diagnostics *diagnostics);
+
 /* One expression alone, as the gradients of the op table are written. */
 Expression *parse_expression(Arena *arena, const Source *source, Diagnostics *diagnostics);
 

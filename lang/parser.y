@@ -659,24 +659,28 @@ static bool fits(const Source *source, Diagnostics *diagnostics) {
     return false;
 }
 
-static void run(Parser *parser, const Source *source) {
-    if (!fits(source, parser->diagnostics)) return;
-    parser->tokens = tokens_new(parser->arena, source, parser->diagnostics);
+static void run(Parser *parser, Range part) {
+    if (!fits(part.source, parser->diagnostics)) return;
+    parser->tokens = tokens_new(parser->arena, part, parser->diagnostics);
     parser->tokens->whole_program = parser->start == TOKEN_PROGRAM;
     yyparse(parser);
     tokens_free(parser->tokens);
 }
 
-Tree *parse(Arena *arena, const Source *source, Diagnostics *diagnostics) {
+Tree *parse_part(Arena *arena, Range part, Diagnostics *diagnostics) {
     Parser parser = {arena, diagnostics, .start = TOKEN_PROGRAM};
     parser.tree = arena_new_item(arena, Tree);
-    parser.tree->source = source;
-    run(&parser, source);
+    parser.tree->source = part.source;
+    run(&parser, part);
     return parser.tree;
+}
+
+Tree *parse(Arena *arena, const Source *source, Diagnostics *diagnostics) {
+    return parse_part(arena, (Range){source, 0, source->size}, diagnostics);
 }
 
 Expression *parse_expression(Arena *arena, const Source *source, Diagnostics *diagnostics) {
     Parser parser = {arena, diagnostics, .start = TOKEN_EXPRESSION};
-    run(&parser, source);
+    run(&parser, (Range){source, 0, source->size});
     return parser.expression ? parser.expression : build_hole(&parser, (Range){source, 0, 0});
 }

@@ -4,10 +4,12 @@
 
 #include "parser.tab.h"
 
-Tokens *tokens_new(Arena *arena, const Source *source, Diagnostics *diagnostics) {
+Tokens *tokens_new(Arena *arena, Range part, Diagnostics *diagnostics) {
     Tokens *tokens = arena_new_item(arena, Tokens);
     *tokens = (Tokens){.arena = arena,
-                       .source = source,
+                       .source = part.source,
+                       .offset = part.begin,
+                       .end = part.end,
                        .diagnostics = diagnostics,
                        .at_line_start = true,
                        .whole_program = true,

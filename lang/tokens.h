@@ -26,6 +26,7 @@ typedef struct Tokens {
     const Source *source;
     Diagnostics *diagnostics;
     void *scanner;      /* flex's */
+    uint32_t end;       /* of the part that is read */
     uint32_t offset;    /* of the first byte that was not scanned */
     bool at_line_start; /* nothing but blanks since the last line's end */
     bool whole_program; /* false: one expression, where no word starts a declaration */
@@ -41,7 +42,8 @@ typedef struct Tokens {
     uint32_t recovered_at; /* where the last recovery stopped; past the end: none yet */
 } Tokens;
 
-Tokens *tokens_new(Arena *arena, const Source *source, Diagnostics *diagnostics);
+/* Of a part of a source. */
+Tokens *tokens_new(Arena *arena, Range part, Diagnostics *diagnostics);
 void tokens_free(Tokens *tokens);
 
 /* The next token; it becomes current. */

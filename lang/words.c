@@ -92,7 +92,7 @@ static void mark_slices(Words *words) {
 Words words_read(Arena *arena, const Source *source) {
     Words words = {.source = source};
     Gap gap = {.arena = arena, .words = &words};
-    Tokens *tokens = tokens_new(arena, source, diagnostics_new(arena));
+    Tokens *tokens = tokens_new(arena, (Range){source, 0, source->size}, diagnostics_new(arena));
     uint32_t end = 0;
     for (bool more = true; more;) {
         Token token = tokens_next(tokens);

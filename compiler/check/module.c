@@ -1,5 +1,5 @@
-/* Module: loading files, imports first found first. Of the library it is known which file declares a
- * name; few of them are parsed. */
+/* Module: loading files, imports first found first. Of the library it is known where a name is declared;
+ * few declarations are parsed. Their names are different in all its files. */
 #define _GNU_SOURCE
 #include "compiler/check/module.h"
 
@@ -10,17 +10,17 @@
 
 typedef Vector(const char *) Names;
 
-typedef struct LibraryFile {
-    const Source *source;
-    Unit *unit; /* NULL: not parsed yet */
-} LibraryFile;
+typedef struct LibraryPart {
+    Range range; /* from the declaration's first line to the next one */
+    Unit *unit;  /* NULL: not parsed yet */
+} LibraryPart;
 
 typedef struct Loader {
     Module *module;
     Diagnostics *diagnostics;
     Map loaded;          /* the one path of a file, without `..` and links, to Unit * */
     const char *search;  /* folders of imports, with `:` between them */
-    Map library;         /* a name to the LibraryFile * that declares it first */
+    Map library;         /* a name to the LibraryPart * that declares it */
     Names library_names; /* in their order */
 } Loader;
 
@@ -72,13 +72,17 @@ static const char *one_path(Arena *arena, const char *path) {
     return copy;
 }
 
-static Unit *load_unit(Loader *loader, const Source *source, bool library) {
+static Range all_of(const Source *source) {
+    return (Range){source, 0, source->size};
+}
+
+static Unit *load_unit(Loader *loader, Range part, bool library) {
     Arena *arena = loader->module->arena;
     Unit *unit = arena_new_item(arena, Unit);
-    unit->tree = parse(arena, source, loader->diagnostics);
+    unit->tree = parse_part(arena, part, loader->diagnostics);
     unit->names = map_new(arena);
     unit->library = library;
-    if (!library) map_put(&loader->loaded, one_path(arena, source->path), unit);
+    if (!library) map_put(&loader->loaded, one_path(arena, part.source->path), unit);
     vector_each(Declaration *, declaration, unit->tree->declarations)
         declare(loader, unit, *declaration);
     vector_each(Declaration *, declaration, unit->tree->declarations)
@@ -102,7 +106,7 @@ static Unit *load_path(Loader *loader, const char *path, const char **why) {
     if (module->units.count >= IMPORT_LIMIT) return NULL;
     Source *source = source_read(module->arena, path, why);
     if (!source) return NULL;
-    Unit *unit = load_unit(loader, source, false);
+    Unit *unit = load_unit(loader, all_of(source), false);
     vector_push(module->arena, &module->units, unit);
     return unit;
 }
@@ -147,31 +151,35 @@ static void load_imports(Loader *loader, Unit *unit) {
 /* The library: a line that begins with a letter begins a declaration, whose second word is its
  * name. */
 
-static void note_declaration(Loader *loader, LibraryFile *file, const char *line) {
+static const char *declared_name(Arena *arena, const char *line) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    Arena *arena = loader->module->arena;
     size_t keyword = strspn(line, letters);
-    if (!keyword || line[keyword] != ' ') return;
-    const char *rest = line + keyword + 1, *name = arena_copy(arena, rest, strspn(rest, letters));
-    if (!*name) return;
-    vector_push(arena, &loader->library_names, name);
-    if (!map_get(&loader->library, name)) map_put(&loader->library, name, file);
+    if (!keyword || line[keyword] != ' ') return "";
+    return arena_copy(arena, line + keyword + 1, strspn(line + keyword + 1, letters));
 }
 
 static void note_library_file(Loader *loader, const Source *source) {
-    LibraryFile *file = arena_new_item(loader->module->arena, LibraryFile);
-    file->source = source;
-    for (uint32_t i = 0; i < source->line_count; i++)
-        note_declaration(loader, file, source->text + source->lines[i]);
+    Arena *arena = loader->module->arena;
+    LibraryPart *before = NULL;
+    for (uint32_t i = 0; i < source->line_count; i++) {
+        const char *name = declared_name(arena, source->text + source->lines[i]);
+        if (!*name) continue;
+        LibraryPart *part = arena_new_item(arena, LibraryPart);
+        part->range = (Range){source, source->lines[i], source->size};
+        if (before) before->range.end = source->lines[i];
+        before = part;
+        vector_push(arena, &loader->library_names, name);
+        map_put(&loader->library, name, part);
+    }
 }
 
 static const Unit *library_unit(const Module *module, const char *name) {
-    LibraryFile *file = map_get(&module->loader->library, name);
-    if (file && !file->unit) {
-        file->unit = load_unit(module->loader, file->source, true);
-        vector_push(module->arena, &module->loader->module->library, file->unit);
+    LibraryPart *part = map_get(&module->loader->library, name);
+    if (part && !part->unit) {
+        part->unit = load_unit(module->loader, part->range, true);
+        vector_push(module->arena, &module->loader->module->library, part->unit);
     }
-    return file ? file->unit : NULL;
+    return part ? part->unit : NULL;
 }
 
 static Loader *new_loader(Module *module, Diagnostics *diagnostics, const char *search) {
@@ -190,7 +198,7 @@ Module *module_load(Arena *arena, const Source *source, Source *const *library,
     module->arena = arena;
     module->loader = new_loader(module, diagnostics, search);
     for (size_t i = 0; i < library_count; i++) note_library_file(module->loader, library[i]);
-    module->program = load_unit(module->loader, source, false);
+    module->program = load_unit(module->loader, all_of(source), false);
     vector_push(arena, &module->units, module->program);
     for (size_t i = 0; i < module->units.count && !diagnostics->list.count; i++) /* it grows */
         load_imports(module->loader, module->units.items[i]);

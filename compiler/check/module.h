@@ -12,7 +12,7 @@
 
 enum { IMPORT_LIMIT = 256 }; /* files of one program */
 
-/* One file. */
+/* One file, or one declaration of the library. */
 typedef struct Unit {
     Tree *tree;
     Map names; /* to Declaration * */
@@ -24,12 +24,11 @@ typedef struct Module {
     Arena *arena;
     Unit *program;          /* the file that was asked for */
     Vector(Unit *) units;   /* all but the library's, the program first */
-    Vector(Unit *) library; /* its files that declare what was looked up */
+    Vector(Unit *) library; /* of each of its declarations that was looked up */
     struct Loader *loader;
 } Module;
 
-/* Parses the source and what it imports; a file of the library when a name that it declares is
- * looked up first. An import is looked for beside the file that
+/* Parses the source and what it imports; a declaration of the library when its name is looked up. An import is looked for beside the file that
  * names it, then in the folders of `search`, which has `:` between them. Never NULL; errors stand
  * in diagnostics. */
 Module *module_load(Arena *arena, const Source *source, Source *const *library,
