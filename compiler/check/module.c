@@ -5,6 +5,7 @@
 
 #include "lang/parse.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,11 +152,16 @@ static void load_imports(Loader *loader, Unit *unit) {
 /* The library: a line that begins with a letter begins a declaration, whose second word is its
  * name. */
 
+static size_t word_length(const char *text) {
+    size_t length = 0;
+    while (isalnum((unsigned char)text[length]) || text[length] == '_') length++;
+    return length;
+}
+
 static const char *declared_name(Arena *arena, const char *line) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    size_t keyword = strspn(line, letters);
+    size_t keyword = word_length(line);
     if (!keyword || line[keyword] != ' ') return "";
-    return arena_copy(arena, line + keyword + 1, strspn(line + keyword + 1, letters));
+    return arena_copy(arena, line + keyword + 1, word_length(line + keyword + 1));
 }
 
 static void note_library_file(Loader *loader, const Source *source) {

@@ -2,6 +2,8 @@
  * same program is the same text everywhere. */
 #include "compiler/codegen/unit_text.h"
 
+#include <ctype.h>
+
 enum {
     UNIT_WEIGHT = 1 << 13,        /* bytes of kernels that are worth a compiler of their own */
     CONTRACTION_WEIGHT = 1 << 12, /* bytes that take as long to compile as a contraction */
@@ -55,7 +57,8 @@ static void add_declarations(Text *text, const KernelList *list, const char *bod
     vector_each(const SharedKernel *, kernel, *list)
         map_put(&known, (*kernel)->name, (void *)(*kernel)->name);
     for (size_t length; *body; body += length + !length) {
-        length = strspn(body, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        length = 0;
+        while (isalnum((unsigned char)body[length]) || body[length] == '_') length++;
         const char *name = *body == 'k' ? map_get_bytes(&known, body, length) : NULL;
         if (!name || map_get(&declared, name)) continue;
         add_declaration(text, name);
