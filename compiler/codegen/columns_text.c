@@ -1,23 +1,52 @@
 /* Columns text: reductions over an axis that others follow. A thread takes a run of outputs, which
- * lie side by side in every row of the operand: it goes down the rows and keeps a sum `yN` for each
- * of the run's columns. */
+ * lie side by side in every row of the operand: it goes down the rows and keeps results `yN` for
+ * each of the run's columns.
+ *
+ * Where columns are whole groups of FLOW_LANES, the innermost loop goes over one and becomes a
+ * vector. FLOW_APART rows in turn have results of their own, so that none waits for the last one;
+ * they are put together at the end. */
 #include "compiler/codegen/writer.h"
 
-const char columns_part[] = "256";
+enum { RUN_MOST = 256 /* outputs */ };
 
-static void declare_column_sums(Writer *writer, Text *text) {
-    for (size_t at = 0; at < writer->kernel->node_count; at++)
-        if (is_reduction(writer, writer->kernel->nodes[at]))
-            declare_results(writer, text, writer->kernel->nodes[at], columns_part, "j", "count");
+static const char *run_size(const Writer *writer) {
+    int64_t columns;
+    bool few = dim_is_constant(writer->loops->columns, &columns) && columns < RUN_MOST;
+    return arena_format(writer->arena, "%d", few ? (int)columns : RUN_MOST);
 }
 
-static void write_sums(Writer *writer) {
+static bool reduces(const Writer *writer, size_t at) {
+    return is_reduction(writer, writer->kernel->nodes[at]);
+}
+
+/* Of which several, each of a part of the rows, can be put together. */
+static bool has_partial_results(const Writer *writer) {
+    if (columns_group(writer->loops) == 1) return false;
     for (size_t at = 0; at < writer->kernel->node_count; at++)
-        if (is_reduction(writer, writer->kernel->nodes[at]))
-            write_reduction_step(writer, writer->kernel->nodes[at], "j", "d");
-    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+        if (reduces(writer, at) &&
+            op_info[node_of(writer, writer->kernel->nodes[at])->op].gives == GIVES_index)
+            return false;
+    return true;
+}
+
+static void declare_column_results(Writer *writer, Text *text, const char *size,
+                                   const char *count) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (reduces(writer, at))
+            declare_results(writer, text, writer->kernel->nodes[at], size, "j", count);
+}
+
+static void write_steps(Writer *writer, const char *place) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (reduces(writer, at))
+            write_reduction_step(writer, writer->kernel->nodes[at], place, "d");
+}
+
+static void write_row_by_row(Writer *writer) {
     Text *body = &writer->body;
-    declare_column_sums(writer, body);
+    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+    write_steps(writer, "j");
+    declare_column_results(writer, body, run_size(writer), "count");
     text_format(body,
                 "        for (int64_t d = 0; d < %s; d++) {\n"
                 "            const int64_t r = output / %s * %s + d;\n",
@@ -31,6 +60,47 @@ static void write_sums(Writer *writer) {
     move_lines(writer, &writer->lines[LEVEL_column], body, 4);
     move_lines(writer, &writer->stores, body, 4);
     text_add(body, "            }\n        }\n");
+}
+
+static void put_together(Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (reduces(writer, at))
+            write_partial_results(writer, writer->kernel->nodes[at], run_size(writer));
+    text_add(&writer->body, "        for (int64_t half = FLOW_APART / 2; half > 0; half /= 2)\n"
+                            "            for (int64_t k = 0; k < half; k++)\n"
+                            "                for (int64_t j = 0; j < count; j++) {\n");
+    move_lines(writer, &writer->stores, &writer->body, 5);
+    text_add(&writer->body, "                }\n");
+}
+
+static void write_rows_apart(Writer *writer) {
+    Text *body = &writer->body;
+    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+    const char *size = arena_format(writer->arena, "FLOW_APART * %s", run_size(writer));
+    write_steps(writer, "at");
+    declare_column_results(writer, body, size, size);
+    text_format(body,
+                "        for (int64_t d = 0; d < %s; d += FLOW_APART) {\n"
+                "            const int64_t rows = flow_smaller(%s - d, FLOW_APART);\n"
+                "            for (int64_t run = 0; run < count; run += FLOW_LANES)\n"
+                "                for (int64_t k = 0; k < rows; k++) {\n"
+                "                    const int64_t r = output / %s * %s + d + k;\n",
+                depth, depth, writer->columns, depth);
+    move_lines(writer, &writer->lines[LEVEL_row], body, 5);
+    text_format(body,
+                "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
+                "                    for (int64_t lane = 0; lane < FLOW_LANES; "
+                "lane++) {\n"
+                "                        const int64_t j = run + lane, at = k * %s + j;\n"
+                "                        const int64_t c = output %% %s + j, i = r * %s + c;\n"
+                "                        (void)i;\n",
+                run_size(writer), writer->columns, writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_column], body, 6);
+    move_lines(writer, &writer->stores, body, 6);
+    text_add(body, "                    }\n"
+                   "                }\n"
+                   "        }\n");
+    put_together(writer);
 }
 
 static void write_outputs(Writer *writer) {
@@ -47,16 +117,26 @@ static void write_outputs(Writer *writer) {
 KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                     const char *name) {
     Writer writer = new_writer(text->arena, plan, kernel, name);
-    write_sums(&writer);
+    if (has_partial_results(&writer)) write_rows_apart(&writer);
+    else write_row_by_row(&writer);
     write_outputs(&writer);
     write_head(&writer, text);
+    if (columns_group(writer.loops) > 1)
+        text_add(text, "    first *= FLOW_LANES, last *= FLOW_LANES;\n");
     text_format(text,
                 "    for (int64_t output = first, count; output < last; output += count) {\n"
                 "        count = flow_smaller(flow_smaller(last - output, %s - output %% %s), "
                 "%s);\n",
-                writer.columns, writer.columns, columns_part);
+                writer.columns, writer.columns, run_size(&writer));
     text_add(text, text_string(&writer.body));
     text_add(text, "    }\n");
     write_tail(&writer, text);
     return writer.operands;
+}
+
+const char *columns_form(Arena *arena, const FunctionPlan *plan, int kernel) {
+    Writer writer = new_writer(arena, plan, kernel, NULL);
+    const char *form =
+        has_partial_results(&writer) ? "vectors of columns, several rows apart" : "row by row";
+    return arena_format(arena, "down the rows, %s columns at a time, %s", run_size(&writer), form);
 }

@@ -42,9 +42,7 @@ static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
 void how_print(const FunctionPlan *plan, int kernel, Text *text) {
     switch (plan->kernels[kernel].loops.kind) {
     case KERNEL_rows: text_add(text, rows_form(text->arena, plan, kernel)); break;
-    case KERNEL_columns:
-        text_format(text, "down the rows, %s columns at a time", columns_part);
-        break;
+    case KERNEL_columns: text_add(text, columns_form(text->arena, plan, kernel)); break;
     case KERNEL_row_function: text_add(text, "row by row, a function of row.h"); break;
     case KERNEL_contraction: print_product(plan, kernel, text); break;
     case KERNEL_scatter: text_add(text, "each thread looks at all places for its own"); break;
@@ -60,10 +58,11 @@ void share_print(const FunctionPlan *plan, int number, Text *text) {
     bool columns = kernel->by_columns || kernel->loops.kind == KERNEL_columns;
     int64_t size = kernel->by_columns ? FLOW_COLUMN_BLOCK : FLOW_SHARE_BLOCK;
     int64_t count = (dim_bound(kernel->share) + size - 1) / size;
+    int64_t group = kernel->loops.kind == KERNEL_columns ? columns_group(&kernel->loops) : 1;
     if (count == 1) text_add(text, "; one block: one thread has all");
     else
         text_format(text, "; %lld blocks of %lld %s for the threads", (long long)count,
-                    (long long)size, columns ? "columns" : "rows");
+                    (long long)(size * group), columns ? "columns" : "rows");
 }
 
 Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel) {

@@ -3,6 +3,8 @@
  * can be. */
 #include "compiler/codegen/writer.h"
 
+#include <string.h>
+
 Index plain_index(Writer *writer, IndexKind kind) {
     if (kind == INDEX_row || kind == INDEX_column) writer->uses_rows = true;
     switch (kind) {
@@ -194,7 +196,8 @@ static void add_plain_coordinates(Writer *writer, const Node *node, const Type *
     }
 }
 
-Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
+/* The place in the operand, and the condition that there is one. */
+static Sum view_sum(Writer *writer, const Node *node, Index index, Index *inside) {
     const Type *operand = &node_of(writer, node->inputs[0])->type;
     bool tested[RANK_LIMIT] = {false};
     Sum sum = new_sum(writer);
@@ -210,7 +213,23 @@ Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
     }
     add_plain_coordinates(writer, node, operand, tested, index, &sum);
     if (inside->text) *inside = define_index(writer, inside->level, inside->text);
+    return sum;
+}
+
+Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
+    Sum sum = view_sum(writer, node, index, inside);
     return sum_index(writer, &sum);
+}
+
+bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside) {
+    Sum sum = view_sum(writer, node, index, inside);
+    Text *column = &sum.parts[LEVEL_column];
+    if (!inside->text || inside->level > LEVEL_row || !column->size ||
+        strcmp(text_string(column), "c"))
+        return false;
+    *column = text_new(writer->arena);
+    *row = sum_index(writer, &sum);
+    return true;
 }
 
 Index operand_index_text(Writer *writer, const Node *node, int i, Index index) {

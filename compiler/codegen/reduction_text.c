@@ -63,6 +63,15 @@ void write_reduction_step(Writer *writer, NodeId id, const char *place, const ch
                 y, y, next, number, y, z, y, number, a, z);
 }
 
+void write_partial_results(Writer *writer, NodeId id, const char *size) {
+    const Node *node = node_of(writer, id);
+    const char *y = result_text(writer, 'y', id, arena_format(writer->arena, "k * %s + j", size));
+    const char *a =
+        result_text(writer, 'y', id, arena_format(writer->arena, "(k + half) * %s + j", size));
+    const char *operands[] = {a, "", ""};
+    text_format(&writer->stores, "%s = %s;\n", y, formula_text(writer, node, operands, y, ""));
+}
+
 const char *result_value(Writer *writer, NodeId id, Index index, const char *place) {
     const char *y = result_text(writer, 'y', id, place);
     if (gives_index(node_of(writer, id))) y = arena_format(writer->arena, "max(%s, 0)", y);

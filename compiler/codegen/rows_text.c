@@ -86,6 +86,7 @@ static void write_row_loop(Writer *writer, bool whole) {
         count = "count";
         depth = 3;
     }
+    text_format(body, "%*sFLOW_INDEPENDENT\n", 4 * depth, "");
     text_format(body, "%*sfor (int64_t j = 0; j < %s; j++) {\n", 4 * depth, "", count);
     text_format(body, "%*sconst int64_t c = %sj, i = r * %s + c;\n%*s(void)c, (void)i;\n",
                 4 * depth + 4, "", depth == 3 ? "part + " : "", writer->columns, 4 * depth + 4, "");

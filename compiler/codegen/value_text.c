@@ -5,6 +5,7 @@
 #include "compiler/codegen/names.h"
 
 #include <ctype.h>
+enum { OUTSIDE_COLUMNS = 1024 /* as loops.h has it, FLOW_OUTSIDE */ };
 
 const char *formula_text(Writer *writer, const Node *node, const char *const *operands,
                          const char *y, const char *index) {
@@ -84,9 +85,36 @@ static const char *value_inside(Writer *writer, NodeId id, Index place, Index in
                      arena_format(writer->arena, "%s ? %s : 0", inside.text, place.text)));
 }
 
+/* Are all of the view's values that are not in a row zeros, which generated code has? */
+static bool is_zero_outside(const Writer *writer, const Node *view, NodeId operand) {
+    int64_t columns;
+    return view->view->fill == 0 && !is_half(view->type.element) &&
+           writer->plan->places[operand].kind != PLACE_none && writer->loops && !writer->lanes &&
+           dim_is_constant(writer->loops->columns, &columns) && columns <= OUTSIDE_COLUMNS;
+}
+
+/* An element of a row that is inside or outside as a whole: it is read where the row lies, or where
+ * zeros do, without a test in the loop. NULL: it is not one. */
+static const char *element_of_row(Writer *writer, const Node *view, Index index) {
+    Index row, inside;
+    NodeId id = strip_reshapes(writer->graph, view->inputs[0]);
+    if (!is_zero_outside(writer, view, id) || !view_row(writer, view, index, &row, &inside))
+        return NULL;
+    const char *type = element_info[view->type.element].c;
+    const char *start = arena_format(writer->arena, "%s ? %s + %s : (const %s *)flow_outside",
+                                     inside.text, pointer_to(writer, id, false), row.text, type);
+    Index known = {INDEX_other, LEVEL_row, arena_format(writer->arena, "row at %s", row.text)};
+    const char *name = find_variable(writer, id, LEVEL_row, known.text);
+    if (!name)
+        name = define_variable(writer, id, known, arena_format(writer->arena, "%s *", type), start);
+    return arena_format(writer->arena, "%s[c]", name);
+}
+
 static const char *viewed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     Element element = node->type.element;
+    const char *of_row = element_of_row(writer, node, index);
+    if (of_row) return define_value(writer, id, index, of_row);
     Index inside, place = view_index(writer, node, index, &inside);
     if (!inside.text) return value_of(writer, node->inputs[0], place);
     const char *value = value_inside(writer, node->inputs[0], place, inside);

@@ -167,6 +167,10 @@ Index operand_index_text(Writer *writer, const Node *node, int i, Index index);
 /* The same for a view: the element of its operand; inside->text: NULL, or when there is one. */
 Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 
+/* Does all of a row lie in one row of the operand, or outside of it? Then: the element that the
+ * row's column 0 would be, and when there is one. */
+bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside);
+
 /* gather_text.c: the element of a gather. */
 const char *gathered_value(Writer *writer, const Node *node, Index index);
 
@@ -189,6 +193,9 @@ void declare_results(Writer *writer, Text *text, NodeId reduction, const char *s
 
 /* Adds an element, the one with that number, to the result at a place, both as C. */
 void write_reduction_step(Writer *writer, NodeId reduction, const char *place, const char *number);
+
+/* Adds result j of part `k + half` to that of part `k`; size: of a part. */
+void write_partial_results(Writer *writer, NodeId reduction, const char *size);
 
 /* A new variable with the result at a place. */
 const char *result_value(Writer *writer, NodeId reduction, Index index, const char *place);
@@ -262,8 +269,8 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
 /* rows_text.c: "one loop", "16 rows at a time". */
 const char *rows_form(Arena *arena, const FunctionPlan *plan, int kernel);
 
-/* columns_text.c: outputs of a run, as C. */
-extern const char columns_part[];
+/* columns_text.c: the same of a columns kernel. */
+const char *columns_form(Arena *arena, const FunctionPlan *plan, int kernel);
 
 /* A kernel as a function `name`; NULL: a text that is equal for equal kernels. Returns what its
  * call passes. Each is in a file of its own, KIND_text.c. */

@@ -26,7 +26,9 @@ static NodeId copy_runs(Graph *to, const Node *node, NodeId operand, uint32_t ax
     if (widens) operand = graph_declared(to, OP_cast, operand, wide, node->range);
     while (axes) {
         uint32_t run = last_run(&type, axes);
-        operand = graph_reduce(to, node->op, operand, run, node->range);
+        NodeId parts = reduce_parts(to, node, operand, run);
+        operand =
+            parts != NODE_NONE ? parts : graph_reduce(to, node->op, operand, run, node->range);
         axes &= ~run;
     }
     return widens ? graph_declared(to, OP_cast, operand, node->type, node->range) : operand;

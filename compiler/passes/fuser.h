@@ -50,6 +50,10 @@ Graph *fuse_copy(Arena *arena, const Graph *graph, Graph *(*body)(Arena *, const
  * are too many, or it is cheaper as it is. */
 NodeId reduce_few(Graph *to, const Node *node, NodeId operand, uint32_t axes);
 
+/* fuse_parts.c: the reduction of the operand over those axes, which lie side by side, as one of
+ * parts and one of their results. NODE_NONE: it is small, or no number of parts is known. */
+NodeId reduce_parts(Graph *to, const Node *node, NodeId operand, uint32_t axes);
+
 /* fuse_memory.c. */
 
 /* Every output gets a node that a kernel stores, every update, or result of a body, one of its

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { ROW_LIMIT = 4096 /* columns of a row that is kept between two loops over it */ };
+enum {
+    ROW_LIMIT = 4096,  /* columns of a row that is kept between two loops over it */
+    COLUMNS_GROUP = 16 /* as loops.h has it, FLOW_LANES */
+};
 
 static Dim one(Dimensions *table) {
     return dim_constant(table, 1);
@@ -106,6 +109,12 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
         if (size > largest_size) largest = nodes[i], largest_size = size;
     }
     return node_loops(graph, graph_node(graph, largest));
+}
+
+int64_t columns_group(const Loops *loops) {
+    int64_t columns;
+    bool whole = dim_is_constant(loops->columns, &columns) && columns % COLUMNS_GROUP == 0;
+    return whole ? COLUMNS_GROUP : 1;
 }
 
 bool keeps_rows(const Loops *loops) {

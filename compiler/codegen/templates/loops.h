@@ -7,7 +7,11 @@
 
 #include <stdint.h>
 
-enum { FLOW_SHARE_BLOCK = 8, FLOW_COLUMN_BLOCK = 32, FLOW_LANES = 16 };
+enum { FLOW_SHARE_BLOCK = 8, FLOW_COLUMN_BLOCK = 32, FLOW_LANES = 16, FLOW_APART = 4 };
+
+/* What is read of a row that is outside of a view's operand: zeros of every type. */
+enum { FLOW_OUTSIDE = 1024 /* columns */ };
+static int64_t flow_outside[FLOW_OUTSIDE] __attribute__((unused, aligned(64)));
 
 /* Before a loop: no turn reads what another one writes, which gcc does not see behind pointers of a
  * struct. */

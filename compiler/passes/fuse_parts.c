@@ -1,0 +1,79 @@
+/* Fuse, parts: a reduction to few values of many elements becomes two: of parts, which threads can
+ * share, and of what they gave. How many parts there are follows from the sizes alone, so that any
+ * number of threads gives the same bits. */
+#include "compiler/passes/fuser.h"
+
+enum {
+    ELEMENTS_LEAST = 1 << 15, /* of the operand: less is not worth waiting for each other */
+    PART_LEAST = 16,          /* of the reduced elements in a part */
+    PART_MOST = 1024,
+    ENOUGH = 1 << 10, /* results that threads can share as they are */
+};
+
+static int64_t as_number(Dim symbol, const void *number) {
+    (void)symbol;
+    return *(const int64_t *)number;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+    return b ? common_divisor(b, a % b) : a;
+}
+
+/* A number that divides the size, whatever its symbols are, if it is made of no more than their
+ * products. */
+static int64_t known_divisor(Dim size) {
+    int64_t divisor = 0;
+    for (int64_t number = 1; number <= 3; number++)
+        divisor = common_divisor(dim_evaluate(size, as_number, &number), divisor);
+    return divisor;
+}
+
+static void note_quotient(Dim dividend, Dim divisor, void *found) {
+    (void)dividend, (void)divisor;
+    *(bool *)found = true;
+}
+
+/* How many of the reduced elements are in a part; 0: they can't be split. */
+static int64_t part_of(Dimensions *table, Dim reduced) {
+    bool quotient = false;
+    dim_each_quotient(reduced, note_quotient, &quotient);
+    int64_t known = quotient ? 0 : known_divisor(reduced);
+    for (int64_t part = PART_MOST; part >= PART_LEAST && known; part--) {
+        if (known % part) continue;
+        Dim parts = dim_divide(table, reduced, dim_constant(table, part));
+        bool divides = parts && dim_multiply(table, parts, dim_constant(table, part)) == reduced;
+        if (divides) dim_each_quotient(parts, note_quotient, &quotient);
+        return divides && !quotient && !dim_is_one(parts) ? part : 0;
+    }
+    return 0;
+}
+
+/* Is it the sum of one number again and again, which is a product? */
+static bool is_uniform(const Graph *graph, NodeId operand) {
+    Op op = graph_node(graph, strip_reshapes(graph, operand))->op;
+    return op == OP_broadcast || op == OP_constant;
+}
+
+NodeId reduce_parts(Graph *to, const Node *node, NodeId operand, uint32_t axes) {
+    Dimensions *table = to->dimensions;
+    Type type = graph_node(to, operand)->type, whole = type;
+    int first = __builtin_ctz(axes), last = 32 - __builtin_clz(axes);
+    Dim reduced = type_count(table, &type, first, last);
+    Dim after = type_count(table, &type, last, type.rank);
+    if (op_info[node->op].gives == GIVES_index || is_half(type.element) ||
+        !dim_is_one(type_count(table, &type, 0, first)) || dim_bound(after) > ENOUGH ||
+        dim_bound(type_elements(table, &type)) < ELEMENTS_LEAST || is_uniform(to, operand))
+        return NODE_NONE;
+    int64_t part = part_of(table, reduced);
+    if (!part) return NODE_NONE;
+    type.rank = 3;
+    type.dims[1] = dim_constant(table, part);
+    type.dims[0] = dim_divide(table, reduced, type.dims[1]);
+    type.dims[2] = after;
+    NodeId parts = graph_declared(to, OP_reshape, operand, type, node->range);
+    parts = graph_reduce(to, node->op, parts, 1 << 1, node->range);
+    parts = graph_reduce(to, node->op, parts, 1 << 0, node->range);
+    for (int i = first; i < last; i++)
+        if (axes >> i & 1) whole.dims[i] = dim_constant(table, 1);
+    return graph_declared(to, OP_reshape, parts, whole, node->range);
+}
