@@ -5,11 +5,25 @@
 #include "compiler/codegen/names.h"
 
 #include <ctype.h>
-enum { OUTSIDE_COLUMNS = 1024 /* as loops.h has it, FLOW_OUTSIDE */ };
+enum {
+    OUTSIDE_COLUMNS = 1024, /* as loops.h has it, FLOW_OUTSIDE */
+    SHORT_COLUMNS = 16,
+};
+
+/* Is it a choice in a loop over a row that is too short for vectors? */
+static bool is_short_choice(const Writer *writer, const Node *node) {
+    int64_t columns;
+    return node->op == OP_select && node->type.element == TYPE_f32 && writer->loops &&
+           writer->loops->kind == KERNEL_rows && !writer->flat && !writer->lanes &&
+           dim_is_constant(writer->loops->columns, &columns) && columns < SHORT_COLUMNS;
+}
 
 const char *formula_text(Writer *writer, const Node *node, const char *const *operands,
                          const char *y, const char *index) {
     Text text = text_new(writer->arena);
+    if (is_short_choice(writer, node))
+        return arena_format(writer->arena, "flow_choose(%s, %s, %s)", operands[0], operands[1],
+                            operands[2]);
     for (const char *c = op_info[node->op].formula; *c;) {
         size_t size = 0;
         while (isalnum((unsigned char)c[size]) || c[size] == '_') size++;
