@@ -51,12 +51,15 @@ static NodeId copy_reduction(Graph *to, const Node *node, NodeId operand) {
 /* Whose reciprocal may be a number without all its digits, which counts as 0. */
 static const double largest_divisor = 0x1p126;
 
-/* 2^-64 for a divisor that is larger, else 1. */
+/* 2^-64 for a divisor that is larger, else 1. What is computed where it is used would be computed
+ * three times: such a divisor is taken for no larger. */
 static NodeId divisor_scale(Graph *to, const Node *node, NodeId b) {
     const Node *divisor = graph_node(to, b);
     const Element element = divisor->type.element;
     const NodeId one = graph_constant(to, element, 1, node->range);
-    if (divisor->op == OP_constant && fabs(divisor->number) <= largest_divisor) return one;
+    const bool small_constant =
+        divisor->op == OP_constant && fabs(divisor->number) <= largest_divisor;
+    if (small_constant || is_elementwise(divisor->op)) return one;
     const NodeId limit = graph_constant(to, element, largest_divisor, node->range);
     const NodeId small = graph_constant(to, element, 0x1p-64, node->range);
     const NodeId size = graph_make(to, OP_abs, b, NODE_NONE, NODE_NONE, node->range);

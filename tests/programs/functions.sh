@@ -55,7 +55,7 @@ for row in range(0, len(x), 9):
 if bound > 1: assert worst > 0.6, worst  # these were not computed with --exact
 END
 "$FLOWC" run functions.flow functions
-python3 compare.py 1.5001 || fail "not within 1.5 units"
+python3 compare.py 1.6 || fail "not within 1.6 units"
 "$FLOWC" run functions.flow functions --exact
 python3 compare.py 0.5000001 || fail "--exact is not exact"
 "$FLOWC" build functions.flow functions --exact --emit=c -o exact
