@@ -67,7 +67,9 @@ static bool choose_levels(Toolchain *toolchain, const char *target) {
     if (toolchain->level_count) return true;
     fprintf(stderr, "flowc: there is no target `%s`; there are native, all", target);
     for (int i = 0; i < ALL_LEVELS; i++) fprintf(stderr, ", %s", all_levels[i].name);
-    fprintf(stderr, "\n");
+    fprintf(stderr,
+            "; for other processors there is --emit=c, whose Makefile takes a cross compiler "
+            "(make CC=aarch64-linux-gnu-gcc ARCH=-march=armv8-a)\n");
     return false;
 }
 
