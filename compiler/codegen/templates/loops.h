@@ -69,13 +69,6 @@ static inline int64_t flow_smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* condition ? a : b without a branch: where a loop does not become vectors, half of the time the
- * processor would guess wrong. */
-static inline float flow_choose(uint8_t condition, float a, float b) {
-    const uint32_t mask = -(uint32_t)(condition != 0);
-    return flow_float_of_bits((flow_bits_f32(a) & mask) | (flow_bits_f32(b) & ~mask));
-}
-
 #define FLOW_ADD(y, a) ((y) + (a))
 #define FLOW_MAX(y, a) ((y) < (a) ? (a) : (y))
 #define FLOW_MIN(y, a) ((a) < (y) ? (a) : (y))
