@@ -1,5 +1,5 @@
-/* Module: loading files, imports first found first. Of the library it is known where a name is declared;
- * few declarations are parsed. Their names are different in all its files. */
+/* Module: loading files, imports first found first. Of the library it is known where a name is
+ * declared; few declarations are parsed. Their names are different in all its files. */
 #define _GNU_SOURCE
 #include "compiler/check/module.h"
 

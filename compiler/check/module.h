@@ -28,9 +28,9 @@ typedef struct Module {
     struct Loader *loader;
 } Module;
 
-/* Parses the source and what it imports; a declaration of the library when its name is looked up. An import is looked for beside the file that
- * names it, then in the folders of `search`, which has `:` between them. Never NULL; errors stand
- * in diagnostics. */
+/* Parses the source and what it imports; a declaration of the library when its name is looked up.
+ * An import is looked for beside the file that names it, then in the folders of `search`, which has
+ * `:` between them. Never NULL; errors stand in diagnostics. */
 Module *module_load(Arena *arena, const Source *source, Source *const *library,
                     size_t library_count, const char *search, Diagnostics *diagnostics);
 

@@ -8,8 +8,8 @@
 typedef enum Arithmetic { ARITHMETIC_single, ARITHMETIC_double, ARITHMETIC_halves } Arithmetic;
 Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel);
 
-/* "matmul.c, tiles of 12 x 32 (AVX-512), 6 x 16 (AVX), 6 x 8 (SSE), 12 x 8 (NEON)": rows and columns
- * of tiles. */
+/* "matmul.c, tiles of 12 x 32 (AVX-512), 6 x 16 (AVX), 6 x 8 (SSE), 12 x 8 (NEON)": rows and
+ * columns of tiles. */
 void how_print(const FunctionPlan *plan, int kernel, Text *text);
 
 /* "; 8 blocks of 8 rows for the threads", at most. */

@@ -103,7 +103,8 @@ FLOW_EXTREMES(int64_t, i64)
 
 /* exp, log, tanh. */
 
-/* e^r - 1, where x = *n ln 2 + r. The sum with 1.5 · 2^23 rounds to a whole number, in its low bits. */
+/* e^r - 1, where x = *n ln 2 + r. The sum with 1.5 · 2^23 rounds to a whole number, in its low
+ * bits. */
 FLOW_INLINE float flow_exp_rest(float x, int32_t *n) {
     const float rounder = 12582912.0f;
     float shifted = x * 1.44269504f + rounder;

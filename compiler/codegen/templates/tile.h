@@ -22,8 +22,8 @@
                            : FLOW_LEAST(across, 2)))
 #define FLOW_TILE_ROWS(rows, sums, vectors) ((int)FLOW_LEAST(rows, (sums) / (vectors)))
 
-/* windows.c: as high as registers allow: runs of rows, or the pieces of a run, all of one height but
- * the last. */
+/* windows.c: as high as registers allow: runs of rows, or the pieces of a run, all of one height
+ * but the last. */
 #define FLOW_WINDOW_VECTORS(across) ((int)((across) == 3 ? 3 : FLOW_LEAST(across, 2)))
 #define FLOW_WINDOW_MOST(sums, vectors) ((int)(((sums) == 24 ? 28 : (sums)) / (vectors)))
 #define FLOW_WINDOW_FITS(run, runs, most, times) \
