@@ -2,18 +2,13 @@
 #ifndef FLOW_BELL_H
 #define FLOW_BELL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+/* All zero: not rung yet. */
 typedef struct Bell {
     _Alignas(64) atomic_uint rings;
     _Alignas(64) atomic_int asleep;
-    pthread_mutex_t mutex;
-    pthread_cond_t rung;
 } Bell;
-
-void bell_init(Bell *bell);
-void bell_free(Bell *bell);
 
 void bell_ring(Bell *bell);
 

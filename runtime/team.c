@@ -147,12 +147,10 @@ void team_stay(Team *team, TeamTask *task, void *argument) {
         return;
     }
     Stay stay = {.wanted = team->threads};
-    bell_init(&stay.bell);
     prepare(team->threads);
     team->stay = &stay;
     stay_region(team, task, argument);
     team->stay = NULL;
-    bell_free(&stay.bell);
 }
 
 static void run_in_stay(Team *team, TeamBody *body, void *argument) {

@@ -78,7 +78,7 @@ bool file_rewrite(Arena *arena, const char *path, const void *bytes, size_t size
     return written;
 }
 
-bool file_replace(Arena *arena, const char *path, const void *bytes, size_t size) {
+bool file_renew(Arena *arena, const char *path, const void *bytes, size_t size) {
     return write_beside(arena, path, bytes, size, 0644);
 }
 

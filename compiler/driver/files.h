@@ -15,7 +15,7 @@ bool file_write(const char *path, const void *bytes, size_t size);
 /* All or nothing: a file that exists keeps its mode; of a link, what it leads to is replaced. */
 bool file_rewrite(Arena *arena, const char *path, const void *bytes, size_t size);
 /* All or nothing, whether or not it exists. */
-bool file_replace(Arena *arena, const char *path, const void *bytes, size_t size);
+bool file_renew(Arena *arena, const char *path, const void *bytes, size_t size);
 bool file_copy(Arena *arena, const char *from, const char *to, int mode);
 bool file_exists(const char *path);
 bool same_file(const char *a, const char *b); /* both exist and are one */

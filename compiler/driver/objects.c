@@ -59,7 +59,7 @@ void object_keep(Arena *arena, const char *path, const char *object) {
     Text text = text_new(arena);
     text_format(&text, "%s\n", checksum_text(arena, bytes, size));
     text_add_bytes(&text, bytes, size);
-    file_replace(arena, path, text_string(&text), text.size);
+    file_renew(arena, path, text_string(&text), text.size);
 }
 
 void objects_limit(Arena *arena) {

@@ -54,15 +54,20 @@ static bool is_uniform(const Graph *graph, NodeId operand) {
     return op == OP_broadcast || op == OP_constant;
 }
 
+/* Products of parts begin at 1 each, near which rounding leans to one side; an index is no sum. */
+static bool has_parts(const Node *node, Element element) {
+    return node->op != OP_prod && op_info[node->op].gives != GIVES_index && !is_half(element);
+}
+
 NodeId reduce_parts(Graph *to, const Node *node, NodeId operand, uint32_t axes) {
     Dimensions *table = to->dimensions;
     Type type = graph_node(to, operand)->type, whole = type;
     int first = __builtin_ctz(axes), last = 32 - __builtin_clz(axes);
     Dim reduced = type_count(table, &type, first, last);
     Dim after = type_count(table, &type, last, type.rank);
-    if (op_info[node->op].gives == GIVES_index || is_half(type.element) ||
-        !dim_is_one(type_count(table, &type, 0, first)) || dim_bound(after) > ENOUGH ||
-        dim_bound(type_elements(table, &type)) < ELEMENTS_LEAST || is_uniform(to, operand))
+    if (!has_parts(node, type.element) || !dim_is_one(type_count(table, &type, 0, first)) ||
+        dim_bound(after) > ENOUGH || dim_bound(type_elements(table, &type)) < ELEMENTS_LEAST ||
+        is_uniform(to, operand))
         return NODE_NONE;
     int64_t part = part_of(table, reduced);
     if (!part) return NODE_NONE;
