@@ -87,16 +87,19 @@ typedef struct Part {
     pthread_t id;
 } Part;
 
+static float read_part(const Trial *trial, int thread) {
+    return read_all(trial->array + (size_t)thread * trial->count, trial->count);
+}
+
 static float do_task(const Trial *trial, int thread) {
-    const float *part = trial->array + (size_t)thread * trial->count;
     float sum = 0.5f;
     switch (trial->task) {
     case TASK_single: return multiply_and_add(sum);
     case TASK_pairs: return multiply_pairs(sum);
     case TASK_near:
-        for (int i = 0; i < NEAR_PASSES; i++) sum += read_all(part, trial->count);
+        for (int i = 0; i < NEAR_PASSES; i++) sum += read_part(trial, thread);
         return sum;
-    case TASK_far: return read_all(part, trial->count);
+    case TASK_far: return read_part(trial, thread);
     }
     return sum;
 }
