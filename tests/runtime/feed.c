@@ -126,7 +126,7 @@ static void holds_back(void) {
     line[sizeof line - 1] = '\n';
     int64_t written = 0;
     fcntl(pipes.ends[1], F_SETFL, O_NONBLOCK);
-    for (int idle = 0; idle < 500;) {
+    for (int idle = 0; idle < 500 || (written <= FEED_ROOM / 2 && idle < 30000);) {
         ssize_t size = write(pipes.ends[1], line, sizeof line);
         if (size > 0) written += size, idle = 0;
         else usleep(2000), idle++;
