@@ -3,12 +3,11 @@
 #include "compiler/codegen/writer.h"
 
 #include "compiler/codegen/names.h"
+#include "compiler/codegen/templates/loops.h"
 
 #include <ctype.h>
-enum {
-    OUTSIDE_COLUMNS = 1024, /* as loops.h has it, FLOW_OUTSIDE */
-    SHORT_COLUMNS = 16,
-};
+
+enum { SHORT_COLUMNS = 16 };
 
 /* Is it a choice in a loop over a row that is too short for vectors? */
 static bool is_short_choice(const Writer *writer, const Node *node) {
@@ -104,7 +103,7 @@ static bool is_zero_outside(const Writer *writer, const Node *view, NodeId opera
     int64_t columns;
     return view->view->fill == 0 && !is_half(view->type.element) &&
            writer->plan->places[operand].kind != PLACE_none && writer->loops && !writer->lanes &&
-           dim_is_constant(writer->loops->columns, &columns) && columns <= OUTSIDE_COLUMNS;
+           dim_is_constant(writer->loops->columns, &columns) && columns <= FLOW_OUTSIDE;
 }
 
 /* An element of a row that is inside or outside as a whole: it is read where the row lies, or where

@@ -138,8 +138,16 @@ FLOW_INLINE float flow_exp_small(float x) {
     return y * flow_float_of_bits((uint32_t)(power + 127) << 23);
 }
 
-/* k ln 2 + log(1 + f) with 1 + f in [sqrt 1/2, sqrt 2), by the series in s = f / (2 + f) of Sun's
- * FDLIBM. */
+/* Of Sun's FDLIBM: in z = s^2, where s = f / (2 + f) and 1 + f is in [sqrt 1/2, sqrt 2). */
+FLOW_INLINE float flow_log_series(float z) {
+    float p = 0.24279078841f;
+    p = p * z + 0.28498786688f;
+    p = p * z + 0.40000972152f;
+    p = p * z + 0.66666662693f;
+    return p;
+}
+
+/* k ln 2 + log(1 + f), by that series. */
 FLOW_INLINE float flow_log_f32(float x) {
     const float infinity = __builtin_inff();
     int denormal = x < 1.17549435e-38f;
@@ -147,10 +155,7 @@ FLOW_INLINE float flow_log_f32(float x) {
     float k = (float)((int32_t)(bits >> 23) - (denormal ? 127 + 25 : 127));
     float f = flow_float_of_bits((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
     float s = f / (2.0f + f), z = s * s;
-    float p = 0.24279078841f;
-    p = p * z + 0.28498786688f;
-    p = p * z + 0.40000972152f;
-    p = p * z + 0.66666662693f;
+    float p = flow_log_series(z);
     float half = 0.5f * f * f;
     float tail = s * (half + p * z) + k * 9.0580006145e-6f;
     float y = k * 6.9313812256e-1f - ((half - tail) - f);
@@ -199,10 +204,7 @@ FLOW_INLINE float flow_log1p_f32(float x) {
     int32_t least = power < 100 ? power : 100; /* beyond that nothing is lost that counts */
     float d = lost * flow_float_of_bits((uint32_t)(127 - least) << 23);
     float s = f / (2.0f + f), z = s * s;
-    float p = 0.24279078841f;
-    p = p * z + 0.28498786688f;
-    p = p * z + 0.40000972152f;
-    p = p * z + 0.66666662693f;
+    float p = flow_log_series(z);
     float half = 0.5f * f * f;
     float rest = d * (1.0f - 2.0f * s * (1.0f - s));
     float tail = s * (half + p * z) + (k * 9.0580006145e-6f + rest);
