@@ -409,11 +409,9 @@ typedef struct FlowSource {
     /* What the records come from, one after the other, when they can't be counted; else NULL. They
      * are made as others are, while the feed has them. NULL: of any file they can. */
     struct Feed *(*feed)(const FlowReader *reader);
-    /* Points values[i] at field i of the record, valid until close; record r + 1 lies behind
-     * record r. Thread-safe. NULL: values have to be made. */
-    void (*read)(const FlowReader *reader, int64_t record, const void **values);
-    /* Can it? False: values of this reader have to be made. NULL: where there is a read, it can. */
-    bool (*points)(const FlowReader *reader);
+    /* Points firsts[i] at field i of record 0, valid until close; those of the other records lie
+     * behind each other. False, or NULL: values have to be made. */
+    bool (*point)(const FlowReader *reader, const void **firsts);
     /* Makes field i of the record in values[i]. False: it can't be; *failure (unless it is NULL)
      * then says why, naming file and record. Thread-safe. */
     bool (*make)(const FlowReader *reader, int64_t record, void *const *values,
@@ -432,7 +430,7 @@ typedef struct FlowSource {
 #include "runtime/source/sources.def"
 #undef SOURCE
 
-enum { FLOW_ROWS_AHEAD = 4 }; /* records are asked from memory that many before they are made */
+enum { FLOW_ROWS_AHEAD = 8 }; /* records are asked from memory that many before they are made */
 
 /* Records that a compiled function makes one after the other. */
 typedef struct FlowRows {

@@ -82,10 +82,6 @@ static bool make_part(const Maker *maker, int index, int64_t record, int64_t par
 static bool make_window(const Maker *maker, int index, int64_t record, const void **values) {
     const Records *records = maker->records;
     const FlowSection *section = records_section_at(records, index);
-    if (records->sections[index].direct) {
-        records->pipeline->source->read(records->reader, record * section->stride, values);
-        return true;
-    }
     if (section->packs) {
         pack_read(records->sections[index].pack, record * section->stride, section->window,
                   (int32_t *)values[0]);
@@ -119,17 +115,23 @@ static bool points(const Records *records, int index) {
     return index ? records->sections[index].direct : records->points;
 }
 
+/* Points values[0], values[stride] … at a field of each of the records, which the source holds. */
+static void point_each(const Records *records, int index, int field, const int64_t *list, int count,
+                       const void **values, int stride) {
+    const char *first = records->firsts[field];
+    int64_t step = index ? records_section_at(records, index)->stride : 1;
+    size_t size = records->sections[0].field_sizes[field] * (size_t)step;
+    for (int i = 0; i < count; i++) values[i * stride] = first + (size_t)list[i] * size;
+}
+
 /* Points at what the record is made of. */
 static bool gather(const Maker *maker, int index, int64_t record, const void **values) {
     const Records *records = maker->records;
-    const FlowSource *source = records->pipeline->source;
     const FlowSection *section = records_section_at(records, index);
-    if (!index && records->points) {
-        source->read(records->reader, record, values);
-        return true;
-    }
-    for (int i = 0; i < section->field_count && !records->sections[index].direct; i++)
-        values[i] = maker->scratch + records->sections[index].offsets[i];
+    for (int i = 0; i < section->field_count; i++)
+        if (points(records, index)) point_each(records, index, i, &record, 1, &values[i], 1);
+        else values[i] = maker->scratch + records->sections[index].offsets[i];
+    if (points(records, index)) return true;
     if (index) return make_window(maker, index, record, values);
     return ask(maker, record, values);
 }
@@ -163,14 +165,13 @@ typedef struct Computation {
     const int64_t *sizes;
 } Computation;
 
-/* Points at what a record function is given of a record. */
-static bool point(const Maker *maker, int index, int64_t record, const void **values,
-                  int64_t *seed) {
+/* Points at what a record function is given beside the fields of a record. */
+static void point_beside(const Maker *maker, int index, int64_t record, const void **values,
+                         int64_t *seed) {
     int count = records_section_at(maker->records, index)->field_count;
     *seed = (int64_t)seed_of(maker->records, record);
     values[count] = seed;
     values[count + 1] = &maker->epoch;
-    return gather(maker, index, record, values);
 }
 
 /* Returns how many of the listed records were made; fewer: *maker->failure says why. */
@@ -190,7 +191,8 @@ static bool compute(const Maker *maker, int index, const Computation *computatio
     const void *values[FIELD_LIMIT + 2];
     int64_t seed;
     const FlowRows rows = {.count = 1, .fields = values, .outputs = outputs};
-    return point(maker, index, record, values, &seed) &&
+    point_beside(maker, index, record, values, &seed);
+    return gather(maker, index, record, values) &&
            compute_each(maker, index, computation, &record, &rows);
 }
 
@@ -312,18 +314,16 @@ int64_t records_find(const Records *records, const Permutation *shuffle, int64_t
 
 void records_prefetch(const Records *records, int64_t record, int64_t epoch) {
     int last = records_last_section(records);
-    const void *values[FIELD_LIMIT];
-    Maker maker = {.records = records};
     if (last == 0 && records->joined) joined_prefetch(records->joined, record, epoch);
     else if (last == 0 && records->pipeline->source->prefetch)
         records->pipeline->source->prefetch(records->reader, record);
     if (!points(records, last)) return;
-    gather(&maker, last, record, values);
     for (int i = 0; i < records_section_at(records, last)->field_count; i++) {
+        const void *value;
+        point_each(records, last, i, &record, 1, &value, 1);
         size_t size = records->sections[last].field_sizes[i];
         size_t length = size < PREFETCH_LIMIT ? size : PREFETCH_LIMIT;
-        for (size_t at = 0; at < length; at += LINE)
-            __builtin_prefetch((const char *)values[i] + at);
+        for (size_t at = 0; at < length; at += LINE) __builtin_prefetch((const char *)value + at);
     }
 }
 
@@ -342,9 +342,11 @@ static int make_together(const Maker *maker, const RecordList *list, void *const
     const void *values[MOST * (FIELD_LIMIT + 2)];
     int64_t seeds[MOST];
     int known = (int)least(list->known, list->count + FLOW_ROWS_AHEAD);
-    int stride = records_section_at(maker->records, last)->field_count + 2;
+    int fields = records_section_at(maker->records, last)->field_count, stride = fields + 2;
+    for (int i = 0; i < fields; i++)
+        point_each(maker->records, last, i, list->records, known, &values[i], stride);
     for (int i = 0; i < known; i++)
-        point(maker, last, list->records[i], &values[i * stride], &seeds[i]);
+        point_beside(maker, last, list->records[i], &values[i * stride], &seeds[i]);
     const FlowRows rows = {.count = list->count,
                            .ahead = known - list->count,
                            .fields = values,

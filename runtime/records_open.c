@@ -229,10 +229,6 @@ static FlowStatus find_words(Records *records, const Places *places) {
     return flow_ok;
 }
 
-static bool can_point(const FlowSource *source, const FlowReader *reader) {
-    return source->read && (!source->points || source->points(reader));
-}
-
 /* Does a filter look for records among as many as there are? */
 static bool has_open_filter(const FlowPipeline *pipeline) {
     for (int i = 0; i < pipeline->section_count; i++)
@@ -278,7 +274,8 @@ static FlowStatus open_source(Records *records, const Places *places, int64_t *c
                                         records_section_at(records, 0)->field_count,
                                         &records->arguments, &records->reader);
     if (status.exit) return status;
-    records->points = can_point(pipeline->source, records->reader);
+    records->points =
+        pipeline->source->point && pipeline->source->point(records->reader, records->firsts);
     *count = find_feed(records);
     return open_learned(records);
 }

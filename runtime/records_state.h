@@ -52,6 +52,7 @@ struct Records {
     Tokenizer *tokenizers[FIELD_LIMIT]; /* of the source's fields; several may have one */
     Vocabulary *texts[FIELD_LIMIT];     /* of those that are categories */
     bool points;                        /* the source points at its values; else it makes them */
+    const void *firsts[FIELD_LIMIT];    /* at those of record 0 */
     atomic_uchar *learned;              /* bits of its records whose texts were counted; or NULL */
     int64_t seed;
     uint64_t first_seed; /* of the records */

@@ -132,14 +132,13 @@ static int64_t binary_records(const FlowReader *reader) {
 }
 
 /* One field of one file lies as an array does, if it lies where its elements may. */
-static bool binary_points(const FlowReader *reader) {
+static bool binary_point(const FlowReader *reader, const void **firsts) {
     size_t element = flow_element_size(reader->fields[0].type.element);
-    return reader->count == 1 && !reader->feed && reader->shards.count == 1 &&
-           reader->header % element == 0;
-}
-
-static void binary_read(const FlowReader *reader, int64_t record, const void **values) {
-    values[0] = record_at(reader, record);
+    if (reader->count != 1 || reader->feed || reader->shards.count != 1 ||
+        reader->header % element != 0)
+        return false;
+    firsts[0] = record_at(reader, 0);
+    return true;
 }
 
 static bool binary_make(const FlowReader *reader, int64_t record, void *const *values,
@@ -175,8 +174,7 @@ const FlowSource flow_source_binary = {
     .open = binary_open,
     .records = binary_records,
     .feed = binary_feed,
-    .points = binary_points,
-    .read = binary_read,
+    .point = binary_point,
     .make = binary_make,
     .prefetch = binary_prefetch,
     .locate = binary_locate,

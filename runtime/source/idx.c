@@ -237,15 +237,15 @@ static int64_t idx_records(const FlowReader *reader) {
     return reader->records;
 }
 
-static void idx_read(const FlowReader *reader, int64_t record, const void **values) {
-    for (int i = 0; i < reader->count; i++)
-        values[i] = reader->columns[i].values + (size_t)record * reader->columns[i].record_size;
+static bool idx_point(const FlowReader *reader, const void **firsts) {
+    for (int i = 0; i < reader->count; i++) firsts[i] = reader->columns[i].values;
+    return true;
 }
 
 const FlowSource flow_source_idx = {
     .name = "idx",
     .open = idx_open,
     .records = idx_records,
-    .read = idx_read,
+    .point = idx_point,
     .close = idx_close,
 };

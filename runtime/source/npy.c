@@ -59,12 +59,9 @@ static int64_t npy_records(const FlowReader *reader) {
     return array_records(&reader->arrays[0]);
 }
 
-static bool npy_points(const FlowReader *reader) {
+static bool npy_point(const FlowReader *reader, const void **firsts) {
+    for (int i = 0; i < reader->count; i++) firsts[i] = array_at(&reader->arrays[i], 0);
     return reader->points;
-}
-
-static void npy_read_record(const FlowReader *reader, int64_t record, const void **values) {
-    for (int i = 0; i < reader->count; i++) values[i] = array_at(&reader->arrays[i], record);
 }
 
 static bool npy_make(const FlowReader *reader, int64_t record, void *const *values,
@@ -78,8 +75,7 @@ const FlowSource flow_source_npy = {
     .name = "npy",
     .open = npy_open,
     .records = npy_records,
-    .points = npy_points,
-    .read = npy_read_record,
+    .point = npy_point,
     .make = npy_make,
     .close = npy_close,
 };

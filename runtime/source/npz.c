@@ -212,12 +212,9 @@ static int64_t npz_records(const FlowReader *reader) {
     return array_records(&reader->arrays[0]);
 }
 
-static bool npz_points(const FlowReader *reader) {
+static bool npz_point(const FlowReader *reader, const void **firsts) {
+    for (int i = 0; i < reader->count; i++) firsts[i] = array_at(&reader->arrays[i], 0);
     return reader->points;
-}
-
-static void npz_read(const FlowReader *reader, int64_t record, const void **values) {
-    for (int i = 0; i < reader->count; i++) values[i] = array_at(&reader->arrays[i], record);
 }
 
 static bool npz_make(const FlowReader *reader, int64_t record, void *const *values,
@@ -231,8 +228,7 @@ const FlowSource flow_source_npz = {
     .name = "npz",
     .open = npz_open,
     .records = npz_records,
-    .points = npz_points,
-    .read = npz_read,
+    .point = npz_point,
     .make = npz_make,
     .close = npz_close,
 };

@@ -33,14 +33,15 @@ static int64_t text_records(const FlowReader *reader) {
     return (int64_t)reader->content.size;
 }
 
-static void text_read(const FlowReader *reader, int64_t record, const void **values) {
-    for (int i = 0; i < reader->count; i++) values[i] = reader->content.bytes + record;
+static bool text_point(const FlowReader *reader, const void **firsts) {
+    for (int i = 0; i < reader->count; i++) firsts[i] = reader->content.bytes;
+    return true;
 }
 
 const FlowSource flow_source_text = {
     .name = "text",
     .open = text_open,
     .records = text_records,
-    .read = text_read,
+    .point = text_point,
     .close = text_close,
 };

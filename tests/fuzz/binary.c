@@ -15,10 +15,9 @@ static double read_all(const FlowReader *reader, int count) {
     for (int64_t i = 0; i < flow_source_binary.records(reader); i++) {
         flow_source_binary.make(reader, i, (void *const[]){&label, x}, NULL);
         sum += label;
-        if (count > 1 || !flow_source_binary.points(reader)) continue;
-        const void *value;
-        flow_source_binary.read(reader, i, &value);
-        sum += *(const uint8_t *)value;
+        const void *first;
+        if (count == 1 && flow_source_binary.point(reader, &first))
+            sum += ((const uint8_t *)first)[i];
     }
     return sum;
 }

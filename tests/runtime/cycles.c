@@ -15,7 +15,7 @@ static int any(int below) {
     return (int)(state >> 16) % below;
 }
 
-static const FlowSource numbers = NUMBERS(.read = read_number);
+static const FlowSource numbers = NUMBERS(.point = point_at_numbers);
 
 /* Takes some batches, or all; every one comes once, in its epoch, in order if there is one. */
 static void take(Stage *stage, Team *team, const FlowPipeline *pipeline, int64_t end,

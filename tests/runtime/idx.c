@@ -33,11 +33,13 @@ static void reads(const char *image_path, const char *label_path) {
     CHECK(!status.exit, "%s", status.text);
     if (status.exit) return;
     CHECK(flow_source_idx.records(reader) == COUNT, "%d", (int)flow_source_idx.records(reader));
+    const void *firsts[2];
+    flow_source_idx.point(reader, firsts);
     for (int i = 0; i < COUNT; i++) {
-        const void *values[2];
-        flow_source_idx.read(reader, i, values);
-        CHECK(!memcmp(values[0], images + IMAGE_HEADER + i * PIXELS, PIXELS), "image %d", i);
-        CHECK(*(const int32_t *)values[1] == labels[LABEL_HEADER + i], "label %d", i);
+        CHECK(!memcmp((const char *)firsts[0] + i * PIXELS, images + IMAGE_HEADER + i * PIXELS,
+                      PIXELS),
+              "image %d", i);
+        CHECK(((const int32_t *)firsts[1])[i] == labels[LABEL_HEADER + i], "label %d", i);
     }
     flow_source_idx.close(reader);
 }
@@ -53,7 +55,7 @@ static void widens(int code, const void *big_endian, size_t size, double expecte
     FlowStatus status = flow_source_idx.open(&field, 1, NULL, &reader);
     CHECK(!status.exit, "%s", status.text);
     if (status.exit) return;
-    flow_source_idx.read(reader, 0, &value);
+    flow_source_idx.point(reader, &value);
     CHECK(*(const double *)value == expected, "code %02x: %g, not %g", (unsigned)code,
           *(const double *)value, expected);
     flow_source_idx.close(reader);

@@ -25,8 +25,9 @@ static inline int64_t count_numbers(const FlowReader *reader) {
     return reader->records;
 }
 
-static inline void read_number(const FlowReader *reader, int64_t record, const void **values) {
-    values[0] = &reader->stored[record];
+static inline bool point_at_numbers(const FlowReader *reader, const void **firsts) {
+    firsts[0] = reader->stored;
+    return true;
 }
 
 static inline bool make_number(const FlowReader *reader, int64_t record, void *const *values,
@@ -40,7 +41,7 @@ static inline void close_numbers(FlowReader *reader) {
     free(reader);
 }
 
-/* Of a source, with `.read = read_number`, `.make = make_number` or what does more. */
+/* Of a source, with `.point = point_at_numbers`, `.make = make_number` or what does more. */
 #define NUMBERS(...)                                                                    \
     {                                                                                   \
         .name = "numbers", .open = open_numbers, .records = count_numbers, __VA_ARGS__, \

@@ -6,19 +6,19 @@
 
 enum { RECORDS = 1000, BATCH = 150, EPOCHS = 3, DAMAGED = 7 /* each so manieth */ };
 
-static const int32_t copied[1] = {-1};
+static uint8_t copied[RECORDS];
 static atomic_int asked[RECORDS], most_at_once;
 
-static void read_both(const FlowReader *reader, int64_t record, const void **values) {
-    read_number(reader, record, values);
-    values[1] = copied;
+static bool point_at_both(const FlowReader *reader, const void **firsts) {
+    firsts[1] = copied;
+    return point_at_numbers(reader, firsts);
 }
 
-static const FlowSource numbers = NUMBERS(.read = read_both);
+static const FlowSource numbers = NUMBERS(.point = point_at_both);
 
 static int32_t number_of(const FlowRows *rows, int64_t row) {
     const void *const *fields = &rows->fields[row * rows->stride];
-    CHECK(fields[1] == copied, "another field");
+    CHECK(fields[1] == &copied[*(const int32_t *)fields[0]], "a field of another record");
     CHECK(*(const int64_t *)fields[3] < EPOCHS, "epoch %lld", *(const long long *)fields[3]);
     return *(const int32_t *)fields[0];
 }
@@ -58,7 +58,7 @@ static int64_t make_shuffled(char *memory, const int64_t *sizes, const FlowRows 
 }
 
 static const FlowField fields[] = {{.name = "a", .type = {FLOW_i32, 0, {0}}},
-                                   {.name = "b", .type = {FLOW_i32, 0, {0}}}},
+                                   {.name = "b", .type = {FLOW_u8, 0, {0}}}},
                        outputs[] = {{.name = "x", .type = {FLOW_i64, 0, {0}}},
                                     {.name = "y", .type = {FLOW_i32, 0, {0}}}};
 static const FlowCheck checks[] = {{"another", "1", -1}, {"the damaged one", "2", -1}};

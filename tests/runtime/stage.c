@@ -26,7 +26,7 @@ static void note_thread(void) {
     pthread_mutex_unlock(&lock);
 }
 
-static const FlowSource numbers = NUMBERS(.read = read_number);
+static const FlowSource numbers = NUMBERS(.point = point_at_numbers);
 
 static void make_one(int32_t number, int32_t *output) {
     note_thread();
