@@ -159,10 +159,12 @@ static bool write_flat(Writer *writer, Text *text) {
     find_stages(writer);
     writer->stage = 0;
     writer->flat = true;
+    writer->widens = widens(writer);
     write_row_values(writer);
     if (writer->uses_rows) return false;
     write_head(writer, text);
     if (streams(writer)) write_flat_parts(writer, text);
+    else if (has_widened(writer)) write_widened_loop(writer, text);
     else write_flat_loop(writer, text);
     write_tail(writer, text);
     return true;

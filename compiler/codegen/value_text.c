@@ -55,6 +55,7 @@ const char *load_text(Writer *writer, NodeId id, const char *index) {
     const char *pointer = pointer_to(writer, id, false);
     if (!strcmp(index, "i")) {
         note_whole(writer, pointer);
+        if (is_widened(writer, id, index)) return widened_load(writer, pointer);
         if (writer->lanes) {
             pointer = arena_format(writer->arena, "rows_%s", pointer);
             index = "at";
@@ -196,7 +197,10 @@ const char *value_of(Writer *writer, NodeId id, Index index) {
     if (node->kernel != NO_KERNEL && node->kernel == writer->number)
         return own_value(writer, id, index);
     if (writer->plan->places[id].kind != PLACE_none)
-        return define_variable(writer, id, index, element_info[node->type.element].computed,
+        return define_variable(writer, id, index,
+                               is_widened(writer, id, index.text)
+                                   ? "int32_t"
+                                   : element_info[node->type.element].computed,
                                load_text(writer, id, index.text));
     return is_uniform_sum(writer->graph, node) ? uniform_sum(writer, id)
                                                : computed(writer, id, index);

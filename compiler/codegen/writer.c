@@ -255,7 +255,10 @@ const char *pointer_to(Writer *writer, NodeId id, bool written) {
         }
     const char *name = node_name(writer, 'b', id);
     vector_push(writer->arena, &writer->pointers,
-                (Pointer){operand, node_of(writer, id)->type.element, name, written, false});
+                (Pointer){.operand = operand,
+                          .element = node_of(writer, id)->type.element,
+                          .name = name,
+                          .written = written});
     return name;
 }
 

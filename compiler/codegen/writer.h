@@ -49,6 +49,7 @@ typedef struct Pointer {
     Element element;
     const char *name;
     bool written, whole; /* whole: read at each element of the loops */
+    bool widened;        /* read from a group */
 } Pointer;
 
 /* A value that the kernel stores unless it is not finite. */
@@ -78,6 +79,7 @@ typedef struct Writer {
     int latest_index; /* variable that is an index, or -1 */
     int variable_count;
     bool flat;      /* all rows are one loop */
+    bool widens;    /* which reads elements of one byte from groups that are widened */
     bool lanes;     /* of the innermost loop are rows, and buffers hold several rows */
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
@@ -224,6 +226,21 @@ bool streams(const Writer *writer);
 void declare_streamed(Writer *writer, Text *text, const char *count);
 void ask_streamed(Writer *writer, Text *text, const char *first, const char *count);
 void write_streamed(Writer *writer, Text *text, const char *first, const char *count);
+
+/* widen_text.c. */
+
+/* Does the kernel's one loop compute with four bytes? What it reads of one is then widened. */
+bool widens(const Writer *writer);
+
+/* Is element `index` of a stored value? */
+bool is_widened(const Writer *writer, NodeId id, const char *index);
+
+/* Element j of a group, as C. */
+const char *widened_load(Writer *writer, const char *pointer);
+
+/* Is any value widened? Then this is the loop. */
+bool has_widened(const Writer *writer);
+void write_widened_loop(Writer *writer, Text *text);
 
 /* value_text.c. */
 

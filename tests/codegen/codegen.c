@@ -16,6 +16,8 @@ static uint32_t random_bits(uint64_t *state) {
 static double random_value(Element element, uint64_t *state) {
     uint32_t bits = random_bits(state);
     if (is_half(element)) return (double)(bits >> 24) / 64 - 1; /* which needs no rounding */
+    if (element == TYPE_u8) return bits >> 8 & 255;
+    if (element == TYPE_i8) return (int8_t)(bits >> 8);
     switch (element_info[element].class) {
     case CLASS_boolean: return bits >> 8 & 1;
     case CLASS_integer: return bits >> 8 & 7;

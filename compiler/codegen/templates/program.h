@@ -8,6 +8,7 @@
 #include "row.h"
 #include "stream.h"
 #include "tile.h"
+#include "widen.h"
 
 #ifndef FLOW_PROGRAM_NAME
 #define FLOW_PROGRAM_NAME flow_program /* one for each processor, chosen by dispatch.c */
