@@ -52,7 +52,39 @@ static bool is_plain(const Writer *writer) {
 /* Is the name wanted inside the loops of the tile? */
 static bool in_tile(const Writer *writer, const char *name) {
     return has_name(&writer->lines[LEVEL_row], name) ||
-           has_name(&writer->lines[LEVEL_column], name) || has_name(&writer->stores, name);
+           has_name(&writer->lines[LEVEL_column], name) || has_name(&writer->stores, name) ||
+           in_logs(writer, name);
+}
+
+static void write_columns(Writer *writer, Text *text) {
+    text_format(text,
+                "        FLOW_INDEPENDENT\n"
+                "        for (int64_t n = 0; n < columns; n++) {\n"
+                "            const int64_t c = first_column + n, i = r * %s + c;\n"
+                "            (void)i;\n",
+                writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
+    move_lines(writer, &writer->stores, text, 3);
+    text_add(text, "        }\n");
+}
+
+static void write_logged_columns(Writer *writer, Text *text) {
+    text_format(text,
+                "        for (int64_t part = 0, count; part < columns; part += count) {\n"
+                "            const int64_t begin = r * %s + first_column + part;\n"
+                "            count = flow_smaller(columns - part, FLOW_LOG);\n",
+                writer->columns);
+    declare_logs(writer, text, 3);
+    text_add(text, "            FLOW_INDEPENDENT\n"
+                   "            for (int64_t j = 0; j < count; j++) {\n"
+                   "                const int64_t n = part + j, c = first_column + n, "
+                   "i = begin + j;\n"
+                   "                (void)n, (void)c;\n");
+    move_lines(writer, &writer->lines[LEVEL_column], text, 4);
+    move_lines(writer, &writer->stores, text, 4);
+    text_add(text, "            }\n");
+    use_logs(writer, text, 3, "begin");
+    text_add(text, "        }\n");
 }
 
 static void write_finish(Writer *writer, Text *text) {
@@ -79,15 +111,9 @@ static void write_finish(Writer *writer, Text *text) {
     text_add(text, "    for (int64_t m = 0; m < rows; m++) {\n"
                    "        const int64_t r = first_row + m;\n");
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);
-    text_format(text,
-                "        FLOW_INDEPENDENT\n"
-                "        for (int64_t n = 0; n < columns; n++) {\n"
-                "            const int64_t c = first_column + n, i = r * %s + c;\n"
-                "            (void)i;\n",
-                writer->columns);
-    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
-    move_lines(writer, &writer->stores, text, 3);
-    text_add(text, "        }\n    }\n");
+    if (writer->logs) write_logged_columns(writer, text);
+    else write_columns(writer, text);
+    text_add(text, "    }\n");
     tell_faults(writer, text, "context->guard", "context->");
     text_add(text, "}\n\n");
 }
@@ -255,6 +281,7 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
     Writer writer = new_writer(text->arena, plan, kernel, name);
     const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
     assert(matmul->op == OP_matmul);
+    writer.logs = logs_kept(&writer);
     store_values(&writer, INDEX_full);
     ContractionOperand a = contraction_operand(writer.graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer.graph, matmul, 1);

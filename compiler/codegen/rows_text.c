@@ -138,19 +138,21 @@ static void write_flat_loop(Writer *writer, Text *text) {
 }
 
 static void write_flat_parts(Writer *writer, Text *text) {
-    const char *size = arena_format(writer->arena, "%d", ROW_PART);
+    const char *size = writer->logs ? "FLOW_LOG" : arena_format(writer->arena, "%d", ROW_PART);
     text_format(text,
                 "    for (int64_t part = first * %s, count; part < last * %s; part += count) {\n"
                 "        count = flow_smaller(last * %s - part, %s);\n",
                 writer->columns, writer->columns, writer->columns, size);
     declare_streamed(writer, text, size);
-    ask_streamed(writer, text, "part", "count");
+    declare_logs(writer, text, 2);
+    if (streams(writer)) ask_streamed(writer, text, "part", "count");
     text_add(text, "        for (int64_t j = 0; j < count; j++) {\n"
                    "            const int64_t i = part + j;\n");
     move_lines(writer, &writer->lines[LEVEL_column], text, 3);
     move_lines(writer, &writer->stores, text, 3);
     text_add(text, "        }\n");
     write_streamed(writer, text, "part", "count");
+    use_logs(writer, text, 2, "part");
     text_add(text, "    }\n");
 }
 
@@ -159,11 +161,12 @@ static bool write_flat(Writer *writer, Text *text) {
     find_stages(writer);
     writer->stage = 0;
     writer->flat = true;
-    writer->widens = widens(writer);
+    writer->logs = logs_kept(writer);
+    writer->widens = !writer->logs && widens(writer);
     write_row_values(writer);
     if (writer->uses_rows) return false;
     write_head(writer, text);
-    if (streams(writer)) write_flat_parts(writer, text);
+    if (streams(writer) || writer->logs) write_flat_parts(writer, text);
     else if (has_widened(writer)) write_widened_loop(writer, text);
     else write_flat_loop(writer, text);
     write_tail(writer, text);

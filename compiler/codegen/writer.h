@@ -55,7 +55,8 @@ typedef struct Pointer {
 /* A value that the kernel stores unless it is not finite. */
 typedef struct Kept {
     NodeId node;
-    const char *place; /* as C */
+    const char *place, *good, *step; /* as C: where it lies; is the step good; the keep's first
+                                        operand */
 } Kept;
 
 typedef struct Writer {
@@ -86,6 +87,7 @@ typedef struct Writer {
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
     int stage;      /* the loop over the row that is being written */
     Vector(Kept) kept;
+    bool logs; /* what is kept is stored first */
 } Writer;
 
 /* writer.c: variables, pointers, lines. */
@@ -209,6 +211,17 @@ bool has_short_rows(const Writer *writer);
 
 /* The C of the value of a keep, whose operands are given as C. */
 const char *kept_value(Writer *writer, NodeId id, const char *const *operands);
+
+/* May all that is kept be stored first? The loop is then one over j, of at most FLOW_LOG elements
+ * that lie side by side. */
+bool logs_kept(const Writer *writer);
+
+/* Before and after that loop. first: the place of its first element, as C. */
+void declare_logs(Writer *writer, Text *text, int depth);
+void use_logs(Writer *writer, Text *text, int depth, const char *first);
+
+/* Does the latter speak of the variable? */
+bool in_logs(const Writer *writer, const char *name);
 
 /* Flags of what was held back, around the loops that store; scope: what stands before the names of
  * variables there. */

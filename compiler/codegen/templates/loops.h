@@ -60,6 +60,9 @@ static inline void flow_share_columns(int64_t columns, int thread, int threads, 
     if (*last > columns) *last = columns;
 }
 
+/* What a loop logs of old values before it stores new ones, at most and at least. */
+enum { FLOW_LOG = 512, FLOW_LOG_LEAST = 64 /* elements */ };
+
 /* The index if it is one of 0 … count-1, else 0. */
 static inline int64_t flow_index(int64_t index, int64_t count) {
     return index < 0 || index >= count ? 0 : index;

@@ -57,6 +57,32 @@ static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t plac
         continue;
 }
 
+/* A loop that logs: the largest size of a new value, as bits; does it say that old values are to be
+ * put back; that, whose result is whether any was lost. step: the first operand of keep; good: is
+ * it a good step? */
+#define FLOW_LOGGED(suffix, type, integer, infinity)                               \
+    static inline integer flow_worse_##suffix(integer worst, type value) {         \
+        integer bits;                                                              \
+        __builtin_memcpy(&bits, &value, sizeof bits);                              \
+        bits &= ~((integer)1 << (8 * sizeof bits - 1));                            \
+        return worst > bits ? worst : bits;                                        \
+    }                                                                              \
+    static inline bool flow_is_doubtful_##suffix(integer worst, int step) {        \
+        return !step || worst >= infinity;                                         \
+    }                                                                              \
+    static __attribute__((noinline, cold, unused)) integer flow_put_back_##suffix( \
+        type *values, const type *log, int64_t count, int step, int good) {        \
+        integer lost = 0;                                                          \
+        for (int64_t j = 0; j < count; j++) {                                      \
+            lost |= good & flow_is_lost(values[j], log[j]);                        \
+            values[j] = keep(step, values[j], log[j]);                             \
+        }                                                                          \
+        return lost;                                                               \
+    }
+
+FLOW_LOGGED(f32, float, int32_t, 0x7f800000)
+FLOW_LOGGED(f64, double, int64_t, 0x7ff0000000000000)
+
 static inline void flow_run(const FlowFrame *frame, const FlowCall *calls, int count, int thread,
                             int threads) {
     for (int i = 0; i < count; i++) {
