@@ -83,26 +83,52 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 
 #include "lanes.h"
 
-/* The tile of sums. */
-#define ACROSS FLOW_ACROSS(MOST_COLUMNS, LANES)
-#define TILE_VECTORS FLOW_TILE_VECTORS(MOST_ROWS, ACROSS)
-#define TILE_ROWS FLOW_TILE_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS)
-#define LOW_ROWS ((int)FLOW_LEAST(TILE_ROWS, TILE_VECTORS == 1 ? 8 : 4))
-#define WIDTH (TILE_VECTORS * LANES)
-#define PARTIAL (COLUMNS_VARY || MOST_COLUMNS % WIDTH || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))
+#define ACROSS FLOW_JOIN(KERNEL, _ACROSS)
+#define TILE_VECTORS FLOW_JOIN(KERNEL, _TILE_VECTORS)
+#define TILE_ROWS FLOW_JOIN(KERNEL, _TILE_ROWS)
+#define LOW_ROWS FLOW_JOIN(KERNEL, _LOW_ROWS)
+#define WIDTH FLOW_JOIN(KERNEL, _WIDTH)
+#define ALL_WIDE FLOW_JOIN(KERNEL, _ALL_WIDE)
+#define PARTIAL FLOW_JOIN(KERNEL, _PARTIAL)
+#define PART FLOW_JOIN(KERNEL, _PART)
+#define BLOCK FLOW_JOIN(KERNEL, _BLOCK)
+#define GROUP FLOW_JOIN(KERNEL, _GROUP)
+#define WAITING FLOW_JOIN(KERNEL, _WAITING)
+#define COPIED_B FLOW_JOIN(KERNEL, _COPIED_B)
+#define ONE_BLOCK FLOW_JOIN(KERNEL, _ONE_BLOCK)
+#define SAME_TYPE FLOW_JOIN(KERNEL, _SAME_TYPE)
+#define FAR_RESULTS FLOW_JOIN(KERNEL, _FAR_RESULTS)
+#define ASKS FLOW_JOIN(KERNEL, _ASKS)
+/* Numbers, not macros of macros, whose text would take long to read. */
+enum {
+    /* The tile of sums. */
+    ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
+    TILE_VECTORS = FLOW_TILE_VECTORS(MOST_ROWS, ACROSS),
+    TILE_ROWS = FLOW_TILE_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS),
+    LOW_ROWS = FLOW_LEAST(TILE_ROWS, TILE_VECTORS == 1 ? 8 : 4),
+    WIDTH = TILE_VECTORS * LANES,
+    ALL_WIDE = ((ACROSS - 1) / TILE_VECTORS + 1) * WIDTH,
+    PARTIAL =
+        COLUMNS_VARY || MOST_COLUMNS % WIDTH != 0 || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH != 0),
+    /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
+     * a group of rows of a, and sums that wait for the rest of their depth. */
+    PART = !PLAIN              ? 1024
+           : MOST_DEPTH > 1024 ? 256
+                               : 512,
+    BLOCK = FLOW_BLOCK / sizeof(ELEMENT),
+    GROUP = 2 * TILE_ROWS,
+    WAITING = 131072 / sizeof(ELEMENT),
+    COPIED_B = FLOW_LEAST(BLOCK, PART *FLOW_LEAST(ALL_WIDE, BLOCK / PART)),
+    /* Is one block as wide as the product? */
+    ONE_BLOCK = !BY_COLUMNS && ALL_WIDE <= BLOCK / PART,
+    SAME_TYPE = sizeof(STORED) == sizeof(ELEMENT),
+    /* Are results asked for before a tile, which is deep enough, since they are more than the
+     * second cache holds beside b? */
+    FAR_RESULTS = MOST_DEPTH > 128 && MOST_ROWS > 2 * BLOCK / FLOW_LEAST(MOST_COLUMNS, 65536),
+    /* Is a so large that its rows are asked for ahead? */
+    ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536)
+};
 
-/* What is worked on at a time: so much of the depth, a block of b in half of the second cache, a
- * group of rows of a, and sums that wait for the rest of their depth. */
-#define PART (!PLAIN ? 1024 : MOST_DEPTH > 1024 ? 256 : 512)
-#define BLOCK ((int)(FLOW_BLOCK / sizeof(ELEMENT)))
-#define GROUP (2 * TILE_ROWS)
-#define WAITING ((int)(131072 / sizeof(ELEMENT)))
-#define COPIED_B FLOW_LEAST(BLOCK, PART *FLOW_LEAST(ALL_WIDE, BLOCK / PART))
-/* Is one block as wide as the product? */
-#define ONE_BLOCK (!BY_COLUMNS && ALL_WIDE <= BLOCK / PART)
-#define ALL_WIDE (((ACROSS - 1) / TILE_VECTORS + 1) * WIDTH)
-
-#define SAME_TYPE (sizeof(STORED) == sizeof(ELEMENT))
 /* Does b lie as a tile reads it, if it is a whole panel? */
 #define B_READY                                \
     (SAME_TYPE && !B_TABLE && B_COLUMN == 1 && \
@@ -123,12 +149,6 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #else
 #define TILE_CALL FLOW_TILE
 #endif
-/* Are results asked for before a tile, which is deep enough, since they are more than the second
- * cache holds beside b? */
-#define FAR_RESULTS (MOST_DEPTH > 128 && MOST_ROWS > 2 * BLOCK / FLOW_LEAST(MOST_COLUMNS, 65536))
-/* Is a so large that its rows are asked for ahead? */
-#define ASKS (MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536))
-
 /* The rows of a slice that are worked on, and what of them at the moment. */
 typedef struct FLOW_JOIN(KERNEL, _work) {
     const CONTEXT *context;
