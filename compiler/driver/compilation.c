@@ -110,8 +110,8 @@ static bool take_options(Compilation *compilation, bool all, Overrides *override
 
 /* A line without the comment that says where it comes from: moving code changes nothing. */
 static void hash_line(Sha256 *hash, const char *line, size_t size) {
-    for (size_t i = 0; i + 2 < size; i++)
-        if (!memcmp(line + i, " # ", 3)) size = i;
+    const char *comment = memmem(line, size, " # ", 3);
+    if (comment) size = (size_t)(comment - line);
     while (size && line[size - 1] == ' ') size--;
     sha256_add(hash, line, size);
     sha256_add(hash, "\n", 1);

@@ -22,7 +22,13 @@ Graph *graph_like(Arena *arena, const Graph *graph) {
     Graph *new = graph_new(arena, graph->dimensions, graph->name);
     new->batch = graph->batch;
     new->wishes = graph->wishes;
+    graph_reserve(new, graph->nodes.count);
     return new;
+}
+
+void graph_reserve(Graph *graph, size_t count) {
+    vector_reserve(graph->arena, &graph->nodes, count);
+    equal_reserve(graph, count);
 }
 
 /* The same pointer for equal strings, so that nodes can be compared as bytes. */
@@ -173,7 +179,14 @@ void graph_copy_outputs(Graph *to, const Graph *from, const NodeId *map) {
     }
 }
 
+static bool has_placed_nodes(const Graph *graph) {
+    vector_each(Node, node, graph->nodes)
+        if (is_placed(&node->placement)) return true;
+    return false;
+}
+
 const Graph *graph_unplaced(Arena *arena, const Graph *graph) {
+    if (!has_placed_nodes(graph)) return graph;
     Graph *to = graph_new(arena, graph->dimensions, graph->name);
     NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
     to->batch = graph->batch;

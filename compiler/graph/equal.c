@@ -65,15 +65,21 @@ static void put(EqualNodes *table, EqualEntry entry) {
     table->entries[at & (table->capacity - 1)] = entry;
 }
 
-static void grow(Graph *graph) {
+/* Room for so many nodes. */
+static void grow(Graph *graph, size_t count) {
     EqualNodes old = graph->equal, *table = &graph->equal;
-    table->capacity = old.capacity ? 2 * old.capacity : 64;
+    if (!table->capacity) table->capacity = 64;
+    while (4 * count > 3 * table->capacity) table->capacity *= 2;
     table->entries = arena_new_array(graph->arena, EqualEntry, table->capacity);
     for (size_t i = 0; i < old.capacity; i++)
         if (old.entries[i].node) put(table, old.entries[i]);
 }
 
+void equal_reserve(Graph *graph, size_t count) {
+    if (4 * count > 3 * graph->equal.capacity) grow(graph, count);
+}
+
 void equal_note(Graph *graph, uint64_t hash) {
-    if (4 * graph->nodes.count > 3 * graph->equal.capacity) grow(graph);
+    equal_reserve(graph, graph->nodes.count);
     put(&graph->equal, (EqualEntry){hash, (NodeId)graph->nodes.count});
 }

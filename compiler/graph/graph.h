@@ -79,8 +79,11 @@ typedef struct Graph {
 
 Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name);
 
-/* An empty one with the same name, batch and wishes. */
+/* An empty one with the same name, batch and wishes, and room for as many nodes. */
 Graph *graph_like(Arena *arena, const Graph *graph);
+
+/* Room for so many nodes in all. */
+void graph_reserve(Graph *graph, size_t count);
 
 /* NODE_NONE when the node can't be; *problem then says why. Past NODE_LIMIT the problem is
  * E0217. */
@@ -102,7 +105,7 @@ NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *ma
 /* The outputs of `from`, whose nodes are map[…] in `to`. */
 void graph_copy_outputs(Graph *to, const Graph *from, const NodeId *map);
 
-/* The same for any device; nodes that differ in nothing else become one. */
+/* The same for any device; nodes that differ in nothing else become one. It may be the graph. */
 const Graph *graph_unplaced(Arena *arena, const Graph *graph);
 
 /* Could a gradient of the node reach that operand? Yes where ops.def has no rule at all: what needs

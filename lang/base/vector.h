@@ -30,12 +30,28 @@
 #define vector_each(type, item, vector) \
     for (type *item = (vector).items; item && item < (vector).items + (vector).count; item++)
 
+/* Room for so many items in all, which then don't move until there are more. */
+#define vector_reserve(arena, vector, room)                                                  \
+    do {                                                                                     \
+        size_t most = (room);                                                                \
+        if ((vector)->capacity < most)                                                       \
+            (vector)->items = vector_move((arena), (vector)->items, sizeof *(vector)->items, \
+                                          (vector)->count, (vector)->capacity = most);       \
+    } while (0)
+
+static inline void *vector_move(Arena *arena, const void *items, size_t item_size, size_t count,
+                                size_t capacity) {
+    void *moved = arena_allocate(arena, capacity * item_size);
+    if (count) memcpy(moved, items, count * item_size);
+    return moved;
+}
+
 static inline void *vector_grow(Arena *arena, const void *items, size_t item_size, size_t count,
                                 size_t *capacity) {
-    *capacity = *capacity ? 2 * *capacity : 8;
-    void *grown = arena_allocate(arena, *capacity * item_size);
-    if (count) memcpy(grown, items, count * item_size);
-    return grown;
+    size_t before = *capacity * item_size;
+    *capacity = before ? 2 * *capacity : 8;
+    if (before && arena_extend(arena, items, before, 2 * before)) return (void *)items;
+    return vector_move(arena, items, item_size, count, *capacity);
 }
 
 #endif
