@@ -22,7 +22,7 @@ Graph *graph_like(Arena *arena, const Graph *graph) {
     Graph *new = graph_new(arena, graph->dimensions, graph->name);
     new->batch = graph->batch;
     new->wishes = graph->wishes;
-    graph_reserve(new, graph->nodes.count);
+    graph_reserve(new, graph->nodes.count + graph->nodes.count / 8);
     return new;
 }
 

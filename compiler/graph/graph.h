@@ -79,7 +79,7 @@ typedef struct Graph {
 
 Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name);
 
-/* An empty one with the same name, batch and wishes, and room for as many nodes. */
+/* An empty one with the same name, batch and wishes, and room for as many nodes and some more. */
 Graph *graph_like(Arena *arena, const Graph *graph);
 
 /* Room for so many nodes in all. */

@@ -298,7 +298,7 @@ static Graph *expand(Arena *arena, const Graph *graph, Diagnostics *diagnostics)
                              .map = new_ids(arena, count),
                              .first = new_ids(arena, count),
                              .next = new_ids(arena, count)};
-    graph_reserve(all->to, EXPANDED * count);
+    graph_reserve(all->to, 2 * count); /* gradients and updates are most often fewer */
     expand_gradients(all);
     return all->failed ? NULL : all->to;
 }
