@@ -132,14 +132,18 @@ static const char *type_name(Tracer *tracer, const Type *type) {
     return shared_constant(tracer, "FlowType", text_string(&text));
 }
 
-static const char *place_initialiser(const Tracer *tracer, NodeId id) {
+static void add_index(Text *text, int index) {
+    text_add(text, "~");
+    text_add_number(text, index);
+}
+
+static void add_place(const Tracer *tracer, NodeId id, Text *text) {
     Place place = tracer->plan->places[id];
     switch (place.kind) {
-    case PLACE_memory: return arena_format(tracer->arena, "%zu", place.offset);
-    case PLACE_input: return arena_format(tracer->arena, "~%d", place.index);
-    case PLACE_output:
-        return arena_format(tracer->arena, "~%d", place.index + field_count(tracer->plan));
-    default: return "FLOW_NOWHERE";
+    case PLACE_memory: return text_add_number(text, (int64_t)place.offset);
+    case PLACE_input: return add_index(text, place.index);
+    case PLACE_output: return add_index(text, place.index + field_count(tracer->plan));
+    default: text_add(text, "FLOW_NOWHERE");
     }
 }
 
@@ -189,7 +193,32 @@ static const char *value_text(Arena *arena, const Node *node) {
     return arena_format(arena, "%s (%s)", text, place_text(arena, node->library));
 }
 
-static const char *made_name(Tracer *tracer, const Node *node) {
+/* What the text of a making follows from. */
+typedef struct Making {
+    Op op, gradient_of;
+    double number;
+    const View *view;
+    int64_t axes, stream;
+    Range range, library;
+    Type type;
+} Making;
+
+static Making making_of(const Node *node) {
+    Making making;
+    memset(&making, 0, sizeof making); /* what lies between its parts, too */
+    making.op = node->op;
+    making.gradient_of = node->gradient_of;
+    making.number = node->number;
+    making.view = node->view;
+    making.axes = node->axes;
+    making.stream = node->stream;
+    making.range = node->range;
+    making.library = node->library;
+    making.type = node->type;
+    return making;
+}
+
+static const char *new_made_name(Tracer *tracer, const Node *node) {
     Text text = text_new(tracer->arena);
     text_format(&text, "{FLOW_MADE_%s, %s, %s, %d, %s", making_name(node),
                 string_literal(tracer->arena, value_text(tracer->arena, node)),
@@ -203,13 +232,30 @@ static const char *made_name(Tracer *tracer, const Node *node) {
     return shared_constant(tracer, "FlowMade", text_string(&text));
 }
 
+/* Of equal layers most are known. */
+static const char *made_name(Tracer *tracer, const Node *node) {
+    Map *makings = &tracer->trace->makings;
+    const Making making = making_of(node);
+    const char *name = map_get_bytes(makings, &making, sizeof making);
+    if (name) return name;
+    name = new_made_name(tracer, node);
+    map_put_bytes(makings, &making, sizeof making, (void *)name);
+    return name;
+}
+
 static void write_value(Tracer *tracer, NodeId id, Text *text) {
     const Node *node = node_at(tracer, id);
-    text_format(text, "    {%s, %d, %s, {", made_name(tracer, node), call_of(tracer, id),
-                place_initialiser(tracer, id));
-    for (int i = 0; i < ARITY_LIMIT; i++)
-        text_format(text, "%s%d", i ? ", " : "",
-                    i < node->input_count ? tracer->values[node->inputs[i]] : -1);
+    text_add(text, "    {");
+    text_add(text, made_name(tracer, node));
+    text_add(text, ", ");
+    text_add_number(text, call_of(tracer, id));
+    text_add(text, ", ");
+    add_place(tracer, id, text);
+    text_add(text, ", {");
+    for (int i = 0; i < ARITY_LIMIT; i++) {
+        if (i) text_add(text, ", ");
+        text_add_number(text, i < node->input_count ? tracer->values[node->inputs[i]] : -1);
+    }
     text_add(text, "}},\n");
     if (is_computed(node)) tracer->trace->computes[node->op] = true;
 }
@@ -257,8 +303,11 @@ static void write_reads(Tracer *tracer, int kernel) {
     tracer->reads = (Numbers){0};
     if (!tracer->body) add_reads(tracer, kernel);
     text_add(tracer->text, "(const int[]){");
-    vector_each(int, read, tracer->reads)
-        text_format(tracer->text, "%s%d, ", *read < 0 ? "~" : "", *read < 0 ? ~*read : *read);
+    vector_each(int, read, tracer->reads) {
+        if (*read < 0) add_index(tracer->text, ~*read);
+        else text_add_number(tracer->text, *read);
+        text_add(tracer->text, ", ");
+    }
     text_format(tracer->text, "0}, %zu", tracer->reads.count);
 }
 

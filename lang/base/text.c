@@ -33,6 +33,15 @@ void text_add(Text *text, const char *string) {
     text_add_bytes(text, string, strlen(string));
 }
 
+void text_add_number(Text *text, int64_t number) {
+    char digits[20], *first = digits + sizeof digits;
+    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    do *--first = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0) *--first = '-';
+    text_add_bytes(text, first, (size_t)(digits + sizeof digits - first));
+}
+
 void text_format(Text *text, const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
