@@ -67,6 +67,23 @@ static void add_declarations(Text *text, const KernelList *list, const char *bod
     text_add(text, "\n");
 }
 
+static bool calls_row_functions(Arena *arena, const char *body) {
+    for (int op = 0; op < OP_COUNT; op++)
+        if (op_info[op].class == LOOP_row &&
+            strstr(body, arena_format(arena, "flow_%s_", op_info[op].name)))
+            return true;
+    return false;
+}
+
+/* Leaves out what the kernels don't call, which takes as long to read as a small one to compile. */
+static void write_unit_prologue(Text *text, const char *body, bool exact) {
+    if (!strstr(body, "flow_row_"))
+        text_add(text, "#define FLOW_NO_REDUCTIONS /* see loops.h */\n");
+    if (!calls_row_functions(text->arena, body))
+        text_add(text, "#define FLOW_NO_ROW_FUNCTIONS /* see row.h */\n");
+    write_prologue(text, exact);
+}
+
 /* Kernels from *next on, one at least and else no more than the weight. Several programs may be
  * linked together, one for each kind of processor: so the names are the program's. */
 static void add_unit(const Kernels *kernels, const KernelList *list, Generated *generated,
@@ -81,7 +98,7 @@ static void add_unit(const Kernels *kernels, const KernelList *list, Generated *
         write_kernel(&body, kernel);
     }
     text_add(&text, "#define FLOW_KERNEL /* called from program.c */\n");
-    write_prologue(&text, kernels->exact);
+    write_unit_prologue(&text, text_string(&body), kernels->exact);
     add_declarations(&text, list, text_string(&body));
     text_add(&text, text_string(&body));
     vector_push(arena, &generated->files, (GeneratedFile){name, text_string(&text)});

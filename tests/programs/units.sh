@@ -1,9 +1,11 @@
 # A program of many kernels is several files, compiled at the same time; it computes the same as in
-# one file.
+# one file. Each reads of the templates what its kernels call: sums of rows and functions of whole
+# rows are among those of this one.
 . tests/programs/lib/common.sh
 small_data
 layers=
 for width in 33 34 35; do layers="$layers |> dense($width) |> relu()"; done
+layers="$layers |> cumsum(axis = -1)"
 sed "s/|> dense(256) |> relu()/$layers/" "$digits" >wide.flow
 grep -q 'dense(35)' wide.flow || fail "the example has changed"
 trained() { # program
@@ -14,8 +16,12 @@ trained() { # program
 trained ./built built
 "$FLOWC" build wide.flow --emit=c -o several
 [ -f several/kernels_2.c ] || fail "one unit only"
+for word in FLOW_NO_REDUCTIONS FLOW_NO_ROW_FUNCTIONS; do
+    grep -q "^#define $word" several/kernels_1.c || fail "kernels_1.c reads what it has no use for"
+done
+grep -L FLOW_NO_ROW_FUNCTIONS several/kernels_*.c | grep -q . || fail "no unit has functions of rows"
 cp -r several one
-(cd one && cat kernels_*.c program.c >whole && rm kernels_*.c && mv whole program.c && echo UNITS = program.c >units.mk)
+(cd one && cat kernels_*.c program.c | grep -v '^#define FLOW_NO_' >whole && rm kernels_*.c && mv whole program.c && echo UNITS = program.c >units.mk)
 for folder in several one; do
     make -s -C $folder CC="${CC:-gcc}" ARCH=-march=x86-64-v3
     trained $folder/trainer $folder

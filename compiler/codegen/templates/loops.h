@@ -81,6 +81,7 @@ static inline int64_t flow_smaller(int64_t a, int64_t b) {
 #define FLOW_GREATER(y, a) ((y) < (a))
 #define FLOW_LESS(y, a) ((a) < (y))
 
+#ifndef FLOW_NO_REDUCTIONS /* which a file says that calls none */
 /* start, add and end of a reduction over the parts of a row, each part but the last a multiple of
  * 16 long. */
 #define FLOW_REDUCTION(name, suffix, type, combine, initial)                                       \
@@ -146,5 +147,6 @@ FLOW_REDUCTIONS(i8, int8_t, INT8_MIN, INT8_MAX)
 FLOW_REDUCTIONS(u8, uint8_t, 0, UINT8_MAX)
 FLOW_REDUCTION(any, u8, uint8_t, FLOW_ANY, 0)
 FLOW_REDUCTION(all, u8, uint8_t, FLOW_ALL, 1)
+#endif
 
 #endif

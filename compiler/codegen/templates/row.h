@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#ifndef FLOW_NO_ROW_FUNCTIONS /* which a file says that calls none */
 /* Totals are kept in a wider type: the rounding of a long row's every step would add up. */
 #define FLOW_CUMULATIVE(suffix, stored, wide, load, store)                                     \
     static inline void flow_cumsum_##suffix(const stored *restrict a, stored *restrict y,      \
@@ -86,5 +87,6 @@ FLOW_ROW_FUNCTIONS(i64, int64_t, int64_t, int64_t, , )
 FLOW_ROW_FUNCTIONS(i32, int32_t, int32_t, int32_t, , )
 FLOW_ROW_FUNCTIONS(i8, int8_t, int8_t, int8_t, , )
 FLOW_ROW_FUNCTIONS(u8, uint8_t, uint8_t, uint8_t, , )
+#endif
 
 #endif
