@@ -119,9 +119,11 @@ static FlowStatus save(Run *run, int index) {
     const char *path = given ? run->settings->save_path : run_path(run, action);
     if (action->watch.set && !run->position.watchers[index].improved) return flow_ok;
     FlowStatus status = action->keep > 1 ? file_rotate(path, action->keep - 1) : flow_ok;
-    if (status.exit) return status;
-    return action->weights_only ? checkpoint_save_weights(path, run->settings, run->memory)
-                                : run_save(run, path, index + 1);
+    if (!status.exit)
+        status = action->weights_only ? checkpoint_save_weights(path, run->settings, run->memory)
+                                      : run_save(run, path, index + 1);
+    run->saved |= !status.exit && (given || !run->settings->save_path);
+    return status;
 }
 
 static FlowStatus stop(Run *run, int index) {

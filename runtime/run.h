@@ -30,8 +30,10 @@ typedef struct Run {
     Tuner tuner;
     Depth depth;
     size_t depth_room; /* bytes that a deeper queue may take */
+    int64_t began;     /* when its steps began, in nanoseconds */
     Pace begun;        /* before the first step: states are fitted to the same data */
     int64_t step_time; /* nanoseconds, with batches that the team makes meanwhile */
+    bool saved;        /* a `save` has written its file; if the command line names one, that one */
     bool quiet;        /* standard output is gone */
 } Run;
 

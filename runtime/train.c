@@ -13,6 +13,7 @@
 #include "runtime/trace.h"
 #include "runtime/tuning.h"
 #include "runtime/type.h"
+#include "runtime/unsaved.h"
 
 #include <errno.h>
 #include <math.h>
@@ -404,11 +405,13 @@ static FlowStatus train(Run *run) {
     run->first_step = run->position.step;
     run->progress = start_progress(run);
     progress_start_epoch(&run->progress, run->position.step % run->identity.batches);
-    for (int i = 0; i < run->train->action_count; i++) run->last_times[i] = clock_nanoseconds();
+    run->began = clock_nanoseconds();
+    for (int i = 0; i < run->train->action_count; i++) run->last_times[i] = run->began;
     FlowStatus status = run_steps(run);
     if (status.exit) progress_clear(&run->progress);
     else tell_pace(run);
-    if (!status.exit && !is_complete(run)) status = save_interrupted(run);
+    if (!status.exit && is_complete(run)) unsaved_tell(run);
+    else if (!status.exit) status = save_interrupted(run);
     if (run->quiet) status.text[0] = 0;
     return status;
 }

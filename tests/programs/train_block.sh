@@ -110,3 +110,13 @@ done
 expect 2 'steps is -1; it must be a whole number, at least 0' "$FLOWC" run none.flow --steps=-1
 expect 0 'training is complete after 0 steps' "$FLOWC" run none.flow --steps=0 --resume
 "$FLOWC" run none.flow --resume 2>stderr || fail "what was saved untrained can't be trained: $(cat stderr)"
+
+# What ends before its first `save` says so: its file, when it would have come, and how long the run was.
+program unsaved 1000 "optimizer = sgd(rate); every 100 steps { save \"never.safetensors\" }"
+expect 0 'unsaved: nothing was saved in never.safetensors: train `fit` saves it every 100 steps, and ended after 20 steps' "$FLOWC" run unsaved.flow
+expect 0 'nothing was saved in other.safetensors: train `fit` saves it every 100 steps' "$FLOWC" run unsaved.flow --save=other.safetensors
+[ ! -e never.safetensors ] && [ ! -e other.safetensors ] || fail "it was saved"
+"$FLOWC" run unsaved.flow --passes=10 2>stderr || fail "$(cat stderr)"
+if grep "nothing was saved" stderr; then fail "it was saved"; fi
+program unplaced 1000 "optimizer = sgd(rate); every 1 epoch { save weights(\"net.safetensors\") }"
+expect 0 'nothing was saved in other.safetensors: train `fit` has no `save` of the whole run' "$FLOWC" run unplaced.flow --save=other.safetensors

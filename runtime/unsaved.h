@@ -1,0 +1,12 @@
+/* Unsaved: a train block that ends before its first `save` is due, or has none that the command
+ * line's file could be for: what it has learnt is lost, and that is said. */
+#ifndef FLOW_UNSAVED_H
+#define FLOW_UNSAVED_H
+
+#include "runtime/run.h"
+
+/* Says on standard error, of a run that is complete, which file it has not written, and why; nothing
+ * where it has, or where the program saves nothing. */
+void unsaved_tell(const Run *run);
+
+#endif
