@@ -289,6 +289,17 @@ static Program *lower(Compilation *compilation, const Module *module, const Over
                          compilation->diagnostics);
 }
 
+/* The program is right as it is written, so what the command line gives is wrong. */
+static void blame_options(const Compilation *compilation, const Overrides *overrides) {
+    if (!compilation->diagnostics->list.count) return;
+    Text given = text_new(compilation->arena);
+    vector_each(Override, override, *overrides)
+        text_format(&given, " --%s=%s", override->name, override->value);
+    diagnostic_note(compilation->diagnostics->list.items[0], (Range){0},
+                    "the command line gives%s; without %s the program is right",
+                    text_string(&given), overrides->count > 1 ? "these" : "it");
+}
+
 /* Lowers; and again where the command line gives an option that shapes something. */
 static int lower_with_options(Compilation *compilation, const Module *module) {
     Overrides overrides = {0};
@@ -297,7 +308,8 @@ static int lower_with_options(Compilation *compilation, const Module *module) {
     if (!take_options(compilation, compilation->bake, &overrides)) return EXIT_usage;
     if (!overrides.count) return EXIT_ok;
     compilation->program = lower(compilation, module, &overrides);
-    return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
+    blame_options(compilation, &overrides);
+    return compilation_failed(compilation) ? EXIT_usage : EXIT_ok;
 }
 
 /* --exact is a wish of every function. */

@@ -59,3 +59,14 @@ for option in cities first from single left none mode; do
 done
 "$FLOWC" run texts.flow one --single=p1 | grep -qx 2 || fail "it is not the column that --single says"
 "$FLOWC" run texts.flow one --mode=other | grep -qx 0 || fail "it is not what --mode says"
+
+# A value that the program can't be compiled with is the command line's mistake, not the program's.
+cat >counted.flow <<'END'
+option size = 2
+pipeline numbers { return range(6) |> map(x: index) |> batch(size) |> unbatch() |> csv(stdout) }
+END
+"$FLOWC" run counted.flow >/dev/null
+expect 2 'note: the command line gives --size=0; without it the program is right' "$FLOWC" run counted.flow --size=0
+expect 2 '"message": "the command line gives --size=x; without it the program is right"' "$FLOWC" run counted.flow --size=x --diagnostics=json
+sed -i 's/size = 2/size = 0/' counted.flow
+expect 1 'from 1 to 1048576, not 0' "$FLOWC" run counted.flow --size=2
