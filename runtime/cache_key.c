@@ -97,31 +97,34 @@ static void add_log(uint64_t *hash, const char *path) {
     free(log);
 }
 
-static FlowStatus add_path(uint64_t *hash, const FlowSource *source, const char *path,
+static FlowStatus add_path(uint64_t *hash, const FlowPipeline *pipeline, const FlowField *field,
                            const Places *places) {
     char *found = NULL;
-    FlowStatus status = source->finds_many ? path_find_many(path, places->folder, &found)
-                                           : path_find(path, places->folder, &found);
+    FlowStatus status = path_of_field(places, pipeline, field, &found);
     if (!status.exit)
-        status = source->finds_many ? add_matches(hash, found) : add_file(hash, found, true);
+        status =
+            pipeline->source->finds_many ? add_matches(hash, found) : add_file(hash, found, true);
     if (!status.exit) add_log(hash, found);
     free(found);
     return status;
 }
 
-static FlowStatus add_table(uint64_t *hash, const char *path, int option, const Places *places) {
-    const char *said = path || option ? path_said(places, path, option) : NULL;
-    char *found = NULL;
-    FlowStatus status = said ? path_find(said, places->folder, &found) : flow_ok;
+static FlowStatus add_table(uint64_t *hash, const char *path, int option, PathOwner owner,
+                            const Places *places) {
+    char *found;
+    FlowStatus status = path_to_read(places, path, option, owner, &found);
     if (found && !status.exit) status = add_file(hash, found, true);
     free(found);
     return status;
 }
 
 /* The files that say which tokens there are. */
-static FlowStatus add_tokens(uint64_t *hash, const FlowTokens *tokens, const Places *places) {
-    FlowStatus status = add_table(hash, tokens->vocabulary, tokens->vocabulary_option, places);
-    return status.exit ? status : add_table(hash, tokens->merges, tokens->merges_option, places);
+static FlowStatus add_tokens(uint64_t *hash, const FlowTokens *tokens, PathOwner owner,
+                             const Places *places) {
+    FlowStatus status =
+        add_table(hash, tokens->vocabulary, tokens->vocabulary_option, owner, places);
+    if (status.exit) return status;
+    return add_table(hash, tokens->merges, tokens->merges_option, owner, places);
 }
 
 /* What the texts stand for. */
@@ -140,8 +143,9 @@ static FlowStatus add_pipeline(uint64_t *hash, const FlowPipeline *pipeline, con
         const FlowField *field = &pipeline->sections[0].fields[i];
         const char *path = path_said(places, field->path, field->option);
         bool known = !path || path_is_standard_input(path) || (last && !strcmp(path, last));
-        if (!known) status = add_path(hash, pipeline->source, path, places);
-        if (field->tokens && !status.exit) status = add_tokens(hash, field->tokens, places);
+        if (!known) status = add_path(hash, pipeline, field, places);
+        if (field->tokens && !status.exit)
+            status = add_tokens(hash, field->tokens, pipeline_owner(pipeline), places);
         if (field->vocabulary) add_vocabulary(hash, field->vocabulary - 1, places);
         last = path;
     }

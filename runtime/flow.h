@@ -424,6 +424,7 @@ typedef struct FlowSource {
     void (*close)(FlowReader *reader);
     bool finds_many; /* paths are patterns: "shard-*.tar" */
     bool awaits;     /* patterns of files that are still to come */
+    bool is_folder;  /* the path is that of a folder */
 } FlowSource;
 
 #define SOURCE(name, ...) extern const FlowSource flow_source_##name;

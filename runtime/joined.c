@@ -335,8 +335,9 @@ static FlowStatus open_inputs(Joined *joined, Places places, Sizes sizes, int64_
 static FlowStatus load_cache(Joined *joined, const Places *places, Sizes sizes, int64_t seed,
                              CacheForm *form) {
     const FlowJoin *join = joined->join;
-    form->path = path_said(places, join->path, join->option);
-    FlowStatus status = form->path ? cache_key(join, places, sizes, seed, &form->key) : flow_ok;
+    FlowStatus status = path_to_write(places, join->path, join->option,
+                                      pipeline_owner(joined->pipeline), &form->path);
+    if (!status.exit && form->path) status = cache_key(join, places, sizes, seed, &form->key);
     if (status.exit || !form->path) return status;
     return cache_load(form, &joined->cache);
 }

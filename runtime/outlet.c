@@ -6,33 +6,40 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static void name_field(FlowSinkField *field, const FlowOutlet *form, const OutletPlace *place) {
+static PathOwner owner(const OutletPlace *place) {
+    return pipeline_owner(place->settings->run->pipeline);
+}
+
+static FlowStatus name_field(FlowSinkField *field, const FlowOutlet *form,
+                             const OutletPlace *place) {
     const Places places = settings_places(place->settings);
-    field->path = path_said(&places, field->path, field->option);
     field->type = form->results ? type_at(&place->function->results[field->index].type,
                                           place->settings->sizes)
                                 : place->section->outputs[field->index].type;
     if (form->results)
         field->values = place->memory + place->function->results[field->index].offset;
+    return path_to_write(&places, field->path, field->option, owner(place), &field->path);
 }
 
 FlowStatus outlet_open(Outlet *outlet, const FlowOutlet *form, const OutletPlace *place) {
     const Places places = settings_places(place->settings);
     outlet->form = form;
     outlet->arguments = form->arguments;
-    outlet->arguments.path = path_said(&places, form->arguments.path, form->arguments.option);
+    FlowStatus status = path_to_write(&places, form->arguments.path, form->arguments.option,
+                                      owner(place), &outlet->arguments.path);
     outlet->beat.name = place->settings->run->name;
     outlet->beat.place = outlet->arguments.path ? outlet->arguments.path : "standard output";
     beat_add(&outlet->beat);
     outlet->fields = calloc((size_t)form->field_count + 1, sizeof *outlet->fields);
     if (!outlet->fields) return flow_failure(FLOW_EXIT_resource, "no memory to write records");
-    for (int i = 0; i < form->field_count; i++) {
+    for (int i = 0; i < form->field_count && !status.exit; i++) {
         outlet->fields[i] = form->fields[i];
-        name_field(&outlet->fields[i], form, place);
+        status = name_field(&outlet->fields[i], form, place);
     }
+    if (status.exit) return status;
     beat_begin(&outlet->beat, "opens what it writes to");
-    FlowStatus status = form->sink->open(&outlet->arguments, outlet->fields, form->field_count,
-                                         place->records, &outlet->writer);
+    status = form->sink->open(&outlet->arguments, outlet->fields, form->field_count, place->records,
+                              &outlet->writer);
     beat_end(&outlet->beat);
     return status;
 }

@@ -8,7 +8,6 @@
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/outlet.h"
-#include "runtime/path.h"
 #include "runtime/step.h"
 
 #include <stdio.h>
@@ -37,7 +36,9 @@ static FlowStatus load_weights(Pump *pump, const FlowLoad *load) {
     const FlowProgram *program = pump->settings->program;
     Safetensors *file = NULL;
     char *path;
-    FlowStatus status = path_find(load->path, program->folder, &path);
+    const Places places = settings_places(pump->settings);
+    const PathOwner owner = pipeline_owner(pump->run->pipeline);
+    FlowStatus status = path_to_read(&places, load->path, 0, owner, &path);
     if (!status.exit) status = safetensors_open(path, &file);
     if (!status.exit) status = vocabularies_read(pump->settings->vocabularies, file, path);
     for (int i = 0; i < program->storage_count && !status.exit; i++) {

@@ -165,13 +165,6 @@ static FlowStatus check_standard_input(const Records *records, const char *path)
                         names[records->pipeline->arguments.origin.kind]);
 }
 
-static FlowStatus find_path(const FlowSource *source, const char *path, const char *folder,
-                            char **found) {
-    return source->awaits       ? path_find_coming(path, folder, found)
-           : source->finds_many ? path_find_many(path, folder, found)
-                                : path_find(path, folder, found);
-}
-
 static FlowStatus find_files(Records *records, const Places *places) {
     const FlowPipeline *pipeline = records->pipeline;
     FlowStatus status = flow_ok;
@@ -180,8 +173,7 @@ static FlowStatus find_files(Records *records, const Places *places) {
         const char *path = path_said(places, field->path, field->option);
         char *found = NULL;
         if (path) status = check_standard_input(records, path);
-        if (path && !status.exit)
-            status = find_path(pipeline->source, path, places->folder, &found);
+        if (!status.exit) status = path_of_field(places, pipeline, field, &found);
         records->sections[0].fields[i].path = found;
     }
     return status;
@@ -211,7 +203,8 @@ static FlowStatus open_tokenizers(Records *records, const Places *places) {
     FlowStatus status = flow_ok;
     for (int i = 0; i < records_section_at(records, 0)->field_count && !status.exit; i++) {
         if (!fields[i].tokens || (fields[i].tokenizer = opened_before(fields, i))) continue;
-        status = tokenizer_open(fields[i].tokens, places, &records->tokenizers[i]);
+        status = tokenizer_open(fields[i].tokens, places, pipeline_owner(records->pipeline),
+                                &records->tokenizers[i]);
         fields[i].tokenizer = records->tokenizers[i];
     }
     return status;

@@ -69,15 +69,20 @@ static FlowStatus set_seed(Settings *settings, const char *value) {
     return flow_ok;
 }
 
+/* value: NULL where none was given. */
+static FlowStatus set_path(const char *name, const char *value, const char **path) {
+    *path = value;
+    if (!value || *value) return flow_ok;
+    return flow_failure(FLOW_EXIT_usage, "--%s: the name of a file is empty", name);
+}
+
 static FlowStatus set_resume(Settings *settings, const char *value) {
     settings->resume = true;
-    settings->resume_path = value;
-    return flow_ok;
+    return set_path("resume", value, &settings->resume_path);
 }
 
 static FlowStatus set_save(Settings *settings, const char *value) {
-    settings->save_path = value;
-    return flow_ok;
+    return set_path("save", value, &settings->save_path);
 }
 
 static FlowStatus set_progress(Settings *settings, const char *value) {
@@ -429,7 +434,8 @@ bool settings_leave_split(const Settings *settings, const FlowPipeline *pipeline
 }
 
 Places settings_places(const Settings *settings) {
-    return (Places){settings->program->folder, settings->strings, settings->vocabularies};
+    return (Places){settings->program->folder, settings->strings, settings->vocabularies,
+                    settings->program->options};
 }
 
 double settings_number(const Settings *settings, FlowNumber number) {

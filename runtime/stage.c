@@ -321,10 +321,11 @@ static void add_beats(Stage *stage, const char *log) {
 
 static FlowStatus open_records(Stage *stage, Places places, Sizes sizes, int64_t seed) {
     const FlowPipeline *pipeline = stage->pipeline;
-    const char *log = path_said(&places, pipeline->log, pipeline->log_option);
-    FlowStatus status = flow_ok;
+    const char *log;
+    FlowStatus status =
+        path_to_write(&places, pipeline->log, pipeline->log_option, pipeline_owner(pipeline), &log);
     add_beats(stage, log);
-    if (pipeline->on_error != FLOW_ON_ERROR_stop)
+    if (!status.exit && pipeline->on_error != FLOW_ON_ERROR_stop)
         status = rejects_new(pipeline->name, log, &stage->rejects);
     if (status.exit) return status;
     beat_begin(&stage->opening, "opens its files");

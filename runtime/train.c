@@ -36,7 +36,17 @@ static FlowStatus whole_number(const Run *run, FlowNumber number, const char *wh
                         run->train->name, what, wanted, least);
 }
 
+/* Where an action saves has to have a name. */
+static FlowStatus check_path(const Run *run, const FlowAction *action) {
+    const Places places = settings_places(run->settings);
+    const PathOwner owner = {"train", run->train->name, NULL};
+    const char *said;
+    return path_to_write(&places, action->path, action->path_option, owner, &said);
+}
+
 static FlowStatus check_action(const Run *run, const FlowAction *action) {
+    FlowStatus status = check_path(run, action);
+    if (status.exit) return status;
     double every = settings_number(run->settings, action->every);
     int64_t whole;
     if (action->unit != FLOW_UNIT_second)

@@ -5,8 +5,8 @@
 
 #include "runtime/run.h"
 
-/* Says on standard error, of a run that is complete, which file it has not written, and why; nothing
- * where it has, or where the program saves nothing. */
+/* Says on standard error, of a run that is complete, which file it has not written, and why;
+ * nothing where it has, or where the program saves nothing. */
 void unsaved_tell(const Run *run);
 
 #endif

@@ -100,4 +100,5 @@ const FlowSource flow_source_images = {
     .make = images_make,
     .locate = images_locate,
     .close = images_close,
+    .is_folder = true,
 };

@@ -1,6 +1,5 @@
 #include "runtime/text/tokenizer.h"
 
-#include "runtime/path.h"
 #include "runtime/text/bpe.h"
 #include "runtime/text/characters.h"
 #include "runtime/type.h"
@@ -21,13 +20,12 @@ struct Tokenizer {
 
 /* Opening. */
 
-static FlowStatus find_files(Tokenizer *tokenizer, const FlowTokens *tokens, const Places *places) {
-    const char *vocabulary = path_said(places, tokens->vocabulary, tokens->vocabulary_option);
-    const char *merges = path_said(places, tokens->merges, tokens->merges_option);
-    FlowStatus status = flow_ok;
-    if (vocabulary) status = path_find(vocabulary, places->folder, &tokenizer->vocabulary);
-    if (merges && !status.exit) status = path_find(merges, places->folder, &tokenizer->merges);
-    return status;
+static FlowStatus find_files(Tokenizer *tokenizer, const FlowTokens *tokens, const Places *places,
+                             PathOwner owner) {
+    FlowStatus status = path_to_read(places, tokens->vocabulary, tokens->vocabulary_option, owner,
+                                     &tokenizer->vocabulary);
+    if (status.exit) return status;
+    return path_to_read(places, tokens->merges, tokens->merges_option, owner, &tokenizer->merges);
 }
 
 static FlowStatus open_kind(Tokenizer *tokenizer, const FlowTokens *tokens) {
@@ -42,13 +40,14 @@ static FlowStatus open_kind(Tokenizer *tokenizer, const FlowTokens *tokens) {
     return flow_ok;
 }
 
-FlowStatus tokenizer_open(const FlowTokens *tokens, const Places *places, Tokenizer **out) {
+FlowStatus tokenizer_open(const FlowTokens *tokens, const Places *places, PathOwner owner,
+                          Tokenizer **out) {
     static _Atomic uint64_t opened;
     Tokenizer *tokenizer = *out = calloc(1, sizeof *tokenizer);
     if (!tokenizer) return flow_failure(FLOW_EXIT_resource, "no memory for tokens");
     tokenizer->kind = tokens->kind;
     tokenizer->number = ++opened;
-    FlowStatus status = find_files(tokenizer, tokens, places);
+    FlowStatus status = find_files(tokenizer, tokens, places, owner);
     if (!status.exit) status = open_kind(tokenizer, tokens);
     if (!status.exit) return status;
     tokenizer_close(tokenizer);

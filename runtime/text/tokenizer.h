@@ -15,7 +15,8 @@ typedef struct TokenSpan {
 } TokenSpan;
 
 /* Reads the files that it needs. On failure *tokenizer is NULL. */
-FlowStatus tokenizer_open(const FlowTokens *tokens, const Places *places, Tokenizer **tokenizer);
+FlowStatus tokenizer_open(const FlowTokens *tokens, const Places *places, PathOwner owner,
+                          Tokenizer **tokenizer);
 void tokenizer_close(Tokenizer *tokenizer);
 
 /* Do both make the same tokens of a text? */

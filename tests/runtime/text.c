@@ -194,7 +194,8 @@ static void refuses_vocabularies(void) {
 static FlowStatus made(const FlowTokens *tokens, const char *text, size_t size, int64_t room,
                        int32_t *value) {
     Tokenizer *tokenizer;
-    FlowStatus status = tokenizer_open(tokens, &here, &tokenizer);
+    FlowStatus status =
+        tokenizer_open(tokens, &here, (PathOwner){"pipeline", "p", NULL}, &tokenizer);
     FlowField field = {
         .type = {FLOW_i32, room ? 1 : 0, {room}}, .tokens = tokens, .tokenizer = tokenizer};
     CHECK(!status.exit, "%s", status.text);
@@ -261,7 +262,8 @@ static void makes_characters(void) {
           2, 5);
     write_text("c.json", "{\"ab\": 5}");
     Tokenizer *tokenizer;
-    FlowStatus status = tokenizer_open(&tokens, &here, &tokenizer);
+    FlowStatus status =
+        tokenizer_open(&tokens, &here, (PathOwner){"pipeline", "p", NULL}, &tokenizer);
     CHECK(status.exit && !tokenizer, "two characters are one");
     CHECK_SAYS(status.text, "c.json: `ab` is not one character");
 }
