@@ -124,7 +124,8 @@ static FlowStatus enter_class(Walk *walk, int descriptor, const char *name, size
     *walk->other = 0;
     FlowStatus status = add_name(folder, &folder->classes, name);
     if (!status.exit) status = enter(walk, descriptor, name, length);
-    if (status.exit || folder->files.count > before || !*walk->other) return status;
+    if (status.exit || folder->files.count > before) return status;
+    if (!*walk->other) return add_name(folder, &folder->empty, name);
     return flow_failure(FLOW_EXIT_data, "%s/%s: has no .jpg, .jpeg or .png file, but `%s`",
                         folder->path, name, walk->other);
 }
@@ -223,6 +224,7 @@ FlowStatus folder_open(const char *path, Folder *folder) {
     if (status.exit) return status;
     sort_names(folder, &folder->files);
     sort_names(folder, &folder->classes);
+    sort_names(folder, &folder->empty);
     if (folder->files.count) return flow_ok;
     return flow_failure(FLOW_EXIT_data, "%s: has no images (.jpg, .jpeg, .png)", path);
 }
@@ -232,11 +234,34 @@ void folder_close(Folder *folder) {
     free(folder->text);
     free(folder->files.places);
     free(folder->classes.places);
+    free(folder->empty.places);
     *folder = (Folder){0};
 }
 
 const char *folder_name(const Folder *folder, int64_t file) {
     return folder->text + folder->files.places[file];
+}
+
+/* "`ant`, `bee`, `cat`, …" */
+static void list_names(const Folder *folder, const FolderNames *names, char *text, size_t size) {
+    enum { SHOWN = 3 };
+    size_t used = 0;
+    for (int64_t i = 0; i < names->count && i <= SHOWN && used < size; i++)
+        used += (size_t)snprintf(
+            text + used, size - used, "%s%s%s%s", i ? ", " : "", i < SHOWN ? "`" : "…",
+            i < SHOWN ? folder->text + names->places[i] : "", i < SHOWN ? "`" : "");
+}
+
+void folder_tell_empty(const Folder *folder) {
+    char names[256];
+    long long empty = folder->empty.count, classes = folder->classes.count;
+    if (!empty) return;
+    list_names(folder, &folder->empty, names, sizeof names);
+    FlowStatus said =
+        flow_failure(FLOW_EXIT_data, "%s: %lld of %lld classes %s no images (%s); %s a label",
+                     folder->path, empty, classes, empty == 1 ? "has" : "have", names,
+                     empty == 1 ? "it still has" : "they still have");
+    fprintf(stderr, "%s\n", said.text);
 }
 
 /* Is the class before, at or behind the first component of the path? */

@@ -20,6 +20,7 @@ typedef struct Folder {
     uint64_t text_size, text_capacity;
     FolderNames files;   /* paths below the folder, in order */
     FolderNames classes; /* names, in order */
+    FolderNames empty;   /* those of classes that have no images, in order */
 } Folder;
 
 /* Collects the names. Paths are in order, component by component, byte by byte. Whatever it
@@ -32,6 +33,9 @@ const char *folder_name(const Folder *folder, int64_t file);
 
 /* The place of its class among all, or -1: it lies in none. */
 int64_t folder_class(const Folder *folder, int64_t file);
+
+/* Says on standard error which classes have no images, if some have none. */
+void folder_tell_empty(const Folder *folder);
 
 /* As whole_file_read, but a failure names the file. Thread-safe. */
 FlowStatus folder_read(const Folder *folder, int64_t file, WholeFile *read);

@@ -81,8 +81,11 @@ static FlowStatus images_open(const FlowField *fields, int count,
     if (!reader) return flow_failure(FLOW_EXIT_resource, "%s: no memory", fields[0].path);
     reader->fields = fields;
     reader->count = count;
+    bool labels = false;
+    for (int i = 0; i < count; i++) labels |= is_label(&fields[i]);
     for (int i = 0; i < count; i++) reader->reads |= !is_label(&fields[i]);
     FlowStatus status = folder_open(fields[0].path, &reader->folder);
+    if (!status.exit && labels) folder_tell_empty(&reader->folder);
     if (!status.exit) return status;
     images_close(reader);
     *out = NULL;

@@ -43,6 +43,11 @@ same here there
 mkdir -p wide/a wide/b wide/c
 cp 00001.jpg wide/c
 expect 1 'wide/c/00001.jpg: `label` must lie in 0..2 (p.flow:1)' "$FLOWC" run p.flow narrow
+
+# A class without images keeps its label, and is named.
+expect 1 'wide: 2 of 3 classes have no images (`a`, `b`); they still have a label' "$FLOWC" run p.flow narrow
+if grep 'no images' fit.out; then fail "no class of it is empty"; fi
+
 expect 1 "photos/cat/" "$FLOWC" run p.flow as_png
 expect 1 "lies in no folder of a class, so it has no label" "$FLOWC" run p.flow no_classes
 head -c 300 00001.jpg >photos/dog/cut.jpg
