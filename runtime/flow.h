@@ -443,11 +443,17 @@ typedef struct FlowRows {
     void *const *outputs;      /* of the first; those of others lie behind them */
 } FlowRows;
 
+/* What a record has not met: the check of that index, with this value. */
+typedef struct FlowUnmet {
+    int check;
+    double value;
+} FlowUnmet;
+
 /* A compiled function of records: from fields to outputs, in `memory` of the caller. Returns how
- * many it has made; when they are fewer, the next has not met check *failed. While it makes a
+ * many it has made; when they are fewer, *unmet is why the next is not. While it makes a
  * record it asks for the fields of the one that is FLOW_ROWS_AHEAD behind it. */
 typedef int64_t (*FlowRecordFunction)(char *memory, const int64_t *sizes, const FlowRows *rows,
-                                      int *failed);
+                                      FlowUnmet *unmet);
 
 typedef enum FlowOrderKind {
     FLOW_ORDER_shuffle,

@@ -147,7 +147,7 @@ static void locate(const Maker *maker, int index, int64_t record, const char *wh
     else snprintf(text, size, "%s: record %lld", where, (long long)record);
 }
 
-static FlowStatus check_failure(const Maker *maker, int index, const FlowCheck *check,
+static FlowStatus check_failure(const Maker *maker, int index, const FlowCheck *check, double value,
                                 int64_t record) {
     const Records *records = maker->records;
     const FlowField *fields = records_section_at(records, index)->fields;
@@ -155,7 +155,8 @@ static FlowStatus check_failure(const Maker *maker, int index, const FlowCheck *
     const char *where = !field ? records->pipeline->name : field->path ? field->path : field->name;
     char place[PLACE_SIZE];
     locate(maker, index, record, where, place, sizeof place);
-    return flow_failure(FLOW_EXIT_data, "%s: %s (%s)", place, check->text, check->line);
+    return flow_failure(FLOW_EXIT_data, "%s: %s, but is %.15g (%s)", place, check->text, value,
+                        check->line);
 }
 
 /* A compiled function, and what it is called with. */
@@ -177,12 +178,13 @@ static void point_beside(const Maker *maker, int index, int64_t record, const vo
 /* Returns how many of the listed records were made; fewer: *maker->failure says why. */
 static int64_t compute_each(const Maker *maker, int index, const Computation *computation,
                             const int64_t *list, const FlowRows *rows) {
-    int failed;
+    FlowUnmet unmet;
     CostPart before = cost_enter(COST_record + index);
-    int64_t made = computation->function(maker->scratch, computation->sizes, rows, &failed);
+    int64_t made = computation->function(maker->scratch, computation->sizes, rows, &unmet);
     cost_enter(before);
     if (made < rows->count && maker->failure)
-        *maker->failure = check_failure(maker, index, &computation->checks[failed], list[made]);
+        *maker->failure =
+            check_failure(maker, index, &computation->checks[unmet.check], unmet.value, list[made]);
     return made;
 }
 

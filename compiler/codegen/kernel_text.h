@@ -63,7 +63,7 @@ void write_named_calls(Text *text, const Kernels *kernels, const FunctionPlan *p
 void write_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                     const char *prefix);
 
-/* record_text.c: `static int64_t PREFIX(memory, sizes, rows, failed)`, a FlowRecordFunction. */
+/* record_text.c: `static int64_t PREFIX(memory, sizes, rows, unmet)`, a FlowRecordFunction. */
 void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                            const char *prefix);
 

@@ -6,9 +6,9 @@
 
 #include "compiler/codegen/names.h"
 
-/* A loop over the elements of the check's operand that returns `failure` when one is out of
- * range. */
-static void write_check(Text *text, const FunctionPlan *plan, NodeId id, int failure) {
+/* A loop over the elements of the check's operand that returns when one is out of range. index: of
+ * the check. */
+static void write_check(Text *text, const FunctionPlan *plan, NodeId id, int index) {
     Writer writer = new_writer(text->arena, plan, NO_KERNEL, "check");
     const Node *check = graph_node(plan->graph, id);
     const Type *type = &check->type;
@@ -25,9 +25,12 @@ static void write_check(Text *text, const FunctionPlan *plan, NodeId id, int fai
     text_format(text, "        for (int64_t i = 0; i < %s; i++) {\n",
                 dim_expression(text->arena, loops.rows));
     move_lines(&writer, &writer.lines[LEVEL_column], text, 3);
-    text_format(text, "            if (!(%s >= %s && %s < %s)) return %d;\n        }\n    }\n",
+    text_format(text,
+                "            if (%s >= %s && %s < %s) continue;\n"
+                "            *unmet = (FlowUnmet){%d, (double)%s};\n"
+                "            return false;\n        }\n    }\n",
                 value, number_literal(text->arena, type->element, (double)check->low), value,
-                number_literal(text->arena, type->element, (double)check->high), failure);
+                number_literal(text->arena, type->element, (double)check->high), index, value);
 }
 
 /* An expression. */
@@ -71,23 +74,24 @@ static void write_repeated_outputs(Text *text, const FunctionPlan *plan) {
     }
 }
 
-/* Returns 0, or 1 + the index of the check that the record has not met. */
+/* Returns whether the record is made. */
 static void write_one_record(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                              const char *prefix) {
     text_format(
         text,
-        "static int %s_one(char *memory, const int64_t *sizes, const void *const *places) {\n"
+        "static bool %s_one(char *memory, const int64_t *sizes, const void *const *places, "
+        "FlowUnmet *unmet) {\n"
         "    const FlowFrame record = {memory, places, 1, NULL, sizes, NULL}, *frame = &record;\n"
         "    const int thread = 0, threads = 1;\n"
         "    const int64_t batch = 1;\n"
-        "    (void)frame, (void)thread, (void)threads, (void)batch;\n",
+        "    (void)frame, (void)thread, (void)threads, (void)batch, (void)unmet;\n",
         prefix);
     write_named_calls(text, kernels, plan);
-    int failure = 0;
+    int checks = 0;
     for (NodeId id = 0; id < plan->graph->nodes.count; id++)
-        if (graph_node(plan->graph, id)->op == OP_check) write_check(text, plan, id, ++failure);
+        if (graph_node(plan->graph, id)->op == OP_check) write_check(text, plan, id, checks++);
     write_repeated_outputs(text, plan);
-    text_add(text, "    return 0;\n}\n\n");
+    text_add(text, "    return true;\n}\n\n");
 }
 
 void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
@@ -95,7 +99,7 @@ void write_record_function(Text *text, const Kernels *kernels, const FunctionPla
     write_one_record(text, kernels, plan, prefix);
     text_format(text,
                 "static int64_t %s(char *memory, const int64_t *sizes, const FlowRows *rows, "
-                "int *failed) {\n"
+                "FlowUnmet *unmet) {\n"
                 "    for (int64_t row = 0; row < rows->count; row++) {\n"
                 "        const void *const *fields = flow_fields(rows, row);\n"
                 "        const void *const *next = flow_fields(rows, row + FLOW_ROWS_AHEAD);\n"
@@ -103,12 +107,9 @@ void write_record_function(Text *text, const Kernels *kernels, const FunctionPla
                 prefix);
     write_places(text, plan);
     write_asking(text, plan, 0);
-    text_format(text, "        const int check = %s_one(memory, sizes, places);\n", prefix);
+    text_format(text, "        const bool made = %s_one(memory, sizes, places, unmet);\n", prefix);
     write_asking(text, plan, 1);
-    text_add(text, "        if (check) {\n"
-                   "            *failed = check - 1;\n"
-                   "            return row;\n"
-                   "        }\n"
+    text_add(text, "        if (!made) return row;\n"
                    "    }\n"
                    "    return rows->count;\n}\n\n");
 }

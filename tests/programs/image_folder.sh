@@ -42,7 +42,7 @@ same here there
 "$FLOWC" run p.flow fit 2>fit.out || fail "$(cat fit.out)"
 mkdir -p wide/a wide/b wide/c
 cp 00001.jpg wide/c
-expect 1 'wide/c/00001.jpg: `label` must lie in 0..2 (p.flow:1)' "$FLOWC" run p.flow narrow
+expect 1 'wide/c/00001.jpg: `label` must lie in 0..2, but is 2 (p.flow:1)' "$FLOWC" run p.flow narrow
 
 # A class without images keeps its label, and is named.
 expect 1 'wide: 2 of 3 classes have no images (`a`, `b`); they still have a label' "$FLOWC" run p.flow narrow

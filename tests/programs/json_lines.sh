@@ -48,6 +48,6 @@ expect 1 '`scores` is an array of more than 2, the program expects f32[2]' "$FLO
 expect 1 'people.jsonl: line 2, column 24: `age` is missing; `missing(age, 0)` takes 0 for it' "$FLOWC" run p.flow ages
 expect 1 'people.jsonl: line 1, column 1: there is no `agee`; did you mean `age`?' "$FLOWC" run p.flow misspelt
 expect 1 'people.jsonl: line 1, column 35: `sex` is `female`, none of its 1 categories' "$FLOWC" run p.flow known
-expect 1 'people.jsonl: line 2: `home.rooms` must lie in 0..4 (p.flow:' "$FLOWC" run p.flow few
+expect 1 'people.jsonl: line 2: `home.rooms` must lie in 0..4, but is 4 (p.flow:' "$FLOWC" run p.flow few
 expect 1 'broken.jsonl: line 2, column 9: a string is expected' "$FLOWC" run p.flow broken
 "$FLOWC" run p.flow fit 2>fit.out || fail "$(cat fit.out)"

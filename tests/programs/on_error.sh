@@ -39,7 +39,7 @@ same stdout expected
 program ', on_error = log("bad.jsonl")'
 expect 0 '3 records rejected, see bad.jsonl' "$FLOWC" run bad.flow fit
 [ "$(wc -l <bad.jsonl)" = 6 ] || fail "$(cat bad.jsonl)" # for the train block and its evaluate
-grep -q '{"pipeline": "numbers", "record": 32, "error": "numbers.txt: line 33: `line` must lie in 0..100' bad.jsonl || fail "$(cat bad.jsonl)"
+grep -q '{"pipeline": "numbers", "record": 32, "error": "numbers.txt: line 33: `line` must lie in 0..100, but is 500' bad.jsonl || fail "$(cat bad.jsonl)"
 mv run.safetensors one.safetensors
 for way in --threads=3 --workers=2 --workers=0; do
     "$FLOWC" run bad.flow fit $way >out.txt 2>/dev/null

@@ -39,7 +39,7 @@ tail -n 1 expected >last && ./program all --files=b-1.tfrecord.gz >out && same l
 ./program gray --workers=0 >expected
 for flags in --workers=2 --threads=2; do ./program gray $flags >out && same expected out; done
 expect 1 'a-0.tfrecord: record 0: lable: there is no such feature; its features are image/encoded, kind, label' ./program wrong
-expect 1 'a-1.tfrecord: record 0: `label` must lie in 0..2 (p.flow:' ./program large
+expect 1 'a-1.tfrecord: record 0: `label` must lie in 0..2, but is 2 (p.flow:' ./program large
 head -c 300 a-0.tfrecord >c-0.tfrecord
 expect 1 'c-0.tfrecord: record 1: the file ends within the record: it is truncated' ./program all --files=c-*
 expect 1 'd-*' ./program all --files='d-*'

@@ -53,7 +53,7 @@ cp vocab.json other.json
 expect 1 'plays.txt: line 2: `line` has 0 tokens, the program expects i32[14]' "$FLOWC" run p.flow exact
 expect 1 'plays.txt: line 1: `line` has 14 tokens, the program expects 8 at most; `pad(…, cut = "end")` leaves out the rest' "$FLOWC" run p.flow long
 expect 1 'plays.txt: line 1: `line` has `C` (U+0043) at character 7, which is not in its alphabet; `unknown = …` says what stands for others' "$FLOWC" run p.flow letters
-expect 1 'must lie in 0..300 (p.flow:' "$FLOWC" run p.flow few
+expect 1 'must lie in 0..300, but is ' "$FLOWC" run p.flow few
 expect 1 'said.jsonl: line 1, column 49: `n` is an object, the program takes a text' "$FLOWC" run p.flow numbers
 expect 1 'said.jsonl: line 1, column 1: there is no `tex`; did you mean `text`?' "$FLOWC" run p.flow none
 expect 1 'none.json: no such file' "$FLOWC" run p.flow unfound

@@ -30,16 +30,18 @@ static FlowSize *const sizes[] = {size_t_of};
 static const FlowProgram program = {
     .name = "buckets", .bounds = &bound, .bound_count = 1, .sizes = sizes};
 
-static int64_t ask_length(char *memory, const int64_t *values, const FlowRows *rows, int *failed) {
-    (void)memory, (void)values, (void)failed;
+static int64_t ask_length(char *memory, const int64_t *values, const FlowRows *rows,
+                          FlowUnmet *unmet) {
+    (void)memory, (void)values, (void)unmet;
     for (int64_t row = 0; row < rows->count; row++)
         ((int64_t *)rows->outputs[0])[row] =
             length_of(*(const int32_t *)rows->fields[row * rows->stride]);
     return rows->count;
 }
 
-static int64_t fill_row(char *memory, const int64_t *values, const FlowRows *rows, int *failed) {
-    (void)memory, (void)failed;
+static int64_t fill_row(char *memory, const int64_t *values, const FlowRows *rows,
+                        FlowUnmet *unmet) {
+    (void)memory, (void)unmet;
     for (int64_t row = 0; row < rows->count; row++)
         for (int64_t i = 0; i < values[0]; i++)
             ((int64_t *)rows->outputs[0])[row * values[0] + i] =
@@ -86,9 +88,8 @@ static void run(int which, int workers, Seen *seen) {
     static const int64_t values[] = {MOST};
     Team team = {.threads = 1};
     Stage *stage;
-    CHECK(
-        !stage_open(&pipeline, (Places){"", NULL, NULL}, (Sizes){&program, values}, 0, &stage).exit,
-        "not opened");
+    CHECK(!stage_open(&pipeline, (Places){.folder = ""}, (Sizes){&program, values}, 0, &stage).exit,
+          "not opened");
     CHECK(stage_records(stage) == RECORDS, "%lld records", (long long)stage_records(stage));
     int64_t batches = stage_batches(stage), full = batches - 3;
     CHECK(!stage_start(stage, NULL, EPOCHS * batches, workers, &team).exit, "not started");

@@ -71,8 +71,8 @@ void __wrap_free(void *block) {
     __real_free(block);
 }
 
-static int64_t passes(char *memory, const int64_t *sizes, const FlowRows *rows, int *failed) {
-    (void)memory, (void)sizes, (void)failed;
+static int64_t passes(char *memory, const int64_t *sizes, const FlowRows *rows, FlowUnmet *unmet) {
+    (void)memory, (void)sizes, (void)unmet;
     for (int64_t i = 0; i < rows->count; i++) ((bool *)rows->outputs[0])[i] = true;
     return rows->count;
 }
@@ -82,7 +82,7 @@ static FlowStatus try(const FlowPipeline *pipeline, int workers) {
     Stage *stage;
     Team team = {.threads = 1};
     const Batch *batch;
-    FlowStatus status = stage_open(pipeline, (Places){"folder", NULL, NULL}, (Sizes){0}, 0, &stage);
+    FlowStatus status = stage_open(pipeline, (Places){.folder = "folder"}, (Sizes){0}, 0, &stage);
     CHECK(!status.exit == !!stage, "a stage without success, or the other way");
     if (!status.exit) status = stage_start(stage, NULL, 1, workers, &team);
     if (!status.exit) status = stage_take(stage, &batch);

@@ -127,7 +127,7 @@ static void linear_export(const FlowFrame *frame, int thread, int threads) {
 }
 
 static int64_t linear_record(char *memory, const int64_t *sizes, const FlowRows *rows,
-                             int *failed) {
+                             FlowUnmet *unmet) {
     (void)memory, (void)sizes;
     for (int64_t row = 0; row < rows->count; row++) {
         const uint8_t *image = rows->fields[row * rows->stride];
@@ -135,7 +135,7 @@ static int64_t linear_record(char *memory, const int64_t *sizes, const FlowRows 
         float *x = (float *)rows->outputs[0] + row * INPUTS;
         for (int i = 0; i < INPUTS; i++) x[i] = (float)image[i] * (1.0f / 255);
         ((int32_t *)rows->outputs[1])[row] = *label;
-        *failed = 0;
+        *unmet = (FlowUnmet){0, *label};
         if (*label < 0 || *label >= OUTPUTS) return row;
     }
     return rows->count;

@@ -69,8 +69,7 @@ static inline FlowPipeline numbers_pipeline(const FlowSource *source, int64_t re
 
 static inline Stage *open_stage(const FlowPipeline *pipeline) {
     Stage *stage;
-    CHECK(!stage_open(pipeline, (Places){"", NULL, NULL}, (Sizes){0}, 0, &stage).exit,
-          "not opened");
+    CHECK(!stage_open(pipeline, (Places){.folder = ""}, (Sizes){0}, 0, &stage).exit, "not opened");
     return stage;
 }
 

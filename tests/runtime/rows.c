@@ -33,12 +33,12 @@ static void look_at(const FlowRows *rows, bool in_order) {
               (long long)i, first);
 }
 
-static int64_t make(const FlowRows *rows, int *failed, bool in_order) {
+static int64_t make(const FlowRows *rows, FlowUnmet *unmet, bool in_order) {
     look_at(rows, in_order);
     for (int64_t i = 0; i < rows->count; i++) {
         int32_t number = number_of(rows, i);
         asked[number]++;
-        *failed = 1;
+        *unmet = (FlowUnmet){1, number};
         if (number % DAMAGED == 0) return i;
         ((int64_t *)rows->outputs[0])[i] = number;
         ((int32_t *)rows->outputs[1])[i] = -number;
@@ -46,15 +46,16 @@ static int64_t make(const FlowRows *rows, int *failed, bool in_order) {
     return rows->count;
 }
 
-static int64_t make_ordered(char *memory, const int64_t *sizes, const FlowRows *rows, int *failed) {
+static int64_t make_ordered(char *memory, const int64_t *sizes, const FlowRows *rows,
+                            FlowUnmet *unmet) {
     (void)memory, (void)sizes;
-    return make(rows, failed, true);
+    return make(rows, unmet, true);
 }
 
 static int64_t make_shuffled(char *memory, const int64_t *sizes, const FlowRows *rows,
-                             int *failed) {
+                             FlowUnmet *unmet) {
     (void)memory, (void)sizes;
-    return make(rows, failed, false);
+    return make(rows, unmet, false);
 }
 
 static const FlowField fields[] = {{.name = "a", .type = {FLOW_i32, 0, {0}}},

@@ -37,8 +37,8 @@ static void make_one(int32_t number, int32_t *output) {
     if (ahead > most_ahead) most_ahead = ahead;
 }
 
-static int64_t make(char *memory, const int64_t *sizes, const FlowRows *rows, int *failed) {
-    (void)memory, (void)sizes, (void)failed;
+static int64_t make(char *memory, const int64_t *sizes, const FlowRows *rows, FlowUnmet *unmet) {
+    (void)memory, (void)sizes, (void)unmet;
     for (int64_t i = 0; i < rows->count; i++)
         make_one(*(const int32_t *)rows->fields[i * rows->stride], (int32_t *)rows->outputs[0] + i);
     return rows->count;

@@ -242,7 +242,7 @@ static void bad_label(void) {
     rename("labels.gz", "good-labels.gz");
     write_gzip("labels.gz", labels, size);
     const char *says =
-        "linear: error: labels.gz: record 123: `y` must lie in 0..4 (linear.flow:19)";
+        "linear: error: labels.gz: record 123: `y` must lie in 0..4, but is 11 (linear.flow:19)";
     expect(1, ARGUMENTS("--threads=1", "--workers=0"), says);
     expect(1, ARGUMENTS("--threads=2", "--workers=0"), says);
     expect(1, ARGUMENTS("--threads=1", "--workers=2"), says);
