@@ -155,7 +155,8 @@ static FlowStatus run_all(Pump *pump) {
     bool more = true;
     for (int64_t i = 0; i != batches && more && !status.exit && !interrupted(); i++)
         status = run_batch(pump, &more);
-    if (status.exit || !interrupted()) return status;
+    if (!status.exit && !interrupted()) return stage_verdict(pump->stage);
+    if (status.exit) return status;
     return flow_failure(FLOW_EXIT_interrupted, "interrupted after %lld records",
                         (long long)pump->written);
 }

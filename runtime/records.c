@@ -216,7 +216,10 @@ FlowStatus records_ask(const Records *records, int index, int number, char *scra
                        int64_t position, bool *passes) {
     FlowStatus failure = flow_ok;
     Maker maker = {.records = records, .scratch = scratch, .failure = &failure};
-    if (records_answer(&maker, index, number, position, passes)) return flow_ok;
+    if (records_answer(&maker, index, number, position, passes)) {
+        rejects_made(records->rejects);
+        return flow_ok;
+    }
     *passes = false;
     return records_refuse(records, index, number, position, &failure);
 }

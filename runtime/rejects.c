@@ -1,5 +1,6 @@
 #include "runtime/rejects.h"
 
+#include "runtime/clock.h"
 #include "runtime/fifo.h"
 #include "runtime/interrupt.h"
 #include "runtime/mix.h"
@@ -7,18 +8,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_PLACES = 64 };
 
+static const int64_t quiet = 2000000000, pause = 10000000000; /* nanoseconds */
+
 struct Rejects {
     const char *pipeline, *path;
     FILE *log;
     pthread_mutex_t mutex;
-    int64_t count;
-    FlowStatus first;
+    atomic_bool made;
+    int64_t count, told;
+    int64_t next; /* when they may be told again */
+    FlowStatus first, latest;
     int64_t *noted; /* a table of 1 + record, at least half of it empty; 0: nothing stands there */
     size_t places, used;
 };
@@ -28,6 +34,7 @@ FlowStatus rejects_new(const char *pipeline, const char *path, Rejects **out) {
     if (!rejects) return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline);
     rejects->pipeline = pipeline;
     rejects->path = path;
+    rejects->next = clock_nanoseconds() + quiet;
     pthread_mutex_init(&rejects->mutex, NULL);
     return flow_ok;
 }
@@ -43,6 +50,35 @@ void rejects_free(Rejects *rejects) {
     free(rejects->noted);
     pthread_mutex_destroy(&rejects->mutex);
     free(rejects);
+}
+
+static void tell(Rejects *rejects) {
+    int64_t now = rejects->count > rejects->told ? clock_nanoseconds() : 0;
+    if (now <= rejects->next) return;
+    rejects->told = rejects->count;
+    rejects->next = now + pause;
+    fprintf(stderr, "pipeline `%s`: %lld record%s rejected so far; the latest: %s\n",
+            rejects->pipeline, (long long)rejects->count, rejects->count == 1 ? "" : "s",
+            rejects->latest.text);
+}
+
+void rejects_made(Rejects *rejects) {
+    if (rejects && !atomic_load_explicit(&rejects->made, memory_order_relaxed))
+        atomic_store_explicit(&rejects->made, true, memory_order_relaxed);
+}
+
+void rejects_tell(Rejects *rejects) {
+    if (!rejects || !rejects->pipeline) return;
+    pthread_mutex_lock(&rejects->mutex);
+    tell(rejects);
+    pthread_mutex_unlock(&rejects->mutex);
+}
+
+FlowStatus rejects_verdict(const Rejects *rejects) {
+    if (!rejects || !rejects->count || rejects->made) return flow_ok;
+    return flow_failure(FLOW_EXIT_data, "pipeline `%s`: %s", rejects->pipeline,
+                        rejects->count == 1 ? "its only record was rejected"
+                                            : "all of its records were rejected");
 }
 
 /* Where the record stands, or would. */
@@ -96,6 +132,7 @@ static FlowStatus log_failure(const Rejects *rejects) {
 static FlowStatus add(Rejects *rejects, const char *pipeline, int64_t record,
                       const FlowStatus *failure) {
     if (!rejects->count++) rejects->first = *failure;
+    rejects->latest = *failure;
     if (!rejects->path) return flow_ok;
     if (!rejects->log) rejects->log = open_log(rejects->path);
     if (!rejects->log) return log_failure(rejects);
@@ -111,6 +148,7 @@ FlowStatus rejects_add(Rejects *rejects, const char *pipeline, int64_t record,
     if (!rejects || failure->exit != FLOW_EXIT_data) return *failure;
     pthread_mutex_lock(&rejects->mutex);
     FlowStatus status = add(rejects, pipeline, record, failure);
+    if (rejects->pipeline) tell(rejects);
     pthread_mutex_unlock(&rejects->mutex);
     return status;
 }

@@ -19,6 +19,16 @@ void rejects_free(Rejects *rejects);
 FlowStatus rejects_add(Rejects *rejects, const char *pipeline, int64_t record,
                        const FlowStatus *failure);
 
+/* A record of the pipeline could be made. Thread-safe; `rejects` may be NULL. */
+void rejects_made(Rejects *rejects);
+
+/* Says on standard error how many there are so far, where they have become more: every ten seconds
+ * at most, and nothing in a run's first two. Thread-safe; `rejects` may be NULL. */
+void rejects_tell(Rejects *rejects);
+
+/* Fails when records were rejected and none could be made. `rejects` may be NULL. */
+FlowStatus rejects_verdict(const Rejects *rejects);
+
 /* Is the record noted for the first time, as far as memory tells? Not thread-safe. */
 bool rejects_note(Rejects *rejects, int64_t record);
 

@@ -391,6 +391,10 @@ FlowStatus stage_check_counted(const Stage *stage) {
                         stage->pipeline->name, stage->pipeline->line);
 }
 
+FlowStatus stage_verdict(const Stage *stage) {
+    return rejects_verdict(stage->rejects);
+}
+
 const Progression *stage_done(const Stage *stage) {
     return &stage->done;
 }

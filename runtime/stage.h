@@ -56,6 +56,9 @@ const FlowSection *stage_section(const Stage *stage);
 int64_t stage_records(const Stage *stage);
 int64_t stage_batches(const Stage *stage);
 
+/* At its end: fails when there were records and every one was rejected. */
+FlowStatus stage_verdict(const Stage *stage);
+
 /* Fails when it is a feed: a train block goes over its records again and again. */
 FlowStatus stage_check_counted(const Stage *stage);
 

@@ -39,10 +39,17 @@ static FlowStatus drop_rejected(Stage *stage, Batch *batch) {
         stage->pipeline->name, (long long)batch->rows, failure_of(stage, batch, 0, &record).text);
 }
 
-FlowStatus settle(Stage *stage, Batch *batch) {
+static FlowStatus settle_rows(Stage *stage, Batch *batch) {
     int64_t record;
     if (batch->failure == NO_FAILURE) return flow_ok;
     if (batch->rejected) return drop_rejected(stage, batch);
     batch->records = batch->failure;
     return failure_of(stage, batch, batch->failure, &record);
+}
+
+FlowStatus settle(Stage *stage, Batch *batch) {
+    FlowStatus status = settle_rows(stage, batch);
+    if (batch->records) rejects_made(stage->rejects);
+    rejects_tell(stage->rejects);
+    return status;
 }

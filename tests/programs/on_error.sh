@@ -56,6 +56,21 @@ program ', on_error = skip' mostly.txt
 sed -i 's/ |> shuffle(seed = 1)//' bad.flow
 expect 1 'pipeline `numbers`: none of the 8 records of a batch can be made: mostly.txt: line 9: ' "$FLOWC" run bad.flow fit
 
+program ', on_error = skip' -
+sed -i 's/"-"/stdin/; /^train/,$d' bad.flow
+expect 1 'error: pipeline `numbers`: all of its records were rejected' "$FLOWC" run bad.flow out <<<$'x\ny'
+grep -q '2 records rejected; the first: standard input: line 1' stderr || fail "$(cat stderr)"
+expect 1 'error: pipeline `numbers`: its only record was rejected' "$FLOWC" run bad.flow large <<<x
+{ "$FLOWC" run bad.flow large <<<$'x\n7' && "$FLOWC" run bad.flow out </dev/null; } 2>stderr || fail "one is good, or there is none: $(cat stderr)"
+
+# Of a stream without an end they are told while they become more.
+mkfifo stream
+"$FLOWC" run bad.flow out <stream 2>stderr & child=$!
+exec 3>stream
+until_true 'echo x >&3; grep -q "records rejected so far; the latest: standard input: line" stderr'
+exec 3>&-
+wait $child && fail "none of them is good" || [ $? = 1 ] || fail "$(cat stderr)"
+
 # Of joined pipelines: the log names the one whose record it is; a record that comes again, behind `window`
 # too, is told once.
 seq 0 99 | sed 's/^1[02]$/x/' >other.txt
