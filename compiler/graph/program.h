@@ -86,6 +86,7 @@ typedef struct Field {
     Vector(const char *) except; /* but these */
     TextTokens tokens;           /* of a text */
     bool reads;                  /* its bytes are the name of a file, which is read */
+    bool line;                   /* they are a line, or a name */
 } Field;
 
 /* Texts that are found in the training data, and kept with the weights. */

@@ -9,8 +9,11 @@
 static Field *field_new(const Context *context, const char *name) {
     const Stream *stream = context->stream;
     Field *field = arena_new_item(context->lowering->arena, Field);
-    *field = (Field){
-        .name = name, .column = name, .path = stream->path, .path_option = stream->path_option};
+    *field = (Field){.name = name,
+                     .column = name,
+                     .path = stream->path,
+                     .path_option = stream->path_option,
+                     .line = stream->lines};
     return field;
 }
 
@@ -68,12 +71,22 @@ static void help_tokens(Diagnostic *d) {
                        "`pack(129)` lays all end to end");
 }
 
-void help_untyped(Diagnostic *d, const Value *field) {
+static void help_bytes(Diagnostic *d, const Value *field) {
     const char *name = field_name(field);
-    if (field->form == FORM_bytes)
+    if (field->field && field->field->line && !field->field->reads)
+        diagnostic_help(d,
+                        "`integer(%s)` is its number, `%s |> : u8[80]` its bytes with zeros "
+                        "behind them, `bytes(%s)` its tokens",
+                        name, name, name);
+    else
         diagnostic_help(d,
                         "`decode_jpeg(%s)`, `decode_png(%s)` and `integer(%s)` make values of it",
                         name, name, name);
+}
+
+void help_untyped(Diagnostic *d, const Value *field) {
+    const char *name = field_name(field);
+    if (field->form == FORM_bytes) help_bytes(d, field);
     else if (field->form == FORM_tokens) help_tokens(d);
     else if (field->form == FORM_image)
         diagnostic_help(d,
@@ -101,9 +114,7 @@ static const struct {
 static bool report_form(const Context *context, const Value *field, const Type *type, Range range) {
     Diagnostic *d = report(context, E0203, range, "`%s` is %s, not %s", field_name(field),
                            forms[field->form].becomes, type_text(context->lowering->arena, type));
-    if (field->form == FORM_bytes)
-        diagnostic_help(d, "`decode_jpeg(%s)`, `decode_png(%s)`, `integer(%s)`", field_name(field),
-                        field_name(field), field_name(field));
+    if (field->form == FORM_bytes) help_bytes(d, field);
     if (field->form == FORM_tokens) help_tokens(d);
     if (field->form == FORM_image)
         diagnostic_help(d, "its values are 0..255: `cast(…, f32)` after `|> : u8[32, 32, 3]`");

@@ -212,6 +212,7 @@ static bool open_texts(const Context *context, const Expression *call, Stream *s
     Value path = file_argument(context, call, stream, NULL, &none);
     if (path.kind == VALUE_error) return false;
     stream->form = FORM_bytes;
+    stream->lines = true;
     stream->path = path.string;
     stream->path_option = path.index;
     Context inner = *context;

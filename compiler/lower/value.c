@@ -141,6 +141,11 @@ static const char *items_text(Arena *arena, const Items *items) {
     return text_string(&text);
 }
 
+static const char *bytes_text(const Value *value) {
+    bool line = value->field && value->field->line && !value->field->reads;
+    return line ? "a text of any length" : "the bytes of a file";
+}
+
 const char *value_text(Arena *arena, const Value *value) {
     switch (value->kind) {
     case VALUE_error: return "an error";
@@ -154,7 +159,7 @@ const char *value_text(Arena *arena, const Value *value) {
     case VALUE_field:
         return value->form >= FORM_image     ? "an image of a size not known yet"
                : value->form == FORM_tokens  ? "tokens of any number"
-               : value->form == FORM_bytes   ? "the bytes of a file"
+               : value->form == FORM_bytes   ? bytes_text(value)
                : value->form == FORM_columns ? "columns of a table"
                                              : "a field of a type not known yet";
     case VALUE_all: return "`all` (axes)";

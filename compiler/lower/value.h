@@ -102,6 +102,7 @@ struct Stream {
     Items record;   /* the fields of each record, in pipeline->section->record.graph */
     bool open;      /* names that mean nothing else are fields of the source */
     FieldForm form; /* of those */
+    bool lines;     /* its field is a line, or a name */
     const char *path;
     int path_option;    /* 1 + the option that says the path, or 0 */
     int stages;         /* that it has gone through: a value made before the last is used up */
