@@ -9,6 +9,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/shards.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,10 +91,9 @@ static void note_member(FlowReader *reader, const TarMember *found) {
         if (is_of_field(reader, i, found)) members[i] = (Member){found->begin, found->size};
 }
 
-/* Names are not kept: the record's is looked up in its archive. */
-static FlowStatus record_failure(const FlowReader *reader, int64_t record, int field,
-                                 const char *why) {
-    const FlowField *wanted = &reader->fields[field];
+/* Names are not kept: the record's is looked up in its archive. field: whose member it is, if there
+ * is one. */
+static TarMember find_member(const FlowReader *reader, int64_t record, int field) {
     const Shard *shard = shard_of(reader, record);
     Tar tar = tar_new(shard->bytes, shard->size);
     TarMember member = {.name = ""};
@@ -103,8 +103,21 @@ static FlowStatus record_failure(const FlowReader *reader, int64_t record, int f
         if (known->size != no_member && (i == field || !last)) last = known->begin;
     }
     while (tar_next(&tar, &member) && member.begin < last) continue;
-    return flow_failure(FLOW_EXIT_data, "%s: %.*s.%s: %s", shard->path,
-                        (int)stem_length(member.name), member.name, wanted->name, why);
+    return member;
+}
+
+static FlowStatus record_failure(const FlowReader *reader, int64_t record, int field,
+                                 const char *why) {
+    TarMember member = find_member(reader, record, field);
+    return flow_failure(FLOW_EXIT_data, "%s: %.*s.%s: %s", shard_of(reader, record)->path,
+                        (int)stem_length(member.name), member.name, reader->fields[field].name,
+                        why);
+}
+
+static void tar_locate(const FlowReader *reader, int64_t record, char *text, size_t size) {
+    TarMember member = find_member(reader, record, 0);
+    snprintf(text, size, "%s: %.*s", shard_of(reader, record)->path, (int)stem_length(member.name),
+             member.name);
 }
 
 static FlowStatus check_record(const FlowReader *reader, int64_t record) {
@@ -200,6 +213,7 @@ const FlowSource flow_source_tar = {
     .open = tar_open,
     .records = tar_records,
     .make = tar_make,
+    .locate = tar_locate,
     .close = tar_close,
     .finds_many = true,
 };

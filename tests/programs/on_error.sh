@@ -86,6 +86,12 @@ expect 0 '5 records rejected' "$FLOWC" run bad.flow both
 expect 0 '3 records rejected' "$FLOWC" run bad.flow again
 [ "$(wc -l <stdout)" = 389 ] || fail "$(wc -l <stdout) lines"
 
+# Of an archive the record is called by its name.
+mkdir members && echo 5 >members/second.cls && echo 1 >members/first.cls
+tar -cf members.tar -C members first.cls second.cls
+echo 'pipeline out { return tar("members.tar") |> map(n: integer(cls) |> : i32 in 0..3) |> csv(stdout) }' >members.flow
+expect 1 'members.tar: second: `cls` must lie in 0..3, but is 5 (members.flow:1)' "$FLOWC" run members.flow
+
 # What it can be.
 program ', on_error = ignore'
 expect 1 '`on_error` is `stop`, `skip` or `log("bad.jsonl")`' "$FLOWC" check bad.flow
