@@ -58,12 +58,12 @@ def write_idx(path, tensor):
     path.write_bytes(header + tensor.numpy().astype(order).tobytes())
 
 
-def flowc(program, *arguments, folder):
-    """Its standard error; ends the test if it fails."""
+def flowc(program, *arguments, folder, output=False):
+    """Its standard error, or its output; ends the test if it fails."""
     done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr[-4000:])
-    return done.stderr
+    return done.stdout if output else done.stderr
 
 
 class Library:
