@@ -1,5 +1,6 @@
-# Losses, optimizers, what is fitted, layers, tensor functions and ops agree with PyTorch and numpy in float64, and each
-# function of the library is among them; three models have PyTorch's loss and gradients at each of 100 steps.
+# Losses, optimizers, what is fitted, layers, tensor functions and ops agree with PyTorch and numpy in
+# float64, and each function of the library is among them; three models have PyTorch's loss and
+# gradients at each of 100 steps.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/peers/environment
 if ! (set -e; peers_environment) >"$TEST_DIR/peers" 2>&1 || ! has_package torch; then
