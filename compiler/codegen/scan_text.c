@@ -86,7 +86,7 @@ static void write_loop(ScanWriter *all, const char *calls) {
     text_format(text,
                 "        };\n"
                 "        const FlowFrame turn_frame = {%s, places, batch, frame->barrier, sizes,\n"
-                "                                      frame->observer};\n"
+                "                                      frame->observer, NULL};\n"
                 "%s        %s\n    }\n}\n\n",
                 memory,
                 all->plan->waits ? "        if (n) flow_barrier(frame, thread, threads);\n" : "",

@@ -138,6 +138,14 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
                                         number_literal(writer->arena, element, node->view->fill)));
 }
 
+/* NULL: as C converts. A negative number is no uint8_t: C leaves it to the processor what becomes of
+ * it, so it goes through an int32_t. */
+static const char *cast_text(Writer *writer, const Node *node, const char *operand) {
+    if (node->type.element == TYPE_bool) return arena_format(writer->arena, "%s != 0", operand);
+    if (node->type.element != TYPE_u8) return NULL;
+    return arena_format(writer->arena, "(int32_t)%s", operand);
+}
+
 static const char *computed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     if (node->op == OP_view) return viewed(writer, id, index);
@@ -153,9 +161,8 @@ static const char *computed(Writer *writer, NodeId id, Index index) {
     const char *expression = node->op == OP_keep
                                  ? kept_value(writer, id, operands)
                                  : formula_text(writer, node, operands, "", index.text);
-    if (node->op == OP_cast && node->type.element == TYPE_bool)
-        expression = arena_format(writer->arena, "%s != 0", operands[0]);
-    return define_value(writer, id, index, expression);
+    const char *cast = node->op == OP_cast ? cast_text(writer, node, operands[0]) : NULL;
+    return define_value(writer, id, index, cast ? cast : expression);
 }
 
 static const char *uniform_sum(Writer *writer, NodeId id) {
