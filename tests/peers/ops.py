@@ -211,13 +211,15 @@ def gathers(name, dtype):
 
 
 def scatters(name, dtype):
-    """Exactly what adding in the order of the indices gives, every sum rounded to the type."""
+    """Exactly what adding in the order of the indices gives, every sum rounded to the type; halves are added
+    as f32 and rounded once."""
     for shape, places in GATHERS:
         a = torch.tensor(random.integers(0, shape[0], places), dtype=torch.int32)
         b = sample(dtype, places + shape[1:])
-        wanted = torch.zeros(shape, dtype=b.dtype)
+        wanted = torch.zeros(shape, dtype=torch.float32 if dtype in ("f16", "bf16") else b.dtype)
         for row, update in zip(a.flatten().tolist(), b.reshape((-1,) + shape[1:])):
             wanted[row] += update
+        wanted = wanted.to(b.dtype)
         case = Case(f"{name}(a, b, {shape[0]})", [a, b], wide(wanted), dtype, facts=(f" in 0..{shape[0]}", ""))
         case.holds = lambda y, wanted=wanted: numpy.array_equal(y, wide(wanted))
         yield case
