@@ -38,35 +38,37 @@ static bool can_log(const Writer *writer, NodeId id) {
 
 bool logs_kept(const Writer *writer) {
     int64_t run = dim_bound(writer->loops->columns);
-    bool some = false;
+    const Node *first = NULL;
     if (writer->flat) run *= dim_bound(writer->loops->rows);
     if (run < FLOW_LOG_LEAST) return false;
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
         if (!is_kept(writer, id)) continue;
-        if (!can_log(writer, id)) return false;
-        some = true;
+        if (!first) first = node_of(writer, id);
+        if (!can_log(writer, id) || node_of(writer, id)->type.element != first->type.element)
+            return false;
     }
-    return some;
+    return first != NULL;
+}
+
+static const char *logged_value(Writer *writer, NodeId id, const char *const *operands) {
+    text_format(&writer->stores, "log%u[j] = %s;\n", number_of(writer, id), operands[2]);
+    text_format(&writer->stores, "worst = flow_worse_%s(worst, %s);\n",
+                element_info[node_of(writer, id)->type.element].name, operands[1]);
+    return operands[1];
 }
 
 const char *kept_value(Writer *writer, NodeId id, const char *const *operands) {
     const Node *node = node_of(writer, id);
     const char *open = define_index(writer, LEVEL_call, "flow_is_open(frame->guard)").text;
     const char *step = arena_format(writer->arena, "%s << %s", operands[0], open);
-    bool stored = node->kernel == writer->number && is_stored(writer, id);
-    if (stored)
+    if (node->kernel == writer->number && is_stored(writer, id)) {
         vector_push(writer->arena, &writer->kept,
                     (Kept){id, place_number(writer, id), operands[0], step});
-    if (stored && writer->logs) {
-        text_format(&writer->stores, "log%u[j] = %s;\n", number_of(writer, id), operands[2]);
-        text_format(&writer->stores, "worst = flow_worse_%s(worst, %s);\n",
-                    element_info[node->type.element].name, operands[1]);
-        return operands[1];
-    }
-    if (stored)
+        if (writer->logs) return logged_value(writer, id, operands);
         text_format(&writer->stores, "%s |= %s & flow_is_lost(%s, %s);\n", fault_name(writer, id),
                     operands[0], operands[1], operands[2]);
+    }
     return formula_text(writer, node, (const char *const[]){step, operands[1], operands[2]}, "",
                         "");
 }

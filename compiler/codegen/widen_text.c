@@ -16,7 +16,7 @@ bool widens(const Writer *writer) {
         NodeId id = writer->kernel->nodes[at];
         if (is_stored(writer, id) && size_of(writer, id) != 4) return false;
     }
-    return writer->flat && !streams(writer);
+    return !streams(writer);
 }
 
 bool is_widened(const Writer *writer, NodeId id, const char *index) {

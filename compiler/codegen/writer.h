@@ -55,8 +55,8 @@ typedef struct Pointer {
 /* A value that the kernel stores unless it is not finite. */
 typedef struct Kept {
     NodeId node;
-    const char *place, *good, *step; /* as C: where it lies; is the step good; the keep's first
-                                        operand */
+    const char *place, *good, *step; /* as C: where it lies; is the step a good one; the same, or 2
+                                        where the guard is open, as C's keep takes it */
 } Kept;
 
 typedef struct Writer {
@@ -209,18 +209,20 @@ bool has_short_rows(const Writer *writer);
 
 /* keep_text.c. */
 
-/* The C of the value of a keep, whose operands are given as C. */
+/* The C of the value of a keep, whose operands are given as C. One that the kernel stores is noted
+ * in `kept`, and what finds its faults is added to `stores`. */
 const char *kept_value(Writer *writer, NodeId id, const char *const *operands);
 
-/* May all that is kept be stored first? The loop is then one over j, of at most FLOW_LOG elements
- * that lie side by side. */
+/* May all that is kept be stored first? The loop is then one over `j` below `count`, of at most
+ * FLOW_LOG elements that lie side by side. */
 bool logs_kept(const Writer *writer);
 
-/* Before and after that loop. first: the place of its first element, as C. */
+/* Before that loop: the logs and `worst`. After it: what puts back. first: the place of its first
+ * element, as C. */
 void declare_logs(Writer *writer, Text *text, int depth);
 void use_logs(Writer *writer, Text *text, int depth, const char *first);
 
-/* Does the latter speak of the variable? */
+/* Does what use_logs writes speak of the variable? */
 bool in_logs(const Writer *writer, const char *name);
 
 /* Flags of what was held back, around the loops that store; scope: what stands before the names of
@@ -245,7 +247,7 @@ void write_streamed(Writer *writer, Text *text, const char *first, const char *c
 /* Does the kernel's one loop compute with four bytes? What it reads of one is then widened. */
 bool widens(const Writer *writer);
 
-/* Is element `index` of a stored value? */
+/* Is element `index` of a stored value read from a widened group? */
 bool is_widened(const Writer *writer, NodeId id, const char *index);
 
 /* Element j of a group, as C. */

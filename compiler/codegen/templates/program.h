@@ -57,9 +57,11 @@ static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t plac
         continue;
 }
 
-/* A loop that logs: the largest size of a new value, as bits; does it say that old values are to be
- * put back; that, whose result is whether any was lost. step: the first operand of keep; good: is
- * it a good step? */
+/* Of loops that store new values first and log the old ones:
+ * flow_worse: the size of the largest new value so far, as bits, which are in the order of sizes
+ * flow_is_doubtful: may any have to be put back?
+ * flow_put_back: puts back what keep would have kept; was any good value lost to one not finite?
+ * step: as keep takes it; good: is the step a good one? */
 #define FLOW_LOGGED(suffix, type, integer, infinity)                               \
     static inline integer flow_worse_##suffix(integer worst, type value) {         \
         integer bits;                                                              \
