@@ -446,7 +446,9 @@ typedef struct FlowRows {
 /* What a record has not met: the check of that index, with this value. */
 typedef struct FlowUnmet {
     int check;
-    double value;
+    bool is_whole; /* which of the two the value is */
+    int64_t whole;
+    double real;
 } FlowUnmet;
 
 /* A compiled function of records: from fields to outputs, in `memory` of the caller. Returns how

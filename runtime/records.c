@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum {
-    PLACE_SIZE = 384,      /* bytes of the text that says where a record comes from */
+    PLACE_SIZE = 384, /* bytes of the text that says where a record comes from */
+    NUMBER_SIZE = 32,
     LINE = 64,             /* bytes that one prefetch brings */
     PREFETCH_LIMIT = 1024, /* bytes; the hardware goes on by itself */
 };
@@ -128,10 +129,13 @@ static void point_each(const Records *records, int index, int field, const int64
 static bool gather(const Maker *maker, int index, int64_t record, const void **values) {
     const Records *records = maker->records;
     const FlowSection *section = records_section_at(records, index);
+    if (points(records, index)) {
+        for (int i = 0; i < section->field_count; i++)
+            point_each(records, index, i, &record, 1, &values[i], 1);
+        return true;
+    }
     for (int i = 0; i < section->field_count; i++)
-        if (points(records, index)) point_each(records, index, i, &record, 1, &values[i], 1);
-        else values[i] = maker->scratch + records->sections[index].offsets[i];
-    if (points(records, index)) return true;
+        values[i] = maker->scratch + records->sections[index].offsets[i];
     if (index) return make_window(maker, index, record, values);
     return ask(maker, record, values);
 }
@@ -147,15 +151,21 @@ static void locate(const Maker *maker, int index, int64_t record, const char *wh
     else snprintf(text, size, "%s: record %lld", where, (long long)record);
 }
 
-static FlowStatus check_failure(const Maker *maker, int index, const FlowCheck *check, double value,
-                                int64_t record) {
+static void write_unmet(const FlowUnmet *unmet, char *text, size_t size) {
+    if (unmet->is_whole) snprintf(text, size, "%lld", (long long)unmet->whole);
+    else snprintf(text, size, "%.9g", unmet->real);
+}
+
+static FlowStatus check_failure(const Maker *maker, int index, const FlowCheck *check,
+                                const FlowUnmet *unmet, int64_t record) {
     const Records *records = maker->records;
     const FlowField *fields = records_section_at(records, index)->fields;
     const FlowField *field = check->field < 0 ? NULL : &fields[check->field];
     const char *where = !field ? records->pipeline->name : field->path ? field->path : field->name;
-    char place[PLACE_SIZE];
+    char place[PLACE_SIZE], value[NUMBER_SIZE];
     locate(maker, index, record, where, place, sizeof place);
-    return flow_failure(FLOW_EXIT_data, "%s: %s, but is %.15g (%s)", place, check->text, value,
+    write_unmet(unmet, value, sizeof value);
+    return flow_failure(FLOW_EXIT_data, "%s: %s, but is %s (%s)", place, check->text, value,
                         check->line);
 }
 
@@ -184,7 +194,7 @@ static int64_t compute_each(const Maker *maker, int index, const Computation *co
     cost_enter(before);
     if (made < rows->count && maker->failure)
         *maker->failure =
-            check_failure(maker, index, &computation->checks[unmet.check], unmet.value, list[made]);
+            check_failure(maker, index, &computation->checks[unmet.check], &unmet, list[made]);
     return made;
 }
 

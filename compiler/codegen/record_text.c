@@ -25,12 +25,14 @@ static void write_check(Text *text, const FunctionPlan *plan, NodeId id, int ind
     text_format(text, "        for (int64_t i = 0; i < %s; i++) {\n",
                 dim_expression(text->arena, loops.rows));
     move_lines(&writer, &writer.lines[LEVEL_column], text, 3);
+    bool whole = element_info[type->element].class != CLASS_floating;
     text_format(text,
                 "            if (%s >= %s && %s < %s) continue;\n"
-                "            *unmet = (FlowUnmet){%d, (double)%s};\n"
+                "            *unmet = (FlowUnmet){%d, %s = %s};\n"
                 "            return false;\n        }\n    }\n",
                 value, number_literal(text->arena, type->element, (double)check->low), value,
-                number_literal(text->arena, type->element, (double)check->high), index, value);
+                number_literal(text->arena, type->element, (double)check->high), index,
+                whole ? "true, .whole" : "false, .real", value);
 }
 
 /* An expression. */

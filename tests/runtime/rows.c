@@ -38,7 +38,7 @@ static int64_t make(const FlowRows *rows, FlowUnmet *unmet, bool in_order) {
     for (int64_t i = 0; i < rows->count; i++) {
         int32_t number = number_of(rows, i);
         asked[number]++;
-        *unmet = (FlowUnmet){1, number};
+        *unmet = (FlowUnmet){1, true, .whole = number};
         if (number % DAMAGED == 0) return i;
         ((int64_t *)rows->outputs[0])[i] = number;
         ((int32_t *)rows->outputs[1])[i] = -number;
