@@ -140,9 +140,9 @@ static void add_index(Text *text, int index) {
 static void add_place(const Tracer *tracer, NodeId id, Text *text) {
     Place place = tracer->plan->places[id];
     switch (place.kind) {
-    case PLACE_memory: return text_add_number(text, (int64_t)place.offset);
-    case PLACE_input: return add_index(text, place.index);
-    case PLACE_output: return add_index(text, place.index + field_count(tracer->plan));
+    case PLACE_memory: text_add_number(text, (int64_t)place.offset); break;
+    case PLACE_input: add_index(text, place.index); break;
+    case PLACE_output: add_index(text, place.index + field_count(tracer->plan)); break;
     default: text_add(text, "FLOW_NOWHERE");
     }
 }

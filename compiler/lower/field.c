@@ -73,7 +73,7 @@ static void help_tokens(Diagnostic *d) {
 
 static void help_bytes(Diagnostic *d, const Value *field) {
     const char *name = field_name(field);
-    if (field->field && field->field->line && !field->field->reads)
+    if (is_line(field))
         diagnostic_help(d,
                         "`integer(%s)` is its number, `%s |> : u8[80]` its bytes with zeros "
                         "behind them, `bytes(%s)` its tokens",

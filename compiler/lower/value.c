@@ -141,9 +141,12 @@ static const char *items_text(Arena *arena, const Items *items) {
     return text_string(&text);
 }
 
+bool is_line(const Value *value) {
+    return value->field && value->field->line && !value->field->reads;
+}
+
 static const char *bytes_text(const Value *value) {
-    bool line = value->field && value->field->line && !value->field->reads;
-    return line ? "a text of any length" : "the bytes of a file";
+    return is_line(value) ? "a text of any length" : "the bytes of a file";
 }
 
 const char *value_text(Arena *arena, const Value *value) {

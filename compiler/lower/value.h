@@ -168,6 +168,9 @@ const char *field_example(const Value *field); /* a type that it may have */
 const Value *items_find(const Items *items, const char *name);
 Items items_new(Arena *arena, size_t count);
 
+/* A text of a source's line, as it stands there. */
+bool is_line(const Value *value);
+
 /* "f32[B, 784]", "the number 3", "a string": for messages. */
 const char *value_text(Arena *arena, const Value *value);
 

@@ -283,10 +283,6 @@ static void expand_gradients(Differentiation *all) {
     graph_copy_outputs(all->to, all->from, all->map);
 }
 
-enum {
-    EXPANDED = 4 /* times as many nodes, gradients and updates included, are most often enough */
-};
-
 /* The graph with every gradient replaced; stop_gradient stays. NULL after reporting. */
 static Graph *expand(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     size_t count = graph->nodes.count;
@@ -298,7 +294,7 @@ static Graph *expand(Arena *arena, const Graph *graph, Diagnostics *diagnostics)
                              .map = new_ids(arena, count),
                              .first = new_ids(arena, count),
                              .next = new_ids(arena, count)};
-    graph_reserve(all->to, 2 * count); /* gradients and updates are most often fewer */
+    graph_reserve(all->to, 2 * count); /* gradients and updates are most often no more */
     expand_gradients(all);
     return all->failed ? NULL : all->to;
 }

@@ -31,19 +31,22 @@
     for (type *item = (vector).items; item && item < (vector).items + (vector).count; item++)
 
 /* Room for so many items in all, which then don't move until there are more. */
-#define vector_reserve(arena, vector, room)                                                  \
-    do {                                                                                     \
-        size_t most = (room);                                                                \
-        if ((vector)->capacity < most)                                                       \
-            (vector)->items = vector_move((arena), (vector)->items, sizeof *(vector)->items, \
-                                          (vector)->count, (vector)->capacity = most);       \
-    } while (0)
+#define vector_reserve(arena, vector, room)                                                \
+    ((vector)->items = vector_make_room((arena), (vector)->items, sizeof *(vector)->items, \
+                                        (vector)->count, &(vector)->capacity, (room)))
 
 static inline void *vector_move(Arena *arena, const void *items, size_t item_size, size_t count,
                                 size_t capacity) {
     void *moved = arena_allocate(arena, capacity * item_size);
     if (count) memcpy(moved, items, count * item_size);
     return moved;
+}
+
+static inline void *vector_make_room(Arena *arena, void *items, size_t item_size, size_t count,
+                                     size_t *capacity, size_t room) {
+    if (*capacity >= room) return items;
+    *capacity = room;
+    return vector_move(arena, items, item_size, count, room);
 }
 
 static inline void *vector_grow(Arena *arena, const void *items, size_t item_size, size_t count,
