@@ -138,8 +138,8 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
                                         number_literal(writer->arena, element, node->view->fill)));
 }
 
-/* NULL: as C converts. A negative number is no uint8_t: C leaves it to the processor what becomes of
- * it, so it goes through an int32_t. */
+/* NULL: as C converts. A negative number is no uint8_t, and C leaves it to the processor what
+ * becomes of it; so it goes through an int32_t. */
 static const char *cast_text(Writer *writer, const Node *node, const char *operand) {
     if (node->type.element == TYPE_bool) return arena_format(writer->arena, "%s != 0", operand);
     if (node->type.element != TYPE_u8) return NULL;

@@ -92,6 +92,11 @@ tar -cf members.tar -C members first.cls second.cls
 echo 'pipeline out { return tar("members.tar") |> map(n: integer(cls) |> : i32 in 0..3) |> csv(stdout) }' >members.flow
 expect 1 'members.tar: second: `cls` must lie in 0..3, but is 5 (members.flow:1)' "$FLOWC" run members.flow
 
+# Of a whole number all digits are told.
+printf 'id\n1\n9007199254740993\n' >ids.csv
+echo 'pipeline out { return csv("ids.csv") |> map(id: column("id") |> : i64 in 0..3) |> csv(stdout) }' >ids.flow
+expect 1 'ids.csv: line 3: `id` must lie in 0..3, but is 9007199254740993 (ids.flow:1)' "$FLOWC" run ids.flow
+
 # What it can be.
 program ', on_error = ignore'
 expect 1 '`on_error` is `stop`, `skip` or `log("bad.jsonl")`' "$FLOWC" check bad.flow
