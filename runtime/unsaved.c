@@ -44,7 +44,7 @@ static void tell(const Run *run, const FlowAction *action, const char *path) {
 void unsaved_tell(const Run *run) {
     const FlowAction *action = awaited(run);
     const char *given = run->settings->save_path;
-    if (run->saved) return;
+    if (run->saved || run->first_step) return;
     if (action) tell(run, action, given ? given : run_path(run, action));
     else if (given)
         fprintf(stderr,

@@ -6,7 +6,7 @@
 #include "runtime/run.h"
 
 /* Says on standard error, of a run that is complete, which file it has not written, and why;
- * nothing where it has, or where the program saves nothing. */
+ * nothing where it has, where the program saves nothing, or of a run that went on from a file. */
 void unsaved_tell(const Run *run);
 
 #endif

@@ -118,5 +118,11 @@ expect 0 'nothing was saved in other.safetensors: train `fit` saves it every 100
 [ ! -e never.safetensors ] && [ ! -e other.safetensors ] || fail "it was saved"
 "$FLOWC" run unsaved.flow --passes=10 2>stderr || fail "$(cat stderr)"
 if grep "nothing was saved" stderr; then fail "it was saved"; fi
+program resumed 1000 "optimizer = sgd(rate); every 2 epochs { save \"resumed.safetensors\" }"
+expect 0 'nothing was saved in resumed.safetensors: train `fit` saves it every 2 epochs, and ended after 1 epoch' "$FLOWC" run resumed.flow --passes=1 --resume
+for flag in --passes=2 '--passes=3 --resume'; do
+    "$FLOWC" run resumed.flow $flag 2>stderr || fail "$flag: $(cat stderr)"
+    if grep "nothing was saved" stderr; then fail "$flag: it was saved after two epochs"; fi
+done
 program unplaced 1000 "optimizer = sgd(rate); every 1 epoch { save weights(\"net.safetensors\") }"
 expect 0 'nothing was saved in other.safetensors: train `fit` has no `save` of the whole run' "$FLOWC" run unplaced.flow --save=other.safetensors
