@@ -5,11 +5,13 @@
 
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
+#include "runtime/mix.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,16 +254,24 @@ static void list_names(const Folder *folder, const FolderNames *names, char *tex
             i < SHOWN ? folder->text + names->places[i] : "", i < SHOWN ? "`" : "");
 }
 
+/* Is it the first time in this process? Where folders share a place one may seem new again. */
+static bool is_news(const Folder *folder) {
+    enum { PLACES = 64 };
+    static _Atomic uint64_t told[PLACES];
+    struct stat stat;
+    if (fstat(folder->descriptor, &stat)) return true;
+    uint64_t identity = mix(mix((uint64_t)stat.st_dev) ^ (uint64_t)stat.st_ino);
+    return atomic_exchange(&told[identity % PLACES], identity) != identity;
+}
+
 void folder_tell_empty(const Folder *folder) {
     char names[256];
     long long empty = folder->empty.count, classes = folder->classes.count;
-    if (!empty) return;
+    if (!empty || !is_news(folder)) return;
     list_names(folder, &folder->empty, names, sizeof names);
-    FlowStatus said =
-        flow_failure(FLOW_EXIT_data, "%s: %lld of %lld classes %s no images (%s); %s a label",
-                     folder->path, empty, classes, empty == 1 ? "has" : "have", names,
-                     empty == 1 ? "it still has" : "they still have");
-    fprintf(stderr, "%s\n", said.text);
+    fprintf(stderr, "%s: %lld of %lld classes %s no images (%s); %s a label\n", folder->path, empty,
+            classes, empty == 1 ? "has" : "have", names,
+            empty == 1 ? "it still has" : "they still have");
 }
 
 /* Is the class before, at or behind the first component of the path? */

@@ -34,7 +34,7 @@ const char *folder_name(const Folder *folder, int64_t file);
 /* The place of its class among all, or -1: it lies in none. */
 int64_t folder_class(const Folder *folder, int64_t file);
 
-/* Says on standard error which classes have no images, if some have none. */
+/* Says on standard error which classes have no images, if some have none: once of a folder. */
 void folder_tell_empty(const Folder *folder);
 
 /* As whole_file_read, but a failure names the file. Thread-safe. */

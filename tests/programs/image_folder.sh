@@ -46,6 +46,11 @@ expect 1 'wide/c/00001.jpg: `label` must lie in 0..2, but is 2 (p.flow:1)' "$FLO
 
 # A class without images keeps its label, and is named.
 expect 1 'wide: 2 of 3 classes have no images (`a`, `b`); they still have a label' "$FLOWC" run p.flow narrow
+[ "$(grep -c 'no images' stderr)" = 1 ] || fail "$(cat stderr)"
+mkdir photos/eel && sed 's|^  epochs .*|  every 1 epoch { evaluate photos("photos") \|> batch(10) }|' p.flow >evaluated.flow
+expect 0 'photos: 1 of 3 classes has no images (`eel`); it still has a label' "$FLOWC" run evaluated.flow fit
+[ "$(grep -c 'no images' stderr)" = 1 ] || fail "it is said again of the same folder: $(cat stderr)"
+rmdir photos/eel
 if grep 'no images' fit.out; then fail "no class of it is empty"; fi
 
 expect 1 "photos/cat/" "$FLOWC" run p.flow as_png
