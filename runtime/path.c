@@ -17,19 +17,10 @@ static FlowStatus no_memory(const char *path) {
 
 typedef bool IsThere(const char *path);
 
-/* What can't be looked at is there for all we know; opening it says more. */
-static bool is_file(const char *path) {
+/* What can't be looked at is there for all we know, and may be of the wrong kind; opening it says
+ * more. */
+static bool exists(const char *path) {
     return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
-}
-
-/* The folder that the last part of the path lies in. */
-static bool has_folder(const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash) return true;
-    char *folder = strndup(path, (size_t)(slash - path) + 1);
-    bool there = folder && is_file(folder);
-    free(folder);
-    return there;
 }
 
 static bool is_matched(const char *pattern) {
@@ -46,40 +37,47 @@ static bool is_here(const char *folder) {
                         here.st_ino == other.st_ino);
 }
 
+/* What is looked for, and how. */
+typedef struct Sought {
+    const char *path, *folder; /* as given; of the program */
+    const char *before;        /* the folder, as `is_there` takes it */
+    const char *what;          /* it is, for those who can't find it */
+    IsThere *is_there;
+} Sought;
+
+static FlowStatus as_given(const char *path, char **found) {
+    *found = strdup(path);
+    return *found ? flow_ok : no_memory(path);
+}
+
 /* In the program's folder. */
-static FlowStatus find_there(const char *path, const char *folder, IsThere *is_there,
-                             const char *what, char **found) {
+static FlowStatus find_there(Sought sought, char **found) {
     char *second;
-    if (asprintf(&second, "%s/%s", folder, path) < 0) return no_memory(path);
-    if (is_there(second)) {
+    if (asprintf(&second, "%s/%s", sought.before, sought.path) < 0) return no_memory(sought.path);
+    if (sought.is_there(second)) {
         *found = second;
         return flow_ok;
     }
-    FlowStatus status =
-        flow_failure(FLOW_EXIT_data, "%s: no such %s, nor is there %s", path, what, second);
     free(second);
-    return status;
+    return flow_failure(FLOW_EXIT_data, "%s: no such %s, nor is there %s/%s", sought.path,
+                        sought.what, sought.folder, sought.path);
 }
 
-/* what: it is, for those who can't find it. */
-static FlowStatus find(const char *path, const char *folder, IsThere *is_there, const char *what,
-                       char **found) {
+static FlowStatus find(Sought sought, char **found) {
+    const char *path = sought.path;
     *found = NULL;
-    if (!*path) return flow_failure(FLOW_EXIT_usage, "the name of a %s is empty", what);
-    if (path_is_standard_input(path) || is_there(path)) {
-        *found = strdup(path);
-        return *found ? flow_ok : no_memory(path);
-    }
-    if (path[0] != '/' && !is_here(folder)) return find_there(path, folder, is_there, what, found);
-    return flow_failure(FLOW_EXIT_data, "%s: no such %s", path, what);
+    if (!*path) return flow_failure(FLOW_EXIT_usage, "the name of a %s is empty", sought.what);
+    if (path_is_standard_input(path) || sought.is_there(path)) return as_given(path, found);
+    if (path[0] != '/' && !is_here(sought.folder)) return find_there(sought, found);
+    return flow_failure(FLOW_EXIT_data, "%s: no such %s", path, sought.what);
 }
 
 FlowStatus path_find(const char *path, const char *folder, char **found) {
-    return find(path, folder, is_file, "file", found);
+    return find((Sought){path, folder, folder, "file", exists}, found);
 }
 
 FlowStatus path_find_folder(const char *path, const char *folder, char **found) {
-    return find(path, folder, is_file, "folder", found);
+    return find((Sought){path, folder, folder, "folder", exists}, found);
 }
 
 /* The pattern that only this folder matches; NULL: no memory. */
@@ -97,11 +95,22 @@ FlowStatus path_find_many(const char *pattern, const char *folder, char **found)
     char *before = literally(folder);
     *found = NULL;
     if (!before) return no_memory(pattern);
-    FlowStatus status = find(pattern, before, is_matched, "file", found);
+    FlowStatus status = find((Sought){pattern, folder, before, "file", is_matched}, found);
     free(before);
     return status;
 }
 
 FlowStatus path_find_coming(const char *pattern, const char *folder, char **found) {
-    return find(pattern, folder, has_folder, "folder", found);
+    const char *slash = strrchr(pattern, '/'), *name = slash ? slash + 1 : pattern;
+    *found = NULL;
+    if (*pattern && !slash) return as_given(pattern, found);
+    char *place = strndup(pattern, (size_t)(name - pattern)), *there = NULL;
+    FlowStatus status = place ? path_find_folder(place, folder, &there) : no_memory(pattern);
+    if (!status.exit && asprintf(found, "%s%s", there, name) < 0) {
+        *found = NULL;
+        status = no_memory(pattern);
+    }
+    free(place);
+    free(there);
+    return status;
 }

@@ -11,10 +11,11 @@ static inline bool path_is_standard_input(const char *path) {
 
 /* Finds the file as given, relative to the current folder, or else in the program's folder. An
  * empty name is a mistake of the command line, what is not there one of the data; the message names
- * both places, not who asked for them. The caller frees *found, which is NULL on failure. */
+ * each place that it could lie in, not who asked for it. The caller frees *found, which is NULL on
+ * failure. */
 FlowStatus path_find(const char *path, const char *folder, char **found);
 
-/* The same for a folder. */
+/* The same for a folder, which may be found to be none when it is opened. */
 FlowStatus path_find_folder(const char *path, const char *folder, char **found);
 
 /* The same for a pattern, as of a shell: found when a file matches it. */

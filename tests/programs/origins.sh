@@ -129,7 +129,7 @@ stopped $run
 [ ! -e socket ] || fail "the socket is left"
 
 # A folder being filled: what is there, sorted, then what comes; each once, and when it is whole.
-expect 1 'incoming/*.png' ./origins filled
+expect 1 'incoming/: no such folder' ./origins filled
 ./origins pictures
 mkdir incoming
 cp pictures/000001.png incoming/b.png

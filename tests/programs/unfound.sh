@@ -37,8 +37,22 @@ expect 1 "/lost.txt: no such file (--file, pipeline \`numbers\`, p.flow:10)" "$F
 expect 1 "lost.txt: no such file, nor is there $there/lost.txt (--file, pipeline \`numbers\`, p.flow:10)" "$FLOWC" run $p cached --file=lost.txt
 expect 1 "gone.txt: no such file, nor is there $there/gone.txt (pipeline \`numbers\`, p.flow:10)" "$FLOWC" run $p fixed
 expect 1 "gone-*.txt: no such file, nor is there $there/gone-*.txt (pipeline \`numbers\`, p.flow:10)" "$FLOWC" run $p pattern
-expect 1 "gone/*.txt: no such folder, nor is there $there/gone/*.txt (pipeline \`coming\`, p.flow:16)" "$FLOWC" run $p coming
+expect 1 "gone/: no such folder, nor is there $there/gone/ (pipeline \`coming\`, p.flow:16)" "$FLOWC" run $p coming
 expect 1 "gone.json: no such file, nor is there $there/gone.json (pipeline \`texts\`, p.flow:17)" "$FLOWC" run $p texts
+
+# A folder is taken as it is named, whatever it would match, and a file is no folder.
+mkdir 'g[1]\?*' && cp $p program/numbers.txt 'g[1]\?*'
+mv 'g[1]\?*/numbers.txt' 'g[1]\?*/gone-1.txt'
+"$FLOWC" run 'g[1]\?*/p.flow' pattern | tail -n 1 | grep -qx 3 || fail "what matches is not found"
+rm 'g[1]\?*/gone-1.txt'
+expect 1 "gone-*.txt: no such file, nor is there $PWD/g[1]\\?*/gone-*.txt (" "$FLOWC" run 'g[1]\?*/p.flow' pattern
+cd 'g[1]\?*'
+expect 1 'gone-*.txt: no such file (pipeline `numbers`, p.flow:10)' "$FLOWC" run p.flow pattern
+cd ..
+expect 1 'numbers.txt: is no folder' "$FLOWC" run $p folder --photos=numbers.txt
+touch gone
+expect 1 "gone/: no such folder, nor is there $there/gone/ (" "$FLOWC" run $p coming
+rm gone
 
 # Beside the program there is one place, named once.
 cd program
