@@ -30,11 +30,11 @@ void begin_pass(const Run *run, const FlowFunction *function) {
 
 /* Watching. */
 
-static FlowStatus say(Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static FlowStatus say(Run *run, const char *format, ...) {
+static FlowStatus say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static FlowStatus say(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    progress_clear(&run->progress);
+    progress_clear();
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     return flow_ok;
@@ -72,7 +72,7 @@ static FlowStatus evaluate(Run *run, int index) {
     Evaluation *evaluation = &run->evaluations[index];
     Averages averages = {0};
     char text[512];
-    progress_clear(&run->progress);
+    progress_clear();
     begin_pass(run, evaluation->call.function);
     Team team = {.threads = run->settings->threads};
     FlowStatus status = evaluation_run(evaluation, run->memory, &team, &averages);
@@ -88,13 +88,13 @@ static FlowStatus print(Run *run, int index) {
     const Call *call = &run->evaluations[index].call;
     const char *text = run->train->actions[index].text;
     if (text) {
-        progress_clear(&run->progress);
+        progress_clear();
         return puts(text) < 0 || fflush(stdout) ? write_failure(run) : flow_ok;
     }
     count_updates(run);
     step_run_alone(call, run->memory, 1, &run->team);
     const FlowResult *result = &call->function->results[0];
-    progress_clear(&run->progress);
+    progress_clear();
     printf("step %lld: %s = %.6g\n", (long long)run->numbers.step, result->name,
            number_read(result->type.element, run->memory + result->offset));
     return fflush(stdout) ? write_failure(run) : flow_ok;
@@ -130,7 +130,7 @@ static FlowStatus stop(Run *run, int index) {
     if (!has_lost_patience(run, index)) return flow_ok;
     const Watcher *watcher = &run->position.watchers[index];
     run->position.stopped = true;
-    return say(run, "%s: stopped after step %lld: %s was best at %.6g, %lld times ago\n",
+    return say("%s: stopped after step %lld: %s was best at %.6g, %lld times ago\n",
                run->settings->program->name, (long long)updates_made(run),
                watched(run, &run->train->actions[index].watch), watcher->best,
                (long long)watcher->waited);
@@ -142,7 +142,7 @@ static FlowStatus reduce(Run *run, int index) {
     run->position.watchers[index].waited = 0;
     run->position.plateau *= (float)settings_number(run->settings, action->factor);
     run->numbers.plateau = run->position.plateau;
-    return say(run, "%s: %s stays: plateau is %g after step %lld\n", run->settings->program->name,
+    return say("%s: %s stays: plateau is %g after step %lld\n", run->settings->program->name,
                watched(run, &action->watch), (double)run->position.plateau,
                (long long)updates_made(run));
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/clock.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@ enum { BAR_CELLS = 20, TEXT_SIZE = 512 };
 
 static const double second = 1e9;
 static const int64_t redraw_time = 100000000, plain_time = 10000000000;
+
+static atomic_bool is_drawn; /* a line that others would write behind */
 
 static bool is_set(const char *name) {
     const char *value = getenv(name);
@@ -131,7 +134,7 @@ static void draw(Progress *progress, Standing standing, int64_t now) {
     cut(text, terminal_columns() - 1);
     fprintf(stderr, "\r\033[K%s%s", text, progress->colour ? "\033[0m" : "");
     fflush(stderr);
-    progress->drawn = true;
+    is_drawn = true;
 }
 
 static void print_plain(const Progress *progress, Standing standing, int64_t now) {
@@ -188,7 +191,7 @@ void progress_end_epoch(Progress *progress, Standing standing) {
     if (progress->line) {
         draw(progress, standing, now);
         fputc('\n', stderr);
-        progress->drawn = false;
+        is_drawn = false;
     } else {
         print_plain(progress, standing, now);
     }
@@ -196,17 +199,16 @@ void progress_end_epoch(Progress *progress, Standing standing) {
     progress->last_records = progress->records;
 }
 
-void progress_clear(Progress *progress) {
-    if (!progress->drawn) return;
+void progress_clear(void) {
+    if (!atomic_exchange(&is_drawn, false)) return;
     fputs("\r\033[K", stderr);
     fflush(stderr);
-    progress->drawn = false;
 }
 
 void progress_finish(Progress *progress, const Pace *pace, const Bottleneck *bottleneck,
                      const char *split) {
     char total[32], rate[64], verdict[TEXT_SIZE];
-    progress_clear(progress);
+    progress_clear();
     if (progress->quiet) return;
     double elapsed = (double)(clock_nanoseconds() - progress->start);
     time_text(elapsed / second, total, sizeof total);

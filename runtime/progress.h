@@ -9,8 +9,7 @@ typedef enum ProgressMode { PROGRESS_auto, PROGRESS_plain, PROGRESS_off } Progre
 
 typedef struct Progress {
     const FlowTrain *train;
-    bool line, quiet, colour; /* line: one line drawn again and again */
-    bool drawn;
+    bool line, quiet, colour;         /* line: one line drawn again and again */
     int64_t epochs, batches;          /* of the run; of an epoch */
     int64_t records;                  /* of the run so far */
     int64_t start, epoch_start, last; /* times, in nanoseconds */
@@ -36,8 +35,9 @@ void progress_start_epoch(Progress *progress, int64_t batch);
 void progress_step(Progress *progress, int64_t records, Standing standing);
 void progress_end_epoch(Progress *progress, Standing standing);
 
-/* Before anything else is written to the terminal. */
-void progress_clear(Progress *progress);
+/* Before anything else is written to the terminal: clears the line of whichever run has drawn one.
+ * Thread-safe. */
+void progress_clear(void);
 
 /* The last line: totals, and what the run waited for. */
 void progress_finish(Progress *progress, const Pace *pace, const Bottleneck *bottleneck,

@@ -418,7 +418,7 @@ static FlowStatus train(Run *run) {
     run->began = clock_nanoseconds();
     for (int i = 0; i < run->train->action_count; i++) run->last_times[i] = run->began;
     FlowStatus status = run_steps(run);
-    if (status.exit) progress_clear(&run->progress);
+    if (status.exit) progress_clear();
     else tell_pace(run);
     if (!status.exit && is_complete(run)) unsaved_tell(run);
     else if (!status.exit) status = save_interrupted(run);
