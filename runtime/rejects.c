@@ -4,6 +4,7 @@
 #include "runtime/fifo.h"
 #include "runtime/interrupt.h"
 #include "runtime/mix.h"
+#include "runtime/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,16 +16,18 @@
 
 enum { FIRST_PLACES = 64 };
 
-static const int64_t quiet = 2000000000, pause = 10000000000; /* nanoseconds */
+static const int64_t first_pause = 2000000000, pause_between = 10000000000; /* nanoseconds */
 
 struct Rejects {
     const char *pipeline, *path;
     FILE *log;
     pthread_mutex_t mutex;
-    atomic_bool made;
-    int64_t count, told;
+    atomic_bool made; /* some record could be */
+    int64_t count;
+    int64_t told; /* the count that was told last */
     int64_t next; /* when they may be told again */
-    FlowStatus first, latest;
+    FlowStatus first;
+    FlowStatus latest; /* whichever thread met it: not always the last in order */
     int64_t *noted; /* a table of 1 + record, at least half of it empty; 0: nothing stands there */
     size_t places, used;
 };
@@ -34,7 +37,7 @@ FlowStatus rejects_new(const char *pipeline, const char *path, Rejects **out) {
     if (!rejects) return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline);
     rejects->pipeline = pipeline;
     rejects->path = path;
-    rejects->next = clock_nanoseconds() + quiet;
+    rejects->next = clock_nanoseconds() + first_pause;
     pthread_mutex_init(&rejects->mutex, NULL);
     return flow_ok;
 }
@@ -53,10 +56,12 @@ void rejects_free(Rejects *rejects) {
 }
 
 static void tell(Rejects *rejects) {
-    int64_t now = rejects->count > rejects->told ? clock_nanoseconds() : 0;
+    if (rejects->count == rejects->told) return;
+    int64_t now = clock_nanoseconds();
     if (now <= rejects->next) return;
     rejects->told = rejects->count;
-    rejects->next = now + pause;
+    rejects->next = now + pause_between;
+    progress_clear();
     fprintf(stderr, "pipeline `%s`: %lld record%s rejected so far; the latest: %s\n",
             rejects->pipeline, (long long)rejects->count, rejects->count == 1 ? "" : "s",
             rejects->latest.text);
@@ -76,9 +81,9 @@ void rejects_tell(Rejects *rejects) {
 
 FlowStatus rejects_verdict(const Rejects *rejects) {
     if (!rejects || !rejects->count || rejects->made) return flow_ok;
-    return flow_failure(FLOW_EXIT_data, "pipeline `%s`: %s", rejects->pipeline,
-                        rejects->count == 1 ? "its only record was rejected"
-                                            : "all of its records were rejected");
+    return flow_failure(FLOW_EXIT_data,
+                        "pipeline `%s`: every record that was looked at was rejected",
+                        rejects->pipeline);
 }
 
 /* Where the record stands, or would. */

@@ -58,9 +58,9 @@ expect 1 'pipeline `numbers`: none of the 8 records of a batch can be made: most
 
 program ', on_error = skip' -
 sed -i 's/"-"/stdin/; /^train/,$d' bad.flow
-expect 1 'error: pipeline `numbers`: all of its records were rejected' "$FLOWC" run bad.flow out <<<$'x\ny'
+expect 1 'error: pipeline `numbers`: every record that was looked at was rejected' "$FLOWC" run bad.flow out <<<$'x\ny'
 grep -q '2 records rejected; the first: standard input: line 1' stderr || fail "$(cat stderr)"
-expect 1 'error: pipeline `numbers`: its only record was rejected' "$FLOWC" run bad.flow large <<<x
+expect 1 'error: pipeline `numbers`: every record that was looked at was rejected' "$FLOWC" run bad.flow large <<<x
 { "$FLOWC" run bad.flow large <<<$'x\n7' && "$FLOWC" run bad.flow out </dev/null; } 2>stderr || fail "one is good, or there is none: $(cat stderr)"
 
 # Of a stream without an end they are told while they become more.
@@ -70,6 +70,31 @@ exec 3>stream
 until_true 'echo x >&3; grep -q "records rejected so far; the latest: standard input: line" stderr'
 exec 3>&-
 wait $child && fail "none of them is good" || [ $? = 1 ] || fail "$(cat stderr)"
+
+# On a terminal they are told on a line of their own, not behind the progress that stands there.
+cat >slow.flow <<'END'
+pipeline numbers -> (x: f32) { return lines("long.txt", on_error = skip) |> map(x: cast(integer(line) |> : i32 in 0..10, f32)) }
+model net(x: f32[B]) -> f32[B, 1] { return dense(dense(dense(expand(x, 1), 512), 256), 1) }
+train fit {
+  data = numbers() |> batch(250)
+  loss = mean(net(data.x) ^ 2)
+  optimizer = sgd(0.0001)
+  epochs = 1
+}
+END
+yes 1 | head -n 4000000 | sed '0~1000s/.*/x/' >long.txt || true
+timeout 120 python3 - "$FLOWC" >terminal <<'END'
+import os, pty, signal, sys
+os.environ.update(FLOWC_PROGRESS="auto", TERM="xterm")
+child, terminal = pty.fork()
+if not child: os.execv(sys.argv[1], [sys.argv[1], "run", "slow.flow"])
+text = b""
+while b"rejected so far" not in text: text += os.read(terminal, 4096)
+os.kill(child, signal.SIGKILL)
+sys.stdout.buffer.write(text)
+END
+grep -q $'\r\033\\[Kpipeline `numbers`: [0-9]* records rejected so far' terminal || fail "$(cat -v terminal)"
+rm long.txt
 
 # Of joined pipelines: the log names the one whose record it is; a record that comes again, behind `window`
 # too, is told once.
