@@ -135,7 +135,7 @@ static int64_t linear_record(char *memory, const int64_t *sizes, const FlowRows 
         float *x = (float *)rows->outputs[0] + row * INPUTS;
         for (int i = 0; i < INPUTS; i++) x[i] = (float)image[i] * (1.0f / 255);
         ((int32_t *)rows->outputs[1])[row] = *label;
-        *unmet = (FlowUnmet){0, *label};
+        *unmet = (FlowUnmet){0, true, .whole = *label};
         if (*label < 0 || *label >= OUTPUTS) return row;
     }
     return rows->count;
