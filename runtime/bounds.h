@@ -11,7 +11,8 @@ enum {
     CATEGORY_LIMIT = 1 << 20,  /* numbers of a vocabulary */
     TEAM_SLOTS = 2,            /* batches without workers: the step's, and the next */
     WORKER_SLOTS = 4,          /* of a worker, unless the pipeline says how long its queue is */
-    SMALL_SLOTS = 32,          /* of one whom the step helps, while they have together: */
+    SHARED_SLOTS = 3,          /* of one whom the step helps: fewer stay in its cache */
+    SMALL_SLOTS = 32,          /* the most of them, while they have together: */
     SMALL_HELD = 1 << 18,      /* bytes; else as of others */
     DEEPER = 8,                /* times as many, where they come unevenly, while they have: */
     DEEPER_HELD = 64 << 20,    /* bytes, of each worker */

@@ -169,11 +169,12 @@ static void measure_rate(Progress *progress, int64_t now) {
     progress->last_records = progress->records;
 }
 
-void progress_step(Progress *progress, int64_t records, Standing standing) {
+bool progress_is_due(Progress *progress, int64_t records, int64_t now) {
     progress->records += records;
-    if (progress->quiet) return;
-    int64_t now = clock_nanoseconds();
-    if (now - progress->last < (progress->line ? redraw_time : plain_time)) return;
+    return !progress->quiet && now - progress->last >= (progress->line ? redraw_time : plain_time);
+}
+
+void progress_tell(Progress *progress, Standing standing, int64_t now) {
     measure_rate(progress, now);
     measure_pace(progress, &standing.pace);
     if (progress->line) draw(progress, standing, now);

@@ -32,7 +32,10 @@ bool progress_is_off(ProgressMode mode);
 
 Progress progress_new(ProgressMode mode, const FlowTrain *train, int64_t epochs, int64_t batches);
 void progress_start_epoch(Progress *progress, int64_t batch);
-void progress_step(Progress *progress, int64_t records, Standing standing);
+
+/* After each step, which ended `now` (nanoseconds): is it time to tell where the run stands? */
+bool progress_is_due(Progress *progress, int64_t records, int64_t now);
+void progress_tell(Progress *progress, Standing standing, int64_t now);
 void progress_end_epoch(Progress *progress, Standing standing);
 
 /* Before anything else is written to the terminal: clears the line of whichever run has drawn one.

@@ -33,6 +33,7 @@ struct Queue {
     pthread_mutex_t mutex;
     Bell not_full, not_empty;
     int capacity, burst, first;
+    QueueTurn turn;
     atomic_int count;
     atomic_bool closed;
     atomic_bool may_watch;
@@ -41,11 +42,12 @@ struct Queue {
     void *items[];
 };
 
-Queue *queue_new(int capacity, int burst) {
+Queue *queue_new(int capacity, int burst, QueueTurn turn) {
     Queue *queue = calloc(1, sizeof *queue + sizeof queue->items[0] * (size_t)capacity);
     if (!queue) return NULL;
     queue->capacity = capacity;
     queue->burst = burst;
+    queue->turn = turn;
     pthread_mutex_init(&queue->mutex, NULL);
     return queue;
 }
@@ -128,15 +130,19 @@ bool queue_push(Queue *queue, void *item) {
     return open;
 }
 
+/* There is one. */
+static void *take(Queue *queue) {
+    int first = queue->first, last = (first + --queue->count) % queue->capacity;
+    if (queue->turn == QUEUE_newest) return queue->items[last];
+    queue->first = (first + 1) % queue->capacity;
+    return queue->items[first];
+}
+
 static bool pop(Queue *queue, void **item, bool waits) {
     pthread_mutex_lock(&queue->mutex);
     while (waits && queue->count == 0 && !queue->closed) sleep_at(queue, &queue->not_empty);
     bool some = queue->count > 0 && !queue->stopped;
-    if (some) {
-        *item = queue->items[queue->first];
-        queue->first = (queue->first + 1) % queue->capacity;
-        queue->count--;
-    }
+    if (some) *item = take(queue);
     bool waited_for = queue->not_full.sleepers > 0;
     if (waited_for) ring(&queue->not_full);
     pthread_mutex_unlock(&queue->mutex);

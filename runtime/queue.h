@@ -8,9 +8,12 @@
 
 typedef struct Queue Queue;
 
+/* Which item is taken next; the newest one is likely to lie in a cache. */
+typedef enum QueueTurn { QUEUE_oldest, QUEUE_newest } QueueTurn;
+
 /* A consumer that fell asleep is woken when `burst` items are there: fewer, longer turns.
  * NULL when there is no memory. */
-Queue *queue_new(int capacity, int burst);
+Queue *queue_new(int capacity, int burst, QueueTurn turn);
 void queue_free(Queue *queue);
 
 void queue_set_burst(Queue *queue, int burst);

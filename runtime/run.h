@@ -33,6 +33,7 @@ typedef struct Run {
     int64_t began;     /* when its steps began, in nanoseconds */
     Pace begun;        /* before the first step: states are fitted to the same data */
     int64_t step_time; /* nanoseconds, with batches that the team makes meanwhile */
+    int64_t step_end;  /* when the last one ended */
     bool saved;        /* a `save` has written its file; if the command line names one, that one */
     bool quiet;        /* standard output is gone */
 } Run;

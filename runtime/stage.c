@@ -22,7 +22,7 @@ bool stage_helps(const Stage *stage, int workers) {
 /* A batch that is made in microseconds is no time to sleep in. */
 static int shared_slots(const Stage *stage) {
     size_t fit = SMALL_HELD / (slots_size(stage, 1) + 1);
-    return fit < WORKER_SLOTS ? WORKER_SLOTS : fit > SMALL_SLOTS ? SMALL_SLOTS : (int)fit;
+    return fit < SHARED_SLOTS ? SHARED_SLOTS : fit > SMALL_SLOTS ? SMALL_SLOTS : (int)fit;
 }
 
 /* So many that with the step's batch taken away a whole queue is left. */
@@ -49,8 +49,8 @@ static int slots_for(const Stage *stage, int workers) {
 
 static bool make_queues(Stage *stage, int slots) {
     if (slots < stage->slot_count) slots = stage->slot_count;
-    stage->vacant = queue_new(slots, 1);
-    stage->ready = queue_new(slots, 1);
+    stage->vacant = queue_new(slots, 1, QUEUE_newest);
+    stage->ready = queue_new(slots, 1, QUEUE_oldest);
     Batch **held = realloc(stage->held, (size_t)slots * sizeof *held);
     if (held) stage->held = held;
     Batch **own = realloc(stage->own, (size_t)slots * sizeof *own);
@@ -245,12 +245,14 @@ static bool receive(Stage *stage) {
 
 /* NULL: a feed has no more. */
 static Batch *wait_for_batch(Stage *stage) {
-    for (;;) {
-        Batch *batch = order_find(stage);
-        if (batch) return batch;
+    int64_t before = clock_nanoseconds();
+    Batch *batch = NULL;
+    for (bool more = true; more && !batch; batch = order_find(stage)) {
         bool workers = stage->wanted || are_in_hands(stage);
-        if (!(workers ? receive(stage) : fill_now(stage))) return NULL;
+        more = workers ? receive(stage) : fill_now(stage);
     }
+    stage->input_time += clock_nanoseconds() - before;
+    return batch;
 }
 
 static FlowStatus end_of(const Stage *stage) {
@@ -259,11 +261,10 @@ static FlowStatus end_of(const Stage *stage) {
 }
 
 FlowStatus stage_take(Stage *stage, const Batch **batch) {
-    int64_t before = clock_nanoseconds();
     int ready = queue_count(stage->ready) + stage->held_count;
     if (ready < stage->least_ready) stage->least_ready = ready;
-    *batch = stage->taken = wait_for_batch(stage);
-    stage->input_time += clock_nanoseconds() - before;
+    Batch *held = order_find(stage);
+    *batch = stage->taken = held ? held : wait_for_batch(stage);
     if (!stage->taken) return end_of(stage);
     stage->delivered++;
     stage->given_batches++;

@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const FlowStatus flow_ok = {.exit = FLOW_EXIT_ok};
-
 /* U+0080 to U+009F in UTF-8. */
 static bool is_late_control(const char *text) {
     return (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] >= 0x80 &&

@@ -284,7 +284,8 @@ static void run_call(Run *run, Call *call, const Batch *batch) {
     int64_t entered = profile_enter(profile), made = stage_team_time(run->data);
     int64_t before = clock_nanoseconds();
     step_run(call, run->memory, batch, run->data, &run->team);
-    run->step_time += clock_nanoseconds() - before;
+    run->step_end = clock_nanoseconds();
+    run->step_time += run->step_end - before;
     profile_spend(profile, stage_team_time(run->data) - made, profile_batches_made);
     profile_leave(profile, entered, profile_threads_meet);
 }
@@ -303,7 +304,8 @@ static FlowStatus update(Run *run) {
     averages_add(&run->position.averages, call->function, run->memory, records);
     status = check_step(run, call, batch);
     stage_release(run->data);
-    progress_step(&run->progress, records, standing(run));
+    if (progress_is_due(&run->progress, records, run->step_end))
+        progress_tell(&run->progress, standing(run), run->step_end);
     return status;
 }
 
@@ -337,7 +339,7 @@ static void make_steps(void *argument) {
     while (run->team.threads == threads) {
         stretch->status = one_step(run);
         if (stretch->status.exit || !goes_on(run) || actions_are_due(run)) return;
-        tuning_look(run);
+        tuning_look(run, run->step_end);
     }
 }
 
@@ -372,7 +374,7 @@ static FlowStatus run_steps(Run *run) {
     while (!status.exit && goes_on(run)) {
         status = run_stretch(run);
         if (!status.exit) status = run_actions(run);
-        if (!status.exit && !is_over(run)) tuning_look(run);
+        if (!status.exit && !is_over(run)) tuning_look(run, clock_nanoseconds());
     }
     return status;
 }

@@ -83,8 +83,7 @@ static void look_at_depth(Run *run, int64_t now) {
     if (depth != before) stage_set_queue(run->data, depth);
 }
 
-void tuning_look(Run *run) {
-    int64_t now = clock_nanoseconds();
+void tuning_look(Run *run, int64_t now) {
     if (!run->depth.trying) look_at_split(run, now);
     if (!run->tuner.trying) look_at_depth(run, now);
 }

@@ -8,8 +8,8 @@
 /* Starts the training data, with what was tuned before where that still fits. */
 FlowStatus tuning_start(Run *run);
 
-/* Between two steps. */
-void tuning_look(Run *run);
+/* Between two steps; now: in nanoseconds, behind the first of them. */
+void tuning_look(Run *run, int64_t now);
 
 /* Notes in the position what was tuned. */
 void tuning_keep(const Run *run, Position *position);

@@ -86,7 +86,7 @@ static void *pop(void *argument) {
 static void queue_cycle(void) {
     enum { MOST = 3 };
     int capacity = 1 + any(4);
-    Ends ends = {.queue = queue_new(capacity, 1), .items = any(20)};
+    Ends ends = {.queue = queue_new(capacity, 1, QUEUE_oldest), .items = any(20)};
     pthread_t threads[2 * MOST];
     int count = 0;
     for (int i = any(MOST); i >= 0; i--) pthread_create(&threads[count++], NULL, push, &ends);

@@ -10,7 +10,7 @@
 enum { PRODUCERS = 3, CONSUMERS = 3, ITEMS = 20000 };
 
 static void keeps_order(void) {
-    Queue *queue = queue_new(4, 1);
+    Queue *queue = queue_new(4, 1, QUEUE_oldest);
     int values[4];
     void *item;
     for (int round = 0; round < 3; round++) {
@@ -21,8 +21,21 @@ static void keeps_order(void) {
     queue_free(queue);
 }
 
+static void gives_the_newest(void) {
+    Queue *queue = queue_new(3, 1, QUEUE_newest);
+    int values[4];
+    void *item;
+    for (int i = 0; i < 2; i++) queue_push(queue, &values[i]);
+    CHECK(queue_pop(queue, &item) && item == &values[1], "the second of two");
+    for (int i = 2; i < 4; i++) queue_push(queue, &values[i]);
+    for (int i = 3; i >= 0; i--)
+        CHECK(i == 1 || (queue_pop(queue, &item) && item == &values[i]), "item %d", i);
+    CHECK(!queue_try_pop(queue, &item), "it is empty");
+    queue_free(queue);
+}
+
 static void close_drains(void) {
-    Queue *queue = queue_new(4, 1);
+    Queue *queue = queue_new(4, 1, QUEUE_oldest);
     int value;
     void *item;
     queue_push(queue, &value);
@@ -34,7 +47,7 @@ static void close_drains(void) {
 }
 
 static void stop_ends_at_once(void) {
-    Queue *queue = queue_new(4, 1);
+    Queue *queue = queue_new(4, 1, QUEUE_oldest);
     int value;
     void *item;
     queue_push(queue, &value);
@@ -57,7 +70,7 @@ static void *push_two(void *queue) {
 
 /* A thread that sleeps in `body` is woken by `wake` and its call returns false. */
 static void wakes(void *(*body)(void *), void (*wake)(Queue *)) {
-    Queue *queue = queue_new(1, 1);
+    Queue *queue = queue_new(1, 1, QUEUE_oldest);
     pthread_t thread;
     void *result;
     pthread_create(&thread, NULL, body, queue);
@@ -87,7 +100,7 @@ static void *consume(void *unused) {
 static void many_threads(bool may_watch) {
     pthread_t producers[PRODUCERS], consumers[CONSUMERS];
     pushed = popped = 0;
-    shared = queue_new(8, 1);
+    shared = queue_new(8, 1, QUEUE_oldest);
     queue_let_watch(shared, may_watch);
     for (int i = 0; i < CONSUMERS; i++) pthread_create(&consumers[i], NULL, consume, NULL);
     for (int i = 0; i < PRODUCERS; i++) pthread_create(&producers[i], NULL, produce, NULL);
@@ -101,7 +114,7 @@ static void many_threads(bool may_watch) {
 
 /* A consumer that waits for a burst gets its items when the burst is complete. */
 static void bursts(void) {
-    Queue *queue = queue_new(4, 2);
+    Queue *queue = queue_new(4, 2, QUEUE_oldest);
     pthread_t thread;
     void *result;
     pthread_create(&thread, NULL, pop_one, queue);
@@ -116,7 +129,7 @@ static void bursts(void) {
 
 static void print_time(void) {
     enum { TURNS = 1000000 };
-    Queue *queue = queue_new(4, 1);
+    Queue *queue = queue_new(4, 1, QUEUE_oldest);
     void *item;
     int64_t start = clock_nanoseconds();
     for (int i = 0; i < TURNS; i++) {
@@ -129,6 +142,7 @@ static void print_time(void) {
 
 int main(void) {
     keeps_order();
+    gives_the_newest();
     close_drains();
     stop_ends_at_once();
     wakes(pop_one, queue_close);
