@@ -5,7 +5,10 @@
  * part by part. */
 #include "compiler/codegen/writer.h"
 
-enum { ROW_PART = 1024 /* columns */ };
+enum {
+    ROW_PART = 1024,   /* columns */
+    STREAM_PART = 256, /* elements: so few that memory reads for the next while it writes these */
+};
 
 /* What the loop of this stage leaves behind for others. */
 static void write_row_values(Writer *writer) {
@@ -138,7 +141,7 @@ static void write_flat_loop(Writer *writer, Text *text) {
 }
 
 static void write_flat_parts(Writer *writer, Text *text) {
-    const char *size = writer->logs ? "FLOW_LOG" : arena_format(writer->arena, "%d", ROW_PART);
+    const char *size = writer->logs ? "FLOW_LOG" : arena_format(writer->arena, "%d", STREAM_PART);
     text_format(text,
                 "    for (int64_t part = first * %s, count; part < last * %s; part += count) {\n"
                 "        count = flow_smaller(last * %s - part, %s);\n",
