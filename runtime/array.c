@@ -3,6 +3,7 @@
  * theirs; floating-point numbers become wider ones. No value changes. */
 #include "runtime/array.h"
 
+#include "runtime/shards.h"
 #include "runtime/type.h"
 
 #include <byteswap.h>
@@ -146,6 +147,10 @@ int64_t array_records(const Array *array) {
 
 const void *array_at(const Array *array, int64_t record) {
     return array->values + (size_t)record * array->record_size;
+}
+
+void array_prefetch(const Array *array, int64_t record) {
+    shard_prefetch(array_at(array, record), array->record_size);
 }
 
 /* Elements to elements. */

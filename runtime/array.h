@@ -41,6 +41,9 @@ int64_t array_records(const Array *array);
 /* Where the record lies. */
 const void *array_at(const Array *array, int64_t record);
 
+/* Asks for it, so that it is in the caches when it is made. */
+void array_prefetch(const Array *array, int64_t record);
+
 /* Makes the value of the record's field. False: as FlowSource.make says. */
 bool array_make(const Array *array, int64_t record, void *value, FlowStatus *failure);
 

@@ -71,11 +71,16 @@ static bool npy_make(const FlowReader *reader, int64_t record, void *const *valu
     return true;
 }
 
+static void npy_prefetch(const FlowReader *reader, int64_t record) {
+    for (int i = 0; i < reader->count; i++) array_prefetch(&reader->arrays[i], record);
+}
+
 const FlowSource flow_source_npy = {
     .name = "npy",
     .open = npy_open,
     .records = npy_records,
     .point = npy_point,
     .make = npy_make,
+    .prefetch = npy_prefetch,
     .close = npy_close,
 };

@@ -224,11 +224,16 @@ static bool npz_make(const FlowReader *reader, int64_t record, void *const *valu
     return true;
 }
 
+static void npz_prefetch(const FlowReader *reader, int64_t record) {
+    for (int i = 0; i < reader->count; i++) array_prefetch(&reader->arrays[i], record);
+}
+
 const FlowSource flow_source_npz = {
     .name = "npz",
     .open = npz_open,
     .records = npz_records,
     .point = npz_point,
     .make = npz_make,
+    .prefetch = npz_prefetch,
     .close = npz_close,
 };
