@@ -87,6 +87,16 @@ static void write_logged_columns(Writer *writer, Text *text) {
     text_add(text, "        }\n");
 }
 
+/* Is an element's place all that its results take, so that whole rows may be one? */
+static bool joins_rows(const Writer *writer) {
+    static const char *const others[] = {"r", "c"};
+    for (size_t i = 0; i < 2; i++)
+        if (has_name(&writer->lines[LEVEL_column], others[i]) ||
+            has_name(&writer->stores, others[i]))
+            return false;
+    return !writer->lines[LEVEL_row].size;
+}
+
 static void write_finish(Writer *writer, Text *text) {
     const char *name = writer->name;
     text_format(text,
@@ -108,6 +118,9 @@ static void write_finish(Writer *writer, Text *text) {
                         variable->type ? variable->type : "int64_t", variable->name,
                         variable->name);
     declare_faults(writer, text);
+    if (joins_rows(writer))
+        text_format(text, "    if (stride == %s && columns == stride) columns *= rows, rows = 1;\n",
+                    writer->columns);
     text_add(text, "    for (int64_t m = 0; m < rows; m++) {\n"
                    "        const int64_t r = first_row + m;\n");
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);

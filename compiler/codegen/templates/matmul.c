@@ -91,6 +91,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define ALL_WIDE FLOW_JOIN(KERNEL, _ALL_WIDE)
 #define PARTIAL FLOW_JOIN(KERNEL, _PARTIAL)
 #define PART FLOW_JOIN(KERNEL, _PART)
+#define NO_GAPS FLOW_JOIN(KERNEL, _NO_GAPS)
 #define BLOCK FLOW_JOIN(KERNEL, _BLOCK)
 #define GROUP FLOW_JOIN(KERNEL, _GROUP)
 #define WAITING FLOW_JOIN(KERNEL, _WAITING)
@@ -115,6 +116,8 @@ enum {
     PART = !PLAIN              ? 1024
            : MOST_DEPTH > 1024 ? 256
                                : 512,
+    /* Do rows of sums lie side by side? What a tile stores behind one is then overwritten. */
+    NO_GAPS = !PLAIN && !COLUMNS_VARY && ACROSS == TILE_VECTORS && MOST_DEPTH <= PART,
     BLOCK = FLOW_BLOCK / sizeof(ELEMENT),
     GROUP = 2 * TILE_ROWS,
     WAITING = 131072 / sizeof(ELEMENT),
@@ -383,7 +386,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
     WITH_SIZES;
     const CONTEXT context = *work->context;
     const int64_t row = work->row + m, columns = ONE_BLOCK ? (COLUMNS) : work->columns;
-    const int64_t stride = PLAIN ? (COLUMNS) : ONE_BLOCK ? ALL_WIDE : work->wide;
+    const int64_t stride = PLAIN || NO_GAPS ? (COLUMNS) : ONE_BLOCK ? ALL_WIDE : work->wide;
     const ELEMENT *a =
         COPIES_A ? work->left + in_group / TILE_ROWS * COPY_TILE + in_group % TILE_ROWS * COPY_ROW
                  : (const ELEMENT *)work->a + (A_ROW_AT(row)) + (A_DEPTH_AT(work->k));
@@ -489,6 +492,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef PARTIAL
 #undef PART
 #undef TILE_CALL
+#undef NO_GAPS
 #undef BLOCK
 #undef GROUP
 #undef WAITING
