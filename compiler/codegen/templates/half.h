@@ -170,18 +170,20 @@ static inline void flow_half_by_tiles(const FlowHalfProduct *product) {
                        below, n + 1 < product->columns);
 }
 
-/* Vectors: groups of rows, whose sums of one column of tiles are in registers. */
+/* Vectors: groups of rows, whose sums of one or two columns of tiles are in registers. */
 
 enum { FLOW_HALF_ROWS = 8 };
 
-static inline FLOW_WIDE void flow_half_load(const FlowHalfProduct *product, const float *from,
-                                            FlowSums *sums) {
+#define FLOW_MULTIPLY_PAIRS(sum, a, b) __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a))
+
+FLOW_TILE void flow_half_load(const FlowHalfProduct *product, const float *from, FlowSums *sums) {
+#pragma GCC unroll 8
     for (int m = 0; m < FLOW_HALF_ROWS; m++)
         sums[m] = product->more ? *(const FlowSums *)(from + m * product->stride) : (FlowSums){0};
 }
 
-static inline FLOW_WIDE void flow_half_store(const FlowHalfProduct *product, float *to,
-                                             const FlowSums *sums) {
+FLOW_TILE void flow_half_store(const FlowHalfProduct *product, float *to, const FlowSums *sums) {
+#pragma GCC unroll 8
     for (int m = 0; m < FLOW_HALF_ROWS; m++) *(FlowSums *)(to + m * product->stride) = sums[m];
 }
 
@@ -191,23 +193,34 @@ FLOW_TILE const uint32_t *flow_half_row(const FlowHalfProduct *product, int64_t 
     return (const uint32_t *)&tile->lines[row % FLOW_SIDE];
 }
 
-static inline FLOW_WIDE void flow_half_by_pairs(const FlowHalfProduct *product) {
-    for (int64_t row = 0; row < product->rows; row += FLOW_HALF_ROWS)
-        for (int64_t n = 0; n < product->columns; n++) {
-            const uint32_t *a = flow_half_row(product, row);
-            const FlowTile *b = product->b + n * product->b_next;
-            float *at = product->sums + row * product->stride + n * FLOW_SIDE;
-            FlowSums sums[FLOW_HALF_ROWS];
-            flow_half_load(product, at, sums);
-            for (int64_t k = 0; k < product->depth; k++, a += FLOW_SIDE * FLOW_SIDE, b++)
-                for (int i = 0; i < FLOW_SIDE; i++)
+/* One row group; with two columns no product waits for the one before it. */
+FLOW_TILE void flow_half_pairs_across(const FlowHalfProduct *product, int64_t row, int64_t column,
+                                      const int across) {
+    const uint32_t *a = flow_half_row(product, row);
+    const FlowTile *b = product->b + column * product->b_next;
+    const FlowTile *b_right = b + (across > 1 ? product->b_next : 0);
+    float *at = product->sums + row * product->stride + column * FLOW_SIDE;
+    FlowSums sums[2][FLOW_HALF_ROWS];
+#pragma GCC unroll 2
+    for (int n = 0; n < across; n++) flow_half_load(product, at + n * FLOW_SIDE, sums[n]);
+    for (int64_t k = 0; k < product->depth; k++, a += FLOW_SIDE * FLOW_SIDE, b++, b_right++)
+        for (int i = 0; i < FLOW_SIDE; i++)
 #pragma GCC unroll 8
-                    for (int m = 0; m < FLOW_HALF_ROWS; m++)
-                        __asm__("vdpbf16ps %2%{1to16%}, %1, %0"
-                                : "+v"(sums[m])
-                                : "v"(b->lines[i]), "m"(a[m * FLOW_SIDE + i]));
-            flow_half_store(product, at, sums);
-        }
+            for (int m = 0; m < FLOW_HALF_ROWS; m++) {
+                const FlowPairs left = (FlowPairs){0} + a[m * FLOW_SIDE + i];
+                FLOW_MULTIPLY_PAIRS(sums[0][m], left, b->lines[i]);
+                if (across > 1) FLOW_MULTIPLY_PAIRS(sums[1][m], left, b_right->lines[i]);
+            }
+#pragma GCC unroll 2
+    for (int n = 0; n < across; n++) flow_half_store(product, at + n * FLOW_SIDE, sums[n]);
+}
+
+static inline FLOW_WIDE void flow_half_by_pairs(const FlowHalfProduct *product) {
+    for (int64_t row = 0; row < product->rows; row += FLOW_HALF_ROWS) {
+        int64_t n = 0;
+        for (; n + 1 < product->columns; n += 2) flow_half_pairs_across(product, row, n, 2);
+        if (n < product->columns) flow_half_pairs_across(product, row, n, 1);
+    }
 }
 
 typedef struct FlowHalfLeft {
