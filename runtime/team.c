@@ -5,6 +5,9 @@
  * To open a region and to close it takes microseconds, as long as a small step. In one that stays
  * open, thread 0 goes on alone, and the others wait for its bell.
  *
+ * libomp takes more than a millisecond to start, a third of it to count the ticks of a clock:
+ * meanwhile the calling thread opens data.
+ *
  * Idle libomp threads spin for 200 ms by default. Here one millisecond covers the gap
  * between two steps and leaves the processor to the pipeline otherwise. */
 #define _GNU_SOURCE
@@ -14,6 +17,7 @@
 #include "runtime/denormal.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +26,9 @@
 
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
+int omp_get_max_threads(void);
 void kmp_set_blocktime(int milliseconds);
+void kmp_set_defaults(const char *settings);
 
 /* The processor number `index` of the set, or -1. */
 static int processor_of(const cpu_set_t *set, int index) {
@@ -50,6 +56,48 @@ static void remove_half_registration(void) {
     close(file);
 }
 
+/* Has the user said where threads go? */
+static bool is_bound(void) {
+    static const char *const names[] = {"KMP_AFFINITY", "OMP_PROC_BIND", "OMP_PLACES",
+                                        "GOMP_CPU_AFFINITY"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i])) return true;
+    return false;
+}
+
+/* The start of libomp, which else goes from processor to processor to look at each of them. */
+static void *start_openmp(void *unused) {
+    remove_half_registration();
+    if (!is_bound()) kmp_set_defaults("KMP_AFFINITY=disabled");
+    omp_get_max_threads();
+    return unused;
+}
+
+/* The thread that starts it. */
+typedef struct Starter {
+    pthread_t thread;
+    bool begun, running;
+} Starter;
+
+static Starter starter;
+
+void team_begin(int threads) {
+    if (threads == 1 || starter.begun) return;
+    starter.begun = true;
+    starter.running = !pthread_create(&starter.thread, NULL, start_openmp, NULL);
+}
+
+void team_end(void) {
+    if (starter.running) pthread_join(starter.thread, NULL);
+    starter.running = false;
+}
+
+static void wait_for_start(void) {
+    if (starter.running) team_end();
+    else start_openmp(NULL);
+    starter.begun = true;
+}
+
 /* Once for the process, before its first region. */
 static struct Placement {
     bool made;
@@ -60,7 +108,7 @@ static struct Placement {
 static void prepare(int threads) {
     if (placement.made) return;
     placement.made = true;
-    remove_half_registration();
+    wait_for_start();
     if (!getenv("KMP_BLOCKTIME")) kmp_set_blocktime(1);
     if (sched_getaffinity(0, sizeof placement.processors, &placement.processors)) return;
     placement.own_processors =

@@ -15,6 +15,11 @@ typedef struct Team {
 typedef void TeamBody(void *argument, int thread, int threads);
 typedef void TeamTask(void *argument);
 
+/* Begins what the first region of the process waits for, beside the calling thread, which has
+ * something else to do. The process may not exit before team_end. Both from one thread. */
+void team_begin(int threads);
+void team_end(void);
+
 /* Calls the body once on each thread of the team and returns when all are done. A team of
  * one calls it directly. */
 void team_run(Team *team, TeamBody *body, void *argument);

@@ -22,6 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { FEW_VALUES = 1 << 20 }; /* bytes */
+
 /* Numbers of the train block. */
 
 static FlowStatus whole_number(const Run *run, FlowNumber number, const char *what, double least,
@@ -191,10 +193,18 @@ static FlowStatus open_run(Run *run) {
 
 /* Beginning. */
 
+/* Few values are made before the other threads would be there. */
+static void make_first_values(Run *run) {
+    Team alone = {.threads = 1};
+    bool few = run->settings->program->memory_size < FEW_VALUES;
+    step_run_alone(&run->initialise, run->memory, run->train->data->batch,
+                   few ? &alone : &run->team);
+}
+
 static FlowStatus initialise(Run *run) {
     run->position = (Position){.action = run->train->action_count, .plateau = 1};
     run->numbers.plateau = 1;
-    step_run_alone(&run->initialise, run->memory, run->train->data->batch, &run->team);
+    make_first_values(run);
     return run_fits(run);
 }
 
@@ -463,6 +473,7 @@ static void close_run(Run *run) {
 FlowStatus train_run(const Settings *settings) {
     Run run = {.settings = settings, .train = settings->train, .team.threads = settings->threads};
     run.group = run.train->accumulate ? run.train->accumulate_count : 1;
+    team_begin(settings->threads);
     budget_begin(settings);
     int64_t entered = profile_enter(settings->profile);
     FlowStatus status = open_run(&run);
@@ -470,6 +481,7 @@ FlowStatus train_run(const Settings *settings) {
     if (!status.exit) status = begin_and_train(&run);
     entered = profile_enter(settings->profile);
     close_run(&run);
+    team_end();
     profile_leave(settings->profile, entered, profile_closing);
     return status;
 }

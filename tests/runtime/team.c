@@ -5,6 +5,7 @@
 #include "tests/runtime/test.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -131,6 +132,29 @@ static void starts_over_a_killed_one(size_t size) {
           (unsigned)status);
 }
 
+static void count_all(void *argument, int thread, int threads) {
+    (void)thread;
+    if (threads == 2) atomic_fetch_add((atomic_int *)argument, 1);
+}
+
+/* A start beside other work: with a region after it, with none, or where threads are bound. */
+static void starts_beside(const char *bound, int regions) {
+    pid_t child = fork();
+    if (child == 0) {
+        Team team = {.threads = 2};
+        atomic_int count = 0;
+        if (bound) setenv("OMP_PROC_BIND", bound, 1);
+        team_begin(2);
+        for (int i = 0; i < regions; i++) team_run(&team, count_all, &count);
+        team_end();
+        exit(count != 2 * regions);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%d regions: status %#x", regions,
+          (unsigned)status);
+}
+
 enum { REGIONS = 2000 };
 
 static void run_often(void *argument) {
@@ -158,6 +182,8 @@ static void print_times(void) {
 int main(void) {
     starts_over_a_killed_one(0);
     starts_over_a_killed_one(1024);
+    for (int regions = 0; regions < 3; regions++) starts_beside(NULL, regions);
+    starts_beside("close", 2);
     for (int threads = 1; threads <= MOST_THREADS; threads++) meets(threads);
     for (int threads = 1; threads <= MOST_THREADS; threads++) meets_in_one_region(threads, 0);
     meets_in_one_region(2, 5000);
