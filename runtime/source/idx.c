@@ -1,6 +1,6 @@
 /* idx: the format of MNIST: a big-endian header with an element code and sizes, then the
- * elements. Each field is a file; all are read into memory when opened, each by a thread of
- * its own, because decompression is what a start-up waits for. */
+ * elements. Each field is a file; all are read into memory when opened, large ones each by a thread
+ * of its own, because decompression is what a start-up waits for. */
 #include "runtime/holdings.h"
 #include "runtime/packed.h"
 #include "runtime/memory.h"
@@ -10,8 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { DIMENSION_LIMIT = FLOW_RANK_LIMIT + 1 };
+enum {
+    DIMENSION_LIMIT = FLOW_RANK_LIMIT + 1,
+    SMALL_FILE = 64 << 10, /* bytes */
+};
 
 /* An element code, and what its numbers may become without changing. */
 typedef struct Code {
@@ -184,12 +188,19 @@ static void *load(void *argument) {
     return NULL;
 }
 
-/* The first column is loaded by the calling thread. */
+/* Is it read before a thread of its own would begin to? */
+static bool is_small(const char *path) {
+    struct stat status;
+    return !stat(path, &status) && S_ISREG(status.st_mode) && status.st_size < SMALL_FILE;
+}
+
+/* The first column and small ones are loaded by the calling thread. */
 static void load_all(FlowReader *reader) {
     for (int i = 0; i < reader->count; i++) reader->columns[i].holding = holding_here();
     for (int i = 1; i < reader->count; i++) {
         Column *column = &reader->columns[i];
-        column->threaded = !pthread_create(&column->thread, NULL, load, column);
+        column->threaded =
+            !is_small(column->field->path) && !pthread_create(&column->thread, NULL, load, column);
     }
     for (int i = 0; i < reader->count; i++)
         if (!reader->columns[i].threaded) load(&reader->columns[i]);
