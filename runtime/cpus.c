@@ -5,6 +5,7 @@
 #include "runtime/cgroup.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 static int allowed_by_affinity(void) {
@@ -31,9 +32,19 @@ static double quota_1(const char *folder) {
                : -1;
 }
 
-int cpus_available(void) {
+static int count_available(void) {
     double limit = cgroup_limit("cpu", quota_2, quota_1);
     int allowed = allowed_by_affinity();
     if (limit >= allowed) return allowed;
     return limit < 1 ? 1 : (int)limit;
+}
+
+/* Asked of the system once: it takes ten files. */
+int cpus_available(void) {
+    static atomic_int available;
+    int known = atomic_load(&available);
+    if (known) return known;
+    known = count_available();
+    atomic_store(&available, known);
+    return known;
 }

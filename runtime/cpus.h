@@ -2,7 +2,7 @@
 #ifndef FLOW_CPUS_H
 #define FLOW_CPUS_H
 
-/* What affinity and control groups leave, at least 1. */
+/* What affinity and control groups left when it was first asked, at least 1. */
 int cpus_available(void);
 
 #endif
