@@ -6,7 +6,7 @@ CLANG   = clang-19
 LLVM    = /usr/lib/llvm-19
 PREFIX  = /usr/local
 DESTDIR =
-OPTIMISE = -O2 -g
+OPTIMISE = -O2 -g1
 
 MAKEFLAGS += -j$(shell nproc)
 comma := ,
@@ -77,7 +77,7 @@ $(BUILD)/lib/flowc/libflowrt.a: $(RUNTIME_OBJECTS)
 # What flowc reads when it works: the library in .flow, templates, the runtime's sources.
 $(HOME_DIR)/.made: $(SHARED) Makefile
 	@rm -rf $(HOME_DIR) && mkdir -p $(HOME_DIR)
-	@for f in $(SHARED); do mkdir -p $(HOME_DIR)/$$(dirname $$f) && cp $$f $(HOME_DIR)/$$f; done
+	@cp --parents $(SHARED) $(HOME_DIR)
 	@touch $@
 
 # ---- using it ---------------------------------------------------------------------------------
