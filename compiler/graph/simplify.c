@@ -286,13 +286,20 @@ static bool is_of_moved(const Graph *graph, const Node *node, int depth) {
     return node->input_count > 0;
 }
 
+/* Is the last axis of the view that of its operand? What is read across is better computed once. */
+static bool reads_along(const Node *node) {
+    const View *view = node->view;
+    return node->type.rank && view->rank &&
+           view->coordinates[view->rank - 1].factors[node->type.rank - 1];
+}
+
 /* A view of such a node is that of its operands: what flows back through a pool finds each value
  * beside the largest of its window. */
 static NodeId view_of_moved(Graph *graph, const Node *node) {
     const Node *from = operand(graph, node, 0);
     NodeId moved[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
     Node copy = *from;
-    if (!is_unguarded(graph, node) || !starts_at_zero(graph, node->view) ||
+    if (!is_unguarded(graph, node) || !starts_at_zero(graph, node->view) || !reads_along(node) ||
         most_elements(graph, &node->type) > most_elements(graph, &from->type) ||
         !is_of_moved(graph, from, MOVED_DEPTH_LIMIT))
         return NODE_NONE;

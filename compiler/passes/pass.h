@@ -14,6 +14,10 @@ Graph *convolve(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 /* A product that is read column after column is computed the other way round. */
 Graph *turn(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
+/* A product with a weight that is updated is a sum of parts, so that the weight's rows stay with the
+ * threads that update them. */
+Graph *stay(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
 /* The graph's wish for products. */
 Graph *precision(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
