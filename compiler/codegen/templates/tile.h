@@ -20,7 +20,11 @@
            : (rows) < 8    ? FLOW_LEAST(across, 3) \
            : (across) == 3 ? 3                     \
                            : FLOW_LEAST(across, 2)))
-#define FLOW_TILE_ROWS(rows, sums, vectors) ((int)FLOW_LEAST(rows, (sums) / (vectors)))
+/* Lower where more than a fifth of few rows would be left over for low tiles. */
+#define FLOW_TILE_MOST(rows, most) \
+    ((most) == 12 && (rows) > 12 && (rows) % 12 * 5 > (rows) ? 8 : (most))
+#define FLOW_TILE_ROWS(rows, sums, vectors) \
+    ((int)FLOW_LEAST(rows, FLOW_TILE_MOST(rows, (sums) / (vectors))))
 
 /* windows.c: as high as registers allow: runs of rows, or the pieces of a run, all of one height
  * but the last. */
