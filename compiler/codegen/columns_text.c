@@ -29,11 +29,10 @@ static bool has_partial_results(const Writer *writer) {
     return true;
 }
 
-static void declare_column_results(Writer *writer, Text *text, const char *size,
-                                   const char *count) {
+static void declare_column_results(Writer *writer, Text *text, const char *size) {
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (reduces(writer, at))
-            declare_results(writer, text, writer->kernel->nodes[at], size, "j", count);
+            declare_results(writer, text, writer->kernel->nodes[at], size, "j", size);
 }
 
 static void write_steps(Writer *writer, const char *place) {
@@ -46,13 +45,14 @@ static void write_row_by_row(Writer *writer) {
     Text *body = &writer->body;
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
     write_steps(writer, "j");
-    declare_column_results(writer, body, run_size(writer), "count");
+    declare_column_results(writer, body, run_size(writer));
     text_format(body,
                 "        for (int64_t d = 0; d < %s; d++) {\n"
                 "            const int64_t r = output / %s * %s + d;\n",
                 depth, writer->columns, depth);
     move_lines(writer, &writer->lines[LEVEL_row], body, 3);
     text_format(body,
+                "            FLOW_INDEPENDENT\n"
                 "            for (int64_t j = 0; j < count; j++) {\n"
                 "                const int64_t c = output %% %s + j, i = r * %s + c;\n"
                 "                (void)i;\n",
@@ -66,11 +66,15 @@ static void put_together(Writer *writer) {
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (reduces(writer, at))
             write_partial_results(writer, writer->kernel->nodes[at], run_size(writer));
-    text_add(&writer->body, "        for (int64_t half = FLOW_APART / 2; half > 0; half /= 2)\n"
-                            "            for (int64_t k = 0; k < half; k++)\n"
-                            "                for (int64_t j = 0; j < count; j++) {\n");
-    move_lines(writer, &writer->stores, &writer->body, 5);
-    text_add(&writer->body, "                }\n");
+    text_add(&writer->body,
+             "        for (int64_t half = FLOW_APART / 2; half > 0; half /= 2)\n"
+             "            for (int64_t k = 0; k < half; k++)\n"
+             "                for (int64_t run = 0; run < count; run += FLOW_LANES)\n"
+             "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
+             "                    for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n"
+             "                        const int64_t j = run + lane;\n");
+    move_lines(writer, &writer->stores, &writer->body, 6);
+    text_add(&writer->body, "                    }\n");
 }
 
 static void write_rows_apart(Writer *writer) {
@@ -78,7 +82,7 @@ static void write_rows_apart(Writer *writer) {
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
     const char *size = arena_format(writer->arena, "FLOW_APART * %s", run_size(writer));
     write_steps(writer, "at");
-    declare_column_results(writer, body, size, size);
+    declare_column_results(writer, body, size);
     text_format(body,
                 "        for (int64_t d = 0; d < %s; d += FLOW_APART) {\n"
                 "            const int64_t rows = flow_smaller(%s - d, FLOW_APART);\n"
@@ -107,11 +111,18 @@ static void write_outputs(Writer *writer) {
     next_scope(writer, LEVEL_row);
     store_values(writer, INDEX_output);
     Text *body = &writer->body;
-    text_add(body, "        for (int64_t j = 0; j < count; j++) {\n"
-                   "            const int64_t o = output + j;\n");
-    move_lines(writer, &writer->lines[LEVEL_column], body, 3);
-    move_lines(writer, &writer->stores, body, 3);
-    text_add(body, "        }\n");
+    bool groups = columns_group(writer->loops) > 1;
+    int depth = groups ? 4 : 3;
+    text_add(body, groups ? "        for (int64_t run = 0; run < count; run += FLOW_LANES)\n"
+                            "            FLOW_INDEPENDENT FLOW_VECTORS\n"
+                            "            for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n"
+                            "                const int64_t j = run + lane, o = output + j;\n"
+                          : "        FLOW_INDEPENDENT\n"
+                            "        for (int64_t j = 0; j < count; j++) {\n"
+                            "            const int64_t o = output + j;\n");
+    move_lines(writer, &writer->lines[LEVEL_column], body, depth);
+    move_lines(writer, &writer->stores, body, depth);
+    text_format(body, "%*s}\n", 4 * (depth - 1), "");
 }
 
 KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel,

@@ -133,6 +133,7 @@ static void store_rows(Writer *writer) {
 }
 
 static void write_flat_loop(Writer *writer, Text *text) {
+    text_add(text, "    FLOW_INDEPENDENT\n");
     text_format(text, "    for (int64_t i = first * %s; i < last * %s; i++) {\n", writer->columns,
                 writer->columns);
     move_lines(writer, &writer->lines[LEVEL_column], text, 2);

@@ -21,6 +21,9 @@ static int64_t flow_outside[FLOW_OUTSIDE] __attribute__((unused, aligned(64)));
 #define FLOW_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/* Before a loop of few turns, all of which are written out. */
+#define FLOW_UNROLLED _Pragma("GCC unroll 8")
+
 /* Before a loop over lanes: it becomes vectors, which it would not once gcc had unrolled it. */
 #if defined __clang__
 #define FLOW_VECTORS
@@ -97,14 +100,16 @@ static inline int64_t flow_smaller(int64_t a, int64_t b) {
                                                       const type *part, int64_t count) {           \
         int64_t i = 0;                                                                             \
         for (; i + FLOW_LANES <= count; i += FLOW_LANES)                                           \
-            for (int lane = 0; lane < FLOW_LANES; lane++)                                          \
+            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++)            \
                 state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);            \
-        for (int lane = 0; i + lane < count; lane++)                                               \
-            state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);                \
+        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {              \
+            if (i + lane < count)                                                                  \
+                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);            \
+        }                                                                                          \
     }                                                                                              \
     static inline type flow_row_##name##_end_##suffix(flow_row_##name##_##suffix *state) {         \
-        for (int half = FLOW_LANES / 2; half > 0; half /= 2)                                       \
-            for (int lane = 0; lane < half; lane++)                                                \
+        FLOW_UNROLLED for (int half = FLOW_LANES / 2; half > 0; half /= 2)                         \
+            FLOW_UNROLLED for (int lane = 0; lane < half; lane++)                                  \
                 state->lanes[lane] = (type)combine(state->lanes[lane], state->lanes[lane + half]); \
         return state->lanes[0];                                                                    \
     }
