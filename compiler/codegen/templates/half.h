@@ -26,6 +26,7 @@ enum { FLOW_PART = 16 };                             /* most tiles in depth of o
 typedef uint32_t FlowPairs __attribute__((vector_size(64), may_alias));
 typedef float FlowSums __attribute__((vector_size(64), may_alias));
 typedef uint16_t FlowHalves __attribute__((vector_size(64), may_alias, aligned(2)));
+typedef uint16_t FlowWords __attribute__((vector_size(64), may_alias));
 typedef struct FlowTile {
     FlowPairs lines[FLOW_SIDE];
 } FlowTile;
@@ -64,15 +65,18 @@ FLOW_TILE FlowPairs flow_half_line(const uint16_t *from, int64_t count) {
     return (FlowPairs)__builtin_ia32_loaddquhi512_mask((const void *)from, (Shorts){0}, (int)mask);
 }
 
-/* Elements of two lines as pairs. */
+/* The first elements of two lines as pairs. */
 FLOW_TILE FlowPairs flow_half_pairs(FlowPairs first, FlowPairs second) {
-    typedef uint16_t Part __attribute__((vector_size(32)));
-    union {
-        FlowPairs pairs;
-        Part part;
-    } low = {first}, high = {second};
-    return __builtin_convertvector(low.part, FlowPairs) |
-           __builtin_convertvector(high.part, FlowPairs) << 16;
+#if FLOW_SHUFFLES
+    return (FlowPairs)__builtin_shufflevector((FlowWords)first, (FlowWords)second, 0, 32, 1, 33, 2,
+                                              34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8, 40, 9, 41,
+                                              10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
+#else
+    FlowPairs pairs;
+    const uint16_t *low = (const uint16_t *)&first, *high = (const uint16_t *)&second;
+    for (int i = 0; i < FLOW_SIDE; i++) pairs[i] = low[i] | (uint32_t)high[i] << 16;
+    return pairs;
+#endif
 }
 
 /* Lines become lanes. */

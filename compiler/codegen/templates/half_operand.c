@@ -37,23 +37,37 @@ FLOW_TILE FlowPairs FLOW_JOIN(PACK, _sides)(WORK, int64_t depth, int64_t first, 
     return *(const FlowPairs *)line;
 }
 
+/* Lines of sides: those of depths next to each other, as pairs. Those of the next tile in depth are
+ * asked for, since each lies in a row of its own. */
+FLOW_TILE void FLOW_JOIN(PACK, _pairs)(WORK, int64_t side, int64_t sides, int64_t first,
+                                       int64_t depths, FlowPairs *restrict lines) {
+    WITH_SIZES;
+#pragma GCC unroll 16
+    for (int i = 0; i < FLOW_SIDE; i++) {
+        const int64_t depth = first + 2 * i, next = depth + FLOW_DEPTH;
+        const int64_t left = depths - 2 * i;
+        __builtin_prefetch((OPERAND) + (DEPTH_AT(next)) + (SIDE_AT(side)));
+        __builtin_prefetch((OPERAND) + (DEPTH_AT((next + 1))) + (SIDE_AT(side)));
+        lines[i] = flow_half_pairs(
+            left > 0 ? FLOW_JOIN(PACK, _sides)(work, depth, side, sides) : (FlowPairs){0},
+            left > 1 ? FLOW_JOIN(PACK, _sides)(work, depth + 1, side, sides) : (FlowPairs){0});
+    }
+}
+
 static inline FLOW_WIDE void FLOW_JOIN(PACK, _tile)(WORK, int64_t side, int64_t sides,
                                                     int64_t first, int64_t depths,
                                                     FlowTile *restrict tile) {
     WITH_SIZES;
     FlowPairs lines[FLOW_SIDE];
     const int along_depth = DEPTH_STEP == 1 || SIDE != 1;
+    const int whole = sides == FLOW_SIDE && depths == FLOW_DEPTH;
 #pragma GCC unroll 16
-    for (int i = 0; i < FLOW_SIDE; i++)
-        if (along_depth)
-            lines[i] = i < sides ? FLOW_JOIN(PACK, _depths)(work, side + i, first, depths)
-                                 : (FlowPairs){0};
-        else
-            lines[i] = flow_half_pairs(
-                2 * i < depths ? FLOW_JOIN(PACK, _sides)(work, first + 2 * i, side, sides)
-                               : (FlowPairs){0},
-                2 * i + 1 < depths ? FLOW_JOIN(PACK, _sides)(work, first + 2 * i + 1, side, sides)
-                                   : (FlowPairs){0});
+    for (int i = 0; along_depth && i < FLOW_SIDE; i++)
+        lines[i] =
+            i < sides ? FLOW_JOIN(PACK, _depths)(work, side + i, first, depths) : (FlowPairs){0};
+    if (!along_depth && whole)
+        FLOW_JOIN(PACK, _pairs)(work, side, FLOW_SIDE, first, FLOW_DEPTH, lines);
+    if (!along_depth && !whole) FLOW_JOIN(PACK, _pairs)(work, side, sides, first, depths, lines);
     if (along_depth != BY_DEPTH) flow_half_turn(lines);
 #pragma GCC unroll 16
     for (int i = 0; i < FLOW_SIDE; i++) tile->lines[i] = lines[i];
