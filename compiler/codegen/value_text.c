@@ -139,10 +139,16 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
 }
 
 /* NULL: as C converts. A negative number is no uint8_t, and C leaves it to the processor what
- * becomes of it; so it goes through an int32_t. */
+ * becomes of it; so it goes through an int32_t. gcc makes no vectors of comparisons that are
+ * converted to floating numbers, but of choices. */
 static const char *cast_text(Writer *writer, const Node *node, const char *operand) {
-    if (node->type.element == TYPE_bool) return arena_format(writer->arena, "%s != 0", operand);
-    if (node->type.element != TYPE_u8) return NULL;
+    Element from = node_of(writer, node->inputs[0])->type.element, element = node->type.element;
+    if (element == TYPE_bool) return arena_format(writer->arena, "%s != 0", operand);
+    if (from == TYPE_bool && is_floating(element))
+        return arena_format(writer->arena, "%s ? %s : %s", operand,
+                            number_literal(writer->arena, element, 1),
+                            number_literal(writer->arena, element, 0));
+    if (element != TYPE_u8) return NULL;
     return arena_format(writer->arena, "(int32_t)%s", operand);
 }
 
