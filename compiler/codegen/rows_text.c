@@ -210,6 +210,11 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
         *form = streams(&flat) ? "one loop, stored past the caches" : "one loop";
         return flat.operands;
     }
+    Writer narrow = new_writer(text->arena, plan, kernel, name);
+    if (is_one_loop(&narrow) && write_narrow_rows(&narrow, text)) {
+        *form = "narrow rows, 64 as one loop";
+        return narrow.operands;
+    }
     if (has_short_rows(&flat)) {
         *form = "short rows, 16 at a time";
         return write_short_rows_kernel(text, plan, kernel, name);

@@ -14,7 +14,8 @@ static bool is_short_choice(const Writer *writer, const Node *node) {
     int64_t columns;
     return node->op == OP_select && node->type.element == TYPE_f32 && writer->loops &&
            writer->loops->kind == KERNEL_rows && !writer->flat && !writer->lanes &&
-           dim_is_constant(writer->loops->columns, &columns) && columns < SHORT_COLUMNS;
+           !writer->narrow && dim_is_constant(writer->loops->columns, &columns) &&
+           columns < SHORT_COLUMNS;
 }
 
 const char *formula_text(Writer *writer, const Node *node, const char *const *operands,
@@ -128,14 +129,16 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     Element element = node->type.element;
     const char *of_row = element_of_row(writer, node, index);
+    if (of_row && writer->narrow) of_row = narrow_value(writer, id, of_row);
     if (of_row) return define_value(writer, id, index, of_row);
     Index inside, place = view_index(writer, node, index, &inside);
     if (!inside.text) return value_of(writer, node->inputs[0], place);
     const char *value = value_inside(writer, node->inputs[0], place, inside);
+    value = arena_format(writer->arena, "%s ? %s : %s", inside.text, value,
+                         number_literal(writer->arena, element, node->view->fill));
     index.level = place.level > inside.level ? place.level : inside.level;
-    return define_variable(writer, id, index, element_info[element].computed,
-                           arena_format(writer->arena, "%s ? %s : %s", inside.text, value,
-                                        number_literal(writer->arena, element, node->view->fill)));
+    if (writer->narrow) value = narrow_value(writer, id, value), index.level = LEVEL_column;
+    return define_variable(writer, id, index, element_info[element].computed, value);
 }
 
 /* NULL: as C converts. A negative number is no uint8_t, and C leaves it to the processor what
@@ -200,6 +203,18 @@ static const char *own_value(Writer *writer, NodeId id, Index index) {
     return computed(writer, id, index);
 }
 
+static const char *loaded(Writer *writer, NodeId id, Index index) {
+    const char *value = load_text(writer, id, index.text);
+    const char *type = is_widened(writer, id, index.text)
+                           ? "int32_t"
+                           : element_info[node_of(writer, id)->type.element].computed;
+    if (writer->narrow && index.kind != INDEX_full && index.level != LEVEL_call) {
+        value = narrow_value(writer, id, value);
+        index.level = LEVEL_column;
+    }
+    return define_variable(writer, id, index, type, value);
+}
+
 const char *value_of(Writer *writer, NodeId id, Index index) {
     id = strip_reshapes(writer->graph, id);
     const Node *node = node_of(writer, id);
@@ -209,12 +224,7 @@ const char *value_of(Writer *writer, NodeId id, Index index) {
     if (known) return known;
     if (node->kernel != NO_KERNEL && node->kernel == writer->number)
         return own_value(writer, id, index);
-    if (writer->plan->places[id].kind != PLACE_none)
-        return define_variable(writer, id, index,
-                               is_widened(writer, id, index.text)
-                                   ? "int32_t"
-                                   : element_info[node->type.element].computed,
-                               load_text(writer, id, index.text));
+    if (writer->plan->places[id].kind != PLACE_none) return loaded(writer, id, index);
     return is_uniform_sum(writer->graph, node) ? uniform_sum(writer, id)
                                                : computed(writer, id, index);
 }

@@ -79,9 +79,12 @@ typedef struct Writer {
     Map mentioned;    /* NodeId to 1 + its place in mentions */
     int latest_index; /* variable that is an index, or -1 */
     int variable_count;
-    bool flat;      /* all rows are one loop */
-    bool widens;    /* which reads elements of one byte from groups that are widened */
-    bool lanes;     /* of the innermost loop are rows, and buffers hold several rows */
+    bool flat;   /* all rows are one loop */
+    bool widens; /* which reads elements of one byte from groups that are widened */
+    bool lanes;  /* of the innermost loop are rows, and buffers hold several rows */
+    bool narrow; /* which is one of several rows, and finds what is not its own in buffers */
+    Text fills, buffers; /* narrow: what fills these, and their declarations */
+    int narrow_count;
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
@@ -206,6 +209,15 @@ const char *result_value(Writer *writer, NodeId reduction, Index index, const ch
 
 /* short_rows_text.c: is the kernel one whose rows are taken several at a time? */
 bool has_short_rows(const Writer *writer);
+
+/* narrow_rows_text.c. */
+
+/* Several rows as one loop, if they are narrow; false, and nothing is written: they are not, or
+ * more than loads depends on where an element is. */
+bool write_narrow_rows(Writer *writer, Text *text);
+
+/* The element of the buffer that the expression, which loads a value of the node, fills. */
+const char *narrow_value(Writer *writer, NodeId id, const char *expression);
 
 /* keep_text.c. */
 

@@ -7,7 +7,13 @@
 
 #include <stdint.h>
 
-enum { FLOW_SHARE_BLOCK = 8, FLOW_COLUMN_BLOCK = 32, FLOW_LANES = 16, FLOW_APART = 4 };
+enum {
+    FLOW_SHARE_BLOCK = 8,
+    FLOW_COLUMN_BLOCK = 32,
+    FLOW_LANES = 16,
+    FLOW_APART = 4,
+    FLOW_NARROW = 64
+};
 
 /* What is read of a row that is outside of a view's operand: zeros of every type. */
 enum { FLOW_OUTSIDE = 1024 /* columns */ };
