@@ -7,6 +7,7 @@ enum {
     ELEMENTS_LEAST = 1 << 15, /* of the operand: less is not worth waiting for each other */
     PART_LEAST = 16,          /* of the reduced elements in a part */
     PART_MOST = 1024,
+    LANES = 16,       /* columns are computed in runs of these */
     ENOUGH = 1 << 10, /* results that threads can share as they are */
 };
 
@@ -48,6 +49,15 @@ static int64_t part_of(Dimensions *table, Dim reduced) {
     return 0;
 }
 
+/* How many elements of a part lie side by side as columns of their own, where there are too few
+ * for vectors: so many that vectors are whole. */
+static int64_t rows_beside(int64_t part, Dim after) {
+    int64_t columns;
+    if (!dim_is_constant(after, &columns) || columns == 1 || columns >= LANES) return 1;
+    int64_t side = LANES / common_divisor(LANES, columns);
+    return part % side == 0 && part / side >= PART_LEAST ? side : 1;
+}
+
 /* Is it the sum of one number again and again, which is a product? */
 static bool is_uniform(const Graph *graph, NodeId operand) {
     Op op = graph_node(graph, strip_reshapes(graph, operand))->op;
@@ -71,12 +81,19 @@ NodeId reduce_parts(Graph *to, const Node *node, NodeId operand, uint32_t axes) 
         return NODE_NONE;
     int64_t part = part_of(table, reduced);
     if (!part) return NODE_NONE;
+    int64_t side = rows_beside(part, after);
     type.rank = 3;
-    type.dims[1] = dim_constant(table, part);
-    type.dims[0] = dim_divide(table, reduced, type.dims[1]);
-    type.dims[2] = after;
+    type.dims[1] = dim_constant(table, part / side);
+    type.dims[0] = dim_divide(table, reduced, dim_constant(table, part));
+    type.dims[2] = dim_multiply(table, dim_constant(table, side), after);
     NodeId parts = graph_declared(to, OP_reshape, operand, type, node->range);
     parts = graph_reduce(to, node->op, parts, 1 << 1, node->range);
+    if (side > 1) {
+        type.dims[0] = dim_multiply(table, type.dims[0], dim_constant(table, side));
+        type.dims[1] = after;
+        type.rank = 2;
+        parts = graph_declared(to, OP_reshape, parts, type, node->range);
+    }
     parts = graph_reduce(to, node->op, parts, 1 << 0, node->range);
     for (int i = first; i < last; i++)
         if (axes >> i & 1) whole.dims[i] = dim_constant(table, 1);
