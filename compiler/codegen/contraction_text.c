@@ -53,7 +53,7 @@ static bool is_plain(const Writer *writer) {
 static bool in_tile(const Writer *writer, const char *name) {
     return has_name(&writer->lines[LEVEL_row], name) ||
            has_name(&writer->lines[LEVEL_column], name) || has_name(&writer->stores, name) ||
-           in_logs(writer, name);
+           in_logs(writer, name) || (writer->narrow && has_name(&writer->fills, name));
 }
 
 static void write_columns(Writer *writer, Text *text) {
@@ -97,6 +97,18 @@ static bool joins_rows(const Writer *writer) {
     return !writer->lines[LEVEL_row].size;
 }
 
+static void write_rows(Writer *writer, Text *text) {
+    if (joins_rows(writer))
+        text_format(text, "    if (stride == %s && columns == stride) columns *= rows, rows = 1;\n",
+                    writer->columns);
+    text_add(text, "    for (int64_t m = 0; m < rows; m++) {\n"
+                   "        const int64_t r = first_row + m;\n");
+    move_lines(writer, &writer->lines[LEVEL_row], text, 2);
+    if (writer->logs) write_logged_columns(writer, text);
+    else write_columns(writer, text);
+    text_add(text, "    }\n");
+}
+
 static void write_finish(Writer *writer, Text *text) {
     const char *name = writer->name;
     text_format(text,
@@ -118,15 +130,12 @@ static void write_finish(Writer *writer, Text *text) {
                         variable->type ? variable->type : "int64_t", variable->name,
                         variable->name);
     declare_faults(writer, text);
-    if (joins_rows(writer))
-        text_format(text, "    if (stride == %s && columns == stride) columns *= rows, rows = 1;\n",
-                    writer->columns);
-    text_add(text, "    for (int64_t m = 0; m < rows; m++) {\n"
-                   "        const int64_t r = first_row + m;\n");
-    move_lines(writer, &writer->lines[LEVEL_row], text, 2);
-    if (writer->logs) write_logged_columns(writer, text);
-    else write_columns(writer, text);
-    text_add(text, "    }\n");
+    if (writer->narrow) {
+        text_add(text, "    (void)first_column, (void)columns;\n");
+        write_narrow_rows(writer, text, "first_row", "(first_row + rows)");
+    } else {
+        write_rows(writer, text);
+    }
     tell_faults(writer, text, "context->guard", "context->");
     text_add(text, "}\n\n");
 }
@@ -289,13 +298,21 @@ static const char *template_of(const Writer *writer, const ContractionOperand *a
     return sees_windows(writer, a, b) ? "windows.c" : "matmul.c";
 }
 
-KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                        const char *name) {
-    Writer writer = new_writer(text->arena, plan, kernel, name);
-    const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
-    assert(matmul->op == OP_matmul);
+/* With the lines of what is stored. */
+static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, const char *name) {
+    Writer narrow = new_writer(arena, plan, kernel, name);
+    if (!is_plain(&narrow) && find_narrow_rows(&narrow)) return narrow;
+    Writer writer = new_writer(arena, plan, kernel, name);
     writer.logs = logs_kept(&writer);
     store_values(&writer, INDEX_full);
+    return writer;
+}
+
+KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
+                                        const char *name) {
+    Writer writer = new_results(text->arena, plan, kernel, name);
+    const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
+    assert(matmul->op == OP_matmul);
     ContractionOperand a = contraction_operand(writer.graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer.graph, matmul, 1);
     const char *left = operand_address(&writer, &a), *right = operand_address(&writer, &b);

@@ -11,16 +11,15 @@ enum {
 
 static bool has_narrow_rows(const Writer *writer) {
     int64_t columns;
-    return writer->loops->kind == KERNEL_rows &&
-           dim_is_constant(writer->loops->columns, &columns) && columns > 1 &&
+    return dim_is_constant(writer->loops->columns, &columns) && columns > 1 &&
            columns <= MOST_COLUMNS && dim_bound(writer->loops->rows) >= LEAST_ROWS &&
-           !streams(writer);
+           !writer->kernel->by_columns && !streams(writer);
 }
 
 const char *narrow_value(Writer *writer, NodeId id, const char *expression) {
     Element element = node_of(writer, id)->type.element;
     const char *name = arena_format(writer->arena, "n%d", ++writer->narrow_count);
-    text_format(&writer->buffers, "        _Alignas(64) %s %s[FLOW_NARROW * %s];\n",
+    text_format(&writer->buffers, "_Alignas(64) %s %s[FLOW_NARROW * %s];\n",
                 element_info[element].computed, name, writer->columns);
     text_format(&writer->fills, "%s[m * %s + c] = %s;\n", name, writer->columns, expression);
     return arena_format(writer->arena, "%s[j]", name);
@@ -48,17 +47,21 @@ static bool is_separate(const Writer *writer) {
     return true;
 }
 
-bool write_narrow_rows(Writer *writer, Text *text) {
+bool find_narrow_rows(Writer *writer) {
     if (!has_narrow_rows(writer)) return false;
     writer->narrow = true;
     writer->fills = text_new(writer->arena);
     writer->buffers = text_new(writer->arena);
     store_values(writer, INDEX_full);
-    if (writer->kept.count || !is_separate(writer)) return false;
-    write_head(writer, text);
-    text_add(text, "    for (int64_t group = first; group < last; group += FLOW_NARROW) {\n"
-                   "        const int64_t count = flow_smaller(last - group, FLOW_NARROW);\n");
-    text_add(text, text_string(&writer->buffers));
+    return !writer->kept.count && is_separate(writer);
+}
+
+void write_narrow_rows(Writer *writer, Text *text, const char *first, const char *last) {
+    text_format(text,
+                "    for (int64_t group = %s; group < %s; group += FLOW_NARROW) {\n"
+                "        const int64_t count = flow_smaller(%s - group, FLOW_NARROW);\n",
+                first, last, last);
+    move_lines(writer, &writer->buffers, text, 2);
     text_add(text, "        for (int64_t m = 0; m < count; m++) {\n"
                    "            const int64_t r = group + m;\n"
                    "            (void)r;\n");
@@ -75,6 +78,4 @@ bool write_narrow_rows(Writer *writer, Text *text) {
     move_lines(writer, &writer->lines[LEVEL_column], text, 3);
     move_lines(writer, &writer->stores, text, 3);
     text_add(text, "        }\n    }\n");
-    write_tail(writer, text);
-    return true;
 }

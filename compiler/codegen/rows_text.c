@@ -211,7 +211,10 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
         return flat.operands;
     }
     Writer narrow = new_writer(text->arena, plan, kernel, name);
-    if (is_one_loop(&narrow) && write_narrow_rows(&narrow, text)) {
+    if (is_one_loop(&narrow) && find_narrow_rows(&narrow)) {
+        write_head(&narrow, text);
+        write_narrow_rows(&narrow, text, "first", "last");
+        write_tail(&narrow, text);
         *form = "narrow rows, 64 as one loop";
         return narrow.operands;
     }

@@ -190,10 +190,15 @@ static const char *uniform_sum(Writer *writer, NodeId id) {
         arena_format(writer->arena, "%s * (%s)%s", a, type, dim_expression(writer->arena, count)));
 }
 
+static const char *sum_of_tile(Writer *writer, NodeId id) {
+    if (!writer->narrow) return "tile[m * stride + n]";
+    return narrow_value(writer, id, "tile[(r - first_row) * stride + c]");
+}
+
 static const char *own_value(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     const char *type = element_info[node->type.element].computed;
-    if (node->op == OP_matmul) return define_value(writer, id, index, "tile[m * stride + n]");
+    if (node->op == OP_matmul) return define_value(writer, id, index, sum_of_tile(writer, id));
     if (op_info[node->op].class == LOOP_reduce) return result_value(writer, id, index, "j");
     size_t at = place_in_kernel(writer, id);
     if (index.kind == INDEX_full && writer->depths && writer->depths[at] < writer->stage)

@@ -212,9 +212,12 @@ bool has_short_rows(const Writer *writer);
 
 /* narrow_rows_text.c. */
 
-/* Several rows as one loop, if they are narrow; false, and nothing is written: they are not, or
- * more than loads depends on where an element is. */
-bool write_narrow_rows(Writer *writer, Text *text);
+/* Makes the lines of all stored values, as many narrow rows are one loop. False: they are not narrow,
+ * or more than loads depends on where an element is; the writer is of no use then. */
+bool find_narrow_rows(Writer *writer);
+
+/* Writes the loops over rows `first` up to `last`, both as C. */
+void write_narrow_rows(Writer *writer, Text *text, const char *first, const char *last);
 
 /* The element of the buffer that the expression, which loads a value of the node, fills. */
 const char *narrow_value(Writer *writer, NodeId id, const char *expression);
