@@ -67,6 +67,12 @@ const char *load_text(Writer *writer, NodeId id, const char *index) {
                         index);
 }
 
+/* Was its value rounded when it was defined? */
+static bool is_rounded(const Node *node) {
+    LoopClass class = op_info[node->op].class;
+    return class == LOOP_elementwise || class == LOOP_contract;
+}
+
 const char *store_text(Writer *writer, NodeId id, const char *index, const char *value) {
     Element element = node_of(writer, id)->type.element;
     const char *pointer = pointer_to(writer, id, true);
@@ -76,8 +82,9 @@ const char *store_text(Writer *writer, NodeId id, const char *index, const char 
     }
     if (!is_half(element))
         return arena_format(writer->arena, "%s[%s] = %s;\n", pointer, index, value);
-    return arena_format(writer->arena, "%s[%s] = flow_store_%s(%s);\n", pointer, index,
-                        element_info[element].name, value);
+    bool exact = element == TYPE_bf16 && is_rounded(node_of(writer, id));
+    return arena_format(writer->arena, "%s[%s] = flow_%s_%s(%s);\n", pointer, index,
+                        exact ? "bits" : "store", element_info[element].name, value);
 }
 
 const char *define_value(Writer *writer, NodeId id, Index index, const char *expression) {

@@ -57,6 +57,12 @@ FLOW_INLINE uint16_t flow_store_bf16(float value) {
     return (uint16_t)((value == value ? rounded : bits | 0x400000) >> 16);
 }
 
+/* Of a value that bf16 has, as flow_round_bf16 gives it: loops that did all of flow_store_bf16 twice
+ * would not become vectors. */
+FLOW_INLINE uint16_t flow_bits_bf16(float value) {
+    return (uint16_t)(flow_bits_f32(value) >> 16);
+}
+
 FLOW_INLINE float flow_load_f16(uint16_t bits) {
     uint32_t size = (uint32_t)(bits & 0x7fff) << 13;
     float denormal = (float)(int32_t)(bits & 0x3ff) * 0x1p-24f;

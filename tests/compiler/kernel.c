@@ -80,6 +80,8 @@ static void check_halves(void) {
         float low = flow_load_bf16((uint16_t)bits);
         float middle = flow_float_of_bits(bits << 16 | 0x8000);
         expect(flow_store_bf16(low) == bits, "bf16", bits, 0, low, 0);
+        expect(flow_bits_bf16(flow_round_bf16(middle)) == flow_store_bf16(middle), "bf16 rounded",
+               bits, 0, middle, 0);
         expect(flow_store_bf16(middle) == bits + (bits & 1), "bf16 between", bits, 0, middle, 0);
     }
     const float inf = __builtin_inff(), nan = __builtin_nanf("");
