@@ -150,7 +150,8 @@ static void write_flat_parts(Writer *writer, Text *text) {
     declare_streamed(writer, text, size);
     declare_logs(writer, text, 2);
     if (streams(writer)) ask_streamed(writer, text, "part", "count");
-    text_add(text, "        for (int64_t j = 0; j < count; j++) {\n"
+    text_add(text, "        FLOW_INDEPENDENT\n"
+                   "        for (int64_t j = 0; j < count; j++) {\n"
                    "            const int64_t i = part + j;\n");
     move_lines(writer, &writer->lines[LEVEL_column], text, 3);
     move_lines(writer, &writer->stores, text, 3);
