@@ -53,7 +53,7 @@ static bool is_plain(const Writer *writer) {
 static bool in_tile(const Writer *writer, const char *name) {
     return has_name(&writer->lines[LEVEL_row], name) ||
            has_name(&writer->lines[LEVEL_column], name) || has_name(&writer->stores, name) ||
-           in_logs(writer, name) || (writer->narrow && has_name(&writer->fills, name));
+           in_logs(writer, name) || in_fills(writer, name);
 }
 
 static void write_columns(Writer *writer, Text *text) {

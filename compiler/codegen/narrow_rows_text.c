@@ -4,6 +4,8 @@
  * buffers `nN` first, row by row. */
 #include "compiler/codegen/writer.h"
 
+#include <string.h>
+
 enum {
     MOST_COLUMNS = 15,
     LEAST_ROWS = 8, /* fewer are no long loop */
@@ -16,13 +18,36 @@ static bool has_narrow_rows(const Writer *writer) {
            !writer->kernel->by_columns && !streams(writer);
 }
 
-const char *narrow_value(Writer *writer, NodeId id, const char *expression) {
-    Element element = node_of(writer, id)->type.element;
-    const char *name = arena_format(writer->arena, "n%d", ++writer->narrow_count);
-    text_format(&writer->buffers, "_Alignas(64) %s %s[FLOW_NARROW * %s];\n",
-                element_info[element].computed, name, writer->columns);
-    text_format(&writer->fills, "%s[m * %s + c] = %s;\n", name, writer->columns, expression);
+/* Is it the column, or its rest? */
+static bool is_column(const Writer *writer, Index index) {
+    if (index.kind == INDEX_column) return true;
+    vector_each(Variable, variable, writer->variables)
+        if (variable->node == NODE_NONE && !strcmp(variable->name, index.text))
+            return !strncmp(variable->index, "c % ", 4);
+    return false;
+}
+
+const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression) {
+    const char *name = arena_format(writer->arena, "n%d", (int)writer->fills.count);
+    Fill fill = {.name = name,
+                 .line = arena_format(writer->arena, "%s[m * %s + c] = %s;\n", name,
+                                      writer->columns, expression),
+                 .type = element_info[node_of(writer, id)->type.element].computed,
+                 .repeats = is_column(writer, index)};
+    vector_push(writer->arena, &writer->fills, fill);
     return arena_format(writer->arena, "%s[j]", name);
+}
+
+static bool line_has(const Writer *writer, const char *line, const char *name) {
+    Text text = text_new(writer->arena);
+    text_add(&text, line);
+    return has_name(&text, name);
+}
+
+bool in_fills(const Writer *writer, const char *name) {
+    vector_each(Fill, fill, writer->fills)
+        if (line_has(writer, fill->line, name)) return true;
+    return false;
 }
 
 /* Is the variable one of the loop that fills the buffers, or of a row? */
@@ -40,7 +65,7 @@ static bool is_separate(const Writer *writer) {
         bool of_fills = is_of_fills(variable);
         if (of_fills && (has_name(values, variable->name) || has_name(stores, variable->name)))
             return false;
-        if (!of_fills && (has_name(&writer->fills, variable->name) ||
+        if (!of_fills && (in_fills(writer, variable->name) ||
                           has_name(&writer->lines[LEVEL_row], variable->name)))
             return false;
     }
@@ -50,10 +75,55 @@ static bool is_separate(const Writer *writer) {
 bool find_narrow_rows(Writer *writer) {
     if (!has_narrow_rows(writer)) return false;
     writer->narrow = true;
-    writer->fills = text_new(writer->arena);
-    writer->buffers = text_new(writer->arena);
     store_values(writer, INDEX_full);
     return !writer->kept.count && is_separate(writer);
+}
+
+static void declare_buffers(Writer *writer, Text *text) {
+    vector_each(Fill, fill, writer->fills)
+        if (fill->type)
+            text_format(text, "        _Alignas(64) %s %s[FLOW_NARROW * %s];\n", fill->type,
+                        fill->name, writer->columns);
+}
+
+/* The loop over a row's elements that fills one buffer, after the indices that it speaks of. */
+static void write_fill(Writer *writer, const Fill *fill, Text *text) {
+    const char *lines = fill->line;
+    for (const Fill *index = fill; index-- > writer->fills.items;)
+        if (!index->type && line_has(writer, lines, index->name))
+            lines = arena_format(writer->arena, "%s%s", index->line, lines);
+    Text body = text_new(writer->arena);
+    text_add(&body, lines);
+    text_format(text, "            for (int64_t c = 0; c < %s; c++) {\n", writer->columns);
+    move_lines(writer, &body, text, 4);
+    text_add(text, "            }\n");
+}
+
+/* Of what all rows have alike, the first row is filled so, and others are copies. */
+static void write_repeated(Writer *writer, Text *text) {
+    const char *columns = writer->columns;
+    vector_each(Fill, fill, writer->fills) {
+        if (!fill->type || !fill->repeats) continue;
+        text_add(text, "        {\n            const int64_t m = 0;\n");
+        write_fill(writer, fill, text);
+        text_format(text,
+                    "        }\n"
+                    "        for (int64_t m = 1; m < count; m++)\n"
+                    "            __builtin_memcpy(%s + m * %s, %s, %s * sizeof *%s);\n",
+                    fill->name, columns, fill->name, columns, fill->name);
+    }
+}
+
+static void write_fills(Writer *writer, Text *text) {
+    declare_buffers(writer, text);
+    write_repeated(writer, text);
+    text_add(text, "        for (int64_t m = 0; m < count; m++) {\n"
+                   "            const int64_t r = group + m;\n"
+                   "            (void)r;\n");
+    move_lines(writer, &writer->lines[LEVEL_row], text, 3);
+    vector_each(Fill, fill, writer->fills)
+        if (fill->type && !fill->repeats) write_fill(writer, fill, text);
+    text_add(text, "        }\n");
 }
 
 void write_narrow_rows(Writer *writer, Text *text, const char *first, const char *last) {
@@ -61,16 +131,8 @@ void write_narrow_rows(Writer *writer, Text *text, const char *first, const char
                 "    for (int64_t group = %s; group < %s; group += FLOW_NARROW) {\n"
                 "        const int64_t count = flow_smaller(%s - group, FLOW_NARROW);\n",
                 first, last, last);
-    move_lines(writer, &writer->buffers, text, 2);
-    text_add(text, "        for (int64_t m = 0; m < count; m++) {\n"
-                   "            const int64_t r = group + m;\n"
-                   "            (void)r;\n");
-    move_lines(writer, &writer->lines[LEVEL_row], text, 3);
-    text_format(text, "            for (int64_t c = 0; c < %s; c++) {\n", writer->columns);
-    move_lines(writer, &writer->fills, text, 4);
+    write_fills(writer, text);
     text_format(text,
-                "            }\n"
-                "        }\n"
                 "        FLOW_INDEPENDENT\n"
                 "        for (int64_t j = 0; j < count * %s; j++) {\n"
                 "            const int64_t i = group * %s + j;\n",

@@ -136,7 +136,7 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     Element element = node->type.element;
     const char *of_row = element_of_row(writer, node, index);
-    if (of_row && writer->narrow) of_row = narrow_value(writer, id, of_row);
+    if (of_row && writer->narrow) of_row = narrow_value(writer, id, index, of_row);
     if (of_row) return define_value(writer, id, index, of_row);
     Index inside, place = view_index(writer, node, index, &inside);
     if (!inside.text) return value_of(writer, node->inputs[0], place);
@@ -144,7 +144,7 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
     value = arena_format(writer->arena, "%s ? %s : %s", inside.text, value,
                          number_literal(writer->arena, element, node->view->fill));
     index.level = place.level > inside.level ? place.level : inside.level;
-    if (writer->narrow) value = narrow_value(writer, id, value), index.level = LEVEL_column;
+    if (writer->narrow) value = narrow_value(writer, id, index, value), index.level = LEVEL_column;
     return define_variable(writer, id, index, element_info[element].computed, value);
 }
 
@@ -199,7 +199,8 @@ static const char *uniform_sum(Writer *writer, NodeId id) {
 
 static const char *sum_of_tile(Writer *writer, NodeId id) {
     if (!writer->narrow) return "tile[m * stride + n]";
-    return narrow_value(writer, id, "tile[(r - first_row) * stride + c]");
+    Index full = plain_index(writer, INDEX_full);
+    return narrow_value(writer, id, full, "tile[(r - first_row) * stride + c]");
 }
 
 static const char *own_value(Writer *writer, NodeId id, Index index) {
@@ -221,7 +222,7 @@ static const char *loaded(Writer *writer, NodeId id, Index index) {
                            ? "int32_t"
                            : element_info[node_of(writer, id)->type.element].computed;
     if (writer->narrow && index.kind != INDEX_full && index.level != LEVEL_call) {
-        value = narrow_value(writer, id, value);
+        value = narrow_value(writer, id, index, value);
         index.level = LEVEL_column;
     }
     return define_variable(writer, id, index, type, value);

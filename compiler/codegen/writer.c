@@ -180,9 +180,10 @@ Index define_index(Writer *writer, Level level, const char *expression) {
     const char *known = find_variable(writer, NODE_NONE, level, expression);
     if (known) return (Index){INDEX_other, level, known};
     const char *name = new_name(writer, NODE_NONE);
-    bool fills = writer->narrow && level == LEVEL_column;
-    text_format(fills ? &writer->fills : &writer->lines[level], "const int64_t %s = %s;\n", name,
-                expression);
+    const char *line = arena_format(writer->arena, "const int64_t %s = %s;\n", name, expression);
+    if (writer->narrow && level == LEVEL_column)
+        vector_push(writer->arena, &writer->fills, (Fill){.name = name, .line = line});
+    else text_add(&writer->lines[level], line);
     remember(writer, NODE_NONE, (Index){INDEX_other, level, expression}, name, NULL);
     return (Index){INDEX_other, level, name};
 }

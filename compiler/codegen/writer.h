@@ -59,6 +59,13 @@ typedef struct Kept {
                                         where the guard is open, as C's keep takes it */
 } Kept;
 
+/* Of narrow rows: a line of what fills buffers, for an element of a row. */
+typedef struct Fill {
+    const char *name, *line; /* name: of the buffer or the index that it is of */
+    const char *type;        /* of the buffer's elements; NULL: an index */
+    bool repeats;            /* the buffer's rows are all the same */
+} Fill;
+
 typedef struct Writer {
     Arena *arena;
     Dimensions *table;
@@ -83,8 +90,7 @@ typedef struct Writer {
     bool widens; /* which reads elements of one byte from groups that are widened */
     bool lanes;  /* of the innermost loop are rows, and buffers hold several rows */
     bool narrow; /* which is one of several rows, and finds what is not its own in buffers */
-    Text fills, buffers; /* narrow: what fills these, and their declarations */
-    int narrow_count;
+    Vector(Fill) fills;
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
@@ -212,15 +218,19 @@ bool has_short_rows(const Writer *writer);
 
 /* narrow_rows_text.c. */
 
-/* Makes the lines of all stored values, as many narrow rows are one loop. False: they are not narrow,
- * or more than loads depends on where an element is; the writer is of no use then. */
+/* Makes the lines of all stored values, as many narrow rows are one loop. False: they are not
+ * narrow, or more than loads depends on where an element is; the writer is of no use then. */
 bool find_narrow_rows(Writer *writer);
 
 /* Writes the loops over rows `first` up to `last`, both as C. */
 void write_narrow_rows(Writer *writer, Text *text, const char *first, const char *last);
 
-/* The element of the buffer that the expression, which loads a value of the node, fills. */
-const char *narrow_value(Writer *writer, NodeId id, const char *expression);
+/* The element of the buffer that the expression, which loads a value of the node, fills; index: of
+ * that value. */
+const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression);
+
+/* Do the buffers' fills speak of the variable? */
+bool in_fills(const Writer *writer, const char *name);
 
 /* keep_text.c. */
 

@@ -49,9 +49,17 @@ static Loops contraction_loops(const Graph *graph, const Node *node) {
                    a->dims[a->rank - 1], b->dims[b->rank - 1]};
 }
 
+/* Without last axes of 1: what is viewed lies apart, in rows of the axis before them. */
+static int rank_of_rows(const Type *type) {
+    int rank = type->rank;
+    while (rank > 2 && dim_is_one(type->dims[rank - 1])) rank--;
+    return rank;
+}
+
 static Loops elementwise_loops(const Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     int rank = node->type.rank;
+    if (node->op == OP_view) rank = rank_of_rows(&node->type);
     if (rank < 2)
         return (Loops){KERNEL_rows, one(table), type_elements(table, &node->type), one(table),
                        one(table)};

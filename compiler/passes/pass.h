@@ -14,6 +14,9 @@ Graph *convolve(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 /* A product that is read column after column is computed the other way round. */
 Graph *turn(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
+/* A product of windows with few columns takes several windows side by side together. */
+Graph *neighbours(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
 /* A product with a weight that is updated is a sum of parts, so that the weight's rows stay with the
  * threads that update them. */
 Graph *stay(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
