@@ -56,12 +56,14 @@ static bool in_tile(const Writer *writer, const char *name) {
            in_logs(writer, name) || in_fills(writer, name);
 }
 
-static void write_columns(Writer *writer, Text *text) {
+/* whole: all of a row's columns, which are a number. */
+static void write_columns(Writer *writer, Text *text, bool whole) {
     text_format(text,
                 "        FLOW_INDEPENDENT\n"
-                "        for (int64_t n = 0; n < columns; n++) {\n"
-                "            const int64_t c = first_column + n, i = r * %s + c;\n"
+                "        for (int64_t n = 0; n < %s; n++) {\n"
+                "            const int64_t c = %sn, i = r * %s + c;\n"
                 "            (void)i;\n",
+                whole ? writer->columns : "columns", whole ? "" : "first_column + ",
                 writer->columns);
     move_lines(writer, &writer->lines[LEVEL_column], text, 3);
     move_lines(writer, &writer->stores, text, 3);
@@ -97,19 +99,20 @@ static bool joins_rows(const Writer *writer) {
     return !writer->lines[LEVEL_row].size;
 }
 
-static void write_rows(Writer *writer, Text *text) {
-    if (joins_rows(writer))
+static void write_rows(Writer *writer, Text *text, bool whole) {
+    bool joins = joins_rows(writer);
+    if (joins)
         text_format(text, "    if (stride == %s && columns == stride) columns *= rows, rows = 1;\n",
                     writer->columns);
     text_add(text, "    for (int64_t m = 0; m < rows; m++) {\n"
                    "        const int64_t r = first_row + m;\n");
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);
     if (writer->logs) write_logged_columns(writer, text);
-    else write_columns(writer, text);
+    else write_columns(writer, text, whole && !joins);
     text_add(text, "    }\n");
 }
 
-static void write_finish(Writer *writer, Text *text) {
+static void write_finish(Writer *writer, Text *text, bool whole) {
     const char *name = writer->name;
     text_format(text,
                 "static FLOW_ONE_COPY void %s_finish(\n"
@@ -130,12 +133,9 @@ static void write_finish(Writer *writer, Text *text) {
                         variable->type ? variable->type : "int64_t", variable->name,
                         variable->name);
     declare_faults(writer, text);
-    if (writer->narrow) {
-        text_add(text, "    (void)first_column, (void)columns;\n");
-        write_narrow_rows(writer, text, "first_row", "(first_row + rows)");
-    } else {
-        write_rows(writer, text);
-    }
+    text_add(text, "    (void)first_column, (void)columns;\n");
+    if (writer->narrow) write_narrow_rows(writer, text, "first_row", "(first_row + rows)");
+    else write_rows(writer, text, whole);
     tell_faults(writer, text, "context->guard", "context->");
     text_add(text, "}\n\n");
 }
@@ -317,7 +317,8 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
     ContractionOperand b = contraction_operand(writer.graph, matmul, 1);
     const char *left = operand_address(&writer, &a), *right = operand_address(&writer, &b);
     write_context(&writer, text, left, right);
-    if (!is_plain(&writer)) write_finish(&writer, text);
+    bool whole = sees_windows(&writer, &a, &b) && !writer.kernel->by_columns;
+    if (!is_plain(&writer)) write_finish(&writer, text, whole);
     write_parameters(&writer, text);
     text_format(text, "#include \"%s\"\n\n", template_of(&writer, &a, &b));
     return writer.operands;

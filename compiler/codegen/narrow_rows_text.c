@@ -92,6 +92,9 @@ static void write_fill(Writer *writer, const Fill *fill, Text *text) {
     for (const Fill *index = fill; index-- > writer->fills.items;)
         if (!index->type && line_has(writer, lines, index->name))
             lines = arena_format(writer->arena, "%s%s", index->line, lines);
+    if (line_has(writer, lines, "i"))
+        lines = arena_format(writer->arena, "const int64_t i = r * %s + c;\n%s", writer->columns,
+                             lines);
     Text body = text_new(writer->arena);
     text_add(&body, lines);
     text_format(text, "            for (int64_t c = 0; c < %s; c++) {\n", writer->columns);
