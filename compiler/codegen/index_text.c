@@ -42,14 +42,11 @@ static bool repeats_in_columns(Writer *writer, const Type *node, const Type *ope
     if (index.kind != INDEX_full || !dim_is_constant(writer->loops->columns, &columns) ||
         !dim_is_constant(type_elements(writer->table, operand), count))
         return false;
-    Dim last = dim_constant(writer->table, 1);
-    for (int i = node->rank - 1; i >= 0 && last != type_elements(writer->table, operand); i--)
-        last = dim_multiply(writer->table, last, node->dims[i]);
-    for (int i = 0; i < operand->rank; i++) {
-        Dim size = operand->dims[operand->rank - 1 - i];
-        if (i < node->rank && size == node->dims[node->rank - 1 - i]) continue;
-        if (!dim_is_one(size)) return false;
-    }
+    int same = 0; /* of the last axes */
+    while (same < operand->rank && same < node->rank &&
+           operand->dims[operand->rank - 1 - same] == node->dims[node->rank - 1 - same])
+        same++;
+    Dim last = type_count(writer->table, operand, operand->rank - same, operand->rank);
     return last == type_elements(writer->table, operand) && columns % *count == 0;
 }
 

@@ -57,8 +57,8 @@ FLOW_INLINE uint16_t flow_store_bf16(float value) {
     return (uint16_t)((value == value ? rounded : bits | 0x400000) >> 16);
 }
 
-/* Of a value that bf16 has, as flow_round_bf16 gives it: loops that did all of flow_store_bf16 twice
- * would not become vectors. */
+/* Of a value that bf16 has, as flow_round_bf16 gives it: loops that did all of flow_store_bf16
+ * twice would not become vectors. */
 FLOW_INLINE uint16_t flow_bits_bf16(float value) {
     return (uint16_t)(flow_bits_f32(value) >> 16);
 }

@@ -17,8 +17,8 @@ Graph *turn(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 /* A product of windows with few columns takes several windows side by side together. */
 Graph *neighbours(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
-/* A product with a weight that is updated is a sum of parts, so that the weight's rows stay with the
- * threads that update them. */
+/* A product with a weight that is updated is a sum of parts, so that the weight's rows stay with
+ * the threads that update them. */
 Graph *stay(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
 /* The graph's wish for products. */

@@ -3,9 +3,9 @@
  *
  *     x w = sum(p) x[:, part p] w[part p, :]
  *
- * Threads share parts there and rows of w in the update, in the same order, so each reads what it has
- * written, and no line goes from cache to cache and back. How many parts there are follows from the
- * sizes alone, so that any number of threads gives the same bits. */
+ * Threads share parts there and rows of w in the update, in the same order, so each reads what it
+ * has written, and no line goes from cache to cache and back. How many parts there are follows from
+ * the sizes alone, so that any number of threads gives the same bits. */
 #include "compiler/passes/pass.h"
 
 #include "compiler/graph/movement.h"
