@@ -1,8 +1,9 @@
-/* Queue: a ring under a mutex. An uncontended turn is two atomic operations, so nothing cleverer is
- * needed for items that are whole batches. Waiting threads watch `count` for some microseconds
- * before they sleep, because a wake-up costs more than that. It may cost a hundred: so where sleeps
- * are that short and processors would be idle, threads watch for as long. They sleep at a bell of
- * ours: glibc's conditions lose a wake-up in a million (its bug 25847, until 2.41). */
+/* Queue: a ring under a mutex, taken from at either end. An uncontended turn is two atomic
+ * operations, so nothing cleverer is needed for items that are whole batches. Waiting threads watch
+ * `count` for some microseconds before they sleep, because a wake-up costs more than that. It may
+ * cost a hundred: so where sleeps are that short and processors would be idle, threads watch for as
+ * long. They sleep at a bell of ours: glibc's conditions lose a wake-up in a million (its bug
+ * 25847, until 2.41). */
 #define _GNU_SOURCE
 #include "runtime/queue.h"
 

@@ -301,7 +301,7 @@ static const char *template_of(const Writer *writer, const ContractionOperand *a
 /* With the lines of what is stored. */
 static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, const char *name) {
     Writer narrow = new_writer(arena, plan, kernel, name);
-    if (!is_plain(&narrow) && find_narrow_rows(&narrow)) return narrow;
+    if (!is_plain(&narrow) && make_narrow_rows(&narrow)) return narrow;
     Writer writer = new_writer(arena, plan, kernel, name);
     writer.logs = logs_kept(&writer);
     store_values(&writer, INDEX_full);

@@ -18,6 +18,15 @@ static bool has_narrow_rows(const Writer *writer) {
            !writer->kernel->by_columns && !streams(writer);
 }
 
+/* Does the expression name what differs from row to row? */
+static bool is_of_row(const Writer *writer, const char *expression) {
+    Text text = text_new(writer->arena);
+    text_add(&text, expression);
+    vector_each(Variable, variable, writer->variables)
+        if (variable->level == LEVEL_row && has_name(&text, variable->name)) return true;
+    return has_name(&text, "r");
+}
+
 /* Is it the column, or its rest? */
 static bool is_column(const Writer *writer, Index index) {
     if (index.kind == INDEX_column) return true;
@@ -33,7 +42,7 @@ const char *narrow_value(Writer *writer, NodeId id, Index index, const char *exp
                  .line = arena_format(writer->arena, "%s[m * %s + c] = %s;\n", name,
                                       writer->columns, expression),
                  .type = element_info[node_of(writer, id)->type.element].computed,
-                 .repeats = is_column(writer, index)};
+                 .repeats = is_column(writer, index) && !is_of_row(writer, expression)};
     vector_push(writer->arena, &writer->fills, fill);
     return arena_format(writer->arena, "%s[j]", name);
 }
@@ -59,7 +68,9 @@ static bool is_of_fills(const Variable *variable) {
 /* Does each of both loops speak of its own variables alone? */
 static bool is_separate(const Writer *writer) {
     const Text *values = &writer->lines[LEVEL_column], *stores = &writer->stores;
-    if (has_name(values, "r") || has_name(values, "c") || has_name(stores, "r")) return false;
+    if (has_name(values, "r") || has_name(values, "c") || has_name(stores, "r") ||
+        has_name(stores, "c"))
+        return false;
     vector_each(Variable, variable, writer->variables) {
         if (variable->level == LEVEL_call) continue;
         bool of_fills = is_of_fills(variable);
@@ -72,7 +83,7 @@ static bool is_separate(const Writer *writer) {
     return true;
 }
 
-bool find_narrow_rows(Writer *writer) {
+bool make_narrow_rows(Writer *writer) {
     if (!has_narrow_rows(writer)) return false;
     writer->narrow = true;
     store_values(writer, INDEX_full);

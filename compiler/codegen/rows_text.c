@@ -2,7 +2,8 @@
  *
  * A row takes a loop for each stage. What a later stage wants again stays in a buffer `tN`.
  * Reductions get their operand in such a buffer too: of the whole row when it is short, or else
- * part by part. */
+ * part by part. Where elements are all there is, rows are one loop (narrow_rows_text.c: many rows
+ * too short for vectors). */
 #include "compiler/codegen/writer.h"
 
 enum {
@@ -212,7 +213,7 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
         return flat.operands;
     }
     Writer narrow = new_writer(text->arena, plan, kernel, name);
-    if (is_one_loop(&narrow) && find_narrow_rows(&narrow)) {
+    if (is_one_loop(&narrow) && make_narrow_rows(&narrow)) {
         write_head(&narrow, text);
         write_narrow_rows(&narrow, text, "first", "last");
         write_tail(&narrow, text);

@@ -220,7 +220,7 @@ bool has_short_rows(const Writer *writer);
 
 /* Makes the lines of all stored values, as many narrow rows are one loop. False: they are not
  * narrow, or more than loads depends on where an element is; the writer is of no use then. */
-bool find_narrow_rows(Writer *writer);
+bool make_narrow_rows(Writer *writer);
 
 /* Writes the loops over rows `first` up to `last`, both as C. */
 void write_narrow_rows(Writer *writer, Text *text, const char *first, const char *last);

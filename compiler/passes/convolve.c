@@ -23,7 +23,6 @@
 
 enum {
     STORED_PRODUCTS = 128, /* products in the time of an element of p, stored and added */
-    LANES = 16,            /* columns are computed in runs of these */
 };
 
 /* The sum, as it is found. */
@@ -190,7 +189,7 @@ static Axes axes_from(int first, int last) {
 }
 
 static double in_lanes(double columns) {
-    return ceil(columns / LANES) * LANES;
+    return ceil(columns / COLUMN_RUN) * COLUMN_RUN;
 }
 
 static bool is_cheaper(const Windows *windows, double depth, const Axes *rows, const Axes *columns,

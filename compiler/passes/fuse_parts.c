@@ -7,7 +7,6 @@ enum {
     ELEMENTS_LEAST = 1 << 15, /* of the operand: less is not worth waiting for each other */
     PART_LEAST = 16,          /* of the reduced elements in a part */
     PART_MOST = 1024,
-    LANES = 16,       /* columns are computed in runs of these */
     ENOUGH = 1 << 10, /* results that threads can share as they are */
 };
 
@@ -53,8 +52,8 @@ static int64_t part_of(Dimensions *table, Dim reduced) {
  * for vectors: so many that vectors are whole. */
 static int64_t rows_beside(int64_t part, Dim after) {
     int64_t columns;
-    if (!dim_is_constant(after, &columns) || columns == 1 || columns >= LANES) return 1;
-    int64_t side = LANES / common_divisor(LANES, columns);
+    if (!dim_is_constant(after, &columns) || columns == 1 || columns >= COLUMN_RUN) return 1;
+    int64_t side = COLUMN_RUN / common_divisor(COLUMN_RUN, columns);
     return part % side == 0 && part / side >= PART_LEAST ? side : 1;
 }
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 enum {
-    ROW_LIMIT = 4096,  /* columns of a row that is kept between two loops over it */
-    COLUMNS_GROUP = 16 /* as loops.h has it, FLOW_LANES */
+    ROW_LIMIT = 4096, /* columns of a row that is kept between two loops over it */
+    ROWS_LEAST = 64,  /* that threads share well: some blocks of eight */
 };
 
 static Dim one(Dimensions *table) {
@@ -49,17 +49,20 @@ static Loops contraction_loops(const Graph *graph, const Node *node) {
                    a->dims[a->rank - 1], b->dims[b->rank - 1]};
 }
 
-/* Without last axes of 1: what is viewed lies apart, in rows of the axis before them. */
-static int rank_of_rows(const Type *type) {
+/* Without last axes of 1: what is viewed lies apart, in rows of the axis before them, if these are
+ * enough for threads to share. */
+static int rank_of_rows(Dimensions *table, const Type *type) {
     int rank = type->rank;
-    while (rank > 2 && dim_is_one(type->dims[rank - 1])) rank--;
+    while (rank > 2 && dim_is_one(type->dims[rank - 1]) &&
+           dim_bound(type_count(table, type, 0, rank - 2)) >= ROWS_LEAST)
+        rank--;
     return rank;
 }
 
 static Loops elementwise_loops(const Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     int rank = node->type.rank;
-    if (node->op == OP_view) rank = rank_of_rows(&node->type);
+    if (node->op == OP_view) rank = rank_of_rows(table, &node->type);
     if (rank < 2)
         return (Loops){KERNEL_rows, one(table), type_elements(table, &node->type), one(table),
                        one(table)};
@@ -121,8 +124,8 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
 
 int64_t columns_group(const Loops *loops) {
     int64_t columns;
-    bool whole = dim_is_constant(loops->columns, &columns) && columns % COLUMNS_GROUP == 0;
-    return whole ? COLUMNS_GROUP : 1;
+    bool whole = dim_is_constant(loops->columns, &columns) && columns % COLUMN_RUN == 0;
+    return whole ? COLUMN_RUN : 1;
 }
 
 bool keeps_rows(const Loops *loops) {

@@ -14,6 +14,9 @@ typedef enum KernelKind {
     KERNEL_external,     /* an extern and its parts: a call of a C function, by one thread */
 } KernelKind;
 
+/* Columns are computed in runs of these: FLOW_LANES of the templates. */
+enum { COLUMN_RUN = 16 };
+
 /* The loops of a kernel. Dims that a kind has no use for are the constant 1. */
 typedef struct Loops {
     KernelKind kind;

@@ -10,7 +10,8 @@
  *
  * whose result lies as it did. There are more products than before, but the columns fill vectors.
  * The gradient of b is x^T dy: it becomes a product of the wider windows too, whose sums for each g
- * are then added. */
+ * are then added. Done where weights are updated alone: there is no x * 0 = 0, so that an infinite
+ * x spoils the sums beside its own, and a step that has one is not made anyway. */
 #include "compiler/passes/pass.h"
 
 #include "compiler/graph/movement.h"
@@ -18,11 +19,11 @@
 #include "compiler/passes/loops.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    LANES = 16, /* columns are computed in runs of these */
-    MOST_COLUMNS = 4 * 16,
+    MOST_COLUMNS = 4 * COLUMN_RUN,
     MOST_TOGETHER = 16,
 };
 
@@ -89,7 +90,7 @@ static bool find_windows(const Graph *graph, NodeId matrix, Windows *windows) {
 
 /* Products in whole vectors, of one of the columns' sums. */
 static double cost_of(const Windows *windows, int64_t columns, int64_t together) {
-    double wide = ceil((double)(columns * together) / LANES) * LANES;
+    double wide = ceil((double)(columns * together) / COLUMN_RUN) * COLUMN_RUN;
     return wide * (double)(windows->size + (together - 1) * windows->step) / (double)together;
 }
 
@@ -107,7 +108,7 @@ static int64_t best_together(const Windows *windows, int64_t columns) {
 /* Sets `together`; false: the columns are as good alone. */
 static bool is_better_together(Windows *windows, const Type *product) {
     int64_t columns;
-    if (product->rank != 2 || !dim_is_constant(product->dims[1], &columns) || columns >= LANES)
+    if (product->rank != 2 || !dim_is_constant(product->dims[1], &columns) || columns >= COLUMN_RUN)
         return false;
     windows->together = best_together(windows, columns);
     return windows->together > 1;
@@ -145,7 +146,7 @@ static NodeId wide_windows(Graph *to, const Windows *windows, const NodeId *map)
     for (int i = 0; i < view.rank; i++)
         view.coordinates[i].factors[windows->along] *= windows->together;
     for (int i = 0; i < view.rank; i++)
-        if (view.coordinates[i].factors[windows->along] > FACTOR_LIMIT) return NODE_NONE;
+        if (llabs(view.coordinates[i].factors[windows->along]) > FACTOR_LIMIT) return NODE_NONE;
     NodeId wide = graph_view(to, map[from->inputs[0]], &view, type, from->range);
     return as_matrix(to, wide, type_count(table, &type, 0, windows->depth_axis),
                      type_count(table, &depth, 0, depth.rank), from->range);
@@ -227,7 +228,8 @@ static NodeId transposed(const Graph *graph, NodeId id) {
 /* The node as a product of wider windows, or NODE_NONE. */
 static NodeId together(Graph *to, const Graph *from, const Node *node, const NodeId *map) {
     Windows windows;
-    if (node->op != OP_matmul || !contraction_collapses(from, node)) return NODE_NONE;
+    if (node->op != OP_matmul || is_half(node->type.element) || !contraction_collapses(from, node))
+        return NODE_NONE;
     NodeId a = node->inputs[0], other = transposed(from, a), product = NODE_NONE;
     bool is_depth = other != NODE_NONE;
     if (!find_windows(from, is_depth ? other : a, &windows) ||
@@ -258,7 +260,13 @@ static const Graph *with_neighbours(Arena *arena, const Graph *graph) {
     return to;
 }
 
+static bool has_updates(const Graph *graph) {
+    vector_each(Output, output, graph->outputs)
+        if (output->kind == OUTPUT_update) return true;
+    return false;
+}
+
 Graph *neighbours(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     (void)diagnostics;
-    return (Graph *)with_neighbours(arena, graph);
+    return (Graph *)(has_updates(graph) ? with_neighbours(arena, graph) : graph);
 }

@@ -13,6 +13,7 @@
 enum {
     WEIGHT_LEAST = 1 << 15, /* elements: less is not worth a barrier */
     PARTS_MOST = 8,
+    ROWS_LEAST = 8,   /* which threads share as blocks */
     DEPTH_LEAST = 96, /* of a part */
     WEIGHT_SHARE = 4, /* what parts give is at most this part of the weight */
 };
@@ -25,17 +26,20 @@ static bool is_updated(const Graph *graph, NodeId id) {
 
 /* 1: it stays as it is. */
 static int64_t parts_of(int64_t rows, int64_t depth, int64_t columns) {
-    if (depth * columns < WEIGHT_LEAST) return 1;
-    for (int64_t parts = PARTS_MOST; parts > 1; parts--)
-        if (depth % parts == 0 && depth / parts >= DEPTH_LEAST &&
-            rows * parts <= depth / WEIGHT_SHARE)
+    if (rows < ROWS_LEAST || columns < 1 || depth < WEIGHT_LEAST / columns) return 1;
+    for (int64_t parts = PARTS_MOST; parts > 1; parts--) {
+        int64_t part = depth / parts;
+        if (depth % parts == 0 && part >= DEPTH_LEAST && part <= FACTOR_LIMIT &&
+            rows <= part / WEIGHT_SHARE)
             return parts;
+    }
     return 1;
 }
 
 static int64_t parts_of_product(const Graph *graph, const Node *node) {
     int64_t depth, columns;
-    if (node->op != OP_matmul || node->type.rank != 2 || !is_updated(graph, node->inputs[1]))
+    if (node->op != OP_matmul || node->type.rank != 2 || is_half(node->type.element) ||
+        !is_updated(graph, node->inputs[1]))
         return 1;
     const Type *weight = &graph_node(graph, node->inputs[1])->type;
     if (weight->rank != 2 || !dim_is_constant(weight->dims[0], &depth) ||
