@@ -38,14 +38,14 @@ static int64_t parts_of(int64_t rows, int64_t depth, int64_t columns) {
 
 static int64_t parts_of_product(const Graph *graph, const Node *node) {
     int64_t depth, columns;
-    if (node->op != OP_matmul || node->type.rank != 2 || is_half(node->type.element) ||
-        !is_updated(graph, node->inputs[1]))
+    if (node->op != OP_matmul || node->type.rank != 2 || is_half(node->type.element)) return 1;
+    const Node *weight = graph_node(graph, node->inputs[1]);
+    if (weight->op != OP_weight || weight->type.rank != 2 ||
+        !dim_is_constant(weight->type.dims[0], &depth) ||
+        !dim_is_constant(weight->type.dims[1], &columns))
         return 1;
-    const Type *weight = &graph_node(graph, node->inputs[1])->type;
-    if (weight->rank != 2 || !dim_is_constant(weight->dims[0], &depth) ||
-        !dim_is_constant(weight->dims[1], &columns))
-        return 1;
-    return parts_of(dim_bound(node->type.dims[0]), depth, columns);
+    int64_t parts = parts_of(dim_bound(node->type.dims[0]), depth, columns);
+    return parts > 1 && is_updated(graph, node->inputs[1]) ? parts : 1;
 }
 
 /* [rows, depth] as [parts, rows, depth / parts]. */

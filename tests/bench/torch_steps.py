@@ -63,7 +63,7 @@ class Work:
     def loss(self, x, y, model=None):
         x = x if self.keeps_prepared else self.prepared(x)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
-            logits = (model or self.model)(x)
+            logits = (self.model if model is None else model)(x)
         return F.cross_entropy(logits.float().flatten(0, -2), y.flatten())
 
     def optimizer(self):
