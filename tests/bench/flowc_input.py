@@ -1,8 +1,8 @@
 """flowc's side of the rows that measure pipelines: a training whose step reads one number of each batch
 (input-probe.flow), timed over whole epochs after the first."""
 
+import pathlib
 import re
-import signal
 import subprocess
 import time
 
@@ -15,29 +15,50 @@ from input_timing import Facts, running_seconds
 from measurement import Contender, Measurement
 
 EPOCHS = 10**6  # it is stopped before
-EPOCH_LINE = re.compile(r"epoch (\d+)/")
+EPOCH_LINE = re.compile(r"^epoch \d+/", re.MULTILINE)
+LOOK_SECONDS = 0.002
 
 
-def timed_epochs(started, records):
+class Epochs:
+    """The progress of a program as a file that is looked at now and then: who reads each of hundreds
+    of lines a second takes a processor from what is measured."""
+
+    def __init__(self, started, scratch):
+        self.lines = (scratch / "epochs.log").open("w+")
+        command = [*started, f"--epochs={EPOCHS}", "--progress=plain"]
+        self.process = subprocess.Popen(command, cwd=flowc_program.HERE, stdout=subprocess.DEVNULL, stderr=self.lines)
+
+    def done(self):
+        text = pathlib.Path(self.lines.name).read_text()
+        return len(EPOCH_LINE.findall(text[: text.rfind("\n") + 1]))
+
+    def wait_for_next(self):
+        """How many are done, now that one more is; the time; user seconds so far."""
+        before = self.done()
+        while (done := self.done()) == before:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"{self.process.args[0]} ended with {self.process.returncode} after {done} epochs")
+            time.sleep(LOOK_SECONDS)
+        return done, time.perf_counter(), running_seconds(self.process.pid)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.lines.close()
+
+
+def timed_epochs(session, started, records):
     """Records a second and user seconds for a million, from the end of the first epoch to that of
     the one in which the time is over."""
-    marks = []
-    with subprocess.Popen(
-        [*started, f"--epochs={EPOCHS}", "--progress=plain"], cwd=flowc_program.HERE, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True,
-    ) as process:
-        for line in process.stderr:
-            if EPOCH_LINE.match(line):
-                marks.append((time.perf_counter(), running_seconds(process.pid)))
-                if marks[-1][0] - marks[0][0] >= SECONDS:
-                    break
-        process.send_signal(signal.SIGTERM)
-        process.stderr.read()
-    if len(marks) < 2:
-        raise RuntimeError(f"{started[0]} ended with {process.returncode} after {len(marks)} epochs")
-    (begin, begin_user), (end, end_user) = marks[0], marks[-1]
-    done = records * (len(marks) - 1)
-    return done / (end - begin), (end_user - begin_user) / done * 1e6
+    epochs = Epochs(started, session.scratch)
+    try:
+        begun, begin, begin_user = epochs.wait_for_next()
+        time.sleep(SECONDS)
+        done, end, end_user = epochs.wait_for_next()
+    finally:
+        epochs.stop()
+    made = records * (done - begun)
+    return made / (end - begin), (end_user - begin_user) / made * 1e6
 
 
 def build(session, source, block):
@@ -73,7 +94,7 @@ class InputRate(Contender):
 
     def measure(self, session):
         data = data_of(self.task, session)
-        rate, user = timed_epochs([self.program, f"--data={data.path}"], data.records)
+        rate, user = timed_epochs(session, [self.program, f"--data={data.path}"], data.records)
         checks = {"user s/M": user, **self.facts}
         if self.task == "csv":
             checks["MB per user s"] = data.size / data.records / user
@@ -103,7 +124,7 @@ class Overlap(Contender):
     def measure(self, session):
         data = data_of("cifar", session)
         alone, step, (both, user) = (
-            timed_epochs([program, f"--data={data.path}"], data.records) for program in (self.alone, self.step, self.both)
+            timed_epochs(session, [program, f"--data={data.path}"], data.records) for program in (self.alone, self.step, self.both)
         )
         ideal = 1 / (1 / alone[0] + 1 / step[0])
         checks = {"pipeline alone": alone[0], "step alone": step[0], "ideal": ideal, "user s/M": user}
