@@ -249,7 +249,6 @@ static void write_parameters(Writer *writer, Text *text) {
     bool plain = is_plain(writer);
     int64_t columns;
     const char *lines[][2] = {
-        {"KERNEL", name},
         {"CONTEXT", arena_format(arena, "struct %s", name)},
         {"PREPARE", arena_format(arena, "%s_prepare", name)},
         {"PLAIN", plain ? "1" : "0"},
@@ -258,7 +257,6 @@ static void write_parameters(Writer *writer, Text *text) {
         {plain ? "FINISH(...)" : "FINISH",
          plain ? "(void)0" : arena_format(arena, "%s_finish", name)},
         {"ASK(i)", ask_macro(writer)},
-        {"ELEMENT", element_info[matmul->type.element].computed},
         {"STORED", element_info[stored].c},
         {"LOAD(a)", load_macro(arena, stored)},
         {"OUTER", dim_expression(arena, loops->outer)},
@@ -298,11 +296,29 @@ static const char *template_of(const Writer *writer, const ContractionOperand *a
     return sees_windows(writer, a, b) ? "windows.c" : "matmul.c";
 }
 
-/* With the lines of what is stored. */
-static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, const char *name) {
-    Writer narrow = new_writer(arena, plan, kernel, name);
-    if (!is_plain(&narrow) && make_narrow_rows(&narrow)) return narrow;
+static bool takes_tiles(const Writer *writer) {
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
+    ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
+    return !is_plain(writer) && !strcmp(template_of(writer, &a, &b), "matmul.c");
+}
+
+/* With what of the results is computed on tiles in registers, in `tile`, if it can be. */
+static Writer new_tile(Arena *arena, const FunctionPlan *plan, int kernel, const char *name,
+                       Text *tile) {
     Writer writer = new_writer(arena, plan, kernel, name);
+    *tile = text_new(arena);
+    if (!takes_tiles(&writer) || write_tile(&writer, tile)) return writer;
+    *tile = text_new(arena);
+    return new_writer(arena, plan, kernel, name);
+}
+
+/* With the lines of what is stored. */
+static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, const char *name,
+                          Text *tile) {
+    Writer narrow = new_tile(arena, plan, kernel, name, tile);
+    if (!is_plain(&narrow) && make_narrow_rows(&narrow)) return narrow;
+    Writer writer = new_tile(arena, plan, kernel, name, tile);
     writer.logs = logs_kept(&writer);
     store_values(&writer, INDEX_full);
     return writer;
@@ -310,7 +326,8 @@ static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, co
 
 KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                         const char *name) {
-    Writer writer = new_results(text->arena, plan, kernel, name);
+    Text tile;
+    Writer writer = new_results(text->arena, plan, kernel, name, &tile);
     const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
     assert(matmul->op == OP_matmul);
     ContractionOperand a = contraction_operand(writer.graph, matmul, 0);
@@ -319,6 +336,10 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
     write_context(&writer, text, left, right);
     bool whole = sees_windows(&writer, &a, &b) && !writer.kernel->by_columns;
     if (!is_plain(&writer)) write_finish(&writer, text, whole);
+    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", writer.name,
+                element_info[matmul->type.element].computed);
+    text_add(text, tile.size ? text_string(&tile)
+                             : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
     write_parameters(&writer, text);
     text_format(text, "#include \"%s\"\n\n", template_of(&writer, &a, &b));
     return writer.operands;

@@ -36,11 +36,8 @@ static bool can_log(const Writer *writer, NodeId id) {
            node_of(writer, node->inputs[0])->type.rank == 0 && !is_operand(writer, id);
 }
 
-bool logs_kept(const Writer *writer) {
-    int64_t run = dim_bound(writer->loops->columns);
+bool can_log_kept(const Writer *writer) {
     const Node *first = NULL;
-    if (writer->flat) run *= dim_bound(writer->loops->rows);
-    if (run < FLOW_LOG_LEAST) return false;
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
         if (!is_kept(writer, id)) continue;
@@ -51,7 +48,14 @@ bool logs_kept(const Writer *writer) {
     return first != NULL;
 }
 
+bool logs_kept(const Writer *writer) {
+    int64_t run = dim_bound(writer->loops->columns);
+    if (writer->flat) run *= dim_bound(writer->loops->rows);
+    return run >= FLOW_LOG_LEAST && can_log_kept(writer);
+}
+
 static const char *logged_value(Writer *writer, NodeId id, const char *const *operands) {
+    if (writer->vectors) return vector_keep(writer, operands);
     text_format(&writer->stores, "log%u[j] = %s;\n", number_of(writer, id), operands[2]);
     text_format(&writer->stores, "worst = flow_worse_%s(worst, %s);\n",
                 element_info[node_of(writer, id)->type.element].name, operands[1]);

@@ -76,6 +76,7 @@ static bool is_rounded(const Node *node) {
 const char *store_text(Writer *writer, NodeId id, const char *index, const char *value) {
     Element element = node_of(writer, id)->type.element;
     const char *pointer = pointer_to(writer, id, true);
+    if (writer->vectors) return vector_store(writer, id, value);
     if (is_streamed(writer, id) || (writer->lanes && !strcmp(index, "i"))) {
         pointer = arena_format(writer->arena, "o%u", number_of(writer, id));
         index = buffer_index(writer);
@@ -89,6 +90,8 @@ const char *store_text(Writer *writer, NodeId id, const char *index, const char 
 
 const char *define_value(Writer *writer, NodeId id, Index index, const char *expression) {
     const ElementInfo *info = &element_info[node_of(writer, id)->type.element];
+    if (writer->vectors && index.level == LEVEL_column)
+        return define_variable(writer, id, index, "VECTOR", expression);
     if (is_half(node_of(writer, id)->type.element))
         expression = arena_format(writer->arena, "flow_round_%s(%s)", info->name, expression);
     return define_variable(writer, id, index, info->computed, expression);
@@ -134,6 +137,7 @@ static const char *element_of_row(Writer *writer, const Node *view, Index index)
 
 static const char *viewed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
+    writer->refused = true; /* vectors have no tests, and rows of a view other strides */
     Element element = node->type.element;
     const char *of_row = element_of_row(writer, node, index);
     if (of_row && writer->narrow) of_row = narrow_value(writer, id, index, of_row);
@@ -174,9 +178,10 @@ static const char *computed(Writer *writer, NodeId id, Index index) {
         operands[i] = value_of(writer, node->inputs[i], inner);
     }
     if (op_info[node->op].class == LOOP_move) return operands[0];
-    const char *expression = node->op == OP_keep
-                                 ? kept_value(writer, id, operands)
-                                 : formula_text(writer, node, operands, "", index.text);
+    bool vector = writer->vectors && index.level == LEVEL_column;
+    const char *expression = node->op == OP_keep ? kept_value(writer, id, operands)
+                             : vector            ? vector_formula(writer, node, operands)
+                                      : formula_text(writer, node, operands, "", index.text);
     const char *cast = node->op == OP_cast ? cast_text(writer, node, operands[0]) : NULL;
     return define_value(writer, id, index, cast ? cast : expression);
 }
@@ -198,6 +203,7 @@ static const char *uniform_sum(Writer *writer, NodeId id) {
 }
 
 static const char *sum_of_tile(Writer *writer, NodeId id) {
+    if (writer->vectors) return "sums";
     if (!writer->narrow) return "tile[m * stride + n]";
     Index full = plain_index(writer, INDEX_full);
     return narrow_value(writer, id, full, "tile[(r - first_row) * stride + c]");
@@ -217,6 +223,8 @@ static const char *own_value(Writer *writer, NodeId id, Index index) {
 }
 
 static const char *loaded(Writer *writer, NodeId id, Index index) {
+    if (writer->vectors && index.level == LEVEL_column)
+        return define_variable(writer, id, index, "VECTOR", vector_load(writer, id, index));
     const char *value = load_text(writer, id, index.text);
     const char *type = is_widened(writer, id, index.text)
                            ? "int32_t"

@@ -59,6 +59,12 @@ typedef struct Kept {
                                         where the guard is open, as C's keep takes it */
 } Kept;
 
+/* Of vectors of a tile: a stored value, and the C of its new value. */
+typedef struct Result {
+    NodeId node;
+    const char *value;
+} Result;
+
 /* Of narrow rows: a line of what fills buffers, for an element of a row. */
 typedef struct Fill {
     const char *name, *line; /* name: of the buffer or the index that it is of */
@@ -96,7 +102,10 @@ typedef struct Writer {
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
     int stage;      /* the loop over the row that is being written */
     Vector(Kept) kept;
-    bool logs; /* what is kept is stored first */
+    bool logs;    /* what is kept is stored first */
+    bool vectors; /* what a column computes are vectors of a tile, in registers */
+    bool refused; /* which something can't be */
+    Vector(Result) results;
 } Writer;
 
 /* writer.c: variables, pointers, lines. */
@@ -232,6 +241,21 @@ const char *narrow_value(Writer *writer, NodeId id, Index index, const char *exp
 /* Do the buffers' fills speak of the variable? */
 bool in_fills(const Writer *writer, const char *name);
 
+/* tile_text.c: what follows a product is computed on its tile of sums while that is in registers,
+ * vector by vector, and nothing else is stored. */
+
+/* Makes the lines of all stored values, and writes the functions of them that matmul.c calls. The
+ * writer is as before but for what it knows of the call. False: not all can be vectors; the writer
+ * is of no use then. */
+bool write_tile(Writer *writer, Text *text);
+
+/* Of the writer's vectors: a load, what stores one, and an op's formula; a load or an op that can't
+ * be refuses. */
+const char *vector_load(Writer *writer, NodeId id, Index index);
+const char *vector_store(Writer *writer, NodeId id, const char *value);
+const char *vector_formula(Writer *writer, const Node *node, const char *const *operands);
+const char *vector_keep(Writer *writer, const char *const *operands);
+
 /* keep_text.c. */
 
 /* The C of the value of a keep, whose operands are given as C. One that the kernel stores is noted
@@ -241,6 +265,9 @@ const char *kept_value(Writer *writer, NodeId id, const char *const *operands);
 /* May all that is kept be stored first? The loop is then one over `j` below `count`, of at most
  * FLOW_LOG elements that lie side by side. */
 bool logs_kept(const Writer *writer);
+
+/* May it, in loops of any length? */
+bool can_log_kept(const Writer *writer);
 
 /* Before that loop: the logs and `worst`. After it: what puts back. first: the place of its first
  * element, as C. */

@@ -31,3 +31,31 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _store)(ELEMENT *to, VECTOR vector, int64_t lan
             if (i < lanes) to[i] = vector[i];
 #endif
 }
+
+FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _get)(const ELEMENT *from, const int whole, int64_t lanes) {
+    return whole ? *(const VECTOR *)from : FLOW_JOIN(KERNEL, _load)(from, lanes);
+}
+
+FLOW_TILE void FLOW_JOIN(KERNEL, _put)(ELEMENT *to, VECTOR vector, const int whole, int64_t lanes) {
+    if (whole) *(VECTOR *)to = vector;
+    else FLOW_JOIN(KERNEL, _store)(to, vector, lanes);
+}
+
+FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _sqrt)(VECTOR a) {
+#ifdef FLOW_SQRT_float
+    return (VECTOR)FLOW_JOIN(FLOW_SQRT_, ELEMENT)((FLOW_JOIN(FlowVector_, ELEMENT))a);
+#else
+    for (int i = 0; i < LANES; i++) a[i] = sqrt(a[i]);
+    return a;
+#endif
+}
+
+FLOW_TILE int FLOW_JOIN(KERNEL, _has_nan)(VECTOR a) {
+#ifdef FLOW_NANS_float
+    return FLOW_JOIN(FLOW_NANS_, ELEMENT)((FLOW_JOIN(FlowVector_, ELEMENT))a) != 0;
+#else
+    int any = 0;
+    for (int i = 0; i < LANES; i++) any |= a[i] != a[i];
+    return any;
+#endif
+}

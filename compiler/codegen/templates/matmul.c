@@ -10,6 +10,9 @@
  *   FINISH                    makes results of them and stores these
  *   ASK(i)                    asks for element i of RESULT, or what FINISH reads and writes there
  *   ELEMENT                   float or double
+ *   APPLIES, RESULTS, KEPT    1: the functions of codegen/tile_text.c make RESULTS vectors of one
+ *                             of sums, where vectors are whole or may have masks; 1: some of these
+ *                             results are not stored where they are not finite
  *   STORED, LOAD(a)           type of the operands in memory, and what makes an ELEMENT of it
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
  *   MOST_ROWS, MOST_DEPTH, MOST_COLUMNS     numbers: their bounds
@@ -51,6 +54,9 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define FINISH(...) (void)0
 #define ASK(i) (void)0
 #define ELEMENT float
+#define APPLIES 0
+#define KEPT 0
+#define RESULTS 0
 #define STORED float
 #define LOAD(a) (a)
 #define OUTER 1
@@ -81,7 +87,9 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define BY_COLUMNS 0
 #endif
 
+#if !APPLIES /* which had to be known before */
 #include "lanes.h"
+#endif
 
 #define ACROSS FLOW_JOIN(KERNEL, _ACROSS)
 #define TILE_VECTORS FLOW_JOIN(KERNEL, _TILE_VECTORS)
@@ -99,6 +107,8 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define ONE_BLOCK FLOW_JOIN(KERNEL, _ONE_BLOCK)
 #define SAME_TYPE FLOW_JOIN(KERNEL, _SAME_TYPE)
 #define FAR_RESULTS FLOW_JOIN(KERNEL, _FAR_RESULTS)
+#define IN_VECTORS FLOW_JOIN(KERNEL, _IN_VECTORS)
+#define TILE FLOW_JOIN(KERNEL, _TILE)
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
 /* Numbers, not macros of macros, whose text would take long to read. */
 enum {
@@ -128,6 +138,9 @@ enum {
     /* Are results asked for before a tile, which is deep enough, since they are more than the
      * second cache holds beside b? */
     FAR_RESULTS = MOST_DEPTH > 128 && MOST_ROWS > 2 * BLOCK / FLOW_LEAST(MOST_COLUMNS, 65536),
+    /* Are results made vector by vector? */
+    IN_VECTORS = APPLIES && (FLOW_MASKS || !PARTIAL),
+    TILE = TILE_ROWS * WIDTH,
     /* Is a so large that its rows are asked for ahead? */
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536)
 };
@@ -152,6 +165,15 @@ enum {
 #else
 #define TILE_CALL FLOW_TILE
 #endif
+/* A tile of sums whose results are made while the next tile is added up: the processor then has
+ * other work to do during divisions and loads. */
+typedef struct FLOW_JOIN(KERNEL, _late) {
+    int64_t row, column, columns; /* of the first result, and those that are left from there on */
+    int64_t count;                /* vectors */
+    _Alignas(64) ELEMENT sums[IN_VECTORS ? TILE : 1];
+    _Alignas(64) ELEMENT held[IN_VECTORS && KEPT ? RESULTS * TILE : 1]; /* results not stored yet */
+} FLOW_JOIN(KERNEL, _late);
+
 /* The rows of a slice that are worked on, and what of them at the moment. */
 typedef struct FLOW_JOIN(KERNEL, _work) {
     const CONTEXT *context;
@@ -164,6 +186,8 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     int copies_b;
     ELEMENT *right, *left, *waiting;
     int64_t *depth_at;
+    FLOW_JOIN(KERNEL, _late) * late;
+    int closed; /* results are all held */
 } FLOW_JOIN(KERNEL, _work);
 
 /* A tile: where its operands begin, and what it asks for on its way: a step for each k. */
@@ -172,23 +196,111 @@ typedef struct FLOW_JOIN(KERNEL, _place) {
     int64_t b_depth;
     ELEMENT *sums;
     int64_t stride, columns;
+    int64_t row, column; /* of the first result */
     const char *ahead;
     int64_t ahead_step;
 } FLOW_JOIN(KERNEL, _place);
 
-/* `rows` rows of sums, a constant where it is called, which are added to those of the parts
- * before. Rows past the last, if that is less than all, are the last once more. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
-                                        const int rows, const int last) {
+#if APPLIES
+/* Makes results of vector `at` of the late tile, which are held where they are doubtful: `held`,
+ * with a bit for each vector, then has one more. */
+FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context,
+                                                    FLOW_JOIN(KERNEL, _late) * late, int64_t row,
+                                                    int64_t column, int64_t columns, uint64_t at,
+                                                    const int closed, uint64_t held) {
+    const int64_t across = (int64_t)(at % TILE_VECTORS * LANES),
+                  r = row + (int64_t)(at / TILE_VECTORS);
+    VECTOR results[RESULTS];
+    const VECTOR kept =
+        FLOW_JOIN(KERNEL, _apply)(context, *(const VECTOR *)(late->sums + at * LANES), results, r,
+                                  column + across, !PARTIAL, columns - across);
+    if (KEPT && __builtin_expect(closed || FLOW_JOIN(KERNEL, _has_nan)(kept - kept), 0)) {
+#pragma GCC unroll 16
+        for (int i = 0; i < RESULTS; i++)
+            *(VECTOR *)(late->held + i * TILE + at * LANES) = results[i];
+        return held | (uint64_t)1 << at;
+    }
+    FLOW_JOIN(KERNEL, _put_results)
+    (context, results, r, column + across, !PARTIAL, columns - across);
+    return held;
+}
+
+/* Of those from `at` on. */
+static FLOW_WIDE __attribute__((noinline)) uint64_t FLOW_JOIN(KERNEL, _apply_from)(WORK,
+                                                                                   int64_t at) {
+    const CONTEXT context = *work->context;
+    FLOW_JOIN(KERNEL, _late) *const late = work->late;
+    const int closed = work->closed;
+    uint64_t held = 0;
+    for (; at < late->count; at++)
+        held = FLOW_JOIN(KERNEL, _apply_vector)(&context, late, late->row, late->column,
+                                                late->columns, (uint64_t)at, closed, held);
+    return held;
+}
+
+/* Stores of what is held what is kept. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _settle)(WORK, uint64_t held) {
+#if KEPT
+    const FLOW_JOIN(KERNEL, _late) *const late = work->late;
+    for (int64_t at = 0; held; at++, held >>= 1)
+        if (held & 1) FLOW_JOIN(KERNEL, _keep)
+    (work->context, late->held + at * LANES, TILE, late->row + at / TILE_VECTORS,
+     late->column + at % TILE_VECTORS * LANES,
+     flow_smaller(late->columns - at % TILE_VECTORS * LANES, LANES));
+#endif
+    (void)work, (void)held;
+}
+#endif
+
+/* Makes results of the late tile. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _catch_up)(WORK) {
+#if APPLIES
+    if (IN_VECTORS) {
+        FLOW_JOIN(KERNEL, _settle)(work, FLOW_JOIN(KERNEL, _apply_from)(work, 0));
+        work->late->count = 0;
+    }
+#endif
+    (void)work;
+}
+
+/* Adds the products of depth k to the tile y. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
+                                       const int64_t *row_at, const int rows, int64_t k,
+                                       VECTOR y[TILE_ROWS][TILE_VECTORS]) {
     WITH_SIZES;
     const int64_t a_row = COPIES_A ? COPY_ROW : (A_ROW),
                   a_depth = COPIES_A ? COPY_DEPTH : (A_DEPTH);
-    const int64_t depth = work->depth, b_depth = B_READY ? tile->b_depth : WIDTH;
-    const int64_t stride = tile->stride, columns = tile->columns, ahead_step = tile->ahead_step;
+    const int64_t b_depth = B_READY ? tile->b_depth : WIDTH;
     const ELEMENT *restrict a = tile->a, *restrict b = tile->b;
-    ELEMENT *restrict sums = tile->sums;
-    const char *ahead = tile->ahead;
-    int64_t row_at[TILE_ROWS];
+    VECTOR right[TILE_VECTORS];
+    if (ASKS) __builtin_prefetch(tile->ahead + k * tile->ahead_step, 0, 2);
+    if (MOST_DEPTH > 256) /* what other threads have written */
+#pragma GCC unroll 8
+        for (int v = 0; v < TILE_VECTORS; v++)
+            __builtin_prefetch(b + (k + 16) * b_depth + v * LANES);
+#pragma GCC unroll 8
+    for (int v = 0; v < TILE_VECTORS; v++) {
+        const ELEMENT *from = b + k * b_depth + v * LANES;
+        if (!FLOW_MASKS || !PARTIAL) right[v] = *(const VECTOR *)from;
+        else right[v] = FLOW_JOIN(KERNEL, _load)(from, tile->columns - v * LANES);
+    }
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++) {
+        const ELEMENT left = a[row_at[m] * a_row + k * a_depth];
+#pragma GCC unroll 8
+        for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
+    }
+}
+
+/* `rows` rows of sums, a constant where it is called, which are added to those of the parts
+ * before. Rows past the last, if that is less than all, are the last once more. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * place,
+                                        const int rows, const int last) {
+    WITH_SIZES;
+    const FLOW_JOIN(KERNEL, _place) tile = *place;
+    const int64_t depth = work->depth, stride = tile.stride, columns = tile.columns;
+    ELEMENT *restrict sums = tile.sums;
+    int64_t row_at[TILE_ROWS], k = 0;
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++) row_at[m] = flow_smaller(m, last);
     VECTOR y[TILE_ROWS][TILE_VECTORS];
@@ -196,26 +308,22 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
-    for (int64_t k = 0; k < depth; k++) {
-        VECTOR right[TILE_VECTORS];
-        if (ASKS) __builtin_prefetch(ahead + k * ahead_step, 0, 2);
-        if (MOST_DEPTH > 256) /* what other threads have written */
-#pragma GCC unroll 8
-            for (int v = 0; v < TILE_VECTORS; v++)
-                __builtin_prefetch(b + (k + 16) * b_depth + v * LANES);
-#pragma GCC unroll 8
-        for (int v = 0; v < TILE_VECTORS; v++) {
-            const ELEMENT *from = b + k * b_depth + v * LANES;
-            if (!FLOW_MASKS || !PARTIAL) right[v] = *(const VECTOR *)from;
-            else right[v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
-        }
-#pragma GCC unroll 32
-        for (int m = 0; m < rows; m++) {
-            const ELEMENT left = a[row_at[m] * a_row + k * a_depth];
-#pragma GCC unroll 8
-            for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
+#if APPLIES
+    uint64_t held = 0;
+    if (IN_VECTORS && rows == TILE_ROWS) {
+        const CONTEXT context = *work->context;
+        FLOW_JOIN(KERNEL, _late) *const late = work->late;
+        const int64_t row = late->row, column = late->column, others = late->columns;
+        const int64_t most = work->closed ? 0 : flow_smaller(depth, late->count);
+        if (most < late->count) held = FLOW_JOIN(KERNEL, _apply_from)(work, most);
+        for (; k < most; k++) {
+            held = FLOW_JOIN(KERNEL, _apply_vector)(&context, late, row, column, others,
+                                                    (uint64_t)k, 0, held);
+            FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, k, y);
         }
     }
+#endif
+    for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, k, y);
     if (work->k)
 #pragma GCC unroll 32
         for (int m = 0; m < rows; m++)
@@ -225,14 +333,26 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
                 if (!PLAIN || !PARTIAL) y[m][v] += *(const VECTOR *)from;
                 else y[m][v] += FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
             }
+    const int late = IN_VECTORS && (MOST_DEPTH <= PART || work->k + depth == (DEPTH));
+    ELEMENT *const base = late ? work->late->sums : sums;
+    const int64_t apart = late ? WIDTH : stride;
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) {
-            ELEMENT *to = sums + row_at[m] * stride + v * LANES;
+            ELEMENT *to = base + row_at[m] * apart + v * LANES;
             if (!PLAIN || !PARTIAL) *(VECTOR *)to = y[m][v];
             else FLOW_JOIN(KERNEL, _store)(to, y[m][v], columns - v * LANES);
         }
+#if APPLIES
+    if (IN_VECTORS) {
+        FLOW_JOIN(KERNEL, _settle)(work, held);
+        work->late->row = tile.row;
+        work->late->column = tile.column;
+        work->late->columns = columns;
+        work->late->count = late ? (last + 1) * TILE_VECTORS : 0;
+    }
+#endif
 }
 
 /* How high the next tile is, of the rows that are left. */
@@ -412,15 +532,18 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
                                                 .sums = sums + n,
                                                 .stride = stride,
                                                 .columns = flow_smaller(columns - n, WIDTH),
+                                                .row = work->slice * (ROWS) + row,
+                                                .column = work->column + n,
                                                 .ahead = ahead,
                                                 .ahead_step = step};
         for (int i = 0; i < (asks ? height : 0); i++)
             for (int v = 0; v < TILE_VECTORS; v++)
                 ASK((work->slice * (ROWS) + row + i) * (COLUMNS) + work->column + n + v * LANES);
+        if (height < TILE_ROWS) FLOW_JOIN(KERNEL, _catch_up)(work);
         if (height == TILE_ROWS) FLOW_JOIN(KERNEL, _full_tile)(work, &tile);
         else FLOW_JOIN(KERNEL, _low_tile)(work, &tile, height);
     }
-    if (last)
+    if (last && !IN_VECTORS)
         FINISH(&context, sums, stride, work->slice * (ROWS) + row, work->column, height, columns);
 }
 
@@ -462,26 +585,35 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
     _Alignas(64) ELEMENT right[COPIED_B], left[COPIES_A ? GROUP * (PART + 16) : 1];
     _Alignas(64) ELEMENT waiting[PLAIN ? 1 : WAITING];
     int64_t depth_at[COPIES_A ? PART : 1];
+    FLOW_JOIN(KERNEL, _late) late;
+    late.count = 0;
     const int64_t parts = ((DEPTH)-1) / PART + 1, part = ((DEPTH)-1) / parts + 1;
     const int64_t most = flow_smaller(BLOCK / part, 512) / WIDTH * WIDTH;
     const int64_t blocks = ONE_BLOCK ? 1 : (last - first - 1) / most + 1;
     FLOW_JOIN(KERNEL, _work)
-    work = {.context = context,
-            .a = (const STORED *)context->a + (A_OUTER(slice)),
-            .b = (const STORED *)context->b + (B_OUTER(slice)),
-            .slice = slice,
-            .row = row,
-            .part = part,
-            .wide = ((last - first - 1) / blocks / WIDTH + 1) * WIDTH,
-            .copies_b = rows >= 32 && (B_DEPTH) * sizeof(ELEMENT) > 2048,
-            .right = right,
-            .left = left,
-            .waiting = waiting,
-            .depth_at = depth_at};
+    work = {
+        .context = context,
+        .a = (const STORED *)context->a + (A_OUTER(slice)),
+        .b = (const STORED *)context->b + (B_OUTER(slice)),
+        .slice = slice,
+        .row = row,
+        .part = part,
+        .wide = ((last - first - 1) / blocks / WIDTH + 1) * WIDTH,
+        .copies_b = rows >= 32 && (B_DEPTH) * sizeof(ELEMENT) > 2048,
+        .right = right,
+        .left = left,
+        .waiting = waiting,
+        .depth_at = depth_at,
+        .late = &late,
+#if KEPT
+        .closed = FLOW_JOIN(KERNEL, _is_closed)(context),
+#endif
+    };
     for (work.column = first; work.column < last; work.column += work.wide) {
         work.columns = flow_smaller(last - work.column, work.wide);
         FLOW_JOIN(KERNEL, _columns)(&work, rows);
     }
+    FLOW_JOIN(KERNEL, _catch_up)(&work);
 }
 
 #undef ACROSS
@@ -508,4 +640,6 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef COPY_TILE
 #undef ASKS
 #undef FAR_RESULTS
+#undef IN_VECTORS
+#undef TILE
 #include "split.h"

@@ -61,6 +61,7 @@ static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t plac
  * flow_worse: the size of the largest new value so far, as bits, which are in the order of sizes
  * flow_is_doubtful: may any have to be put back?
  * flow_put_back: puts back what keep would have kept; was any good value lost to one not finite?
+ * flow_put_kept: stores new values as keep would; was any good one lost?
  * step: as keep takes it; good: is the step a good one? */
 #define FLOW_LOGGED(suffix, type, integer, infinity)                               \
     static inline integer flow_worse_##suffix(integer worst, type value) {         \
@@ -78,6 +79,15 @@ static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t plac
         for (int64_t j = 0; j < count; j++) {                                      \
             lost |= good & flow_is_lost(values[j], log[j]);                        \
             values[j] = keep(step, values[j], log[j]);                             \
+        }                                                                          \
+        return lost;                                                               \
+    }                                                                              \
+    static __attribute__((noinline, cold, unused)) integer flow_put_kept_##suffix( \
+        type *values, const type *given, int64_t count, int step, int good) {      \
+        integer lost = 0;                                                          \
+        for (int64_t j = 0; j < count; j++) {                                      \
+            lost |= good & flow_is_lost(given[j], values[j]);                      \
+            values[j] = keep(step, given[j], values[j]);                           \
         }                                                                          \
         return lost;                                                               \
     }

@@ -29,6 +29,9 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
 #undef FINISH
 #undef ASK
 #undef ELEMENT
+#undef APPLIES
+#undef KEPT
+#undef RESULTS
 #undef STORED
 #undef LOAD
 #undef OUTER

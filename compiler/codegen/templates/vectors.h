@@ -22,11 +22,43 @@
     const int64_t batch = work->context->batch, *const sizes = work->context->sizes; \
     (void)batch, (void)sizes
 
+/* Of a function with `whole` and `lanes`: a vector from memory or to it, all of it or its first
+ * lanes. */
+#define FLOW_GET(from) FLOW_JOIN(KERNEL, _get)(from, whole, lanes)
+#define FLOW_PUT(to, vector) FLOW_JOIN(KERNEL, _put)(to, vector, whole, lanes)
+
+/* Square roots, and the lanes that are NaN, as bits, where the processor has them for vectors. */
+#if defined __AVX512F__
+typedef float FlowVector_float __attribute__((vector_size(64)));
+typedef double FlowVector_double __attribute__((vector_size(64)));
+#ifdef __clang__
+#define FLOW_SQRT_float(a) __builtin_ia32_sqrtps512(a, 4)
+#define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd512(a, 4)
+#else
+#define FLOW_SQRT_float(a) __builtin_ia32_sqrtps512_mask(a, a, -1, 4)
+#define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd512_mask(a, a, -1, 4)
+#endif
+#define FLOW_NANS_float(a) __builtin_ia32_cmpps512_mask(a, a, 3, -1, 4)
+#define FLOW_NANS_double(a) __builtin_ia32_cmppd512_mask(a, a, 3, -1, 4)
+#elif defined __AVX__
+typedef float FlowVector_float __attribute__((vector_size(32)));
+typedef double FlowVector_double __attribute__((vector_size(32)));
+#define FLOW_SQRT_float(a) __builtin_ia32_sqrtps256(a)
+#define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd256(a)
+#define FLOW_NANS_float(a) __builtin_ia32_movmskps256((FlowVector_float)((a) != (a)))
+#define FLOW_NANS_double(a) __builtin_ia32_movmskpd256((FlowVector_double)((a) != (a)))
+#elif defined __SSE2__
+typedef float FlowVector_float __attribute__((vector_size(16)));
+typedef double FlowVector_double __attribute__((vector_size(16)));
+#define FLOW_SQRT_float(a) __builtin_ia32_sqrtps(a)
+#define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd(a)
+#define FLOW_NANS_float(a) __builtin_ia32_movmskps((FlowVector_float)((a) != (a)))
+#define FLOW_NANS_double(a) __builtin_ia32_movmskpd((FlowVector_double)((a) != (a)))
+#endif
+
 /* The first lanes of a vector, where they cost no more than a whole one. */
 #if defined __AVX512F__
 #define FLOW_MASKS 1
-typedef float FlowVector_float __attribute__((vector_size(64)));
-typedef double FlowVector_double __attribute__((vector_size(64)));
 #define FLOW_LOAD_float(a, mask) __builtin_ia32_loadups512_mask(a, (FlowVector_float){0}, mask)
 #define FLOW_LOAD_double(a, mask) __builtin_ia32_loadupd512_mask(a, (FlowVector_double){0}, mask)
 #define FLOW_STORE_float(y, a, mask) __builtin_ia32_storeups512_mask(y, (FlowVector_float)(a), mask)

@@ -1,0 +1,214 @@
+/* Tile text: what follows a product as functions that matmul.c calls while a tile of sums is in
+ * registers:
+ *
+ *   NAME_apply        makes results of a vector of sums; gives a sum of those that are only kept
+ *                     if they are finite
+ *   NAME_put_results  stores them
+ *   NAME_keep         stores of them what is kept
+ *   NAME_is_closed    are new values not to be kept at all in this call?
+ *
+ * Vectors have the arithmetic of the language and little else: what needs more, or other elements
+ * than those side by side, is left to loops over tiles that were stored. */
+#include "compiler/codegen/writer.h"
+
+#include <string.h>
+
+static bool is_same_element(const Writer *writer, const Node *node) {
+    return node->type.element == node_of(writer, writer->kernel->nodes[0])->type.element &&
+           !is_half(node->type.element);
+}
+
+/* Does the next column have the next element? */
+static bool is_adjacent(const Writer *writer, const char *index) {
+    if (!strcmp(index, "i") || !strcmp(index, "c")) return true;
+    vector_each(Variable, variable, writer->variables) {
+        size_t size = strlen(variable->index);
+        if (variable->node == NODE_NONE && !strcmp(variable->name, index))
+            return size > 4 && !strcmp(variable->index + size - 4, " + c");
+    }
+    return false;
+}
+
+const char *vector_load(Writer *writer, NodeId id, Index index) {
+    if (!is_same_element(writer, node_of(writer, id)) || !is_adjacent(writer, index.text))
+        writer->refused = true;
+    load_text(writer, id, index.text); /* which notes that the pointer is read */
+    return arena_format(writer->arena, "FLOW_GET(%s + %s)", pointer_to(writer, id, false),
+                        index.text);
+}
+
+const char *vector_store(Writer *writer, NodeId id, const char *value) {
+    if (!is_same_element(writer, node_of(writer, id))) writer->refused = true;
+    pointer_to(writer, id, true); /* which notes that it is written */
+    vector_push(writer->arena, &writer->results, (Result){id, value});
+    return arena_format(writer->arena, "results[%zu] = %s;\n", writer->results.count - 1, value);
+}
+
+static bool is_vector(const Writer *writer, const char *value) {
+    vector_each(Variable, variable, writer->variables)
+        if (!strcmp(variable->name, value))
+            return variable->type && !strcmp(variable->type, "VECTOR");
+    return false;
+}
+
+static bool has_operators(Op op) {
+    return op == OP_add || op == OP_subtract || op == OP_multiply || op == OP_divide ||
+           op == OP_negate;
+}
+
+const char *vector_formula(Writer *writer, const Node *node, const char *const *operands) {
+    bool vector = false;
+    for (int i = 0; i < node->input_count; i++) vector |= is_vector(writer, operands[i]);
+    if (!vector || !is_same_element(writer, node)) writer->refused = true;
+    if (node->op == OP_sqrt)
+        return arena_format(writer->arena, "FLOW_JOIN(KERNEL, _sqrt)(%s)", operands[0]);
+    if (!has_operators(node->op)) writer->refused = true;
+    return formula_text(writer, node, operands, "", "");
+}
+
+const char *vector_keep(Writer *writer, const char *const *operands) {
+    if (!is_vector(writer, operands[1]) || !is_vector(writer, operands[2])) writer->refused = true;
+    return operands[1];
+}
+
+/* Declares what a function's lines speak of. */
+static void write_known(const Writer *writer, Text *text, const Text *lines) {
+    vector_each(Pointer, pointer, writer->pointers)
+        if (has_name(lines, pointer->name))
+            text_format(text, "    %s%s *%s = context->%s;\n", pointer->written ? "" : "const ",
+                        element_info[pointer->element].c, pointer->name, pointer->name);
+    vector_each(Variable, variable, writer->variables)
+        if (variable->level == LEVEL_call && has_name(lines, variable->name))
+            text_format(text, "    const %s %s = context->%s;\n",
+                        variable->type ? variable->type : "int64_t", variable->name,
+                        variable->name);
+}
+
+static const Kept *kept_of(const Writer *writer, const Result *result) {
+    vector_each(Kept, kept, writer->kept)
+        if (kept->node == result->node) return kept;
+    return NULL;
+}
+
+/* The sum of all that is kept: not finite where one of them is not. */
+static const char *kept_sum(const Writer *writer) {
+    Text sum = text_new(writer->arena);
+    vector_each(Result, result, writer->results)
+        if (kept_of(writer, result))
+            text_format(&sum, "%s%s", sum.size ? " + " : "", result->value);
+    return sum.size ? text_string(&sum) : "sums";
+}
+
+static void write_apply(Writer *writer, Text *text) {
+    Text lines = text_new(writer->arena);
+    move_lines(writer, &writer->lines[LEVEL_row], &lines, 1);
+    move_lines(writer, &writer->lines[LEVEL_column], &lines, 1);
+    move_lines(writer, &writer->stores, &lines, 1);
+    text_format(
+        text,
+        "FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _apply)(\n"
+        "    const struct %s *context, VECTOR sums, VECTOR *results, int64_t r, int64_t c,\n"
+        "    const int whole, int64_t lanes) {\n"
+        "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
+        "    (void)batch, (void)sizes, (void)whole, (void)lanes;\n",
+        writer->name);
+    write_known(writer, text, &lines);
+    text_format(text, "    const int64_t i = r * %s + c;\n    (void)i;\n", writer->columns);
+    text_add(text, text_string(&lines));
+    text_format(text, "    return %s;\n}\n\n", kept_sum(writer));
+}
+
+static void write_is_closed(Writer *writer, Text *text) {
+    Text closed = text_new(writer->arena);
+    text_add(&closed, "0");
+    vector_each(Kept, kept, writer->kept) text_format(&closed, " | ((%s) == 0)", kept->step);
+    text_format(text,
+                "FLOW_TILE int FLOW_JOIN(KERNEL, _is_closed)(const struct %s *context) {\n    "
+                "(void)context;\n",
+                writer->name);
+    write_known(writer, text, &closed);
+    text_format(text, "    return %s;\n}\n\n", text_string(&closed));
+}
+
+/* A function of that head that does with a vector of each result what the lines say. */
+static void write_stores(Writer *writer, Text *text, const char *head, const Text *lines) {
+    text_add(text, head);
+    write_known(writer, text, lines);
+    text_format(text,
+                "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
+                "    const int64_t i = r * %s + c;\n"
+                "    (void)batch, (void)sizes;\n%s}\n\n",
+                writer->columns, text_string(lines));
+}
+
+static void write_put(Writer *writer, Text *text) {
+    Text lines = text_new(writer->arena);
+    text_add(&lines, "    (void)whole, (void)lanes;\n");
+    vector_each(Result, result, writer->results)
+        text_format(&lines, "    FLOW_PUT(%s + i, results[%zu]);\n",
+                    pointer_to(writer, result->node, true),
+                    (size_t)(result - writer->results.items));
+    write_stores(writer, text,
+                 arena_format(writer->arena,
+                              "FLOW_TILE void FLOW_JOIN(KERNEL, _put_results)(\n"
+                              "    const struct %s *context, const VECTOR *results, int64_t r, "
+                              "int64_t c,\n    const int whole, int64_t lanes) {\n",
+                              writer->name),
+                 &lines);
+}
+
+static void write_keep(Writer *writer, Text *text) {
+    Text lines = text_new(writer->arena);
+    vector_each(Result, result, writer->results) {
+        const Kept *kept = kept_of(writer, result);
+        const char *to = pointer_to(writer, result->node, true);
+        size_t number = (size_t)(result - writer->results.items);
+        if (kept)
+            text_format(&lines,
+                        "    flow_hold_back(context->guard, flow_put_kept_%s(%s + i, held + %zu * "
+                        "apart, lanes, %s, %s), %s);\n",
+                        element_info[node_of(writer, kept->node)->type.element].name, to, number,
+                        kept->step, kept->good, kept->place);
+        else
+            text_format(&lines,
+                        "    __builtin_memcpy(%s + i, held + %zu * apart, (size_t)lanes * sizeof "
+                        "*held);\n",
+                        to, number);
+    }
+    write_stores(writer, text,
+                 arena_format(writer->arena,
+                              "static __attribute__((noinline, cold)) void FLOW_JOIN(KERNEL, "
+                              "_keep)(\n    const struct %s *context, const ELEMENT *held, "
+                              "int64_t apart, int64_t r, int64_t c,\n    int64_t lanes) {\n",
+                              writer->name),
+                 &lines);
+}
+
+static bool can_keep(const Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (node_of(writer, id)->op == OP_keep && is_stored(writer, id))
+            return can_log_kept(writer);
+    }
+    return true;
+}
+
+bool write_tile(Writer *writer, Text *text) {
+    if (!can_keep(writer)) return false;
+    writer->vectors = writer->logs = true;
+    store_values(writer, INDEX_full);
+    if (writer->refused) return false;
+    text_format(text,
+                "#define APPLIES 1\n#define KEPT %d\n#define RESULTS %zu\n#include \"lanes.h\"\n\n",
+                writer->kept.count > 0, writer->results.count);
+    write_apply(writer, text);
+    write_put(writer, text);
+    if (writer->kept.count) {
+        write_is_closed(writer, text);
+        write_keep(writer, text);
+    }
+    writer->vectors = writer->logs = false;
+    writer->kept.count = 0;
+    next_scope(writer, LEVEL_row);
+    return true;
+}
