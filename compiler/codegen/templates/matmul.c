@@ -11,7 +11,7 @@
  *   ASK(i)                    asks for element i of RESULT, or what FINISH reads and writes there
  *   ELEMENT                   float or double
  *   APPLIES, RESULTS, KEPT    1: the functions of codegen/tile_text.c make RESULTS vectors of one
- *                             of sums, where vectors are whole or may have masks; 1: some of these
+ *                             of sums, where vectors are whole or may be parts; 1: some of these
  *                             results are not stored where they are not finite
  *   STORED, LOAD(a)           type of the operands in memory, and what makes an ELEMENT of it
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
@@ -138,8 +138,9 @@ enum {
     /* Are results asked for before a tile, which is deep enough, since they are more than the
      * second cache holds beside b? */
     FAR_RESULTS = MOST_DEPTH > 128 && MOST_ROWS > 2 * BLOCK / FLOW_LEAST(MOST_COLUMNS, 65536),
-    /* Are results made vector by vector? */
-    IN_VECTORS = APPLIES && (FLOW_MASKS || !PARTIAL),
+    /* Are results made vector by vector? A load waits for a store with a mask that spans it, as
+     * that of a short row before it does. */
+    IN_VECTORS = APPLIES && (!PARTIAL || (FLOW_MASKS && MOST_COLUMNS > WIDTH)),
     TILE = TILE_ROWS * WIDTH,
     /* Is a so large that its rows are asked for ahead? */
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536)
