@@ -132,8 +132,8 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
     else write_row_by_row(&writer);
     write_outputs(&writer);
     write_head(&writer, text);
-    if (columns_group(writer.loops) > 1)
-        text_add(text, "    first *= FLOW_LANES, last *= FLOW_LANES;\n");
+    long long unit = (long long)columns_unit(writer.loops);
+    if (unit > 1) text_format(text, "    first *= %lld, last *= %lld;\n", unit, unit);
     text_format(text,
                 "    for (int64_t output = first, count; output < last; output += count) {\n"
                 "        count = flow_smaller(flow_smaller(last - output, %s - output %% %s), "

@@ -58,11 +58,11 @@ void share_print(const FunctionPlan *plan, int number, Text *text) {
     bool columns = kernel->by_columns || kernel->loops.kind == KERNEL_columns;
     int64_t size = kernel->by_columns ? FLOW_COLUMN_BLOCK : FLOW_SHARE_BLOCK;
     int64_t count = (dim_bound(kernel->share) + size - 1) / size;
-    int64_t group = kernel->loops.kind == KERNEL_columns ? columns_group(&kernel->loops) : 1;
+    int64_t unit = kernel->loops.kind == KERNEL_columns ? columns_unit(&kernel->loops) : 1;
     if (count == 1) text_add(text, "; one block: one thread has all");
     else
         text_format(text, "; %lld blocks of %lld %s for the threads", (long long)count,
-                    (long long)(size * group), columns ? "columns" : "rows");
+                    (long long)(size * unit), columns ? "columns" : "rows");
 }
 
 Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel) {

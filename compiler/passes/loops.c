@@ -5,6 +5,7 @@
 
 enum {
     ROW_LIMIT = 4096, /* columns of a row that is kept between two loops over it */
+    SHARED_LEAST = 8, /* units of what threads share: FLOW_SHARE_BLOCK */
     ROWS_LEAST = 64,  /* that threads share well: some blocks of eight */
 };
 
@@ -126,6 +127,11 @@ int64_t columns_group(const Loops *loops) {
     int64_t columns;
     bool whole = dim_is_constant(loops->columns, &columns) && columns % COLUMN_RUN == 0;
     return whole ? COLUMN_RUN : 1;
+}
+
+int64_t columns_unit(const Loops *loops) {
+    int64_t group = columns_group(loops);
+    return group > SHARED_LEAST ? group / SHARED_LEAST : 1;
 }
 
 bool keeps_rows(const Loops *loops) {

@@ -48,8 +48,12 @@ bool starts_alone(Op op);
 /* The loops of a kernel with these nodes: those of its reduction or contraction, if any. */
 Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count);
 
-/* Threads split the results of columns in groups of so many, which lie side by side. */
+/* Results of columns are computed in groups of so many, which lie side by side. */
 int64_t columns_group(const Loops *loops);
+
+/* Of so many columns is a unit that threads share, eight of which, the least that one has, are a
+ * group. */
+int64_t columns_unit(const Loops *loops);
 
 /* Is a row so short that values of it may be kept between two loops over it? */
 bool keeps_rows(const Loops *loops);

@@ -9,12 +9,12 @@ enum {
     COLUMN_SPLIT_LEAST = 64, /* when it has as many as this */
 };
 
-static Dim column_groups(Dimensions *table, const Loops *loops) {
-    return dim_divide(table, loops->columns, dim_constant(table, columns_group(loops)));
+static Dim column_units(Dimensions *table, const Loops *loops) {
+    return dim_divide(table, loops->columns, dim_constant(table, columns_unit(loops)));
 }
 
 static Dim loops_share(Dimensions *table, const Loops *loops) {
-    Dim inner = loops->kind == KERNEL_columns   ? column_groups(table, loops)
+    Dim inner = loops->kind == KERNEL_columns   ? column_units(table, loops)
                 : loops->kind == KERNEL_scatter ? loops->depth
                                                 : loops->rows;
     return dim_multiply(table, loops->outer, inner);
