@@ -56,12 +56,27 @@ static bool has_operators(Op op) {
            op == OP_negate;
 }
 
+/* Of an op that is a function of vectors of lanes.h. */
+static const char *called_formula(Writer *writer, const Node *node, const char *const *operands) {
+    const char *name = op_info[node->op].name;
+    Text text = text_new(writer->arena);
+    text_format(&text, "FLOW_JOIN(KERNEL, _%s)(", name);
+    for (int i = 0; i < node->input_count; i++)
+        text_format(&text, "%s%s%s", i ? ", " : "", operands[i],
+                    is_vector(writer, operands[i]) ? "" : " - (VECTOR){0}");
+    text_add(&text, ")");
+    return text_string(&text);
+}
+
+static bool is_called(Op op) {
+    return op == OP_sqrt || op == OP_maximum || op == OP_minimum;
+}
+
 const char *vector_formula(Writer *writer, const Node *node, const char *const *operands) {
     bool vector = false;
     for (int i = 0; i < node->input_count; i++) vector |= is_vector(writer, operands[i]);
     if (!vector || !is_same_element(writer, node)) writer->refused = true;
-    if (node->op == OP_sqrt)
-        return arena_format(writer->arena, "FLOW_JOIN(KERNEL, _sqrt)(%s)", operands[0]);
+    if (is_called(node->op)) return called_formula(writer, node, operands);
     if (!has_operators(node->op)) writer->refused = true;
     return formula_text(writer, node, operands, "", "");
 }

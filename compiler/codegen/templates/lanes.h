@@ -50,6 +50,14 @@ FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _sqrt)(VECTOR a) {
 #endif
 }
 
+FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _maximum)(VECTOR a, VECTOR b) {
+    return FLOW_CHOSEN(a < b, a, b);
+}
+
+FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _minimum)(VECTOR a, VECTOR b) {
+    return FLOW_CHOSEN(b < a, a, b);
+}
+
 FLOW_TILE int FLOW_JOIN(KERNEL, _has_nan)(VECTOR a) {
 #ifdef FLOW_NANS_float
     return FLOW_JOIN(FLOW_NANS_, ELEMENT)((FLOW_JOIN(FlowVector_, ELEMENT))a) != 0;

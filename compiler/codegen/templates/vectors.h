@@ -27,6 +27,10 @@
 #define FLOW_GET(from) FLOW_JOIN(KERNEL, _get)(from, whole, lanes)
 #define FLOW_PUT(to, vector) FLOW_JOIN(KERNEL, _put)(to, vector, whole, lanes)
 
+/* Of each lane, b where that is chosen. */
+#define FLOW_CHOSEN(chosen, a, b) \
+    ((VECTOR)(((chosen) & (__typeof__(chosen))(b)) | (~(chosen) & (__typeof__(chosen))(a))))
+
 /* Square roots, and the lanes that are NaN, as bits, where the processor has them for vectors. */
 #if defined __AVX512F__
 typedef float FlowVector_float __attribute__((vector_size(64)));
