@@ -72,13 +72,30 @@ static bool is_called(Op op) {
     return op == OP_sqrt || op == OP_maximum || op == OP_minimum;
 }
 
+static bool is_product(const Writer *writer, NodeId id) {
+    const Node *node = node_of(writer, strip_reshapes(writer->graph, id));
+    while (node->op == OP_negate)
+        node = node_of(writer, strip_reshapes(writer->graph, node->inputs[0]));
+    return node->op == OP_multiply;
+}
+
+/* Either of two products that are added can become one operation with the sum, and the compiler's
+ * choice may not be the same in all copies of this code: so it is the first. */
+static bool is_rounded_first(const Writer *writer, const Node *node) {
+    return (node->op == OP_add || node->op == OP_subtract) && is_product(writer, node->inputs[0]) &&
+           is_product(writer, node->inputs[1]);
+}
+
 const char *vector_formula(Writer *writer, const Node *node, const char *const *operands) {
     bool vector = false;
     for (int i = 0; i < node->input_count; i++) vector |= is_vector(writer, operands[i]);
     if (!vector || !is_same_element(writer, node)) writer->refused = true;
     if (is_called(node->op)) return called_formula(writer, node, operands);
     if (!has_operators(node->op)) writer->refused = true;
-    return formula_text(writer, node, operands, "", "");
+    const char *chosen[ARITY_LIMIT] = {operands[0], operands[1], operands[2]};
+    if (is_rounded_first(writer, node) && is_vector(writer, operands[1]))
+        chosen[1] = arena_format(writer->arena, "FLOW_JOIN(KERNEL, _rounded)(%s)", operands[1]);
+    return formula_text(writer, node, chosen, "", "");
 }
 
 const char *vector_keep(Writer *writer, const char *const *operands) {

@@ -50,6 +50,14 @@ FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _sqrt)(VECTOR a) {
 #endif
 }
 
+/* The vector, as a number that becomes part of no other operation. */
+FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _rounded)(VECTOR a) {
+#if defined __x86_64__ || defined __aarch64__
+    __asm__("" : "+" FLOW_OF_VECTORS("v", "x", "x", "w")(a));
+#endif
+    return a;
+}
+
 FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _maximum)(VECTOR a, VECTOR b) {
     return FLOW_CHOSEN(a < b, a, b);
 }
