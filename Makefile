@@ -27,6 +27,10 @@ OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lang/lexer.o $(BUILD)/lang/par
 LIBRARY   := $(filter-out $(BUILD)/compiler/driver/%,$(OBJECTS))
 RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/sink/*.c runtime/format/*.c runtime/decode/*.c runtime/encode/*.c runtime/device/*.c runtime/text/*.c)
 RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
+# Of runtime/product, an object for each kind of processor that flowc compiles for (toolchain.c).
+PRODUCTS  := $(wildcard runtime/product/*.c)
+LEVELS    := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),x86-64-v4 x86-64-v3 x86-64,armv8-a)
+PRODUCT_OBJECTS := $(foreach level,$(LEVELS),$(PRODUCTS:%.c=$(BUILD)/%-$(level).o))
 SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 
 .PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-packages long-packages test-programs
@@ -70,7 +74,15 @@ $(BUILD)/runtime/%.o: runtime/%.c | packages
 	@mkdir -p $(@D)
 	$(call say,cc)$(CC) $(CFLAGS) -O2 -fPIC -ffunction-sections -fdata-sections $(if $(findstring team,$*),-fopenmp) -MMD -MP -c -o $@ $<
 
-$(BUILD)/lib/flowc/libflowrt.a: $(RUNTIME_OBJECTS)
+define product_rule
+$(BUILD)/runtime/product/%-$(1).o: runtime/product/%.c | packages
+	@mkdir -p $$(@D)
+	$$(call say,cc)$$(CC) $$(CFLAGS) -march=$(1) $$(if $$(filter x86-64%,$(1)),-mprefer-vector-width=512) \
+	    -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -fPIC -MMD -MP -c -o $$@ $$<
+endef
+$(foreach level,$(LEVELS),$(eval $(call product_rule,$(level))))
+
+$(BUILD)/lib/flowc/libflowrt.a: $(RUNTIME_OBJECTS) $(PRODUCT_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,ar)rm -f $@ && ar rcs $@ $^
 

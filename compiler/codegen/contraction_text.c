@@ -1,10 +1,11 @@
 /* Contraction text: a matrix product with what is fused behind it, as parameters of the templates
  * matmul.c, windows.c and matmul_half.c: a struct of pointers and values of the call, a function
- * that fills it, one that turns a finished tile of sums into results, and macros. */
+ * that fills it, one that turns a finished tile of sums into results, and macros. What is deep is
+ * multiplied by runtime/product, which product.c calls. */
 #include "compiler/codegen/writer.h"
 
-#include "compiler/codegen/templates/tile.h"
 #include "compiler/passes/operand.h"
+#include "runtime/product/product.h"
 
 #include <assert.h>
 
@@ -228,6 +229,30 @@ static bool sees_windows(const Writer *writer, const ContractionOperand *a,
            columns <= MOST_WINDOW_COLUMNS;
 }
 
+/* Is it one that was compiled ahead? */
+static bool is_compiled_ahead(const Writer *writer, const ContractionOperand *a,
+                              const ContractionOperand *b) {
+    Element element = node_of(writer, writer->kernel->nodes[0])->type.element;
+    return element == TYPE_f32 && stored_element(writer) == TYPE_f32 &&
+           a->first.count <= FLOW_DIGITS && a->second.count <= FLOW_DIGITS && b->first.count <= 1 &&
+           b->second.count <= 1 && dim_bound(writer->loops->rows) >= FLOW_PRODUCT_ROWS &&
+           dim_bound(writer->loops->columns) >= FLOW_PRODUCT_COLUMNS &&
+           dim_bound(writer->loops->depth) >= FLOW_PRODUCT_DEPTH;
+}
+
+/* "{2, {8, 64}, {1024, 1}}": an initialiser of FlowDigits. */
+static const char *digits_initialiser(Writer *writer, const Digits *digits) {
+    Text sizes = text_new(writer->arena), strides = text_new(writer->arena);
+    for (int i = 0; i < digits->count; i++) {
+        const char *comma = i ? ", " : "";
+        text_format(&sizes, "%s%s", comma, dim_expression(writer->arena, digits->items[i].size));
+        text_format(&strides, "%s%s", comma,
+                    dim_expression(writer->arena, digits->items[i].stride));
+    }
+    return arena_format(writer->arena, "{%d, {%s}, {%s}}", digits->count, text_string(&sizes),
+                        text_string(&strides));
+}
+
 /* Asks for element i of what lies as the results do. */
 static const char *ask_macro(Writer *writer) {
     Text text = text_new(writer->arena);
@@ -276,6 +301,8 @@ static void write_parameters(Writer *writer, Text *text) {
         {"A_ROW_RUNS", runs_expression(writer, &a.first)},
         {"A_DEPTH_RUN", run_expression(writer, &a.second, loops->depth)},
         {"A_TABLE", a.first.count > 1 || a.second.count > 1 ? "1" : "0"},
+        {"A_ROWS", digits_initialiser(writer, &a.first)},
+        {"A_DEPTHS", digits_initialiser(writer, &a.second)},
         {"B_OUTER(s)", offset_expression(writer, &b.outer, "s")},
         {"B_DEPTH_AT(k)", offset_expression(writer, &b.first, "k")},
         {"B_COLUMN_AT(n)", offset_expression(writer, &b.second, "n")},
@@ -293,7 +320,8 @@ static void write_parameters(Writer *writer, Text *text) {
 static const char *template_of(const Writer *writer, const ContractionOperand *a,
                                const ContractionOperand *b) {
     if (stored_element(writer) == TYPE_bf16) return "matmul_half.c";
-    return sees_windows(writer, a, b) ? "windows.c" : "matmul.c";
+    if (sees_windows(writer, a, b)) return "windows.c";
+    return is_compiled_ahead(writer, a, b) ? "product.c" : "matmul.c";
 }
 
 static bool takes_tiles(const Writer *writer) {
@@ -372,7 +400,7 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
     int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
     int64_t across = FLOW_ACROSS(contraction->columns, lanes);
     if (contraction->halves) return (Tile){SIDE, SIDE};
-    if (!strcmp(contraction->template, "matmul.c")) {
+    if (strcmp(contraction->template, "windows.c")) {
         int vectors = FLOW_TILE_VECTORS(contraction->rows, across);
         return (Tile){FLOW_TILE_ROWS(contraction->rows, sums, vectors), vectors * lanes};
     }

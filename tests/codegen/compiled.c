@@ -88,9 +88,9 @@ static void *load(Arena *arena, const char *text) {
         "%s %s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -Wno-type-limits -fPIC -shared "
         "-pthread -fwrapv "
         "-ffp-contract=fast -fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates %s/program.c runtime/barrier.c runtime/half.c -o "
-        "%s/program.so -lm",
-        cc ? cc : "gcc", target ? target : "-march=native", flags, folder, folder);
+        "-Icompiler/codegen/templates %s/program.c runtime/barrier.c runtime/half.c "
+        "$(grep -q '\"product.c\"' %s/program.c && echo runtime/product/*.c) -o %s/program.so -lm",
+        cc ? cc : "gcc", target ? target : "-march=native", flags, folder, folder, folder);
     void *library = NULL;
     if (system(command)) printf("does not compile: %s/program.c\n", folder);
     else library = dlopen(arena_format(arena, "%s/program.so", folder), RTLD_NOW | RTLD_LOCAL);

@@ -14,7 +14,7 @@
 #ifndef FLOW_GENERATED_HALF_H
 #define FLOW_GENERATED_HALF_H
 
-#include "vectors.h"
+#include "product/vectors.h"
 
 #ifndef FLOW_HALF_MEANS
 #define FLOW_HALF_MEANS flow_half_means()

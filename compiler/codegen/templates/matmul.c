@@ -88,7 +88,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #endif
 
 #if !APPLIES /* which had to be known before */
-#include "lanes.h"
+#include "product/lanes.h"
 #endif
 
 #define ACROSS FLOW_JOIN(KERNEL, _ACROSS)
@@ -371,35 +371,7 @@ TILE_CALL void FLOW_JOIN(KERNEL, _low_tile)(WORK, const FLOW_JOIN(KERNEL, _place
     if (TILE_ROWS > 1) FLOW_JOIN(KERNEL, _tile)(work, tile, LOW_ROWS, height - 1);
 }
 
-/* At most LANES rows of a panel, from columns whose depths are adjacent. */
-static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _turn)(const ELEMENT *restrict from, int64_t stride,
-                                                      int64_t depth, int64_t columns,
-                                                      ELEMENT *restrict panel) {
-#if FLOW_SHUFFLES
-    VECTOR a[LANES], turned[LANES];
-#pragma GCC unroll 16
-    for (int n = 0; n < LANES; n++)
-        a[n] = n < columns ? FLOW_JOIN(KERNEL, _load)(from + n * stride, depth) : (VECTOR){0};
-#pragma GCC unroll 4
-    for (int done = 1; done < LANES; done *= 2) {
-#pragma GCC unroll 8
-        for (int n = 0; n < LANES / 2; n++) {
-            turned[2 * n] = FLOW_JOIN(FLOW_TURNS_, ELEMENT)(a[n], a[n + LANES / 2], 0);
-            turned[2 * n + 1] = FLOW_JOIN(FLOW_TURNS_, ELEMENT)(
-                a[n], a[n + LANES / 2], (int)(FLOW_VECTOR / sizeof(ELEMENT) / 2));
-        }
-#pragma GCC unroll 16
-        for (int n = 0; n < LANES; n++) a[n] = turned[n];
-    }
-#pragma GCC unroll 16
-    for (int k = 0; k < LANES; k++)
-        if (k < depth) *(VECTOR *)(panel + k * WIDTH) = a[k];
-#else
-    for (int k = 0; k < depth; k++)
-        for (int n = 0; n < LANES; n++)
-            panel[k * WIDTH + n] = n < columns ? from[n * stride + k] : 0;
-#endif
-}
+#include "runtime/product/turn.h"
 
 /* Copies one panel of b, columns past `columns` as zero. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_panel)(WORK, int64_t first, int64_t columns,

@@ -7,7 +7,7 @@
 #include "loops.h"
 #include "row.h"
 #include "stream.h"
-#include "tile.h"
+#include "product/tile.h"
 #include "widen.h"
 
 #ifndef FLOW_PROGRAM_NAME

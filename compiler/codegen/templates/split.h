@@ -51,6 +51,8 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
 #undef A_ROW_RUNS
 #undef A_DEPTH_RUN
 #undef A_TABLE
+#undef A_ROWS
+#undef A_DEPTHS
 #undef B_OUTER
 #undef B_DEPTH_AT
 #undef B_COLUMN_AT

@@ -23,6 +23,9 @@ trainer: $(OBJECTS) $(C_FILES:.c=.o) $(OTHERS) $(RUNTIME)
 $(OBJECTS) $(C_FILES:.c=.o): %.o: %.c
 	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
 
+runtime/product/%.o: runtime/product/%.c
+	$(CC) $(FLAGS) -O2 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
+
 runtime/%.o: runtime/%.c
 	$(CC) $(FLAGS) -O2 -fopenmp -c -o $@ $<
 

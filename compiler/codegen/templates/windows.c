@@ -6,7 +6,7 @@
  * b lies in order, one row of columns after the other.
  *
  * Besides, A_ROW_RUNS runs of rows are evenly spaced. */
-#include "lanes.h"
+#include "product/lanes.h"
 
 /* The tile of sums. */
 #define ACROSS FLOW_ACROSS(MOST_COLUMNS, LANES)

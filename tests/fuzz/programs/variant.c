@@ -94,8 +94,10 @@ static const char *compile_command(Arena *arena, const char *folder, const Varia
         arena,
         "%s -std=gnu11 -w -fPIC -shared -pthread -fwrapv -ffp-contract=fast "
         "-fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates %s/%d.c runtime/barrier.c runtime/half.c -o %s/%d.so -lm",
-        compiler_of(arena, variant->way), folder, variant->way, folder, variant->way);
+        "-Icompiler/codegen/templates %s/%d.c runtime/barrier.c runtime/half.c "
+        "$(grep -q '\"product.c\"' %s/%d.c && echo runtime/product/*.c) -o %s/%d.so -lm",
+        compiler_of(arena, variant->way), folder, variant->way, folder, variant->way, folder,
+        variant->way);
 }
 
 /* All at once; fails if one fails. */

@@ -1,16 +1,20 @@
 /* lanes.h: vectors of the elements of one contraction, included once for each. */
-#include "vectors.h"
+#include "runtime/product/vectors.h"
 
 #define LANES ((int)(FLOW_VECTOR / sizeof(ELEMENT)))
 #define VECTOR FLOW_JOIN(KERNEL, _vector)
 typedef ELEMENT VECTOR
     __attribute__((vector_size(FLOW_VECTOR), aligned(sizeof(ELEMENT)), may_alias));
 
+/* Which lanes are the first `lanes`. */
+FLOW_TILE int FLOW_JOIN(KERNEL, _mask)(int64_t lanes) {
+    return lanes >= LANES ? -1 : lanes > 0 ? (1 << lanes) - 1 : 0;
+}
+
 /* The first `lanes` of a vector, if any; the others are 0. */
 FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _load)(const ELEMENT *from, int64_t lanes) {
 #if FLOW_MASKS
-    const int mask = lanes >= LANES ? -1 : lanes > 0 ? (1 << lanes) - 1 : 0;
-    return (VECTOR)FLOW_JOIN(FLOW_LOAD_, ELEMENT)(from, mask);
+    return (VECTOR)FLOW_JOIN(FLOW_LOAD_, ELEMENT)(from, FLOW_JOIN(KERNEL, _mask)(lanes));
 #else
     VECTOR vector = {0};
     if (lanes >= LANES) return *(const VECTOR *)from;
@@ -22,8 +26,7 @@ FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _load)(const ELEMENT *from, int64_t lanes) {
 
 FLOW_TILE void FLOW_JOIN(KERNEL, _store)(ELEMENT *to, VECTOR vector, int64_t lanes) {
 #if FLOW_MASKS
-    const int mask = lanes >= LANES ? -1 : lanes > 0 ? (1 << lanes) - 1 : 0;
-    FLOW_JOIN(FLOW_STORE_, ELEMENT)(to, vector, mask);
+    FLOW_JOIN(FLOW_STORE_, ELEMENT)(to, vector, FLOW_JOIN(KERNEL, _mask)(lanes));
 #else
     if (lanes >= LANES) *(VECTOR *)to = vector;
     else

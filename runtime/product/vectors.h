@@ -2,7 +2,7 @@
 #ifndef FLOW_VECTORS_H
 #define FLOW_VECTORS_H
 
-#include "tile.h"
+#include "runtime/product/tile.h"
 
 #define FLOW_VECTOR FLOW_OF_VECTORS(64, 32, 16, 16) /* bytes */
 #define FLOW_SUMS FLOW_SUMS_OF(FLOW_OF_VECTORS(32, 16, 16, 32))

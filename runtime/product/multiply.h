@@ -1,0 +1,421 @@
+/* multiply.h: a product of product.h with tiles of one height: included once by a file that defines
+ *
+ *   MULTIPLY                   name of the function it defines
+ *   ROWS_OF(sums, vectors)     rows of a tile of so many vectors, where registers hold so many sums
+ *
+ * Each sum is taken in the order of depth, in parts that only the most depth decides, whatever the
+ * tiles and threads. A tile of sums is kept in registers. A block of columns of b, as deep as one
+ * part, fits half of the second cache, and all rows use it before the next one. A panel of it is as
+ * wide as a tile, and read where it lies unless that is too scattered for so many rows. Rows of a
+ * are copied where they are in runs, or would fall on the same lines of the nearest cache. */
+#include "runtime/product/product.h"
+
+#include <stdbool.h>
+
+#define KERNEL product
+#define ELEMENT float
+#include "runtime/product/lanes.h"
+
+enum {
+    TILE_VECTORS = FLOW_PRODUCT_VECTORS,
+    TILE_ROWS = ROWS_OF(FLOW_SUMS, TILE_VECTORS),
+    LOW_ROWS = 4, /* of a tile where fewer are left */
+    WIDTH = TILE_VECTORS * LANES,
+    APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
+    /* What is worked on at a time: so much of the depth, a block of b in half of the second cache, a
+     * group of rows of a, and sums that wait for the rest of their depth. */
+    MOST_PART = 1024,
+    BLOCK = FLOW_BLOCK / sizeof(float),
+    GROUP = 2 * TILE_ROWS,
+    WAITING = 131072 / sizeof(float),
+};
+
+#include "runtime/product/turn.h"
+
+/* The rows of a product that are worked on, and what of them at the moment. */
+typedef struct Work {
+    const FlowProduct *product;
+    int64_t row;
+    int64_t column, columns; /* of the block */
+    int64_t k, depth;        /* of the part */
+    int64_t most, part;      /* the most of any product's depth at a time, and of this one's */
+    int64_t wide;            /* the most columns of a block */
+    int64_t start;           /* the row whose sums are the first that wait */
+    bool across;             /* adjacent rows of a are adjacent in memory, and not its depths */
+    bool copies_a, copies_b, asks_results, asks_rows;
+    int64_t left_row, left_depth; /* what the next one adds, where a tile reads a */
+    int64_t stride;               /* from row to row of sums */
+    float *right, *left, *waiting;
+    int64_t *depth_at;
+} Work;
+
+/* A tile: where its operands begin, and what it asks for on its way: a step for each k. */
+typedef struct Place {
+    const float *a, *b;
+    int64_t a_row, a_depth, b_depth, depth;
+    float *sums;
+    int64_t stride, columns;
+    bool adds;  /* to the sums of the parts before */
+    bool exact; /* nothing is stored past the last column */
+    const char *ahead;
+    int64_t ahead_step;
+} Place;
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* What an index adds, where the last digit is one that goes on by itself. */
+static int64_t offset_of(const FlowDigits *digits, int64_t stride, int64_t index) {
+    int64_t sum = 0;
+    if (!digits) return index * stride;
+    for (int64_t i = digits->count - 1; i > 0; i--) {
+        sum += index % digits->size[i] * digits->stride[i];
+        index /= digits->size[i];
+    }
+    return sum + index * digits->stride[0];
+}
+
+static int64_t row_at(const FlowProduct *product, int64_t row) {
+    return offset_of(product->rows, product->a_row, row);
+}
+
+static int64_t depth_at(const FlowProduct *product, int64_t k) {
+    return offset_of(product->depths, product->a_depth, k);
+}
+
+/* Lanes of a panel of b. mask: of those that are columns, if not `whole`, where a part of a vector
+ * can be loaded; elsewhere, what is not whole is a copy. */
+FLOW_TILE VECTOR load_right(const float *from, const bool whole, int mask) {
+#if FLOW_MASKS
+    if (!whole) return (VECTOR)FLOW_LOAD_float(from, mask);
+#endif
+    (void)whole, (void)mask;
+    return *(const VECTOR *)from;
+}
+
+/* Stores a tile of sums up to row `last`, added to those of the parts before if `adds`. */
+FLOW_TILE void store_sums(const Place *tile, VECTOR y[][TILE_VECTORS], const int rows,
+                          const int last, const bool whole, const bool adds) {
+    const int64_t columns = whole || !tile->exact ? WIDTH : tile->columns, stride = tile->stride;
+    float *to = tile->sums;
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++) {
+        if (m > last) break;
+#pragma GCC unroll 8
+        for (int v = 0; v < TILE_VECTORS; v++) {
+            const int64_t lanes = columns - v * LANES;
+            if (adds) y[m][v] += product_load(to + v * LANES, lanes);
+            product_store(to + v * LANES, y[m][v], lanes);
+        }
+        to += stride;
+        __asm__("" : "+r"(to)); /* or gcc takes a register for each row */
+    }
+}
+
+/* `rows` rows of sums, a constant where it is called. One pointer serves `apart` of them. Rows past
+ * the last, if that is less than all, are the last once more. whole: all columns are wanted. asks: it
+ * takes long enough, and b may be what other threads have written. */
+FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const int apart,
+                      const bool whole, const bool asks) {
+    const int64_t depth = tile->depth, a_row = tile->a_row, a_depth = tile->a_depth;
+    const int64_t b_depth = tile->b_depth, ahead_step = tile->ahead_step;
+    const float *b = tile->b, *a[TILE_ROWS];
+    const char *ahead = tile->ahead;
+    int mask[TILE_VECTORS];
+#pragma GCC unroll 8
+    for (int v = 0; v < TILE_VECTORS; v++) {
+        mask[v] = product_mask(tile->columns - v * LANES);
+        __asm__("" : "+r"(mask[v])); /* or gcc makes two loops in one of them */
+    }
+    VECTOR y[TILE_ROWS][TILE_VECTORS];
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++) {
+        if (m % apart == 0) a[m / apart] = tile->a + smaller(m, last) * a_row;
+#pragma GCC unroll 8
+        for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        VECTOR right[TILE_VECTORS];
+        if (asks) __builtin_prefetch(ahead, 0, 2);
+#pragma GCC unroll 8
+        for (int v = 0; v < TILE_VECTORS; v++) {
+            if (asks) __builtin_prefetch(b + 16 * b_depth + v * LANES);
+            right[v] = load_right(b + v * LANES, whole, mask[v]);
+        }
+#pragma GCC unroll 32
+        for (int m = 0; m < rows; m++) {
+            const float left = a[m / apart][m % apart * a_row];
+#pragma GCC unroll 8
+            for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
+        }
+        b += b_depth, ahead += ahead_step;
+#pragma GCC unroll 32
+        for (int m = 0; m < rows; m += apart) {
+            a[m / apart] += a_depth;
+            /* or gcc makes them one pointer and more distances than there are registers */
+            __asm__("" : "+r"(a[m / apart]));
+        }
+    }
+    if (tile->adds) store_sums(tile, y, rows, last, whole, true);
+    else store_sums(tile, y, rows, last, whole, false);
+}
+
+static FLOW_WIDE __attribute__((noinline)) void full_tile(const Place *tile) {
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, false);
+}
+
+static FLOW_WIDE __attribute__((noinline)) void full_tile_asking(const Place *tile) {
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, true);
+}
+
+/* Of the last columns. */
+static FLOW_WIDE __attribute__((noinline)) void part_tile(const Place *tile) {
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, false);
+}
+
+static FLOW_WIDE __attribute__((noinline)) void low_tile(const Place *tile, int height) {
+    add_up(tile, LOW_ROWS, height - 1, 1, false, false);
+}
+
+/* Copies one panel of b, columns past `columns` as zero. */
+static FLOW_WIDE void copy_panel(const Work *work, int64_t first, int64_t columns, float *panel) {
+    const FlowProduct *product = work->product;
+    const int64_t b_depth = product->b_depth, b_column = product->b_column;
+    const float *from = product->b + work->k * b_depth + first * b_column;
+    if (b_depth == 1) {
+        for (int v = 0; v < TILE_VECTORS; v++)
+            for (int64_t k = 0; k < work->depth; k += LANES)
+                product_turn(from + v * LANES * b_column + k, b_column,
+                             smaller(work->depth - k, LANES), columns - v * LANES,
+                             panel + k * WIDTH + v * LANES);
+        return;
+    }
+    for (int64_t k = 0; k < work->depth; k++)
+        for (int64_t n = 0; n < WIDTH; n++)
+            panel[k * WIDTH + n] = n < columns ? from[k * b_depth + n * b_column] : 0;
+}
+
+/* Row by row, so that what is read is adjacent, panels of b that are rows of columns but scattered,
+ * or not whole. */
+static FLOW_WIDE void copy_rows_of_b(const Work *work, int64_t first) {
+    const FlowProduct *product = work->product;
+    const int64_t columns = work->columns, part = work->part, depth = work->depth;
+    const float *row = product->b + work->k * product->b_depth + work->column;
+    float *copy = work->right;
+    for (int64_t k = 0; k < depth; k++, row += product->b_depth, copy += WIDTH) {
+        int64_t n = first;
+        for (; n + WIDTH <= columns; n += WIDTH)
+#pragma GCC unroll 8
+            for (int v = 0; v < TILE_VECTORS; v++)
+                *(VECTOR *)(copy + n * part + v * LANES) = *(const VECTOR *)(row + n + v * LANES);
+        for (int v = 0; n < columns && v < TILE_VECTORS; v++)
+            *(VECTOR *)(copy + n * part + v * LANES) =
+                product_load(row + n + v * LANES, columns - n - v * LANES);
+    }
+}
+
+/* Is the panel at `n` of the block read from a copy? */
+static bool is_copied(const Work *work, int64_t n) {
+    return work->copies_b || (!FLOW_MASKS && work->columns - n < WIDTH);
+}
+
+static void copy_b(const Work *work) {
+    int64_t n = 0;
+    while (n < work->columns && !is_copied(work, n)) n += WIDTH;
+    if (work->product->b_column == 1) copy_rows_of_b(work, n);
+    else
+        for (; n < work->columns; n += WIDTH)
+            copy_panel(work, work->column + n, smaller(work->columns - n, WIDTH),
+                       work->right + n * work->part);
+}
+
+static float *left_of(const Work *work, int64_t in_group) {
+    const int64_t tile = work->across ? work->most * TILE_ROWS : (work->most + 16) * TILE_ROWS;
+    return work->left + in_group / TILE_ROWS * tile + in_group % TILE_ROWS * work->left_row;
+}
+
+/* Where rows are adjacent: so they are in the copy of a tile. */
+static void copy_across(const Work *work, int64_t first, int64_t rows) {
+    const FlowProduct *product = work->product;
+    const int64_t depth = work->depth, *at = work->depth_at;
+    for (int64_t m = 0, run; m < rows; m += run) {
+        run = smaller(product->a_row_run - (first + m) % product->a_row_run, rows - m);
+        run = smaller(run, TILE_ROWS - m % TILE_ROWS);
+        const float *a = product->a + row_at(product, first + m);
+        float *to = left_of(work, m);
+        for (int64_t k = 0; k < depth; k++, to += TILE_ROWS) {
+            const float *from = a + at[k];
+            if (run == TILE_ROWS) __builtin_memcpy(to, from, sizeof(float[TILE_ROWS]));
+            else
+                for (int64_t i = 0; i < run; i++) to[i] = from[i];
+        }
+    }
+}
+
+/* Run by run of the depth. */
+static void copy_along(const Work *work, int64_t first, int64_t rows) {
+    const FlowProduct *product = work->product;
+    const int64_t step = product->a_depth;
+    int64_t rows_at[GROUP];
+    for (int64_t m = 0; m < rows; m++) rows_at[m] = row_at(product, first + m);
+    for (int64_t k = 0, run; k < work->depth; k += run) {
+        run = smaller(product->a_depth_run - (work->k + k) % product->a_depth_run, work->depth - k);
+        for (int64_t m = 0; m < rows; m++) {
+            const float *from = product->a + work->depth_at[k] + rows_at[m];
+            float *to = left_of(work, m) + k;
+            int64_t i = 0;
+            for (; step == 1 && i + LANES <= run; i += LANES)
+                *(VECTOR *)(to + i) = *(const VECTOR *)(from + i);
+            for (; i < run; i++) to[i] = from[i * step];
+        }
+    }
+}
+
+/* What tile `call` of `calls` asks for: its share of the group of rows that begins with `row`. */
+static void ask_ahead(const Work *work, int64_t row, int64_t call, int64_t calls, Place *tile) {
+    const FlowProduct *product = work->product;
+    const int64_t line = 64 / sizeof(float);
+    const float *a = product->a + depth_at(product, work->k);
+    if (work->across) {
+        tile->ahead = (const char *)(a + row_at(product, row) + call * line);
+        tile->ahead_step = call * line < GROUP ? product->a_depth : 0;
+    } else {
+        tile->ahead = (const char *)(a + row_at(product, row + call * GROUP / calls));
+        tile->ahead_step = smaller(line, (GROUP - 1) / calls + 1);
+    }
+    tile->ahead_step *= (int64_t)sizeof(float);
+}
+
+/* The tiles of `height` rows from row m on; in_group: those of the group before them. */
+static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, int height) {
+    const FlowProduct *product = work->product;
+    const int64_t row = work->row + m, columns = work->columns;
+    const int64_t panels = (columns - 1) / WIDTH + 1;
+    const bool last = work->k + work->depth == product->depth, plain = product->sums;
+    const bool full = height == TILE_ROWS, asks = full && product->most_depth > 256;
+    float *sums = plain ? product->sums + row * product->columns + work->column
+                        : work->waiting + (m - work->start) * work->stride;
+    Place tile = {.a = work->copies_a
+                           ? left_of(work, in_group)
+                           : product->a + row * product->a_row + work->k * product->a_depth,
+                  .a_row = work->left_row,
+                  .a_depth = work->left_depth,
+                  .depth = work->depth,
+                  .stride = work->stride,
+                  .adds = work->k,
+                  .exact = plain};
+    for (int64_t n = 0; n < columns; n += WIDTH) {
+        const bool copied = is_copied(work, n);
+        tile.b = copied ? work->right + n * work->part
+                        : product->b + work->k * product->b_depth + work->column + n;
+        tile.b_depth = copied ? WIDTH : product->b_depth;
+        tile.sums = sums + n;
+        tile.columns = smaller(columns - n, WIDTH);
+        tile.ahead = (const char *)tile.b, tile.ahead_step = 0;
+        if (work->asks_rows && full)
+            ask_ahead(work, row - in_group + GROUP, in_group / TILE_ROWS * panels + n / WIDTH,
+                      GROUP / TILE_ROWS * panels, &tile);
+        if (work->asks_results && (plain || last))
+            product->ask(product->context,
+                         (product->first + row) * product->columns + work->column + n, height,
+                         WIDTH);
+        if (!full) low_tile(&tile, height);
+        else if (tile.columns < WIDTH) part_tile(&tile);
+        else if (asks || work->asks_rows) full_tile_asking(&tile);
+        else full_tile(&tile);
+    }
+    if (last && product->finish)
+        product->finish(product->context, sums, work->stride, product->first + row, work->column,
+                        height, columns);
+}
+
+/* Rows [work->start, end) of one part of the depth. */
+static void add_part(const Work *work, int64_t end) {
+    for (int64_t m = work->start, height; m < end; m += height) {
+        const int64_t in_group = (m - work->start) % GROUP;
+        const int64_t left = smaller(end - m, GROUP - in_group);
+        if (work->copies_a && !in_group)
+            (work->across ? copy_across : copy_along)(work, work->row + m, smaller(end - m, GROUP));
+        height = left >= TILE_ROWS ? TILE_ROWS : smaller(left, LOW_ROWS);
+        add_tiles(work, m, in_group, (int)height);
+    }
+}
+
+/* Columns [work->column, work->column + work->columns) of all rows. */
+static void add_columns(Work *work, int64_t rows) {
+    const int64_t depth = work->product->depth;
+    const bool one_part = work->part >= depth;
+    const int64_t high = one_part              ? GROUP
+                         : work->product->sums ? rows
+                                               : WAITING / work->wide / GROUP * GROUP;
+    for (work->start = 0; work->start < rows; work->start += high)
+        for (work->k = 0; work->k < depth; work->k += work->part) {
+            const bool first = !work->start || !one_part;
+            work->depth = smaller(depth - work->k, work->part);
+            if (first) copy_b(work);
+            for (int64_t k = 0; work->copies_a && first && k < work->depth; k++)
+                work->depth_at[k] = depth_at(work->product, work->k + k);
+            add_part(work, smaller(work->start + high, rows));
+        }
+}
+
+/* How a is read, and b. */
+static void choose_copies(Work *work, int64_t rows) {
+    const FlowProduct *product = work->product;
+    const bool in_runs = product->rows || product->depths;
+    work->across = product->a_depth != 1 && product->a_row == 1;
+    work->copies_a =
+        in_runs || (product->columns > 2 * WIDTH &&
+                    (work->across ? product->most_depth > 128
+                                  : TILE_ROWS > 8 && product->a_row * sizeof(float) % 4096 == 0));
+    work->copies_b =
+        product->b_column != 1 || (rows >= 32 && product->b_depth * sizeof(float) > 2048);
+    work->left_row = !work->copies_a ? product->a_row : work->across ? 1 : work->most + 16;
+    work->left_depth = !work->copies_a ? product->a_depth : work->across ? TILE_ROWS : 1;
+}
+
+/* Are results asked for before a tile, since they are more than the second cache holds beside b? And
+ * is a so large that its rows are asked for ahead? */
+static void choose_asking(Work *work) {
+    const FlowProduct *product = work->product;
+    work->asks_results = product->ask && product->most_depth > 128 &&
+                         product->most_rows > 2 * BLOCK / smaller(product->columns, 65536);
+    work->asks_rows = product->most_rows > 131072 / 4 / smaller(product->most_depth, 65536);
+}
+
+/* How wide blocks are, and how far apart rows of sums lie: side by side where a tile may overwrite
+ * what is behind one. */
+static void choose_block(Work *work, int64_t columns) {
+    const FlowProduct *product = work->product;
+    const int64_t most = smaller(BLOCK / work->part, 512) / WIDTH * WIDTH;
+    const int64_t all = ((columns - 1) / WIDTH + 1) * WIDTH;
+    const bool one_block = !product->by_columns && all <= BLOCK / work->most;
+    const int64_t blocks = one_block ? 1 : (columns - 1) / most + 1;
+    const bool no_gaps = product->columns <= WIDTH && product->most_depth <= work->most;
+    work->wide = ((columns - 1) / blocks / WIDTH + 1) * WIDTH;
+    work->stride = product->sums || no_gaps ? product->columns : work->wide;
+}
+
+FLOW_WIDE void MULTIPLY(const FlowProduct *product, int64_t row, int64_t rows, int64_t first,
+                        int64_t last) {
+    _Alignas(64) float right[BLOCK], left[GROUP * (MOST_PART + 16)], waiting[WAITING];
+    int64_t depths[MOST_PART];
+    const int64_t most = !product->sums ? MOST_PART : product->most_depth > 1024 ? 256 : 512;
+    const int64_t parts = (product->depth - 1) / most + 1;
+    Work work = {.product = product,
+                 .row = row,
+                 .most = most,
+                 .part = (product->depth - 1) / parts + 1,
+                 .right = right,
+                 .left = left,
+                 .waiting = waiting,
+                 .depth_at = depths};
+    choose_copies(&work, rows);
+    choose_asking(&work);
+    choose_block(&work, last - first);
+    for (work.column = first; work.column < last; work.column += work.wide) {
+        work.columns = smaller(last - work.column, work.wide);
+        add_columns(&work, rows);
+    }
+}

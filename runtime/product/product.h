@@ -1,0 +1,66 @@
+/* Product: y[row, column] = sum(depth) a[row, depth] * b[depth, column] of floats, compiled ahead for
+ * each kind of processor and each shape of tile, for generated programs.
+ *
+ * It is for deep products of matrices at any distances in memory: there it costs nothing that these
+ * are no constants. Other products are compiled for each kernel (compiler/codegen/templates). */
+#ifndef FLOW_PRODUCT_H
+#define FLOW_PRODUCT_H
+
+#include "runtime/product/tile.h"
+
+#include <stdint.h>
+
+/* The loops that an index stands for, the inner one last, and what one more of each adds. */
+enum { FLOW_DIGITS = 4 };
+typedef struct FlowDigits {
+    int64_t count, size[FLOW_DIGITS], stride[FLOW_DIGITS];
+} FlowDigits;
+
+/* Makes results of sums: those of some rows from first_row and columns from first_column on, which
+ * lie at `sums`, a row every `stride`. context: the product's. */
+typedef void FlowFinish(const void *context, const float *sums, int64_t stride, int64_t first_row,
+                        int64_t first_column, int64_t rows, int64_t columns);
+
+/* Asks for what will be written or read of `rows` rows of results, `columns` of each, from element
+ * i on. */
+typedef void FlowAsk(const void *context, int64_t i, int64_t rows, int64_t columns);
+
+/* One product. Everything belongs to the caller; distances count floats. */
+typedef struct FlowProduct {
+    const float *a, *b;
+    float *sums;         /* where they go; NULL: to `finish` */
+    FlowFinish *finish;  /* or NULL */
+    FlowAsk *ask;        /* or NULL */
+    const void *context; /* of both */
+    int64_t first;       /* what the first row is called there */
+    int64_t depth, columns;
+    int64_t most_rows, most_depth; /* of any call of this kernel: the depth is taken in parts that
+                                        they decide, so that bits depend on nothing else */
+    int64_t a_row, a_depth;        /* what the next one adds, in a run */
+    int64_t b_depth, b_column;
+    int64_t a_row_run, a_depth_run;  /* how many there are in one */
+    const FlowDigits *rows, *depths; /* of a, where they are not one run each; else NULL */
+    int64_t by_columns;              /* 1: other threads have other columns */
+} FlowProduct;
+
+/* Computes rows [row, row + rows) and columns [first, last). */
+typedef void FlowMultiply(const FlowProduct *product, int64_t row, int64_t rows, int64_t first,
+                          int64_t last);
+
+/* What each of them is for. */
+enum {
+    FLOW_PRODUCT_VECTORS = 2, /* of a row of a tile */
+    FLOW_PRODUCT_ROWS = 24,   /* at least; as columns, which tiles of two vectors are best for */
+    FLOW_PRODUCT_COLUMNS = 49,
+    FLOW_PRODUCT_DEPTH = 64
+};
+
+/* With tiles as high as registers allow, or of 8 rows. */
+#define FLOW_PRODUCT_NAMES(name, suffix) name##suffix
+#define FLOW_PRODUCT_NAME(name, suffix) FLOW_PRODUCT_NAMES(name, suffix)
+#define FLOW_PRODUCT_OF(name) FLOW_PRODUCT_NAME(name, FLOW_OF_VECTORS(_v4, _v3, _v1, _neon))
+#define flow_multiply_high FLOW_PRODUCT_OF(flow_multiply_high)
+#define flow_multiply_low FLOW_PRODUCT_OF(flow_multiply_low)
+FlowMultiply flow_multiply_high, flow_multiply_low;
+
+#endif
