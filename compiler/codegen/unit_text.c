@@ -5,9 +5,10 @@
 #include <ctype.h>
 
 enum {
-    UNIT_WEIGHT = 1 << 13,        /* bytes of kernels that are worth a compiler of their own */
-    CONTRACTION_WEIGHT = 1 << 12, /* bytes that take as long to compile as a contraction */
-    MOST_UNITS = 32               /* each reads the templates */
+    APART_WEIGHT = 1 << 14,        /* bytes of kernels that are worth units of their own */
+    UNIT_WEIGHT = 12 << 10,        /* and those of one, which reads the templates */
+    CONTRACTION_WEIGHT = 10 << 10, /* bytes that take as long to compile as a contraction */
+    MOST_UNITS = 32
 };
 
 typedef Vector(const SharedKernel *) KernelList;
@@ -16,20 +17,22 @@ bool is_apart(const SharedKernel *kernel) {
     return kernel->named < kernel->calls;
 }
 
-static bool is_contraction(const SharedKernel *kernel) {
-    return kernel->plan->kernels[kernel->number].loops.kind == KERNEL_contraction;
+/* Does its text include a template that takes long to compile? */
+static bool is_long(const SharedKernel *kernel) {
+    const char *template = strstr(kernel->text, "#include \"");
+    return template && !strstr(template, "product.c");
 }
 
 static size_t weight_of(const SharedKernel *kernel) {
-    return strlen(kernel->text) + (is_contraction(kernel) ? CONTRACTION_WEIGHT : 0);
+    return strlen(kernel->text) + (is_long(kernel) ? CONTRACTION_WEIGHT : 0);
 }
 
-/* Those of the units, contractions before others: what takes long is begun first. */
+/* Those of the units; what takes long is begun first. */
 static KernelList kernels_apart(const Kernels *kernels) {
     KernelList list = {0};
-    for (int contractions = 1; contractions >= 0; contractions--)
+    for (int turn = 1; turn >= 0; turn--)
         vector_each(SharedKernel, kernel, kernels->list)
-            if (is_apart(kernel) && is_contraction(kernel) == contractions)
+            if (is_apart(kernel) && is_long(kernel) == turn)
                 vector_push(kernels->arena, &list, kernel);
     return list;
 }
@@ -109,7 +112,7 @@ bool add_kernel_units(const Kernels *kernels, Generated *generated) {
     size_t weight = 0, next = 0;
     KernelList list = kernels_apart(kernels);
     vector_each(const SharedKernel *, kernel, list) weight += weight_of(*kernel);
-    if (weight < 2 * UNIT_WEIGHT) return false;
+    if (weight < APART_WEIGHT) return false;
     size_t most = weight / MOST_UNITS > UNIT_WEIGHT ? weight / MOST_UNITS : UNIT_WEIGHT;
     for (int number = 1; next < list.count; number++)
         add_unit(kernels, &list, generated, number, &next, most);
