@@ -99,6 +99,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define ALL_WIDE FLOW_JOIN(KERNEL, _ALL_WIDE)
 #define PARTIAL FLOW_JOIN(KERNEL, _PARTIAL)
 #define PART FLOW_JOIN(KERNEL, _PART)
+#define ONE_PART FLOW_JOIN(KERNEL, _ONE_PART)
 #define NO_GAPS FLOW_JOIN(KERNEL, _NO_GAPS)
 #define BLOCK FLOW_JOIN(KERNEL, _BLOCK)
 #define GROUP FLOW_JOIN(KERNEL, _GROUP)
@@ -126,8 +127,9 @@ enum {
     PART = !PLAIN              ? 1024
            : MOST_DEPTH > 1024 ? 256
                                : 512,
+    ONE_PART = MOST_DEPTH <= PART,
     /* Do rows of sums lie side by side? What a tile stores behind one is then overwritten. */
-    NO_GAPS = !PLAIN && !COLUMNS_VARY && ACROSS == TILE_VECTORS && MOST_DEPTH <= PART,
+    NO_GAPS = !PLAIN && !COLUMNS_VARY && ACROSS == TILE_VECTORS && ONE_PART,
     BLOCK = FLOW_BLOCK / sizeof(ELEMENT),
     GROUP = 2 * TILE_ROWS,
     WAITING = 131072 / sizeof(ELEMENT),
@@ -157,6 +159,8 @@ enum {
     (A_TABLE || !SAME_TYPE ||     \
      (MOST_COLUMNS > 2 * WIDTH && \
       (A_ACROSS ? MOST_DEPTH > 128 : TILE_ROWS > 8 && (A_ROW) * sizeof(ELEMENT) % 4096 == 0)))
+/* May b be ready but too scattered? */
+#define SCATTERED_B ((B_DEPTH) * sizeof(ELEMENT) > 2048)
 #define COPY_ROW (A_ACROSS ? 1 : PART + 16)
 #define COPY_TILE (A_ACROSS ? PART * TILE_ROWS : COPY_ROW * TILE_ROWS)
 #define COPY_DEPTH (A_ACROSS ? TILE_ROWS : 1)
@@ -325,7 +329,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     }
 #endif
     for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, k, y);
-    if (work->k)
+    if (!ONE_PART && work->k)
 #pragma GCC unroll 32
         for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
@@ -414,11 +418,13 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_ready)(WORK, int64_t first)
 /* Is the panel at `n` of the block read from a copy? */
 FLOW_TILE int FLOW_JOIN(KERNEL, _is_copied)(WORK, int64_t n) {
     WITH_SIZES;
-    return !B_READY || work->copies_b || (!FLOW_MASKS && work->columns - n < WIDTH);
+    return !B_READY || (SCATTERED_B && work->copies_b) ||
+           (!FLOW_MASKS && work->columns - n < WIDTH);
 }
 
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_b)(WORK) {
     WITH_SIZES;
+    if (B_READY && FLOW_MASKS && !SCATTERED_B) return;
     int64_t n = 0;
     while (n < work->columns && !FLOW_JOIN(KERNEL, _is_copied)(work, n)) n += WIDTH;
     if (B_READY) FLOW_JOIN(KERNEL, _copy_ready)(work, n);
@@ -487,7 +493,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
         PLAIN ? (ELEMENT *)RESULT + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
               : work->waiting + (m - work->start) * stride;
     const int64_t panels = (columns - 1) / WIDTH + 1;
-    const int last = work->k + work->depth == (DEPTH), asks = FAR_RESULTS && (PLAIN || last);
+    const int last = ONE_PART || work->k + work->depth == (DEPTH),
+              asks = FAR_RESULTS && (PLAIN || last);
     for (int64_t n = 0; n < columns; n += WIDTH) {
         const int copied = FLOW_JOIN(KERNEL, _is_copied)(work, n);
         const ELEMENT *b = copied ? work->right + n * work->part
@@ -536,7 +543,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _columns)(FLOW_JOIN(KERNEL, _work) *restrict work,
                                                          int64_t rows) {
     WITH_SIZES;
-    const int one_part = work->part >= (DEPTH);
+    const int one_part = ONE_PART || work->part >= (DEPTH);
     const int64_t high = one_part ? GROUP : PLAIN ? rows : WAITING / work->wide / GROUP * GROUP;
     for (work->start = 0; work->start < rows; work->start += high)
         for (work->k = 0; work->k < (DEPTH); work->k += work->part) {
@@ -572,7 +579,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
         .row = row,
         .part = part,
         .wide = ((last - first - 1) / blocks / WIDTH + 1) * WIDTH,
-        .copies_b = rows >= 32 && (B_DEPTH) * sizeof(ELEMENT) > 2048,
+        .copies_b = rows >= 32 && SCATTERED_B,
         .right = right,
         .left = left,
         .waiting = waiting,
@@ -598,6 +605,8 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef PART
 #undef TILE_CALL
 #undef NO_GAPS
+#undef ONE_PART
+#undef SCATTERED_B
 #undef BLOCK
 #undef GROUP
 #undef WAITING
