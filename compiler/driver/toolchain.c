@@ -53,12 +53,13 @@ static const char *native_level(void) {
 
 /* Of gcc: loops that count to a number are written out only where that is short, since the whole of
  * them takes long to compile. What has to be written out says so itself. What a loop copies on its
- * way is no call of memcpy. */
+ * way is no call of memcpy. Equal functions are not looked for: there are none, but large tables. */
 static const char *const gcc_flags[] = {"--param",
                                         "max-completely-peeled-insns=60",
                                         "--param",
                                         "max-completely-peel-times=8",
                                         "-fno-tree-loop-distribute-patterns",
+                                        "-fno-ipa-icf",
                                         NULL};
 
 enum { ALL_LEVELS = sizeof all_levels / sizeof *all_levels };
