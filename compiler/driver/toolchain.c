@@ -53,7 +53,8 @@ static const char *native_level(void) {
 
 /* Of gcc: loops that count to a number are written out only where that is short, since the whole of
  * them takes long to compile. What has to be written out says so itself. What a loop copies on its
- * way is no call of memcpy. Equal functions are not looked for: there are none, but large tables. */
+ * way is no call of memcpy. Equal functions are not looked for: there are large tables, and none of
+ * those. */
 static const char *const gcc_flags[] = {"--param",
                                         "max-completely-peeled-insns=60",
                                         "--param",

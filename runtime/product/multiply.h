@@ -22,8 +22,8 @@ enum {
     LOW_ROWS = 4, /* of a tile where fewer are left */
     WIDTH = TILE_VECTORS * LANES,
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
-    /* What is worked on at a time: so much of the depth, a block of b in half of the second cache, a
-     * group of rows of a, and sums that wait for the rest of their depth. */
+    /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
+     * a group of rows of a, and sums that wait for the rest of their depth. */
     MOST_PART = 1024,
     BLOCK = FLOW_BLOCK / sizeof(float),
     GROUP = 2 * TILE_ROWS,
@@ -114,8 +114,8 @@ FLOW_TILE void store_sums(const Place *tile, VECTOR y[][TILE_VECTORS], const int
 }
 
 /* `rows` rows of sums, a constant where it is called. One pointer serves `apart` of them. Rows past
- * the last, if that is less than all, are the last once more. whole: all columns are wanted. asks: it
- * takes long enough, and b may be what other threads have written. */
+ * the last, if that is less than all, are the last once more. whole: all columns are wanted. asks:
+ * it takes long enough, and b may be what other threads have written. */
 FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const int apart,
                       const bool whole, const bool asks) {
     const int64_t depth = tile->depth, a_row = tile->a_row, a_depth = tile->a_depth;
@@ -375,8 +375,8 @@ static void choose_copies(Work *work, int64_t rows) {
     work->left_depth = !work->copies_a ? product->a_depth : work->across ? TILE_ROWS : 1;
 }
 
-/* Are results asked for before a tile, since they are more than the second cache holds beside b? And
- * is a so large that its rows are asked for ahead? */
+/* Are results asked for before a tile, since they are more than the second cache holds beside b?
+ * And is a so large that its rows are asked for ahead? */
 static void choose_asking(Work *work) {
     const FlowProduct *product = work->product;
     work->asks_results = product->ask && product->most_depth > 128 &&

@@ -1,5 +1,5 @@
-/* Product: y[row, column] = sum(depth) a[row, depth] * b[depth, column] of floats, compiled ahead for
- * each kind of processor and each shape of tile, for generated programs.
+/* Product: y[row, column] = sum(depth) a[row, depth] * b[depth, column] of floats, compiled ahead
+ * for each kind of processor and each height of tiles, for generated programs.
  *
  * It is for deep products of matrices at any distances in memory: there it costs nothing that these
  * are no constants. Other products are compiled for each kernel (compiler/codegen/templates). */

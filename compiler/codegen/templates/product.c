@@ -1,7 +1,7 @@
 /* product.c: as matmul.c, with the same parameters, where a product that was compiled ahead serves:
- * of floats, deep, of many rows; what follows it is called through pointers. b has no table, and its
- * columns are one run. Of a, where A_TABLE is 1, A_ROWS and A_DEPTHS are the digits of its rows and
- * depths. */
+ * of floats, deep, of many rows; what follows it is called through pointers. b has no table, and
+ * its columns are one run. Of a, where A_TABLE is 1, A_ROWS and A_DEPTHS are the digits of its rows
+ * and depths. */
 #include "runtime/product/product.h"
 #include "runtime/product/vectors.h"
 
