@@ -233,11 +233,13 @@ static bool sees_windows(const Writer *writer, const ContractionOperand *a,
 static bool is_compiled_ahead(const Writer *writer, const ContractionOperand *a,
                               const ContractionOperand *b) {
     Element element = node_of(writer, writer->kernel->nodes[0])->type.element;
-    return element == TYPE_f32 && stored_element(writer) == TYPE_f32 &&
-           a->first.count <= FLOW_DIGITS && a->second.count <= FLOW_DIGITS && b->first.count <= 1 &&
-           b->second.count <= 1 && dim_bound(writer->loops->rows) >= FLOW_PRODUCT_ROWS &&
-           dim_bound(writer->loops->columns) >= FLOW_PRODUCT_COLUMNS &&
-           dim_bound(writer->loops->depth) >= FLOW_PRODUCT_DEPTH;
+    int64_t rows = dim_bound(writer->loops->rows), columns = dim_bound(writer->loops->columns);
+    int64_t depth = dim_bound(writer->loops->depth);
+    bool plain = a->first.count <= FLOW_DIGITS && a->second.count <= FLOW_DIGITS &&
+                 b->first.count <= 1 && b->second.count <= 1;
+    return element == TYPE_f32 && stored_element(writer) == TYPE_f32 && plain &&
+           rows >= FLOW_PRODUCT_ROWS && columns >= FLOW_PRODUCT_COLUMNS &&
+           depth >= FLOW_PRODUCT_DEPTH && (double)rows * columns * depth >= FLOW_PRODUCT_WORK;
 }
 
 /* "{2, {8, 64}, {1024, 1}}": an initialiser of FlowDigits. */

@@ -1,5 +1,5 @@
 /* Product: y[row, column] = sum(depth) a[row, depth] * b[depth, column] of floats, compiled ahead
- * for each kind of processor and each height of tiles, for generated programs.
+ * for each kind of processor, for generated programs.
  *
  * It is for deep products of matrices at any distances in memory: there it costs nothing that these
  * are no constants. Other products are compiled for each kernel (compiler/codegen/templates). */
@@ -47,20 +47,18 @@ typedef struct FlowProduct {
 typedef void FlowMultiply(const FlowProduct *product, int64_t row, int64_t rows, int64_t first,
                           int64_t last);
 
-/* What each of them is for. */
+/* What it is for: other products are faster as kernels that know their sizes. */
 enum {
-    FLOW_PRODUCT_VECTORS = 2, /* of a row of a tile */
-    FLOW_PRODUCT_ROWS = 24,   /* at least; as columns, which tiles of two vectors are best for */
+    FLOW_PRODUCT_VECTORS = 2, /* of a row of a tile, which is best for so many rows and columns */
+    FLOW_PRODUCT_ROWS = 60,   /* at least */
     FLOW_PRODUCT_COLUMNS = 49,
-    FLOW_PRODUCT_DEPTH = 64
+    FLOW_PRODUCT_DEPTH = 64,
+    FLOW_PRODUCT_WORK = 1 << 20 /* all three multiplied */
 };
 
-/* With tiles as high as registers allow, or of 8 rows. */
 #define FLOW_PRODUCT_NAMES(name, suffix) name##suffix
 #define FLOW_PRODUCT_NAME(name, suffix) FLOW_PRODUCT_NAMES(name, suffix)
-#define FLOW_PRODUCT_OF(name) FLOW_PRODUCT_NAME(name, FLOW_OF_VECTORS(_v4, _v3, _v1, _neon))
-#define flow_multiply_high FLOW_PRODUCT_OF(flow_multiply_high)
-#define flow_multiply_low FLOW_PRODUCT_OF(flow_multiply_low)
-FlowMultiply flow_multiply_high, flow_multiply_low;
+#define flow_multiply FLOW_PRODUCT_NAME(flow_multiply, FLOW_OF_VECTORS(_v4, _v3, _v1, _neon))
+FlowMultiply flow_multiply;
 
 #endif

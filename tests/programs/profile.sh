@@ -31,7 +31,7 @@ for threads in 1 2; do
     grep -q "^limits: [0-9]* GFLOP/s, of bf16 [0-9].* from memory, by $threads thread" said || fail "no limits: $(cat said)"
     grep -q "^fit.step: 40 times [0-9.]* us by $threads thread" said || fail "not 40 steps: $(cat said)"
     [ "$(sed -n '/^fit.step/,/^$/p' said | grep -c 'scan: a&b<c.flow:')" = 2 ] || fail "not the loop and its gradient: $(cat said)"
-    sed -n '/^fit.step/,/^$/p' said | grep -q '% \(arithmetic\|cache\|memory\) .* contraction \[B, 64, 64\]: a&b<c.flow:6 matmul.*; product.c, tiles of [0-9]* x [0-9]*' || fail "no product: $(cat said)"
+    sed -n '/^fit.step/,/^$/p' said | grep -q '% \(arithmetic\|cache\|memory\) .* contraction \[B, 64, 64\]: a&b<c.flow:6 matmul.*; matmul.c, tiles of [0-9]* x [0-9]*' || fail "no product: $(cat said)"
     for part in 'kernels of fit.step' 'batches of evaluations' saves 'the rest'; do
         sed -n '/^where [0-9.]* s went/,/^$/p' said | grep -q " %  $part" || fail "no $part: $(cat said)"
     done

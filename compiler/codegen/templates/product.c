@@ -61,9 +61,7 @@ static void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *of, int64_t slice, int64_t 
 #endif
         .by_columns = BY_COLUMNS
     };
-    (FLOW_TILE_ROWS(MOST_ROWS, FLOW_SUMS, FLOW_PRODUCT_VECTORS) == 8
-         ? flow_multiply_low
-         : flow_multiply_high)(&product, row, rows, first, last);
+    flow_multiply(&product, row, rows, first, last);
 }
 
 #include "split.h"

@@ -1,7 +1,4 @@
-/* multiply.h: a product of product.h with tiles of one height: included once by a file that defines
- *
- *   MULTIPLY                   name of the function it defines
- *   ROWS_OF(sums, vectors)     rows of a tile of so many vectors, where registers hold so many sums
+/* Product.
  *
  * Each sum is taken in the order of depth, in parts that only the most depth decides, whatever the
  * tiles and threads. A tile of sums is kept in registers. A block of columns of b, as deep as one
@@ -18,7 +15,7 @@
 
 enum {
     TILE_VECTORS = FLOW_PRODUCT_VECTORS,
-    TILE_ROWS = ROWS_OF(FLOW_SUMS, TILE_VECTORS),
+    TILE_ROWS = FLOW_SUMS / TILE_VECTORS,
     LOW_ROWS = 4, /* of a tile where fewer are left */
     WIDTH = TILE_VECTORS * LANES,
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
@@ -397,8 +394,8 @@ static void choose_block(Work *work, int64_t columns) {
     work->stride = product->sums || no_gaps ? product->columns : work->wide;
 }
 
-FLOW_WIDE void MULTIPLY(const FlowProduct *product, int64_t row, int64_t rows, int64_t first,
-                        int64_t last) {
+FLOW_WIDE void flow_multiply(const FlowProduct *product, int64_t row, int64_t rows, int64_t first,
+                             int64_t last) {
     _Alignas(64) float right[BLOCK], left[GROUP * (MOST_PART + 16)], waiting[WAITING];
     int64_t depths[MOST_PART];
     const int64_t most = !product->sums ? MOST_PART : product->most_depth > 1024 ? 256 : 512;
