@@ -50,9 +50,9 @@ typedef void FlowMultiply(const FlowProduct *product, int64_t row, int64_t rows,
 /* What it is for: other products are faster as kernels that know their sizes. */
 enum {
     FLOW_PRODUCT_VECTORS = 2, /* of a row of a tile, which is best for so many rows and columns */
-    FLOW_PRODUCT_ROWS = 60,   /* at least */
+    FLOW_PRODUCT_ROWS = 65,   /* at least */
     FLOW_PRODUCT_COLUMNS = 49,
-    FLOW_PRODUCT_DEPTH = 64,
+    FLOW_PRODUCT_DEPTH = 257,
     FLOW_PRODUCT_WORK = 1 << 20 /* all three multiplied */
 };
 
