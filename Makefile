@@ -97,7 +97,7 @@ $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) 
 
 $(BUILD)/tests/check/runtime-exhausted: WRAPPED = malloc calloc realloc aligned_alloc posix_memalign strdup free
 
-COMPILED := tests/codegen/compiled.c tests/codegen/elements.c tests/codegen/threads.c $(wildcard tests/graphs/*.c) $(LIBRARY)
+COMPILED := tests/codegen/compiled.c tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c $(wildcard tests/graphs/*.c) $(LIBRARY)
 
 $(BUILD)/tests/check/%: tests/compiler/%.c $(COMPILED)
 	@mkdir -p $(@D)
@@ -107,7 +107,7 @@ $(BUILD)/tests/check/codegen: tests/codegen/codegen.c $(COMPILED)
 	@mkdir -p $(@D)
 	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(COMPILED) -lm -ldl -lpthread
 
-PROGRAMS := $(wildcard tests/fuzz/programs/*.c) tests/codegen/elements.c tests/codegen/threads.c
+PROGRAMS := $(wildcard tests/fuzz/programs/*.c) tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c
 
 $(BUILD)/tests/check/programs: $(PROGRAMS) $(wildcard tests/fuzz/programs/*.h) $(LIBRARY)
 	@mkdir -p $(@D)

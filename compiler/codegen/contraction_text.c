@@ -184,6 +184,12 @@ static const char *operand_address(Writer *writer, const ContractionOperand *ope
                         dim_expression(writer->arena, operand->start));
 }
 
+const char *contraction_address(Writer *writer, int which) {
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    ContractionOperand operand = contraction_operand(writer->graph, matmul, which);
+    return operand_address(writer, &operand);
+}
+
 static const char *load_macro(Arena *arena, Element element) {
     return is_half(element) ? arena_format(arena, "flow_load_%s(a)", element_info[element].name)
                             : "(a)";
@@ -238,7 +244,7 @@ static const char *ask_macro(Writer *writer) {
     return text.size ? text_string(&text) : "(void)0";
 }
 
-static void write_parameters(Writer *writer, Text *text) {
+void write_contraction_parameters(Writer *writer, Text *text) {
     Arena *arena = writer->arena;
     const char *name = writer->name;
     const Loops *loops = writer->loops;
@@ -319,7 +325,7 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
     write_context(&writer, text, left, right);
     bool whole = sees_windows(&writer, &a, &b) && !writer.kernel->by_columns;
     if (!is_plain(&writer)) write_finish(&writer, text, whole);
-    write_parameters(&writer, text);
+    write_contraction_parameters(&writer, text);
     text_format(text, "#include \"%s\"\n\n", template_of(&writer, &a, &b));
     return writer.operands;
 }

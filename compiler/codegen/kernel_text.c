@@ -3,6 +3,7 @@
  * no second function. Its name says what that text is, so that it is the same in every program. */
 #include "compiler/codegen/kernel_text.h"
 
+#include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/names.h"
 
 #include <assert.h>
@@ -15,8 +16,10 @@ Kernels kernels_new(Arena *arena) {
 
 /* Kernels. */
 
-static KernelOperands write_by_kind(Text *text, const Kernels *kernels, const FunctionPlan *plan,
-                                    int kernel, const char *name) {
+static KernelOperands write_by_kind(GpuText *texts, const Kernels *kernels,
+                                    const FunctionPlan *plan, int kernel, const char *name) {
+    Text *text = &texts->host;
+    if (runs_on_gpu(&plan->kernels[kernel])) return write_gpu_kernel(texts, plan, kernel, name);
     switch (plan->kernels[kernel].loops.kind) {
     case KERNEL_rows: return write_rows_kernel(text, plan, kernel, name);
     case KERNEL_columns: return write_columns_kernel(text, plan, kernel, name);
@@ -37,11 +40,13 @@ static const char *kernel_name(Arena *arena, const char *text) {
 }
 
 static int new_kernel(Kernels *kernels, const FunctionPlan *plan, int number, const char *unnamed) {
-    Text text = text_new(kernels->arena);
+    GpuText texts = {text_new(kernels->arena), text_new(kernels->arena)};
     const char *name = kernel_name(kernels->arena, unnamed);
-    write_by_kind(&text, kernels, plan, number, name);
-    vector_push(kernels->arena, &kernels->list,
-                (SharedKernel){name, text_string(&text), plan, number, {0}, 0, 0});
+    write_by_kind(&texts, kernels, plan, number, name);
+    vector_push(
+        kernels->arena, &kernels->list,
+        (SharedKernel){
+            name, text_string(&texts.host), text_string(&texts.device), plan, number, {0}, 0, 0});
     return (int)kernels->list.count - 1;
 }
 
@@ -72,12 +77,14 @@ static KernelOperands copy_operands(Arena *arena, const KernelOperands *operands
 static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number, bool named) {
     if (plan->kernels[number].scan) add_calls(kernels, plan->kernels[number].scan->body, false);
     arena_clear(kernels->scratch);
-    Text text = text_new(kernels->scratch);
-    KernelOperands operands = write_by_kind(&text, kernels, plan, number, NULL);
-    int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;
+    GpuText texts = {text_new(kernels->scratch), text_new(kernels->scratch)};
+    KernelOperands operands = write_by_kind(&texts, kernels, plan, number, NULL);
+    text_add(&texts.host, text_string(&texts.device));
+    const char *text = text_string(&texts.host);
+    int known = (int)(uintptr_t)map_get(&kernels->by_text, text) - 1;
     if (known < 0) {
-        known = new_kernel(kernels, plan, number, text_string(&text));
-        map_put(&kernels->by_text, text_string(&text), (void *)(uintptr_t)(known + 1));
+        known = new_kernel(kernels, plan, number, text);
+        map_put(&kernels->by_text, text, (void *)(uintptr_t)(known + 1));
     }
     note_call(kernels->arena, &kernels->list.items[known], plan, number, named);
     return (Call){known, copy_operands(kernels->arena, &operands)};
@@ -99,7 +106,7 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
         const char *name = kernel_name(arena, text_string(&text));
         write_band_kernel(&own, kernels, plan, band, calls, name);
         vector_push(arena, &kernels->list,
-                    (SharedKernel){name, text_string(&own), plan, band->kernels[0], {0}, 0, 0});
+                    (SharedKernel){name, text_string(&own), "", plan, band->kernels[0], {0}, 0, 0});
         map_put(&kernels->by_text, text_string(&text), (void *)(uintptr_t)(known + 1));
     }
     note_call(arena, &kernels->list.items[known], plan, band->kernels[0], named);
@@ -141,6 +148,19 @@ static void write_comment(Text *text, const SharedKernel *shared) {
 void write_kernel(Text *text, const SharedKernel *kernel) {
     write_comment(text, kernel);
     text_add(text, kernel->text);
+}
+
+bool write_device_text(Text *text, const Kernels *kernels) {
+    bool some = false;
+    vector_each(SharedKernel, kernel, kernels->list) {
+        if (!*kernel->device) continue;
+        if (!some && kernels->exact) text_add(text, "#define FLOW_EXACT /* see kernel.h */\n");
+        if (!some) text_add(text, "#include \"cuda.h\"\n#include \"row.h\"\n\n");
+        some = true;
+        write_comment(text, kernel);
+        text_add(text, kernel->device);
+    }
+    return some;
 }
 
 /* Calls. */

@@ -99,7 +99,7 @@ static void print_program(Printer *printer) {
     text_add(printer->text, "};\n\n");
 }
 
-void write_program(Text *text, const Plan *plan, bool trains, Generated *others) {
+void write_program(Text *text, const Plan *plan, bool trains, Generated *others, Text *device) {
     Printer printer = {.arena = text->arena,
                        .text = text,
                        .plan = plan,
@@ -115,6 +115,7 @@ void write_program(Text *text, const Plan *plan, bool trains, Generated *others)
                 comment_text(text->arena, plan->program->name));
     write_prologue(text, plan->program->exact);
     print_kernels(&printer);
+    write_device_text(device, &printer.kernels);
     if (trains) print_pipelines(&printer);
     print_functions(&printer);
     print_options(&printer);

@@ -20,15 +20,23 @@ static Dim loops_share(Dimensions *table, const Loops *loops) {
     return dim_multiply(table, loops->outer, inner);
 }
 
-/* All placed nodes of a kernel want the same, some more than others. Code is written for the CPU
- * alone. */
+/* The functions of records, loops and what is written in C run on the CPU. */
+static bool can_run_on_gpu(const Planner *planner, const KernelPlan *kernel) {
+    return !planner->plan->function->of_record && kernel->loops.kind != KERNEL_scan &&
+           kernel->loops.kind != KERNEL_external;
+}
+
+/* All placed nodes of a kernel want the same, some more than others. */
 static void give_device(const Planner *planner, KernelPlan *kernel) {
+    const Program *program = planner->program_plan->program;
     for (size_t i = 0; i < kernel->node_count; i++) {
         const Placement *placement = &node_of(planner, kernel->nodes[i])->placement;
         bool firmer = kernel->wanted.soft && !placement->soft && is_placed(placement);
         if (!is_placed(&kernel->wanted) || firmer) kernel->wanted = *placement;
     }
-    kernel->given = (Placement){.device = DEVICE_cpu};
+    const Placement *wanted = is_placed(&kernel->wanted) ? &kernel->wanted : &program->usual;
+    bool gpu = program->for_gpus && wanted->device == DEVICE_gpu && can_run_on_gpu(planner, kernel);
+    kernel->given = gpu ? *wanted : (Placement){.device = DEVICE_cpu};
 }
 
 static void collect_kernels(Planner *planner) {

@@ -56,6 +56,10 @@ typedef struct KernelPlan {
     Placement wanted, given; /* wanted: DEVICE_any when the program doesn't say */
 } KernelPlan;
 
+static inline bool runs_on_gpu(const KernelPlan *kernel) {
+    return kernel->given.device == DEVICE_gpu;
+}
+
 /* Of a value that only the kernels of a band want: of each row, the bytes. */
 typedef struct BandValue {
     NodeId node;

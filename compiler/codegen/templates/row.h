@@ -3,8 +3,6 @@
 #ifndef FLOW_ROW_H
 #define FLOW_ROW_H
 
-#include <stdint.h>
-
 #ifndef FLOW_NO_ROW_FUNCTIONS /* which a file says that calls none */
 /* Totals are kept in a wider type: the rounding of a long row's every step would add up. */
 #define FLOW_CUMULATIVE(suffix, stored, wide, load, store)                                     \

@@ -1,0 +1,27 @@
+/* Gpus: the GPUs that a program's functions use, by CUDA's driver and NVRTC, which are found when it
+ * runs. Each has memory of the same layout as the program's, and room for the inputs of a call.
+ *
+ * Weights and states (FlowProgram.storage) are up to date on one or several devices at a time; which
+ * ones is noted whenever they are written. All functions are called by one thread at a time, which
+ * may be any. One program of a process uses GPUs. */
+#ifndef FLOW_GPUS_H
+#define FLOW_GPUS_H
+
+#include "runtime/device/launch.h"
+
+/* Starts the GPUs and compiles FlowProgram.device_text for them; does nothing where there is none.
+ * memory: the program's one allocation, all of it up to date. Fails with what is missing and how to
+ * get it; then nothing is open. */
+FlowStatus gpus_open(const FlowProgram *program, char *memory);
+void gpus_close(void);
+
+/* The first thing that went wrong in launches and copies, with the kernel's or the call's name. */
+FlowStatus gpus_status(void);
+
+/* Weights and states are up to date in the program's memory, and may be read there. */
+void gpus_bring_home(void);
+
+/* They have been written there: what GPUs have of them is out of date. */
+void gpus_leave(void);
+
+#endif
