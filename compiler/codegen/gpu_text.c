@@ -62,6 +62,8 @@ KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int ker
     Writer writer = new_writer(text->device.arena, plan, kernel, name);
     writer.gpu = true;
     const char *blocks = writer_of(writer.loops->kind)(&writer, &text->device);
+    vector_push(writer.arena, &writer.operands,
+                (KernelOperand){false, plan->kernels[kernel].given.index});
     write_host(&writer, &text->host, blocks);
     return writer.operands;
 }

@@ -116,7 +116,8 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
 static void add_calls(Kernels *kernels, const FunctionPlan *plan, bool named) {
     FunctionCalls function = {plan, arena_new_array(kernels->arena, Call, plan->bands.count + 1)};
     for (size_t i = 0; i < plan->bands.count; i++)
-        function.calls[i] = call_of_band(kernels, plan, &plan->bands.items[i], named);
+        if (!plan->bands.items[i].transfer)
+            function.calls[i] = call_of_band(kernels, plan, &plan->bands.items[i], named);
     vector_push(kernels->arena, &kernels->functions, function);
 }
 
@@ -186,6 +187,37 @@ static void write_call(Text *text, const Kernels *kernels, const FunctionPlan *p
     text_format(text, "}, /* kernel %d */\n", number);
 }
 
+/* Of all of a value, or (*of_record) of an input's part for each record of a batch. */
+static size_t transferred_size(const FunctionPlan *plan, NodeId node, bool *of_record) {
+    const Type *type = &graph_node(plan->graph, node)->type;
+    size_t size = (size_t)type_size_bound(type);
+    *of_record = plan->places[node].kind == PLACE_input && type->rank && plan->graph->batch &&
+                 type->dims[0] == plan->graph->batch;
+    return *of_record ? size / (size_t)plan->batch : size;
+}
+
+static void write_transfer(Text *text, const FunctionPlan *plan, const Transfer *transfer) {
+    static const char *const names[] = {
+        [TRANSFER_begin] = "begin", [TRANSFER_end] = "end",   [TRANSFER_copy] = "copy",
+        [TRANSFER_move] = "move",   [TRANSFER_need] = "need", [TRANSFER_owns] = "owns"};
+    const Place *place = &plan->places[transfer->node];
+    bool of_record = false;
+    size_t size = transferred_size(plan, transfer->node, &of_record);
+    text_format(text, "    {flow_gpu_%s, true, (const int64_t[]){", names[transfer->kind]);
+    if (transfer->kind == TRANSFER_copy && place->kind == PLACE_input)
+        text_format(text, "~%d, %zu, %d, %d, %d", place->index, size, of_record, transfer->from,
+                    transfer->to);
+    else if (transfer->kind == TRANSFER_copy)
+        text_format(text, "%zu, %zu, 0, %d, %d", place->offset, size, transfer->from, transfer->to);
+    else if (transfer->kind == TRANSFER_move)
+        text_format(text, "%zu, %zu, %zu, %d", place->offset, plan->places[transfer->value].offset,
+                    size, transfer->to);
+    else if (transfer->kind != TRANSFER_begin && transfer->kind != TRANSFER_end)
+        text_format(text, "%zu, %zu, %d", place->offset, size, transfer->to);
+    else text_add(text, "0");
+    text_add(text, "}},\n");
+}
+
 static const FunctionCalls *calls_of(const Kernels *kernels, const FunctionPlan *plan) {
     vector_each(FunctionCalls, known, kernels->functions)
         if (known->plan == plan) return known;
@@ -201,8 +233,11 @@ void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, c
     const FunctionCalls *function = calls_of(kernels, plan);
     if (!call_count(plan)) return;
     text_format(text, "static const FlowCall %s_calls[] = {\n", prefix);
-    for (size_t i = 0; i < plan->bands.count; i++)
-        write_call(text, kernels, plan, &function->calls[i], plan->bands.items[i].kernels[0]);
+    for (size_t i = 0; i < plan->bands.count; i++) {
+        const Band *band = &plan->bands.items[i];
+        if (band->transfer) write_transfer(text, plan, band->transfer);
+        else write_call(text, kernels, plan, &function->calls[i], band->kernels[0]);
+    }
     vector_each(LateCopy, copy, plan->late)
         text_format(text, "    {flow_late_copy, %s, (const int64_t[]){%zu, %zu, %zu}},\n",
                     copy == plan->late.items ? "true" : "false", copy->to, copy->from, copy->size);

@@ -92,6 +92,9 @@ static void print_program(Printer *printer) {
     text_add(printer->text, table(printer, "trains", printer->trains ? program->trains.count : 0));
     text_add(printer->text, table(printer, "runs", printer->trains ? program->runs.count : 0));
     text_add(printer->text, table(printer, "exports", program->exports.count));
+    if (gpu_count(printer->plan))
+        text_format(printer->text, "    .device_text = flow_device_text,\n    .gpu_count = %d,\n",
+                    gpu_count(printer->plan));
     if (program->vocabularies.count)
         text_format(printer->text,
                     "    .vocabularies = vocabularies,\n    .vocabulary_count = %zu,\n",

@@ -400,7 +400,7 @@ typedef struct Program {
     const Source *source;
     bool exact;      /* --exact: so are the wishes of all functions */
     Placement usual; /* where what nobody placed runs; any: on the CPU */
-    bool for_gpus;   /* code is written for them */
+    int gpus;        /* code is written for those numbered below this */
     Vector(Option) options;
     Vector(Bound) bounds;
     Vector(Dim) sizes; /* wanted as numbers when the program runs */

@@ -35,7 +35,8 @@ static void give_device(const Planner *planner, KernelPlan *kernel) {
         if (!is_placed(&kernel->wanted) || firmer) kernel->wanted = *placement;
     }
     const Placement *wanted = is_placed(&kernel->wanted) ? &kernel->wanted : &program->usual;
-    bool gpu = program->for_gpus && wanted->device == DEVICE_gpu && can_run_on_gpu(planner, kernel);
+    bool gpu = wanted->device == DEVICE_gpu && wanted->index < program->gpus &&
+               can_run_on_gpu(planner, kernel);
     kernel->given = gpu ? *wanted : (Placement){.device = DEVICE_cpu};
 }
 

@@ -49,6 +49,9 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
  * flow_gpu_need                  a part of weights and states is up to date on a device: its offset,
  *                                its size, device
  * flow_gpu_owns                  it has just been written there, so it is out of date elsewhere */
+/* FlowProgram.device_text of a program that has one, in a file of its own. */
+extern const char flow_device_text[];
+
 FlowKernel flow_gpu_begin, flow_gpu_end, flow_gpu_copy, flow_gpu_move, flow_gpu_need, flow_gpu_owns;
 #endif
 #endif

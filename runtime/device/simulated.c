@@ -92,7 +92,7 @@ note_fault(Launch *launch, bool in_block, const char *format, va_list arguments)
     if (launch->failed) return;
     vsnprintf(text, sizeof text, format, arguments);
     if (in_block) snprintf(where, sizeof where, ", block %lld", (long long)launch->seen.block);
-    snprintf(launch->fault, sizeof launch->fault, "kernel %.100s%s: %.380s", launch->name, where,
+    snprintf(launch->fault, sizeof launch->fault, "kernel %.100s%s: %.320s", launch->name, where,
              text);
     launch->failed = true;
 }

@@ -9,7 +9,7 @@ bool gpu_is_wanted(void) {
 }
 
 void gpu_take(Program *program) {
-    program->for_gpus = true;
+    program->gpus = 1;
     program->usual = (Placement){.device = DEVICE_gpu};
 }
 

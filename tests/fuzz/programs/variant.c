@@ -102,7 +102,7 @@ static const char *compile_command(Arena *arena, const char *folder, const Varia
         "-fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
         "-Icompiler/codegen/templates %s/%d.c runtime/barrier.c runtime/half.c %s -o %s/%d.so -lm",
         compiler_of(arena, variant->way), folder, variant->way,
-        variant->program->for_gpus
+        variant->program->gpus
             ? gpu_sources(arena, arena_format(arena, "%s/%d.cu", folder, variant->way))
             : "",
         folder, variant->way);
