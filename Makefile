@@ -27,12 +27,13 @@ OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lang/lexer.o $(BUILD)/lang/par
 LIBRARY   := $(filter-out $(BUILD)/compiler/driver/%,$(OBJECTS))
 RUNTIME   := $(wildcard runtime/*.c runtime/source/*.c runtime/sink/*.c runtime/format/*.c runtime/decode/*.c runtime/encode/*.c runtime/device/*.c runtime/text/*.c)
 RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
+SIMULATED := $(BUILD)/lib/flowc/simulated/libcuda.so.1
 SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 
 .PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-packages long-packages test-programs
 .DELETE_ON_ERROR:
 
-all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(HOME_DIR)/.made ## build the compiler and its runtime
+all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(SIMULATED) $(HOME_DIR)/.made ## build the compiler and its runtime
 
 # ---- what the build needs ---------------------------------------------------------------------
 
@@ -73,6 +74,16 @@ $(BUILD)/runtime/%.o: runtime/%.c | packages
 $(BUILD)/lib/flowc/libflowrt.a: $(RUNTIME_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,ar)rm -f $@ && ar rcs $@ $^
+
+# A driver and an NVRTC for who has no GPU, found with LD_LIBRARY_PATH=build/lib/flowc/simulated.
+STANDIN := $(wildcard runtime/device/standin/*.c runtime/device/simulated*.c runtime/device/fiber.c)
+
+$(BUILD)/runtime/device/standin/%.o: CFLAGS += -fvisibility=hidden $(if $(SAN),-fno-sanitize=function)
+
+$(SIMULATED): $(STANDIN:%.c=$(BUILD)/%.o) runtime/device/standin/exports.map
+	@mkdir -p $(@D)
+	$(call say,link)$(CC) $(OPTIMISE) -shared -Wl,--version-script=$(lastword $^) -o $(BUILD)/lib/flowc/libflowsimcuda.so $(filter %.o,$^) -ldl -lpthread
+	@for name in libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12; do ln -sf ../libflowsimcuda.so $(@D)/$$name; done
 
 # What flowc reads when it works: the library in .flow, templates, the runtime's sources.
 $(HOME_DIR)/.made: $(SHARED) Makefile

@@ -10,8 +10,8 @@
  * warp. Atomics race with all but atomics.
  *
  * Memory of the device is what flow_simulated_allocate gives: addresses that fault unless they go
- * through FLOW_LOAD and FLOW_STORE; and what flow_simulated_register is told. Where there is neither,
- * kernels may touch all of the process, and only races on shared memory are found.
+ * through FLOW_LOAD and FLOW_STORE; and what flow_simulated_register is told. Where there is
+ * neither, kernels may touch all of the process, and only races on shared memory are found.
  *
  * Threads: all may be called by any, launches are made one at a time. */
 #ifndef FLOW_SIMULATED_H
@@ -82,7 +82,7 @@ __attribute__((unused)) static FlowSimulated *flow_simulated;
 #define FLOW_GLOBAL(name, count)                                     \
     static void name##_thread(void);                                 \
     int name(const FlowArguments *given, FlowSimulated *simulated);  \
-    const int64_t name##_size = sizeof(FlowArguments);               \
+    const int64_t name##_about[] = {sizeof(FlowArguments), count};   \
     static FlowArguments arguments;                                  \
     int name(const FlowArguments *given, FlowSimulated *simulated) { \
         flow_simulated = simulated;                                  \

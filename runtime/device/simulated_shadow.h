@@ -1,5 +1,6 @@
 /* Shadow: who touched an element last. Time is counted in epochs: each barrier and each block
- * begins another one, and no epoch comes twice, so what earlier launches left is known to be old. */
+ * begins another one, and no epoch comes twice, so what earlier launches left is known to be
+ * old. */
 #ifndef FLOW_SIMULATED_SHADOW_H
 #define FLOW_SIMULATED_SHADOW_H
 
