@@ -11,7 +11,7 @@
  *
  * Memory of the device is what flow_simulated_allocate gives: addresses that fault unless they go
  * through FLOW_LOAD and FLOW_STORE; and what flow_simulated_register is told. Where there is
- * neither, kernels may touch all of the process, and only races on shared memory are found.
+ * neither, kernels may touch all of the process, and bounds and what was written are not known.
  *
  * Threads: all may be called by any, launches are made one at a time. */
 #ifndef FLOW_SIMULATED_H

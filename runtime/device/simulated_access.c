@@ -171,11 +171,15 @@ static void check_bounds(const Wanted *wanted, const Allocation *allocation, uin
         launch_fail(wanted->launch, "thread %lld %s element %lld at line %d: byte %lld of %zu",
                     thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
                     wanted->line, (long long)offset, allocation->size);
+}
+
+static void check_alignment(const Wanted *wanted, uintptr_t address) {
+    size_t size = wanted->size;
     if (!(size & (size - 1)) && address % size)
         launch_fail(wanted->launch,
-                    "thread %lld %s element %lld at line %d: byte %lld is not aligned to %zu",
+                    "thread %lld %s element %lld at line %d: its address is not aligned to %zu",
                     thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
-                    wanted->line, (long long)offset, size);
+                    wanted->line, size);
 }
 
 static void check_written(const Wanted *wanted, Allocation *allocation, size_t offset) {
@@ -192,25 +196,38 @@ static void check_written(const Wanted *wanted, Allocation *allocation, size_t o
             wanted->line, offset, allocation->size);
 }
 
+/* allocation: or NULL, where none is known. */
 static _Noreturn void fail_global_race(const Wanted *wanted, const Clash *clash,
-                                       const Allocation *allocation, size_t offset) {
-    char place[PLACE_SIZE];
-    snprintf(place, sizeof place, "element %lld (byte %zu of %zu)", (long long)wanted->index,
-             offset, allocation->size);
-    fail_race(wanted, clash, place, is_equal(wanted, clash, allocation->host + offset));
+                                       const Allocation *allocation, uintptr_t address) {
+    char place[PLACE_SIZE], where[64] = "";
+    const char *host = (const char *)address;
+    if (allocation) {
+        size_t offset = address - allocation->address;
+        snprintf(where, sizeof where, " (byte %zu of %zu)", offset, allocation->size);
+        host = allocation->host + offset;
+    }
+    snprintf(place, sizeof place, "element %lld%s", (long long)wanted->index, where);
+    fail_race(wanted, clash, place, is_equal(wanted, clash, host));
 }
 
-static void check_races(const Wanted *wanted, Allocation *allocation, size_t offset) {
-    size_t count, done = 0, unit = wanted->size & -wanted->size;
-    while (done < wanted->size) {
-        Trace *traces = shadow_at(allocation->shadow, offset + done, unit, &count);
+static Trace *find_traces(const Allocation *allocation, uintptr_t address, size_t unit,
+                          size_t *count) {
+    if (allocation)
+        return shadow_at(allocation->shadow, address - allocation->address, unit, count);
+    Shadow *page = memory_page(address);
+    return page ? shadow_at(page, address % MEMORY_PAGE, unit, count) : NULL;
+}
+
+static void check_races(const Wanted *wanted, const Allocation *allocation, uintptr_t address) {
+    size_t count, unit = wanted->size & -wanted->size;
+    for (size_t done = 0; done < wanted->size; done += unit) {
+        Trace *traces = find_traces(allocation, address + done, unit, &count);
         if (!traces) launch_fail(wanted->launch, "there is no memory to check it");
         for (size_t i = 0; i < count; i++) {
             Clash clash =
                 trace_touch(&traces[i], &wanted->launch->epochs, wanted->access, touch_of(wanted));
-            if (clash.found) fail_global_race(wanted, &clash, allocation, offset);
+            if (clash.found) fail_global_race(wanted, &clash, allocation, address);
         }
-        done += unit;
     }
 }
 
@@ -220,15 +237,13 @@ static void *reach_global(FlowAccess access, const void *base, int64_t index, si
     Wanted wanted = {launch, access, base, index, size, value, line};
     uintptr_t address = (uintptr_t)base + (uintptr_t)index * size;
     Allocation *allocation = find_allocation(&wanted, address);
-    if (!allocation && !memory_is_known()) return (void *)address;
-    if (!allocation) fail_nowhere(&wanted, address);
-    size_t offset = address - allocation->address;
-    check_bounds(&wanted, allocation, address);
-    if (launch->checks >= FLOW_CHECKS_all) {
-        check_written(&wanted, allocation, offset);
-        check_races(&wanted, allocation, offset);
-    }
-    return allocation->host + offset;
+    if (!allocation && memory_is_known()) fail_nowhere(&wanted, address);
+    if (allocation) check_bounds(&wanted, allocation, address);
+    check_alignment(&wanted, address);
+    if (allocation && launch->checks >= FLOW_CHECKS_all)
+        check_written(&wanted, allocation, address - allocation->address);
+    if (launch->checks >= FLOW_CHECKS_all) check_races(&wanted, allocation, address);
+    return allocation ? allocation->host + (address - allocation->address) : (void *)address;
 }
 
 static void *reach_global_unchecked(FlowAccess access, const void *base, int64_t index, size_t size,

@@ -63,8 +63,52 @@ bool memory_was_freed(uintptr_t address, size_t *size) {
     return false;
 }
 
+/* Pages of the process, in a table of twice as many places. */
+
+static struct {
+    struct Page {
+        uintptr_t number;
+        Shadow *shadow; /* NULL: a free place */
+    } * items;
+    size_t count, room; /* a power of two */
+} pages;
+
+static struct Page *find_page(uintptr_t number) {
+    size_t place = (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (pages.room - 1);
+    while (pages.items[place].shadow && pages.items[place].number != number)
+        place = (place + 1) & (pages.room - 1);
+    return &pages.items[place];
+}
+
+static bool has_room_for_page(void) {
+    if (2 * pages.count < pages.room) return true;
+    struct Page *before = pages.items;
+    size_t room = pages.room;
+    struct Page *items = calloc(room ? 2 * room : 1024, sizeof *items);
+    if (!items) return false;
+    pages.items = items;
+    pages.room = room ? 2 * room : 1024;
+    for (size_t i = 0; i < room; i++)
+        if (before[i].shadow) *find_page(before[i].number) = before[i];
+    free(before);
+    return true;
+}
+
+Shadow *memory_page(uintptr_t address) {
+    uintptr_t number = address / MEMORY_PAGE;
+    if (!has_room_for_page()) return NULL;
+    struct Page *page = find_page(number);
+    if (page->shadow) return page->shadow;
+    *page = (struct Page){.number = number, .shadow = shadow_new(MEMORY_PAGE)};
+    pages.count += page->shadow != NULL;
+    return page->shadow;
+}
+
 void memory_forget_touches(void) {
     for (size_t i = 0; i < memory.count; i++) shadow_clear(memory.items[i]->shadow);
+    for (size_t i = 0; i < pages.room; i++) shadow_free(pages.items[i].shadow);
+    free(pages.items);
+    memset(&pages, 0, sizeof pages);
 }
 
 /* Adding and removing. */

@@ -196,6 +196,11 @@ static void other_memory(void) {
     for (size_t i = 0; i < 2000; i++) a[i] = value_of(0, i);
     CHECK(launch(&given, operands, fault), "%s", fault);
     CHECK(y[3] == sum_of(0, 96, 32, 2000), "%g", y[3]);
+    Case race = read_case("tests/device/blocks_race.cu");
+    CHECK(!launch(&race, operands, fault), "there is a race");
+    CHECK_SAYS(fault, "and nothing orders blocks");
+    free(race.faults);
+    for (size_t i = 0; i < 2000; i++) a[i] = value_of(0, i);
     CHECK(flow_simulated_register(a, 2000 * sizeof *a, true), "registered");
     CHECK(!launch(&given, operands, fault), "y is not memory of the device");
     CHECK_SAYS(fault, "which is in no memory of the device");
