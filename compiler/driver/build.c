@@ -132,6 +132,7 @@ static int build_program(const Toolchain *toolchain, const Arguments *arguments,
 
 int command_build(Arguments *arguments) {
     Compilation compilation;
+    arguments->uses_gpus = true;
     int status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status != EXIT_ok) return status;
     if (!has_trainer(&compilation, "build")) return EXIT_program;

@@ -52,11 +52,20 @@ static void ask_for_replicas(Settling *settling, const Train *train) {
                     (Asked){placement, "replicas", "is one on the CPU"});
 }
 
+/* Those that don't run where they are wanted. */
+static void collect_kernels(Settling *settling, const FunctionPlan *plan) {
+    for (int k = 0; k < plan->kernel_count; k++) {
+        const KernelPlan *kernel = &plan->kernels[k];
+        if (!runs_on_gpu(kernel)) ask(settling, &kernel->wanted);
+        if (kernel->scan) collect_kernels(settling, kernel->scan->body);
+    }
+}
+
 static void collect(Settling *settling) {
     Program *program = settling->compilation->program;
     FunctionList functions = program_functions(settling->arena, program);
     vector_each(Function *, function, functions)
-        vector_each(Node, node, (*function)->graph->nodes) ask(settling, &node->placement);
+        collect_kernels(settling, plan_of(settling->compilation->plan, *function));
     vector_each(Pipeline *, pipeline, program->pipelines)
         vector_each(Stage, stage, (*pipeline)->stages) ask(settling, &stage->placement);
     vector_each(Train, train, program->trains) ask_for_replicas(settling, train);
@@ -75,7 +84,8 @@ static void refuse(const Settling *settling, const Placement *placement) {
     bool here = placement->index < settling->gpus.count;
     Diagnostic *d = diagnostic_add(
         diagnostics, E0304, placement->range,
-        here ? "gpu(%d) is here, but this version of flowc writes code for the CPU alone"
+        here ? "gpu(%d) is here, but this version of flowc runs loops, C functions, pipelines, "
+               "replicas and libraries on the CPU alone"
              : "gpu(%d) is not on this machine",
         placement->index);
     diagnostic_note(d, (Range){0}, "the devices are %s", devices_text(settling));
@@ -89,9 +99,26 @@ static void move(const Settling *settling, const Asked *asked) {
     bool here = placement->index < settling->gpus.count;
     place_print(placement->range, &place);
     fprintf(stderr, "%s: %s %s: %s\n", text_string(&place), asked->written, asked->stands_in,
-            here                   ? "this version of flowc writes code for it alone"
+            here                   ? "this version of flowc runs it there alone"
             : settling->gpus.count ? "there is no such GPU here"
                                    : "no GPU here");
+}
+
+static bool wants_gpu(const Compilation *compilation) {
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    vector_each(Function *, function, functions)
+        vector_each(Node, node, (*function)->graph->nodes)
+            if (node->placement.device == DEVICE_gpu) return true;
+    return false;
+}
+
+int find_gpus(Compilation *compilation) {
+    Processor processor;
+    Gpus gpus;
+    if (!wants_gpu(compilation)) return EXIT_ok;
+    if (!machine_ask(compilation->arguments, &processor, &gpus)) return EXIT_usage;
+    compilation->program->gpus = gpus.count;
+    return EXIT_ok;
 }
 
 /* Asking a driver takes long. */

@@ -31,6 +31,7 @@ static int start(const Compilation *compilation, const CacheEntry *entry) {
 
 int command_run(Arguments *arguments) {
     Compilation compilation;
+    arguments->uses_gpus = true;
     int status = command_compile(&compilation, arguments, false, STOP_plan);
     if (status != EXIT_ok) return status;
     if (!has_trainer(&compilation, "run")) return EXIT_program;
