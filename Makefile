@@ -104,7 +104,14 @@ OMP   := $(LLVM)/lib/libomp.so -Wl,-rpath,$(LLVM)/lib
 
 $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) $(BUILD)/lib/flowc/libflowrt.a
 	@mkdir -p $(@D)
-	$(call say,cc)$(CC) $(CFLAGS) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $< $(BUILD)/lib/flowc/libflowrt.a $(OMP) -Wl,-u,codec_zstd -l:libzstd.a -l:libsqlite3.a -l:libjpeg.a -l:libpng.a -lz -lm -lpthread
+	$(call say,cc)$(CC) $(CFLAGS) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $< $(BUILD)/lib/flowc/libflowrt.a $(OMP) -Wl,-u,codec_zstd -l:libzstd.a -l:libsqlite3.a -l:libjpeg.a -l:libpng.a -lz -lm -ldl -lpthread
+
+# A driver and an NVRTC of two GPUs, with faults on demand.
+$(BUILD)/tests/check/runtime-gpus: $(BUILD)/tests/libgpustub.so
+
+$(BUILD)/tests/libgpustub.so: tests/runtime/lib/gpu_stub.c runtime/device/launch.h
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
 $(BUILD)/tests/check/runtime-exhausted: WRAPPED = malloc calloc realloc aligned_alloc posix_memalign strdup free
 

@@ -1,21 +1,22 @@
-/* Gpus: the GPUs that a program's functions use, by CUDA's driver and NVRTC, which are found when it
- * runs. Each has memory of the same layout as the program's, and room for the inputs of a call.
+/* Gpus: the GPUs that a program's functions use, by CUDA's driver and NVRTC, which are found when
+ * it runs. Each has memory of the same layout as the program's, and room for the inputs of a call.
  *
- * Weights and states (FlowProgram.storage) are up to date on one or several devices at a time; which
- * ones is noted whenever they are written. All functions are called by one thread at a time, which
- * may be any. One program of a process uses GPUs. */
+ * Weights and states (FlowProgram.storage) are up to date on one or several devices at a time;
+ * which ones is noted whenever they are written. All functions are called by one thread at a time,
+ * which may be any. FlowFrame says nothing of GPUs: one program of a process uses them. */
 #ifndef FLOW_GPUS_H
 #define FLOW_GPUS_H
 
 #include "runtime/device/launch.h"
 
 /* Starts the GPUs and compiles FlowProgram.device_text for them; does nothing where there is none.
- * memory: the program's one allocation, all of it up to date. Fails with what is missing and how to
- * get it; then nothing is open. */
+ * memory: the program's one allocation, all of it up to date; it outlives gpus_close. Fails with
+ * what is missing and how to get it; then nothing is open. */
 FlowStatus gpus_open(const FlowProgram *program, char *memory);
 void gpus_close(void);
 
-/* The first thing that went wrong in launches and copies, with the kernel's or the call's name. */
+/* The first thing that went wrong in launches and copies, with the GPU's name, and the kernel's
+ * where one is to blame. From then on GPUs do nothing, and what they had is lost. */
 FlowStatus gpus_status(void);
 
 /* Weights and states are up to date in the program's memory, and may be read there. */
