@@ -107,7 +107,7 @@ $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) 
 	$(call say,cc)$(CC) $(CFLAGS) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $< $(BUILD)/lib/flowc/libflowrt.a $(OMP) -Wl,-u,codec_zstd -l:libzstd.a -l:libsqlite3.a -l:libjpeg.a -l:libpng.a -lz -lm -ldl -lpthread
 
 # A driver and an NVRTC of two GPUs, with faults on demand.
-$(BUILD)/tests/check/runtime-gpus: $(BUILD)/tests/libgpustub.so
+$(BUILD)/tests/check/runtime-gpus $(BUILD)/tests/check/runtime-gpu_train: $(BUILD)/tests/libgpustub.so
 
 $(BUILD)/tests/libgpustub.so: tests/runtime/lib/gpu_stub.c runtime/device/launch.h
 	@mkdir -p $(@D)

@@ -204,7 +204,22 @@ void gpus_bring_home(void) {
         good = freshen(gpus_state.memory, i, GPU_CPU);
 }
 
+void gpus_leave_part(size_t offset, size_t size) {
+    gpus_written(gpus_state.memory, (int64_t)offset, (int64_t)size, GPU_CPU);
+}
+
 void gpus_leave(void) {
     for (int i = 0; gpus_state.fresh && i < gpus_state.program->storage_count; i++)
         gpus_state.fresh[i] = bit(GPU_CPU);
+}
+
+/* Calls one by one. */
+
+void gpus_mark(void) {
+    gpus_state.marked = 0;
+}
+
+void gpus_show(char *memory, int64_t place, size_t size) {
+    if (gpus_state.marked && gpus_work() && place >= 0)
+        gpus_copy(memory, place, (int64_t)size, gpus_state.marked - 1, GPU_CPU);
 }

@@ -22,7 +22,14 @@ FlowStatus gpus_status(void);
 /* Weights and states are up to date in the program's memory, and may be read there. */
 void gpus_bring_home(void);
 
-/* They have been written there: what GPUs have of them is out of date. */
+/* They have been written there, all or that part: what GPUs have of it is out of date. What is
+ * written in part was brought home before. */
 void gpus_leave(void);
+void gpus_leave_part(size_t offset, size_t size);
+
+/* For those who make a function's calls one by one: gpus_mark before a call; behind it, gpus_show
+ * has what the call stored at that place in memory, if a GPU did it. */
+void gpus_mark(void);
+void gpus_show(char *memory, int64_t place, size_t size);
 
 #endif

@@ -25,6 +25,7 @@ typedef struct GpusState {
     FoundKernel
         *kernels; /* found so far, each at a place that follows from its address or behind */
     size_t kernel_room, kernel_count; /* a power of two, at least twice as many; */
+    int marked; /* 1 + the GPU of the last launch since gpus_mark; 0: there was none */
     FlowStatus status;
 } GpusState;
 

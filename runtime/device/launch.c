@@ -82,6 +82,7 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
     void *function = find(kernel, device);
     if (!function || !guard(frame, gpu)) return;
     fill(&arguments, frame, gpu, kernel, operands);
+    gpus_state.marked = 1 + device;
     gpu_launch(gpu, function, kernel->name, &arguments, blocks, kernel->threads);
 }
 

@@ -128,6 +128,12 @@ static void test_values(void) {
     CALL(flow_gpu_move, SCRATCH + 8, SCRATCH, 4, CPU);
     CHECK(*at(SCRATCH + 8) == 1024, "%d", *at(SCRATCH + 8));
     flow_launch(&frame, &add, (const int64_t[]){SCRATCH, 1, 0}, 0);
+    gpus_mark();
+    gpus_show(memory, SCRATCH + 8, 4);
+    LAUNCH(add, SCRATCH, 1, 0);
+    gpus_show(memory, SCRATCH, 4);
+    CHECK(*at(SCRATCH) == 1025 && *at(SCRATCH + 8) == 1024, "%d %d", *at(SCRATCH),
+          *at(SCRATCH + 8));
     end();
 }
 
