@@ -32,6 +32,8 @@ static const Flag flags[] = {
      "the C compiler (default: FLOWC_CC, gcc, clang)"},
     {"soft-placement", 0, FLAG_switch, FIELD(soft_placement), NULL,
      "run on the CPU what wants a device that is not here, and say so"},
+    {"device", 0, FLAG_value, FIELD(device), "DEVICE",
+     "where to run what the program places nowhere: cpu (default), gpu or gpu(1)"},
     {"visible-devices", 0, FLAG_value, FIELD(visible_devices), "LIST",
      "the GPUs to use, as 0,1; or none"},
     {"gpu-memory", 0, FLAG_value, FIELD(gpu_memory), "SIZE", "the most memory of a GPU, as 4GiB"},

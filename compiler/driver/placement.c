@@ -7,6 +7,7 @@
 #include "compiler/passes/passes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* written: as in the program, "on gpu(0)". */
 typedef struct Asked {
@@ -112,13 +113,38 @@ static bool wants_gpu(const Compilation *compilation) {
     return false;
 }
 
+/* "cpu", "gpu", "gpu(1)". */
+static bool parse_device(const char *text, Placement *placement) {
+    int end = 0;
+    if (!text || !strcmp(text, "cpu")) return true;
+    placement->device = DEVICE_gpu;
+    if (!strcmp(text, "gpu")) return true;
+    return sscanf(text, "gpu(%2d)%n", &placement->index, &end) == 1 && end && !text[end] &&
+           placement->index >= 0 && placement->index < GPU_LIMIT;
+}
+
+/* There must be one that was asked for on the command line. */
+static bool has_usual(const Program *program, const Gpus *gpus) {
+    const Placement *usual = &program->usual;
+    if (usual->device != DEVICE_gpu || usual->index < gpus->count) return true;
+    fprintf(stderr, "flowc: --device=gpu(%d) is not on this machine: %s\n", usual->index,
+            gpus->count ? "it has fewer GPUs" : gpus->missing);
+    return false;
+}
+
 int find_gpus(Compilation *compilation) {
     Processor processor;
     Gpus gpus;
-    if (!wants_gpu(compilation)) return EXIT_ok;
-    if (!machine_ask(compilation->arguments, &processor, &gpus)) return EXIT_usage;
-    compilation->program->gpus = gpus.count;
-    return EXIT_ok;
+    Program *program = compilation->program;
+    const Arguments *arguments = compilation->arguments;
+    if (!parse_device(arguments->device, &program->usual)) {
+        fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", arguments->device);
+        return EXIT_usage;
+    }
+    if (!is_placed(&program->usual) && !wants_gpu(compilation)) return EXIT_ok;
+    if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
+    program->gpus = gpus.count;
+    return has_usual(program, &gpus) ? EXIT_ok : EXIT_program;
 }
 
 /* Asking a driver takes long. */
