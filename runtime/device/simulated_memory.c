@@ -175,18 +175,32 @@ static bool reserve(void) {
     return memory.begin;
 }
 
-/* 0: none is left. */
-static uintptr_t take_addresses(size_t size) {
-    size_t whole = (size / ALIGNMENT + 2) * ALIGNMENT; /* and a gap */
-    if (!reserve() || whole > memory.end - memory.begin) return 0;
-    if (whole > memory.end - memory.next) memory.next = memory.begin;
-    uintptr_t address = memory.next;
-    for (size_t at = count_before(address + whole); at-- > 0;) {
+/* One of the device's that lies in so many addresses from there on, or NULL. */
+static const Allocation *first_in(uintptr_t address, size_t size) {
+    const Allocation *first = NULL;
+    for (size_t at = count_before(address + size); at-- > 0;) {
         const Allocation *other = memory.items[at];
         if (other->address + other->size <= address) break;
-        if (other->owned) return 0;
+        if (other->owned) first = other;
     }
-    memory.next = address + whole;
+    return first;
+}
+
+/* From there on; 0: none are left. */
+static uintptr_t free_addresses(uintptr_t address, size_t size) {
+    const Allocation *other;
+    while (size <= memory.end - address && (other = first_in(address, size)))
+        address = (other->address + other->size) / ALIGNMENT * ALIGNMENT + 2 * ALIGNMENT;
+    return address < memory.end && size <= memory.end - address ? address : 0;
+}
+
+/* Others than those that were freed last, as long as there are some. 0: none is left. */
+static uintptr_t take_addresses(size_t size) {
+    size_t whole = (size / ALIGNMENT + 2) * ALIGNMENT; /* and a gap */
+    if (!reserve()) return 0;
+    uintptr_t address = free_addresses(memory.next, whole);
+    if (!address) address = free_addresses(memory.begin, whole);
+    if (address) memory.next = address + whole;
     return address;
 }
 
