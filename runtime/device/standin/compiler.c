@@ -219,8 +219,16 @@ static bool add_headers(Command *command) {
 
 static int make_command(Command *command, const char *folder, int count,
                         const char *const *options) {
-    static const char *const plain[] = {"-std=gnu11", "-O1",     "-fPIC",           "-shared",
-                                        "-w",         "-fwrapv", "-DFLOW_SIMULATED"};
+    static const char *const plain[] = {"-std=gnu11",
+                                        "-O1",
+                                        "-fPIC",
+                                        "-shared",
+                                        "-w",
+                                        "-fwrapv",
+                                        "-ffp-contract=fast",
+                                        "-fno-math-errno",
+                                        "-fno-trapping-math",
+                                        "-DFLOW_SIMULATED"};
     const char *compiler = getenv("FLOWC_CC");
     *command = (Command){.architecture = 10 * MAJOR + MINOR};
     add_word(command, "%s", compiler && *compiler ? compiler : "cc");
