@@ -161,6 +161,10 @@ void fiber_free(Fiber *fiber) {
     free(fiber);
 }
 
+bool fiber_is_beyond(const Fiber *fiber, const void *address) {
+    return (uintptr_t)address - (uintptr_t)fiber->stack < page_size();
+}
+
 void fiber_begin(Fiber *fiber, void (*function)(void *context), void *context) {
     fiber->function = function;
     fiber->context = context;

@@ -3,6 +3,7 @@
 #ifndef FLOW_FIBER_H
 #define FLOW_FIBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct Fiber Fiber;
@@ -19,5 +20,8 @@ void fiber_run(Fiber *fiber);
 
 /* Back to fiber_run, of the fiber that runs. */
 void fiber_pause(Fiber *fiber);
+
+/* The address lies where its stack would go on if it were larger. */
+bool fiber_is_beyond(const Fiber *fiber, const void *address);
 
 #endif

@@ -333,13 +333,20 @@ static void begin_launch(Launch *launch) {
     shuffle_blocks(launch);
 }
 
+static bool run_blocks(Launch *launch) {
+    bool good = true;
+    if (!trap_open(launch)) return fault(launch, false, "there is no memory to run it");
+    for (int64_t turn = 0; turn < launch->seen.blocks && good; turn++)
+        good = run_block(launch, turn);
+    trap_close();
+    return good;
+}
+
 static bool run_launch(Launch *launch) {
     launch->block_epochs = malloc((size_t)launch->seen.blocks * sizeof *launch->block_epochs);
     if (!launch->block_epochs) return fault(launch, false, "there is no memory to run it");
     begin_launch(launch);
-    bool good = true;
-    for (int64_t turn = 0; turn < launch->seen.blocks && good; turn++)
-        good = run_block(launch, turn);
+    bool good = run_blocks(launch);
     simulator.epoch = launch->epochs.now;
     launch_free_shared(launch);
     free(launch->block_epochs);

@@ -69,4 +69,9 @@ void launch_set_access(Launch *launch);
 void launch_clear_shared(Launch *launch);
 void launch_free_shared(Launch *launch);
 
+/* Until trap_close, a thread of the launch fails where it would end the process: at an address of
+ * the device that it goes to by itself, and where its stack ends. False: that cannot be had. */
+bool trap_open(Launch *launch);
+void trap_close(void);
+
 #endif

@@ -37,6 +37,10 @@ bool memory_is_known(void) {
     return memory.count || memory.begin;
 }
 
+bool memory_is_of_device(uintptr_t address) {
+    return address >= memory.begin && address < memory.end;
+}
+
 /* How many begin at the address or before. */
 static size_t count_before(uintptr_t address) {
     size_t low = 0, high = memory.count;

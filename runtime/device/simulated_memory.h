@@ -22,7 +22,10 @@ bool memory_is_known(void); /* there is any allocation, or was one of the device
 Allocation *memory_find(uintptr_t address);
 /* Was the address in one that has been freed? Tells its size. */
 bool memory_was_freed(uintptr_t address, size_t *size);
-/* Who touched a page of 4096 bytes of the process, where no allocation is known. NULL: no memory. */
+/* It is an address of the device, with something there or not. */
+bool memory_is_of_device(uintptr_t address);
+
+/* Who touched a page of the process, where no allocation is known. NULL: no memory. */
 enum { MEMORY_PAGE = 4096 };
 Shadow *memory_page(uintptr_t address);
 /* Epochs begin again. */

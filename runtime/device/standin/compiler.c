@@ -1,5 +1,5 @@
-/* Compiler: NVRTC by the system's C compiler. The text is C by the words of cuda.h; what it includes
- * is what is given with it, and flowc's own headers, which lie beside this library. */
+/* Compiler: NVRTC by the system's C compiler. The text is C by the words of cuda.h; it may include
+ * what is given with it, and flowc's own headers, which lie beside this library. */
 #define _GNU_SOURCE
 #include "runtime/device/standin/standin.h"
 

@@ -1,5 +1,5 @@
-/* Modules: an image is a shared library, loaded from a file that has no name any more. What a kernel
- * does wrong is said on standard error; the error that stays is that of a GPU. */
+/* Modules: an image is a shared library, loaded from a file that has no name any more. What a
+ * kernel does wrong is said on standard error; the error that stays is that of a GPU. */
 #define _GNU_SOURCE
 #include "runtime/device/standin/standin.h"
 

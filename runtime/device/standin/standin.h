@@ -78,8 +78,8 @@ typedef struct Operation {
 extern pthread_mutex_t standin_lock;
 extern pthread_cond_t standin_changed;
 
-/* What each function of the driver begins with. A function with a context needs a current one, whose
- * error it gives. */
+/* What each function of the driver begins with. A function with a context needs a current one,
+ * whose error it gives. */
 int standin_enter(const char *call, bool with_context);
 #define ENTER(call)                               \
     do {                                          \
