@@ -28,6 +28,7 @@ typedef uint64_t Address;
     FUNCTION(cuMemcpyHtoDAsync_v2, (Address, const void *, size_t, void *))                        \
     FUNCTION(cuMemcpyDtoHAsync_v2, (void *, Address, size_t, void *))                              \
     FUNCTION(cuMemcpyDtoDAsync_v2, (Address, Address, size_t, void *))                             \
+    FUNCTION(cuMemcpyPeerAsync, (Address, void *, Address, void *, size_t, void *))                \
     FUNCTION(cuMemsetD8Async, (Address, unsigned char, size_t, void *))                            \
     FUNCTION(cuStreamCreate, (void **, unsigned))                                                  \
     FUNCTION(cuStreamDestroy_v2, (void *))                                                         \
@@ -411,6 +412,13 @@ static void memory(void) {
     GOOD(cuDevicePrimaryCtxRetain(&other, 1));
     GOOD(cuCtxSetCurrent(other));
     GIVES(cuMemcpyDtoHAsync_v2(work.out, work.y, BYTES, NULL), 1); /* it is another device's */
+    GOOD(cuMemAlloc_v2(&address, BYTES));
+    GIVES(cuMemcpyPeerAsync(address, work.context, work.y, work.context, BYTES, NULL), 1);
+    GOOD(cuMemcpyPeerAsync(address, other, work.y, work.context, BYTES, NULL));
+    memset(work.out, 0, BYTES);
+    GOOD(cuMemcpyDtoHAsync_v2(work.out, address, BYTES, NULL));
+    CHECK(count_right(work.out, 1, 0) == COUNT, "copied from one device to the other");
+    GOOD(cuMemFree_v2(address));
     GOOD(cuDevicePrimaryCtxRelease_v2(1));
     GOOD(cuCtxSetCurrent(work.context));
     end(&work);

@@ -54,13 +54,18 @@ static bool take(Address address, bool of_device, bool registered) {
     return good;
 }
 
-/* Does the device have all the bytes? Another one's are not its own. */
-static bool is_here(Address address, size_t size) {
+/* Does the device have all the bytes? */
+static bool is_on(const Device *device, Address address, size_t size) {
     pthread_mutex_lock(&standin_lock);
     const Piece *piece = *find(address, size);
-    bool here = piece && piece->device == standin_device();
+    bool found = piece && piece->device == device;
     pthread_mutex_unlock(&standin_lock);
-    return here;
+    return found;
+}
+
+/* Another device's are not here. */
+static bool is_here(Address address, size_t size) {
+    return is_on(standin_device(), address, size);
 }
 
 bool memory_is_pinned(const void *place, size_t size) {
@@ -228,6 +233,18 @@ API int cuMemcpyDtoH_v2(void *target, Address source, size_t size) {
 API int cuMemcpyDtoDAsync_v2(Address target, Address source, size_t size, Stream *stream) {
     ENTER(cuMemcpyDtoDAsync_v2);
     if (!is_here(target, size) || !is_here(source, size)) return ERROR_INVALID_VALUE;
+    return stream_put(
+        stream,
+        (Operation){.kind = OPERATION_within, .target = target, .source = source, .size = size});
+}
+
+/* Between devices; in the order of the stream of either. */
+API int cuMemcpyPeerAsync(Address target, Device *target_device, Address source,
+                          Device *source_device, size_t size, Stream *stream) {
+    ENTER(cuMemcpyPeerAsync);
+    if (!target_device || !source_device) return ERROR_INVALID_CONTEXT;
+    if (!is_on(target_device, target, size) || !is_on(source_device, source, size))
+        return ERROR_INVALID_VALUE;
     return stream_put(
         stream,
         (Operation){.kind = OPERATION_within, .target = target, .source = source, .size = size});
