@@ -66,6 +66,9 @@ void flow_simulation_set(FlowSimulation simulation);
 
 void *flow_simulated_allocate(size_t size); /* an address of the device; NULL: no memory */
 bool flow_simulated_free(void *address);    /* false: not what allocate gave, or freed before */
+/* The calling thread allocates and launches on this device from now on; 0 before. Kernels don't
+ * reach what other devices have. */
+void flow_simulated_use(int device);
 /* Memory of the process that kernels may use until it is forgotten; written: all has a value. */
 bool flow_simulated_register(void *memory, size_t size, bool written);
 void flow_simulated_forget(void *memory);

@@ -164,6 +164,12 @@ static _Noreturn void fail_nowhere(const Wanted *wanted, uintptr_t address) {
                 wanted->line, what);
 }
 
+static _Noreturn void fail_elsewhere(const Wanted *wanted, const Allocation *allocation) {
+    launch_fail(wanted->launch, "thread %lld %s element %lld at line %d, which device %d has",
+                thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
+                wanted->line, allocation->device);
+}
+
 static void check_bounds(const Wanted *wanted, const Allocation *allocation, uintptr_t address) {
     int64_t offset = (int64_t)(address - allocation->address);
     size_t size = wanted->size;
@@ -238,6 +244,8 @@ static void *reach_global(FlowAccess access, const void *base, int64_t index, si
     uintptr_t address = (uintptr_t)base + (uintptr_t)index * size;
     Allocation *allocation = find_allocation(&wanted, address);
     if (!allocation && memory_is_known()) fail_nowhere(&wanted, address);
+    if (allocation && allocation->owned && allocation->device != memory_device())
+        fail_elsewhere(&wanted, allocation);
     if (allocation) check_bounds(&wanted, allocation, address);
     check_alignment(&wanted, address);
     if (allocation && launch->checks >= FLOW_CHECKS_all)

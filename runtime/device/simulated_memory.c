@@ -25,6 +25,16 @@ static struct {
     size_t freed_count;
 } memory;
 
+static _Thread_local int device_of_thread;
+
+void flow_simulated_use(int device) {
+    device_of_thread = device;
+}
+
+int memory_device(void) {
+    return device_of_thread;
+}
+
 void memory_lock(void) {
     pthread_mutex_lock(&lock);
 }
@@ -213,7 +223,12 @@ static void *allocate(size_t size) {
     char *host = address ? aligned_alloc(ALIGNMENT, (size / ALIGNMENT + 1) * ALIGNMENT) : NULL;
     if (!host) return NULL;
     memset(host, UNWRITTEN, size);
-    if (add((Allocation){.address = address, .size = size, .host = host, .owned = true}, false))
+    if (add((Allocation){.address = address,
+                         .size = size,
+                         .host = host,
+                         .owned = true,
+                         .device = device_of_thread},
+            false))
         return (void *)address;
     free(host);
     return NULL;

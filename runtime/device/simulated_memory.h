@@ -11,12 +11,14 @@ typedef struct Allocation {
     uint8_t *written; /* one a byte */
     Shadow *shadow;
     bool owned; /* made by flow_simulated_allocate */
+    int device; /* that has it, if it is owned */
 } Allocation;
 
 /* All below, while the lock is held. */
 void memory_lock(void);
 void memory_unlock(void);
 
+int memory_device(void);    /* of this thread */
 bool memory_is_known(void); /* there is any allocation, or was one of the device */
 /* The one with this address, or that ends there; NULL. */
 Allocation *memory_find(uintptr_t address);

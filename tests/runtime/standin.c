@@ -76,6 +76,7 @@ enum {
     INVALID_IMAGE = 200,
     INVALID_CONTEXT = 201,
     NO_BINARY = 209,
+    INVALID_HANDLE = 400,
     NOT_FOUND = 500,
     NOT_READY = 600,
     ILLEGAL_ADDRESS = 700,
@@ -424,6 +425,36 @@ static void memory(void) {
     end(&work);
 }
 
+/* A kernel works with the memory of its own device, in a stream of it. */
+static void other_device(void) {
+    Work work;
+    void *other, *stream, *event;
+    Address address;
+    begin(&work);
+    GOOD(cuDevicePrimaryCtxRetain(&other, 1));
+    GOOD(cuCtxSetCurrent(other));
+    GOOD(cuMemAlloc_v2(&address, BYTES));
+    GOOD(cuStreamCreate(&stream, 1));
+    GOOD(cuEventCreate(&event, 2));
+    GIVES(launch(&work, work.a, work.y, 0, stream), INVALID_HANDLE);
+    GIVES(cuEventRecord(event, work.stream), INVALID_HANDLE);
+    GOOD(cuEventRecord(event, stream));
+    GOOD(cuCtxSetCurrent(work.context));
+    GOOD(cuStreamWaitEvent(work.stream, event, 0));
+    GOOD(cuMemsetD8Async(work.a, 0, BYTES, work.stream));
+    GOOD(launch(&work, work.a, work.y, 0, work.stream));
+    GOOD(cuStreamSynchronize(work.stream));
+    GOOD(launch(&work, work.a, address, 0, work.stream));
+    GIVES(cuStreamSynchronize(work.stream), ILLEGAL_ADDRESS);
+    GOOD(cuCtxSetCurrent(other));
+    GOOD(cuMemFree_v2(address));
+    GOOD(cuEventDestroy_v2(event));
+    GOOD(cuStreamDestroy_v2(stream));
+    GOOD(cuDevicePrimaryCtxRelease_v2(1));
+    GOOD(cuCtxSetCurrent(work.context));
+    end(&work);
+}
+
 /* The host cannot read what lies on the device. */
 static void host_reads_device(void) {
     Work work;
@@ -499,6 +530,7 @@ int main(void) {
     errors_on_demand();
     wrong_images();
     memory();
+    other_device();
     host_reads_device();
     return test_result();
 }

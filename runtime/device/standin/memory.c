@@ -83,6 +83,7 @@ API int cuMemAlloc_v2(Address *address, size_t size) {
     Device *device = standin_device();
     if (!size) return ERROR_INVALID_VALUE;
     if (size > device->memory - device->used) return ERROR_OUT_OF_MEMORY;
+    flow_simulated_use(device->number);
     void *place = flow_simulated_allocate(size);
     *address = (uintptr_t)place;
     if (place && add((Piece){.address = *address, .size = size, .device = device}))

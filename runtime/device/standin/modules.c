@@ -11,6 +11,7 @@
 
 typedef struct Module {
     void *library;
+    const Device *device;
     Function *functions;
 } Module;
 
@@ -52,6 +53,7 @@ API int cuModuleLoadData(Module **module, const void *image) {
     if (error) return error;
     *module = calloc(1, sizeof **module);
     if (!*module) return ERROR_OUT_OF_MEMORY;
+    (*module)->device = standin_device();
     (*module)->library = load((const char *)image + sizeof head, head.size);
     if ((*module)->library) return ERROR_SUCCESS;
     free(*module);
@@ -88,6 +90,7 @@ API int cuModuleGetFunction(Function **found, Module *module, const char *name) 
     *function = (Function){.kernel = (FlowSimulatedKernel *)kernel,
                            .arguments = about[0],
                            .threads = about[1],
+                           .device = module->device,
                            .next = module->functions};
     snprintf(function->name, sizeof function->name, "%s", name);
     *found = module->functions = function;
@@ -119,7 +122,7 @@ int operation_launch(const Operation *operation) {
         return ERROR_SUCCESS;
     fprintf(stderr, "simulated GPU: %s\n", fault);
     bool address = strstr(fault, ": byte ") || strstr(fault, "which is in no memory") ||
-                   strstr(fault, "which was freed");
+                   strstr(fault, "which was freed") || strstr(fault, "which device ");
     return address ? ERROR_ILLEGAL_ADDRESS : ERROR_LAUNCH_FAILED;
 }
 
@@ -127,7 +130,7 @@ API int cuLaunchKernel(const Function *function, unsigned blocks, unsigned block
                        unsigned blocks_z, unsigned threads, unsigned threads_y, unsigned threads_z,
                        unsigned shared, Stream *stream, void **parameters, void **extra) {
     ENTER(cuLaunchKernel);
-    if (!function) return ERROR_INVALID_HANDLE;
+    if (!function || function->device != stream_device(stream)) return ERROR_INVALID_HANDLE;
     if (!blocks || blocks > INT32_MAX || !threads || blocks_y != 1 || blocks_z != 1 ||
         threads_y != 1 || threads_z != 1 || shared || extra || !parameters)
         return ERROR_INVALID_VALUE;

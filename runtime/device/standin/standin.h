@@ -46,7 +46,8 @@ typedef struct Function {
     FlowSimulatedKernel *kernel;
     char name[200];
     int64_t arguments, threads; /* bytes; of a block */
-    struct Function *next;      /* of the module */
+    const Device *device;
+    struct Function *next; /* of the module */
 } Function;
 
 /* What a stream does, one after the other. */
@@ -100,6 +101,7 @@ int standin_result_of(const char *name); /* -1: no error has this name */
 /* Takes the operation with what it owns. NULL: stream NULL, which waits for all others first. */
 int stream_put(Stream *stream, Operation operation);
 int stream_wait(Stream *stream);
+const Device *stream_device(const Stream *stream);        /* NULL: the current one */
 void device_wait(Device *device);                         /* all its streams */
 void stream_append(Stream *stream, Operation *operation); /* a copy; while the lock is held */
 

@@ -24,6 +24,7 @@ struct Event {
     uint64_t asked, done; /* records */
     int64_t time;         /* of the last one done; nanoseconds */
     bool timed, closing;
+    const Device *device;
     int users; /* operations that will touch it */
     Graph *capture;
 };
@@ -80,6 +81,7 @@ static void perform(Stream *stream, const Operation *operation) {
 
 static void *work(void *context) {
     Stream *stream = context;
+    flow_simulated_use(stream->device->number);
     pthread_mutex_lock(&standin_lock);
     for (;;) {
         while (!stream->first && !stream->closing)
@@ -191,6 +193,10 @@ int stream_wait(Stream *stream) {
     return captured ? ERROR_STREAM_CAPTURE_UNSUPPORTED : device->error;
 }
 
+const Device *stream_device(const Stream *stream) {
+    return stream ? stream->device : standin_device();
+}
+
 API int cuStreamCreate(Stream **stream, unsigned flags) {
     ENTER(cuStreamCreate);
     pthread_mutex_lock(&standin_lock);
@@ -240,7 +246,7 @@ API int cuStreamQuery(Stream *stream) {
 API int cuEventCreate(Event **event, unsigned flags) {
     ENTER(cuEventCreate);
     *event = calloc(1, sizeof **event);
-    if (*event) (*event)->timed = !(flags & NOT_TIMED);
+    if (*event) (*event)->timed = !(flags & NOT_TIMED), (*event)->device = standin_device();
     return *event ? ERROR_SUCCESS : ERROR_OUT_OF_MEMORY;
 }
 
@@ -256,7 +262,7 @@ API int cuEventDestroy_v2(Event *event) {
 
 API int cuEventRecord(Event *event, Stream *stream) {
     ENTER(cuEventRecord);
-    if (!event) return ERROR_INVALID_HANDLE;
+    if (!event || event->device != stream_device(stream)) return ERROR_INVALID_HANDLE;
     pthread_mutex_lock(&standin_lock);
     Graph *capture = stream ? stream->capture : NULL;
     event->capture = capture;
