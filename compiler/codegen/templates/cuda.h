@@ -73,7 +73,7 @@ FLOW_SHUFFLE(i64, int64_t)
     ((void *)((place) < 0 ? arguments.inputs[~(place)] : arguments.memory + (place)))
 
 static inline int64_t flow_is_open(const FlowGuard *guard) {
-    return guard && guard->open;
+    return guard && FLOW_LOAD(&guard->open, 0);
 }
 
 static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t place) {
