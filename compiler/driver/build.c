@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
+#include "compiler/driver/device_text.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/parts.h"
 #include "compiler/driver/placement.h"
@@ -147,6 +148,7 @@ int command_build(Arguments *arguments) {
     const char *output = arguments->output ? arguments->output : compilation.program->name;
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.plan);
+    if (!add_device_text(compilation.arena, compilation.home, &generated)) return EXIT_resource;
     report_time(&compilation, "codegen", &since);
     if (c) return emit_c(&compilation, &generated, output);
     Toolchain toolchain;

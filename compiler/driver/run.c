@@ -3,6 +3,7 @@
 #include "compiler/codegen/names.h"
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
+#include "compiler/driver/device_text.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/placement.h"
 #include "compiler/driver/select.h"
@@ -44,6 +45,7 @@ int command_run(Arguments *arguments) {
     if (status != EXIT_ok) return status;
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.plan);
+    if (!add_device_text(compilation.arena, compilation.home, &generated)) return EXIT_resource;
     report_time(&compilation, "codegen", &since);
     CacheEntry entry;
     const char *folder = folder_literal(compilation.arena, arguments->file);
