@@ -187,7 +187,7 @@ check-layers: ## does every #include point down? is only what belongs there at t
 install: all ## install under DESTDIR/PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/flowc $(DESTDIR)$(PREFIX)/share
 	install -m755 $(BUILD)/flowc $(DESTDIR)$(PREFIX)/bin/
-	install -m644 $(BUILD)/lib/flowc/libflowrt.a $(DESTDIR)$(PREFIX)/lib/flowc/
+	install -m644 $(BUILD)/lib/flowc/libflowrt.a $(BUILD)/lib/flowc/libflowsimcuda.so $(DESTDIR)$(PREFIX)/lib/flowc/
 	cp -r $(HOME_DIR) $(DESTDIR)$(PREFIX)/share/
 
 clean: ## remove what was built

@@ -37,6 +37,8 @@ static const Flag flags[] = {
     {"visible-devices", 0, FLAG_value, FIELD(visible_devices), "LIST",
      "the GPUs to use, as 0,1; or none"},
     {"gpu-memory", 0, FLAG_value, FIELD(gpu_memory), "SIZE", "the most memory of a GPU, as 4GiB"},
+    {"simulate", 0, FLAG_value, FIELD(simulate), "gpu:N",
+     "instead of the machine's GPUs N that the CPU stands in for: slow, to test programs"},
     {"link", 0, FLAG_list, FIELD(link), "FILES",
      "C functions that `extern fn` calls: .c, .o, .a, .so, with `,` between"},
     {"path", 0, FLAG_value, FIELD(path), "FOLDERS",

@@ -22,6 +22,8 @@ static const char *folder_literal(Arena *arena, const char *file) {
 
 static int start(const Compilation *compilation, const CacheEntry *entry) {
     Strings words = {0};
+    if (compilation->arguments->simulate)
+        fprintf(stderr, "flowc: the GPUs are simulated: the CPU stands in for them\n");
     vector_push(compilation->arena, &words, compilation->program->name);
     for (size_t i = 0; i < compilation->remaining.count; i++)
         vector_push(compilation->arena, &words, compilation->remaining.items[i]);
