@@ -31,12 +31,13 @@ RUNTIME_OBJECTS := $(RUNTIME:%.c=$(BUILD)/%.o)
 PRODUCTS  := $(wildcard runtime/product/*.c)
 LEVELS    := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),x86-64-v4 x86-64-v3 x86-64,armv8-a)
 PRODUCT_OBJECTS := $(foreach level,$(LEVELS),$(PRODUCTS:%.c=$(BUILD)/%-$(level).o))
+SIMULATED := $(BUILD)/lib/flowc/simulated/libcuda.so.1
 SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 
 .PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-packages long-packages test-programs
 .DELETE_ON_ERROR:
 
-all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(HOME_DIR)/.made ## build the compiler and its runtime
+all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(SIMULATED) $(HOME_DIR)/.made ## build the compiler and its runtime
 
 # ---- what the build needs ---------------------------------------------------------------------
 
@@ -86,6 +87,16 @@ $(BUILD)/lib/flowc/libflowrt.a: $(RUNTIME_OBJECTS) $(PRODUCT_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,ar)rm -f $@ && ar rcs $@ $^
 
+# A driver and an NVRTC for who has no GPU, found with LD_LIBRARY_PATH=build/lib/flowc/simulated.
+STANDIN := $(wildcard runtime/device/standin/*.c runtime/device/simulated*.c runtime/device/fiber.c)
+
+$(BUILD)/runtime/device/standin/%.o: CFLAGS += -fvisibility=hidden $(if $(SAN),-fno-sanitize=function)
+
+$(SIMULATED): $(STANDIN:%.c=$(BUILD)/%.o) runtime/device/standin/exports.map
+	@mkdir -p $(@D)
+	$(call say,link)$(CC) $(OPTIMISE) -shared -Wl,--version-script=$(lastword $^) -o $(BUILD)/lib/flowc/libflowsimcuda.so $(filter %.o,$^) -ldl -lpthread
+	@for name in libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12; do ln -sf ../libflowsimcuda.so $(@D)/$$name; done
+
 # What flowc reads when it works: the library in .flow, templates, the runtime's sources.
 $(HOME_DIR)/.made: $(SHARED) Makefile
 	@rm -rf $(HOME_DIR) && mkdir -p $(HOME_DIR)
@@ -105,11 +116,18 @@ OMP   := $(LLVM)/lib/libomp.so -Wl,-rpath,$(LLVM)/lib
 
 $(BUILD)/tests/check/runtime-%: tests/runtime/%.c $(wildcard tests/runtime/*.h) $(BUILD)/lib/flowc/libflowrt.a
 	@mkdir -p $(@D)
-	$(call say,cc)$(CC) $(CFLAGS) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $< $(BUILD)/lib/flowc/libflowrt.a $(OMP) -Wl,-u,codec_zstd -l:libzstd.a -l:libsqlite3.a -l:libjpeg.a -l:libpng.a -lz -lm -lpthread
+	$(call say,cc)$(CC) $(CFLAGS) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $< $(BUILD)/lib/flowc/libflowrt.a $(OMP) -Wl,-u,codec_zstd -l:libzstd.a -l:libsqlite3.a -l:libjpeg.a -l:libpng.a -lz -lm -ldl -lpthread
+
+# A driver and an NVRTC of two GPUs, with faults on demand.
+$(BUILD)/tests/check/runtime-gpus $(BUILD)/tests/check/runtime-gpu_train: $(BUILD)/tests/libgpustub.so
+
+$(BUILD)/tests/libgpustub.so: tests/runtime/lib/gpu_stub.c runtime/device/launch.h
+	@mkdir -p $(@D)
+	$(call say,cc)$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
 $(BUILD)/tests/check/runtime-exhausted: WRAPPED = malloc calloc realloc aligned_alloc posix_memalign strdup free
 
-COMPILED := tests/codegen/compiled.c tests/codegen/elements.c tests/codegen/threads.c $(wildcard tests/graphs/*.c) $(LIBRARY)
+COMPILED := tests/codegen/compiled.c tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c $(wildcard tests/graphs/*.c) $(LIBRARY)
 
 $(BUILD)/tests/check/%: tests/compiler/%.c $(COMPILED)
 	@mkdir -p $(@D)
@@ -119,7 +137,7 @@ $(BUILD)/tests/check/codegen: tests/codegen/codegen.c $(COMPILED)
 	@mkdir -p $(@D)
 	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(COMPILED) -lm -ldl -lpthread
 
-PROGRAMS := $(wildcard tests/fuzz/programs/*.c) tests/codegen/elements.c tests/codegen/threads.c
+PROGRAMS := $(wildcard tests/fuzz/programs/*.c) tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c
 
 $(BUILD)/tests/check/programs: $(PROGRAMS) $(wildcard tests/fuzz/programs/*.h) $(LIBRARY)
 	@mkdir -p $(@D)
@@ -181,7 +199,7 @@ check-layers: ## does every #include point down? is only what belongs there at t
 install: all ## install under DESTDIR/PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/flowc $(DESTDIR)$(PREFIX)/share
 	install -m755 $(BUILD)/flowc $(DESTDIR)$(PREFIX)/bin/
-	install -m644 $(BUILD)/lib/flowc/libflowrt.a $(DESTDIR)$(PREFIX)/lib/flowc/
+	install -m644 $(BUILD)/lib/flowc/libflowrt.a $(BUILD)/lib/flowc/libflowsimcuda.so $(DESTDIR)$(PREFIX)/lib/flowc/
 	cp -r $(HOME_DIR) $(DESTDIR)$(PREFIX)/share/
 
 clean: ## remove what was built

@@ -1,6 +1,7 @@
 /* Action: what a train block does between steps. */
 #define _GNU_SOURCE
 #include "runtime/clock.h"
+#include "runtime/device/gpus.h"
 #include "runtime/interrupt.h"
 #include "runtime/tuning.h"
 #include "runtime/type.h"
@@ -23,8 +24,10 @@ void begin_pass(const Run *run, const FlowFunction *function) {
     const FlowProgram *program = run->settings->program;
     for (int i = 0; i < program->storage_count; i++) {
         const FlowStorage *storage = &program->storage[i];
-        if (storage->pass && !strcmp(storage->pass, function->name))
-            memset(run->memory + storage->offset, 0, flow_type_size(&storage->type));
+        size_t size = flow_type_size(&storage->type);
+        if (!storage->pass || strcmp(storage->pass, function->name)) continue;
+        memset(run->memory + storage->offset, 0, size);
+        gpus_leave_part(storage->offset, size);
     }
 }
 
@@ -93,6 +96,8 @@ static FlowStatus print(Run *run, int index) {
     }
     count_updates(run);
     step_run_alone(call, run->memory, 1, &run->team);
+    FlowStatus status = gpus_status();
+    if (status.exit) return status;
     const FlowResult *result = &call->function->results[0];
     progress_clear();
     printf("step %lld: %s = %.6g\n", (long long)run->numbers.step, result->name,
@@ -107,6 +112,9 @@ const char *run_path(const Run *run, const FlowAction *action) {
 
 FlowStatus run_save(const Run *run, const char *path, int actions_done) {
     Position position = run->position;
+    gpus_bring_home();
+    FlowStatus status = gpus_status();
+    if (status.exit) return status;
     position.action = actions_done;
     position.done = *stage_done(run->data);
     tuning_keep(run, &position);
@@ -118,7 +126,9 @@ static FlowStatus save(Run *run, int index) {
     bool given = action == run->saves && run->settings->save_path;
     const char *path = given ? run->settings->save_path : run_path(run, action);
     if (action->watch.set && !run->position.watchers[index].improved) return flow_ok;
-    FlowStatus status = action->keep > 1 ? file_rotate(path, action->keep - 1) : flow_ok;
+    gpus_bring_home();
+    FlowStatus status = gpus_status();
+    if (!status.exit && action->keep > 1) status = file_rotate(path, action->keep - 1);
     if (!status.exit)
         status = action->weights_only ? checkpoint_save_weights(path, run->settings, run->memory)
                                       : run_save(run, path, index + 1);

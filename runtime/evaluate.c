@@ -2,6 +2,7 @@
  * it. */
 #include "runtime/evaluate.h"
 
+#include "runtime/device/gpus.h"
 #include "runtime/interrupt.h"
 
 static void *open_stage(void *argument) {
@@ -45,7 +46,7 @@ static FlowStatus run_batch(Evaluation *evaluation, char *memory, Team *team, Av
     step_run(&evaluation->call, memory, batch, evaluation->stage, team);
     averages_add(averages, evaluation->call.function, memory, batch->records);
     stage_release(evaluation->stage);
-    return flow_ok;
+    return gpus_status();
 }
 
 FlowStatus evaluation_run(Evaluation *evaluation, char *memory, Team *team, Averages *averages) {

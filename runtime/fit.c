@@ -4,6 +4,7 @@
  * most often. */
 #include "runtime/run.h"
 
+#include "runtime/device/gpus.h"
 #include "runtime/interrupt.h"
 #include "runtime/type.h"
 
@@ -58,9 +59,17 @@ static size_t copy_states(const Run *run, char *kept, bool back) {
         size_t size = storage->fitted ? flow_type_size(&storage->type) : 0;
         char *state = run->memory + storage->offset;
         if (kept && size) memcpy(back ? state : kept + used, back ? kept + used : state, size);
+        if (kept && size && back) gpus_leave_part(storage->offset, size);
         used += size;
     }
     return used;
+}
+
+static FlowStatus run_on(Pass *pass, const Batch *batch, Stage *stage) {
+    Run *run = pass->run;
+    step_run(&pass->call, run->memory, batch, stage, &run->team);
+    gpus_bring_home();
+    return gpus_status();
 }
 
 /* The record of the batch alone. */
@@ -92,7 +101,8 @@ static FlowStatus explain(Pass *pass, const Batch *batch, const FlowStorage *sta
     for (int64_t place = 0; place < batch->records; place++) {
         Batch record = record_of(run, batch, place);
         copy_states(run, pass->before, true);
-        step_run(&pass->call, run->memory, &record, NULL, &run->team);
+        FlowStatus status = run_on(pass, &record, NULL);
+        if (status.exit) return status;
         if (!find_broken(run, &own)) continue;
         stage_locate(run->data, batch, place, where, sizeof where);
         describe_record(run, &record, which, sizeof which);
@@ -109,8 +119,8 @@ static FlowStatus fit_batch(Pass *pass) {
     const char *fault;
     FlowStatus status = stage_take(run->data, &batch);
     if (status.exit) return status;
-    step_run(&pass->call, run->memory, batch, run->data, &run->team);
-    const FlowStorage *broken = find_broken(run, &fault);
+    status = run_on(pass, batch, run->data);
+    const FlowStorage *broken = status.exit ? NULL : find_broken(run, &fault);
     if (broken) status = explain(pass, batch, broken, fault);
     stage_release(run->data);
     return status;
@@ -130,6 +140,7 @@ static FlowStatus go_over_data(Pass *pass) {
 static FlowStatus run_pass(Run *run, const FlowFunction *function) {
     Pass pass = {.run = run, .before = malloc(copy_states(run, NULL, false) + 1)};
     if (!pass.before) return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", function->name);
+    gpus_bring_home();
     copy_states(run, pass.before, false);
     FlowStatus status = run_bind(run, function, &pass.call);
     if (!status.exit) status = go_over_data(&pass);

@@ -762,6 +762,8 @@ typedef struct FlowProgram {
     int export_count;
     const FlowVocabulary *vocabularies;
     int vocabulary_count;
+    const char *device_text; /* CUDA of the kernels that run on GPUs; NULL: there are none */
+    int gpu_count;           /* they are those numbered below this */
 } FlowProgram;
 
 /* A trainer's main. Returns the exit code. */

@@ -3,6 +3,7 @@
 
 #include "runtime/budget.h"
 #include "runtime/clock.h"
+#include "runtime/device/gpus.h"
 #include "runtime/format/safetensors.h"
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
@@ -63,7 +64,7 @@ static FlowStatus open_function(Pump *pump) {
         status = profile_watch(pump->settings->profile, pump->run->function, &pump->call.observer);
     for (int i = 0; i < pump->run->load_count && !status.exit; i++)
         status = load_weights(pump, &pump->run->loads[i]);
-    return status;
+    return status.exit ? status : gpus_open(pump->settings->program, pump->memory);
 }
 
 /* What the outlets take: the function's results, or the pipeline's outputs. */
@@ -131,7 +132,8 @@ static FlowStatus write_records(Pump *pump, const Batch *batch) {
 
 static FlowStatus write_batch(Pump *pump, const Batch *batch) {
     run_function(pump, batch);
-    return batch->records ? write_records(pump, batch) : flow_ok;
+    FlowStatus status = gpus_status();
+    return batch->records && !status.exit ? write_records(pump, batch) : status;
 }
 
 /* What stands before a record that can't be made is written. *more: there was a batch. */
@@ -227,6 +229,7 @@ FlowStatus pump_run(const Settings *settings) {
     stage_close(pump.stage);
     call_free(&pump.call);
     free(pump.outlets);
+    gpus_close();
     free(pump.memory);
     profile_leave(settings->profile, entered, profile_closing);
     return status;

@@ -8,6 +8,7 @@
 #include "runtime/trace.h"
 
 #include "runtime/barrier.h"
+#include "runtime/device/gpus.h"
 #include "runtime/holdings.h"
 #include "runtime/memory.h"
 #include "runtime/point.h"
@@ -112,8 +113,9 @@ static FlowFrame frame_of(const Tracing *tracing, FlowBarrier *barrier, FlowObse
 }
 
 static void begin_again(const Tracing *tracing) {
-    if (tracing->memory != tracing->before)
-        memcpy(tracing->memory, tracing->before, tracing->program->memory_size);
+    if (tracing->memory == tracing->before) return;
+    memcpy(tracing->memory, tracing->before, tracing->program->memory_size);
+    gpus_leave();
 }
 
 static const FlowValue *stored_value(const FlowTrace *trace, int stored) {
@@ -132,6 +134,20 @@ static int64_t find_stored(const Tracing *tracing, const FlowFrame *frame, const
                 count_of(tracing, value->made->type), fault);
 }
 
+/* Makes a call of those of a trace; what it stores can be looked at. */
+static void make(const Tracing *tracing, const FlowFrame *frame, const FlowTrace *trace,
+                 const FlowCall *call, int number) {
+    gpus_mark();
+    call->kernel(frame, call->operands, 0, 1);
+    for (int i = 0; i < trace->stored_count; i++) {
+        const FlowValue *value = stored_value(trace, i);
+        const FlowType *type = value->made->type;
+        if (value->call == number)
+            gpus_show(frame->memory, value->place,
+                      (size_t)count_of(tracing, type) * flow_element_size(type->element));
+    }
+}
+
 /* Makes all calls. */
 static void note_faults(const Tracing *tracing) {
     const FlowTrace *trace = tracing->trace;
@@ -139,7 +155,7 @@ static void note_faults(const Tracing *tracing) {
     FlowFrame frame = frame_of(tracing, &barrier, NULL);
     begin_again(tracing);
     for (int call = 0, stored = 0; call < trace->call_count; call++) {
-        trace->calls[call].kernel(&frame, trace->calls[call].operands, 0, 1);
+        make(tracing, &frame, trace, &trace->calls[call], call);
         for (; stored < trace->stored_count && stored_value(trace, stored)->call == call; stored++)
             for (Fault fault = FAULT_nan; fault <= FAULT_infinity; fault++)
                 tracing->faults[stored].first[fault] =
@@ -151,7 +167,7 @@ static void note_faults(const Tracing *tracing) {
 static void make_calls(const Tracing *tracing, const FlowFrame *frame, int end) {
     begin_again(tracing);
     for (int call = 0; call < end; call++)
-        tracing->trace->calls[call].kernel(frame, tracing->trace->calls[call].operands, 0, 1);
+        make(tracing, frame, tracing->trace, &tracing->trace->calls[call], call);
 }
 
 /* Back from a stored value: the first stored value on the way that has the fault, or storage ~i. */
@@ -212,7 +228,8 @@ static void make_call(FlowObserver *observer, const FlowFrame *frame, const Flow
     if (traced) look_before(search, frame, number);
     int64_t made = search->made++;
     search->trace = traced && trace->bodies ? trace->bodies[number] : NULL;
-    call->kernel(frame, call->operands, thread, threads);
+    if (traced) make(search->tracing, frame, trace, call, number);
+    else call->kernel(frame, call->operands, thread, threads);
     search->trace = trace;
     if (traced && !search->known) look_behind(search, frame, number, made);
 }
@@ -312,6 +329,7 @@ static int stored_at(const FlowTrace *trace, int64_t place) {
 
 static Tracing begin_trace(const Call *call, const char *before, char *memory, const Batch *batch,
                            Trace *trace) {
+    gpus_bring_home();
     Tracing tracing = {.call = call,
                        .trace = call->function->trace,
                        .program = call->sizes.program,

@@ -6,6 +6,7 @@
 
 #include "runtime/budget.h"
 #include "runtime/clock.h"
+#include "runtime/device/gpus.h"
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/run.h"
@@ -186,6 +187,7 @@ static FlowStatus open_run(Run *run) {
     if (!status.exit && run->train->accumulate)
         status = run_bind(run, run->train->accumulate, &run->accumulate);
     if (!status.exit) status = allocate(run);
+    if (!status.exit) status = gpus_open(run->settings->program, run->memory);
     if (!status.exit) status = open_vocabularies(run);
     if (!status.exit) status = start_evaluations(run);
     return status.exit ? status : open_data(run);
@@ -205,7 +207,8 @@ static FlowStatus initialise(Run *run) {
     run->position = (Position){.action = run->train->action_count, .plateau = 1};
     run->numbers.plateau = 1;
     make_first_values(run);
-    return run_fits(run);
+    FlowStatus status = gpus_status();
+    return status.exit ? status : run_fits(run);
 }
 
 static FlowStatus initialise_or_resume(Run *run) {
@@ -218,6 +221,7 @@ static FlowStatus initialise_or_resume(Run *run) {
         return initialise(run);
     }
     FlowStatus status = checkpoint_load(path, &run->identity, &run->position, run->memory);
+    gpus_leave();
     run->numbers.plateau = run->position.plateau;
     return status;
 }
@@ -253,6 +257,8 @@ static FlowStatus not_finite(const Run *run, const Trace *trace) {
 /* Was the step good? */
 static FlowStatus check_step(const Run *run, const Call *call, const Batch *batch) {
     const FlowResult *loss = &call->function->results[0];
+    FlowStatus status = gpus_status();
+    if (status.exit) return status;
     bool finite = isfinite(number_read(loss->type.element, run->memory + loss->offset));
     if (finite && call->guard.place == FLOW_NOWHERE) return flow_ok;
     Trace trace =
@@ -463,6 +469,7 @@ static void close_run(Run *run) {
     call_free(&run->step);
     call_free(&run->accumulate);
     call_free(&run->initialise);
+    gpus_close();
     free(run->memory);
     free(run->last_times);
     free(run->evaluations);

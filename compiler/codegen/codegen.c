@@ -10,11 +10,12 @@ static void add_file(Arena *arena, Generated *generated, const char *name, const
 
 /* program.c is compiled first: it takes the longest where there are many calls. */
 static void add_program(Arena *arena, Generated *generated, const Plan *plan, bool trains) {
-    Text text = text_new(arena);
+    Text text = text_new(arena), device = text_new(arena);
     vector_push(arena, &generated->units, "program.c");
-    write_program(&text, plan, trains, generated);
+    write_program(&text, plan, trains, generated, &device);
     if (trains) text_add(&text, "#include \"main.c\"\n");
     add_file(arena, generated, "program.c", &text);
+    if (device.size) add_file(arena, generated, "program.cu", &device);
 }
 
 static void add_unit_list(Arena *arena, Generated *generated) {

@@ -185,6 +185,12 @@ static const char *operand_address(Writer *writer, const ContractionOperand *ope
                         dim_expression(writer->arena, operand->start));
 }
 
+const char *contraction_address(Writer *writer, int which) {
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    ContractionOperand operand = contraction_operand(writer->graph, matmul, which);
+    return operand_address(writer, &operand);
+}
+
 static const char *load_macro(Arena *arena, Element element) {
     return is_half(element) ? arena_format(arena, "flow_load_%s(a)", element_info[element].name)
                             : "(a)";
@@ -265,7 +271,7 @@ static const char *ask_macro(Writer *writer) {
     return text.size ? text_string(&text) : "(void)0";
 }
 
-static void write_parameters(Writer *writer, Text *text) {
+void write_contraction_parameters(Writer *writer, Text *text) {
     Arena *arena = writer->arena;
     const char *name = writer->name;
     const Loops *loops = writer->loops;
@@ -370,7 +376,7 @@ KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, in
                 element_info[matmul->type.element].computed);
     text_add(text, tile.size ? text_string(&tile)
                              : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
-    write_parameters(&writer, text);
+    write_contraction_parameters(&writer, text);
     text_format(text, "#include \"%s\"\n\n", template_of(&writer, &a, &b));
     return writer.operands;
 }

@@ -68,10 +68,20 @@ static void print_band(Printer *printer, const FunctionPlan *plan, const Band *b
                 arithmetics[arithmetic_of(plan, most)], operations, bytes, far);
 }
 
+static void print_transfer(Printer *printer, const FunctionPlan *plan, const Transfer *transfer) {
+    Text name = text_new(printer->arena);
+    transfer_print(plan, transfer, &name);
+    text_format(printer->text, "    {-1, %s, \"\", FLOW_SINGLE, 0, 0, 0},\n",
+                string_text(printer, text_string(&name)));
+}
+
 static void print_work(Printer *printer, const FunctionPlan *plan, int index) {
     if (!plan->kernel_count) return;
     text_format(printer->text, "static const FlowWork f%d_work[] = {\n", index);
-    vector_each(Band, band, plan->bands) print_band(printer, plan, band);
+    vector_each(Band, band, plan->bands) {
+        if (band->transfer) print_transfer(printer, plan, band->transfer);
+        else print_band(printer, plan, band);
+    }
     text_add(printer->text, "};\n");
 }
 

@@ -64,7 +64,9 @@ static const char *logged_value(Writer *writer, NodeId id, const char *const *op
 
 const char *kept_value(Writer *writer, NodeId id, const char *const *operands) {
     const Node *node = node_of(writer, id);
-    const char *open = define_index(writer, LEVEL_call, "flow_is_open(frame->guard)").text;
+    const char *guard =
+        writer->gpu ? "flow_is_open(arguments.guard)" : "flow_is_open(frame->guard)";
+    const char *open = define_index(writer, LEVEL_call, guard).text;
     const char *step = arena_format(writer->arena, "%s << %s", operands[0], open);
     if (node->kernel == writer->number && is_stored(writer, id)) {
         vector_push(writer->arena, &writer->kept,

@@ -3,6 +3,7 @@
  * no second function. Its name says what that text is, so that it is the same in every program. */
 #include "compiler/codegen/kernel_text.h"
 
+#include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/names.h"
 
 #include <assert.h>
@@ -15,8 +16,10 @@ Kernels kernels_new(Arena *arena) {
 
 /* Kernels. */
 
-static KernelOperands write_by_kind(Text *text, const Kernels *kernels, const FunctionPlan *plan,
-                                    int kernel, const char *name) {
+static KernelOperands write_by_kind(GpuText *texts, const Kernels *kernels,
+                                    const FunctionPlan *plan, int kernel, const char *name) {
+    Text *text = &texts->host;
+    if (runs_on_gpu(&plan->kernels[kernel])) return write_gpu_kernel(texts, plan, kernel, name);
     switch (plan->kernels[kernel].loops.kind) {
     case KERNEL_rows: return write_rows_kernel(text, plan, kernel, name);
     case KERNEL_columns: return write_columns_kernel(text, plan, kernel, name);
@@ -37,11 +40,13 @@ static const char *kernel_name(Arena *arena, const char *text) {
 }
 
 static int new_kernel(Kernels *kernels, const FunctionPlan *plan, int number, const char *unnamed) {
-    Text text = text_new(kernels->arena);
+    GpuText texts = {text_new(kernels->arena), text_new(kernels->arena)};
     const char *name = kernel_name(kernels->arena, unnamed);
-    write_by_kind(&text, kernels, plan, number, name);
-    vector_push(kernels->arena, &kernels->list,
-                (SharedKernel){name, text_string(&text), plan, number, {0}, 0, 0});
+    write_by_kind(&texts, kernels, plan, number, name);
+    vector_push(
+        kernels->arena, &kernels->list,
+        (SharedKernel){
+            name, text_string(&texts.host), text_string(&texts.device), plan, number, {0}, 0, 0});
     return (int)kernels->list.count - 1;
 }
 
@@ -72,12 +77,14 @@ static KernelOperands copy_operands(Arena *arena, const KernelOperands *operands
 static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number, bool named) {
     if (plan->kernels[number].scan) add_calls(kernels, plan->kernels[number].scan->body, false);
     arena_clear(kernels->scratch);
-    Text text = text_new(kernels->scratch);
-    KernelOperands operands = write_by_kind(&text, kernels, plan, number, NULL);
-    int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;
+    GpuText texts = {text_new(kernels->scratch), text_new(kernels->scratch)};
+    KernelOperands operands = write_by_kind(&texts, kernels, plan, number, NULL);
+    text_add(&texts.host, text_string(&texts.device));
+    const char *text = text_string(&texts.host);
+    int known = (int)(uintptr_t)map_get(&kernels->by_text, text) - 1;
     if (known < 0) {
-        known = new_kernel(kernels, plan, number, text_string(&text));
-        map_put(&kernels->by_text, text_string(&text), (void *)(uintptr_t)(known + 1));
+        known = new_kernel(kernels, plan, number, text);
+        map_put(&kernels->by_text, text, (void *)(uintptr_t)(known + 1));
     }
     note_call(kernels->arena, &kernels->list.items[known], plan, number, named);
     return (Call){known, copy_operands(kernels->arena, &operands)};
@@ -99,7 +106,7 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
         const char *name = kernel_name(arena, text_string(&text));
         write_band_kernel(&own, kernels, plan, band, calls, name);
         vector_push(arena, &kernels->list,
-                    (SharedKernel){name, text_string(&own), plan, band->kernels[0], {0}, 0, 0});
+                    (SharedKernel){name, text_string(&own), "", plan, band->kernels[0], {0}, 0, 0});
         map_put(&kernels->by_text, text_string(&text), (void *)(uintptr_t)(known + 1));
     }
     note_call(arena, &kernels->list.items[known], plan, band->kernels[0], named);
@@ -109,7 +116,8 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
 static void add_calls(Kernels *kernels, const FunctionPlan *plan, bool named) {
     FunctionCalls function = {plan, arena_new_array(kernels->arena, Call, plan->bands.count + 1)};
     for (size_t i = 0; i < plan->bands.count; i++)
-        function.calls[i] = call_of_band(kernels, plan, &plan->bands.items[i], named);
+        if (!plan->bands.items[i].transfer)
+            function.calls[i] = call_of_band(kernels, plan, &plan->bands.items[i], named);
     vector_push(kernels->arena, &kernels->functions, function);
 }
 
@@ -143,6 +151,19 @@ void write_kernel(Text *text, const SharedKernel *kernel) {
     text_add(text, kernel->text);
 }
 
+bool write_device_text(Text *text, const Kernels *kernels) {
+    bool some = false;
+    vector_each(SharedKernel, kernel, kernels->list) {
+        if (!*kernel->device) continue;
+        if (!some && kernels->exact) text_add(text, "#define FLOW_EXACT /* see kernel.h */\n");
+        if (!some) text_add(text, "#include \"cuda.h\"\n#include \"row.h\"\n\n");
+        some = true;
+        write_comment(text, kernel);
+        text_add(text, kernel->device);
+    }
+    return some;
+}
+
 /* Calls. */
 
 static bool is_input(const KernelOperand *operand) {
@@ -166,6 +187,37 @@ static void write_call(Text *text, const Kernels *kernels, const FunctionPlan *p
     text_format(text, "}, /* kernel %d */\n", number);
 }
 
+/* Of all of a value, or (*of_record) of an input's part for each record of a batch. */
+static size_t transferred_size(const FunctionPlan *plan, NodeId node, bool *of_record) {
+    const Type *type = &graph_node(plan->graph, node)->type;
+    size_t size = (size_t)type_size_bound(type);
+    *of_record = plan->places[node].kind == PLACE_input && type->rank && plan->graph->batch &&
+                 type->dims[0] == plan->graph->batch;
+    return *of_record ? size / (size_t)plan->batch : size;
+}
+
+static void write_transfer(Text *text, const FunctionPlan *plan, const Transfer *transfer) {
+    static const char *const names[] = {
+        [TRANSFER_begin] = "begin", [TRANSFER_end] = "end",   [TRANSFER_copy] = "copy",
+        [TRANSFER_move] = "move",   [TRANSFER_need] = "need", [TRANSFER_owns] = "owns"};
+    const Place *place = &plan->places[transfer->node];
+    bool of_record = false;
+    size_t size = transferred_size(plan, transfer->node, &of_record);
+    text_format(text, "    {flow_gpu_%s, true, (const int64_t[]){", names[transfer->kind]);
+    if (transfer->kind == TRANSFER_copy && place->kind == PLACE_input)
+        text_format(text, "~%d, %zu, %d, %d, %d", place->index, size, of_record, transfer->from,
+                    transfer->to);
+    else if (transfer->kind == TRANSFER_copy)
+        text_format(text, "%zu, %zu, 0, %d, %d", place->offset, size, transfer->from, transfer->to);
+    else if (transfer->kind == TRANSFER_move)
+        text_format(text, "%zu, %zu, %zu, %d", place->offset, plan->places[transfer->value].offset,
+                    size, transfer->to);
+    else if (transfer->kind != TRANSFER_begin && transfer->kind != TRANSFER_end)
+        text_format(text, "%zu, %zu, %d", place->offset, size, transfer->to);
+    else text_add(text, "0");
+    text_add(text, "}},\n");
+}
+
 static const FunctionCalls *calls_of(const Kernels *kernels, const FunctionPlan *plan) {
     vector_each(FunctionCalls, known, kernels->functions)
         if (known->plan == plan) return known;
@@ -181,8 +233,11 @@ void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, c
     const FunctionCalls *function = calls_of(kernels, plan);
     if (!call_count(plan)) return;
     text_format(text, "static const FlowCall %s_calls[] = {\n", prefix);
-    for (size_t i = 0; i < plan->bands.count; i++)
-        write_call(text, kernels, plan, &function->calls[i], plan->bands.items[i].kernels[0]);
+    for (size_t i = 0; i < plan->bands.count; i++) {
+        const Band *band = &plan->bands.items[i];
+        if (band->transfer) write_transfer(text, plan, band->transfer);
+        else write_call(text, kernels, plan, &function->calls[i], band->kernels[0]);
+    }
     vector_each(LateCopy, copy, plan->late)
         text_format(text, "    {flow_late_copy, %s, (const int64_t[]){%zu, %zu, %zu}},\n",
                     copy == plan->late.items ? "true" : "false", copy->to, copy->from, copy->size);

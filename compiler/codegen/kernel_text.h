@@ -19,6 +19,7 @@ typedef Vector(const char *) Lines;
 
 typedef struct SharedKernel {
     const char *name, *text;
+    const char *device;       /* its function for GPUs, or "": it runs on the CPU */
     const FunctionPlan *plan; /* of the first call */
     int number;               /* of the first call's kernel */
     Lines lines;              /* of the program, LINES_SHOWN at most */
@@ -41,6 +42,9 @@ void add_kernels(Kernels *kernels, const FunctionPlan *plan);
 
 /* A comment and the function. */
 void write_kernel(Text *text, const SharedKernel *kernel);
+
+/* Those of GPUs as CUDA, a program of its own. False: there are none. */
+bool write_device_text(Text *text, const Kernels *kernels);
 
 /* `static const FlowCall PREFIX_calls[]`; nothing for a function without kernels. */
 void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, const char *prefix);

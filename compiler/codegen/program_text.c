@@ -92,6 +92,9 @@ static void print_program(Printer *printer) {
     text_add(printer->text, table(printer, "trains", printer->trains ? program->trains.count : 0));
     text_add(printer->text, table(printer, "runs", printer->trains ? program->runs.count : 0));
     text_add(printer->text, table(printer, "exports", program->exports.count));
+    if (gpu_count(printer->plan))
+        text_format(printer->text, "    .device_text = flow_device_text,\n    .gpu_count = %d,\n",
+                    gpu_count(printer->plan));
     if (program->vocabularies.count)
         text_format(printer->text,
                     "    .vocabularies = vocabularies,\n    .vocabulary_count = %zu,\n",
@@ -99,7 +102,7 @@ static void print_program(Printer *printer) {
     text_add(printer->text, "};\n\n");
 }
 
-void write_program(Text *text, const Plan *plan, bool trains, Generated *others) {
+void write_program(Text *text, const Plan *plan, bool trains, Generated *others, Text *device) {
     Printer printer = {.arena = text->arena,
                        .text = text,
                        .plan = plan,
@@ -115,6 +118,7 @@ void write_program(Text *text, const Plan *plan, bool trains, Generated *others)
                 comment_text(text->arena, plan->program->name));
     write_prologue(text, plan->program->exact);
     print_kernels(&printer);
+    write_device_text(device, &printer.kernels);
     if (trains) print_pipelines(&printer);
     print_functions(&printer);
     print_options(&printer);

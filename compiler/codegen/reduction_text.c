@@ -18,12 +18,11 @@ static const char *initial_value(const Node *node) {
     return strcmp(initial, "highest") ? initial : highest[element];
 }
 
-static bool gives_index(const Node *node) {
+bool gives_index(const Node *node) {
     return op_info[node->op].gives == GIVES_index;
 }
 
-/* An index is -1 until there was an element. */
-static const char *first_value(const Node *node) {
+const char *first_value(const Node *node) {
     return gives_index(node) ? "-1" : initial_value(node);
 }
 
@@ -73,7 +72,8 @@ void write_partial_results(Writer *writer, NodeId id, const char *size) {
 }
 
 const char *result_value(Writer *writer, NodeId id, Index index, const char *place) {
-    const char *y = result_text(writer, 'y', id, place);
+    const char *y = writer->gpu ? arena_format(writer->arena, "y%u", number_of(writer, id))
+                                : result_text(writer, 'y', id, place);
     if (gives_index(node_of(writer, id))) y = arena_format(writer->arena, "max(%s, 0)", y);
     return define_value(writer, id, index, y);
 }

@@ -23,8 +23,9 @@ static bool fills_runs(const Writer *writer, const Node *node) {
 
 bool is_streamed(const Writer *writer, NodeId id) {
     const Node *node = node_of(writer, id);
-    return writer->kernel && writer->loops->kind == KERNEL_rows && is_stored(writer, id) &&
-           node->kernel == writer->number && type_size_bound(&node->type) >= STREAM_LEAST &&
+    return writer->kernel && !writer->gpu && writer->loops->kind == KERNEL_rows &&
+           is_stored(writer, id) && node->kernel == writer->number &&
+           type_size_bound(&node->type) >= STREAM_LEAST &&
            native_index(writer->table, writer->loops, &node->type) == INDEX_full &&
            !stays_near(writer, id) && fills_runs(writer, node);
 }

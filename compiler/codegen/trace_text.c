@@ -357,8 +357,9 @@ static bool write_bodies(Tracer *tracer) {
     Text list = text_new(tracer->arena);
     bool any = false;
     for (int i = 0; i < (int)tracer->plan->bands.count; i++) {
-        const KernelPlan *kernel = &tracer->plan->kernels[tracer->plan->bands.items[i].kernels[0]];
-        bool wanted = kernel->scan && tracer->wanted[kernel->nodes[0]];
+        const Band *band = &tracer->plan->bands.items[i];
+        const KernelPlan *kernel = band->count ? &tracer->plan->kernels[*band->kernels] : NULL;
+        bool wanted = kernel && kernel->scan && tracer->wanted[kernel->nodes[0]];
         bool traced =
             wanted && write_tables(tracer->trace, kernel->scan->body, body_prefix(tracer, i), true);
         if (traced) text_format(&list, "&%s_trace, ", body_prefix(tracer, i));

@@ -13,7 +13,7 @@ enum { SHORT_COLUMNS = 16 };
 static bool is_short_choice(const Writer *writer, const Node *node) {
     int64_t columns;
     return node->op == OP_select && node->type.element == TYPE_f32 && writer->loops &&
-           writer->loops->kind == KERNEL_rows && !writer->flat && !writer->lanes &&
+           !writer->gpu && writer->loops->kind == KERNEL_rows && !writer->flat && !writer->lanes &&
            !writer->narrow && dim_is_constant(writer->loops->columns, &columns) &&
            columns < SHORT_COLUMNS;
 }
@@ -62,9 +62,11 @@ const char *load_text(Writer *writer, NodeId id, const char *index) {
             index = "at";
         }
     }
-    if (!is_half(element)) return arena_format(writer->arena, "%s[%s]", pointer, index);
-    return arena_format(writer->arena, "flow_load_%s(%s[%s])", element_info[element].name, pointer,
-                        index);
+    const char *stored = writer->gpu
+                             ? arena_format(writer->arena, "FLOW_LOAD(%s, %s)", pointer, index)
+                             : arena_format(writer->arena, "%s[%s]", pointer, index);
+    if (!is_half(element)) return stored;
+    return arena_format(writer->arena, "flow_load_%s(%s)", element_info[element].name, stored);
 }
 
 /* Was its value rounded when it was defined? */
@@ -81,11 +83,13 @@ const char *store_text(Writer *writer, NodeId id, const char *index, const char 
         pointer = arena_format(writer->arena, "o%u", number_of(writer, id));
         index = buffer_index(writer);
     }
-    if (!is_half(element))
-        return arena_format(writer->arena, "%s[%s] = %s;\n", pointer, index, value);
     bool exact = element == TYPE_bf16 && is_rounded(node_of(writer, id));
-    return arena_format(writer->arena, "%s[%s] = flow_%s_%s(%s);\n", pointer, index,
-                        exact ? "bits" : "store", element_info[element].name, value);
+    if (is_half(element))
+        value = arena_format(writer->arena, "flow_%s_%s(%s)", exact ? "bits" : "store",
+                             element_info[element].name, value);
+    if (writer->gpu)
+        return arena_format(writer->arena, "FLOW_STORE(%s, %s, %s);\n", pointer, index, value);
+    return arena_format(writer->arena, "%s[%s] = %s;\n", pointer, index, value);
 }
 
 const char *define_value(Writer *writer, NodeId id, Index index, const char *expression) {
@@ -113,7 +117,7 @@ static const char *value_inside(Writer *writer, NodeId id, Index place, Index in
 /* Are all of the view's values that are not in a row zeros, which generated code has? */
 static bool is_zero_outside(const Writer *writer, const Node *view, NodeId operand) {
     int64_t columns;
-    return view->view->fill == 0 && !is_half(view->type.element) &&
+    return view->view->fill == 0 && !is_half(view->type.element) && !writer->gpu &&
            writer->plan->places[operand].kind != PLACE_none && writer->loops && !writer->lanes &&
            dim_is_constant(writer->loops->columns, &columns) && columns <= FLOW_OUTSIDE;
 }
@@ -203,23 +207,11 @@ static const char *uniform_sum(Writer *writer, NodeId id) {
 }
 
 static const char *sum_of_tile(Writer *writer, NodeId id) {
+    if (writer->gpu) return "sum";
     if (writer->vectors) return "sums";
     if (!writer->narrow) return "tile[m * stride + n]";
     Index full = plain_index(writer, INDEX_full);
     return narrow_value(writer, id, full, "tile[(r - first_row) * stride + c]");
-}
-
-static const char *own_value(Writer *writer, NodeId id, Index index) {
-    const Node *node = node_of(writer, id);
-    const char *type = element_info[node->type.element].computed;
-    if (node->op == OP_matmul) return define_value(writer, id, index, sum_of_tile(writer, id));
-    if (op_info[node->op].class == LOOP_reduce) return result_value(writer, id, index, "j");
-    size_t at = place_in_kernel(writer, id);
-    if (index.kind == INDEX_full && writer->depths && writer->depths[at] < writer->stage)
-        return define_variable(
-            writer, id, index, type,
-            arena_format(writer->arena, "t%u[%s]", number_of(writer, id), buffer_index(writer)));
-    return computed(writer, id, index);
 }
 
 static const char *loaded(Writer *writer, NodeId id, Index index) {
@@ -234,6 +226,28 @@ static const char *loaded(Writer *writer, NodeId id, Index index) {
         index.level = LEVEL_column;
     }
     return define_variable(writer, id, index, type, value);
+}
+
+/* What was stored in a loop over the row before this one is read again, what was not is computed
+ * again: the threads of a row keep nothing of it. */
+static const char *value_again(Writer *writer, NodeId id, Index index) {
+    if (is_stored(writer, id)) return loaded(writer, id, index);
+    return computed(writer, id, index);
+}
+
+static const char *own_value(Writer *writer, NodeId id, Index index) {
+    const Node *node = node_of(writer, id);
+    const char *type = element_info[node->type.element].computed;
+    if (node->op == OP_matmul) return define_value(writer, id, index, sum_of_tile(writer, id));
+    if (op_info[node->op].class == LOOP_reduce) return result_value(writer, id, index, "j");
+    size_t at = place_in_kernel(writer, id);
+    if (index.kind == INDEX_full && writer->depths && writer->depths[at] < writer->stage)
+        return writer->gpu
+                   ? value_again(writer, id, index)
+                   : define_variable(writer, id, index, type,
+                                     arena_format(writer->arena, "t%u[%s]", number_of(writer, id),
+                                                  buffer_index(writer)));
+    return computed(writer, id, index);
 }
 
 const char *value_of(Writer *writer, NodeId id, Index index) {

@@ -266,10 +266,13 @@ const char *pointer_to(Writer *writer, NodeId id, bool written) {
 }
 
 void declare_pointers(Writer *writer, Text *text) {
-    vector_each(Pointer, pointer, writer->pointers)
-        text_format(text, "    %s%s *restrict %s = %s;\n", pointer->written ? "" : "const ",
-                    element_info[pointer->element].c, pointer->name,
+    vector_each(Pointer, pointer, writer->pointers) {
+        const char *type = arena_format(writer->arena, "%s%s *", pointer->written ? "" : "const ",
+                                        element_info[pointer->element].c);
+        text_format(text, "    %srestrict %s = %s%s;\n", type, pointer->name,
+                    writer->gpu ? arena_format(writer->arena, "(%s)", type) : "",
                     address_text(writer, pointer->operand));
+    }
 }
 
 /* Lines. */

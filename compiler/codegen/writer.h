@@ -106,6 +106,7 @@ typedef struct Writer {
     bool vectors; /* what a column computes are vectors of a tile, in registers */
     bool refused; /* which something can't be */
     Vector(Result) results;
+    bool gpu;  /* each thread has an element, or is a lane of a row: gpu_text.c */
 } Writer;
 
 /* writer.c: variables, pointers, lines. */
@@ -332,6 +333,11 @@ void store_value(Writer *writer, NodeId id, Index index);
 /* The same for every stored value of the kernel. */
 void store_values(Writer *writer, IndexKind kind);
 
+/* For `initial` in ops.def: what a reduction begins with; an index is -1 until there was an
+ * element. */
+const char *first_value(const Node *reduction);
+bool gives_index(const Node *reduction);
+
 /* contraction_text.c: what a product is for its template. */
 typedef struct Contraction {
     const char *template;  /* "matmul.c" */
@@ -346,6 +352,10 @@ typedef struct Tile {
 } Tile;
 
 Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel);
+
+/* The macros that the templates take, and the C of the address of operand 0 or 1. */
+void write_contraction_parameters(Writer *writer, Text *text);
+const char *contraction_address(Writer *writer, int which);
 
 /* Where vectors have so many bytes, and there are so many registers. */
 Tile contraction_tile(const Contraction *contraction, int vector, int registers);

@@ -18,6 +18,9 @@ typedef struct Arguments {
     const char *compiler; /* --cc */
     const char *dump_ir;  /* --dump-ir: a pass, "" for all, NULL for none */
     const char *visible_devices, *gpu_memory, *path; /* --visible-devices, --gpu-memory, --path */
+    const char *simulate;                            /* --simulate: "gpu:2" */
+    const char *device;                              /* --device: "gpu(1)" */
+    bool uses_gpus;                                  /* what the command makes may run on them */
     const char *diagnostics;                         /* --diagnostics: "text" or "json" */
     bool exact;                                      /* --exact */
     bool time_passes, explain, keep, no_cache, bundle, soft_placement, verbose, check, ops, help;

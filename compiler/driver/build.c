@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
+#include "compiler/driver/device_text.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/parts.h"
 #include "compiler/driver/placement.h"
@@ -132,6 +133,7 @@ static int build_program(const Toolchain *toolchain, const Arguments *arguments,
 
 int command_build(Arguments *arguments) {
     Compilation compilation;
+    arguments->uses_gpus = true;
     int status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status != EXIT_ok) return status;
     if (!has_trainer(&compilation, "build")) return EXIT_program;
@@ -146,6 +148,7 @@ int command_build(Arguments *arguments) {
     const char *output = arguments->output ? arguments->output : compilation.program->name;
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.plan);
+    if (!add_device_text(compilation.arena, compilation.home, &generated)) return EXIT_resource;
     report_time(&compilation, "codegen", &since);
     if (c) return emit_c(&compilation, &generated, output);
     Toolchain toolchain;

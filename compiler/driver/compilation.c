@@ -4,6 +4,7 @@
 
 #include "compiler/driver/explain.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/placement.h"
 #include "compiler/driver/report.h"
 #include "compiler/driver/sha256.h"
 #include "compiler/lower/lower.h"
@@ -396,6 +397,8 @@ int compile(Compilation *compilation, Stop stop) {
     keep_lowered(compilation);
     status = run_passes(compilation, &since);
     if (status != EXIT_ok || (stop != STOP_plan && !has_limit(compilation->program))) return status;
+    if (compilation->arguments->uses_gpus) status = find_gpus(compilation);
+    if (status != EXIT_ok) return status;
     make_plan(compilation, &since);
     plan_check_memory(compilation->arena, compilation->plan, compilation->diagnostics);
     return compilation_failed(compilation) ? EXIT_program : EXIT_ok;

@@ -12,7 +12,11 @@ static void print_missing(const Gpus *gpus) {
            "  the host (`--gpus all`).\n");
 }
 
-static void print_compiler(const Gpus *gpus) {
+static void print_compiler(const Arguments *arguments, const Gpus *gpus) {
+    if (arguments->simulate) {
+        printf("\nThe GPUs are simulated: the CPU stands in for them.\n");
+        return;
+    }
     if (gpus->compiler[0]) {
         printf("\nNVRTC, which compiles for GPUs: %s\n", gpus->compiler);
         return;
@@ -43,7 +47,7 @@ int command_devices(Arguments *arguments) {
         printf("gpu(%d)  %s, %s\n", i, gpus.items[i].name,
                memory_text(arena, gpus.items[i].memory));
     print_missing(&gpus);
-    print_compiler(&gpus);
+    print_compiler(arguments, &gpus);
     print_limits(arguments, &gpus);
     return EXIT_ok;
 }

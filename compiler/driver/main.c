@@ -1,6 +1,7 @@
 /* Flowc: the command line. */
 #include "compiler/driver/commands.h"
 #include "compiler/driver/report.h"
+#include "compiler/driver/simulate.h"
 
 #include <locale.h>
 #include <errno.h>
@@ -46,6 +47,14 @@ static int finish_output(void) {
     return EXIT_resource;
 }
 
+static int run_command(Arena *arena, const Command *command, Arguments *arguments) {
+    if (arguments->help) arguments_help(command);
+    if (arguments->help) return EXIT_ok;
+    if (!report_form_known(arguments)) return EXIT_usage;
+    int status = simulate_gpus(arena, command, arguments);
+    return status == EXIT_ok ? command->run(arguments) : status;
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) return usage(stderr, EXIT_usage);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) return usage(stdout, EXIT_ok);
@@ -55,11 +64,8 @@ int main(int argc, char **argv) {
     Arena *arena = arena_new();
     Arguments arguments = {0};
     int status = EXIT_usage;
-    if (arguments_parse(command, argc - 2, argv + 2, arena, &arguments)) {
-        if (arguments.help) arguments_help(command);
-        if (arguments.help) status = EXIT_ok;
-        else if (report_form_known(&arguments)) status = command->run(&arguments);
-    }
+    if (arguments_parse(command, argc - 2, argv + 2, arena, &arguments))
+        status = run_command(arena, command, &arguments);
     arena_free(arena);
     return status == EXIT_ok ? finish_output() : status;
 }

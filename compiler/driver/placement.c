@@ -7,6 +7,7 @@
 #include "compiler/passes/passes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* written: as in the program, "on gpu(0)". */
 typedef struct Asked {
@@ -52,11 +53,20 @@ static void ask_for_replicas(Settling *settling, const Train *train) {
                     (Asked){placement, "replicas", "is one on the CPU"});
 }
 
+/* Those that don't run where they are wanted. */
+static void collect_kernels(Settling *settling, const FunctionPlan *plan) {
+    for (int k = 0; k < plan->kernel_count; k++) {
+        const KernelPlan *kernel = &plan->kernels[k];
+        if (!runs_on_gpu(kernel)) ask(settling, &kernel->wanted);
+        if (kernel->scan) collect_kernels(settling, kernel->scan->body);
+    }
+}
+
 static void collect(Settling *settling) {
     Program *program = settling->compilation->program;
     FunctionList functions = program_functions(settling->arena, program);
     vector_each(Function *, function, functions)
-        vector_each(Node, node, (*function)->graph->nodes) ask(settling, &node->placement);
+        collect_kernels(settling, plan_of(settling->compilation->plan, *function));
     vector_each(Pipeline *, pipeline, program->pipelines)
         vector_each(Stage, stage, (*pipeline)->stages) ask(settling, &stage->placement);
     vector_each(Train, train, program->trains) ask_for_replicas(settling, train);
@@ -75,7 +85,8 @@ static void refuse(const Settling *settling, const Placement *placement) {
     bool here = placement->index < settling->gpus.count;
     Diagnostic *d = diagnostic_add(
         diagnostics, E0304, placement->range,
-        here ? "gpu(%d) is here, but this version of flowc writes code for the CPU alone"
+        here ? "gpu(%d) is here, but this version of flowc runs loops, C functions, pipelines, "
+               "replicas and libraries on the CPU alone"
              : "gpu(%d) is not on this machine",
         placement->index);
     diagnostic_note(d, (Range){0}, "the devices are %s", devices_text(settling));
@@ -89,9 +100,51 @@ static void move(const Settling *settling, const Asked *asked) {
     bool here = placement->index < settling->gpus.count;
     place_print(placement->range, &place);
     fprintf(stderr, "%s: %s %s: %s\n", text_string(&place), asked->written, asked->stands_in,
-            here                   ? "this version of flowc writes code for it alone"
+            here                   ? "this version of flowc runs it there alone"
             : settling->gpus.count ? "there is no such GPU here"
                                    : "no GPU here");
+}
+
+static bool wants_gpu(const Compilation *compilation) {
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    vector_each(Function *, function, functions)
+        vector_each(Node, node, (*function)->graph->nodes)
+            if (node->placement.device == DEVICE_gpu) return true;
+    return false;
+}
+
+/* "cpu", "gpu", "gpu(1)". */
+static bool parse_device(const char *text, Placement *placement) {
+    int end = 0;
+    if (!text || !strcmp(text, "cpu")) return true;
+    placement->device = DEVICE_gpu;
+    if (!strcmp(text, "gpu")) return true;
+    return sscanf(text, "gpu(%2d)%n", &placement->index, &end) == 1 && end && !text[end] &&
+           placement->index >= 0 && placement->index < GPU_LIMIT;
+}
+
+/* There must be one that was asked for on the command line. */
+static bool has_usual(const Program *program, const Gpus *gpus) {
+    const Placement *usual = &program->usual;
+    if (usual->device != DEVICE_gpu || usual->index < gpus->count) return true;
+    fprintf(stderr, "flowc: --device=gpu(%d) is not on this machine: %s\n", usual->index,
+            gpus->count ? "it has fewer GPUs" : gpus->missing);
+    return false;
+}
+
+int find_gpus(Compilation *compilation) {
+    Processor processor;
+    Gpus gpus;
+    Program *program = compilation->program;
+    const Arguments *arguments = compilation->arguments;
+    if (!parse_device(arguments->device, &program->usual)) {
+        fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", arguments->device);
+        return EXIT_usage;
+    }
+    if (!is_placed(&program->usual) && !wants_gpu(compilation)) return EXIT_ok;
+    if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
+    program->gpus = gpus.count;
+    return has_usual(program, &gpus) ? EXIT_ok : EXIT_program;
 }
 
 /* Asking a driver takes long. */

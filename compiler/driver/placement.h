@@ -4,6 +4,10 @@
 
 #include "compiler/driver/compilation.h"
 
+/* Before a plan is made: notes how many GPUs code may be written for, if the program wants one.
+ * EXIT_ok, or what to exit with. */
+int find_gpus(Compilation *compilation);
+
 /* Every device that the program insists on and that is missing is an error; with --soft-placement
  * it is said on standard error that the CPU stands in for it. EXIT_ok, or what to exit with. */
 int settle_devices(Compilation *compilation);

@@ -3,6 +3,7 @@
 #include "compiler/codegen/names.h"
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
+#include "compiler/driver/device_text.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/placement.h"
 #include "compiler/driver/select.h"
@@ -21,6 +22,8 @@ static const char *folder_literal(Arena *arena, const char *file) {
 
 static int start(const Compilation *compilation, const CacheEntry *entry) {
     Strings words = {0};
+    if (compilation->arguments->simulate)
+        fprintf(stderr, "flowc: the GPUs are simulated: the CPU stands in for them\n");
     vector_push(compilation->arena, &words, compilation->program->name);
     for (size_t i = 0; i < compilation->remaining.count; i++)
         vector_push(compilation->arena, &words, compilation->remaining.items[i]);
@@ -31,6 +34,7 @@ static int start(const Compilation *compilation, const CacheEntry *entry) {
 
 int command_run(Arguments *arguments) {
     Compilation compilation;
+    arguments->uses_gpus = true;
     int status = command_compile(&compilation, arguments, false, STOP_plan);
     if (status != EXIT_ok) return status;
     if (!has_trainer(&compilation, "run")) return EXIT_program;
@@ -43,6 +47,7 @@ int command_run(Arguments *arguments) {
     if (status != EXIT_ok) return status;
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.plan);
+    if (!add_device_text(compilation.arena, compilation.home, &generated)) return EXIT_resource;
     report_time(&compilation, "codegen", &since);
     CacheEntry entry;
     const char *folder = folder_literal(compilation.arena, arguments->file);

@@ -181,14 +181,15 @@ static void add_sanitizer(Arena *arena, Strings *words) {
     if (*FLOWC_SANITIZE) vector_push(arena, words, "-fsanitize=" FLOWC_SANITIZE);
 }
 
+const char *const include_folders[] = {"/compiler/codegen/templates", "/compiler/ops", "/runtime",
+                                       "", NULL};
+
 static void add_include_folders(const Toolchain *toolchain, const char *folder, Strings *words) {
-    static const char *const folders[] = {"/compiler/codegen/templates", "/compiler/ops",
-                                          "/runtime", ""};
     Arena *arena = toolchain->arena;
     vector_push(arena, words, arena_format(arena, "-I%s", folder));
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+    for (int i = 0; include_folders[i]; i++)
         vector_push(arena, words,
-                    arena_format(arena, "-I%s%s", toolchain->home->share, folders[i]));
+                    arena_format(arena, "-I%s%s", toolchain->home->share, include_folders[i]));
 }
 
 typedef struct MadeObject {
@@ -355,7 +356,7 @@ bool toolchain_program(const Toolchain *toolchain, const Generated *generated, c
     compile_linked(&team, &objects);
     if (!wait_for_all(&team) || !externals_defined(toolchain, &objects)) return false;
     Strings words = link_words(toolchain, &objects, arena_format(arena, "%s/%s", folder, name));
-    static const char *const libraries[] = {"-l:libz.a", "-lm", "-lpthread", NULL};
+    static const char *const libraries[] = {"-l:libz.a", "-lm", "-ldl", "-lpthread", NULL};
     vector_push(arena, &words, arena_format(arena, "%s/libomp.so", toolchain->omp));
     vector_push(arena, &words,
                 bundle ? "-Wl,-rpath,$ORIGIN"

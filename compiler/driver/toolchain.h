@@ -48,6 +48,9 @@ int toolchain_link(Toolchain *toolchain, const Compilation *compilation, Program
 int toolchain_for_trainer(Toolchain *toolchain, const Compilation *compilation,
                           const char *otherwise);
 
+/* Below the share folder: where what generated code includes is looked for; ends with NULL. */
+extern const char *const include_folders[];
+
 /* link.c. */
 
 /* Is it a C source, which is compiled before it is linked? */

@@ -7,8 +7,10 @@
 #ifndef FLOW_KERNEL_H
 #define FLOW_KERNEL_H
 
+#ifndef __CUDACC__ /* templates/cuda.h has them there */
 #include <stddef.h>
 #include <stdint.h>
+#endif
 
 /* A call inside a loop would keep it from becoming vector code. */
 #define FLOW_INLINE static inline __attribute__((always_inline))
@@ -414,7 +416,8 @@ FLOW_INLINE FlowBlock flow_philox(FlowBlock counter, uint32_t key0, uint32_t key
         key0 += 0x9e3779b9;
         key1 += 0xbb67ae85;
     }
-    return (FlowBlock){{c0, c1, c2, c3}};
+    const FlowBlock block = {{c0, c1, c2, c3}};
+    return block;
 }
 
 FLOW_INLINE FlowBlock flow_random_block(int64_t seed, int64_t stream, int64_t index) {
@@ -523,6 +526,7 @@ FLOW_INLINE int64_t flow_fabs_i64(int64_t a) {
     return a < 0 ? (int64_t)(0 - (uint64_t)a) : a;
 }
 
+#ifndef __cplusplus /* templates/cuda_overloads.h has them there */
 #define FLOW_FLOATING(function, a) \
     _Generic((a), float : flow_##function##_f32, default : flow_##function##_f64)
 #ifdef FLOW_EXACT
@@ -560,6 +564,7 @@ FLOW_INLINE int64_t flow_fabs_i64(int64_t a) {
 #define fabs(a) FLOW_NUMBER(fabs, (a))(a)
 #define quotient(a, b) \
     _Generic((a) + (b), int32_t : flow_quotient_i32, default : flow_quotient_i64)((a), (b))
+#endif
 
 /* Is c to be lost to a b that is not finite? keep takes b where a is 2 all the same. */
 #define flow_is_lost(b, c) (((b) - (b) != 0) & ((b) != (c)))

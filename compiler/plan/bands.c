@@ -202,8 +202,15 @@ static Band band_at(Bander *bander, int first) {
     return band;
 }
 
+static bool uses_gpu(const FunctionPlan *plan) {
+    for (int k = 0; k < plan->kernel_count; k++)
+        if (runs_on_gpu(&plan->kernels[k])) return true;
+    return false;
+}
+
 void find_bands(Planner *planner) {
     FunctionPlan *plan = planner->plan;
+    bool never = plan->function->of_record || uses_gpu(plan);
     size_t count = plan->graph->nodes.count + 1;
     Bander bander = {.planner = planner,
                      .readings = arena_new_array(planner->arena, Reading, count),
@@ -212,7 +219,6 @@ void find_bands(Planner *planner) {
     find_readings(&bander);
     for (int i = 0; i < plan->kernel_count; i += plan->bands.items[plan->bands.count - 1].count) {
         Band alone = {.kernels = plan->order + i, .count = 1};
-        vector_push(planner->arena, &plan->bands,
-                    plan->function->of_record ? alone : band_at(&bander, i));
+        vector_push(planner->arena, &plan->bands, never ? alone : band_at(&bander, i));
     }
 }

@@ -5,6 +5,11 @@
 #include "compiler/plan/scan.h"
 
 enum {
+    /* What a launch passes, as runtime/device/launch.h has it. */
+    LAUNCH_OPERANDS = 384,
+    LAUNCH_INPUTS = 64,
+    LAUNCH_SIZES = 16,
+
     FEW_ROWS = 16,           /* a product of so few rows is split by columns, */
     COLUMN_SPLIT_LEAST = 64, /* when it has as many as this */
 };
@@ -20,15 +25,24 @@ static Dim loops_share(Dimensions *table, const Loops *loops) {
     return dim_multiply(table, loops->outer, inner);
 }
 
-/* All placed nodes of a kernel want the same, some more than others. Code is written for the CPU
- * alone. */
+/* The functions of records, loops and what is written in C run on the CPU. */
+static bool can_run_on_gpu(const Planner *planner, const KernelPlan *kernel) {
+    return !planner->plan->function->of_record && kernel->loops.kind != KERNEL_scan &&
+           kernel->loops.kind != KERNEL_external;
+}
+
+/* All placed nodes of a kernel want the same, some more than others. */
 static void give_device(const Planner *planner, KernelPlan *kernel) {
+    const Program *program = planner->program_plan->program;
     for (size_t i = 0; i < kernel->node_count; i++) {
         const Placement *placement = &node_of(planner, kernel->nodes[i])->placement;
         bool firmer = kernel->wanted.soft && !placement->soft && is_placed(placement);
         if (!is_placed(&kernel->wanted) || firmer) kernel->wanted = *placement;
     }
-    kernel->given = (Placement){.device = DEVICE_cpu};
+    const Placement *wanted = is_placed(&kernel->wanted) ? &kernel->wanted : &program->usual;
+    bool gpu = wanted->device == DEVICE_gpu && wanted->index < program->gpus &&
+               can_run_on_gpu(planner, kernel);
+    kernel->given = gpu ? *wanted : (Placement){.device = DEVICE_cpu};
 }
 
 static void collect_kernels(Planner *planner) {
@@ -139,9 +153,38 @@ static void choose_shares(Planner *planner) {
     }
 }
 
+static void count_read(void *context, NodeId read, IndexKind index) {
+    (void)read, (void)index;
+    ++*(int *)context;
+}
+
+/* At most. */
+static int operands_of(const Planner *planner, int k) {
+    const KernelPlan *kernel = &planner->plan->kernels[k];
+    int count = 0;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        NodeId id = kernel->nodes[i];
+        const LoopClass class = op_info[node_of(planner, id)->op].class;
+        each_read(planner->graph, k, &kernel->loops, id, count_read, &count);
+        count += planner->stored[id] + (class == LOOP_generate);
+    }
+    return count;
+}
+
+/* What a launch can't pass, the CPU runs. */
+static void keep_small_launches(Planner *planner) {
+    FunctionPlan *plan = planner->plan;
+    bool fits = plan->function->inputs.count <= LAUNCH_INPUTS &&
+                planner->graph->dimensions->bounded_count <= LAUNCH_SIZES;
+    for (int k = 0; k < plan->kernel_count; k++)
+        if (runs_on_gpu(&plan->kernels[k]) && !(fits && operands_of(planner, k) < LAUNCH_OPERANDS))
+            plan->kernels[k].given = (Placement){.device = DEVICE_cpu};
+}
+
 void find_kernels(Planner *planner) {
     collect_kernels(planner);
     find_stored(planner);
+    keep_small_launches(planner);
     find_updates(planner);
     choose_shares(planner);
     for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, check_in_place);

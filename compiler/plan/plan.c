@@ -77,5 +77,6 @@ Plan *plan_program(Arena *arena, const Program *program) {
     place_storage(plan);
     FunctionList functions = program_functions(arena, program);
     vector_each(Function *, function, functions) add_function(plan, *function);
+    plan_transfers(plan);
     return plan;
 }

@@ -56,6 +56,10 @@ typedef struct KernelPlan {
     Placement wanted, given; /* wanted: DEVICE_any when the program doesn't say */
 } KernelPlan;
 
+static inline bool runs_on_gpu(const KernelPlan *kernel) {
+    return kernel->given.device == DEVICE_gpu;
+}
+
 /* Of a value that only the kernels of a band want: of each row, the bytes. */
 typedef struct BandValue {
     NodeId node;
@@ -63,9 +67,25 @@ typedef struct BandValue {
     size_t offset; /* in the buffer */
 } BandValue;
 
+/* What stands between kernels where GPUs are used, as runtime/device/launch.h has it. */
+typedef enum TransferKind {
+    TRANSFER_begin, /* and end: of a function that uses a GPU */
+    TRANSFER_end,
+    TRANSFER_copy, /* the node's value goes from a device to another */
+    TRANSFER_move, /* in one device's memory: `value` becomes the node's, a weight's */
+    TRANSFER_need, /* the node, a weight or its new value, is up to date on a device */
+    TRANSFER_owns, /* it was written there */
+} TransferKind;
+typedef struct Transfer {
+    TransferKind kind;
+    NodeId node, value;
+    int from, to; /* devices: -1 is the CPU, others are numbers of GPUs */
+} Transfer;
+
 /* Kernels next to each other in the order, which a thread runs for a few rows of its share at a
- * time. Most often one kernel, for all of the share. */
+ * time. Most often one kernel, for all of the share. Or a transfer, and no kernel. */
 typedef struct Band {
+    const Transfer *transfer; /* or NULL */
     const int *kernels;
     int count;
     int64_t rows; /* at a time */
@@ -114,6 +134,11 @@ Plan *plan_program(Arena *arena, const Program *program);
 /* The plan of a function of the program. */
 const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 
+/* transfers.c: how many GPUs the program uses, from gpu(0) on; and what is done between its kernels
+ * then, once all functions are planned. */
+int gpu_count(const Plan *plan);
+void plan_transfers(const Plan *plan);
+
 /* What others know of kernels and functions: each adds lines, so many spaces in. */
 typedef struct PlanNotes {
     void (*kernel)(const void *context, const FunctionPlan *plan, int kernel, int depth,
@@ -127,6 +152,9 @@ void plan_print(const Plan *plan, const PlanNotes *notes, Text *text);
 
 /* "contraction [B, 784, 128]: digits.flow:24 matmul, add", cut after a few operations. */
 void kernel_print(const FunctionPlan *plan, int kernel, Text *text);
+
+/* "copies x from cpu to gpu(0)" */
+void transfer_print(const FunctionPlan *plan, const Transfer *transfer, Text *text);
 
 const char *bytes_text(Arena *arena, double bytes); /* "1.5 KiB" */
 

@@ -35,6 +35,7 @@ typedef struct Planner {
     int *last_use;     /* of each node: phase */
     int kernel, phase; /* while visiting */
     bool needs_barrier;
+    bool launched; /* the last kernel of the order runs on a GPU */
     NodeId node;
 } Planner;
 

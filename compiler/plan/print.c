@@ -209,9 +209,36 @@ static void print_kernel(const Printer *printer, const FunctionPlan *plan, int k
     print_work(printer, plan, k, depth);
 }
 
+static const char *device_name(Arena *arena, int device) {
+    return device < 0 ? "cpu" : arena_format(arena, "gpu(%d)", device);
+}
+
+void transfer_print(const FunctionPlan *plan, const Transfer *transfer, Text *text) {
+    const Node *node = graph_node(plan->graph, transfer->node);
+    const char *name = node->name ? node->name : op_info[node->op].name;
+    const char *to = device_name(text->arena, transfer->to);
+    switch (transfer->kind) {
+    case TRANSFER_begin: text_add(text, "GPUs begin"); break;
+    case TRANSFER_end: text_add(text, "waits for GPUs"); break;
+    case TRANSFER_copy:
+        text_format(text, "copies %s from %s to %s", name, device_name(text->arena, transfer->from),
+                    to);
+        break;
+    case TRANSFER_move: text_format(text, "copies the new value of %s on %s", name, to); break;
+    case TRANSFER_need: text_format(text, "needs %s on %s", name, to); break;
+    case TRANSFER_owns: text_format(text, "has written %s on %s", name, to); break;
+    }
+}
+
 static void print_band(const Printer *printer, const FunctionPlan *plan, const Band *band,
                        int depth) {
     Text *text = printer->text;
+    if (band->transfer) {
+        text_format(text, "%*s", depth, "");
+        transfer_print(plan, band->transfer, text);
+        text_add(text, "\n");
+        return;
+    }
     if (band->count > 1)
         text_format(text,
                     "%*skernels %d to %d in bands of %lld rows, which a thread holds %s of:\n",

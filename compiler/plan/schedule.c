@@ -65,8 +65,9 @@ static void check_barrier(void *context, NodeId read, IndexKind index) {
         planner->needs_barrier = true;
 }
 
+/* One thread launches kernels on a GPU, so others wait for it, and it for them. */
 static bool needs_barrier(Planner *planner, int k) {
-    planner->needs_barrier = false;
+    planner->needs_barrier = runs_on_gpu(&planner->plan->kernels[k]) || planner->launched;
     visit_kernel(planner, k, check_barrier);
     const KernelPlan *kernel = &planner->plan->kernels[k];
     for (size_t i = 0; i < kernel->node_count; i++) {
@@ -182,6 +183,7 @@ void order_kernels(Planner *planner) {
         plan->kernels[k].barrier = barrier;
         if (barrier) planner->phase++;
         note_kernel(planner, k);
+        planner->launched = runs_on_gpu(&plan->kernels[k]);
         done[k] = true;
         plan->order[i] = k;
         release_users(planner, &ready, done, k);

@@ -7,6 +7,7 @@
 #include "compiler/passes/passes.h"
 #include "runtime/flow.h"
 #include "tests/codegen/elements.h"
+#include "tests/codegen/gpu.h"
 #include "tests/codegen/threads.h"
 
 #include <dlfcn.h>
@@ -62,6 +63,7 @@ static Program *program_of(Arena *arena, const Graph *const *graphs, size_t coun
     program->arena = arena;
     program->dimensions = graphs[0]->dimensions;
     program->name = "test";
+    if (gpu_is_wanted()) gpu_take(program);
     for (size_t i = 0; i < count; i++) add_export(program, graphs[i], i);
     return program;
 }
@@ -76,21 +78,25 @@ static void write_file(const char *path, const char *text) {
     }
 }
 
-static void *load(Arena *arena, const char *text) {
+static void *load(Arena *arena, const char *text, const char *device) {
     char folder[] = "/tmp/flowc-test-XXXXXX";
     if (!mkdtemp(folder)) return NULL;
     const char *cc = getenv("CC"), *flags = getenv("FLOWC_TEST_FLAGS"), *longer = getenv("LONG");
     const char *target = getenv("FLOWC_TEST_TARGET");
     if (!flags) flags = longer && *longer ? "-O3" : "-O1";
     write_file(arena_format(arena, "%s/program.c", folder), text);
+    const char *kernels = arena_format(arena, "%s/program.cu", folder);
+    if (*device) write_file(kernels, device);
     char *command = arena_format(
         arena,
         "%s %s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -Wno-type-limits -fPIC -shared "
         "-pthread -fwrapv "
         "-ffp-contract=fast -fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates %s/program.c runtime/barrier.c runtime/half.c "
-        "$(grep -q '\"product.c\"' %s/program.c && echo runtime/product/*.c) -o %s/program.so -lm",
-        cc ? cc : "gcc", target ? target : "-march=native", flags, folder, folder, folder);
+        "-Icompiler/codegen/templates %s/program.c runtime/barrier.c runtime/half.c %s "
+        "$(grep -q '\"product.c\"' %s/program.c && echo runtime/product/*.c) -o %s/program.so "
+        "-lm -ldl",
+        cc ? cc : "gcc", target ? target : "-march=native", flags, folder,
+        *device ? gpu_sources(arena, kernels) : "", folder, folder);
     void *library = NULL;
     if (system(command)) printf("does not compile: %s/program.c\n", folder);
     else library = dlopen(arena_format(arena, "%s/program.so", folder), RTLD_NOW | RTLD_LOCAL);
@@ -100,21 +106,24 @@ static void *load(Arena *arena, const char *text) {
     return library;
 }
 
-/* The program's text, which is the same each time. */
-static const char *text_of(Arena *arena, const Program *program) {
-    Text text = text_new(arena), again = text_new(arena);
-    write_program(&text, plan_program(arena, program), false, NULL);
-    write_program(&again, plan_program(arena, program), false, NULL);
-    if (!strcmp(text_string(&text), text_string(&again))) return text_string(&text);
+/* The program's text, which is the same each time; and that of its kernels for GPUs. */
+static const char *text_of(Arena *arena, const Program *program, Text *device) {
+    Text text = text_new(arena), again = text_new(arena), device_again = text_new(arena);
+    write_program(&text, plan_program(arena, program), false, NULL, device);
+    write_program(&again, plan_program(arena, program), false, NULL, &device_again);
+    if (!strcmp(text_string(&text), text_string(&again)) &&
+        !strcmp(text_string(device), text_string(&device_again)))
+        return text_string(&text);
     printf("two runs of the compiler differ\n");
     return NULL;
 }
 
 Compiled *compile_graphs(Arena *arena, const Graph *const *graphs, size_t count) {
     Compiled *compiled = arena_new_item(arena, Compiled);
-    const char *text = text_of(arena, program_of(arena, graphs, count));
+    Text device = text_new(arena);
+    const char *text = text_of(arena, program_of(arena, graphs, count), &device);
     compiled->graphs = graphs;
-    compiled->library = text ? load(arena, text) : NULL;
+    compiled->library = text ? load(arena, text, text_string(&device)) : NULL;
     if (compiled->library) compiled->program = dlsym(compiled->library, "flow_program");
     return compiled->program ? compiled : NULL;
 }
@@ -272,7 +281,8 @@ bool runs_as_evaluated(const Compiled *compiled, size_t index, const double *con
     Evaluation evaluation = graph_evaluate(arena, compiled->graphs[index], values, batch, false);
     bool agrees = true;
     char *first = NULL;
-    for (int threads = 1; threads <= THREAD_LIMIT && agrees; threads++) {
+    int most = gpu_is_wanted() ? 1 : THREAD_LIMIT; /* it has blocks and threads of its own */
+    for (int threads = 1; threads <= most && agrees; threads++) {
         char *memory = run(compiled, index, values, batch, threads);
         if (!first) first = memory;
         agrees = outputs_agree(compiled, index, &evaluation, memory, first, batch, closeness);

@@ -29,7 +29,7 @@ CUDA_STUB=empty listed ''
 grep -q 'the NVIDIA driver sees no GPU' list || fail "$(cat list)"
 echo 'int cuInit(unsigned flags) { return (int)flags; }' | "${CC:-gcc}" -shared -fPIC -x c -o stub/libcuda.so.1 -
 listed ''
-grep -q 'too old: it has no cuDeviceGetCount' list || fail "$(cat list)"
+grep -q 'too old: it has no cuDriverGetVersion' list || fail "$(cat list)"
 
 for list in x 0, 0,0 -1 0.5 99 ''; do expect 2 "not \`$list\`" "$FLOWC" devices "--visible-devices=$list"; done
 for size in x 0 -1GiB 4k 4ms 4GiBs ''; do expect 2 "not \`$size\`" "$FLOWC" devices "--gpu-memory=$size"; done

@@ -18,7 +18,7 @@ C_FILES = $(filter %.c,$(LINKED))
 OTHERS  = $(filter-out %.c,$(LINKED))
 
 trainer: $(OBJECTS) $(C_FILES:.c=.o) $(OTHERS) $(RUNTIME)
-	$(CC) -o $@ $^ -Wl,-rpath,'$$ORIGIN/linked' $(OMP)libomp.so -Wl,-rpath,$(OMP) $(LIBRARIES) -lz -lm -lpthread
+	$(CC) -o $@ $^ -Wl,-rpath,'$$ORIGIN/linked' $(OMP)libomp.so -Wl,-rpath,$(OMP) $(LIBRARIES) -lz -lm -ldl -lpthread
 
 $(OBJECTS) $(C_FILES:.c=.o): %.o: %.c
 	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<

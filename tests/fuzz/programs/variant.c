@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/program_text.h"
 #include "compiler/passes/passes.h"
+#include "tests/codegen/gpu.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -61,6 +62,7 @@ Variant variant_new(Arena *arena, const Program *program, Way way, const bool *c
                        .trains = arena_new_array(arena, int, program->trains.count + 1)};
     Program *made = variant.program;
     *made = *program;
+    if (way == WAY_fused && gpu_is_wanted()) gpu_take(made);
     memset(&made->trains, 0, sizeof made->trains);
     memset(&made->exports, 0, sizeof made->exports);
     memset(&made->pipelines, 0, sizeof made->pipelines);
@@ -75,6 +77,11 @@ Variant variant_new(Arena *arena, const Program *program, Way way, const bool *c
 
 /* Compiling. */
 
+static bool write_file(const char *path, const Text *text) {
+    FILE *file = fopen(path, "w");
+    return file && fputs(text_string(text), file) >= 0 && !fclose(file);
+}
+
 static bool write_variant(Arena *arena, Program *program, const char *path) {
     const char *broken = NULL;
     Diagnostics *diagnostics = diagnostics_new(arena);
@@ -83,10 +90,9 @@ static bool write_variant(Arena *arena, Program *program, const char *path) {
             printf("broken by %s\n", broken ? broken : passes[i].name);
             return false;
         }
-    Text text = text_new(arena);
-    write_program(&text, plan_program(arena, program), false, NULL);
-    FILE *file = fopen(path, "w");
-    return file && fputs(text_string(&text), file) >= 0 && !fclose(file);
+    Text text = text_new(arena), device = text_new(arena);
+    write_program(&text, plan_program(arena, program), false, NULL, &device);
+    return write_file(path, &text) && write_file(arena_format(arena, "%su", path), &device);
 }
 
 static const char *compile_command(Arena *arena, const char *folder, const Variant *variant) {
@@ -94,10 +100,13 @@ static const char *compile_command(Arena *arena, const char *folder, const Varia
         arena,
         "%s -std=gnu11 -w -fPIC -shared -pthread -fwrapv -ffp-contract=fast "
         "-fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates %s/%d.c runtime/barrier.c runtime/half.c "
+        "-Icompiler/codegen/templates %s/%d.c runtime/barrier.c runtime/half.c %s "
         "$(grep -q '\"product.c\"' %s/%d.c && echo runtime/product/*.c) -o %s/%d.so -lm",
-        compiler_of(arena, variant->way), folder, variant->way, folder, variant->way, folder,
-        variant->way);
+        compiler_of(arena, variant->way), folder, variant->way,
+        variant->program->gpus
+            ? gpu_sources(arena, arena_format(arena, "%s/%d.cu", folder, variant->way))
+            : "",
+        folder, variant->way, folder, variant->way);
 }
 
 /* All at once; fails if one fails. */

@@ -15,6 +15,11 @@ int cuInit(unsigned flags) {
     return fails_at("init");
 }
 
+int cuDriverGetVersion(int *version) {
+    *version = 13000;
+    return 0;
+}
+
 int cuDeviceGetCount(int *count) {
     *count = fails_at("empty") ? 0 : 2;
     return fails_at("count");
@@ -39,3 +44,31 @@ int cuGetErrorString(int error, const char **text) {
     *text = "no CUDA-capable device is detected";
     return error == 100 ? 0 : 1;
 }
+
+/* What a driver has to have, too; nobody calls it here. */
+#define UNUSED(symbol) \
+    int symbol(void) { \
+        return 801;    \
+    }
+UNUSED(cuDeviceGetAttribute)
+UNUSED(cuDevicePrimaryCtxRetain)
+UNUSED(cuDevicePrimaryCtxRelease_v2)
+UNUSED(cuCtxSetCurrent)
+UNUSED(cuMemGetInfo_v2)
+UNUSED(cuMemAlloc_v2)
+UNUSED(cuMemFree_v2)
+UNUSED(cuMemcpyHtoDAsync_v2)
+UNUSED(cuMemcpyDtoHAsync_v2)
+UNUSED(cuMemcpyDtoDAsync_v2)
+UNUSED(cuMemcpyPeerAsync)
+UNUSED(cuStreamCreate)
+UNUSED(cuStreamDestroy_v2)
+UNUSED(cuStreamSynchronize)
+UNUSED(cuStreamWaitEvent)
+UNUSED(cuEventCreate)
+UNUSED(cuEventRecord)
+UNUSED(cuEventDestroy_v2)
+UNUSED(cuModuleLoadData)
+UNUSED(cuModuleUnload)
+UNUSED(cuModuleGetFunction)
+UNUSED(cuLaunchKernel)

@@ -1,0 +1,80 @@
+/* GPU columns text: reductions over an axis that others follow. A block has 32 results that lie
+ * side by side; each of its warps goes down every eighth row, and the first puts their parts
+ * together. */
+#include "compiler/codegen/gpu_text.h"
+
+enum { PARTS = GPU_THREADS / GPU_WARP };
+
+typedef void EachReduction(Writer *writer, Text *text, NodeId id);
+
+static void each_reduction(Writer *writer, Text *text, EachReduction *each) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (is_reduction(writer, writer->kernel->nodes[at]))
+            each(writer, text, writer->kernel->nodes[at]);
+}
+
+static void share(Writer *writer, Text *text, NodeId id) {
+    share_gpu_result(writer, text, id, GPU_THREADS);
+}
+
+static void declare(Writer *writer, Text *text, NodeId id) {
+    declare_gpu_result(writer, text, 1, id);
+}
+
+static void add_element(Writer *writer, Text *text, NodeId id) {
+    (void)text;
+    add_gpu_element(writer, id, "d");
+}
+
+static void put(Writer *writer, Text *text, NodeId id) {
+    put_gpu_result(writer, text, 1, id, "FLOW_THREAD");
+}
+
+static void add_part(Writer *writer, Text *text, NodeId id) {
+    add_gpu_result(writer, text, 2, id, "p * 32 + lane");
+}
+
+static void write_parts(Writer *writer, Text *body) {
+    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+    each_reduction(writer, body, add_element);
+    each_reduction(writer, body, declare);
+    text_format(body,
+                "    for (int64_t d = part; d < (is_result ? %s : 0); d += %d) {\n"
+                "        const int64_t r = o / %s * %s + d, c = o %% %s, i = r * %s + c;\n"
+                "        (void)i;\n",
+                depth, PARTS, writer->columns, depth, writer->columns, writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_row], body, 2);
+    move_lines(writer, &writer->lines[LEVEL_column], body, 2);
+    move_lines(writer, &writer->stores, body, 2);
+    text_add(body, "    }\n");
+}
+
+static void put_together(Writer *writer, Text *body) {
+    each_reduction(writer, body, put);
+    text_add(body, "    FLOW_SYNC();\n    if (part || !is_result) return;\n");
+    text_format(body, "    for (int64_t p = 1; p < %d; p++) {\n", PARTS);
+    each_reduction(writer, body, add_part);
+    text_add(body, "    }\n");
+}
+
+const char *write_gpu_columns(Writer *writer, Text *text) {
+    Dim outputs = dim_multiply(writer->table, writer->loops->outer, writer->loops->columns);
+    const char *count = dim_expression(writer->arena, outputs);
+    write_parts(writer, &writer->body);
+    put_together(writer, &writer->body);
+    next_scope(writer, LEVEL_row);
+    store_values(writer, INDEX_output);
+    move_lines(writer, &writer->lines[LEVEL_row], &writer->body, 1);
+    move_lines(writer, &writer->lines[LEVEL_column], &writer->body, 1);
+    move_lines(writer, &writer->stores, &writer->body, 1);
+    write_gpu_head(writer, text);
+    each_reduction(writer, text, share);
+    text_format(text,
+                "    const int64_t lane = FLOW_THREAD %% 32, part = FLOW_THREAD / 32;\n"
+                "    const int64_t o = FLOW_BLOCK * 32 + lane;\n"
+                "    const bool is_result = o < %s;\n",
+                count);
+    text_add(text, text_string(&writer->body));
+    write_gpu_tail(writer, text);
+    return gpu_blocks(writer, count, GPU_WARP);
+}

@@ -1,0 +1,129 @@
+/* GPU rows text: elementwise work, an element a thread; and rows, a warp each, or a block each
+ * where they are long. A row takes a loop for each stage (stages.c). */
+#include "compiler/codegen/gpu_text.h"
+
+enum { WARP_COLUMNS = 1024 /* at most; longer rows are a block's */ };
+
+typedef struct Rows {
+    Writer *writer;
+    bool by_block;
+    int lanes; /* of a row */
+} Rows;
+
+static bool is_elementwise(const Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (is_reduction(writer, id) || own_index(writer, id) != INDEX_full) return false;
+    }
+    return true;
+}
+
+static const char *write_elements(Writer *writer, Text *text) {
+    const char *count =
+        arena_format(writer->arena, "%s * %s", dim_expression(writer->arena, writer->loops->rows),
+                     writer->columns);
+    store_values(writer, INDEX_full);
+    write_gpu_head(writer, text);
+    text_format(text,
+                "    const int64_t i = FLOW_BLOCK * %d + FLOW_THREAD;\n"
+                "    if (i >= %s) return;\n"
+                "    const int64_t r = i / %s, c = i - r * %s;\n"
+                "    (void)r, (void)c;\n",
+                GPU_THREADS, count, writer->columns, writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_row], text, 1);
+    move_lines(writer, &writer->lines[LEVEL_column], text, 1);
+    move_lines(writer, &writer->stores, text, 1);
+    write_gpu_tail(writer, text);
+    return gpu_blocks(writer, count, GPU_THREADS);
+}
+
+/* What the loop of this stage stores and adds up. */
+static void write_values(Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (is_fed(writer, at)) add_gpu_element(writer, id, "c");
+        else if (!is_reduction(writer, id) && writer->depths[at] == writer->stage &&
+                 own_index(writer, id) == INDEX_full && is_stored(writer, id))
+            store_value(writer, id, plain_index(writer, INDEX_full));
+    }
+}
+
+static void join_block(Writer *writer, Text *text, NodeId id) {
+    text_add(text, "    if (lane % 32 == 0) {\n");
+    put_gpu_result(writer, text, 2, id, "lane / 32");
+    text_add(text, "    }\n");
+    text_add(text, "    FLOW_SYNC();\n");
+    get_gpu_result(writer, text, 1, id, "0");
+    for (int warp = 1; warp < GPU_THREADS / GPU_WARP; warp++)
+        add_gpu_result(writer, text, 1, id, arena_format(writer->arena, "%d", warp));
+    text_add(text, "    FLOW_SYNC();\n");
+}
+
+static void write_stage(const Rows *rows, Text *body) {
+    Writer *writer = rows->writer;
+    next_scope(writer, LEVEL_column);
+    write_values(writer);
+    if (!writer->stores.size) return;
+    move_lines(writer, &writer->lines[LEVEL_row], body, 1);
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (is_fed(writer, at)) declare_gpu_result(writer, body, 1, writer->kernel->nodes[at]);
+    text_format(body,
+                "    for (int64_t c = lane; c < %s; c += %d) {\n"
+                "        const int64_t i = r * %s + c;\n"
+                "        (void)i;\n",
+                writer->columns, rows->lanes, writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_column], body, 2);
+    move_lines(writer, &writer->stores, body, 2);
+    text_add(body, "    }\n");
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (!is_fed(writer, at)) continue;
+        join_gpu_lanes(writer, body, 1, id);
+        if (rows->by_block) join_block(writer, body, id);
+        result_value(writer, id, plain_index(writer, INDEX_row), NULL);
+    }
+}
+
+static void store_rows(const Rows *rows, Text *body) {
+    Writer *writer = rows->writer;
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        if (own_index(writer, id) == INDEX_row && is_stored(writer, id))
+            store_value(writer, id, plain_index(writer, INDEX_row));
+    }
+    move_lines(writer, &writer->lines[LEVEL_row], body, 1);
+    if (!writer->stores.size) return;
+    text_add(body, "    if (lane == 0) {\n");
+    move_lines(writer, &writer->stores, body, 2);
+    text_add(body, "    }\n");
+}
+
+static const char *write_row_loops(const Rows *rows, Text *text) {
+    Writer *writer = rows->writer;
+    const char *count = dim_expression(writer->arena, writer->loops->rows);
+    int last = find_stages(writer), warps = GPU_THREADS / GPU_WARP;
+    for (writer->stage = 0; writer->stage <= last; writer->stage++)
+        write_stage(rows, &writer->body);
+    store_rows(rows, &writer->body);
+    write_gpu_head(writer, text);
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (rows->by_block && is_reduction(writer, writer->kernel->nodes[at]))
+            share_gpu_result(writer, text, writer->kernel->nodes[at], warps);
+    if (rows->by_block) text_add(text, "    const int64_t r = FLOW_BLOCK, lane = FLOW_THREAD;\n");
+    else
+        text_format(text,
+                    "    const int64_t r = FLOW_BLOCK * %d + FLOW_THREAD / 32, "
+                    "lane = FLOW_THREAD %% 32;\n"
+                    "    if (r >= %s) return;\n",
+                    warps, count);
+    text_add(text, text_string(&writer->body));
+    write_gpu_tail(writer, text);
+    return rows->by_block ? count : gpu_blocks(writer, count, warps);
+}
+
+const char *write_gpu_rows(Writer *writer, Text *text) {
+    if (is_elementwise(writer)) return write_elements(writer, text);
+    bool by_block = dim_bound(writer->loops->columns) > WARP_COLUMNS;
+    Rows rows = {writer, by_block, by_block ? GPU_THREADS : GPU_WARP};
+    return write_row_loops(&rows, text);
+}

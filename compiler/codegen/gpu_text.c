@@ -1,0 +1,69 @@
+/* GPU text: what kernels of all kinds have in common, and their calls. */
+#include "compiler/codegen/gpu_text.h"
+
+#include <assert.h>
+
+static WriteGpuKernel *writer_of(KernelKind kind) {
+    switch (kind) {
+    case KERNEL_rows: return write_gpu_rows;
+    case KERNEL_columns: return write_gpu_columns;
+    case KERNEL_contraction: return write_gpu_contraction;
+    case KERNEL_scatter: return write_gpu_scatter;
+    case KERNEL_row_function: return write_gpu_row_function;
+    default: assert(!"a kernel that runs on the CPU alone"); return NULL;
+    }
+}
+
+void write_gpu_head(Writer *writer, Text *text) {
+    text_format(text,
+                "FLOW_GLOBAL(%s, %d) {\n"
+                "    const int64_t batch = arguments.batch, *const sizes = arguments.sizes;\n"
+                "    const int64_t *const operands = arguments.operands;\n"
+                "    (void)batch, (void)sizes, (void)operands;\n",
+                writer->name, GPU_THREADS);
+    declare_pointers(writer, text);
+    move_lines(writer, &writer->lines[LEVEL_call], text, 1);
+    declare_faults(writer, text);
+}
+
+void write_gpu_tail(Writer *writer, Text *text) {
+    tell_faults(writer, text, "arguments.guard", "");
+    text_add(text, "}\n\n");
+}
+
+const char *gpu_blocks(Writer *writer, const char *count, int each) {
+    return arena_format(writer->arena, "((%s) + %d) / %d", count, each - 1, each);
+}
+
+/* One past the last input that the kernel's operands name. */
+static int inputs_of(const Writer *writer) {
+    int64_t inputs = 0;
+    vector_each(KernelOperand, operand, writer->operands)
+        if (operand->is_place && ~operand->value >= inputs) inputs = ~operand->value + 1;
+    return (int)inputs;
+}
+
+static void write_host(Writer *writer, Text *text, const char *blocks) {
+    text_format(text,
+                "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, "
+                "int thread, int threads) {\n",
+                writer->name);
+    text_add(text, sizes_line);
+    text_format(text,
+                "    static const FlowDeviceKernel kernel = {\"%s\", %d, %zu, %d, %d};\n"
+                "    (void)threads;\n"
+                "    if (thread == 0) flow_launch(frame, &kernel, operands, %s);\n}\n\n",
+                writer->name, GPU_THREADS, writer->operands.count, inputs_of(writer),
+                writer->table->bounded_count, blocks);
+}
+
+KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel,
+                                const char *name) {
+    Writer writer = new_writer(text->device.arena, plan, kernel, name);
+    writer.gpu = true;
+    const char *blocks = writer_of(writer.loops->kind)(&writer, &text->device);
+    vector_push(writer.arena, &writer.operands,
+                (KernelOperand){false, plan->kernels[kernel].given.index});
+    write_host(&writer, &text->host, blocks);
+    return writer.operands;
+}

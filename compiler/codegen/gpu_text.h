@@ -1,0 +1,54 @@
+/* GPU text: a kernel as CUDA, or as what stands in for it on the CPU, from the same lines of values
+ * as its C. Inside codegen/.
+ *
+ * What goes through loops there is done by threads here: of elementwise work each has an element,
+ * of rows each lane of a warp (or of a block, where rows are long) has every 32nd column, of
+ * columns each has an eighth of one, of products a 4 x 4 piece of a tile. Nothing is kept from one
+ * loop over a row to the next: it is computed again. Sums are in a fixed order. */
+#ifndef FLOW_CODEGEN_GPU_TEXT_H
+#define FLOW_CODEGEN_GPU_TEXT_H
+
+#include "compiler/codegen/writer.h"
+
+enum { GPU_THREADS = 256, GPU_WARP = 32 };
+
+/* The function for the device, and its call for the program, under one name, as WriteKernel. */
+typedef struct GpuText {
+    Text device, host;
+} GpuText;
+KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel,
+                                const char *name);
+
+/* Of each kind, in gpu_KIND_text.c: writes the function; returns how many blocks it needs, as C of
+ * `batch` and `sizes`. */
+typedef const char *WriteGpuKernel(Writer *writer, Text *text);
+WriteGpuKernel write_gpu_rows, write_gpu_columns, write_gpu_contraction, write_gpu_scatter,
+    write_gpu_row_function;
+
+/* The start of a kernel's function, and its end. */
+void write_gpu_head(Writer *writer, Text *text);
+void write_gpu_tail(Writer *writer, Text *text);
+
+/* So many blocks that each of `count` things, as C, is one's; each: of a block. */
+const char *gpu_blocks(Writer *writer, const char *count, int each);
+
+/* gpu_reduction_text.c: a result `yN` of each thread, with the best element `zN` where it is an
+ * index. */
+
+/* Before the loop. */
+void declare_gpu_result(Writer *writer, Text *text, int depth, NodeId reduction);
+
+/* Adds the element whose number, as C, this is: to writer->stores. */
+void add_gpu_element(Writer *writer, NodeId reduction, const char *number);
+
+/* Puts the results of a warp together: all its lanes have that of all. */
+void join_gpu_lanes(Writer *writer, Text *text, int depth, NodeId reduction);
+
+/* Arrays of a block with a result for each of so many threads: declares them; puts this thread's at
+ * `place` of them; takes the one that lies at `place` instead; adds it. */
+void share_gpu_result(Writer *writer, Text *text, NodeId reduction, int threads);
+void put_gpu_result(Writer *writer, Text *text, int depth, NodeId reduction, const char *place);
+void get_gpu_result(Writer *writer, Text *text, int depth, NodeId reduction, const char *place);
+void add_gpu_result(Writer *writer, Text *text, int depth, NodeId reduction, const char *place);
+
+#endif

@@ -1,0 +1,98 @@
+/* cuda.h: the words that kernels for GPUs are written in. By NVRTC they are CUDA's; where
+ * FLOW_SIMULATED is defined, a C compiler makes of the same text kernels that run on the CPU
+ * (runtime/device/simulated.h). So the text is C that is C++ as well.
+ *
+ * FLOW_GLOBAL(name, threads) { … }   a kernel whose blocks have so many threads; `arguments` is its
+ * FLOW_SHARED(type, name, count)     an array of the block; FLOW_GET, FLOW_PUT go to its elements
+ * FLOW_LOAD, FLOW_STORE              go to elements of global memory
+ * FLOW_SYNC()                        all threads of the block wait for each other
+ * flow_shuffle_xor_TYPE(value, mask) the value of the lane whose number differs by the mask
+ * FLOW_ATOMIC_LEAST(place, value)    an int64_t becomes the smaller of two */
+#ifndef FLOW_CUDA_H
+#define FLOW_CUDA_H
+
+#ifdef FLOW_SIMULATED
+#define FLOW_UNROLL
+#include "device/launch.h"
+
+#include "device/simulated.h"
+#include "kernel.h"
+#else
+
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+typedef uint64_t uintptr_t;
+
+#define INT8_MIN (-128)
+#define INT8_MAX 127
+#define UINT8_MAX 255
+#define INT32_MIN (-2147483647 - 1)
+#define INT32_MAX 2147483647
+#define INT64_MIN (-9223372036854775807LL - 1)
+#define INT64_MAX 9223372036854775807LL
+
+#include "cuda_builtins.h"
+#include "device/launch.h"
+#include "kernel.h"
+
+#include "cuda_overloads.h"
+
+#define restrict __restrict__
+#define FLOW_UNROLL _Pragma("unroll")
+#define FLOW_GLOBAL(name, threads)                        \
+    extern "C" __global__ void __launch_bounds__(threads) \
+        name(const __grid_constant__ FlowArguments arguments)
+#define FLOW_SHARED(type, name, count) __shared__ type name[count]
+#define FLOW_GET(name, index) name[index]
+#define FLOW_PUT(name, index, value) (name[index] = (value))
+#define FLOW_LOAD(pointer, index) (pointer)[index]
+#define FLOW_STORE(pointer, index, value) ((pointer)[index] = (value))
+#define FLOW_SYNC() __syncthreads()
+#define FLOW_THREAD ((int64_t)threadIdx.x)
+#define FLOW_BLOCK ((int64_t)blockIdx.x)
+#define FLOW_SHUFFLE(suffix, type)                                       \
+    static inline type flow_shuffle_xor_##suffix(type value, int mask) { \
+        return __shfl_xor_sync(~0u, value, mask);                        \
+    }
+FLOW_SHUFFLE(f32, float)
+FLOW_SHUFFLE(f64, double)
+FLOW_SHUFFLE(i32, int32_t)
+FLOW_SHUFFLE(i64, int64_t)
+#undef FLOW_SHUFFLE
+#define FLOW_ATOMIC_LEAST(place, value) atomicMin(place, value)
+#endif
+
+/* As those of program.h, in a kernel. */
+
+#define flow_at(frame, place) \
+    ((void *)((place) < 0 ? arguments.inputs[~(place)] : arguments.memory + (place)))
+
+static inline int64_t flow_is_open(const FlowGuard *guard) {
+    return guard && FLOW_LOAD(&guard->open, 0);
+}
+
+static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t place) {
+    if (faults && guard) FLOW_ATOMIC_LEAST(&guard->place, place);
+}
+
+/* The index if it is one of 0 … count-1, else 0. */
+static inline int64_t flow_index(int64_t index, int64_t count) {
+    return index < 0 || index >= count ? 0 : index;
+}
+
+/* Of the best element so far, z, and its index y, which is -1 before there is one, and of another
+ * one: is the other the best of both? As if all had been looked at in turn, so that a NaN that
+ * comes first stays. better: is the other better? worse: is it the other way round? */
+#define FLOW_TAKES(y, z, other_y, other_z, better, worse)      \
+    ((other_y) >= 0 &&                                         \
+     ((y) < 0 || ((other_y) == 0 && (other_z) != (other_z)) || \
+      (!((y) == 0 && (z) != (z)) && ((better) || (!(worse) && (other_y) < (y))))))
+
+/* Is an element looked at, the first of some? Not a NaN, unless it comes before all others. */
+#define FLOW_IS_FIRST(y, index, a) ((y) < 0 && ((index) == 0 || (a) == (a)))
+#endif

@@ -1,0 +1,161 @@
+/* Transfers: between the calls of kernels, what brings values to the devices that read them. Scratch
+ * and inputs are copied when a kernel on another device is the first to read them there. Weights and
+ * states outlive functions, so the run itself notes where they are up to date: it is told where they
+ * are needed and where they were written. */
+#include "compiler/plan/planner.h"
+
+enum { CPU = -1 };
+
+typedef struct Tracker {
+    const Plan *program;
+    FunctionPlan *plan;
+    uint64_t *valid;   /* of each node in scratch, and of inputs: the devices that have it */
+    uint64_t *storage; /* of each weight and state: those that it is known to be up to date on */
+    bool begun;        /* the function uses a GPU */
+    int device;        /* of the kernel whose reads are visited */
+    int kernel;
+} Tracker;
+
+static uint64_t bit_of(int device) {
+    return (uint64_t)1 << (device + 1);
+}
+
+static int device_of(const KernelPlan *kernel) {
+    return runs_on_gpu(kernel) ? kernel->given.index : CPU;
+}
+
+static bool is_storage(const Place *place) {
+    return place->kind == PLACE_memory && place->index >= 0;
+}
+
+static void add(Tracker *tracker, Transfer transfer) {
+    Transfer *added = arena_new_item(tracker->program->arena, Transfer);
+    *added = transfer;
+    vector_push(tracker->program->arena, &tracker->plan->bands, (Band){.transfer = added});
+}
+
+static void copy(Tracker *tracker, NodeId node, int from, int to) {
+    add(tracker, (Transfer){.kind = TRANSFER_copy, .node = node, .from = from, .to = to});
+    tracker->valid[node] |= bit_of(to);
+}
+
+/* Between two GPUs by way of the CPU. */
+static void bring(Tracker *tracker, NodeId node, int device) {
+    const Place *place = &tracker->plan->places[node];
+    uint64_t *known = is_storage(place) ? &tracker->storage[place->index] : &tracker->valid[node];
+    if (place->kind == PLACE_none || place->kind == PLACE_band || *known & bit_of(device)) return;
+    if (is_storage(place)) {
+        add(tracker, (Transfer){.kind = TRANSFER_need, .node = node, .to = device});
+        *known |= bit_of(device);
+        return;
+    }
+    int from = CPU;
+    while (!(*known & bit_of(from))) from++;
+    if (from != CPU && device != CPU) copy(tracker, node, from, CPU), from = CPU;
+    copy(tracker, node, from, device);
+}
+
+static void bring_read(void *context, NodeId read, IndexKind index) {
+    Tracker *tracker = context;
+    (void)index;
+    if (graph_node(tracker->plan->graph, read)->kernel != tracker->kernel)
+        bring(tracker, read, tracker->device);
+}
+
+static void bring_operands(Tracker *tracker, int k) {
+    const KernelPlan *kernel = &tracker->plan->kernels[k];
+    tracker->kernel = k;
+    tracker->device = device_of(kernel);
+    for (size_t i = 0; i < kernel->node_count; i++)
+        each_read(tracker->plan->graph, k, &kernel->loops, kernel->nodes[i], bring_read, tracker);
+}
+
+static void note_written(Tracker *tracker, NodeId node, int device) {
+    const Place *place = &tracker->plan->places[node];
+    tracker->valid[node] = bit_of(device);
+    if (!is_storage(place)) return;
+    tracker->storage[place->index] = bit_of(device);
+    add(tracker, (Transfer){.kind = TRANSFER_owns, .node = node, .to = device});
+}
+
+static void note_results(Tracker *tracker, int k) {
+    const KernelPlan *kernel = &tracker->plan->kernels[k];
+    for (size_t i = 0; i < kernel->node_count; i++)
+        if (tracker->plan->places[kernel->nodes[i]].kind == PLACE_memory)
+            note_written(tracker, kernel->nodes[i], device_of(kernel));
+}
+
+static void add_band(Tracker *tracker, const Band *band) {
+    size_t before = tracker->plan->bands.count;
+    for (int i = 0; i < band->count; i++) bring_operands(tracker, band->kernels[i]);
+    if (tracker->plan->bands.count > before)
+        tracker->plan->kernels[band->kernels[0]].barrier = true;
+    vector_push(tracker->program->arena, &tracker->plan->bands, *band);
+    for (int i = 0; i < band->count; i++) note_results(tracker, band->kernels[i]);
+}
+
+/* New weights that were not written in place. */
+static void add_late_copies(Tracker *tracker) {
+    FunctionPlan *plan = tracker->plan;
+    vector_each(Output, output, plan->graph->outputs) {
+        if (output->kind != OUTPUT_update) continue;
+        NodeId value = strip_reshapes(plan->graph, output->value);
+        const Place *from = &plan->places[value], *to = &plan->places[output->target];
+        if (from->kind != PLACE_memory || from->offset == to->offset) continue;
+        int device = CPU;
+        while (!(tracker->valid[value] & bit_of(device))) device++;
+        add(tracker,
+            (Transfer){
+                .kind = TRANSFER_move, .node = output->target, .value = value, .to = device});
+        note_written(tracker, output->target, device);
+    }
+    plan->late.count = 0;
+}
+
+static void bring_results(Tracker *tracker) {
+    vector_each(Output, output, tracker->plan->graph->outputs)
+        if (output->kind == OUTPUT_result)
+            bring(tracker, strip_reshapes(tracker->plan->graph, output->value), CPU);
+}
+
+static bool uses_gpu(const FunctionPlan *plan) {
+    for (int k = 0; k < plan->kernel_count; k++)
+        if (runs_on_gpu(&plan->kernels[k])) return true;
+    return false;
+}
+
+static void add_transfers(const Plan *program, FunctionPlan *plan) {
+    Arena *arena = program->arena;
+    Tracker tracker = {.program = program,
+                       .plan = plan,
+                       .valid = arena_new_array(arena, uint64_t, plan->graph->nodes.count + 1),
+                       .storage =
+                           arena_new_array(arena, uint64_t, program->program->storage.count + 1)};
+    for (NodeId id = 0; id < plan->graph->nodes.count; id++) tracker.valid[id] = bit_of(CPU);
+    const Band *bands = plan->bands.items;
+    size_t count = plan->bands.count;
+    memset(&plan->bands, 0, sizeof plan->bands);
+    bool launches = uses_gpu(plan);
+    if (launches) add(&tracker, (Transfer){.kind = TRANSFER_begin});
+    for (size_t i = 0; i < count; i++) add_band(&tracker, &bands[i]);
+    add_late_copies(&tracker);
+    bring_results(&tracker);
+    if (launches) add(&tracker, (Transfer){.kind = TRANSFER_end});
+}
+
+int gpu_count(const Plan *plan) {
+    int count = 0;
+    vector_each(FunctionPlan *, function, plan->functions)
+        for (int k = 0; k < (*function)->kernel_count; k++) {
+            const KernelPlan *kernel = &(*function)->kernels[k];
+            if (runs_on_gpu(kernel) && kernel->given.index >= count)
+                count = kernel->given.index + 1;
+        }
+    return count;
+}
+
+void plan_transfers(const Plan *plan) {
+    if (!gpu_count(plan)) return;
+    vector_each(FunctionPlan *, function, plan->functions)
+        if (!(*function)->function->of_record) add_transfers(plan, *function);
+}

@@ -1,0 +1,225 @@
+/* Gpus: which of them there are, and where weights and states are up to date. */
+#include "runtime/device/gpus_state.h"
+
+#include "runtime/type.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+GpusState gpus_state;
+
+/* What went wrong. */
+
+bool gpus_fail(FlowExit exit, const char *format, ...) {
+    va_list arguments;
+    FlowStatus *status = &gpus_state.status;
+    if (status->exit) return false;
+    status->exit = exit;
+    va_start(arguments, format);
+    vsnprintf(status->text, sizeof status->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+FlowStatus gpus_status(void) {
+    return gpus_state.status.exit ? gpus_state.status : flow_ok;
+}
+
+/* Opening. */
+
+static bool is_driver_there(GpusState *state) {
+    char missing[DEVICE_TEXT];
+    int count = 0, wanted = state->program->gpu_count;
+    if (!driver_load(&state->driver, missing))
+        return gpus_fail(FLOW_EXIT_resource,
+                         "`%.100s` computes on a GPU: %s; it comes with the system's packages "
+                         "(Debian: nvidia-driver), in a container from the host (`--gpus all`)",
+                         state->program->name, missing);
+    int error = state->driver.initialise(0);
+    if (!error) error = state->driver.count(&count);
+    if (error)
+        return gpus_fail(FLOW_EXIT_resource,
+                         "`%.100s` computes on a GPU: the NVIDIA driver can't start: %s",
+                         state->program->name, driver_error(&state->driver, error).text);
+    if (count >= wanted) return true;
+    return gpus_fail(FLOW_EXIT_resource, "`%.100s` computes on gpu(%d), and %s",
+                     state->program->name, wanted - 1,
+                     count == 1 ? "there is only gpu(0) here"
+                     : count    ? "there are fewer GPUs here"
+                                : "the NVIDIA driver sees none; is it hidden by "
+                                  "CUDA_VISIBLE_DEVICES?");
+}
+
+static bool allocate(GpusState *state) {
+    const FlowProgram *program = state->program;
+    if (program->gpu_count > GPU_LIMIT)
+        return gpus_fail(FLOW_EXIT_resource, "a program uses at most %d GPUs", GPU_LIMIT);
+    state->gpus = calloc((size_t)program->gpu_count + 1, sizeof *state->gpus);
+    state->fresh = calloc((size_t)program->storage_count + 1, sizeof *state->fresh);
+    if (state->gpus && state->fresh) return true;
+    return gpus_fail(FLOW_EXIT_resource, "no memory for GPUs");
+}
+
+static bool open_all(GpusState *state) {
+    const FlowProgram *program = state->program;
+    bool good = true;
+    while (good && state->count < program->gpu_count) {
+        Gpu *gpu = &state->gpus[state->count];
+        good = gpu_open(gpu, &state->driver, state->count++, program->memory_size);
+    }
+    return good;
+}
+
+/* GPUs of one kind are given the same code. */
+static bool load_kind(GpusState *state, int capability) {
+    GpuImage image;
+    FlowStatus status = nvrtc_compile(state->program->device_text, capability,
+                                      driver_version(&state->driver), &image);
+    if (status.exit) return gpus_fail(status.exit, "%s", status.text);
+    bool good = true;
+    for (int i = 0; i < state->count && good; i++)
+        if (state->gpus[i].capability == capability) good = gpu_load(&state->gpus[i], &image);
+    free(image.bytes);
+    return good;
+}
+
+static bool load_all(GpusState *state) {
+    bool good = true;
+    for (int i = 0; i < state->count && good; i++)
+        if (!state->gpus[i].module) good = load_kind(state, state->gpus[i].capability);
+    return good;
+}
+
+FlowStatus gpus_open(const FlowProgram *program, char *memory) {
+    GpusState *state = &gpus_state;
+    if (!program->device_text || !program->gpu_count) return flow_ok;
+    if (state->program)
+        return flow_failure(FLOW_EXIT_resource,
+                            "one program of a process computes on GPUs: "
+                            "`%.100s` does already",
+                            state->program->name);
+    *state = (GpusState){.program = program, .memory = memory};
+    bool good = allocate(state) && is_driver_there(state) && open_all(state) && load_all(state);
+    FlowStatus status = gpus_status();
+    gpus_leave();
+    if (!good) gpus_close();
+    return status;
+}
+
+void gpus_close(void) {
+    GpusState *state = &gpus_state;
+    for (int i = 0; i < state->count; i++) gpu_close(&state->gpus[i]);
+    free(state->gpus);
+    free(state->fresh);
+    free(state->kernels);
+    *state = (GpusState){0};
+}
+
+/* Where storage is up to date. */
+
+static uint64_t bit(int device) {
+    return UINT64_C(1) << (device + 1);
+}
+
+bool gpus_copy(char *memory, int64_t place, int64_t size, int from, int to) {
+    Gpu *gpus = gpus_state.gpus;
+    const uint64_t at = (uint64_t)place;
+    const size_t bytes = (size_t)size;
+    if (from == to) return true;
+    if (from == GPU_CPU) return gpu_copy_in(&gpus[to], gpus[to].memory + at, memory + place, bytes);
+    if (to == GPU_CPU)
+        return gpu_copy_out(&gpus[from], memory + place, gpus[from].memory + at, bytes) &&
+               gpu_finish(&gpus[from]);
+    return gpu_copy_across(&gpus[to], gpus[to].memory + at, &gpus[from], gpus[from].memory + at,
+                           bytes);
+}
+
+/* A device where it is up to date: the CPU, or the first GPU. */
+static int source_of(uint64_t fresh) {
+    return __builtin_ctzll(fresh) + GPU_CPU;
+}
+
+static bool freshen(char *memory, int index, int device) {
+    const FlowStorage *storage = &gpus_state.program->storage[index];
+    uint64_t *fresh = &gpus_state.fresh[index];
+    if (*fresh & bit(device)) return true;
+    if (!gpus_copy(memory, (int64_t)storage->offset, (int64_t)flow_type_size(&storage->type),
+                   source_of(*fresh), device))
+        return false;
+    *fresh |= bit(device);
+    return true;
+}
+
+/* The part of the storage that lies in that range. */
+typedef struct Part {
+    int64_t begin, end; /* in memory */
+} Part;
+
+static Part whole_of(int index) {
+    const FlowStorage *storage = &gpus_state.program->storage[index];
+    const int64_t begin = (int64_t)storage->offset;
+    return (Part){begin, begin + (int64_t)flow_type_size(&storage->type)};
+}
+
+static bool touches(Part whole, int64_t begin, int64_t size) {
+    return whole.begin < begin + size && begin < whole.end;
+}
+
+bool gpus_freshen(char *memory, int64_t begin, int64_t size, int device) {
+    bool good = gpus_work();
+    for (int i = 0; good && i < gpus_state.program->storage_count; i++)
+        if (touches(whole_of(i), begin, size)) good = freshen(memory, i, device);
+    return good;
+}
+
+/* What was not written becomes up to date beside it. */
+static bool complete(char *memory, int index, int64_t begin, int64_t size, int device) {
+    const Part whole = whole_of(index);
+    const uint64_t fresh = gpus_state.fresh[index];
+    const int64_t end = begin + size;
+    bool good = true;
+    if (fresh & bit(device)) return true;
+    if (begin > whole.begin)
+        good = gpus_copy(memory, whole.begin, begin - whole.begin, source_of(fresh), device);
+    if (good && end < whole.end)
+        good = gpus_copy(memory, end, whole.end - end, source_of(fresh), device);
+    return good;
+}
+
+bool gpus_written(char *memory, int64_t begin, int64_t size, int device) {
+    bool good = gpus_work();
+    for (int i = 0; good && i < gpus_state.program->storage_count; i++) {
+        if (!touches(whole_of(i), begin, size)) continue;
+        good = complete(memory, i, begin, size, device);
+        if (good) gpus_state.fresh[i] = bit(device);
+    }
+    return good;
+}
+
+void gpus_bring_home(void) {
+    bool good = gpus_work();
+    for (int i = 0; good && i < gpus_state.program->storage_count; i++)
+        good = freshen(gpus_state.memory, i, GPU_CPU);
+}
+
+void gpus_leave_part(size_t offset, size_t size) {
+    gpus_written(gpus_state.memory, (int64_t)offset, (int64_t)size, GPU_CPU);
+}
+
+void gpus_leave(void) {
+    for (int i = 0; gpus_state.fresh && i < gpus_state.program->storage_count; i++)
+        gpus_state.fresh[i] = bit(GPU_CPU);
+}
+
+/* Calls one by one. */
+
+void gpus_mark(void) {
+    gpus_state.marked = 0;
+}
+
+void gpus_show(char *memory, int64_t place, size_t size) {
+    if (gpus_state.marked && gpus_work() && place >= 0)
+        gpus_copy(memory, place, (int64_t)size, gpus_state.marked - 1, GPU_CPU);
+}

@@ -1,0 +1,35 @@
+/* Gpus: the GPUs that a program's functions use, by CUDA's driver and NVRTC, which are found when
+ * it runs. Each has memory of the same layout as the program's, and room for the inputs of a call.
+ *
+ * Weights and states (FlowProgram.storage) are up to date on one or several devices at a time;
+ * which ones is noted whenever they are written. All functions are called by one thread at a time,
+ * which may be any. FlowFrame says nothing of GPUs: one program of a process uses them. */
+#ifndef FLOW_GPUS_H
+#define FLOW_GPUS_H
+
+#include "runtime/device/launch.h"
+
+/* Starts the GPUs and compiles FlowProgram.device_text for them; does nothing where there is none.
+ * memory: the program's one allocation, all of it up to date; it outlives gpus_close. Fails with
+ * what is missing and how to get it; then nothing is open. */
+FlowStatus gpus_open(const FlowProgram *program, char *memory);
+void gpus_close(void);
+
+/* The first thing that went wrong in launches and copies, with the GPU's name, and the kernel's
+ * where one is to blame. From then on GPUs do nothing, and what they had is lost. */
+FlowStatus gpus_status(void);
+
+/* Weights and states are up to date in the program's memory, and may be read there. */
+void gpus_bring_home(void);
+
+/* They have been written there, all or that part: what GPUs have of it is out of date. What is
+ * written in part was brought home before. */
+void gpus_leave(void);
+void gpus_leave_part(size_t offset, size_t size);
+
+/* For those who make a function's calls one by one: gpus_mark before a call; behind it, gpus_show
+ * has what the call stored at that place in memory, if a GPU did it. */
+void gpus_mark(void);
+void gpus_show(char *memory, int64_t place, size_t size);
+
+#endif

@@ -1,0 +1,49 @@
+/* Gpus state: what gpus.c and launch.c share. FlowFrame says nothing of GPUs, so there is one state
+ * for the process. Inside device/. */
+#ifndef FLOW_GPUS_STATE_H
+#define FLOW_GPUS_STATE_H
+
+#include "runtime/device/gpu.h"
+#include "runtime/device/gpus.h"
+
+enum { GPU_CPU = -1, GPU_LIMIT = 63 /* bits of a number, beside that of the CPU */ };
+
+/* A kernel on a GPU. */
+typedef struct FoundKernel {
+    const FlowDeviceKernel *kernel; /* NULL: none */
+    int gpu;
+    void *function;
+} FoundKernel;
+
+typedef struct GpusState {
+    const FlowProgram *program; /* NULL: not open */
+    char *memory;               /* the program's */
+    Driver driver;
+    Gpu *gpus;       /* program->gpu_count of them */
+    int count;       /* that are open */
+    uint64_t *fresh; /* of each storage: bit 1 + device: it is up to date there */
+    FoundKernel
+        *kernels; /* found so far, each at a place that follows from its address or behind */
+    size_t kernel_room, kernel_count; /* a power of two, at least twice as many; */
+    int marked; /* 1 + the GPU of the last launch since gpus_mark; 0: there was none */
+    FlowStatus status;
+} GpusState;
+
+extern GpusState gpus_state;
+
+/* Are there GPUs, and has nothing gone wrong? */
+static inline bool gpus_work(void) {
+    return gpus_state.count && !gpus_state.status.exit;
+}
+
+/* The storage is up to date on the device; memory: the program's, or a copy of it. */
+bool gpus_freshen(char *memory, int64_t begin, int64_t size, int device);
+
+/* That part of storage has just been written on the device. */
+bool gpus_written(char *memory, int64_t begin, int64_t size, int device);
+
+/* So many bytes at the same place of both, from a device to another one. To the CPU: they are there
+ * when it returns. */
+bool gpus_copy(char *memory, int64_t place, int64_t size, int from, int to);
+
+#endif

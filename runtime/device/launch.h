@@ -1,0 +1,59 @@
+/* Launch: what a kernel on a GPU is given, as it and who launches it both see it. C and CUDA. */
+#ifndef FLOW_LAUNCH_H
+#define FLOW_LAUNCH_H
+
+#ifndef __CUDACC__
+#include "runtime/flow.h"
+#else
+typedef struct FlowGuard {
+    bool open;
+    int64_t place;
+} FlowGuard;
+#endif
+
+enum { FLOW_LAUNCH_SIZES = 16, FLOW_LAUNCH_INPUTS = 64, FLOW_LAUNCH_OPERANDS = 384 };
+
+/* A kernel's one parameter, of less than 4 KiB, as CUDA before 12.1 has it. All addresses are of
+ * the device. */
+typedef struct FlowArguments {
+    char *memory; /* operands that are places are offsets there, or ~i of input i */
+    FlowGuard *guard;
+    int64_t batch;
+    int64_t sizes[FLOW_LAUNCH_SIZES]; /* one for each of FlowProgram.bounds */
+    char *inputs[FLOW_LAUNCH_INPUTS];
+    int64_t operands[FLOW_LAUNCH_OPERANDS];
+} FlowArguments;
+
+#ifndef __CUDACC__
+/* A kernel for GPUs, which a program names in its tables. */
+typedef struct FlowDeviceKernel {
+    const char *name;  /* in FlowProgram.device_text */
+    int threads;       /* of a block */
+    int operands;      /* the last one is the number of the GPU */
+    int inputs, sizes; /* that it may look at: the first so many of the frame's */
+} FlowDeviceKernel;
+
+/* One thread calls it. Kernels run in the order in which they are launched; what goes wrong is
+ * known to gpus_status. */
+void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
+                 int64_t blocks);
+
+/* Calls that stand between those of kernels; thread 0 does what they do. A device is -1, the CPU,
+ * or a GPU's number. Sizes are bytes. Memory is the frame's: the program's, or a copy of it after
+ * gpus_leave. A call that leaves something on the CPU returns when it is there.
+ *
+ * flow_gpu_begin, flow_gpu_end   around the calls of a function that uses GPUs; at the end all
+ *                                that was launched is done, and the frame's guard is up to date
+ * flow_gpu_copy                  a value goes to another device: its place, its size (of a record,
+ *                                if the next is 1), 1 or 0, from, to
+ * flow_gpu_move                  in one device's memory: to, from, size, device
+ * flow_gpu_need                  a part of weights and states is up to date on a device: its
+ *                                offset, its size, device; of each, all of it becomes so
+ * flow_gpu_owns                  it has just been written there, so it is out of date elsewhere;
+ *                                what was not written of a weight or state is kept */
+FlowKernel flow_gpu_begin, flow_gpu_end, flow_gpu_copy, flow_gpu_move, flow_gpu_need, flow_gpu_owns;
+
+/* FlowProgram.device_text of a program that has one, in a file of its own. */
+extern const char flow_device_text[];
+#endif
+#endif

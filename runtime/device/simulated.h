@@ -1,0 +1,158 @@
+/* Simulated: kernels for GPUs on the CPU. What their text sees: its words (templates/cuda.h tells
+ * what they mean) as C of gcc and clang, over a table of functions, so that compiled kernels need
+ * nothing to be linked with. And what runs them, one block after the other, each thread a fiber
+ * that goes on until a barrier, a shuffle or its end.
+ *
+ * A launch says in one line the first thing that is wrong: threads that touch the same element, one
+ * of them to write, with no barrier between, or from two blocks; barriers and shuffles that some
+ * threads don't come to; elements outside of an array or of global memory, not aligned, or never
+ * written; more shared memory or threads than a GPU has. A shuffle orders no memory, nor does a
+ * warp. Atomics race with all but atomics.
+ *
+ * Memory of the device is what flow_simulated_allocate gives: addresses that fault unless they go
+ * through FLOW_LOAD and FLOW_STORE; and what flow_simulated_register is told. Where there is
+ * neither, kernels may touch all of the process, and bounds and what was written are not known.
+ *
+ * Threads: all may be called by any, launches are made one at a time. */
+#ifndef FLOW_SIMULATED_H
+#define FLOW_SIMULATED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct FlowArguments FlowArguments;
+
+typedef enum FlowAccess { FLOW_ACCESS_read, FLOW_ACCESS_write, FLOW_ACCESS_atomic } FlowAccess;
+
+/* What a kernel sees of the thread that it is, and calls. Lines are those of its text. */
+typedef struct FlowSimulated {
+    int64_t thread, block, blocks;
+    int threads;
+
+    /* Where element `index` from `base` lies in this process. value: what will be written. Both
+     * end the launch rather than return where something is wrong. */
+    void *(*global)(FlowAccess access, const void *base, int64_t index, size_t size,
+                    const void *value, int line);
+    void *(*shared)(FlowAccess access, const void *base, int64_t index, size_t size,
+                    const void *value, int line);
+    void *(*share)(const char *name, size_t size, int64_t count, int line); /* an array */
+    void (*barrier)(int line);
+    uint64_t (*shuffle)(uint64_t bits, int mask, int line); /* of the lane that differs by mask */
+} FlowSimulated;
+
+/* given: a launch begins, whose arguments these are; or NULL: one thread's turn. Gives the number
+ * of threads that its blocks are made for. */
+typedef int FlowSimulatedKernel(const FlowArguments *given, FlowSimulated *simulated);
+
+/* Runs a kernel. False: `fault` says in one line what is wrong, with names and lines. */
+bool flow_simulate(FlowSimulatedKernel *kernel, const char *name, const FlowArguments *arguments,
+                   int64_t blocks, int threads, char *fault, size_t fault_size);
+
+/* How launches are made from now on. FLOWC_SIMULATE_SEED and FLOWC_SIMULATE_CHECKS (a number) say
+ * it until this is called. */
+enum {
+    FLOW_CHECKS_none,   /* barriers, shuffles, numbers of threads, sizes of shared memory */
+    FLOW_CHECKS_bounds, /* and whether elements exist */
+    FLOW_CHECKS_all,    /* and whether they are written, and by whom */
+};
+typedef struct FlowSimulation {
+    uint64_t seed; /* of the order in which blocks and threads run */
+    int checks;
+} FlowSimulation;
+void flow_simulation_set(FlowSimulation simulation);
+
+/* Global memory. Contents are as good as random until something is written. */
+
+void *flow_simulated_allocate(size_t size); /* an address of the device; NULL: no memory */
+bool flow_simulated_free(void *address);    /* false: not what allocate gave, or freed before */
+/* The calling thread allocates and launches on this device from now on; 0 before. Kernels don't
+ * reach what other devices have. */
+void flow_simulated_use(int device);
+/* Memory of the process that kernels may use until it is forgotten; written: all has a value. */
+bool flow_simulated_register(void *memory, size_t size, bool written);
+void flow_simulated_forget(void *memory);
+/* So many bytes of the device have a value, or have none any more. */
+void flow_simulated_mark(const void *address, size_t size, bool written);
+/* Where so many bytes of the device lie in this process; NULL: it has no such memory. */
+void *flow_simulated_host(const void *address, size_t size);
+
+/* The words. */
+
+__attribute__((unused)) static FlowSimulated *flow_simulated;
+
+#define FLOW_DEVICE static inline
+#define FLOW_GLOBAL(name, count)                                     \
+    static void name##_thread(void);                                 \
+    int name(const FlowArguments *given, FlowSimulated *simulated);  \
+    const int64_t name##_about[] = {sizeof(FlowArguments), count};   \
+    static FlowArguments arguments;                                  \
+    int name(const FlowArguments *given, FlowSimulated *simulated) { \
+        flow_simulated = simulated;                                  \
+        if (given) arguments = *given;                               \
+        else name##_thread();                                        \
+        return count;                                                \
+    }                                                                \
+    static void name##_thread(void)
+#define FLOW_SHARED(type, name, count) \
+    type *const name = (type *)flow_simulated->share(#name, sizeof(type), count, __LINE__)
+
+#define FLOW_REACH(memory, access, pointer, index)                                         \
+    __extension__({                                                                        \
+        __typeof__(&(pointer)[0]) flow_base = (pointer);                                   \
+        *(__typeof__(flow_base))flow_simulated->memory(access, flow_base, index,           \
+                                                       sizeof *flow_base, NULL, __LINE__); \
+    })
+#define FLOW_SET(memory, pointer, index, value)                                             \
+    __extension__({                                                                         \
+        __typeof__(&(pointer)[0]) flow_base = (pointer);                                    \
+        int64_t flow_index_of = (index);                                                    \
+        __typeof__((pointer)[0]) flow_value = (value);                                      \
+        *(__typeof__(flow_base))flow_simulated->memory(FLOW_ACCESS_write, flow_base,        \
+                                                       flow_index_of, sizeof flow_value,    \
+                                                       &flow_value, __LINE__) = flow_value; \
+    })
+#define FLOW_GET(name, index) FLOW_REACH(shared, FLOW_ACCESS_read, name, index)
+#define FLOW_PUT(name, index, value) FLOW_SET(shared, name, index, value)
+#define FLOW_LOAD(pointer, index) FLOW_REACH(global, FLOW_ACCESS_read, pointer, index)
+#define FLOW_STORE(pointer, index, value) FLOW_SET(global, pointer, index, value)
+
+/* The value before. */
+#define FLOW_ATOMIC(pointer, value, changed)                                                      \
+    __extension__({                                                                               \
+        __typeof__((pointer)[0]) flow_value = (value);                                            \
+        __typeof__(&(pointer)[0]) flow_place = (__typeof__(&(pointer)[0]))flow_simulated->global( \
+            FLOW_ACCESS_atomic, pointer, 0, sizeof flow_value, NULL, __LINE__);                   \
+        __typeof__((pointer)[0]) flow_before = *flow_place;                                       \
+        *flow_place = (changed);                                                                  \
+        flow_before;                                                                              \
+    })
+#define FLOW_ATOMIC_LEAST(pointer, value) \
+    FLOW_ATOMIC(pointer, value, flow_value < flow_before ? flow_value : flow_before)
+#define FLOW_ATOMIC_ADD(pointer, value) FLOW_ATOMIC(pointer, value, flow_before + flow_value)
+
+#define FLOW_SYNC() flow_simulated->barrier(__LINE__)
+#define FLOW_THREAD flow_simulated->thread
+#define FLOW_BLOCK flow_simulated->block
+#define FLOW_BLOCKS flow_simulated->blocks
+
+#define FLOW_SHUFFLE(suffix, type)                                                            \
+    __attribute__((unused)) static inline type flow_shuffle_of_##suffix(type value, int mask, \
+                                                                        int line) {           \
+        uint64_t bits = 0;                                                                    \
+        __builtin_memcpy(&bits, &value, sizeof value);                                        \
+        bits = flow_simulated->shuffle(bits, mask, line);                                     \
+        __builtin_memcpy(&value, &bits, sizeof value);                                        \
+        return value;                                                                         \
+    }
+FLOW_SHUFFLE(f32, float)
+FLOW_SHUFFLE(f64, double)
+FLOW_SHUFFLE(i32, int32_t)
+FLOW_SHUFFLE(i64, int64_t)
+#undef FLOW_SHUFFLE
+#define flow_shuffle_xor_f32(value, mask) flow_shuffle_of_f32(value, mask, __LINE__)
+#define flow_shuffle_xor_f64(value, mask) flow_shuffle_of_f64(value, mask, __LINE__)
+#define flow_shuffle_xor_i32(value, mask) flow_shuffle_of_i32(value, mask, __LINE__)
+#define flow_shuffle_xor_i64(value, mask) flow_shuffle_of_i64(value, mask, __LINE__)
+
+#endif

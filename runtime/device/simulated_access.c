@@ -1,0 +1,272 @@
+/* Access: each element that a simulated kernel reads or writes comes by here. */
+#include "runtime/device/simulated_launch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Wanted {
+    Launch *launch;
+    FlowAccess access;
+    const void *base;
+    int64_t index;
+    size_t size; /* of the element */
+    const void *value;
+    int line;
+} Wanted;
+
+enum { UNWRITTEN = 0xff, PLACE_SIZE = 160 };
+
+static const char *const verbs[] = {"reads", "writes", "updates"};
+
+static Launch *launch_now;
+
+static long long thread_of(const Launch *launch) {
+    return launch->seen.thread;
+}
+
+static Touch touch_of(const Wanted *wanted) {
+    const Launch *launch = wanted->launch;
+    int line = wanted->line < LINE_LIMIT ? wanted->line : LINE_LIMIT;
+    return (Touch){.epoch = launch->epochs.now,
+                   .thread = (unsigned)launch->seen.thread & 1023,
+                   .line = (unsigned)line & LINE_LIMIT};
+}
+
+/* place: which element it is. */
+static _Noreturn void fail_race(const Wanted *wanted, const Clash *clash, const char *place,
+                                bool equal) {
+    const Launch *launch = wanted->launch;
+    Touch before = clash->before;
+    bool same_block = before.epoch >= launch->epochs.block;
+    char other[64] = "";
+    if (!same_block)
+        snprintf(other, sizeof other, " of block %lld",
+                 (long long)launch_block_at(launch, before.epoch));
+    launch_fail(wanted->launch,
+                "thread %lld %s %s at line %d, which thread %u%s %s%s at line %u, %s",
+                thread_of(launch), verbs[wanted->access], place, wanted->line, before.thread, other,
+                clash->wrote ? before.atomic ? "updated" : "wrote" : "read",
+                equal ? " with the same value" : "", before.line,
+                same_block ? "with no barrier between" : "and nothing orders blocks");
+}
+
+static bool is_equal(const Wanted *wanted, const Clash *clash, const void *element) {
+    return clash->wrote && wanted->value && !memcmp(wanted->value, element, wanted->size);
+}
+
+/* Shared memory. */
+
+static const SharedArray *find_array(const Wanted *wanted) {
+    const Launch *launch = wanted->launch;
+    for (int i = 0; i < launch->array_count; i++) {
+        const SharedArray *array = &launch->arrays[i];
+        if ((uintptr_t)wanted->base - (uintptr_t)array->memory < (size_t)array->count * array->size)
+            return array;
+    }
+    launch_fail(wanted->launch, "thread %lld %s at line %d what is no array of the block",
+                thread_of(launch), verbs[wanted->access], wanted->line);
+}
+
+static void check_shared(const Wanted *wanted, const SharedArray *array, int64_t element) {
+    Launch *launch = wanted->launch;
+    Trace *trace = &array->traces[element];
+    Epochs epochs = launch->epochs;
+    epochs.launch = epochs.block; /* other blocks have other arrays */
+    if (wanted->access == FLOW_ACCESS_read && !trace_is_written(trace, &epochs))
+        launch_fail(launch, "thread %lld reads %s[%lld] at line %d, which nobody has written",
+                    thread_of(launch), array->name, (long long)element, wanted->line);
+    Clash clash = trace_touch(trace, &epochs, wanted->access, touch_of(wanted));
+    if (!clash.found) return;
+    char place[PLACE_SIZE];
+    snprintf(place, sizeof place, "%s[%lld]", array->name, (long long)element);
+    fail_race(wanted, &clash, place,
+              is_equal(wanted, &clash, array->memory + (size_t)element * array->size));
+}
+
+static void *reach_shared(FlowAccess access, const void *base, int64_t index, size_t size,
+                          const void *value, int line) {
+    Launch *launch = launch_now;
+    Wanted wanted = {launch, access, base, index, size, value, line};
+    const SharedArray *array = find_array(&wanted);
+    int64_t offset = (const char *)base - array->memory + index * (int64_t)size;
+    int64_t element = offset / (int64_t)array->size;
+    if (offset < 0 || offset + (int64_t)size > array->count * (int64_t)array->size)
+        launch_fail(launch, "thread %lld %s %s[%lld] at line %d, which has %lld elements",
+                    thread_of(launch), verbs[access], array->name, (long long)element, line,
+                    (long long)array->count);
+    if (launch->checks >= FLOW_CHECKS_all)
+        for (int64_t i = 0; i * (int64_t)array->size < (int64_t)size; i++)
+            check_shared(&wanted, array, element + i);
+    return array->memory + offset;
+}
+
+static void *reach_shared_unchecked(FlowAccess access, const void *base, int64_t index, size_t size,
+                                    const void *value, int line) {
+    (void)access, (void)value, (void)line;
+    return (char *)(uintptr_t)base + index * (int64_t)size;
+}
+
+static void add_array(Launch *launch, const char *name, size_t size, int64_t count, int line) {
+    SharedArray *array = &launch->arrays[launch->array_count];
+    size_t bytes = (size * (size_t)count + 15) / 16 * 16;
+    if (count <= 0 || launch->array_count == SHARED_ARRAY_LIMIT ||
+        (launch->shared_size += bytes) > SHARED_LIMIT)
+        launch_fail(launch, "%s at line %d: %zu bytes of shared memory, of which a block has %d",
+                    name, line, launch->shared_size, SHARED_LIMIT);
+    *array = (SharedArray){.name = name, .line = line, .size = size, .count = count};
+    array->memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    array->traces = calloc((size_t)count, sizeof *array->traces);
+    launch->array_count++;
+    if (!array->memory || !array->traces) launch_fail(launch, "there is no memory for %s", name);
+    memset(array->memory, UNWRITTEN, bytes);
+}
+
+static void *share(const char *name, size_t size, int64_t count, int line) {
+    Launch *launch = launch_now;
+    for (int i = 0; i < launch->array_count; i++)
+        if (launch->arrays[i].line == line && !strcmp(launch->arrays[i].name, name))
+            return launch->arrays[i].memory;
+    add_array(launch, name, size, count, line);
+    return launch->arrays[launch->array_count - 1].memory;
+}
+
+void launch_clear_shared(Launch *launch) {
+    for (int i = 0; i < launch->array_count; i++)
+        memset(launch->arrays[i].memory, UNWRITTEN,
+               (size_t)launch->arrays[i].count * launch->arrays[i].size);
+}
+
+void launch_free_shared(Launch *launch) {
+    for (int i = 0; i < launch->array_count; i++) {
+        free(launch->arrays[i].memory);
+        free(launch->arrays[i].traces);
+    }
+    launch->array_count = 0;
+    launch->shared_size = 0;
+}
+
+/* Global memory. */
+
+/* The allocation is that of the base: an element of its neighbour is wrong. */
+static Allocation *find_allocation(const Wanted *wanted, uintptr_t address) {
+    Allocation *allocation = memory_find((uintptr_t)wanted->base);
+    return allocation ? allocation : memory_find(address);
+}
+
+static _Noreturn void fail_nowhere(const Wanted *wanted, uintptr_t address) {
+    size_t size;
+    bool freed = memory_was_freed(address, &size);
+    char what[64] = "which is in no memory of the device";
+    if (freed) snprintf(what, sizeof what, "which was freed, with the %zu bytes around it", size);
+    launch_fail(wanted->launch, "thread %lld %s element %lld at line %d, %s",
+                thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
+                wanted->line, what);
+}
+
+static _Noreturn void fail_elsewhere(const Wanted *wanted, const Allocation *allocation) {
+    launch_fail(wanted->launch, "thread %lld %s element %lld at line %d, which device %d has",
+                thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
+                wanted->line, allocation->device);
+}
+
+static void check_bounds(const Wanted *wanted, const Allocation *allocation, uintptr_t address) {
+    int64_t offset = (int64_t)(address - allocation->address);
+    size_t size = wanted->size;
+    if (offset < 0 || (size_t)offset + size > allocation->size)
+        launch_fail(wanted->launch, "thread %lld %s element %lld at line %d: byte %lld of %zu",
+                    thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
+                    wanted->line, (long long)offset, allocation->size);
+}
+
+static void check_alignment(const Wanted *wanted, uintptr_t address) {
+    size_t size = wanted->size;
+    if (!(size & (size - 1)) && address % size)
+        launch_fail(wanted->launch,
+                    "thread %lld %s element %lld at line %d: its address is not aligned to %zu",
+                    thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
+                    wanted->line, size);
+}
+
+static void check_written(const Wanted *wanted, Allocation *allocation, size_t offset) {
+    uint8_t *written = allocation->written + offset;
+    if (wanted->access == FLOW_ACCESS_write) {
+        memset(written, true, wanted->size);
+        return;
+    }
+    if (memchr(written, false, wanted->size))
+        launch_fail(
+            wanted->launch,
+            "thread %lld %s element %lld at line %d (byte %zu of %zu), which nobody has written",
+            thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
+            wanted->line, offset, allocation->size);
+}
+
+/* allocation: or NULL, where none is known. */
+static _Noreturn void fail_global_race(const Wanted *wanted, const Clash *clash,
+                                       const Allocation *allocation, uintptr_t address) {
+    char place[PLACE_SIZE], where[64] = "";
+    const char *host = (const char *)address;
+    if (allocation) {
+        size_t offset = address - allocation->address;
+        snprintf(where, sizeof where, " (byte %zu of %zu)", offset, allocation->size);
+        host = allocation->host + offset;
+    }
+    snprintf(place, sizeof place, "element %lld%s", (long long)wanted->index, where);
+    fail_race(wanted, clash, place, is_equal(wanted, clash, host));
+}
+
+static Trace *find_traces(const Allocation *allocation, uintptr_t address, size_t unit,
+                          size_t *count) {
+    if (allocation)
+        return shadow_at(allocation->shadow, address - allocation->address, unit, count);
+    Shadow *page = memory_page(address);
+    return page ? shadow_at(page, address % MEMORY_PAGE, unit, count) : NULL;
+}
+
+static void check_races(const Wanted *wanted, const Allocation *allocation, uintptr_t address) {
+    size_t count, unit = wanted->size & -wanted->size;
+    for (size_t done = 0; done < wanted->size; done += unit) {
+        Trace *traces = find_traces(allocation, address + done, unit, &count);
+        if (!traces) launch_fail(wanted->launch, "there is no memory to check it");
+        for (size_t i = 0; i < count; i++) {
+            Clash clash =
+                trace_touch(&traces[i], &wanted->launch->epochs, wanted->access, touch_of(wanted));
+            if (clash.found) fail_global_race(wanted, &clash, allocation, address);
+        }
+    }
+}
+
+static void *reach_global(FlowAccess access, const void *base, int64_t index, size_t size,
+                          const void *value, int line) {
+    Launch *launch = launch_now;
+    Wanted wanted = {launch, access, base, index, size, value, line};
+    uintptr_t address = (uintptr_t)base + (uintptr_t)index * size;
+    Allocation *allocation = find_allocation(&wanted, address);
+    if (!allocation && memory_is_known()) fail_nowhere(&wanted, address);
+    if (allocation && allocation->owned && allocation->device != memory_device())
+        fail_elsewhere(&wanted, allocation);
+    if (allocation) check_bounds(&wanted, allocation, address);
+    check_alignment(&wanted, address);
+    if (allocation && launch->checks >= FLOW_CHECKS_all)
+        check_written(&wanted, allocation, address - allocation->address);
+    if (launch->checks >= FLOW_CHECKS_all) check_races(&wanted, allocation, address);
+    return allocation ? allocation->host + (address - allocation->address) : (void *)address;
+}
+
+static void *reach_global_unchecked(FlowAccess access, const void *base, int64_t index, size_t size,
+                                    const void *value, int line) {
+    (void)access, (void)value, (void)line;
+    uintptr_t address = (uintptr_t)base + (uintptr_t)index * size;
+    Allocation *allocation = memory_find(address);
+    if (!allocation) return (void *)address;
+    return allocation->host + (address - allocation->address);
+}
+
+void launch_set_access(Launch *launch) {
+    bool checked = launch->checks >= FLOW_CHECKS_bounds;
+    launch_now = launch;
+    launch->seen.global = checked ? reach_global : reach_global_unchecked;
+    launch->seen.shared = checked ? reach_shared : reach_shared_unchecked;
+    launch->seen.share = share;
+}

@@ -1,0 +1,77 @@
+/* Launch: the one that is made now, as those see it who run its threads and who check what they
+ * touch. */
+#ifndef FLOW_SIMULATED_LAUNCH_H
+#define FLOW_SIMULATED_LAUNCH_H
+
+#include "runtime/device/fiber.h"
+#include "runtime/device/simulated_memory.h"
+
+enum {
+    WARP = 32,
+    THREAD_LIMIT = 1024,        /* of a block */
+    SHARED_LIMIT = 48 << 10,    /* bytes of a block, as every GPU has them */
+    SHARED_ARRAY_LIMIT = 64,    /* arrays of a kernel */
+    LINE_LIMIT = (1 << 21) - 1, /* that are told apart */
+    FAULT_SIZE = 512,
+};
+
+/* An array of the block. */
+typedef struct SharedArray {
+    const char *name; /* the same text is the same array */
+    int line;
+    size_t size; /* of an element */
+    int64_t count;
+    char *memory;
+    Trace *traces; /* one an element */
+} SharedArray;
+
+typedef enum LaneState { LANE_ready, LANE_barrier, LANE_shuffle, LANE_done } LaneState;
+
+/* A thread of the block. */
+typedef struct Lane {
+    LaneState state;
+    int line; /* where it waits */
+    int mask;
+    uint64_t bits; /* it brings to a shuffle, or gets there */
+    Fiber *fiber;  /* that it waits in; NULL: it has not begun */
+} Lane;
+
+typedef struct Launch {
+    FlowSimulated seen; /* first: what the kernel sees */
+    const char *name;
+    FlowSimulatedKernel *kernel;
+    int checks;
+    uint64_t random;
+    int64_t block_start, block_stride; /* block i is start + i * stride, modulo their number */
+    uint32_t *block_epochs;            /* that they began with, in the order in which they ran */
+    int64_t blocks_begun;
+    Epochs epochs;
+    Lane lanes[THREAD_LIMIT];
+    int order[THREAD_LIMIT], begun; /* threads, and how many have begun */
+    Fiber *running;
+    SharedArray arrays[SHARED_ARRAY_LIMIT];
+    int array_count;
+    size_t shared_size; /* of all of them */
+    bool failed;
+    char fault[FAULT_SIZE];
+} Launch;
+
+/* Fails in a thread, which does not go on. The text follows "kernel …, block …: ". */
+_Noreturn void launch_fail(Launch *launch, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The number of the block that ran in an epoch of this launch. */
+int64_t launch_block_at(const Launch *launch, uint32_t epoch);
+
+/* Fills in what kernels see of memory. */
+void launch_set_access(Launch *launch);
+/* Shared memory of a new block has no values. */
+void launch_clear_shared(Launch *launch);
+void launch_free_shared(Launch *launch);
+
+/* Until trap_close, a thread of the launch fails where it would end the process: at an address of
+ * the device that it goes to by itself, and where its stack ends. False: that cannot be had. */
+bool trap_open(Launch *launch);
+void trap_close(void);
+
+#endif

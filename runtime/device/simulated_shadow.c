@@ -1,0 +1,86 @@
+/* Shadow: traces in pages that are made when they are touched. Elements of a page have one size;
+ * where a smaller one comes, each trace becomes several equal ones. */
+#include "runtime/device/simulated_shadow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 4096 };
+
+typedef struct Page {
+    Trace *traces;
+    size_t unit; /* bytes that have one trace */
+} Page;
+
+struct Shadow {
+    size_t count;
+    Page pages[];
+};
+
+static bool is_ordered(Touch before, const Epochs *epochs, uint32_t thread) {
+    if (before.epoch < epochs->launch) return true;
+    if (before.epoch < epochs->block) return false; /* another block */
+    return before.epoch < epochs->now || before.thread == thread;
+}
+
+static void note_reader(Trace *trace, const Epochs *epochs, Touch touch) {
+    Touch *latest = &trace->readers[0], *other = &trace->readers[1];
+    bool same = latest->epoch == touch.epoch && latest->thread == touch.thread;
+    bool of_another_block = other->epoch >= epochs->launch && other->epoch < epochs->block;
+    if (!same && !of_another_block) *other = *latest;
+    *latest = touch;
+}
+
+Clash trace_touch(Trace *trace, const Epochs *epochs, FlowAccess access, Touch touch) {
+    bool both_atomic = access == FLOW_ACCESS_atomic && trace->writer.atomic;
+    Clash clash = {0};
+    touch.atomic = access == FLOW_ACCESS_atomic;
+    if (!both_atomic && !is_ordered(trace->writer, epochs, touch.thread))
+        clash = (Clash){.found = true, .wrote = true, .before = trace->writer};
+    for (int i = 0; i < 2 && access != FLOW_ACCESS_read && !clash.found; i++)
+        if (!is_ordered(trace->readers[i], epochs, touch.thread))
+            clash = (Clash){.found = true, .before = trace->readers[i]};
+    if (access == FLOW_ACCESS_read) note_reader(trace, epochs, touch);
+    else *trace = (Trace){.writer = touch};
+    return clash;
+}
+
+Shadow *shadow_new(size_t size) {
+    size_t count = (size + PAGE - 1) / PAGE;
+    Shadow *shadow = calloc(1, sizeof *shadow + count * sizeof(Page));
+    if (shadow) shadow->count = count;
+    return shadow;
+}
+
+void shadow_clear(Shadow *shadow) {
+    for (size_t i = 0; i < shadow->count; i++) {
+        free(shadow->pages[i].traces);
+        shadow->pages[i].traces = NULL;
+    }
+}
+
+void shadow_free(Shadow *shadow) {
+    if (shadow) shadow_clear(shadow);
+    free(shadow);
+}
+
+/* The page with a trace for each `unit` bytes. */
+static bool split(Page *page, size_t unit) {
+    Trace *traces = calloc(PAGE / unit, sizeof *traces);
+    if (!traces) return false;
+    for (size_t i = 0; page->traces && i < PAGE / unit; i++)
+        traces[i] = page->traces[i * unit / page->unit];
+    free(page->traces);
+    *page = (Page){.traces = traces, .unit = unit};
+    return true;
+}
+
+Trace *shadow_at(Shadow *shadow, size_t offset, size_t size, size_t *count) {
+    Page *page = &shadow->pages[offset / PAGE];
+    size_t within = offset % PAGE, unit = size;
+    while (within % unit) unit /= 2;
+    if ((!page->traces || page->unit > unit) && !split(page, unit)) return NULL;
+    size_t most = (PAGE - within) / page->unit, wanted = size / page->unit;
+    *count = wanted < most ? wanted : most;
+    return page->traces + within / page->unit;
+}

@@ -1,0 +1,47 @@
+/* Shadow: who touched an element last. Time is counted in epochs: each barrier and each block
+ * begins another one, and no epoch comes twice, so what earlier launches left is known to be
+ * old. */
+#ifndef FLOW_SIMULATED_SHADOW_H
+#define FLOW_SIMULATED_SHADOW_H
+
+#include "runtime/device/simulated.h"
+
+typedef struct Epochs {
+    uint32_t now;
+    uint32_t block;  /* the first one of this block */
+    uint32_t launch; /* the first one whose touches count */
+} Epochs;
+
+typedef struct Touch {
+    uint32_t epoch; /* 0: nobody's */
+    uint32_t thread : 10, atomic : 1, line : 21;
+} Touch;
+
+/* Of an element. Two readers tell whether any but one thread has read, and another block. */
+typedef struct Trace {
+    Touch writer, readers[2];
+} Trace;
+
+typedef struct Clash {
+    bool found, wrote; /* who was there before wrote, rather than read */
+    Touch before;
+} Clash;
+
+/* Notes a touch; tells whose touch is not ordered before it. */
+Clash trace_touch(Trace *trace, const Epochs *epochs, FlowAccess access, Touch touch);
+
+/* Somebody wrote the element at a time that counts. */
+static inline bool trace_is_written(const Trace *trace, const Epochs *epochs) {
+    return trace->writer.epoch >= epochs->launch;
+}
+
+/* The traces of a stretch of memory, for elements of the smallest size that was asked for. */
+typedef struct Shadow Shadow;
+Shadow *shadow_new(size_t size); /* NULL: no memory */
+void shadow_free(Shadow *shadow);
+void shadow_clear(Shadow *shadow); /* nobody has touched anything */
+/* The traces of bytes at an offset, up to the end of a page: from `*count`, at least one. NULL: no
+ * memory. size: a power of two. */
+Trace *shadow_at(Shadow *shadow, size_t offset, size_t size, size_t *count);
+
+#endif

@@ -1,0 +1,16 @@
+/* Gpu: where $FLOWC_TEST_GPU is set, tests of generated code put all that can run on a GPU on one,
+ * which the CPU stands in for (runtime/device/simulated.h). */
+#ifndef FLOW_TESTS_GPU_H
+#define FLOW_TESTS_GPU_H
+
+#include "compiler/graph/program.h"
+
+bool gpu_is_wanted(void);
+
+/* Everything of the program is wanted on it. */
+void gpu_take(Program *program);
+
+/* Compiler arguments for the file with the kernels, and what runs them. */
+const char *gpu_sources(Arena *arena, const char *path);
+
+#endif

@@ -1,0 +1,37 @@
+# `--simulate=gpu:N`: a program trains on GPUs that the CPU stands in for as it does without, saves,
+# resumes, and ends with one clear line when a GPU fails.
+. tests/programs/lib/common.sh
+for value in cpu gpu gpu: gpu:0 gpu:17 gpu:2x gpu:-1 ''; do
+    expect 2 "--simulate is gpu:N, a number of GPUs from 1 to 16, not \`$value\`" "$FLOWC" devices "--simulate=$value"
+done
+"$FLOWC" devices --simulate=gpu:2 >list || fail "$(cat list)"
+grep -q '^gpu(1)  simulated' list || fail "$(cat list)"
+grep -q 'The GPUs are simulated' list || fail "$(cat list)"
+! grep -q '^gpu(2)' list || fail "$(cat list)"
+
+sed -e 's/return x |> dense(256).*/on gpu(0) {\n    let h = x |> dense(16) |> relu() }\n  return h |> dense(C) @gpu(1)/' \
+    -e 's/|> batch(batch_size)/|> take(64) |> batch(16)/' -e 's/|> batch(1000)/|> take(32) |> batch(32)/' "$digits" >gpu.flow
+sed -e 's/on gpu(0)/on cpu/; s/@gpu(1)/@cpu/' gpu.flow >cpu.flow
+cp -r "$data" .
+expect 1 'gpu(1) is not on this machine' "$FLOWC" run --simulate=gpu:1 gpu.flow
+"$FLOWC" run cpu.flow --epochs=2 >expected 2>stderr || fail "exit $?"
+"$FLOWC" run --simulate=gpu:2 gpu.flow --epochs=2 >out 2>stderr || fail "exit $?: $(cat stderr)"
+grep -q 'the GPUs are simulated' stderr || fail "$(cat stderr)"
+close() { # file: the same to three digits as was expected
+    paste expected "$1" | tr '=' ' ' | awk '{ for (i = 1; i <= NF / 2; i++) if ($i != $(i + NF / 2) && ($i - $(i + NF / 2)) ^ 2 > 1e-6) exit 1 }' || fail "$(cat "$1"), not $(cat expected)"
+}
+close out
+
+# What is saved has come home; it is resumed from, and read by others.
+rm digits.safetensors
+"$FLOWC" run --simulate=gpu:2 gpu.flow --epochs=1 >first 2>stderr || fail "exit $?: $(cat stderr)"
+"$FLOWC" run --simulate=gpu:2 gpu.flow --epochs=2 --resume >resumed 2>stderr || fail "exit $?: $(cat stderr)"
+cat first resumed >both
+cmp out both || fail "$(cat both), not $(cat out)"
+
+# Faults.
+cp digits.safetensors kept
+FLOWC_SIMULATE_FAULT=cuLaunchKernel:80 expect 3 "can't launch the kernel" "$FLOWC" run --simulate=gpu:2 gpu.flow
+FLOWC_SIMULATE_FAULT=cuMemAlloc_v2:3 expect 3 'has no memory for' "$FLOWC" run --simulate=gpu:2 gpu.flow
+FLOWC_SIMULATE_FAULT=nvrtcCompileProgram:1 expect 70 'does not compile the kernels' "$FLOWC" run --simulate=gpu:2 gpu.flow
+same digits.safetensors kept

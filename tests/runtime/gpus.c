@@ -1,0 +1,260 @@
+/* Gpus, by a driver and an NVRTC that only pretend (lib/gpu_stub.c): what is missing is said,
+ * values are where they are needed. */
+#include "runtime/device/gpus.h"
+#include "tests/runtime/test.h"
+
+#include <dlfcn.h>
+
+enum { WEIGHT = 0, STATE = 64, SCRATCH = 128, SIZE = 256, CPU = -1 };
+
+static const FlowStorage storage[] = {
+    {.name = "weight", .type = {FLOW_i32, 1, {4}}, .offset = WEIGHT},
+    {.name = "state", .type = {FLOW_i32, 1, {2}}, .offset = STATE},
+};
+
+static const FlowProgram program = {.name = "test",
+                                    .storage = storage,
+                                    .storage_count = 2,
+                                    .memory_size = SIZE,
+                                    .device_text = "add take hold",
+                                    .gpu_count = 2};
+
+static char stub[512];
+static _Alignas(64) char memory[SIZE];
+
+static void set_libraries(const char *cuda, const char *nvrtc) {
+    setenv("FLOWC_LIBCUDA", cuda, 1);
+    setenv("FLOWC_LIBNVRTC", nvrtc, 1);
+}
+
+static int *at(int64_t place) {
+    return (int *)(memory + place);
+}
+
+/* Calls, as a function makes them. */
+
+static const FlowDeviceKernel add = {"add", 256, 3, 0, 0}, take = {"take", 256, 3, 2, 1},
+                              hold = {"hold", 256, 2, 0, 0}, unknown = {"unknown", 256, 1, 0, 0};
+
+static void call(FlowKernel *kernel, const FlowFrame *frame, const int64_t *operands) {
+    for (int thread = 0; thread < 2; thread++) kernel(frame, operands, thread, 2);
+}
+#define CALL(kernel, ...) call(kernel, &frame, (const int64_t[]){__VA_ARGS__})
+#define LAUNCH(kernel, ...) flow_launch(&frame, &kernel, (const int64_t[]){__VA_ARGS__}, 1)
+
+static void begin(void) {
+    set_libraries(stub, stub);
+    memset(memory, 0, sizeof memory);
+    for (int i = 0; i < 4; i++) at(WEIGHT)[i] = 10 * (i + 1);
+    FlowStatus status = gpus_open(&program, memory);
+    CHECK(!status.exit, "%s", status.text);
+}
+
+static void end(void) {
+    CHECK(!gpus_status().exit, "%s", gpus_status().text);
+    gpus_close();
+}
+
+/* Weights go where they are needed and come home when they are asked for. */
+static void test_storage(void) {
+    begin();
+    FlowFrame frame = {.memory = memory, .batch = 1};
+    CALL(flow_gpu_begin, 0);
+    CALL(flow_gpu_need, WEIGHT, 16, 0);
+    LAUNCH(add, WEIGHT, 4, 0);
+    CALL(flow_gpu_owns, WEIGHT, 16, 0);
+    CHECK(at(WEIGHT)[0] == 10, "%d came home by itself", at(WEIGHT)[0]);
+    CALL(flow_gpu_need, WEIGHT, 16, 1);
+    LAUNCH(add, WEIGHT, 4, 1);
+    CALL(flow_gpu_owns, WEIGHT, 16, 1);
+    CALL(flow_gpu_end, 0);
+    gpus_bring_home();
+    CHECK(at(WEIGHT)[0] == 12 && at(WEIGHT)[3] == 42, "%d %d", at(WEIGHT)[0], at(WEIGHT)[3]);
+    at(WEIGHT)[0] = 70;
+    gpus_leave();
+    CALL(flow_gpu_need, WEIGHT, 16, 1);
+    LAUNCH(add, WEIGHT, 4, 1);
+    CALL(flow_gpu_owns, WEIGHT, 16, 1);
+    gpus_bring_home();
+    CHECK(at(WEIGHT)[0] == 71 && at(WEIGHT)[3] == 43, "%d %d", at(WEIGHT)[0], at(WEIGHT)[3]);
+    end();
+}
+
+/* Of what is written in part, the rest stays what it was. */
+static void test_parts(void) {
+    begin();
+    FlowFrame frame = {.memory = memory, .batch = 1};
+    const int number = 5;
+    const void *const inputs[] = {&number, &number};
+    const int64_t sizes[] = {0};
+    frame.inputs = inputs;
+    frame.sizes = sizes;
+    CALL(flow_gpu_copy, ~INT64_C(0), 4, 0, CPU, 0);
+    LAUNCH(take, WEIGHT + 4, 0, 0);
+    CALL(flow_gpu_owns, WEIGHT + 4, 4, 0);
+    CALL(flow_gpu_need, WEIGHT, 16, 1);
+    gpus_bring_home();
+    CHECK(at(WEIGHT)[0] == 10 && at(WEIGHT)[1] == 6 && at(WEIGHT)[2] == 30, "%d %d %d",
+          at(WEIGHT)[0], at(WEIGHT)[1], at(WEIGHT)[2]);
+    *at(STATE) = 3;
+    CALL(flow_gpu_owns, STATE, 8, CPU);
+    CALL(flow_gpu_need, STATE, 8, 0);
+    CALL(flow_gpu_move, SCRATCH, STATE, 4, 0);
+    CALL(flow_gpu_copy, SCRATCH, 4, 0, 0, CPU);
+    CHECK(*at(SCRATCH) == 3, "%d", *at(SCRATCH));
+    end();
+}
+
+/* Inputs, numbers of the call, and values that go from one device to another. */
+static void test_values(void) {
+    begin();
+    int records[] = {1000, 2, 3, 4};
+    const void *const inputs[] = {NULL, records};
+    const int64_t sizes[] = {20};
+    FlowFrame frame = {.memory = memory, .inputs = inputs, .batch = 4, .sizes = sizes};
+    CALL(flow_gpu_begin, 0);
+    CALL(flow_gpu_copy, ~INT64_C(1), 1, 0, CPU, 1);
+    CALL(flow_gpu_copy, ~INT64_C(1), 4, 1, CPU, 1);
+    LAUNCH(take, SCRATCH, 1, 1);
+    CALL(flow_gpu_copy, SCRATCH, 4, 0, 1, 0);
+    LAUNCH(add, SCRATCH, 1, 0);
+    CALL(flow_gpu_copy, SCRATCH, 1, 1, 0, CPU);
+    CALL(flow_gpu_end, 0);
+    CHECK(*at(SCRATCH) == 1025, "%d", *at(SCRATCH));
+    CALL(flow_gpu_copy, ~INT64_C(1), 4, 1, 1, 0);
+    LAUNCH(take, SCRATCH, 1, 0);
+    CALL(flow_gpu_copy, SCRATCH, 4, 0, 0, CPU);
+    CHECK(*at(SCRATCH) == 1024, "%d", *at(SCRATCH));
+    CALL(flow_gpu_move, SCRATCH + 8, SCRATCH, 4, CPU);
+    CHECK(*at(SCRATCH + 8) == 1024, "%d", *at(SCRATCH + 8));
+    flow_launch(&frame, &add, (const int64_t[]){SCRATCH, 1, 0}, 0);
+    gpus_mark();
+    gpus_show(memory, SCRATCH + 8, 4);
+    LAUNCH(add, SCRATCH, 1, 0);
+    gpus_show(memory, SCRATCH, 4);
+    CHECK(*at(SCRATCH) == 1025 && *at(SCRATCH + 8) == 1024, "%d %d", *at(SCRATCH),
+          *at(SCRATCH + 8));
+    end();
+}
+
+static void test_guard(void) {
+    begin();
+    FlowGuard guard = {.place = 99};
+    FlowFrame frame = {.memory = memory, .batch = 1, .guard = &guard};
+    CALL(flow_gpu_begin, 0);
+    LAUNCH(hold, 64, 0);
+    LAUNCH(hold, 32, 1);
+    CALL(flow_gpu_end, 0);
+    CHECK(guard.place == 32, "%lld", (long long)guard.place);
+    guard = (FlowGuard){.place = FLOW_NOWHERE};
+    CALL(flow_gpu_begin, 0);
+    LAUNCH(hold, 64, 0);
+    CALL(flow_gpu_end, 0);
+    CHECK(guard.place == 64, "%lld", (long long)guard.place);
+    guard = (FlowGuard){.open = true, .place = FLOW_NOWHERE};
+    CALL(flow_gpu_begin, 0);
+    LAUNCH(hold, 64, 0);
+    CALL(flow_gpu_end, 0);
+    CHECK(guard.place == FLOW_NOWHERE, "%lld", (long long)guard.place);
+    end();
+}
+
+/* Faults. */
+
+static int left(void) {
+    void *library = dlopen(stub, RTLD_NOW | RTLD_NOLOAD);
+    int (*count)(void);
+    if (!library || !(*(void **)&count = dlsym(library, "gpu_stub_left"))) return 0;
+    return count();
+}
+
+static void check_refused(const FlowProgram *wanted, FlowExit exit, const char *text) {
+    FlowStatus status = gpus_open(wanted, memory);
+    CHECK(status.exit == exit, "%d, not %d: %s", status.exit, exit, status.text);
+    CHECK_SAYS(status.text, text);
+    if (!status.exit) gpus_close();
+    CHECK(!left(), "%d things are left open", left());
+}
+
+static void check_fault(const char *fault, const char *text) {
+    setenv("GPU_STUB", fault, 1);
+    check_refused(&program, FLOW_EXIT_resource, text);
+    unsetenv("GPU_STUB");
+}
+
+static void test_refusals(void) {
+    FlowProgram none = program, large = program, broken = program;
+    none.device_text = NULL;
+    large.memory_size = 5 << 20;
+    broken.device_text = "broken";
+    set_libraries("/nowhere/libcuda.so", stub);
+    CHECK(!gpus_open(&none, memory).exit, "a program without kernels needs no driver");
+    check_refused(&program, FLOW_EXIT_resource, "no NVIDIA driver: /nowhere/libcuda.so is not");
+    set_libraries("libm.so.6", stub);
+    check_refused(&program, FLOW_EXIT_resource, "driver is too old: it has no cuInit");
+    set_libraries(stub, "/nowhere/libnvrtc.so");
+    check_refused(&program, FLOW_EXIT_resource, "not found (/nowhere/libnvrtc.so)");
+    set_libraries(stub, "libm.so.6");
+    check_refused(&program, FLOW_EXIT_resource, "libm.so.6 is too old: it has no nvrtcVersion");
+    set_libraries(stub, stub);
+    check_fault("init", "the NVIDIA driver can't start: a fault (100)");
+    check_fault("none", "computes on gpu(1), and the NVIDIA driver sees none");
+    check_fault("one", "computes on gpu(1), and there is only gpu(0) here");
+    check_fault("retain", "gpu(0), Stub 0, can't be started: a fault (101)");
+    check_fault("stream", "can't be started: out of memory (2)");
+    check_fault("old", "no longer compiles for GPUs of compute capability 5.0");
+    check_fault("load", "can't load the program's kernels: a fault (209)");
+    check_refused(&broken, FLOW_EXIT_internal,
+                  "the kernels: program.cu(7): error: identifier \"broken\" is undefined");
+    setenv("GPU_STUB", "memory", 1);
+    check_refused(&large, FLOW_EXIT_resource,
+                  "no memory for the program: 5.0 MiB are wanted, 3.0 of its 1024.0 MiB are free");
+    setenv("GPU_STUB", "new", 1); /* compiled to what drivers compile further */
+    check_refused(&program, FLOW_EXIT_ok, "");
+    unsetenv("GPU_STUB");
+    begin();
+    FlowStatus second = gpus_open(&program, memory);
+    CHECK_SAYS(second.text, "one program of a process computes on GPUs");
+    end();
+}
+
+static void check_late(const char *fault, const char *text) {
+    int number = 1;
+    const void *const inputs[] = {&number};
+    FlowFrame frame = {.memory = memory, .inputs = inputs, .batch = 1};
+    begin();
+    setenv("GPU_STUB", fault, 1);
+    CALL(flow_gpu_begin, 0);
+    CALL(flow_gpu_copy, ~INT64_C(0), 4, 0, CPU, 0);
+    LAUNCH(add, SCRATCH, 1, 0);
+    LAUNCH(unknown, 0);
+    CALL(flow_gpu_end, 0);
+    unsetenv("GPU_STUB");
+    LAUNCH(add, SCRATCH, 1, 0); /* nothing happens any more */
+    CHECK(gpus_status().exit, "`%s` was not noticed", fault);
+    CHECK_SAYS(gpus_status().text, text);
+    gpus_close();
+    CHECK(!left(), "%d things are left open", left());
+}
+
+static void test_faults(void) {
+    check_late("input", "no memory for the data of a batch");
+    check_late("copy", "gpu(0), Stub 0, can't take a copy: a fault (700)");
+    check_late("launch", "can't launch the kernel `add`: a fault (701)");
+    check_late("finish", "can't do its kernels: a fault (719)");
+    check_late("", "can't find the kernel `unknown`: named symbol not found (500)");
+}
+
+int main(int count, char **arguments) {
+    (void)count;
+    char *slash = strrchr(arguments[0], '/');
+    snprintf(stub, sizeof stub, "%.*s/../libgpustub.so", slash ? (int)(slash - arguments[0]) : 1,
+             slash ? arguments[0] : ".");
+    test_storage();
+    test_parts();
+    test_values();
+    test_guard();
+    test_refusals();
+    test_faults();
+    return test_result();
+}
