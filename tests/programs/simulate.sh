@@ -31,7 +31,7 @@ cmp out both || fail "$(cat both), not $(cat out)"
 
 # Faults.
 cp digits.safetensors kept
-FLOWC_SIMULATE_FAULT=cuLaunchKernel:80 expect 3 "can't launch the kernel" "$FLOWC" run --simulate=gpu:2 gpu.flow
+FLOWC_SIMULATE_FAULT=cuLaunchKernel:30 expect 3 "can't launch the kernel" "$FLOWC" run --simulate=gpu:2 gpu.flow
 FLOWC_SIMULATE_FAULT=cuMemAlloc_v2:3 expect 3 'has no memory for' "$FLOWC" run --simulate=gpu:2 gpu.flow
 XDG_CACHE_HOME=$PWD/cache FLOWC_SIMULATE_FAULT=nvrtcCompileProgram:1 expect 70 'does not compile the kernels' "$FLOWC" run --simulate=gpu:2 gpu.flow
 same digits.safetensors kept
