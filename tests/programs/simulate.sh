@@ -29,6 +29,13 @@ rm digits.safetensors
 cat first resumed >both
 cmp out both || fail "$(cat both), not $(cat out)"
 
+# Where a number that is none began is found on GPUs, too.
+for placed in cpu gpu; do
+    expect 1 'of an infinity that began at divide' "$FLOWC" run --simulate=gpu:2 $placed.flow --rate=3e38
+    sed -n "s/$placed/FILE/gp" stderr | grep 'error:' >$placed.error
+done
+same cpu.error gpu.error
+
 # Faults.
 cp digits.safetensors kept
 FLOWC_SIMULATE_FAULT=cuLaunchKernel:30 expect 3 "can't launch the kernel" "$FLOWC" run --simulate=gpu:2 gpu.flow
