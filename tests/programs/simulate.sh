@@ -29,6 +29,9 @@ rm digits.safetensors
 cat first resumed >both
 cmp out both || fail "$(cat both), not $(cat out)"
 
+# gpu(0) and gpu(1) are those that are visible, in that order.
+FLOWC_SIMULATE_FAULT=cuDevicePrimaryCtxRetain:1 expect 3 'gpu(0), simulated GPU 2, ' "$FLOWC" run --simulate=gpu:3 --visible-devices=2,0 gpu.flow
+
 # Where a number that is none began is found on GPUs, too.
 for placed in cpu gpu; do
     expect 1 'of an infinity that began at divide' "$FLOWC" run --simulate=gpu:2 $placed.flow --rate=3e38

@@ -203,8 +203,8 @@ static void test_refusals(void) {
     check_refused(&program, FLOW_EXIT_resource, "libm.so.6 is too old: it has no nvrtcVersion");
     set_libraries(stub, stub);
     check_fault("init", "the NVIDIA driver can't start: a fault (100)");
-    check_fault("none", "computes on gpu(1), and the NVIDIA driver sees none");
-    check_fault("one", "computes on gpu(1), and there is only gpu(0) here");
+    check_fault("none", "computes on gpu(1), and there is none");
+    check_fault("one", "computes on gpu(1), and there is only gpu(0)");
     check_fault("retain", "gpu(0), Stub 0, can't be started: a fault (101)");
     check_fault("stream", "can't be started: out of memory (2)");
     check_fault("old", "no longer compiles for GPUs of compute capability 5.0");
@@ -248,6 +248,17 @@ static void test_faults(void) {
     check_late("launch", "can't launch the kernel `add`: a fault (701)");
     check_late("finish", "can't do its kernels: a fault (719)");
     check_late("", "can't find the kernel `unknown`: named symbol not found (500)");
+}
+
+/* Which GPU is which. */
+static void test_visible(void) {
+    setenv("FLOWC_VISIBLE_DEVICES", "7,1,0", 1);
+    check_fault("retain", "gpu(0), Stub 1, can't be started");
+    setenv("FLOWC_VISIBLE_DEVICES", "1,7", 1);
+    check_fault("", "computes on gpu(1), and there is only gpu(0)");
+    setenv("FLOWC_VISIBLE_DEVICES", "none", 1);
+    check_fault("", "computes on gpu(1), and there is none");
+    unsetenv("FLOWC_VISIBLE_DEVICES");
 }
 
 /* The cache of images. */
@@ -302,6 +313,7 @@ int main(int count, char **arguments) {
     test_guard();
     test_refusals();
     test_faults();
+    test_visible();
     test_cache();
     test_folder_remove();
     return test_result();
