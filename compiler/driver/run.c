@@ -27,6 +27,8 @@ static int start(const Compilation *compilation, const CacheEntry *entry) {
     vector_push(compilation->arena, &words, compilation->program->name);
     for (size_t i = 0; i < compilation->remaining.count; i++)
         vector_push(compilation->arena, &words, compilation->remaining.items[i]);
+    if (compilation->arguments->visible_devices)
+        setenv("FLOWC_VISIBLE_DEVICES", compilation->arguments->visible_devices, true);
     const char *folder = entry->temporary && !compilation->arguments->keep ? entry->folder : NULL;
     process_become(compilation->arena, entry->program, &words, folder);
     return EXIT_resource;

@@ -40,11 +40,11 @@ static bool allocate(Gpu *gpu, uint64_t *address, size_t size, const char *what)
 
 /* Opening. */
 
-static bool describe(Gpu *gpu) {
+static bool describe(Gpu *gpu, int ordinal) {
     const Driver *driver = gpu->driver;
     size_t bytes = 0;
     int major = 0, minor = 0;
-    if (!succeeded(gpu, driver->get(&gpu->handle, gpu->number), "be opened", NULL)) return false;
+    if (!succeeded(gpu, driver->get(&gpu->handle, ordinal), "be opened", NULL)) return false;
     int error = driver->get_name(gpu->device.name, sizeof gpu->device.name, gpu->handle);
     if (!error) error = driver->get_memory(&bytes, gpu->handle);
     if (!error) error = driver->get_attribute(&major, CAPABILITY_MAJOR, gpu->handle);
@@ -64,9 +64,9 @@ static bool start(Gpu *gpu) {
     return succeeded(gpu, error, "be started", NULL);
 }
 
-bool gpu_open(Gpu *gpu, const Driver *driver, int number, size_t memory) {
+bool gpu_open(Gpu *gpu, const Driver *driver, int number, int ordinal, size_t memory) {
     *gpu = (Gpu){.driver = driver, .number = number};
-    return describe(gpu) && start(gpu) &&
+    return describe(gpu, ordinal) && start(gpu) &&
            allocate(gpu, &gpu->guard, sizeof(FlowGuard), "its guard") &&
            allocate(gpu, &gpu->memory, memory, "the program");
 }

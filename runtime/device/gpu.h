@@ -27,8 +27,9 @@ typedef struct Gpu {
     bool guarded; /* its guard holds that of the call that is made */
 } Gpu;
 
-/* A failed gpu may be closed, too, and one that was never opened. */
-bool gpu_open(Gpu *gpu, const Driver *driver, int number, size_t memory);
+/* number: of the program; ordinal: the driver's. A failed one may be closed, too, and one that was
+ * never opened. */
+bool gpu_open(Gpu *gpu, const Driver *driver, int number, int ordinal, size_t memory);
 bool gpu_load(Gpu *gpu, const GpuImage *image);
 void gpu_close(Gpu *gpu);
 

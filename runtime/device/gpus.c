@@ -29,27 +29,39 @@ FlowStatus gpus_status(void) {
 
 /* Opening. */
 
+/* The driver's number of a program's GPU; -1: it has none. */
+static int ordinal_of(int number, int count) {
+    const char *list = getenv("FLOWC_VISIBLE_DEVICES");
+    if (!list || !*list) return number < count ? number : -1;
+    while (*list >= '0' && *list <= '9') {
+        char *end;
+        long ordinal = strtol(list, &end, 10);
+        if (ordinal < count && number-- == 0) return (int)ordinal;
+        list = end + (*end == ',');
+    }
+    return -1;
+}
+
 static bool is_driver_there(GpusState *state) {
     char missing[DEVICE_TEXT];
-    int count = 0, wanted = state->program->gpu_count;
+    int wanted = state->program->gpu_count;
     if (!driver_load(&state->driver, missing))
         return gpus_fail(FLOW_EXIT_resource,
                          "`%.100s` computes on a GPU: %s; it comes with the system's packages "
                          "(Debian: nvidia-driver), in a container from the host (`--gpus all`)",
                          state->program->name, missing);
     int error = state->driver.initialise(0);
-    if (!error) error = state->driver.count(&count);
+    if (!error) error = state->driver.count(&state->there);
     if (error)
         return gpus_fail(FLOW_EXIT_resource,
                          "`%.100s` computes on a GPU: the NVIDIA driver can't start: %s",
                          state->program->name, driver_error(&state->driver, error).text);
-    if (count >= wanted) return true;
+    if (ordinal_of(wanted - 1, state->there) >= 0) return true;
     return gpus_fail(FLOW_EXIT_resource, "`%.100s` computes on gpu(%d), and %s",
                      state->program->name, wanted - 1,
-                     count == 1 ? "there is only gpu(0) here"
-                     : count    ? "there are fewer GPUs here"
-                                : "the NVIDIA driver sees none; is it hidden by "
-                                  "CUDA_VISIBLE_DEVICES?");
+                     ordinal_of(0, state->there) < 0 ? "there is none"
+                     : wanted == 2                   ? "there is only gpu(0)"
+                                                     : "there are fewer GPUs");
 }
 
 static bool allocate(GpusState *state) {
@@ -67,7 +79,8 @@ static bool open_all(GpusState *state) {
     bool good = true;
     while (good && state->count < program->gpu_count) {
         Gpu *gpu = &state->gpus[state->count];
-        good = gpu_open(gpu, &state->driver, state->count++, program->memory_size);
+        int ordinal = ordinal_of(state->count, state->there);
+        good = gpu_open(gpu, &state->driver, state->count++, ordinal, program->memory_size);
     }
     return good;
 }

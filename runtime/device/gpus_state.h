@@ -19,6 +19,7 @@ typedef struct GpusState {
     const FlowProgram *program; /* NULL: not open */
     char *memory;               /* the program's */
     Driver driver;
+    int there;       /* GPUs that the driver has */
     Gpu *gpus;       /* program->gpu_count of them */
     int count;       /* that are open */
     uint64_t *fresh; /* of each storage: bit 1 + device: it is up to date there */

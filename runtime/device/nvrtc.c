@@ -1,10 +1,13 @@
 #define _GNU_SOURCE
 #include "runtime/device/nvrtc.h"
 
+#include "runtime/device/image_cache.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct Nvrtc {
     void *library;
@@ -144,13 +147,41 @@ static FlowStatus compile(const Nvrtc *nvrtc, const char *text, const Target *ta
     return status;
 }
 
+/* Which library it is, and what it is told. */
+typedef struct Key {
+    char text[1024];
+} Key;
+
+static Key key_of(const Nvrtc *nvrtc, const Target *target) {
+    Key key;
+    Dl_info info;
+    struct stat file = {0};
+    int major = 0, minor = 0;
+    nvrtc->version(&major, &minor);
+    if (!dladdr((void *)nvrtc->version, &info) || stat(info.dli_fname, &file))
+        info.dli_fname = nvrtc->name;
+    snprintf(key.text, sizeof key.text, "%s by %.700s %d.%d, %lld bytes, %lld.%09ld",
+             target->option, info.dli_fname, major, minor, (long long)file.st_size,
+             (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+    return key;
+}
+
+static FlowStatus take_or_compile(const Nvrtc *nvrtc, const char *text, const Target *target,
+                                  GpuImage *image) {
+    const Key key = key_of(nvrtc, target);
+    if (image_cache_take(key.text, text, image)) return flow_ok;
+    FlowStatus status = compile(nvrtc, text, target, image);
+    if (!status.exit) image_cache_keep(key.text, text, image);
+    return status;
+}
+
 FlowStatus nvrtc_compile(const char *text, int capability, int version, GpuImage *image) {
     Nvrtc nvrtc = {0};
     Target target;
     *image = (GpuImage){0};
     FlowStatus status = load(&nvrtc, version);
     if (!status.exit) status = choose_target(&nvrtc, capability, &target);
-    if (!status.exit) status = compile(&nvrtc, text, &target, image);
+    if (!status.exit) status = take_or_compile(&nvrtc, text, &target, image);
     if (nvrtc.library) dlclose(nvrtc.library);
     return status;
 }

@@ -16,8 +16,8 @@ typedef struct GpuImage {
 void nvrtc_name(int version, char *name);
 
 /* Compiles for a GPU of that compute capability (90: 9.0): to its own code, or where the library
- * does not know it, to the code of the last one before it that drivers compile further. The caller
- * frees the bytes. */
+ * does not know it, to the code of the last one before it that drivers compile further. What was
+ * compiled before is taken from the user's cache. The caller frees the bytes. */
 FlowStatus nvrtc_compile(const char *text, int capability, int version, GpuImage *image);
 
 #endif

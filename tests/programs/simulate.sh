@@ -29,9 +29,19 @@ rm digits.safetensors
 cat first resumed >both
 cmp out both || fail "$(cat both), not $(cat out)"
 
+# gpu(0) and gpu(1) are those that are visible, in that order.
+FLOWC_SIMULATE_FAULT=cuDevicePrimaryCtxRetain:1 expect 3 'gpu(0), simulated GPU 2, ' "$FLOWC" run --simulate=gpu:3 --visible-devices=2,0 gpu.flow
+
+# Where a number that is none began is found on GPUs, too.
+for placed in cpu gpu; do
+    expect 1 'of an infinity that began at divide' "$FLOWC" run --simulate=gpu:2 $placed.flow --rate=3e38
+    sed -n "s/$placed/FILE/gp" stderr | grep 'error:' >$placed.error
+done
+same cpu.error gpu.error
+
 # Faults.
 cp digits.safetensors kept
-FLOWC_SIMULATE_FAULT=cuLaunchKernel:80 expect 3 "can't launch the kernel" "$FLOWC" run --simulate=gpu:2 gpu.flow
+FLOWC_SIMULATE_FAULT=cuLaunchKernel:30 expect 3 "can't launch the kernel" "$FLOWC" run --simulate=gpu:2 gpu.flow
 FLOWC_SIMULATE_FAULT=cuMemAlloc_v2:3 expect 3 'has no memory for' "$FLOWC" run --simulate=gpu:2 gpu.flow
-FLOWC_SIMULATE_FAULT=nvrtcCompileProgram:1 expect 70 'does not compile the kernels' "$FLOWC" run --simulate=gpu:2 gpu.flow
+XDG_CACHE_HOME=$PWD/cache FLOWC_SIMULATE_FAULT=nvrtcCompileProgram:1 expect 70 'does not compile the kernels' "$FLOWC" run --simulate=gpu:2 gpu.flow
 same digits.safetensors kept

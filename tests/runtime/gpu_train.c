@@ -152,6 +152,8 @@ int main(int count, char **arguments) {
     setenv("FLOWC_LIBNVRTC", stub, 1);
     setenv("FLOWC_TUNE", "off", 1);
     test_folder();
+    char cache[256];
+    setenv("XDG_CACHE_HOME", getcwd(cache, sizeof cache), 1);
     make_program();
     write_data("images.gz", "labels.gz", COUNT);
     write_data("test-images.gz", "test-labels.gz", TEST_COUNT);

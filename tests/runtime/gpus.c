@@ -161,11 +161,16 @@ static void test_guard(void) {
 
 /* Faults. */
 
-static int left(void) {
+/* What the stub has counted. */
+static int counted(const char *name) {
     void *library = dlopen(stub, RTLD_NOW | RTLD_NOLOAD);
     int (*count)(void);
-    if (!library || !(*(void **)&count = dlsym(library, "gpu_stub_left"))) return 0;
+    if (!library || !(*(void **)&count = dlsym(library, name))) return 0;
     return count();
+}
+
+static int left(void) {
+    return counted("gpu_stub_left");
 }
 
 static void check_refused(const FlowProgram *wanted, FlowExit exit, const char *text) {
@@ -198,8 +203,8 @@ static void test_refusals(void) {
     check_refused(&program, FLOW_EXIT_resource, "libm.so.6 is too old: it has no nvrtcVersion");
     set_libraries(stub, stub);
     check_fault("init", "the NVIDIA driver can't start: a fault (100)");
-    check_fault("none", "computes on gpu(1), and the NVIDIA driver sees none");
-    check_fault("one", "computes on gpu(1), and there is only gpu(0) here");
+    check_fault("none", "computes on gpu(1), and there is none");
+    check_fault("one", "computes on gpu(1), and there is only gpu(0)");
     check_fault("retain", "gpu(0), Stub 0, can't be started: a fault (101)");
     check_fault("stream", "can't be started: out of memory (2)");
     check_fault("old", "no longer compiles for GPUs of compute capability 5.0");
@@ -245,16 +250,71 @@ static void test_faults(void) {
     check_late("", "can't find the kernel `unknown`: named symbol not found (500)");
 }
 
+/* Which GPU is which. */
+static void test_visible(void) {
+    setenv("FLOWC_VISIBLE_DEVICES", "7,1,0", 1);
+    check_fault("retain", "gpu(0), Stub 1, can't be started");
+    setenv("FLOWC_VISIBLE_DEVICES", "1,7", 1);
+    check_fault("", "computes on gpu(1), and there is only gpu(0)");
+    setenv("FLOWC_VISIBLE_DEVICES", "none", 1);
+    check_fault("", "computes on gpu(1), and there is none");
+    unsetenv("FLOWC_VISIBLE_DEVICES");
+}
+
+/* The cache of images. */
+
+static int compiled_by(const FlowProgram *wanted) {
+    set_libraries(stub, stub);
+    int before = counted("gpu_stub_compiled");
+    FlowStatus status = gpus_open(wanted, memory);
+    CHECK(!status.exit, "%s", status.text);
+    gpus_close();
+    return counted("gpu_stub_compiled") - before;
+}
+
+static void damage(const char *how) {
+    CHECK(!system(how), "%s", how);
+}
+
+static void test_cache(void) {
+    FlowProgram other = program;
+    other.device_text = "add take hold, too";
+    damage("rm -rf flowc");
+    CHECK(compiled_by(&program) == 1, "once for both GPUs");
+    CHECK(!compiled_by(&program), "it was compiled before");
+    CHECK(compiled_by(&other) == 1, "another text");
+    CHECK(!compiled_by(&program) && !compiled_by(&other), "both are kept");
+    damage("for file in flowc/gpu/*; do printf x | dd of=$file bs=1 seek=140 conv=notrunc; done "
+           "2>/dev/null");
+    CHECK(compiled_by(&program) == 1, "a damaged file");
+    CHECK(!compiled_by(&program), "a renewed file");
+    damage("for file in flowc/gpu/*; do truncate -s 100 $file; done");
+    CHECK(compiled_by(&program) == 1, "a short file");
+    damage("for file in flowc/gpu/*; do truncate -s 10 $file; done");
+    CHECK(compiled_by(&program) == 1, "a shorter file");
+    damage("chmod 777 flowc/gpu");
+    CHECK(compiled_by(&program) == 1 && compiled_by(&program) == 1, "anybody's folder");
+    damage("rm -rf flowc; touch flowc");
+    CHECK(compiled_by(&program) == 1 && compiled_by(&program) == 1, "no folder");
+    damage("rm flowc");
+}
+
 int main(int count, char **arguments) {
     (void)count;
-    char *slash = strrchr(arguments[0], '/');
-    snprintf(stub, sizeof stub, "%.*s/../libgpustub.so", slash ? (int)(slash - arguments[0]) : 1,
-             slash ? arguments[0] : ".");
+    char *full = realpath(arguments[0], NULL), cache[256];
+    *strrchr(full, '/') = 0;
+    snprintf(stub, sizeof stub, "%.480s/../libgpustub.so", full);
+    free(full);
+    test_folder();
+    setenv("XDG_CACHE_HOME", getcwd(cache, sizeof cache), 1);
     test_storage();
     test_parts();
     test_values();
     test_guard();
     test_refusals();
     test_faults();
+    test_visible();
+    test_cache();
+    test_folder_remove();
     return test_result();
 }

@@ -11,14 +11,7 @@
 #ifndef FLOW_CUDA_H
 #define FLOW_CUDA_H
 
-#ifdef FLOW_SIMULATED
-#define FLOW_UNROLL
-#include "device/launch.h"
-
-#include "device/simulated.h"
-#include "kernel.h"
-#else
-
+#ifndef FLOW_SIMULATED
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
@@ -37,9 +30,15 @@ typedef uint64_t uintptr_t;
 #define INT64_MAX 9223372036854775807LL
 
 #include "cuda_builtins.h"
+#endif
+
 #include "device/launch.h"
 #include "kernel.h"
 
+#ifdef FLOW_SIMULATED
+#include "device/simulated.h"
+#define FLOW_UNROLL
+#else
 #include "cuda_overloads.h"
 
 #define restrict __restrict__
