@@ -230,9 +230,10 @@ bool write_tile(Writer *writer, Text *text) {
     writer->vectors = writer->logs = true;
     store_values(writer, INDEX_full);
     if (writer->refused) return false;
-    text_format(text,
-                "#define APPLIES 1\n#define KEPT %d\n#define RESULTS %zu\n#include \"product/lanes.h\"\n\n",
-                writer->kept.count > 0, writer->results.count);
+    text_format(
+        text,
+        "#define APPLIES 1\n#define KEPT %d\n#define RESULTS %zu\n#include \"product/lanes.h\"\n\n",
+        writer->kept.count > 0, writer->results.count);
     write_apply(writer, text);
     write_put(writer, text);
     if (writer->kept.count) {

@@ -106,7 +106,7 @@ typedef struct Writer {
     bool vectors; /* what a column computes are vectors of a tile, in registers */
     bool refused; /* which something can't be */
     Vector(Result) results;
-    bool gpu;  /* each thread has an element, or is a lane of a row: gpu_text.c */
+    bool gpu; /* each thread has an element, or is a lane of a row: gpu_text.c */
 } Writer;
 
 /* writer.c: variables, pointers, lines. */
