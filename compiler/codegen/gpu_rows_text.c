@@ -121,9 +121,18 @@ static const char *write_row_loops(const Rows *rows, Text *text) {
     return rows->by_block ? count : gpu_blocks(writer, count, warps);
 }
 
+static bool has_long_rows(const Writer *writer) {
+    return dim_bound(writer->loops->columns) > WARP_COLUMNS;
+}
+
+const char *gpu_rows_form(const Writer *writer) {
+    if (is_elementwise(writer)) return "a thread for each element";
+    return has_long_rows(writer) ? "a block for each row" : "a warp for each row";
+}
+
 const char *write_gpu_rows(Writer *writer, Text *text) {
     if (is_elementwise(writer)) return write_elements(writer, text);
-    bool by_block = dim_bound(writer->loops->columns) > WARP_COLUMNS;
+    bool by_block = has_long_rows(writer);
     Rows rows = {writer, by_block, by_block ? GPU_THREADS : GPU_WARP};
     return write_row_loops(&rows, text);
 }

@@ -14,6 +14,17 @@ static WriteGpuKernel *writer_of(KernelKind kind) {
     }
 }
 
+const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel) {
+    const Writer writer = new_writer(arena, plan, kernel, NULL);
+    switch (writer.loops->kind) {
+    case KERNEL_rows: return gpu_rows_form(&writer);
+    case KERNEL_columns: return "a block for 32 columns, which eight warps go down";
+    case KERNEL_contraction: return "cuda_matmul.h, a block for each tile of 64 x 64";
+    case KERNEL_scatter: return "a thread for each column";
+    default: return "a thread for each row";
+    }
+}
+
 void write_gpu_head(Writer *writer, Text *text) {
     text_format(text,
                 "FLOW_GLOBAL(%s, %d) {\n"

@@ -19,6 +19,10 @@ typedef struct GpuText {
 KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel,
                                 const char *name);
 
+/* In words: "a warp for each row". */
+const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel);
+const char *gpu_rows_form(const Writer *writer);
+
 /* Of each kind, in gpu_KIND_text.c: writes the function; returns how many blocks it needs, as C of
  * `batch` and `sizes`. */
 typedef const char *WriteGpuKernel(Writer *writer, Text *text);

@@ -1,6 +1,8 @@
 /* How text: it asks those who write the kernel. */
 #include "compiler/codegen/how.h"
 
+#include "compiler/codegen/gpu_text.h"
+
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/templates/loops.h"
 #include "compiler/codegen/writer.h"
@@ -40,6 +42,10 @@ static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
 }
 
 void how_print(const FunctionPlan *plan, int kernel, Text *text) {
+    if (runs_on_gpu(&plan->kernels[kernel])) {
+        text_add(text, gpu_form(text->arena, plan, kernel));
+        return;
+    }
     switch (plan->kernels[kernel].loops.kind) {
     case KERNEL_rows: text_add(text, rows_form(text->arena, plan, kernel)); break;
     case KERNEL_columns: text_add(text, columns_form(text->arena, plan, kernel)); break;
@@ -54,7 +60,7 @@ void how_print(const FunctionPlan *plan, int kernel, Text *text) {
 /* As flow_share and flow_share_columns divide it. */
 void share_print(const FunctionPlan *plan, int number, Text *text) {
     const KernelPlan *kernel = &plan->kernels[number];
-    if (!kernel->share) return;
+    if (!kernel->share || runs_on_gpu(kernel)) return;
     bool columns = kernel->by_columns || kernel->loops.kind == KERNEL_columns;
     int64_t size = kernel->by_columns ? FLOW_COLUMN_BLOCK : FLOW_SHARE_BLOCK;
     int64_t count = (dim_bound(kernel->share) + size - 1) / size;

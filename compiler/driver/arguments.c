@@ -23,7 +23,8 @@ static const Flag flags[] = {
     {"target", 0, FLAG_value, FIELD(target), "LEVEL",
      "processor: native, x86-64, x86-64-v3, x86-64-v4 or all (chosen when it starts; default: "
      "FLOWC_TARGET; programs that are built are for all)"},
-    {"emit", 0, FLAG_value, FIELD(emit), "KIND", "exe, or c: a folder of C and a Makefile"},
+    {"emit", 0, FLAG_value, FIELD(emit), "KIND",
+     "exe; c: a folder of C and a Makefile; cuda: a file of the kernels for GPUs"},
     {"format", 0, FLAG_value, FIELD(format), "KIND", "html or dot"},
     {"weights", 0, FLAG_value, FIELD(weights), "FILE", "trained weights to put beside the library"},
     {"diagnostics", 0, FLAG_value, FIELD(diagnostics), "KIND",

@@ -108,6 +108,33 @@ static int emit_c(const Compilation *compilation, const Generated *generated, co
     return write_generated(compilation->arena, generated, folder) ? EXIT_ok : EXIT_resource;
 }
 
+typedef enum Emit { EMIT_exe, EMIT_c, EMIT_cuda } Emit;
+
+static bool parse_emit(const char *text, Emit *emit) {
+    static const char *const names[] = {[EMIT_exe] = "exe", [EMIT_c] = "c", [EMIT_cuda] = "cuda"};
+    *emit = EMIT_exe;
+    for (Emit known = EMIT_exe; text && known <= EMIT_cuda; known++)
+        if (!strcmp(text, names[known])) return *emit = known, true;
+    if (text) fprintf(stderr, "flowc build: --emit is exe, c or cuda, not `%s`\n", text);
+    return !text;
+}
+
+/* What NVRTC is given, as one file. */
+static int emit_cuda(const Compilation *compilation, const Generated *generated) {
+    const char *name = compilation->program->name, *output = compilation->arguments->output;
+    if (!output) output = arena_format(compilation->arena, "%s.cu", name);
+    if (!has_device_text(generated)) {
+        fprintf(stderr,
+                "flowc build: nothing of `%s` runs on a GPU; `--device=gpu` places there "
+                "what the program places nowhere\n",
+                name);
+        return EXIT_program;
+    }
+    const char *text = device_text(compilation->arena, compilation->home, generated);
+    if (!text) return EXIT_resource;
+    return file_write(output, text, strlen(text)) ? EXIT_ok : failed(output);
+}
+
 static int bundle_omp(const Toolchain *toolchain, const char *output) {
     Arena *arena = toolchain->arena;
     const char *beside = arena_format(arena, "%s/libomp.so.5", path_folder(arena, output));
@@ -137,20 +164,18 @@ int command_build(Arguments *arguments) {
     int status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status != EXIT_ok) return status;
     if (!has_trainer(&compilation, "build")) return EXIT_program;
-    bool c = arguments->emit && !strcmp(arguments->emit, "c");
-    if (arguments->emit && !c && strcmp(arguments->emit, "exe")) {
-        fprintf(stderr, "flowc build: --emit is exe or c, not `%s`\n", arguments->emit);
-        return EXIT_usage;
-    }
+    Emit emit;
+    if (!parse_emit(arguments->emit, &emit)) return EXIT_usage;
     status = select_trains(&compilation);
     if (status == EXIT_ok) status = settle_devices(&compilation);
     if (status != EXIT_ok) return status;
     const char *output = arguments->output ? arguments->output : compilation.program->name;
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.plan);
+    if (emit == EMIT_cuda) return emit_cuda(&compilation, &generated);
     if (!add_device_text(compilation.arena, compilation.home, &generated)) return EXIT_resource;
     report_time(&compilation, "codegen", &since);
-    if (c) return emit_c(&compilation, &generated, output);
+    if (emit == EMIT_c) return emit_c(&compilation, &generated, output);
     Toolchain toolchain;
     status = toolchain_for_trainer(&toolchain, &compilation, "all");
     if (status != EXIT_ok) return status;

@@ -397,7 +397,8 @@ int compile(Compilation *compilation, Stop stop) {
     keep_lowered(compilation);
     status = run_passes(compilation, &since);
     if (status != EXIT_ok || (stop != STOP_plan && !has_limit(compilation->program))) return status;
-    if (compilation->arguments->uses_gpus) status = find_gpus(compilation);
+    if (compilation->arguments->uses_gpus || compilation->arguments->simulate)
+        status = find_gpus(compilation);
     if (status != EXIT_ok) return status;
     make_plan(compilation, &since);
     plan_check_memory(compilation->arena, compilation->plan, compilation->diagnostics);

@@ -111,12 +111,20 @@ static void add_unit(Arena *arena, Generated *generated, const char *string) {
     if (list) list->text = arena_format(arena, "%sUNITS += device_text.c\n", list->text);
 }
 
-bool add_device_text(Arena *arena, const Home *home, Generated *generated) {
+bool has_device_text(const Generated *generated) {
+    return find_file(generated, "program.cu") != NULL;
+}
+
+const char *device_text(Arena *arena, const Home *home, const Generated *generated) {
     const GeneratedFile *kernels = find_file(generated, "program.cu");
-    if (!kernels) return true;
     Expanding expanding = {arena, home, text_new(arena)};
     const Included file = {kernels->name, kernels->text, NULL};
-    if (!expand(&expanding, &file)) return false;
-    add_unit(arena, generated, text_string(&expanding.text));
-    return true;
+    return expand(&expanding, &file) ? text_string(&expanding.text) : NULL;
+}
+
+bool add_device_text(Arena *arena, const Home *home, Generated *generated) {
+    if (!has_device_text(generated)) return true;
+    const char *text = device_text(arena, home, generated);
+    if (text) add_unit(arena, generated, text);
+    return text != NULL;
 }

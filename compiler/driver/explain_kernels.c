@@ -42,7 +42,7 @@ static void note_how(const void *context, const FunctionPlan *plan, int kernel, 
     text_add(text, "\n");
     if (!explained->peaks || is_of_record(explained, plan)) return;
     Floor floor = floor_of(explained->peaks, plan, kernel);
-    if (floor.seconds > 0)
+    if (floor.seconds > 0 && !runs_on_gpu(&plan->kernels[kernel]))
         text_format(text, "%*sat least %.4g us: %s\n", depth, "", floor.seconds * 1e6, floor.name);
 }
 
@@ -51,7 +51,7 @@ static void note_sum(const void *context, const FunctionPlan *plan, Text *text) 
     double seconds = 0;
     if (!explained->peaks || is_of_record(explained, plan)) return;
     for (int k = 0; k < plan->kernel_count; k++)
-        seconds += floor_of(explained->peaks, plan, k).seconds;
+        if (!runs_on_gpu(&plan->kernels[k])) seconds += floor_of(explained->peaks, plan, k).seconds;
     if (seconds > 0)
         text_format(text, "  at least %.4g us, the sum of its kernels\n", seconds * 1e6);
 }

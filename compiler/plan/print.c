@@ -189,6 +189,11 @@ void kernel_print(const FunctionPlan *plan, int k, Text *text) {
     print_nodes(plan->graph, kernel, OPERATIONS_SHOWN, text);
 }
 
+static void print_share(const KernelPlan *kernel, Text *text) {
+    text_add(text, kernel->by_columns ? ", threads split columns " : ", threads split ");
+    dim_print(kernel->share, text);
+}
+
 static void print_kernel(const Printer *printer, const FunctionPlan *plan, int k, int depth) {
     Text *text = printer->text;
     const KernelPlan *kernel = &plan->kernels[k];
@@ -203,8 +208,7 @@ static void print_kernel(const Printer *printer, const FunctionPlan *plan, int k
                     graph_node(plan->graph, kernel->nodes[0])->external->name);
     } else {
         print_loops(&kernel->loops, text);
-        text_add(text, kernel->by_columns ? ", threads split columns " : ", threads split ");
-        dim_print(kernel->share, text);
+        if (!runs_on_gpu(kernel)) print_share(kernel, text);
     }
     print_work(printer, plan, k, depth);
 }

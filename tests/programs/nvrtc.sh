@@ -1,0 +1,15 @@
+# The kernels of examples, all placed on a GPU, compile for every kind of GPU by the real NVRTC, where
+# there is one: no GPU is needed for that.
+. tests/programs/lib/common.sh
+nvrtc=$root/$BUILD/tests/check/runtime-nvrtc
+"$nvrtc" >out || { code=$?; cat out; exit $code; }
+names="digits titanic"
+[ -z "${LONG:-}" ] || names=$(cd "$root/examples" && ls ./*.flow | sed 's/\.flow$//; s/^\.\///')
+for name in $names; do
+    for block in $(sed -n 's/^train \([a-z_]*\) {.*/\1/p' "$root/examples/$name.flow"); do
+        "$FLOWC" build "$root/examples/$name.flow" $block --device=gpu --simulate=gpu:1 --emit=cuda -o "$name.cu" || fail "$name"
+        grep -q 'FLOW_GLOBAL(k' "$name.cu" || fail "$name has no kernels"
+        "$nvrtc" "$name.cu" >out || fail "$name $block: $(cat out)"
+        echo "$name $block: $(cat out)"
+    done
+done

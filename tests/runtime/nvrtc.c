@@ -1,0 +1,51 @@
+/* Nvrtc: compiles a file of kernels for all kinds of GPUs that flowc is for, from sm_75 to sm_120;
+ * without one a kernel of its own. What a GPU would do with them is not seen here. */
+#include "runtime/device/nvrtc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEWEST = 1000000 /* there is no driver that could be too old */ };
+
+static const int capabilities[] = {75, 80, 86, 89, 90, 100, 120};
+
+static const char small[] =
+    "extern \"C\" __global__ void twice(float *x) { x[threadIdx.x] *= 2; }\n";
+
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    if (file && !fseek(file, 0, SEEK_END)) {
+        long size = ftell(file);
+        rewind(file);
+        text = calloc((size_t)size + 1, 1);
+        if (text && fread(text, 1, (size_t)size, file) != (size_t)size) exit(1);
+    }
+    if (file) fclose(file);
+    return text;
+}
+
+int main(int argc, char **argv) {
+    char name[DEVICE_TEXT];
+    const char *text = argc > 1 ? read_file(argv[1]) : small;
+    int failed = 0;
+    nvrtc_name(NEWEST, name);
+    if (!*name) {
+        puts("there is no NVRTC here, which compiles for GPUs");
+        return 77;
+    }
+    if (!text) {
+        perror(argv[1]);
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
+        GpuImage image;
+        FlowStatus status = nvrtc_compile(text, capabilities[i], NEWEST, &image);
+        if (!status.exit) free(image.bytes);
+        else failed++, printf("sm_%d: %s\n", capabilities[i], status.text);
+    }
+    printf("%s: %zu kinds of GPUs, %d failed\n", name, sizeof capabilities / sizeof *capabilities,
+           failed);
+    return failed != 0;
+}
