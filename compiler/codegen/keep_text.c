@@ -75,6 +75,7 @@ const char *kept_value(Writer *writer, NodeId id, const char *const *operands) {
         text_format(&writer->stores, "%s |= %s & flow_is_lost(%s, %s);\n", fault_name(writer, id),
                     operands[0], operands[1], operands[2]);
     }
+    if (writer->vectors) writer->refused = true;
     return formula_text(writer, node, (const char *const[]){step, operands[1], operands[2]}, "",
                         "");
 }

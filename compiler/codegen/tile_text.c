@@ -100,6 +100,7 @@ const char *vector_formula(Writer *writer, const Node *node, const char *const *
 
 const char *vector_keep(Writer *writer, const char *const *operands) {
     if (!is_vector(writer, operands[1]) || !is_vector(writer, operands[2])) writer->refused = true;
+    else text_format(&writer->lines[LEVEL_column], "(void)%s;\n", operands[2]);
     return operands[1];
 }
 
@@ -216,13 +217,22 @@ static void write_keep(Writer *writer, Text *text) {
                  &lines);
 }
 
+/* What is held is settled where it goes: there lies what it would replace. */
+static bool lies_on_old(const Writer *writer, NodeId keep) {
+    NodeId old = strip_reshapes(writer->graph, node_of(writer, keep)->inputs[2]);
+    const Place *place = &writer->plan->places[keep], *known = &writer->plan->places[old];
+    return place->kind == known->kind && place->offset == known->offset;
+}
+
 static bool can_keep(const Writer *writer) {
+    bool keeps = false;
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
-        if (node_of(writer, id)->op == OP_keep && is_stored(writer, id))
-            return can_log_kept(writer);
+        if (node_of(writer, id)->op != OP_keep || !is_stored(writer, id)) continue;
+        if (!lies_on_old(writer, id)) return false;
+        keeps = true;
     }
-    return true;
+    return !keeps || can_log_kept(writer);
 }
 
 bool write_tile(Writer *writer, Text *text) {

@@ -3,13 +3,9 @@
 #include "compiler/plan/planner.h"
 
 #include "compiler/plan/scan.h"
+#include "runtime/device/launch_limits.h"
 
 enum {
-    /* What a launch passes, as runtime/device/launch.h has it. */
-    LAUNCH_OPERANDS = 384,
-    LAUNCH_INPUTS = 64,
-    LAUNCH_SIZES = 16,
-
     FEW_ROWS = 16,           /* a product of so few rows is split by columns, */
     COLUMN_SPLIT_LEAST = 64, /* when it has as many as this */
 };
@@ -174,10 +170,11 @@ static int operands_of(const Planner *planner, int k) {
 /* What a launch can't pass, the CPU runs. */
 static void keep_small_launches(Planner *planner) {
     FunctionPlan *plan = planner->plan;
-    bool fits = plan->function->inputs.count <= LAUNCH_INPUTS &&
-                planner->graph->dimensions->bounded_count <= LAUNCH_SIZES;
+    bool fits = plan->function->inputs.count <= FLOW_LAUNCH_INPUTS &&
+                planner->graph->dimensions->bounded_count <= FLOW_LAUNCH_SIZES;
     for (int k = 0; k < plan->kernel_count; k++)
-        if (runs_on_gpu(&plan->kernels[k]) && !(fits && operands_of(planner, k) < LAUNCH_OPERANDS))
+        if (runs_on_gpu(&plan->kernels[k]) &&
+            !(fits && operands_of(planner, k) < FLOW_LAUNCH_OPERANDS))
             plan->kernels[k].given = (Placement){.device = DEVICE_cpu};
 }
 

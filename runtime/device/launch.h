@@ -2,6 +2,8 @@
 #ifndef FLOW_LAUNCH_H
 #define FLOW_LAUNCH_H
 
+#include "runtime/device/launch_limits.h"
+
 #ifndef __CUDACC__
 #include "runtime/flow.h"
 #else
@@ -10,8 +12,6 @@ typedef struct FlowGuard {
     int64_t place;
 } FlowGuard;
 #endif
-
-enum { FLOW_LAUNCH_SIZES = 16, FLOW_LAUNCH_INPUTS = 64, FLOW_LAUNCH_OPERANDS = 384 };
 
 /* A kernel's one parameter, of less than 4 KiB, as CUDA before 12.1 has it. All addresses are of
  * the device. */

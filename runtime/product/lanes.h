@@ -48,7 +48,7 @@ FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _sqrt)(VECTOR a) {
 #ifdef FLOW_SQRT_float
     return (VECTOR)FLOW_JOIN(FLOW_SQRT_, ELEMENT)((FLOW_JOIN(FlowVector_, ELEMENT))a);
 #else
-    for (int i = 0; i < LANES; i++) a[i] = sqrt(a[i]);
+    for (int i = 0; i < LANES; i++) a[i] = __builtin_sqrt(a[i]);
     return a;
 #endif
 }

@@ -34,8 +34,8 @@ typedef struct FlowProduct {
     const void *context; /* of both */
     int64_t first;       /* what the first row is called there */
     int64_t depth, columns;
-    int64_t most_rows, most_depth; /* of any call of this kernel: the depth is taken in parts that
-                                        they decide, so that bits depend on nothing else */
+    int64_t most_rows, most_depth; /* of any call of this kernel: in which parts the depth is taken
+                                        follows from the latter, so bits depend on nothing else */
     int64_t a_row, a_depth;        /* what the next one adds, in a run */
     int64_t b_depth, b_column;
     int64_t a_row_run, a_depth_run;  /* how many there are in one */

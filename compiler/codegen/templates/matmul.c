@@ -215,6 +215,7 @@ FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context,
                                                     const int closed, uint64_t held) {
     const int64_t across = (int64_t)(at % TILE_VECTORS * LANES),
                   r = row + (int64_t)(at / TILE_VECTORS);
+    if (PARTIAL && columns <= across) return held;
     VECTOR results[RESULTS];
     const VECTOR kept =
         FLOW_JOIN(KERNEL, _apply)(context, *(const VECTOR *)(late->sums + at * LANES), results, r,
