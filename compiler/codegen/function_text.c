@@ -59,6 +59,7 @@ static void print_band(Printer *printer, const FunctionPlan *plan, const Band *b
     for (int i = 0; i < band->count; i++) {
         const KernelPlan *kernel = &plan->kernels[band->kernels[i]];
         if (kernel->operations > plan->kernels[most].operations) most = band->kernels[i];
+        if (runs_on_gpu(kernel)) continue; /* the limits are those of the CPU */
         operations += kernel->operations;
         bytes += kernel->bytes;
         far += kernel->far;

@@ -81,6 +81,8 @@ Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel) {
 }
 
 const char *how_literal(Arena *arena, const FunctionPlan *plan, int kernel) {
+    if (runs_on_gpu(&plan->kernels[kernel]))
+        return string_literal(arena, gpu_form(arena, plan, kernel));
     if (!is_product(plan, kernel)) return "\"\"";
     Contraction contraction = contraction_of(arena, plan, kernel);
     const char *head = arena_format(arena, "%s, tiles of ", contraction.template), *tiles[KINDS];

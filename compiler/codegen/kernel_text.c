@@ -203,7 +203,9 @@ static void write_transfer(Text *text, const FunctionPlan *plan, const Transfer 
     const Place *place = &plan->places[transfer->node];
     bool of_record = false;
     size_t size = transferred_size(plan, transfer->node, &of_record);
-    text_format(text, "    {flow_gpu_%s, true, (const int64_t[]){", names[transfer->kind]);
+    bool notes = transfer->kind == TRANSFER_begin || transfer->kind == TRANSFER_owns;
+    text_format(text, "    {flow_gpu_%s, %s, (const int64_t[]){", names[transfer->kind],
+                notes ? "false" : "true");
     if (transfer->kind == TRANSFER_copy && place->kind == PLACE_input)
         text_format(text, "~%d, %zu, %d, %d, %d", place->index, size, of_record, transfer->from,
                     transfer->to);

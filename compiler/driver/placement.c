@@ -86,7 +86,7 @@ static void refuse(const Settling *settling, const Placement *placement) {
     Diagnostic *d = diagnostic_add(
         diagnostics, E0304, placement->range,
         here ? "gpu(%d) is here, but this version of flowc runs loops, C functions, pipelines, "
-               "replicas and libraries on the CPU alone"
+               "replicas, libraries and kernels of hundreds of values on the CPU alone"
              : "gpu(%d) is not on this machine",
         placement->index);
     diagnostic_note(d, (Range){0}, "the devices are %s", devices_text(settling));
@@ -123,10 +123,16 @@ static bool parse_device(const char *text, Placement *placement) {
            placement->index >= 0 && placement->index < GPU_LIMIT;
 }
 
-/* There must be one that was asked for on the command line. */
-static bool has_usual(const Program *program, const Gpus *gpus) {
+/* There must be one that was asked for on the command line, unless placement is soft. */
+static bool has_usual(Program *program, const Gpus *gpus, bool soft) {
     const Placement *usual = &program->usual;
     if (usual->device != DEVICE_gpu || usual->index < gpus->count) return true;
+    if (soft) {
+        fprintf(stderr, "flowc: there is no gpu(%d) here: the CPU runs what --device places\n",
+                usual->index);
+        program->usual = (Placement){.device = DEVICE_cpu};
+        return true;
+    }
     fprintf(stderr, "flowc: --device=gpu(%d) is not on this machine: %s\n", usual->index,
             gpus->count ? "it has fewer GPUs" : gpus->missing);
     return false;
@@ -143,14 +149,31 @@ int find_gpus(Compilation *compilation) {
     }
     if (!is_placed(&program->usual) && !wants_gpu(compilation)) return EXIT_ok;
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
-    program->gpus = gpus.count;
-    return has_usual(program, &gpus) ? EXIT_ok : EXIT_program;
+    program->gpus = gpus.count < GPU_LIMIT ? gpus.count : GPU_LIMIT;
+    return has_usual(program, &gpus, arguments->soft_placement) ? EXIT_ok : EXIT_program;
 }
 
 /* Asking a driver takes long. */
 static bool concerns_gpus(const Settling *settling) {
     const Arguments *arguments = settling->compilation->arguments;
-    return settling->asked.count || arguments->visible_devices || arguments->gpu_memory;
+    return settling->asked.count || arguments->visible_devices || arguments->gpu_memory ||
+           gpu_count(settling->compilation->plan);
+}
+
+/* Each has all of the program's memory. */
+static void check_memory(const Settling *settling) {
+    const Compilation *compilation = settling->compilation;
+    for (int i = 0; i < gpu_count(compilation->plan) && i < settling->gpus.count; i++) {
+        const Device *gpu = &settling->gpus.items[i];
+        const size_t needed = compilation->plan->memory_size;
+        if (!gpu->memory || needed <= gpu->memory) continue;
+        Diagnostic *d = diagnostic_add(compilation->diagnostics, E0304, (Range){0},
+                                       "the program needs %s on gpu(%d), and %s",
+                                       memory_text(settling->arena, needed), i,
+                                       arena_format(settling->arena, "%s has %s", gpu->name,
+                                                    memory_text(settling->arena, gpu->memory)));
+        diagnostic_help(d, "a smaller batch takes less; --gpu-memory says what may be used");
+    }
 }
 
 int settle_devices(Compilation *compilation) {
@@ -162,5 +185,6 @@ int settle_devices(Compilation *compilation) {
     vector_each(Asked, asked, settling.asked)
         if (compilation->arguments->soft_placement) move(&settling, asked);
         else refuse(&settling, &asked->placement);
+    check_memory(&settling);
     return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
 }

@@ -398,9 +398,10 @@ typedef struct Program {
     const char *name;        /* "digits" */
     const char *fingerprint; /* of what is computed; NULL until it is taken */
     const Source *source;
-    bool exact;      /* --exact: so are the wishes of all functions */
-    Placement usual; /* where what nobody placed runs; any: on the CPU */
-    int gpus;        /* code is written for those numbered below this */
+    bool exact;           /* --exact: so are the wishes of all functions */
+    Placement usual;      /* where what nobody placed runs; any: on the CPU */
+    int gpus;             /* code is written for those numbered below this */
+    bool deploys_on_gpus; /* exports, too */
     Vector(Option) options;
     Vector(Bound) bounds;
     Vector(Dim) sizes; /* wanted as numbers when the program runs */

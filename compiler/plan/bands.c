@@ -202,12 +202,6 @@ static Band band_at(Bander *bander, int first) {
     return band;
 }
 
-static bool uses_gpu(const FunctionPlan *plan) {
-    for (int k = 0; k < plan->kernel_count; k++)
-        if (runs_on_gpu(&plan->kernels[k])) return true;
-    return false;
-}
-
 void find_bands(Planner *planner) {
     FunctionPlan *plan = planner->plan;
     bool never = plan->function->of_record || uses_gpu(plan);

@@ -21,10 +21,17 @@ static Dim loops_share(Dimensions *table, const Loops *loops) {
     return dim_multiply(table, loops->outer, inner);
 }
 
+static bool is_deployed_on_cpu(const Planner *planner) {
+    const Program *program = planner->program_plan->program;
+    vector_each(Export, export, program->exports)
+        if (&export->function == planner->plan->function) return !program->deploys_on_gpus;
+    return false;
+}
+
 /* The functions of records, loops and what is written in C run on the CPU. */
 static bool can_run_on_gpu(const Planner *planner, const KernelPlan *kernel) {
-    return !planner->plan->function->of_record && kernel->loops.kind != KERNEL_scan &&
-           kernel->loops.kind != KERNEL_external;
+    return !planner->plan->function->of_record && !is_deployed_on_cpu(planner) &&
+           kernel->loops.kind != KERNEL_scan && kernel->loops.kind != KERNEL_external;
 }
 
 /* All placed nodes of a kernel want the same, some more than others. */
@@ -122,7 +129,8 @@ static void check_in_place(void *context, NodeId read, IndexKind index) {
     IndexKind native =
         native_index(planner->graph->dimensions, loops, &node_of(planner, update)->type);
     if (index != native || native == INDEX_other ||
-        node_of(planner, planner->node)->op == OP_matmul || reduces_rows(planner, kernel))
+        node_of(planner, planner->node)->op == OP_matmul || reduces_rows(planner, kernel) ||
+        (runs_on_gpu(kernel) && native == INDEX_row)) /* many threads have a row there */
         planner->late[read] = true;
 }
 

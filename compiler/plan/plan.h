@@ -137,6 +137,7 @@ const FunctionPlan *plan_of(const Plan *plan, const Function *function);
 /* transfers.c: how many GPUs the program uses, from gpu(0) on; and what is done between its kernels
  * then, once all functions are planned. */
 int gpu_count(const Plan *plan);
+bool uses_gpu(const FunctionPlan *plan);
 void plan_transfers(const Plan *plan);
 
 /* What others know of kernels and functions: each adds lines, so many spaces in. */

@@ -219,7 +219,8 @@ static const char *device_name(Arena *arena, int device) {
 
 void transfer_print(const FunctionPlan *plan, const Transfer *transfer, Text *text) {
     const Node *node = graph_node(plan->graph, transfer->node);
-    const char *name = node->name ? node->name : op_info[node->op].name;
+    const char *updated = updated_name(plan, transfer->node);
+    const char *name = node->name ? node->name : updated ? updated : op_info[node->op].name;
     const char *to = device_name(text->arena, transfer->to);
     switch (transfer->kind) {
     case TRANSFER_begin: text_add(text, "GPUs begin"); break;

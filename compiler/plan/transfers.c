@@ -118,7 +118,7 @@ static void bring_results(Tracker *tracker) {
             bring(tracker, strip_reshapes(tracker->plan->graph, output->value), CPU);
 }
 
-static bool uses_gpu(const FunctionPlan *plan) {
+bool uses_gpu(const FunctionPlan *plan) {
     for (int k = 0; k < plan->kernel_count; k++)
         if (runs_on_gpu(&plan->kernels[k])) return true;
     return false;

@@ -1,8 +1,9 @@
 /* Gpu: one GPU at work, in the primary context that CUDA has of it, with one stream: what is asked
  * of it is done in that order. Inside device/.
  *
- * Functions return false once something has gone wrong, which gpus_fail was told. Copies to and
- * from the program's memory may return before they are done; gpu_finish waits. */
+ * Functions return false once something has gone wrong, which gpus_fail was told. Copies to the
+ * program's memory may return before they are done; gpu_finish waits. Those from it have read it by
+ * then, as the driver does with memory that is not pinned. */
 #ifndef FLOW_GPU_H
 #define FLOW_GPU_H
 

@@ -10,6 +10,7 @@ bool gpu_is_wanted(void) {
 
 void gpu_take(Program *program) {
     program->gpus = 1;
+    program->deploys_on_gpus = true;
     program->usual = (Placement){.device = DEVICE_gpu};
 }
 

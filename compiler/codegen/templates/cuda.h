@@ -43,9 +43,14 @@ typedef uint64_t uintptr_t;
 
 #define restrict __restrict__
 #define FLOW_UNROLL _Pragma("unroll")
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1107
+#define FLOW_NOT_COPIED __grid_constant__ /* where its address is taken */
+#else
+#define FLOW_NOT_COPIED
+#endif
 #define FLOW_GLOBAL(name, threads)                        \
     extern "C" __global__ void __launch_bounds__(threads) \
-        name(const __grid_constant__ FlowArguments arguments)
+        name(const FLOW_NOT_COPIED FlowArguments arguments)
 #define FLOW_SHARED(type, name, count) __shared__ type name[count]
 #define FLOW_GET(name, index) name[index]
 #define FLOW_PUT(name, index, value) (name[index] = (value))
