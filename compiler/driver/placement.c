@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { GPUS_MOST = 63 /* with the CPU they are bits of a word: transfers.c */ };
+
 /* written: as in the program, "on gpu(0)". */
 typedef struct Asked {
     Placement placement;
@@ -62,11 +64,19 @@ static void collect_kernels(Settling *settling, const FunctionPlan *plan) {
     }
 }
 
+/* A trainer does not run what is exported. */
+static bool is_run(const Settling *settling, const Function *function) {
+    vector_each(Export, export, settling->compilation->program->exports)
+        if (&export->function == function) return !settling->compilation->arguments->uses_gpus;
+    return true;
+}
+
 static void collect(Settling *settling) {
     Program *program = settling->compilation->program;
     FunctionList functions = program_functions(settling->arena, program);
     vector_each(Function *, function, functions)
-        collect_kernels(settling, plan_of(settling->compilation->plan, *function));
+        if (is_run(settling, *function))
+            collect_kernels(settling, plan_of(settling->compilation->plan, *function));
     vector_each(Pipeline *, pipeline, program->pipelines)
         vector_each(Stage, stage, (*pipeline)->stages) ask(settling, &stage->placement);
     vector_each(Train, train, program->trains) ask_for_replicas(settling, train);
@@ -149,7 +159,7 @@ int find_gpus(Compilation *compilation) {
     }
     if (!is_placed(&program->usual) && !wants_gpu(compilation)) return EXIT_ok;
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
-    program->gpus = gpus.count < GPU_LIMIT ? gpus.count : GPU_LIMIT;
+    program->gpus = gpus.count < GPUS_MOST ? gpus.count : GPUS_MOST;
     return has_usual(program, &gpus, arguments->soft_placement) ? EXIT_ok : EXIT_program;
 }
 

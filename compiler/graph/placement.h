@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { GPU_LIMIT = 63 }; /* they and the CPU are bits of a word */
+enum { GPU_LIMIT = 64 };
 
 typedef enum DeviceKind { DEVICE_any, DEVICE_cpu, DEVICE_gpu } DeviceKind;
 
