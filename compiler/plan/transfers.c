@@ -1,7 +1,7 @@
-/* Transfers: between the calls of kernels, what brings values to the devices that read them. Scratch
- * and inputs are copied when a kernel on another device is the first to read them there. Weights and
- * states outlive functions, so the run itself notes where they are up to date: it is told where they
- * are needed and where they were written. */
+/* Transfers: between the calls of kernels, what brings values to the devices that read them.
+ * Scratch and inputs are copied when a kernel on another device is the first to read them there.
+ * Weights and states outlive functions, so the run itself notes where they are up to date: it is
+ * told where they are needed and where they were written. */
 #include "compiler/plan/planner.h"
 
 enum { CPU = -1 };

@@ -1,5 +1,5 @@
-/* Launch: one GPU, which the CPU stands in for, inside the library of a test. Its memory is its own:
- * what nobody brings there it has not, and what nobody wrote is found. */
+/* Launch: one GPU, which the CPU stands in for, inside the library of a test. Its memory is its
+ * own: what nobody brings there it has not, and what nobody wrote is found. */
 #define _GNU_SOURCE
 #include "runtime/device/launch.h"
 

@@ -1,6 +1,6 @@
-/* cuda_matmul.h: inside a kernel of 256 threads, with the parameters of contraction_text.c: the sums
- * of a tile of 64 x 64 results, 16 of the depth at a time. Each thread adds up 4 x 4 of them, every
- * 16th row and column, so that threads beside each other store beside each other. */
+/* cuda_matmul.h: inside a kernel of 256 threads, with the parameters of contraction_text.c: the
+ * sums of a tile of 64 x 64 results, 16 of the depth at a time. Each thread adds up 4 x 4 of them,
+ * every 16th row and column, so that threads beside each other store beside each other. */
 FLOW_SHARED(ELEMENT, tile_a, 64 * 16);
 FLOW_SHARED(ELEMENT, tile_b, 16 * 64);
 const int64_t tiles_down = (ROWS + 63) / 64, tiles_across = (COLUMNS + 63) / 64;
