@@ -11,7 +11,6 @@ typedef struct Tracker {
     FunctionPlan *plan;
     uint64_t *valid;   /* of each node in scratch, and of inputs: the devices that have it */
     uint64_t *storage; /* of each weight and state: those that it is known to be up to date on */
-    bool begun;        /* the function uses a GPU */
     int device;        /* of the kernel whose reads are visited */
     int kernel;
 } Tracker;
