@@ -81,7 +81,6 @@ void *flow_simulated_host(const void *address, size_t size);
 
 __attribute__((unused)) static FlowSimulated *flow_simulated;
 
-#define FLOW_DEVICE static inline
 #define FLOW_GLOBAL(name, count)                                     \
     static void name##_thread(void);                                 \
     int name(const FlowArguments *given, FlowSimulated *simulated);  \
@@ -129,7 +128,6 @@ __attribute__((unused)) static FlowSimulated *flow_simulated;
     })
 #define FLOW_ATOMIC_LEAST(pointer, value) \
     FLOW_ATOMIC(pointer, value, flow_value < flow_before ? flow_value : flow_before)
-#define FLOW_ATOMIC_ADD(pointer, value) FLOW_ATOMIC(pointer, value, flow_before + flow_value)
 
 #define FLOW_SYNC() flow_simulated->barrier(__LINE__)
 #define FLOW_THREAD flow_simulated->thread

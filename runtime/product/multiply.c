@@ -24,7 +24,7 @@ enum {
     MOST_PART = 1024,
     BLOCK = FLOW_BLOCK / sizeof(float),
     GROUP = 2 * TILE_ROWS,
-    WAITING = 131072 / sizeof(float),
+    WAITING = FLOW_WAITING / sizeof(float),
 };
 
 #include "runtime/product/turn.h"
@@ -112,7 +112,7 @@ FLOW_TILE void store_sums(const Place *tile, VECTOR y[][TILE_VECTORS], const int
 
 /* `rows` rows of sums, a constant where it is called. One pointer serves `apart` of them. Rows past
  * the last, if that is less than all, are the last once more. whole: all columns are wanted. asks:
- * it takes long enough, and b may be what other threads have written. */
+ * for what comes, since b may be what other threads have written. */
 FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const int apart,
                       const bool whole, const bool asks) {
     const int64_t depth = tile->depth, a_row = tile->a_row, a_depth = tile->a_depth;
@@ -159,10 +159,6 @@ FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const i
 }
 
 static FLOW_WIDE __attribute__((noinline)) void full_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, false);
-}
-
-static FLOW_WIDE __attribute__((noinline)) void full_tile_asking(const Place *tile) {
     add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, true);
 }
 
@@ -290,7 +286,7 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
     const int64_t row = work->row + m, columns = work->columns;
     const int64_t panels = (columns - 1) / WIDTH + 1;
     const bool last = work->k + work->depth == product->depth, plain = product->sums;
-    const bool full = height == TILE_ROWS, asks = full && product->most_depth > 256;
+    const bool full = height == TILE_ROWS;
     float *sums = plain ? product->sums + row * product->columns + work->column
                         : work->waiting + (m - work->start) * work->stride;
     Place tile = {.a = work->copies_a
@@ -319,7 +315,6 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                          WIDTH);
         if (!full) low_tile(&tile, height);
         else if (tile.columns < WIDTH) part_tile(&tile);
-        else if (asks || work->asks_rows) full_tile_asking(&tile);
         else full_tile(&tile);
     }
     if (last && product->finish)
@@ -363,9 +358,9 @@ static void choose_copies(Work *work, int64_t rows) {
     const bool in_runs = product->rows || product->depths;
     work->across = product->a_depth != 1 && product->a_row == 1;
     work->copies_a =
-        in_runs || (product->columns > 2 * WIDTH &&
-                    (work->across ? product->most_depth > 128
-                                  : TILE_ROWS > 8 && product->a_row * sizeof(float) % 4096 == 0));
+        in_runs ||
+        (product->columns > 2 * WIDTH &&
+         (work->across || (TILE_ROWS > 8 && product->a_row * sizeof(float) % 4096 == 0)));
     work->copies_b =
         product->b_column != 1 || (rows >= 32 && product->b_depth * sizeof(float) > 2048);
     work->left_row = !work->copies_a ? product->a_row : work->across ? 1 : work->most + 16;
@@ -376,22 +371,20 @@ static void choose_copies(Work *work, int64_t rows) {
  * And is a so large that its rows are asked for ahead? */
 static void choose_asking(Work *work) {
     const FlowProduct *product = work->product;
-    work->asks_results = product->ask && product->most_depth > 128 &&
-                         product->most_rows > 2 * BLOCK / smaller(product->columns, 65536);
+    work->asks_results =
+        product->ask && product->most_rows > 2 * BLOCK / smaller(product->columns, 65536);
     work->asks_rows = product->most_rows > 131072 / 4 / smaller(product->most_depth, 65536);
 }
 
-/* How wide blocks are, and how far apart rows of sums lie: side by side where a tile may overwrite
- * what is behind one. */
+/* How wide blocks are, and how far apart rows of sums lie. */
 static void choose_block(Work *work, int64_t columns) {
     const FlowProduct *product = work->product;
     const int64_t most = smaller(BLOCK / work->part, 512) / WIDTH * WIDTH;
     const int64_t all = ((columns - 1) / WIDTH + 1) * WIDTH;
-    const bool one_block = !product->by_columns && all <= BLOCK / work->most;
+    const bool one_block = all <= BLOCK / work->most;
     const int64_t blocks = one_block ? 1 : (columns - 1) / most + 1;
-    const bool no_gaps = product->columns <= WIDTH && product->most_depth <= work->most;
     work->wide = ((columns - 1) / blocks / WIDTH + 1) * WIDTH;
-    work->stride = product->sums || no_gaps ? product->columns : work->wide;
+    work->stride = product->sums ? product->columns : work->wide;
 }
 
 FLOW_WIDE void flow_multiply(const FlowProduct *product, int64_t row, int64_t rows, int64_t first,

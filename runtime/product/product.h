@@ -40,7 +40,6 @@ typedef struct FlowProduct {
     int64_t b_depth, b_column;
     int64_t a_row_run, a_depth_run;  /* how many there are in one */
     const FlowDigits *rows, *depths; /* of a, where they are not one run each; else NULL */
-    int64_t by_columns;              /* 1: other threads have other columns */
 } FlowProduct;
 
 /* Computes rows [row, row + rows) and columns [first, last). */

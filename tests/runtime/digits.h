@@ -45,4 +45,14 @@ static inline void write_gzip(const char *path, const void *bytes, size_t size) 
     if (!out || gzwrite(out, bytes, (unsigned)size) != (int)size || gzclose(out)) exit(99);
 }
 
+/* So many images and their labels as files; at most as many as 64 KiB hold. */
+__attribute__((unused)) static void write_digits(const char *images_path, const char *labels_path,
+                                                 uint32_t count) {
+    static unsigned char images[1 << 16], labels[1 << 16];
+    size_t image_size = make_images(images, count);
+    size_t label_size = make_labels(labels, images, count);
+    write_gzip(images_path, images, image_size);
+    write_gzip(labels_path, labels, label_size);
+}
+
 #endif

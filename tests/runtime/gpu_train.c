@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-enum { COUNT = 1000, TEST_COUNT = 120, LARGEST = 1 << 16, CPU = -1, STATE = OUTPUTS * INPUTS * 4 };
+enum { COUNT = 1000, TEST_COUNT = 120, CPU = -1, STATE = OUTPUTS * INPUTS * 4 };
 
 static void go(FlowKernel *kernel, const FlowFrame *frame, size_t place, int device) {
     kernel(frame, (const int64_t[]){(int64_t)place, STATE, device}, 0, 1);
@@ -104,14 +104,6 @@ static const char *text_of(const char *path) {
     return text = read_test_file(path, &size);
 }
 
-static void write_data(const char *images_path, const char *labels_path, uint32_t count) {
-    static unsigned char images[LARGEST], labels[LARGEST];
-    size_t image_size = make_images(images, count);
-    size_t label_size = make_labels(labels, images, count);
-    write_gzip(images_path, images, image_size);
-    write_gzip(labels_path, labels, label_size);
-}
-
 static void same_as_without(void) {
     CHECK(!run(&linear_program, NULL, "--threads=1", "--workers=0"), "%s", text_of("stderr"));
     rename("linear.safetensors", "expected");
@@ -155,8 +147,8 @@ int main(int count, char **arguments) {
     char cache[256];
     setenv("XDG_CACHE_HOME", getcwd(cache, sizeof cache), 1);
     make_program();
-    write_data("images.gz", "labels.gz", COUNT);
-    write_data("test-images.gz", "test-labels.gz", TEST_COUNT);
+    write_digits("images.gz", "labels.gz", COUNT);
+    write_digits("test-images.gz", "test-labels.gz", TEST_COUNT);
     same_as_without();
     resumes();
     faults();

@@ -63,14 +63,6 @@ static void expect(int code, char **arguments, const char *says) {
     CHECK_SAYS(text_of(error_path), says);
 }
 
-static void write_data(const char *images_path, const char *labels_path, uint32_t count) {
-    static unsigned char images[LARGEST], labels[LARGEST];
-    size_t image_size = make_images(images, count);
-    size_t label_size = make_labels(labels, images, count);
-    write_gzip(images_path, images, image_size);
-    write_gzip(labels_path, labels, label_size);
-}
-
 /* The result that all other runs are compared with. */
 static void undisturbed(void) {
     CHECK(run(ARGUMENTS("--threads=1", "--workers=0")) == 0, "%s", text_of(error_path));
@@ -331,8 +323,8 @@ static void library(void) {
 int main(void) {
     setenv("FLOWC_TUNE", "off", 1); /* files are compared to the byte */
     test_folder();
-    write_data("images.gz", "labels.gz", COUNT);
-    write_data("test-images.gz", "test-labels.gz", TEST_COUNT);
+    write_digits("images.gz", "labels.gz", COUNT);
+    write_digits("test-images.gz", "test-labels.gz", TEST_COUNT);
     undisturbed();
     same_for_any_threads();
     reads_beside_the_program();

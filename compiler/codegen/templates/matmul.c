@@ -132,7 +132,7 @@ enum {
     NO_GAPS = !PLAIN && !COLUMNS_VARY && ACROSS == TILE_VECTORS && ONE_PART,
     BLOCK = FLOW_BLOCK / sizeof(ELEMENT),
     GROUP = 2 * TILE_ROWS,
-    WAITING = 131072 / sizeof(ELEMENT),
+    WAITING = FLOW_WAITING / sizeof(ELEMENT),
     COPIED_B = FLOW_LEAST(BLOCK, PART *FLOW_LEAST(ALL_WIDE, BLOCK / PART)),
     /* Is one block as wide as the product? */
     ONE_BLOCK = !BY_COLUMNS && ALL_WIDE <= BLOCK / PART,

@@ -13,7 +13,6 @@ static void FLOW_JOIN(KERNEL, _finish_any)(const void *context, const float *sum
 }
 #endif
 
-#if MOST_DEPTH > 128
 static void FLOW_JOIN(KERNEL, _ask)(const void *of, int64_t i, int64_t rows, int64_t columns) {
     const CONTEXT context = *(const CONTEXT *)of;
     const int64_t batch = context.batch, *const sizes = context.sizes;
@@ -22,7 +21,6 @@ static void FLOW_JOIN(KERNEL, _ask)(const void *of, int64_t i, int64_t rows, int
         for (int64_t n = 0; n < columns; n += FLOW_VECTOR / (int)sizeof(ELEMENT))
             ASK(i + row * (COLUMNS) + n);
 }
-#endif
 
 static void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *of, int64_t slice, int64_t row, int64_t rows,
                                       int64_t first, int64_t last) {
@@ -40,9 +38,7 @@ static void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *of, int64_t slice, int64_t 
 #else
         .finish = FLOW_JOIN(KERNEL, _finish_any),
 #endif
-#if MOST_DEPTH > 128
         .ask = FLOW_JOIN(KERNEL, _ask),
-#endif
         .context = of,
         .first = slice * (ROWS),
         .depth = DEPTH,
@@ -59,7 +55,6 @@ static void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *of, int64_t slice, int64_t 
         .rows = &rows_of_a,
         .depths = &depths_of_a,
 #endif
-        .by_columns = BY_COLUMNS
     };
     flow_multiply(&product, row, rows, first, last);
 }
