@@ -439,7 +439,9 @@ typedef struct FlowSource {
 #include "runtime/source/sources.def"
 #undef SOURCE
 
-enum { FLOW_ROWS_AHEAD = 8 }; /* records are asked from memory that many before they are made */
+/* Records are asked from memory that many before they are made, and once more shortly before: what
+ * is made between pushes them out of the first cache. */
+enum { FLOW_ROWS_AHEAD = 8, FLOW_ROWS_NEAR = 3 };
 
 /* Records that a compiled function makes one after the other. */
 typedef struct FlowRows {
@@ -461,7 +463,7 @@ typedef struct FlowUnmet {
 
 /* A compiled function of records: from fields to outputs, in `memory` of the caller. Returns how
  * many it has made; when they are fewer, *unmet is why the next is not. While it makes a
- * record it asks for the fields of the one that is FLOW_ROWS_AHEAD behind it. */
+ * record it asks for the fields of those that are FLOW_ROWS_AHEAD and FLOW_ROWS_NEAR behind it. */
 typedef int64_t (*FlowRecordFunction)(char *memory, const int64_t *sizes, const FlowRows *rows,
                                       FlowUnmet *unmet);
 

@@ -55,10 +55,10 @@ static void write_places(Text *text, const FunctionPlan *plan) {
 }
 
 /* half: 0 or 1. */
-static void write_asking(Text *text, const FunctionPlan *plan, int half) {
+static void write_asking(Text *text, const FunctionPlan *plan, const char *record, int half) {
     vector_each(Input, input, plan->function->inputs)
         if (input->kind == INPUT_field)
-            text_format(text, "        flow_ask_field(next, %d, %s, %d);\n", input->index,
+            text_format(text, "        flow_ask_field(%s, %d, %s, %d);\n", record, input->index,
                         bytes_of(text->arena, plan, &input->type), half);
 }
 
@@ -104,13 +104,16 @@ void write_record_function(Text *text, const Kernels *kernels, const FunctionPla
                 "FlowUnmet *unmet) {\n"
                 "    for (int64_t row = 0; row < rows->count; row++) {\n"
                 "        const void *const *fields = flow_fields(rows, row);\n"
-                "        const void *const *next = flow_fields(rows, row + FLOW_ROWS_AHEAD);\n"
-                "        (void)fields, (void)next;\n",
+                "        const void *const *far = flow_fields(rows, row + FLOW_ROWS_AHEAD);\n"
+                "        const void *const *near = flow_fields(rows, row + FLOW_ROWS_NEAR);\n"
+                "        (void)fields, (void)far, (void)near;\n",
                 prefix);
     write_places(text, plan);
-    write_asking(text, plan, 0);
+    write_asking(text, plan, "far", 0);
+    write_asking(text, plan, "near", 0);
     text_format(text, "        const bool made = %s_one(memory, sizes, places, unmet);\n", prefix);
-    write_asking(text, plan, 1);
+    write_asking(text, plan, "far", 1);
+    write_asking(text, plan, "near", 1);
     text_add(text, "        if (!made) return row;\n"
                    "    }\n"
                    "    return rows->count;\n}\n\n");
