@@ -98,15 +98,20 @@ static uint64_t seed_of(const Records *records, int64_t record) {
 }
 
 /* Has the source make the record, or point at what it holds. */
+static bool ask_source(const Maker *maker, int64_t record, const void **values) {
+    const Records *records = maker->records;
+    key_set(mix(seed_of(records, record) + mix((uint64_t)maker->epoch)));
+    return records->pipeline->source->make(records->reader, record, (void *const *)values,
+                                           maker->failure);
+}
+
 static bool ask(const Maker *maker, int64_t record, const void **values) {
     const Records *records = maker->records;
     if (records->joined)
         return joined_make(records->joined, record, maker->epoch,
                            maker->scratch + records->joined_scratch, values, maker->failure);
-    key_set(mix(seed_of(records, record) + mix((uint64_t)maker->epoch)));
     CostPart before = cost_enter(COST_source);
-    bool made = records->pipeline->source->make(records->reader, record, (void *const *)values,
-                                                maker->failure);
+    bool made = ask_source(maker, record, values);
     cost_enter(before);
     return made;
 }
@@ -350,25 +355,74 @@ bool records_make(const Records *records, int64_t record, int64_t epoch, int buc
 
 /* Several at a time. */
 
-/* By one call of the record function, which asks for those ahead. */
-static int make_together(const Maker *maker, const RecordList *list, void *const *outputs) {
-    int last = records_last_section(maker->records);
+/* Of each record those of its fields, its seed and the epoch. */
+typedef struct Row {
+    const void *values[FIELD_LIMIT + 2];
+} Row;
+
+/* One call of the record function for the first `count` of the list, which asks for those known
+ * behind them. */
+static int compute_rows(const Maker *maker, const RecordList *list, int count, int known, Row *rows,
+                        void *const *outputs) {
     enum { MOST = RECORDS_AT_ONCE + FLOW_ROWS_AHEAD };
-    const void *values[MOST * (FIELD_LIMIT + 2)];
+    int last = records_last_section(maker->records);
     int64_t seeds[MOST];
-    int known = (int)least(list->known, list->count + FLOW_ROWS_AHEAD);
-    int fields = records_section_at(maker->records, last)->field_count, stride = fields + 2;
-    for (int i = 0; i < fields; i++)
-        point_each(maker->records, last, i, list->records, known, &values[i], stride);
     for (int i = 0; i < known; i++)
-        point_beside(maker, last, list->records[i], &values[i * stride], &seeds[i]);
-    const FlowRows rows = {.count = list->count,
-                           .ahead = known - list->count,
-                           .fields = values,
-                           .stride = stride,
-                           .outputs = outputs};
+        point_beside(maker, last, list->records[i], rows[i].values, &seeds[i]);
+    const FlowRows given = {.count = count,
+                            .ahead = known - count,
+                            .fields = rows->values,
+                            .stride = sizeof *rows / sizeof *rows->values,
+                            .outputs = outputs};
     const Computation computation = computation_of(maker, last);
-    return (int)compute_each(maker, last, &computation, list->records, &rows);
+    return (int)compute_each(maker, last, &computation, list->records, &given);
+}
+
+/* Of what the source holds. */
+static int make_together(const Maker *maker, const RecordList *list, void *const *outputs) {
+    Row rows[RECORDS_AT_ONCE + FLOW_ROWS_AHEAD];
+    int last = records_last_section(maker->records);
+    int known = (int)least(list->known, list->count + FLOW_ROWS_AHEAD);
+    for (int i = 0; i < records_section_at(maker->records, last)->field_count; i++)
+        point_each(maker->records, last, i, list->records, known, &rows->values[i],
+                   sizeof *rows / sizeof *rows->values);
+    return compute_rows(maker, list, list->count, known, rows, outputs);
+}
+
+/* Of one behind its neighbour the processor itself asks. */
+static void ask_ahead(const Maker *maker, const RecordList *list, int asked) {
+    if (asked < list->known && list->records[asked] != list->records[asked - 1] + 1)
+        records_prefetch(maker->records, list->records[asked], maker->epoch);
+}
+
+/* Small records that the source makes lie in a row of so many bytes. */
+enum { SMALL_RECORD = 128 };
+
+/* Where each field lies in the row; returns its bytes. */
+static size_t place_in_row(const Records *records, size_t *places) {
+    enum { BOUNDARY = 8 };
+    size_t size = 0;
+    for (int i = 0; i < records_section_at(records, 0)->field_count; i++) {
+        places[i] = size;
+        size += (records->sections[0].field_sizes[i] + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
+    }
+    return size;
+}
+
+/* The source makes those of the list, then all are computed. */
+static int make_small(const Maker *maker, const RecordList *list, const size_t *places,
+                      void *const *outputs) {
+    _Alignas(FLOW_ALIGNMENT) char made[RECORDS_AT_ONCE][SMALL_RECORD];
+    Row rows[RECORDS_AT_ONCE];
+    int count = 0, fields = records_section_at(maker->records, 0)->field_count;
+    CostPart before = cost_enter(COST_source);
+    for (; count < list->count; count++) {
+        ask_ahead(maker, list, count + FLOW_ROWS_AHEAD);
+        for (int i = 0; i < fields; i++) rows[count].values[i] = made[count] + places[i];
+        if (!ask_source(maker, list->records[count], rows[count].values)) break;
+    }
+    cost_enter(before);
+    return count ? compute_rows(maker, list, count, count, rows, outputs) : 0;
 }
 
 /* sizes: bytes of each output. */
@@ -378,8 +432,7 @@ static int make_one_by_one(const Maker *maker, const RecordList *list, const siz
     int last = records_last_section(records), made = 0;
     void *row[FIELD_LIMIT];
     for (; made < list->count; made++) {
-        int asked = made + FLOW_ROWS_AHEAD;
-        if (asked < list->known) records_prefetch(records, list->records[asked], maker->epoch);
+        ask_ahead(maker, list, made + FLOW_ROWS_AHEAD);
         for (int i = 0; i < records_section_at(records, last)->output_count; i++)
             row[i] = (char *)outputs[i] + (size_t)made * sizes[i];
         if (!make(maker, last, list->records[made], row)) break;
@@ -393,8 +446,11 @@ int records_make_each(const Records *records, const RecordList *list, int64_t ep
     Maker maker = {records, epoch, scratch, failure, records_sizes(records, bucket)};
     for (int i = list->asked; i < least(list->known, FLOW_ROWS_AHEAD); i++)
         records_prefetch(records, list->records[i], epoch);
-    if (records_section_at(records, last)->record && points(records, last))
-        return make_together(&maker, list, outputs);
+    bool computes = records_section_at(records, last)->record != NULL;
+    if (computes && points(records, last)) return make_together(&maker, list, outputs);
+    size_t places[FIELD_LIMIT];
+    if (computes && last == 0 && !records->joined && place_in_row(records, places) <= SMALL_RECORD)
+        return make_small(&maker, list, places, outputs);
     return make_one_by_one(&maker, list, records_output_sizes(records, bucket), outputs);
 }
 

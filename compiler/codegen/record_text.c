@@ -54,12 +54,15 @@ static void write_places(Text *text, const FunctionPlan *plan) {
     text_add(text, "NULL};\n");
 }
 
-/* half: 0 or 1. */
+/* Of a record that may not be known, each field. half: 0 or 1. */
 static void write_asking(Text *text, const FunctionPlan *plan, const char *record, int half) {
+    if (!field_count(plan)) return;
+    text_format(text, "        if (%s) {\n", record);
     vector_each(Input, input, plan->function->inputs)
         if (input->kind == INPUT_field)
-            text_format(text, "        flow_ask_field(%s, %d, %s, %d);\n", record, input->index,
+            text_format(text, "            flow_ask_field(%s[%d], %s, %d);\n", record, input->index,
                         bytes_of(text->arena, plan, &input->type), half);
+    text_add(text, "        }\n");
 }
 
 /* A value that goes to two outputs is computed once and copied. */

@@ -114,12 +114,11 @@ static inline const void *const *flow_fields(const FlowRows *rows, int64_t row) 
 }
 
 /* Asks for half of a field, the first or the second, as long as it is short; the processor itself
- * goes on with a long one. fields: those of a record, or NULL. */
-static inline void flow_ask_field(const void *const *fields, int field, int64_t size, int half) {
+ * goes on with a long one. */
+static inline void flow_ask_field(const char *bytes, int64_t size, int half) {
     enum { MOST = 1024 };
-    if (!fields) return;
     const int64_t asked = size < MOST ? size : MOST, middle = asked / 2 / FLOW_LINE * FLOW_LINE;
-    const char *bytes = fields[field], *line = bytes - (uintptr_t)bytes % FLOW_LINE;
+    const char *line = bytes - (uintptr_t)bytes % FLOW_LINE;
     const char *end = half ? bytes + asked : line + middle;
     for (line += half ? middle : 0; line < end; line += FLOW_LINE) __builtin_prefetch(line);
 }
