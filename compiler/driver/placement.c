@@ -2,6 +2,7 @@
  * of the program once. */
 #include "compiler/driver/placement.h"
 
+#include "compiler/driver/ahead.h"
 #include "compiler/driver/machine.h"
 #include "compiler/graph/print.h"
 #include "compiler/passes/passes.h"
@@ -115,22 +116,29 @@ static void move(const Settling *settling, const Asked *asked) {
                                    : "no GPU here");
 }
 
-static bool wants_gpu(const Compilation *compilation) {
+static int later(int most, const Placement *placement) {
+    bool more = placement->device == DEVICE_gpu && placement->index >= most;
+    return more ? placement->index + 1 : most;
+}
+
+/* So many that the last one it names is among them. */
+static int wanted_gpus(const Compilation *compilation) {
     FunctionList functions = program_functions(compilation->arena, compilation->program);
+    int most = later(0, &compilation->program->usual);
     vector_each(Function *, function, functions)
-        vector_each(Node, node, (*function)->graph->nodes)
-            if (node->placement.device == DEVICE_gpu) return true;
-    return false;
+        vector_each(Node, node, (*function)->graph->nodes) most = later(most, &node->placement);
+    return most;
 }
 
 /* "cpu", "gpu", "gpu(1)". */
 static bool parse_device(const char *text, Placement *placement) {
     int end = 0;
+    bool number = text && !strncmp(text, "gpu(", 4) && text[4] >= '0' && text[4] <= '9';
     if (!text || !strcmp(text, "cpu")) return true;
     placement->device = DEVICE_gpu;
     if (!strcmp(text, "gpu")) return true;
-    return sscanf(text, "gpu(%2d)%n", &placement->index, &end) == 1 && end && !text[end] &&
-           placement->index >= 0 && placement->index < GPU_LIMIT;
+    return number && sscanf(text, "gpu(%2d)%n", &placement->index, &end) == 1 && end &&
+           !text[end] && placement->index < GPU_LIMIT;
 }
 
 /* There must be one that was asked for on the command line, unless placement is soft. */
@@ -157,8 +165,9 @@ int find_gpus(Compilation *compilation) {
         fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", arguments->device);
         return EXIT_usage;
     }
-    if (!is_placed(&program->usual) && !wants_gpu(compilation)) return EXIT_ok;
+    if (!is_placed(&program->usual) && !wanted_gpus(compilation)) return EXIT_ok;
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
+    ahead_expect(arguments, &gpus, wanted_gpus(compilation));
     program->gpus = gpus.count < GPUS_MOST ? gpus.count : GPUS_MOST;
     return has_usual(program, &gpus, arguments->soft_placement) ? EXIT_ok : EXIT_program;
 }
@@ -192,6 +201,7 @@ int settle_devices(Compilation *compilation) {
     if (concerns_gpus(&settling) &&
         !machine_ask(compilation->arguments, &settling.processor, &settling.gpus))
         return EXIT_usage;
+    ahead_expect(compilation->arguments, &settling.gpus, compilation->program->gpus);
     vector_each(Asked, asked, settling.asked)
         if (compilation->arguments->soft_placement) move(&settling, asked);
         else refuse(&settling, &asked->placement);
