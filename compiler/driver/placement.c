@@ -3,6 +3,7 @@
 #include "compiler/driver/placement.h"
 
 #include "compiler/driver/ahead.h"
+#include "compiler/driver/gpu_room.h"
 #include "compiler/driver/machine.h"
 #include "compiler/graph/print.h"
 #include "compiler/passes/passes.h"
@@ -179,22 +180,6 @@ static bool concerns_gpus(const Settling *settling) {
            gpu_count(settling->compilation->plan);
 }
 
-/* Each has all of the program's memory. */
-static void check_memory(const Settling *settling) {
-    const Compilation *compilation = settling->compilation;
-    for (int i = 0; i < gpu_count(compilation->plan) && i < settling->gpus.count; i++) {
-        const Device *gpu = &settling->gpus.items[i];
-        const size_t needed = compilation->plan->memory_size;
-        if (!gpu->memory || needed <= gpu->memory) continue;
-        Diagnostic *d = diagnostic_add(compilation->diagnostics, E0304, (Range){0},
-                                       "the program needs %s on gpu(%d), and %s",
-                                       memory_text(settling->arena, needed), i,
-                                       arena_format(settling->arena, "%s has %s", gpu->name,
-                                                    memory_text(settling->arena, gpu->memory)));
-        diagnostic_help(d, "a smaller batch takes less; --gpu-memory says what may be used");
-    }
-}
-
 int settle_devices(Compilation *compilation) {
     Settling settling = {.compilation = compilation, .arena = compilation->arena};
     collect(&settling);
@@ -205,6 +190,6 @@ int settle_devices(Compilation *compilation) {
     vector_each(Asked, asked, settling.asked)
         if (compilation->arguments->soft_placement) move(&settling, asked);
         else refuse(&settling, &asked->placement);
-    check_memory(&settling);
+    gpu_room_check(compilation, &settling.gpus);
     return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
 }
