@@ -132,6 +132,10 @@ static FlowStatus save(Run *run, int index) {
     if (!status.exit)
         status = action->weights_only ? checkpoint_save_weights(path, run->settings, run->memory)
                                       : run_save(run, path, index + 1);
+    if (!status.exit && !action->weights_only) {
+        run->saved_step = updates_made(run);
+        run->saved_path = path;
+    }
     run->saved |= !status.exit && (given || !run->settings->save_path);
     return status;
 }

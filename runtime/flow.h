@@ -741,6 +741,13 @@ typedef struct FlowRun {
     int load_count;
 } FlowRun;
 
+/* Code of a program's kernels that was compiled for GPUs when it was built. */
+typedef struct FlowDeviceImage {
+    int capability; /* 90: for GPUs of compute capability 9.0, and 9.1 …; 0: the table's end */
+    bool is_ptx;    /* drivers compile it further, for all later GPUs, too */
+    const char *bytes;
+} FlowDeviceImage;
+
 typedef struct FlowProgram {
     const char *name;        /* "digits" */
     const char *folder;      /* where data is looked for after the current folder: that of the .flow
@@ -766,6 +773,7 @@ typedef struct FlowProgram {
     int vocabulary_count;
     const char *device_text; /* CUDA of the kernels that run on GPUs; NULL: there are none */
     int gpu_count;           /* they are those numbered below this */
+    const FlowDeviceImage *device_images; /* NULL: there are none */
 } FlowProgram;
 
 /* A trainer's main. Returns the exit code. */

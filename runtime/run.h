@@ -29,13 +29,16 @@ typedef struct Run {
     Progress progress;
     Tuner tuner;
     Depth depth;
-    size_t depth_room; /* bytes that a deeper queue may take */
-    int64_t began;     /* when its steps began, in nanoseconds */
-    Pace begun;        /* before the first step: states are fitted to the same data */
-    int64_t step_time; /* nanoseconds, with batches that the team makes meanwhile */
-    int64_t step_end;  /* when the last one ended */
-    bool saved;        /* a `save` has written its file; if the command line names one, that one */
-    bool quiet;        /* standard output is gone */
+    size_t depth_room;      /* bytes that a deeper queue may take */
+    int64_t began;          /* when its steps began, in nanoseconds */
+    Pace begun;             /* before the first step: states are fitted to the same data */
+    int64_t step_time;      /* nanoseconds, with batches that the team makes meanwhile */
+    int64_t step_end;       /* when the last one ended */
+    int64_t learnt;         /* batches whose steps were good */
+    int64_t saved_step;     /* updates made when it was last saved whole, */
+    const char *saved_path; /* there; NULL: never, or the file that it went on from */
+    bool saved; /* a `save` has written its file; if the command line names one, that one */
+    bool quiet; /* standard output is gone */
 } Run;
 
 /* Sums over the pass of that function begin at zero. */

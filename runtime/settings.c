@@ -5,6 +5,7 @@
 
 #include "runtime/bounds.h"
 #include "runtime/cpus.h"
+#include "runtime/device/images.h"
 #include "runtime/nearest.h"
 
 #include <errno.h>
@@ -130,7 +131,12 @@ static FlowStatus set_profile(Settings *settings, const char *value) {
 
 static FlowStatus show_version(Settings *settings, const char *value) {
     (void)value;
+    char images[300];
+    images_list(settings->program, images, sizeof images);
     printf("%s %s\n", settings->program->name, settings->program->fingerprint);
+    if (settings->program->device_text)
+        printf("for GPUs: %s%sNVRTC compiles when it starts\n", images,
+               *images ? "; for others " : "");
     settings->answered = true;
     return flow_ok;
 }

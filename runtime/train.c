@@ -319,6 +319,7 @@ static FlowStatus update(Run *run) {
     run->position.action = 0;
     averages_add(&run->position.averages, call->function, run->memory, records);
     status = check_step(run, call, batch);
+    if (!status.exit) run->learnt = run->position.step;
     stage_release(run->data);
     if (progress_is_due(&run->progress, records, run->step_end))
         progress_tell(&run->progress, standing(run), run->step_end);
@@ -430,7 +431,7 @@ static void tell_pace(Run *run) {
 }
 
 static FlowStatus train(Run *run) {
-    run->first_step = run->position.step;
+    run->first_step = run->learnt = run->position.step;
     run->progress = start_progress(run);
     progress_start_epoch(&run->progress, run->position.step % run->identity.batches);
     run->began = clock_nanoseconds();
@@ -440,6 +441,7 @@ static FlowStatus train(Run *run) {
     else tell_pace(run);
     if (!status.exit && is_complete(run)) unsaved_tell(run);
     else if (!status.exit) status = save_interrupted(run);
+    if (gpus_status().exit) unsaved_tell_lost(run);
     if (run->quiet) status.text[0] = 0;
     return status;
 }

@@ -52,3 +52,18 @@ void unsaved_tell(const Run *run) {
                 "--save would place there\n",
                 run->settings->program->name, given, run->train->name);
 }
+
+void unsaved_tell_lost(const Run *run) {
+    const char *name = run->settings->program->name, *path = run->saved_path;
+    const int64_t since = path ? run->saved_step : run->first_step / run->group;
+    const int64_t made = run->learnt / run->group - since;
+    if (made < 1) return;
+    fprintf(stderr, "%s: what %lld step%s learnt is lost: ", name, (long long)made,
+            made == 1 ? "" : "s");
+    if (path)
+        fprintf(stderr, "%s has step %lld, where --resume=%s goes on\n", path, (long long)since,
+                path);
+    else if (run->first_step)
+        fprintf(stderr, "the file that it went on from has step %lld\n", (long long)since);
+    else fprintf(stderr, "nothing was saved before\n");
+}

@@ -93,7 +93,9 @@ static void print_program(Printer *printer) {
     text_add(printer->text, table(printer, "runs", printer->trains ? program->runs.count : 0));
     text_add(printer->text, table(printer, "exports", program->exports.count));
     if (gpu_count(printer->plan))
-        text_format(printer->text, "    .device_text = flow_device_text,\n    .gpu_count = %d,\n",
+        text_format(printer->text,
+                    "    .device_text = flow_device_text,\n    .gpu_count = %d,\n"
+                    "    .device_images = flow_device_images,\n",
                     gpu_count(printer->plan));
     if (program->vocabularies.count)
         text_format(printer->text,

@@ -22,7 +22,8 @@ static const Flag flags[] = {
     {"output", 'o', FLAG_value, FIELD(output), "PATH", "where to put what is made"},
     {"target", 0, FLAG_value, FIELD(target), "LEVEL",
      "processor: native, x86-64, x86-64-v3, x86-64-v4 or all (chosen when it starts; default: "
-     "FLOWC_TARGET; programs that are built are for all)"},
+     "FLOWC_TARGET; programs that are built are for all); build: with kinds of GPUs, as "
+     "x86-64-v3,sm_80,sm_90, whose code is then built in"},
     {"emit", 0, FLAG_value, FIELD(emit), "KIND",
      "exe; c: a folder of C and a Makefile; cuda: a file of the kernels for GPUs"},
     {"format", 0, FLAG_value, FIELD(format), "KIND", "html or dot"},

@@ -8,15 +8,18 @@
 
 typedef Vector(const char *) Strings;
 
+typedef Vector(int) Capabilities; /* kinds of GPUs: 90 of compute capability 9.0 */
+
 typedef struct Arguments {
-    const char *file;     /* the .flow file */
-    const char *output;   /* -o */
-    const char *target;   /* --target, or NULL: what this machine has (run), all (build, export) */
-    const char *emit;     /* --emit: "exe" or "c" */
-    const char *format;   /* --format of a picture: "html" or "dot" */
-    const char *weights;  /* --weights of an export */
-    const char *compiler; /* --cc */
-    const char *dump_ir;  /* --dump-ir: a pass, "" for all, NULL for none */
+    const char *file;   /* the .flow file */
+    const char *output; /* -o */
+    const char *target; /* --target, or NULL: what this machine has (run), all (build, export) */
+    Capabilities capabilities; /* of GPUs in --target */
+    const char *emit;          /* --emit: "exe" or "c" */
+    const char *format;        /* --format of a picture: "html" or "dot" */
+    const char *weights;       /* --weights of an export */
+    const char *compiler;      /* --cc */
+    const char *dump_ir;       /* --dump-ir: a pass, "" for all, NULL for none */
     const char *visible_devices, *gpu_memory, *path; /* --visible-devices, --gpu-memory, --path */
     const char *simulate;                            /* --simulate: "gpu:2" */
     const char *device;                              /* --device: "gpu(1)" */

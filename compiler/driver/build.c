@@ -1,5 +1,6 @@
 /* flowc build: a trainer, or the C that makes one. */
 #define _GNU_SOURCE
+#include "compiler/driver/ahead.h"
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/device_text.h"
@@ -161,7 +162,8 @@ static int build_program(const Toolchain *toolchain, const Arguments *arguments,
 int command_build(Arguments *arguments) {
     Compilation compilation;
     arguments->uses_gpus = true;
-    int status = command_compile(&compilation, arguments, true, STOP_plan);
+    int status = ahead_parse(arena_new(), arguments); /* lives as long as the process */
+    if (status == EXIT_ok) status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status != EXIT_ok) return status;
     if (!has_trainer(&compilation, "build")) return EXIT_program;
     Emit emit;
@@ -173,7 +175,8 @@ int command_build(Arguments *arguments) {
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.plan);
     if (emit == EMIT_cuda) return emit_cuda(&compilation, &generated);
-    if (!add_device_text(compilation.arena, compilation.home, &generated)) return EXIT_resource;
+    status = ahead_add(&compilation, &generated);
+    if (status != EXIT_ok) return status;
     report_time(&compilation, "codegen", &since);
     if (emit == EMIT_c) return emit_c(&compilation, &generated, output);
     Toolchain toolchain;

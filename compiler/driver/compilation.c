@@ -322,6 +322,13 @@ static void wish_exact(Compilation *compilation) {
         if ((*function)->graph) (*function)->graph->wishes.exact = program->exact;
 }
 
+static void wish_recompute(Compilation *compilation) {
+    vector_each(Train, train, compilation->program->trains) {
+        if (train->step.graph) train->step.graph->wishes.recompute = true;
+        if (train->accumulate.graph) train->accumulate.graph->wishes.recompute = true;
+    }
+}
+
 static void keep_lowered(Compilation *compilation) {
     FunctionList functions = program_functions(compilation->arena, compilation->program);
     vector_each(Function *, function, functions) (*function)->lowered = (*function)->graph;
@@ -386,6 +393,7 @@ int compile(Compilation *compilation, Stop stop) {
     int status = lower_with_options(compilation, module);
     if (status != EXIT_ok) return status;
     wish_exact(compilation);
+    if (compilation->recomputes) wish_recompute(compilation);
     take_caches(compilation);
     if (compilation_failed(compilation)) return EXIT_program;
     report_time(compilation, "lower", &since);

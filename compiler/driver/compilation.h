@@ -15,7 +15,8 @@ typedef struct Compilation {
     Arena *arena;
     const Arguments *arguments;
     const Home *home;
-    bool bake; /* every option given becomes the program's default, not only fixed ones */
+    bool bake;       /* every option given becomes the program's default, not only fixed ones */
+    bool recomputes; /* every train block does, whatever it says: to see what that would save */
     Diagnostics *diagnostics;
     Program *program;
     Plan *plan;        /* STOP_plan */

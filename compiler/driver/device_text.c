@@ -97,12 +97,37 @@ static GeneratedFile *find_file(const Generated *generated, const char *name) {
     return NULL;
 }
 
+/* As a string of C, of which any byte may follow any other. */
+static void add_bytes(Text *text, const char *bytes, size_t size) {
+    enum { IN_A_LINE = 24 };
+    for (size_t i = 0; i < size; i++)
+        text_format(text, "%s\\%03o%s", i % IN_A_LINE ? "" : "    \"",
+                    (unsigned)(unsigned char)bytes[i],
+                    i % IN_A_LINE == IN_A_LINE - 1 || i + 1 == size ? "\"\n" : "");
+}
+
+/* Drivers want code to be aligned. */
+static void add_images(Text *text, DeviceImages images) {
+    text_add(text, "#include \"runtime/device/launch.h\"\n\n");
+    for (int i = 0; i < images.count; i++) {
+        text_format(text, "static const char image_%d[] __attribute__((aligned(64))) =\n", i);
+        add_bytes(text, images.items[i].image.bytes, images.items[i].image.size);
+        text_add(text, "    ;\n\n");
+    }
+    text_add(text, "__attribute__((weak)) const FlowDeviceImage flow_device_images[] = {\n");
+    for (int i = 0; i < images.count; i++)
+        text_format(text, "    {%d, %s, image_%d},\n", images.items[i].capability,
+                    images.items[i].is_ptx ? "true" : "false", i);
+    text_add(text, "    {0},\n};\n\n");
+}
+
 /* A program has one of it, for all kinds of processors. */
-static void add_unit(Arena *arena, Generated *generated, const char *string) {
+void add_device_text(Arena *arena, Generated *generated, const char *string, DeviceImages images) {
     Text text = text_new(arena);
-    text_add(&text, "/* What is compiled for GPUs: program.cu and what it includes. */\n"
-                    "extern const char flow_device_text[];\n"
-                    "__attribute__((weak)) const char flow_device_text[] =\n");
+    text_add(&text, "/* What is compiled for GPUs, program.cu and what it includes; and what it "
+                    "was compiled to. */\n");
+    add_images(&text, images);
+    text_add(&text, "__attribute__((weak)) const char flow_device_text[] =\n");
     add_string(&text, string);
     text_add(&text, "    ;\n");
     vector_push(arena, &generated->files, (GeneratedFile){"device_text.c", text_string(&text)});
@@ -120,11 +145,4 @@ const char *device_text(Arena *arena, const Home *home, const Generated *generat
     Expanding expanding = {arena, home, text_new(arena)};
     const Included file = {kernels->name, kernels->text, NULL};
     return expand(&expanding, &file) ? text_string(&expanding.text) : NULL;
-}
-
-bool add_device_text(Arena *arena, const Home *home, Generated *generated) {
-    if (!has_device_text(generated)) return true;
-    const char *text = device_text(arena, home, generated);
-    if (text) add_unit(arena, generated, text);
-    return text != NULL;
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/driver/home.h"
+#include "runtime/device/nvrtc.h"
 
 /* Is there a program.cu? */
 bool has_device_text(const Generated *generated);
@@ -11,8 +12,14 @@ bool has_device_text(const Generated *generated);
 /* Its text, with all that it includes of flowc's own. NULL after printing what is missing. */
 const char *device_text(Arena *arena, const Home *home, const Generated *generated);
 
-/* Where there is one, adds the unit device_text.c, which has that text as `const char
- * flow_device_text[]`. False after printing what is missing. */
-bool add_device_text(Arena *arena, const Home *home, Generated *generated);
+/* What it was compiled to. */
+typedef struct DeviceImages {
+    const NvrtcWish *items;
+    int count;
+} DeviceImages;
+
+/* Adds the unit device_text.c, which has the text as `const char flow_device_text[]`, and the
+ * images as flow_device_images. */
+void add_device_text(Arena *arena, Generated *generated, const char *text, DeviceImages images);
 
 #endif

@@ -4,6 +4,15 @@
 
 #include <stdio.h>
 
+static void print_gpus(Arena *arena, const Gpus *gpus) {
+    for (int i = 0; i < gpus->count; i++) {
+        const Device *gpu = &gpus->items[i];
+        printf("gpu(%d)  %s, %s", i, gpu->name, memory_text(arena, gpu->memory));
+        if (gpu->capability) printf(", sm_%d", gpu->capability);
+        printf("\n");
+    }
+}
+
 static void print_missing(const Gpus *gpus) {
     if (gpus->count) return;
     printf("\nno GPU: %s\n", gpus->missing);
@@ -12,17 +21,25 @@ static void print_missing(const Gpus *gpus) {
            "  the host (`--gpus all`).\n");
 }
 
+static void print_driver(const Arguments *arguments, const Gpus *gpus) {
+    if (gpus->driver && !arguments->simulate)
+        printf("\nNVIDIA driver: CUDA %s\n", version_text(gpus->driver).text);
+}
+
 static void print_compiler(const Arguments *arguments, const Gpus *gpus) {
     if (arguments->simulate) {
         printf("\nThe GPUs are simulated: the CPU stands in for them.\n");
         return;
     }
     if (gpus->compiler[0]) {
-        printf("\nNVRTC, which compiles for GPUs: %s\n", gpus->compiler);
+        printf("\nNVRTC, which compiles for GPUs: %s, CUDA %s\n", gpus->compiler,
+               version_text(gpus->compiles).text);
         return;
     }
-    printf("\nno NVRTC, which compiles for GPUs: libnvrtc.so is not found\n"
-           "  It comes with the CUDA toolkit (Debian: libnvrtc12, pip: nvidia-cuda-nvrtc-cu12).\n");
+    printf("\nno NVRTC, which compiles for GPUs: libnvrtc.so is not found%s\n"
+           "  It comes with the CUDA toolkit (Debian: libnvrtc12, pip: nvidia-cuda-nvrtc-cu12).\n"
+           "  Programs built with --target=sm_… do without it.\n",
+           gpus->driver ? ", of a version that the driver can do" : "");
 }
 
 static void print_limits(const Arguments *arguments, const Gpus *gpus) {
@@ -43,10 +60,9 @@ int command_devices(Arguments *arguments) {
     printf("cpu     %s, %d core%s, %s%s%s\n", processor.device.name, processor.cores,
            processor.cores == 1 ? "" : "s", memory_text(arena, processor.device.memory),
            processor.level[0] ? ", " : "", processor.level);
-    for (int i = 0; i < gpus.count; i++)
-        printf("gpu(%d)  %s, %s\n", i, gpus.items[i].name,
-               memory_text(arena, gpus.items[i].memory));
+    print_gpus(arena, &gpus);
     print_missing(&gpus);
+    print_driver(arguments, &gpus);
     print_compiler(arguments, &gpus);
     print_limits(arguments, &gpus);
     return EXIT_ok;

@@ -15,6 +15,13 @@ const char *memory_text(Arena *arena, uint64_t bytes) {
     return arena_format(arena, "%.1f GiB", mebibytes / 1024);
 }
 
+VersionText version_text(int version) {
+    VersionText result = {"of an unknown version"};
+    if (version)
+        snprintf(result.text, sizeof result.text, "%d.%d", version / 1000, version % 1000 / 10);
+    return result;
+}
+
 /* "4GiB", "512MiB" or a number of bytes. */
 static bool parse_bytes(const char *text, uint64_t *bytes) {
     char *unit;

@@ -9,6 +9,12 @@
  * False after printing what is wrong with the flags. */
 bool machine_ask(const Arguments *arguments, Processor *processor, Gpus *gpus);
 
+/* "12.4" of 12040; "of an unknown version" of 0 */
+typedef struct VersionText {
+    char text[32];
+} VersionText;
+VersionText version_text(int version);
+
 /* "4 GiB", "812 MiB" */
 const char *memory_text(Arena *arena, uint64_t bytes);
 

@@ -2,6 +2,8 @@
  * of the program once. */
 #include "compiler/driver/placement.h"
 
+#include "compiler/driver/ahead.h"
+#include "compiler/driver/gpu_room.h"
 #include "compiler/driver/machine.h"
 #include "compiler/graph/print.h"
 #include "compiler/passes/passes.h"
@@ -115,22 +117,29 @@ static void move(const Settling *settling, const Asked *asked) {
                                    : "no GPU here");
 }
 
-static bool wants_gpu(const Compilation *compilation) {
+static int later(int most, const Placement *placement) {
+    bool more = placement->device == DEVICE_gpu && placement->index >= most;
+    return more ? placement->index + 1 : most;
+}
+
+/* So many that the last one it names is among them. */
+static int wanted_gpus(const Compilation *compilation) {
     FunctionList functions = program_functions(compilation->arena, compilation->program);
+    int most = later(0, &compilation->program->usual);
     vector_each(Function *, function, functions)
-        vector_each(Node, node, (*function)->graph->nodes)
-            if (node->placement.device == DEVICE_gpu) return true;
-    return false;
+        vector_each(Node, node, (*function)->graph->nodes) most = later(most, &node->placement);
+    return most;
 }
 
 /* "cpu", "gpu", "gpu(1)". */
 static bool parse_device(const char *text, Placement *placement) {
     int end = 0;
+    bool number = text && !strncmp(text, "gpu(", 4) && text[4] >= '0' && text[4] <= '9';
     if (!text || !strcmp(text, "cpu")) return true;
     placement->device = DEVICE_gpu;
     if (!strcmp(text, "gpu")) return true;
-    return sscanf(text, "gpu(%2d)%n", &placement->index, &end) == 1 && end && !text[end] &&
-           placement->index >= 0 && placement->index < GPU_LIMIT;
+    return number && sscanf(text, "gpu(%2d)%n", &placement->index, &end) == 1 && end &&
+           !text[end] && placement->index < GPU_LIMIT;
 }
 
 /* There must be one that was asked for on the command line, unless placement is soft. */
@@ -157,8 +166,9 @@ int find_gpus(Compilation *compilation) {
         fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", arguments->device);
         return EXIT_usage;
     }
-    if (!is_placed(&program->usual) && !wants_gpu(compilation)) return EXIT_ok;
+    if (!is_placed(&program->usual) && !wanted_gpus(compilation)) return EXIT_ok;
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
+    ahead_expect(arguments, &gpus, wanted_gpus(compilation));
     program->gpus = gpus.count < GPUS_MOST ? gpus.count : GPUS_MOST;
     return has_usual(program, &gpus, arguments->soft_placement) ? EXIT_ok : EXIT_program;
 }
@@ -170,31 +180,16 @@ static bool concerns_gpus(const Settling *settling) {
            gpu_count(settling->compilation->plan);
 }
 
-/* Each has all of the program's memory. */
-static void check_memory(const Settling *settling) {
-    const Compilation *compilation = settling->compilation;
-    for (int i = 0; i < gpu_count(compilation->plan) && i < settling->gpus.count; i++) {
-        const Device *gpu = &settling->gpus.items[i];
-        const size_t needed = compilation->plan->memory_size;
-        if (!gpu->memory || needed <= gpu->memory) continue;
-        Diagnostic *d = diagnostic_add(compilation->diagnostics, E0304, (Range){0},
-                                       "the program needs %s on gpu(%d), and %s",
-                                       memory_text(settling->arena, needed), i,
-                                       arena_format(settling->arena, "%s has %s", gpu->name,
-                                                    memory_text(settling->arena, gpu->memory)));
-        diagnostic_help(d, "a smaller batch takes less; --gpu-memory says what may be used");
-    }
-}
-
 int settle_devices(Compilation *compilation) {
     Settling settling = {.compilation = compilation, .arena = compilation->arena};
     collect(&settling);
     if (concerns_gpus(&settling) &&
         !machine_ask(compilation->arguments, &settling.processor, &settling.gpus))
         return EXIT_usage;
+    ahead_expect(compilation->arguments, &settling.gpus, compilation->program->gpus);
     vector_each(Asked, asked, settling.asked)
         if (compilation->arguments->soft_placement) move(&settling, asked);
         else refuse(&settling, &asked->placement);
-    check_memory(&settling);
+    gpu_room_check(compilation, &settling.gpus);
     return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
 }

@@ -1,9 +1,9 @@
 /* flowc run. */
 #define _GNU_SOURCE
 #include "compiler/codegen/names.h"
+#include "compiler/driver/ahead.h"
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
-#include "compiler/driver/device_text.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/placement.h"
 #include "compiler/driver/select.h"
@@ -49,7 +49,8 @@ int command_run(Arguments *arguments) {
     if (status != EXIT_ok) return status;
     double since = seconds();
     Generated generated = codegen_trainer(compilation.arena, compilation.plan);
-    if (!add_device_text(compilation.arena, compilation.home, &generated)) return EXIT_resource;
+    status = ahead_add(&compilation, &generated);
+    if (status != EXIT_ok) return status;
     report_time(&compilation, "codegen", &since);
     CacheEntry entry;
     const char *folder = folder_literal(compilation.arena, arguments->file);

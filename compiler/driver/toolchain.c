@@ -74,9 +74,11 @@ static bool choose_levels(Toolchain *toolchain, const char *target) {
     if (toolchain->level_count) return true;
     fprintf(stderr, "flowc: there is no target `%s`; there are native, all", target);
     for (int i = 0; i < ALL_LEVELS; i++) fprintf(stderr, ", %s", all_levels[i].name);
-    fprintf(stderr,
-            "; for other processors there is --emit=c, whose Makefile takes a cross compiler "
-            "(make CC=aarch64-linux-gnu-gcc ARCH=-march=armv8-a)\n");
+    if (strstr(target, "sm_")) fprintf(stderr, "; kinds of GPUs are for `flowc build` alone\n");
+    else
+        fprintf(stderr,
+                "; for other processors there is --emit=c, whose Makefile takes a cross compiler "
+                "(make CC=aarch64-linux-gnu-gcc ARCH=-march=armv8-a)\n");
     return false;
 }
 
@@ -93,33 +95,43 @@ static bool in_path(const char *name) {
     return false;
 }
 
-static bool find_compiler(Toolchain *toolchain, const char *asked) {
+const char *toolchain_compiler(const char *asked) {
     static const char *const usual[] = {"gcc", "clang", "clang-19", "cc"};
     if (!asked) asked = getenv("FLOWC_CC");
-    toolchain->compiler = asked;
-    for (size_t i = 0; i < sizeof usual / sizeof *usual && !toolchain->compiler; i++)
-        if (in_path(usual[i])) toolchain->compiler = usual[i];
-    if (toolchain->compiler && in_path(toolchain->compiler)) return true;
+    if (asked) return in_path(asked) ? asked : NULL;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (in_path(usual[i])) return usual[i];
+    return NULL;
+}
+
+static bool find_compiler(Toolchain *toolchain, const char *asked) {
+    toolchain->compiler = toolchain_compiler(asked);
+    if (toolchain->compiler) return true;
+    if (!asked) asked = getenv("FLOWC_CC");
     fprintf(stderr,
             "flowc: there is no C compiler%s%s; install gcc (Debian: apt-get install gcc)\n",
             asked ? " " : "", asked ? asked : "");
     return false;
 }
 
-/* The newest libomp of those in the places where Debian and others put it. */
-static bool find_omp(Toolchain *toolchain) {
+const char *toolchain_omp(Arena *arena) {
     static const char *const places[] = {
         FLOWC_LLVM "/lib/libomp.so", "/usr/lib/llvm-*/lib/libomp.so",
         "/usr/lib/*/libomp.so",      "/usr/local/lib/libomp.so",
         "/usr/lib/libomp.so",        "/usr/lib64/libomp.so"};
-    for (size_t i = 0; i < sizeof places / sizeof *places && !toolchain->omp; i++) {
+    const char *omp = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !omp; i++) {
         glob_t found;
         if (!glob(places[i], 0, NULL, &found) && found.gl_pathc)
-            toolchain->omp = path_folder(
-                toolchain->arena, arena_copy(toolchain->arena, found.gl_pathv[found.gl_pathc - 1],
-                                             strlen(found.gl_pathv[found.gl_pathc - 1])));
+            omp = path_folder(arena, arena_copy(arena, found.gl_pathv[found.gl_pathc - 1],
+                                                strlen(found.gl_pathv[found.gl_pathc - 1])));
         globfree(&found);
     }
+    return omp;
+}
+
+static bool find_omp(Toolchain *toolchain) {
+    toolchain->omp = toolchain_omp(toolchain->arena);
     if (toolchain->omp) return true;
     fprintf(stderr,
             "flowc: LLVM's OpenMP runtime is missing (Debian: apt-get install libomp-19-dev)\n");

@@ -37,6 +37,13 @@ typedef struct Toolchain {
  * printing what is missing or wrong, and the fix. */
 int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise);
 
+/* The C compiler that is asked for, else that of $FLOWC_CC, else a usual one; NULL: it is not
+ * there. */
+const char *toolchain_compiler(const char *asked);
+
+/* The folder of the newest libomp of those in the places where Debian and others put it; NULL. */
+const char *toolchain_omp(Arena *arena);
+
 /* The libraries of the parts that the program's pipelines use. */
 void toolchain_use(Toolchain *toolchain, const Program *program);
 

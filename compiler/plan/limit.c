@@ -63,17 +63,21 @@ static void add_pipeline(Account *account, const Pipeline *pipeline) {
                    NULL, demand.feed, pipeline->range);
 }
 
-static void add_train(Account *account, const Train *train) {
-    add_storage(account, account->plan->memory_size);
+static void add_functions(Account *account, const Train *train) {
     add_function(account, &train->initialise);
     add_function(account, &train->step);
     vector_each(Function *, fit, train->fits) add_function(account, *fit);
     add_function(account, &train->accumulate);
-    add_pipeline(account, train->data);
-    vector_each(Action, action, train->actions) {
+    vector_each(Action, action, train->actions)
         if (action->function) add_function(account, action->function);
+}
+
+static void add_train(Account *account, const Train *train) {
+    add_storage(account, account->plan->memory_size);
+    add_functions(account, train);
+    add_pipeline(account, train->data);
+    vector_each(Action, action, train->actions)
         if (action->pipeline) add_pipeline(account, action->pipeline);
-    }
 }
 
 static void add_run(Account *account, const Run *run) {
@@ -112,6 +116,12 @@ static void note_holder(const Account *account, Diagnostic *d, const Tensor *ten
                     tensor->type ? ": " : "", tensor->type ? type_text(arena, tensor->type) : "");
 }
 
+static void note_largest(Account *account, Diagnostic *d) {
+    qsort(account->tensors.items, account->tensors.count, sizeof(Tensor), by_size);
+    for (size_t i = 0; i < account->tensors.count && i < SHOWN; i++)
+        note_holder(account, d, &account->tensors.items[i]);
+}
+
 /* limit, range: the bytes that are allowed, and where that is said. */
 static void check(Account *account, const char *name, double limit, Range range, const char *help,
                   Diagnostics *diagnostics) {
@@ -119,10 +129,15 @@ static void check(Account *account, const char *name, double limit, Range range,
     if (!limit || needed <= limit) return;
     Diagnostic *d = diagnostic_add(diagnostics, E0306, range, "`%s` needs %s: %s", name,
                                    bytes_text(account->arena, needed), parts_text(account));
-    qsort(account->tensors.items, account->tensors.count, sizeof(Tensor), by_size);
-    for (size_t i = 0; i < account->tensors.count && i < SHOWN; i++)
-        note_holder(account, d, &account->tensors.items[i]);
+    note_largest(account, d);
     diagnostic_help(d, "%s", help);
+}
+
+void plan_note_holders(Arena *arena, const Plan *plan, Diagnostic *d) {
+    Account account = {.arena = arena, .plan = plan};
+    add_storage(&account, plan->memory_size);
+    vector_each(Train, train, plan->program->trains) add_functions(&account, train);
+    note_largest(&account, d);
 }
 
 void plan_check_memory(Arena *arena, const Plan *plan, Diagnostics *diagnostics) {

@@ -193,6 +193,9 @@ double output_of(const Run *run);
 /* What its record functions work in, one at a time. */
 size_t record_memory(const Plan *plan, const Pipeline *pipeline);
 
+/* Notes the largest values in the program's one memory. */
+void plan_note_holders(Arena *arena, const Plan *plan, Diagnostic *d);
+
 /* Reports each train block and each pipeline by itself that takes more than its `memory`. */
 void plan_check_memory(Arena *arena, const Plan *plan, Diagnostics *diagnostics);
 

@@ -11,6 +11,14 @@ static bool succeeded(const Driver *driver, int error, const char *what, Gpus *g
     return !error;
 }
 
+/* By the numbers of CUdevice_attribute. */
+static int capability_of(const Driver *driver, int handle) {
+    int major = 0, minor = 0;
+    int error = driver->get_attribute(&major, 75, handle);
+    if (!error) error = driver->get_attribute(&minor, 76, handle);
+    return error ? 0 : major * 10 + minor;
+}
+
 static bool describe(const Driver *driver, int ordinal, Gpus *gpus) {
     Device *device = &gpus->items[ordinal];
     size_t bytes = 0;
@@ -20,7 +28,9 @@ static bool describe(const Driver *driver, int ordinal, Gpus *gpus) {
                    "name a GPU", gpus) ||
         !succeeded(driver, driver->get_memory(&bytes, handle), "tell a GPU's memory", gpus))
         return false;
+    device->ordinal = ordinal;
     device->memory = bytes;
+    device->capability = capability_of(driver, handle);
     return true;
 }
 
@@ -39,5 +49,31 @@ void gpus_ask(Gpus *gpus) {
     *gpus = (Gpus){0};
     bool loaded = driver_load(&driver, gpus->missing);
     if (loaded) list(&driver, gpus);
-    nvrtc_name(loaded ? driver_version(&driver) : 0, gpus->compiler);
+    gpus->driver = loaded ? driver_version(&driver) : 0;
+    gpus->compiles = nvrtc_name(gpus->driver, gpus->compiler);
+}
+
+static uint64_t free_memory(const Driver *driver, int handle, int *error) {
+    void *context = NULL;
+    size_t available = 0, total = 0;
+    *error = driver->retain(&context, handle);
+    if (*error) return 0;
+    *error = driver->use(context);
+    if (!*error) *error = driver->free_memory(&available, &total);
+    driver->use(NULL);
+    driver->release(handle);
+    return available;
+}
+
+uint64_t gpu_start(int ordinal, char *why) {
+    Driver driver;
+    int handle, error;
+    if (!driver_load(&driver, why)) return 0;
+    error = driver.initialise(0);
+    if (!error) error = driver.get(&handle, ordinal);
+    uint64_t available = error ? 0 : free_memory(&driver, handle, &error);
+    if (error || !available)
+        snprintf(why, DEVICE_TEXT, "%.150s",
+                 error ? driver_error(&driver, error).text : "no memory");
+    return error ? 0 : available;
 }

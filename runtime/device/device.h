@@ -11,6 +11,8 @@ enum { DEVICE_LIMIT = 64, DEVICE_TEXT = 160 };
 typedef struct Device {
     char name[DEVICE_TEXT];
     uint64_t memory; /* bytes; 0: not known */
+    int capability;  /* of a GPU: 90 is 9.0; 0: not known */
+    int ordinal;     /* of a GPU: the driver's number of it */
 } Device;
 
 typedef struct Processor {
@@ -23,10 +25,15 @@ typedef struct Gpus {
     int count;
     Device items[DEVICE_LIMIT];
     char missing[DEVICE_TEXT];  /* why there are none, or "" */
-    char compiler[DEVICE_TEXT]; /* the NVRTC library that was found, or "" */
+    char compiler[DEVICE_TEXT]; /* the NVRTC library that was found and fits the driver, or "" */
+    int driver, compiles;       /* versions of CUDA of both: 13000 is 13.0; 0: not known */
 } Gpus;
 
 Processor processor_ask(void);
 void gpus_ask(Gpus *gpus);
+
+/* Starts that GPU, as a program would. Bytes of its memory that are free; 0: it can't be used, and
+ * *why, of DEVICE_TEXT, says why. */
+uint64_t gpu_start(int ordinal, char *why);
 
 #endif

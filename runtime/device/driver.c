@@ -38,6 +38,17 @@ DriverError driver_error(const Driver *driver, int error) {
     return result;
 }
 
+const char *driver_advice(int error) {
+    switch (error) {
+#define ADVICE(number, text) \
+    case number:             \
+        return "; " text;
+#include "runtime/device/advice.def"
+#undef ADVICE
+    }
+    return "";
+}
+
 int driver_version(const Driver *driver) {
     int version;
     return driver->version(&version) ? 0 : version;

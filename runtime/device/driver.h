@@ -25,6 +25,9 @@ typedef struct DriverError {
 } DriverError;
 DriverError driver_error(const Driver *driver, int error);
 
+/* What to do about it, as "; restart the machine"; "": nobody knows. */
+const char *driver_advice(int error);
+
 /* The version of CUDA that it can do: 13000 is 13.0; 0: not known. */
 int driver_version(const Driver *driver);
 

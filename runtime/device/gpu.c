@@ -1,5 +1,7 @@
 #include "runtime/device/gpu.h"
 
+#include "runtime/device/kernel_line.h"
+
 #include <stdio.h>
 
 enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 }; /* of CUdevice_attribute */
@@ -9,11 +11,13 @@ enum { MOST_BLOCKS = INT32_MAX };
 
 /* What went wrong. */
 
-static bool succeeded(const Gpu *gpu, int error, const char *what, const char *name) {
+static bool succeeded(const Gpu *gpu, int error, const char *what, const char *kernel) {
     if (!error) return true;
-    return gpus_fail(FLOW_EXIT_resource, "gpu(%d), %.100s, can't %s%s%s%s: %s", gpu->number,
-                     gpu->device.name[0] ? gpu->device.name : "a GPU", what, name ? " `" : "",
-                     name ? name : "", name ? "`" : "", driver_error(gpu->driver, error).text);
+    const KernelLine line = kernel_line(kernel ? gpu->text : NULL, kernel);
+    return gpus_fail(FLOW_EXIT_resource, "gpu(%d), %.100s, can't %s%s%s%s%s: %s%s", gpu->number,
+                     gpu->device.name[0] ? gpu->device.name : "a GPU", what, kernel ? " `" : "",
+                     kernel ? kernel : "", kernel ? "`" : "", line.text,
+                     driver_error(gpu->driver, error).text, driver_advice(error));
 }
 
 static bool use(const Gpu *gpu) {
@@ -25,9 +29,10 @@ static bool lacks_memory(const Gpu *gpu, size_t wanted, const char *what) {
     gpu->driver->free_memory(&available, &total);
     return gpus_fail(FLOW_EXIT_resource,
                      "gpu(%d), %.100s, has no memory for %s: %.1f MiB are wanted, %.1f of its "
-                     "%.1f MiB are free",
+                     "%.1f MiB are free%s",
                      gpu->number, gpu->device.name, what, (double)wanted / 0x1p20,
-                     (double)available / 0x1p20, (double)total / 0x1p20);
+                     (double)available / 0x1p20, (double)total / 0x1p20,
+                     driver_advice(OUT_OF_MEMORY));
 }
 
 static bool allocate(Gpu *gpu, uint64_t *address, size_t size, const char *what) {
@@ -71,9 +76,22 @@ bool gpu_open(Gpu *gpu, const Driver *driver, int number, int ordinal, size_t me
            allocate(gpu, &gpu->memory, memory, "the program");
 }
 
+bool gpu_not_loaded(const Gpu *gpu, int error) {
+    return succeeded(gpu, error, "load the program's kernels", NULL);
+}
+
+int gpu_try(Gpu *gpu, const char *image) {
+    const Driver *driver = gpu->driver;
+    int error = driver->use(gpu->context);
+    if (!error && gpu->module) error = driver->unload(gpu->module);
+    gpu->module = NULL;
+    if (!error) error = driver->load(&gpu->module, image);
+    if (error) gpu->module = NULL;
+    return error;
+}
+
 bool gpu_load(Gpu *gpu, const GpuImage *image) {
-    return use(gpu) && succeeded(gpu, gpu->driver->load(&gpu->module, image->bytes),
-                                 "load the program's kernels", NULL);
+    return gpu_not_loaded(gpu, gpu_try(gpu, image->bytes));
 }
 
 static void free_memory(Gpu *gpu) {

@@ -19,6 +19,7 @@ typedef struct GpuInput {
 
 typedef struct Gpu {
     const Driver *driver;
+    const char *text; /* of the program's kernels */
     int number, capability;
     Device device;
     int handle;
@@ -32,6 +33,8 @@ typedef struct Gpu {
  * never opened. */
 bool gpu_open(Gpu *gpu, const Driver *driver, int number, int ordinal, size_t memory);
 bool gpu_load(Gpu *gpu, const GpuImage *image);
+int gpu_try(Gpu *gpu, const char *image); /* the same, with the driver's error; again if need be */
+bool gpu_not_loaded(const Gpu *gpu, int error);
 void gpu_close(Gpu *gpu);
 
 bool gpu_copy_in(Gpu *gpu, uint64_t to, const void *from, size_t size);

@@ -1,5 +1,6 @@
 /* Gpus: which of them there are, and where weights and states are up to date. */
 #include "runtime/device/gpus_state.h"
+#include "runtime/device/images.h"
 
 #include "runtime/type.h"
 
@@ -53,9 +54,9 @@ static bool is_driver_there(GpusState *state) {
     int error = state->driver.initialise(0);
     if (!error) error = state->driver.count(&state->there);
     if (error)
-        return gpus_fail(FLOW_EXIT_resource,
-                         "`%.100s` computes on a GPU: the NVIDIA driver can't start: %s",
-                         state->program->name, driver_error(&state->driver, error).text);
+        return gpus_fail(
+            FLOW_EXIT_resource, "`%.100s` computes on a GPU: the NVIDIA driver can't start: %s%s",
+            state->program->name, driver_error(&state->driver, error).text, driver_advice(error));
     if (ordinal_of(wanted - 1, state->there) >= 0) return true;
     return gpus_fail(FLOW_EXIT_resource, "`%.100s` computes on gpu(%d), and %s",
                      state->program->name, wanted - 1,
@@ -81,27 +82,16 @@ static bool open_all(GpusState *state) {
         Gpu *gpu = &state->gpus[state->count];
         int ordinal = ordinal_of(state->count, state->there);
         good = gpu_open(gpu, &state->driver, state->count++, ordinal, program->memory_size);
+        gpu->text = program->device_text;
     }
     return good;
 }
 
 /* GPUs of one kind are given the same code. */
-static bool load_kind(GpusState *state, int capability) {
-    GpuImage image;
-    FlowStatus status = nvrtc_compile(state->program->device_text, capability,
-                                      driver_version(&state->driver), &image);
-    if (status.exit) return gpus_fail(status.exit, "%s", status.text);
-    bool good = true;
-    for (int i = 0; i < state->count && good; i++)
-        if (state->gpus[i].capability == capability) good = gpu_load(&state->gpus[i], &image);
-    free(image.bytes);
-    return good;
-}
-
 static bool load_all(GpusState *state) {
     bool good = true;
     for (int i = 0; i < state->count && good; i++)
-        if (!state->gpus[i].module) good = load_kind(state, state->gpus[i].capability);
+        if (!state->gpus[i].module) good = images_load(state, state->gpus[i].capability);
     return good;
 }
 

@@ -55,5 +55,6 @@ FlowKernel flow_gpu_begin, flow_gpu_end, flow_gpu_copy, flow_gpu_move, flow_gpu_
 
 /* FlowProgram.device_text of a program that has one, in a file of its own. */
 extern const char flow_device_text[];
+extern const FlowDeviceImage flow_device_images[]; /* and what it was compiled to */
 #endif
 #endif

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/device/nvrtc.h"
 
+#include "runtime/device/apart.h"
 #include "runtime/device/image_cache.h"
 
 #include <dlfcn.h>
@@ -44,10 +45,15 @@ static void *open_library(int version, char *found) {
     return library;
 }
 
-void nvrtc_name(int version, char *name) {
+int nvrtc_name(int version, char *name) {
     *name = 0;
+    int major = 0, minor = 0;
     void *library = open_library(version, name);
+    int (*ask)(int *, int *) = NULL;
+    if (library) *(void **)&ask = dlsym(library, "nvrtcVersion");
+    if (ask) ask(&major, &minor);
     if (library) dlclose(library);
+    return major * 1000 + minor * 10;
 }
 
 static const char *find_symbols(Nvrtc *nvrtc) {
@@ -82,22 +88,59 @@ typedef struct Target {
 
 enum { ARCHITECTURES = 64 };
 
+typedef struct Known {
+    int count, numbers[ARCHITECTURES];
+} Known;
+
+static FlowStatus ask_known(const Nvrtc *nvrtc, Known *known) {
+    if (!nvrtc->count(&known->count) && known->count <= ARCHITECTURES &&
+        !nvrtc->architectures(known->numbers))
+        return flow_ok;
+    return flow_failure(FLOW_EXIT_resource, "%s does not say what it compiles for", nvrtc->name);
+}
+
+static void set_option(Target *target, bool own, int capability) {
+    target->own = own;
+    snprintf(target->option, sizeof target->option, "--gpu-architecture=%s_%d",
+             own ? "sm" : "compute", capability);
+}
+
 static FlowStatus choose_target(const Nvrtc *nvrtc, int capability, Target *target) {
-    int known[ARCHITECTURES], count = 0, best = 0;
-    if (nvrtc->count(&count) || count > ARCHITECTURES || nvrtc->architectures(known))
-        return flow_failure(FLOW_EXIT_resource, "%s does not say what it compiles for",
-                            nvrtc->name);
-    for (int i = 0; i < count; i++)
-        if (known[i] <= capability && known[i] > best) best = known[i];
+    Known known;
+    int best = 0;
+    FlowStatus status = ask_known(nvrtc, &known);
+    if (status.exit) return status;
+    for (int i = 0; i < known.count; i++)
+        if (known.numbers[i] <= capability && known.numbers[i] > best) best = known.numbers[i];
     if (!best)
         return flow_failure(FLOW_EXIT_resource,
                             "%s no longer compiles for GPUs of compute capability %d.%d; an "
                             "earlier one does",
                             nvrtc->name, capability / 10, capability % 10);
-    target->own = best == capability;
-    snprintf(target->option, sizeof target->option, "--gpu-architecture=%s_%d",
-             target->own ? "sm" : "compute", best);
+    set_option(target, best == capability, best);
     return flow_ok;
+}
+
+/* "sm_75, sm_80" */
+static void list_known(const Known *known, char *text, size_t size) {
+    size_t used = 0;
+    *text = 0;
+    for (int i = 0; i < known->count && used < size; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%ssm_%d", i ? ", " : "", known->numbers[i]);
+}
+
+static FlowStatus target_of_wish(const Nvrtc *nvrtc, const NvrtcWish *wish, Target *target) {
+    Known known;
+    char list[300];
+    FlowStatus status = ask_known(nvrtc, &known);
+    if (status.exit) return status;
+    set_option(target, !wish->is_ptx, wish->capability);
+    for (int i = 0; i < known.count; i++)
+        if (known.numbers[i] == wish->capability) return flow_ok;
+    list_known(&known, list, sizeof list);
+    return flow_failure(FLOW_EXIT_usage, "%s does not compile for sm_%d; it does for %s",
+                        nvrtc->name, wish->capability, list);
 }
 
 /* Compiling. */
@@ -156,32 +199,117 @@ static Key key_of(const Nvrtc *nvrtc, const Target *target) {
     Key key;
     Dl_info info;
     struct stat file = {0};
+    const char *compiler = getenv("FLOWC_CC"); /* by which the stand-in compiles */
     int major = 0, minor = 0;
     nvrtc->version(&major, &minor);
     if (!dladdr((void *)nvrtc->version, &info) || stat(info.dli_fname, &file))
         info.dli_fname = nvrtc->name;
-    snprintf(key.text, sizeof key.text, "%s by %.700s %d.%d, %lld bytes, %lld.%09ld",
+    snprintf(key.text, sizeof key.text, "%s by %.600s %d.%d, %lld bytes, %lld.%09ld, %.100s",
              target->option, info.dli_fname, major, minor, (long long)file.st_size,
-             (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+             (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec, compiler ? compiler : "");
     return key;
 }
 
-static FlowStatus take_or_compile(const Nvrtc *nvrtc, const char *text, const Target *target,
-                                  GpuImage *image) {
-    const Key key = key_of(nvrtc, target);
-    if (image_cache_take(key.text, text, image)) return flow_ok;
-    FlowStatus status = compile(nvrtc, text, target, image);
-    if (!status.exit) image_cache_keep(key.text, text, image);
-    return status;
+/* One compilation. */
+
+enum { SECONDS = 300, TEXT_LIMIT = 64 << 20 };
+
+static const size_t memory_limit = (size_t)8 << 30;
+
+typedef struct Job {
+    const Nvrtc *nvrtc;
+    const char *text;
+    Target target;
+    Key key;
+    char what[DEVICE_TEXT + 40];
+    Apart apart;
+    GpuImage image;
+} Job;
+
+static Made compile_job(const void *context) {
+    const Job *job = context;
+    GpuImage image = {0};
+    FlowStatus status = compile(job->nvrtc, job->text, &job->target, &image);
+    return (Made){status, image.bytes, image.size};
+}
+
+static ApartLimits limits(void) {
+    const char *given = getenv("FLOWC_NVRTC_SECONDS");
+    int seconds = given ? atoi(given) : 0;
+    return (ApartLimits){seconds > 0 ? seconds : SECONDS, memory_limit};
+}
+
+/* Takes it from the cache, or has it begun. */
+static FlowStatus begin(Job *job) {
+    if (strlen(job->text) > TEXT_LIMIT)
+        return flow_failure(FLOW_EXIT_resource,
+                            "the kernels for GPUs are %zu MiB of text, more than %d: place fewer "
+                            "of them on a GPU",
+                            strlen(job->text) >> 20, TEXT_LIMIT >> 20);
+    job->key = key_of(job->nvrtc, &job->target);
+    if (image_cache_take(job->key.text, job->text, &job->image)) return flow_ok;
+    snprintf(job->what, sizeof job->what, "%s, compiling for GPUs (%s),", job->nvrtc->name,
+             strchr(job->target.option, '=') + 1);
+    return apart_start(&job->apart, job->what, compile_job, job, limits());
+}
+
+static FlowStatus finish(Job *job) {
+    if (!job->apart.process) return flow_ok;
+    Made made = apart_finish(&job->apart);
+    if (made.status.exit) return made.status;
+    job->image = (GpuImage){made.bytes, made.size};
+    image_cache_keep(job->key.text, job->text, &job->image);
+    return flow_ok;
 }
 
 FlowStatus nvrtc_compile(const char *text, int capability, int version, GpuImage *image) {
     Nvrtc nvrtc = {0};
-    Target target;
-    *image = (GpuImage){0};
+    Job job = {.nvrtc = &nvrtc, .text = text};
     FlowStatus status = load(&nvrtc, version);
-    if (!status.exit) status = choose_target(&nvrtc, capability, &target);
-    if (!status.exit) status = take_or_compile(&nvrtc, text, &target, image);
+    if (!status.exit) status = choose_target(&nvrtc, capability, &job.target);
+    if (!status.exit) status = begin(&job);
+    if (!status.exit) status = finish(&job);
+    if (nvrtc.library) dlclose(nvrtc.library);
+    *image = job.image;
+    return status;
+}
+
+/* Several. */
+
+/* Begins those that have their turn; once one has failed, what was begun is finished alone. */
+static FlowStatus run_jobs(Job *jobs, int count, int at_once) {
+    FlowStatus status = flow_ok;
+    int begun = 0;
+    for (int done = 0; done < count && (!status.exit || done < begun); done++) {
+        for (; begun < count && begun < done + at_once && !status.exit; begun++)
+            status = begin(&jobs[begun]);
+        FlowStatus one = finish(&jobs[done]);
+        if (!status.exit) status = one;
+    }
+    return status;
+}
+
+static FlowStatus compile_wishes(const Nvrtc *nvrtc, const char *text, NvrtcWish *wishes, int count,
+                                 int at_once) {
+    Job *jobs = calloc((size_t)count + 1, sizeof *jobs);
+    FlowStatus status = jobs ? flow_ok : flow_failure(FLOW_EXIT_resource, "no memory for NVRTC");
+    for (int i = 0; i < count && !status.exit; i++) {
+        jobs[i] = (Job){.nvrtc = nvrtc, .text = text};
+        status = target_of_wish(nvrtc, &wishes[i], &jobs[i].target);
+    }
+    if (!status.exit) status = run_jobs(jobs, count, at_once);
+    for (int i = 0; i < count && jobs; i++)
+        if (status.exit) free(jobs[i].image.bytes);
+        else wishes[i].image = jobs[i].image;
+    free(jobs);
+    return status;
+}
+
+FlowStatus nvrtc_compile_all(const char *text, NvrtcWish *wishes, int count, int at_once) {
+    Nvrtc nvrtc = {0};
+    FlowStatus status = load(&nvrtc, 0);
+    if (!status.exit)
+        status = compile_wishes(&nvrtc, text, wishes, count, at_once > 0 ? at_once : 1);
     if (nvrtc.library) dlclose(nvrtc.library);
     return status;
 }

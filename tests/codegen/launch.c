@@ -14,6 +14,7 @@ enum { CPU = -1, STORAGE_LIMIT = 4096 /* weights and states of all graphs of a t
 
 extern const FlowProgram flow_program;
 const char flow_device_text[] = "";
+const FlowDeviceImage flow_device_images[] = {{0}};
 
 static char *device_memory;
 static char *device_inputs[FLOW_LAUNCH_INPUTS];

@@ -299,6 +299,46 @@ static void test_cache(void) {
     damage("rm flowc");
 }
 
+/* What was built in. */
+
+static void check_loaded(const FlowDeviceImage *images, const char *text, int compiled) {
+    FlowProgram wanted = program;
+    const char *(*loaded)(void);
+    wanted.device_images = images;
+    int by_nvrtc = compiled_by(&wanted);
+    void *library = dlopen(stub, RTLD_NOW | RTLD_NOLOAD);
+    *(void **)&loaded = dlsym(library, "gpu_stub_loaded");
+    CHECK_SAYS(loaded(), text);
+    CHECK(by_nvrtc == compiled, "`%s`: NVRTC compiled %d times", text, by_nvrtc);
+}
+
+static void test_images(void) {
+    static const FlowDeviceImage all[] = {{80, false, "own 80"},
+                                          {89, false, "own 89"},
+                                          {90, false, "own 90"},
+                                          {100, false, "own 100"},
+                                          {75, true, "later 75"},
+                                          {80, true, "later 80"},
+                                          {0}};
+    damage("rm -rf flowc");
+    check_loaded(all, "own 90", 0);
+    check_loaded(&all[3], "later 80", 0);
+    check_loaded((const FlowDeviceImage[]){all[1], all[3], {0}}, "=sm_90", 1);
+    check_loaded((const FlowDeviceImage[]){{100, true, "later 100"}, {0}}, "=sm_90", 0);
+    setenv("GPU_STUB_REFUSES", "own", 1);
+    check_loaded(all, "later 80", 0);
+    setenv("GPU_STUB_REFUSES", "later", 1);
+    check_loaded(&all[3], "=sm_90", 0);
+    unsetenv("GPU_STUB_REFUSES");
+    setenv("GPU_STUB", "new", 1); /* 12.0 */
+    check_loaded(all, "later 80", 0);
+    unsetenv("GPU_STUB");
+    set_libraries(stub, "/nowhere/libnvrtc.so");
+    FlowProgram wanted = program;
+    wanted.device_images = all;
+    check_refused(&wanted, FLOW_EXIT_ok, "");
+}
+
 int main(int count, char **arguments) {
     (void)count;
     char *full = realpath(arguments[0], NULL), cache[256];
@@ -315,6 +355,7 @@ int main(int count, char **arguments) {
     test_faults();
     test_visible();
     test_cache();
+    test_images();
     test_folder_remove();
     return test_result();
 }

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,13 +62,15 @@ API int nvrtcVersion(int *major, int *minor) {
     return RESULT_success;
 }
 
+static const int known[] = {75, 80, 86, 10 * MAJOR + MINOR};
+
 API int nvrtcGetNumSupportedArchs(int *count) {
-    *count = 1;
+    *count = sizeof known / sizeof *known;
     return RESULT_success;
 }
 
 API int nvrtcGetSupportedArchs(int *architectures) {
-    *architectures = 10 * MAJOR + MINOR;
+    memcpy(architectures, known, sizeof known);
     return RESULT_success;
 }
 
@@ -286,11 +289,20 @@ static int compile_in(Program *program, const char *folder, const Command *comma
     return compiled ? keep_image(program, command, library) : RESULT_compilation;
 }
 
+static int demanded_fault(void) {
+    const char *fault = getenv("FLOWC_SIMULATE_FAULT");
+    if (!fault || strncmp(fault, "nvrtcCompileProgram:", 20)) return RESULT_success;
+    if (strstr(fault, ":HANG"))
+        for (;;) pause();
+    if (strstr(fault, ":CRASH")) raise(SIGSEGV);
+    return RESULT_internal;
+}
+
 API int nvrtcCompileProgram(Program *program, int count, const char *const *options) {
     char folder[] = "/tmp/flowc-nvrtc-XXXXXX";
-    const char *fault = getenv("FLOWC_SIMULATE_FAULT");
     if (!program) return RESULT_program;
-    if (fault && !strncmp(fault, "nvrtcCompileProgram:", 20)) return RESULT_internal;
+    int fault = demanded_fault();
+    if (fault) return fault;
     if (!mkdtemp(folder)) return RESULT_internal;
     Command command;
     int result = make_command(&command, folder, count, options);

@@ -8,6 +8,8 @@
  * FLOWC_SIMULATE_MEMORY=BYTES   of each (4 GiB)
  * FLOWC_SIMULATE_DELAY=MICROS   the longest wait before an operation (200)
  * FLOWC_SIMULATE_FAULT=CALL:N[:ERROR]  the N-th call of a function, or of any for "*", fails
+ * FLOWC_SIMULATE_FAULT=nvrtcCompileProgram:1[:HANG|:CRASH]  it fails; or never ends, or crashes
+ * FLOWC_SIMULATE_CALLS=FILE     the name of each call of the driver is added to it
  * FLOWC_SIMULATE_SEED, _CHECKS  as simulated.h says */
 #ifndef FLOW_STANDIN_H
 #define FLOW_STANDIN_H

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static bool fails_at(const char *what) {
     const char *fault = getenv("GPU_STUB");
@@ -179,8 +180,19 @@ int cuEventDestroy_v2(void *event) {
     return 0;
 }
 
+static char loaded[64]; /* how the last image begins */
+
+const char *gpu_stub_loaded(void);
+const char *gpu_stub_loaded(void) {
+    return loaded;
+}
+
+/* $GPU_STUB_REFUSES: how an image begins that is not taken. */
 int cuModuleLoadData(void **module, const void *image) {
+    const char *refused = getenv("GPU_STUB_REFUSES");
     FAIL("load", 209);
+    if (refused && !strncmp(image, refused, strlen(refused))) return 209;
+    snprintf(loaded, sizeof loaded, "%s", (const char *)image);
     modules++;
     *module = strdup(image);
     return 0;
@@ -271,17 +283,23 @@ int nvrtcCreateProgram(void **program, const char *text, const char *name, int h
     return headers;
 }
 
-static int compiled; /* programs so far */
+static int *compiled; /* programs so far, by children, too */
+
+__attribute__((constructor)) static void share_compiled(void) {
+    compiled =
+        mmap(NULL, sizeof *compiled, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (compiled == MAP_FAILED) abort();
+}
 
 int gpu_stub_compiled(void);
 int gpu_stub_compiled(void) {
-    return compiled;
+    return *compiled;
 }
 
 int nvrtcCompileProgram(void *program, int count, const char *const *options) {
     Source *source = program;
     snprintf(source->target, sizeof source->target, "%s", options[0]);
-    compiled++;
+    ++*compiled;
     source->failed = strstr(source->text, "broken") != NULL;
     return source->failed ? 6 : count - 2;
 }
