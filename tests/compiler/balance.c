@@ -1,0 +1,174 @@
+/* The split that balance finds beside the best of all, which is found by trying them; and large
+ * problems. */
+#include "compiler/balance/balance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { GENERATED = 24, FREE_MOST = 16, LARGE = 10000, READERS_MOST = 4 };
+
+static const double near_enough = 1.05;
+
+static unsigned state = 1;
+
+static double chance(void) {
+    state = state * 1664525u + 1013904223u;
+    return (double)(state >> 8) / (1 << 24);
+}
+
+static int below(int n) {
+    return (int)(chance() * n);
+}
+
+/* What kinds of machine and program there are: seconds of a GPU as a part of the CPU's, and of
+ * copies as a part of computing. */
+typedef struct Shape {
+    double gpu, copies;
+    bool prepares; /* a part of the items is no step */
+} Shape;
+
+static const Shape shapes[] = {
+    {0.05, 0.3, true}, {0.3, 1, true}, {1, 0.1, true},  {0.1, 3, true},
+    {0.5, 0.5, true},  {2, 0.2, true}, {0.2, 1, false}, {0.8, 0.05, false},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static void add_value(Arena *arena, Problem *problem, int from, const Shape *shape) {
+    int last = (int)problem->items.count - 1, count = 1 + below(READERS_MOST);
+    int *readers = arena_new_array(arena, int, READERS_MOST);
+    bool in_step = problem->items.items[from].in_step;
+    for (int i = 0; i < count; i++) {
+        int far = from + 1 + below(3);
+        readers[i] = far > last ? last : far;
+    }
+    vector_push(arena, &problem->values,
+                (Value){from, readers, count, shape->copies * chance() * chance(), in_step});
+}
+
+/* The first and the last are on the CPU: the files, and who wants the results. */
+static Problem generate(Arena *arena, const Shape *shape, int items) {
+    Problem problem = {0};
+    int prepared = shape->prepares ? items / 4 + below(items / 2) : 1;
+    for (int i = 0; i < items; i++) {
+        bool end = !i || i + 1 == items;
+        double work = end ? 0 : chance() * chance() + 0.01;
+        double ratio = shape->gpu * (0.2 + 2 * chance());
+        Side fixed = end ? SIDE_cpu : chance() < 0.04 ? SIDE_gpu : SIDE_free;
+        vector_push(arena, &problem.items, (Item){work, work * ratio, i >= prepared, fixed});
+    }
+    for (int i = 0; i + 1 < items; i++) add_value(arena, &problem, i, shape);
+    return problem;
+}
+
+static double round_of(const Problem *problem, const bool *on_gpu) {
+    LoadSums loads = balance_loads(problem, on_gpu);
+    return loads.seconds[balance_busiest(&loads)];
+}
+
+static double best_round(Arena *arena, const Problem *problem) {
+    int free[FREE_MOST + 2], count = 0;
+    bool *on_gpu = arena_new_array(arena, bool, problem->items.count);
+    double best = 1e30;
+    for (size_t i = 0; i < problem->items.count; i++) {
+        on_gpu[i] = problem->items.items[i].fixed == SIDE_gpu;
+        if (problem->items.items[i].fixed == SIDE_free) free[count++] = (int)i;
+    }
+    for (long choice = 0; choice < 1L << count; choice++) {
+        for (int i = 0; i < count; i++) on_gpu[free[i]] = choice >> i & 1;
+        double round = round_of(problem, on_gpu);
+        if (round < best) best = round;
+    }
+    return best;
+}
+
+static bool keeps_what_is_fixed(const Problem *problem, const Split *split) {
+    for (size_t i = 0; i < problem->items.count; i++) {
+        Side fixed = problem->items.items[i].fixed;
+        if (fixed != SIDE_free && split->on_gpu[i] != (fixed == SIDE_gpu)) return false;
+    }
+    return true;
+}
+
+typedef struct Ratios {
+    double worst, sum;
+    int count;
+} Ratios;
+
+static bool compare(Arena *arena, const Problem *problem, Ratios *ratios) {
+    Split split = balance(arena, problem);
+    double best = best_round(arena, problem), ratio = split.round / best;
+    ratios->sum += ratio, ratios->count++;
+    if (ratio > ratios->worst) ratios->worst = ratio;
+    bool good = ratio <= near_enough && ratio > 0.999999 && split.bound <= best * 1.000001 &&
+                keeps_what_is_fixed(problem, &split);
+    if (!good)
+        printf("problem %d: a round of %g, the best has %g, the bound is %g\n", ratios->count,
+               split.round, best, split.bound);
+    return good;
+}
+
+static bool try_generated(void) {
+    Ratios ratios = {0};
+    bool good = true;
+    const char *more = getenv("BALANCE_PROBLEMS");
+    for (int i = 0; i < (more ? atoi(more) : GENERATED); i++) {
+        Arena *arena = arena_new();
+        Problem problem = generate(arena, &shapes[i % SHAPES], 6 + i % 11);
+        good &= compare(arena, &problem, &ratios);
+        arena_free(arena);
+    }
+    printf("%d generated: a round is %.4f of the best at worst, %.4f in the mean\n", ratios.count,
+           ratios.worst, ratios.sum / ratios.count);
+    return good;
+}
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Not a test of speed: a search that takes twice as long for each item more would never end. */
+static bool try_large(void) {
+    bool good = true;
+    for (int i = 0; i < SHAPES; i++) {
+        Arena *arena = arena_new();
+        Problem problem = generate(arena, &shapes[i], LARGE);
+        double before = seconds_now();
+        Split split = balance(arena, &problem);
+        double took = seconds_now() - before;
+        printf("%d items: %.2f s, a round is %.4f of the bound\n", LARGE, took,
+               split.round / split.bound);
+        good &= took < 20 && split.round < 1.05 * split.bound;
+        arena_free(arena);
+    }
+    return good;
+}
+
+/* Two kernels that the GPU has done at once, and a small one between them. */
+static bool try_between(void) {
+    Arena *arena = arena_new();
+    Problem problem = {0};
+    static const int second[] = {1}, third[] = {2};
+    vector_push(arena, &problem.items, (Item){10, 1, true, SIDE_free});
+    vector_push(arena, &problem.items, (Item){1, 2, true, SIDE_free});
+    vector_push(arena, &problem.items, (Item){10, 1, true, SIDE_free});
+    vector_push(arena, &problem.values, (Value){0, second, 1, 3, true});
+    vector_push(arena, &problem.values, (Value){1, third, 1, 3, true});
+    Split split = balance(arena, &problem);
+    bool good = split.on_gpu[0] && split.on_gpu[1] && split.on_gpu[2];
+    problem.values.items[0].seconds = problem.values.items[1].seconds = 0.1;
+    split = balance(arena, &problem);
+    good &= split.on_gpu[0] && !split.on_gpu[1] && split.on_gpu[2];
+    arena_free(arena);
+    if (!good) printf("what lies between two kernels of the GPU is in the wrong place\n");
+    return good;
+}
+
+int main(void) {
+    bool good = try_between();
+    good &= try_generated();
+    good &= try_large();
+    return good ? 0 : 1;
+}
