@@ -18,12 +18,12 @@ enum {
 static const double room_of_all = 0x1p44; /* of arcs, which are whole numbers */
 
 typedef struct Weights {
-    double of[LOADS];
+    double of[BUSY_COUNT];
 } Weights;
 
-/* The arcs of a problem: of item i two, of value i two or, with several readers, more. */
+/* The arcs of a round: of item i two, of value i two or, with several readers, more. */
 typedef struct Cutter {
-    const Problem *problem;
+    const Round *round;
     Network network;
     int *of_item, *of_value; /* numbers of arcs */
     bool *on_gpu;            /* by the last cut */
@@ -35,7 +35,7 @@ static int node_of(int item) {
 }
 
 static void add_item(Cutter *cutter, int i) {
-    Side fixed = cutter->problem->items.items[i].fixed;
+    Side fixed = cutter->round->items.items[i].fixed;
     int64_t here = fixed == SIDE_gpu ? NETWORK_ENDLESS : 0;
     int64_t there = fixed == SIDE_cpu ? NETWORK_ENDLESS : 0;
     cutter->of_item[i] = network_add(&cutter->network, NETWORK_source, node_of(i), here);
@@ -44,7 +44,7 @@ static void add_item(Cutter *cutter, int i) {
 
 /* A node for what any reader has there, and one for what any has here. */
 static void add_value(Cutter *cutter, int v, int spare) {
-    const Value *value = &cutter->problem->values.items[v];
+    const Crossing *value = &cutter->round->values.items[v];
     int from = node_of(value->from), down = spare, up = spare + 1;
     if (value->count == 1) down = up = node_of(value->readers[0]);
     cutter->of_value[v] = network_add(&cutter->network, from, down, 0);
@@ -55,9 +55,9 @@ static void add_value(Cutter *cutter, int v, int spare) {
     }
 }
 
-static Cutter cutter_new(Arena *arena, const Problem *problem) {
-    int items = (int)problem->items.count, values = (int)problem->values.count;
-    Cutter cutter = {.problem = problem};
+static Cutter cutter_new(Arena *arena, const Round *round) {
+    int items = (int)round->items.count, values = (int)round->values.count;
+    Cutter cutter = {.round = round};
     cutter.network = network_new(arena, NETWORK_nodes + items + 2 * values);
     cutter.of_item = arena_new_array(arena, int, items + 1);
     cutter.of_value = arena_new_array(arena, int, values + 1);
@@ -83,53 +83,53 @@ static void set_room(Cutter *cutter, int arc, double seconds, double scale) {
 }
 
 static void weigh(Cutter *cutter, const Weights *weights, double scale) {
-    const Problem *problem = cutter->problem;
+    const Round *round = cutter->round;
     const double *of = weights->of;
     restore(cutter);
-    for (size_t i = 0; i < problem->items.count; i++) {
-        const Item *item = &problem->items.items[i];
-        double step = item->in_step ? of[LOAD_step] : 0;
-        set_room(cutter, cutter->of_item[i], item->cpu * (of[LOAD_cpu] + step), scale);
-        set_room(cutter, cutter->of_item[i] + 2, item->gpu * (of[LOAD_gpu] + step), scale);
+    for (size_t i = 0; i < round->items.count; i++) {
+        const Item *item = &round->items.items[i];
+        double step = item->in_step ? of[BUSY_step] : 0;
+        set_room(cutter, cutter->of_item[i], item->cpu * (of[BUSY_cpu] + step), scale);
+        set_room(cutter, cutter->of_item[i] + 2, item->gpu * (of[BUSY_gpu] + step), scale);
     }
-    for (size_t v = 0; v < problem->values.count; v++) {
-        const Value *value = &problem->values.items[v];
-        double seconds = value->seconds * (of[LOAD_link] + (value->in_step ? of[LOAD_step] : 0));
+    for (size_t v = 0; v < round->values.count; v++) {
+        const Crossing *value = &round->values.items[v];
+        double seconds = value->seconds * (of[BUSY_link] + (value->in_step ? of[BUSY_step] : 0));
         set_room(cutter, cutter->of_value[v], seconds, scale);
         set_room(cutter, cutter->of_value[v] + 2, seconds, scale);
     }
 }
 
-static double all_work(const Problem *problem) {
+static double all_work(const Round *round) {
     double sum = 0;
-    vector_each(Item, item, problem->items) sum += item->cpu + item->gpu;
-    vector_each(Value, value, problem->values) sum += value->seconds;
+    vector_each(Item, item, round->items) sum += item->cpu + item->gpu;
+    vector_each(Crossing, value, round->values) sum += value->seconds;
     return sum;
 }
 
-typedef Vector(LoadSums) Met;
+typedef Vector(Loads) Met;
 
-static double mean_of(const Weights *weights, const LoadSums *loads) {
+static double mean_of(const Weights *weights, const Loads *loads) {
     double mean = 0;
-    for (int i = 0; i < LOADS; i++) mean += weights->of[i] * loads->seconds[i];
+    for (int i = 0; i < BUSY_COUNT; i++) mean += weights->of[i] * loads->seconds[i];
     return mean;
 }
 
 /* weights: their sum is 1. */
-static LoadSums cut(Cutter *cutter, const Weights *weights, double scale) {
+static Loads cut(Cutter *cutter, const Weights *weights, double scale) {
     weigh(cutter, weights, scale);
     network_cut(&cutter->network);
-    for (size_t i = 0; i < cutter->problem->items.count; i++)
+    for (size_t i = 0; i < cutter->round->items.count; i++)
         cutter->on_gpu[i] = is_with_source(&cutter->network, node_of((int)i));
-    LoadSums loads = balance_loads(cutter->problem, cutter->on_gpu);
+    Loads loads = balance_loads(cutter->round, cutter->on_gpu);
     double mean = mean_of(weights, &loads);
     if (mean > cutter->bound) cutter->bound = mean;
     return loads;
 }
 
-static const LoadSums *least_mean(const Met *met, const Weights *weights) {
-    const LoadSums *least = met->items;
-    vector_each(LoadSums, loads, *met)
+static const Loads *least_mean(const Met *met, const Weights *weights) {
+    const Loads *least = met->items;
+    vector_each(Loads, loads, *met)
         if (mean_of(weights, loads) < mean_of(weights, least)) least = loads;
     return least;
 }
@@ -138,10 +138,10 @@ static const LoadSums *least_mean(const Met *met, const Weights *weights) {
 static Weights weights_by(const double *gain, int turn) {
     Weights weights;
     double pace = PACE / sqrt(turn + 1.0), most = gain[0], sum = 0;
-    for (int i = 1; i < LOADS; i++)
+    for (int i = 1; i < BUSY_COUNT; i++)
         if (gain[i] > most) most = gain[i];
-    for (int i = 0; i < LOADS; i++) sum += weights.of[i] = exp(pace * (gain[i] - most));
-    for (int i = 0; i < LOADS; i++) weights.of[i] /= sum;
+    for (int i = 0; i < BUSY_COUNT; i++) sum += weights.of[i] = exp(pace * (gain[i] - most));
+    for (int i = 0; i < BUSY_COUNT; i++) weights.of[i] /= sum;
     return weights;
 }
 
@@ -150,14 +150,14 @@ static Weights weights_by(const double *gain, int turn) {
  * game playing using multiplicative weights", 1999). */
 static Weights best_weights(const Met *met) {
     Weights mean = {{0}};
-    double gain[LOADS] = {0}, most = 0;
-    vector_each(LoadSums, loads, *met)
+    double gain[BUSY_COUNT] = {0}, most = 0;
+    vector_each(Loads, loads, *met)
         if (loads->seconds[balance_busiest(loads)] > most)
             most = loads->seconds[balance_busiest(loads)];
     for (int turn = 0; turn < TURNS; turn++) {
         Weights weights = weights_by(gain, turn);
-        const LoadSums *least = least_mean(met, &weights);
-        for (int i = 0; i < LOADS; i++) {
+        const Loads *least = least_mean(met, &weights);
+        for (int i = 0; i < BUSY_COUNT; i++) {
             mean.of[i] += weights.of[i] / TURNS;
             gain[i] += least->seconds[i] / (most + 1e-30);
         }
@@ -166,7 +166,7 @@ static Weights best_weights(const Met *met) {
 }
 
 static bool is_done(const Cutter *cutter, const Search *search) {
-    LoadSums loads = balance_loads(cutter->problem, search->best);
+    Loads loads = balance_loads(cutter->round, search->best);
     return loads.seconds[balance_busiest(&loads)] <= cutter->bound * (1 + 1e-9);
 }
 
@@ -186,48 +186,48 @@ static void look_for_weights(Arena *arena, Cutter *cutter, Search *search, doubl
     }
 }
 
-Split balance(Arena *arena, const Problem *problem) {
-    const Weights step_alone = {.of[LOAD_step] = 1};
-    Search search = search_new(arena, problem);
-    Cutter cutter = cutter_new(arena, problem);
-    double scale = room_of_all / (all_work(problem) + 1e-30);
+Split balance(Arena *arena, const Round *round) {
+    const Weights step_alone = {.of[BUSY_step] = 1};
+    Search search = search_new(arena, round);
+    Cutter cutter = cutter_new(arena, round);
+    double scale = room_of_all / (all_work(round) + 1e-30);
     cut(&cutter, &step_alone, scale);
     visit(&cutter, &search, false);
     look_for_weights(arena, &cutter, &search, scale);
     if (!is_done(&cutter, &search)) search_refine(&search);
-    Split split = {.on_gpu = search.best, .loads = balance_loads(problem, search.best)};
-    split.round = split.loads.seconds[balance_busiest(&split.loads)];
-    split.bound = cutter.bound < split.round ? cutter.bound : split.round;
+    Split split = {.on_gpu = search.best, .loads = balance_loads(round, search.best)};
+    split.seconds = split.loads.seconds[balance_busiest(&split.loads)];
+    split.bound = cutter.bound < split.seconds ? cutter.bound : split.seconds;
     return split;
 }
 
 /* Loads. */
 
-static bool goes_over(const Value *value, const bool *on_gpu) {
+static bool goes_over(const Crossing *value, const bool *on_gpu) {
     for (int i = 0; i < value->count; i++)
         if (on_gpu[value->readers[i]] != on_gpu[value->from]) return true;
     return false;
 }
 
-LoadSums balance_loads(const Problem *problem, const bool *on_gpu) {
-    LoadSums loads = {{0}};
-    for (size_t i = 0; i < problem->items.count; i++) {
-        const Item *item = &problem->items.items[i];
+Loads balance_loads(const Round *round, const bool *on_gpu) {
+    Loads loads = {{0}};
+    for (size_t i = 0; i < round->items.count; i++) {
+        const Item *item = &round->items.items[i];
         double seconds = on_gpu[i] ? item->gpu : item->cpu;
-        loads.seconds[on_gpu[i] ? LOAD_gpu : LOAD_cpu] += seconds;
-        if (item->in_step) loads.seconds[LOAD_step] += seconds;
+        loads.seconds[on_gpu[i] ? BUSY_gpu : BUSY_cpu] += seconds;
+        if (item->in_step) loads.seconds[BUSY_step] += seconds;
     }
-    vector_each(Value, value, problem->values) {
+    vector_each(Crossing, value, round->values) {
         if (!goes_over(value, on_gpu)) continue;
-        loads.seconds[LOAD_link] += value->seconds;
-        if (value->in_step) loads.seconds[LOAD_step] += value->seconds;
+        loads.seconds[BUSY_link] += value->seconds;
+        if (value->in_step) loads.seconds[BUSY_step] += value->seconds;
     }
     return loads;
 }
 
-Load balance_busiest(const LoadSums *loads) {
-    Load busiest = LOAD_cpu;
-    for (Load i = LOAD_cpu; i < LOADS; i++)
+Busy balance_busiest(const Loads *loads) {
+    Busy busiest = BUSY_cpu;
+    for (Busy i = BUSY_cpu; i < BUSY_COUNT; i++)
         if (loads->seconds[i] >= loads->seconds[busiest]) busiest = i;
     return busiest;
 }

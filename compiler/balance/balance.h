@@ -29,39 +29,39 @@ typedef struct Item {
 } Item;
 
 /* A value that goes to the other side, once, if the item `from` is on one and any reader there. */
-typedef struct Value {
+typedef struct Crossing {
     int from;
     const int *readers;
     int count;
     double seconds;
     bool in_step; /* the step waits for it */
-} Value;
+} Crossing;
 
-typedef struct Problem {
+typedef struct Round {
     Vector(Item) items;
-    Vector(Value) values;
-} Problem;
+    Vector(Crossing) values;
+} Round;
 
-typedef enum Load { LOAD_cpu, LOAD_gpu, LOAD_link, LOAD_step, LOADS } Load;
+typedef enum Busy { BUSY_cpu, BUSY_gpu, BUSY_link, BUSY_step, BUSY_COUNT } Busy;
 
 /* Seconds of a round. */
-typedef struct LoadSums {
-    double seconds[LOADS];
-} LoadSums;
+typedef struct Loads {
+    double seconds[BUSY_COUNT];
+} Loads;
 
 typedef struct Split {
     bool *on_gpu; /* of each item */
-    LoadSums loads;
-    double round; /* the largest of them */
-    double bound; /* no split has a shorter round */
+    Loads loads;
+    double seconds; /* the largest of them */
+    double bound;   /* no split has a shorter round */
 } Split;
 
-/* The same problem gives the same split; its time grows about as the problem does. Where nothing is
+/* The same items and values give the same split; its time grows about as they do. Where nothing is
  * gained, items stay on the CPU. */
-Split balance(Arena *arena, const Problem *problem);
+Split balance(Arena *arena, const Round *round);
 
 /* What a split of the caller's takes; fixed items are where it says. */
-LoadSums balance_loads(const Problem *problem, const bool *on_gpu);
-Load balance_busiest(const LoadSums *loads);
+Loads balance_loads(const Round *round, const bool *on_gpu);
+Busy balance_busiest(const Loads *loads);
 
 #endif

@@ -9,9 +9,9 @@ enum {
 
 static const double work_counts = 1e-4; /* beside the round */
 
-static double score(const LoadSums *loads) {
+static double score(const Loads *loads) {
     double sum = 0;
-    for (int i = 0; i < LOADS; i++) sum += loads->seconds[i];
+    for (int i = 0; i < BUSY_COUNT; i++) sum += loads->seconds[i];
     return loads->seconds[balance_busiest(loads)] + work_counts * sum;
 }
 
@@ -21,15 +21,15 @@ static void touch(Search *search, int *used, int item, int value, bool makes) {
 }
 
 static void find_touches(Arena *arena, Search *search) {
-    const Problem *problem = search->problem;
+    const Round *round = search->round;
     size_t total = 0;
     int used = 0;
-    vector_each(Value, value, problem->values) total += 1 + (size_t)value->count;
+    vector_each(Crossing, value, round->values) total += 1 + (size_t)value->count;
     search->touches = arena_new_array(arena, Touch, total + 1);
     search->first = arena_new_array(arena, int, search->count + 1);
     for (int i = 0; i < search->count; i++) search->first[i] = -1;
-    for (int v = 0; v < (int)problem->values.count; v++) {
-        const Value *value = &problem->values.items[v];
+    for (int v = 0; v < (int)round->values.count; v++) {
+        const Crossing *value = &round->values.items[v];
         touch(search, &used, value->from, v, true);
         for (int i = 0; i < value->count; i++) touch(search, &used, value->readers[i], v, false);
     }
@@ -39,26 +39,26 @@ static void find_touches(Arena *arena, Search *search) {
 
 static bool crosses(const Search *search, int v) {
     int there = search->read_on_gpu[v];
-    return search->made_on_gpu[v] ? there < search->problem->values.items[v].count : there > 0;
+    return search->made_on_gpu[v] ? there < search->round->values.items[v].count : there > 0;
 }
 
 static void move_end(Search *search, const Touch *touched, bool to_gpu) {
-    const Value *value = &search->problem->values.items[touched->value];
+    const Crossing *value = &search->round->values.items[touched->value];
     bool before = crosses(search, touched->value);
     if (touched->makes) search->made_on_gpu[touched->value] = to_gpu;
     else search->read_on_gpu[touched->value] += to_gpu ? 1 : -1;
     double more = value->seconds * (crosses(search, touched->value) - before);
-    search->loads.seconds[LOAD_link] += more;
-    if (value->in_step) search->loads.seconds[LOAD_step] += more;
+    search->loads.seconds[BUSY_link] += more;
+    if (value->in_step) search->loads.seconds[BUSY_step] += more;
 }
 
 static void flip(Search *search, int i) {
-    const Item *item = &search->problem->items.items[i];
+    const Item *item = &search->round->items.items[i];
     bool to_gpu = search->on_gpu[i] = !search->on_gpu[i];
     double cpu = to_gpu ? -item->cpu : item->cpu, gpu = to_gpu ? item->gpu : -item->gpu;
-    search->loads.seconds[LOAD_cpu] += cpu;
-    search->loads.seconds[LOAD_gpu] += gpu;
-    if (item->in_step) search->loads.seconds[LOAD_step] += cpu + gpu;
+    search->loads.seconds[BUSY_cpu] += cpu;
+    search->loads.seconds[BUSY_gpu] += gpu;
+    if (item->in_step) search->loads.seconds[BUSY_step] += cpu + gpu;
     for (int t = search->first[i]; t >= 0; t = search->touches[t].next)
         move_end(search, &search->touches[t], to_gpu);
 }
@@ -72,19 +72,19 @@ static bool note(Search *search) {
 }
 
 static bool is_free(const Search *search, int i) {
-    return search->problem->items.items[i].fixed == SIDE_free;
+    return search->round->items.items[i].fixed == SIDE_free;
 }
 
-Search search_new(Arena *arena, const Problem *problem) {
-    Search search = {.problem = problem, .count = (int)problem->items.count};
+Search search_new(Arena *arena, const Round *round) {
+    Search search = {.round = round, .count = (int)round->items.count};
     find_touches(arena, &search);
     search.on_gpu = arena_new_array(arena, bool, search.count + 1);
     search.best = arena_new_array(arena, bool, search.count + 1);
-    search.made_on_gpu = arena_new_array(arena, bool, problem->values.count + 1);
-    search.read_on_gpu = arena_new_array(arena, int, problem->values.count + 1);
-    search.loads = balance_loads(problem, search.on_gpu);
+    search.made_on_gpu = arena_new_array(arena, bool, round->values.count + 1);
+    search.read_on_gpu = arena_new_array(arena, int, round->values.count + 1);
+    search.loads = balance_loads(round, search.on_gpu);
     for (int i = 0; i < search.count; i++)
-        if (problem->items.items[i].fixed == SIDE_gpu) flip(&search, i);
+        if (round->items.items[i].fixed == SIDE_gpu) flip(&search, i);
     search.best_score = score(&search.loads);
     memcpy(search.best, search.on_gpu, (size_t)search.count);
     return search;

@@ -1,4 +1,4 @@
-/* Search: splits of a problem, changed item by item, and the best that was seen. */
+/* Search: splits of a round, changed item by item, and the best that was seen. */
 #ifndef FLOW_BALANCE_SEARCH_H
 #define FLOW_BALANCE_SEARCH_H
 
@@ -11,19 +11,19 @@ typedef struct Touch {
 } Touch;
 
 typedef struct Search {
-    const Problem *problem;
+    const Round *round;
     int count; /* of items */
     Touch *touches;
     int *first; /* of each item: in touches */
     bool *on_gpu, *made_on_gpu;
     int *read_on_gpu; /* of each value: readers there */
-    LoadSums loads;
+    Loads loads;
     bool *best;
     double best_score;
 } Search;
 
 /* It begins with all on the CPU but for what is fixed. */
-Search search_new(Arena *arena, const Problem *problem);
+Search search_new(Arena *arena, const Round *round);
 
 /* Goes there from where it is, item by item, first to last or last to first. */
 void search_visit(Search *search, const bool *split, bool backwards);

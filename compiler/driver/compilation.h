@@ -19,6 +19,7 @@ typedef struct Compilation {
     Diagnostics *diagnostics;
     Program *program;
     Plan *plan;        /* STOP_plan */
+    const struct Decisions *decisions; /* what runs on a GPU by its cost; NULL: nobody decided */
     Strings names;     /* program arguments that name a part of the program */
     Strings remaining; /* those left, when fixed options are taken out as well */
 } Compilation;

@@ -62,12 +62,14 @@ static int explain(const char *code) {
 
 static int explain_file(Arguments *arguments) {
     Compilation compilation;
+    arguments->uses_gpus = arguments->predicts = true;
     int status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status == EXIT_ok && !has_trainer(&compilation, "explain")) status = EXIT_program;
     if (status == EXIT_ok) status = select_trains(&compilation);
     if (status != EXIT_ok) return status;
     Text text = text_new(compilation.arena);
     explain_program(compilation.plan, &text);
+    if (compilation.decisions) explain_placement(&compilation, &text);
     fputs(text_string(&text), stdout);
     return EXIT_ok;
 }

@@ -2,6 +2,7 @@
  * of the program once. */
 #include "compiler/driver/placement.h"
 
+#include "compiler/driver/deciding.h"
 #include "compiler/driver/machine.h"
 #include "compiler/graph/print.h"
 #include "compiler/passes/passes.h"
@@ -115,19 +116,12 @@ static void move(const Settling *settling, const Asked *asked) {
                                    : "no GPU here");
 }
 
-static bool wants_gpu(const Compilation *compilation) {
-    FunctionList functions = program_functions(compilation->arena, compilation->program);
-    vector_each(Function *, function, functions)
-        vector_each(Node, node, (*function)->graph->nodes)
-            if (node->placement.device == DEVICE_gpu) return true;
-    return false;
-}
-
 /* "cpu", "gpu", "gpu(1)". */
 static bool parse_device(const char *text, Placement *placement) {
     int end = 0;
-    if (!text || !strcmp(text, "cpu")) return true;
-    placement->device = DEVICE_gpu;
+    if (!text) return true;
+    placement->device = strcmp(text, "cpu") ? DEVICE_gpu : DEVICE_cpu;
+    if (placement->device == DEVICE_cpu) return true;
     if (!strcmp(text, "gpu")) return true;
     return sscanf(text, "gpu(%2d)%n", &placement->index, &end) == 1 && end && !text[end] &&
            placement->index >= 0 && placement->index < GPU_LIMIT;
@@ -148,6 +142,13 @@ static bool has_usual(Program *program, const Gpus *gpus, bool soft) {
     return false;
 }
 
+/* Asking a driver takes long, loading none does not. */
+static bool may_use_gpus(const Compilation *compilation) {
+    DeviceKind usual = compilation->program->usual.device;
+    return usual == DEVICE_gpu || places_on_gpu(compilation) ||
+           (usual == DEVICE_any && gpus_are_likely());
+}
+
 int find_gpus(Compilation *compilation) {
     Processor processor;
     Gpus gpus;
@@ -157,10 +158,12 @@ int find_gpus(Compilation *compilation) {
         fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", arguments->device);
         return EXIT_usage;
     }
-    if (!is_placed(&program->usual) && !wants_gpu(compilation)) return EXIT_ok;
+    if (arguments->predicts && arguments->machine) return foretell_gpus(compilation);
+    if (!may_use_gpus(compilation)) return EXIT_ok;
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
     program->gpus = gpus.count < GPUS_MOST ? gpus.count : GPUS_MOST;
-    return has_usual(program, &gpus, arguments->soft_placement) ? EXIT_ok : EXIT_program;
+    if (!has_usual(program, &gpus, arguments->soft_placement)) return EXIT_program;
+    return decide_devices(compilation, &processor, &gpus);
 }
 
 /* Asking a driver takes long. */

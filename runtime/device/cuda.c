@@ -41,3 +41,9 @@ void gpus_ask(Gpus *gpus) {
     if (loaded) list(&driver, gpus);
     nvrtc_name(loaded ? driver_version(&driver) : 0, gpus->compiler);
 }
+
+bool gpus_are_likely(void) {
+    Driver driver;
+    char missing[DEVICE_TEXT];
+    return driver_load(&driver, missing);
+}

@@ -28,5 +28,6 @@ typedef struct Gpus {
 
 Processor processor_ask(void);
 void gpus_ask(Gpus *gpus);
+bool gpus_are_likely(void); /* a driver is installed */
 
 #endif

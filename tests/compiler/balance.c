@@ -34,57 +34,57 @@ static const Shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static void add_value(Arena *arena, Problem *problem, int from, const Shape *shape) {
-    int last = (int)problem->items.count - 1, count = 1 + below(READERS_MOST);
+static void add_value(Arena *arena, Round *round, int from, const Shape *shape) {
+    int last = (int)round->items.count - 1, count = 1 + below(READERS_MOST);
     int *readers = arena_new_array(arena, int, READERS_MOST);
-    bool in_step = problem->items.items[from].in_step;
+    bool in_step = round->items.items[from].in_step;
     for (int i = 0; i < count; i++) {
         int far = from + 1 + below(3);
         readers[i] = far > last ? last : far;
     }
-    vector_push(arena, &problem->values,
-                (Value){from, readers, count, shape->copies * chance() * chance(), in_step});
+    vector_push(arena, &round->values,
+                (Crossing){from, readers, count, shape->copies * chance() * chance(), in_step});
 }
 
 /* The first and the last are on the CPU: the files, and who wants the results. */
-static Problem generate(Arena *arena, const Shape *shape, int items) {
-    Problem problem = {0};
+static Round generate(Arena *arena, const Shape *shape, int items) {
+    Round round = {0};
     int prepared = shape->prepares ? items / 4 + below(items / 2) : 1;
     for (int i = 0; i < items; i++) {
         bool end = !i || i + 1 == items;
         double work = end ? 0 : chance() * chance() + 0.01;
         double ratio = shape->gpu * (0.2 + 2 * chance());
         Side fixed = end ? SIDE_cpu : chance() < 0.04 ? SIDE_gpu : SIDE_free;
-        vector_push(arena, &problem.items, (Item){work, work * ratio, i >= prepared, fixed});
+        vector_push(arena, &round.items, (Item){work, work * ratio, i >= prepared, fixed});
     }
-    for (int i = 0; i + 1 < items; i++) add_value(arena, &problem, i, shape);
-    return problem;
+    for (int i = 0; i + 1 < items; i++) add_value(arena, &round, i, shape);
+    return round;
 }
 
-static double round_of(const Problem *problem, const bool *on_gpu) {
-    LoadSums loads = balance_loads(problem, on_gpu);
+static double seconds_of(const Round *round, const bool *on_gpu) {
+    Loads loads = balance_loads(round, on_gpu);
     return loads.seconds[balance_busiest(&loads)];
 }
 
-static double best_round(Arena *arena, const Problem *problem) {
+static double best_round(Arena *arena, const Round *round) {
     int free[FREE_MOST + 2], count = 0;
-    bool *on_gpu = arena_new_array(arena, bool, problem->items.count);
+    bool *on_gpu = arena_new_array(arena, bool, round->items.count);
     double best = 1e30;
-    for (size_t i = 0; i < problem->items.count; i++) {
-        on_gpu[i] = problem->items.items[i].fixed == SIDE_gpu;
-        if (problem->items.items[i].fixed == SIDE_free) free[count++] = (int)i;
+    for (size_t i = 0; i < round->items.count; i++) {
+        on_gpu[i] = round->items.items[i].fixed == SIDE_gpu;
+        if (round->items.items[i].fixed == SIDE_free) free[count++] = (int)i;
     }
     for (long choice = 0; choice < 1L << count; choice++) {
         for (int i = 0; i < count; i++) on_gpu[free[i]] = choice >> i & 1;
-        double round = round_of(problem, on_gpu);
-        if (round < best) best = round;
+        double seconds = seconds_of(round, on_gpu);
+        if (seconds < best) best = seconds;
     }
     return best;
 }
 
-static bool keeps_what_is_fixed(const Problem *problem, const Split *split) {
-    for (size_t i = 0; i < problem->items.count; i++) {
-        Side fixed = problem->items.items[i].fixed;
+static bool keeps_what_is_fixed(const Round *round, const Split *split) {
+    for (size_t i = 0; i < round->items.count; i++) {
+        Side fixed = round->items.items[i].fixed;
         if (fixed != SIDE_free && split->on_gpu[i] != (fixed == SIDE_gpu)) return false;
     }
     return true;
@@ -95,16 +95,16 @@ typedef struct Ratios {
     int count;
 } Ratios;
 
-static bool compare(Arena *arena, const Problem *problem, Ratios *ratios) {
-    Split split = balance(arena, problem);
-    double best = best_round(arena, problem), ratio = split.round / best;
+static bool compare(Arena *arena, const Round *round, Ratios *ratios) {
+    Split split = balance(arena, round);
+    double best = best_round(arena, round), ratio = split.seconds / best;
     ratios->sum += ratio, ratios->count++;
     if (ratio > ratios->worst) ratios->worst = ratio;
     bool good = ratio <= near_enough && ratio > 0.999999 && split.bound <= best * 1.000001 &&
-                keeps_what_is_fixed(problem, &split);
+                keeps_what_is_fixed(round, &split);
     if (!good)
-        printf("problem %d: a round of %g, the best has %g, the bound is %g\n", ratios->count,
-               split.round, best, split.bound);
+        printf("%d: a round of %g s, the best has %g, the bound is %g\n", ratios->count,
+               split.seconds, best, split.bound);
     return good;
 }
 
@@ -114,8 +114,8 @@ static bool try_generated(void) {
     const char *more = getenv("BALANCE_PROBLEMS");
     for (int i = 0; i < (more ? atoi(more) : GENERATED); i++) {
         Arena *arena = arena_new();
-        Problem problem = generate(arena, &shapes[i % SHAPES], 6 + i % 11);
-        good &= compare(arena, &problem, &ratios);
+        Round round = generate(arena, &shapes[i % SHAPES], 6 + i % 11);
+        good &= compare(arena, &round, &ratios);
         arena_free(arena);
     }
     printf("%d generated: a round is %.4f of the best at worst, %.4f in the mean\n", ratios.count,
@@ -134,13 +134,13 @@ static bool try_large(void) {
     bool good = true;
     for (int i = 0; i < SHAPES; i++) {
         Arena *arena = arena_new();
-        Problem problem = generate(arena, &shapes[i], LARGE);
+        Round round = generate(arena, &shapes[i], LARGE);
         double before = seconds_now();
-        Split split = balance(arena, &problem);
+        Split split = balance(arena, &round);
         double took = seconds_now() - before;
         printf("%d items: %.2f s, a round is %.4f of the bound\n", LARGE, took,
-               split.round / split.bound);
-        good &= took < 20 && split.round < 1.05 * split.bound;
+               split.seconds / split.bound);
+        good &= took < 20 && split.seconds < 1.05 * split.bound;
         arena_free(arena);
     }
     return good;
@@ -149,17 +149,17 @@ static bool try_large(void) {
 /* Two kernels that the GPU has done at once, and a small one between them. */
 static bool try_between(void) {
     Arena *arena = arena_new();
-    Problem problem = {0};
+    Round round = {0};
     static const int second[] = {1}, third[] = {2};
-    vector_push(arena, &problem.items, (Item){10, 1, true, SIDE_free});
-    vector_push(arena, &problem.items, (Item){1, 2, true, SIDE_free});
-    vector_push(arena, &problem.items, (Item){10, 1, true, SIDE_free});
-    vector_push(arena, &problem.values, (Value){0, second, 1, 3, true});
-    vector_push(arena, &problem.values, (Value){1, third, 1, 3, true});
-    Split split = balance(arena, &problem);
+    vector_push(arena, &round.items, (Item){10, 1, true, SIDE_free});
+    vector_push(arena, &round.items, (Item){1, 2, true, SIDE_free});
+    vector_push(arena, &round.items, (Item){10, 1, true, SIDE_free});
+    vector_push(arena, &round.values, (Crossing){0, second, 1, 3, true});
+    vector_push(arena, &round.values, (Crossing){1, third, 1, 3, true});
+    Split split = balance(arena, &round);
     bool good = split.on_gpu[0] && split.on_gpu[1] && split.on_gpu[2];
-    problem.values.items[0].seconds = problem.values.items[1].seconds = 0.1;
-    split = balance(arena, &problem);
+    round.values.items[0].seconds = round.values.items[1].seconds = 0.1;
+    split = balance(arena, &round);
     good &= split.on_gpu[0] && !split.on_gpu[1] && split.on_gpu[2];
     arena_free(arena);
     if (!good) printf("what lies between two kernels of the GPU is in the wrong place\n");

@@ -1,0 +1,59 @@
+/* Deciding. */
+#include "compiler/driver/deciding.h"
+
+#include "compiler/balance/decide.h"
+#include "compiler/driver/profiles.h"
+
+#include <stdio.h>
+
+bool places_on_gpu(const Compilation *compilation) {
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    vector_each(Function *, function, functions)
+        vector_each(Node, node, (*function)->graph->nodes)
+            if (node->placement.device == DEVICE_gpu) return true;
+    return false;
+}
+
+static bool is_settled(const Compilation *compilation) {
+    return is_placed(&compilation->program->usual) || !compilation->program->gpus;
+}
+
+static void decide_by(Compilation *compilation, const Profile *profile) {
+    if (profile->gpus.count)
+        compilation->decisions = decide(compilation->arena, compilation->program, profile);
+}
+
+int foretell_gpus(Compilation *compilation) {
+    const Profile *profile = profile_read(compilation->arena, compilation->arguments->machine);
+    if (!profile) return EXIT_program;
+    compilation->program->gpus = (int)profile->gpus.count;
+    if (!is_settled(compilation)) decide_by(compilation, profile);
+    return EXIT_ok;
+}
+
+/* Of a stand-in nothing is known that would decide. */
+static int decide_simulated(const Compilation *compilation) {
+    if (!places_on_gpu(compilation))
+        fprintf(stderr,
+                "flowc: simulated GPUs have no speed to go by: what %s places nowhere runs on the "
+                "CPU; --device=gpu or --machine=FILE says otherwise\n",
+                compilation->arguments->file);
+    return EXIT_ok;
+}
+
+int decide_devices(Compilation *compilation, const Processor *processor, const Gpus *gpus) {
+    Arena *arena = compilation->arena;
+    const Arguments *arguments = compilation->arguments;
+    if (is_settled(compilation)) return EXIT_ok;
+    if (!arguments->machine && arguments->simulate) return decide_simulated(compilation);
+    const Profile *profile = arguments->machine ? profile_read(arena, arguments->machine)
+                                                : profile_of_machine(arena, processor, gpus);
+    if (!profile) return EXIT_program;
+    if (profile_is_simulated(profile) && !arguments->simulate) {
+        fprintf(stderr, "flowc: %s is of simulated GPUs: it decides for them alone\n",
+                arguments->machine);
+        return EXIT_program;
+    }
+    decide_by(compilation, profile);
+    return EXIT_ok;
+}
