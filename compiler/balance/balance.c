@@ -11,11 +11,12 @@ enum {
     CUTS_MOST = 40,
     CUTS_LEAST = 8,
     ARCS_IN_ALL = 3000000, /* of all cuts */
-    TURNS = 4000,          /* of the game that finds weights */
+    TURNS = 2500,          /* of the game that finds weights */
     PACE = 4,
 };
 
-static const double room_of_all = 0x1p44; /* of arcs, which are whole numbers */
+static const double worth_more = 1 - 1e-5; /* of the bound: nearer weights are not looked for */
+static const double room_of_all = 0x1p44;  /* of arcs, which are whole numbers */
 
 typedef struct Weights {
     double of[BUSY_COUNT];
@@ -181,8 +182,12 @@ static void look_for_weights(Arena *arena, Cutter *cutter, Search *search, doubl
     for (int i = 0; i < cuts && !is_done(cutter, search); i++) {
         Weights weights = {{0.25, 0.25, 0.25, 0.25}};
         if (i) weights = best_weights(&met);
-        vector_push(arena, &met, cut(cutter, &weights, scale));
+        Loads loads = cut(cutter, &weights, scale);
         visit(cutter, search, i & 1);
+        if (i &&
+            mean_of(&weights, &loads) >= worth_more * mean_of(&weights, least_mean(&met, &weights)))
+            return;
+        vector_push(arena, &met, loads);
     }
 }
 

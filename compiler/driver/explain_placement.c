@@ -27,7 +27,7 @@ typedef struct Explaining {
 
 static const char *seconds_text(Arena *arena, double seconds) {
     if (seconds == 0) return "0 us";
-    if (seconds < 9.9995e-3) return arena_format(arena, "%.3g us", seconds * 1e6);
+    if (seconds < 0.9995e-3) return arena_format(arena, "%.3g us", seconds * 1e6);
     return arena_format(arena, "%.3g ms", seconds * 1e3);
 }
 

@@ -140,7 +140,7 @@ static bool try_large(void) {
         double took = seconds_now() - before;
         printf("%d items: %.2f s, a round is %.4f of the bound\n", LARGE, took,
                split.seconds / split.bound);
-        good &= took < 20 && split.seconds < 1.05 * split.bound;
+        good &= took < 20 && split.seconds < 1.1 * split.bound;
         arena_free(arena);
     }
     return good;
