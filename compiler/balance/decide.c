@@ -264,8 +264,7 @@ static void decide_train(Decider *decider, const Train *train) {
             decide_alone(decider, action->function, action->pipeline);
 }
 
-/* What would run where if all that nobody placed were there. */
-static const Plan *plan_on(Arena *arena, Program *program, DeviceKind device) {
+const Plan *plan_with(Arena *arena, Program *program, DeviceKind device) {
     Placement before = program->usual;
     program->usual = (Placement){.device = device};
     const Plan *plan = plan_program(arena, program);
@@ -273,12 +272,26 @@ static const Plan *plan_on(Arena *arena, Program *program, DeviceKind device) {
     return plan;
 }
 
+FunctionList decided_functions(Arena *arena, const Program *program) {
+    FunctionList list = {0};
+    vector_each(Train, train, program->trains) {
+        vector_push(arena, &list, &train->step);
+        if (train->accumulate.graph) vector_push(arena, &list, &train->accumulate);
+        vector_each(Function *, fit, train->fits) vector_push(arena, &list, *fit);
+        vector_each(Action, action, train->actions)
+            if (action->function && action->pipeline) vector_push(arena, &list, action->function);
+    }
+    vector_each(Run, run, program->runs)
+        if (run->function) vector_push(arena, &list, run->function);
+    return list;
+}
+
 const Decisions *decide(Arena *arena, Program *program, const Profile *profile) {
     Decisions *decisions = arena_new_item(arena, Decisions);
     Decider decider = {.arena = arena, .program = program, .decisions = decisions};
     decisions->profile = profile;
-    decisions->cpu = plan_on(arena, program, DEVICE_cpu);
-    decisions->gpu = plan_on(arena, program, DEVICE_gpu);
+    decisions->cpu = plan_with(arena, program, DEVICE_cpu);
+    decisions->gpu = plan_with(arena, program, DEVICE_gpu);
     decisions->fits =
         (double)decisions->gpu->memory_size <= profile->gpus.items[0].figures[FIGURE_size].value;
     vector_each(Train, train, program->trains) decide_train(&decider, train);

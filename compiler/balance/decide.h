@@ -50,4 +50,10 @@ const Decisions *decide(Arena *arena, Program *program, const Profile *profile);
 Round choice_round(Arena *arena, const Decisions *decisions, const Choice *choice,
                    const Scene *scene);
 
+/* The functions that it decides about: those that a loop calls in each round. */
+FunctionList decided_functions(Arena *arena, const Program *program);
+
+/* With all that nobody placed on the device, as far as it can be there. */
+const Plan *plan_with(Arena *arena, Program *program, DeviceKind device);
+
 #endif

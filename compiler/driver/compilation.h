@@ -18,10 +18,10 @@ typedef struct Compilation {
     bool bake; /* every option given becomes the program's default, not only fixed ones */
     Diagnostics *diagnostics;
     Program *program;
-    Plan *plan;        /* STOP_plan */
+    Plan *plan;                        /* STOP_plan */
     const struct Decisions *decisions; /* what runs on a GPU by its cost; NULL: nobody decided */
-    Strings names;     /* program arguments that name a part of the program */
-    Strings remaining; /* those left, when fixed options are taken out as well */
+    Strings names;                     /* program arguments that name a part of the program */
+    Strings remaining;                 /* those left, when fixed options are taken out as well */
 } Compilation;
 
 /* Compiles as far as asked; diagnostics go to standard error. EXIT_ok, or what to exit with. */

@@ -209,7 +209,7 @@ static bool is_of_program(const Compilation *compilation, const Choice *choice) 
 void explain_placement(const Compilation *compilation, Text *text) {
     const Decisions *decisions = compilation->decisions;
     const Profile *profile = decisions->profile;
-    text_format(text, "machine, measured %s%s%s\n", profile->date, profile->note ? ": " : "",
+    text_format(text, "machine, as of %s%s%s\n", profile->date, profile->note ? ": " : "",
                 profile->note ? profile->note : "");
     explain_device("cpu", &profile->cpu, text);
     explain_device("gpu(0)", &profile->gpus.items[0], text);

@@ -146,7 +146,7 @@ static bool has_usual(Program *program, const Gpus *gpus, bool soft) {
 static bool may_use_gpus(const Compilation *compilation) {
     DeviceKind usual = compilation->program->usual.device;
     return usual == DEVICE_gpu || places_on_gpu(compilation) ||
-           (usual == DEVICE_any && gpus_are_likely());
+           (usual == DEVICE_any && (gpus_are_likely() || is_locked(compilation)));
 }
 
 int find_gpus(Compilation *compilation) {
