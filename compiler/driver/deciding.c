@@ -121,9 +121,8 @@ int keep_decisions(const Compilation *compilation) {
         return EXIT_program;
     }
     const Profile *profile = compilation->decisions->profile;
-    const char *machine =
-        arena_format(compilation->arena, "%s and %s, as of %s", profile->cpu.name,
-                     profile->gpus.items[0].name, profile->date);
+    const char *machine = arena_format(compilation->arena, "%s and %s, as of %s", profile->cpu.name,
+                                       profile->gpus.items[0].name, profile->date);
     lock_print(compilation->decisions->cpu, machine, &text);
     return arguments->check ? compare_lock(compilation->arena, path, &text)
                             : write_lock(path, &text);
