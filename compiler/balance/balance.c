@@ -147,8 +147,8 @@ static Weights weights_by(const double *gain, int turn) {
 }
 
 /* The weights of which the least mean of all that was met is the highest: those of a game, whose
- * one player weighs and whose other picks loads, as both learn it (Y. Freund, R. Schapire, "Adaptive
- * game playing using multiplicative weights", 1999). */
+ * one player weighs and whose other picks loads, as both learn it (Y. Freund, R. Schapire,
+ * "Adaptive game playing using multiplicative weights", 1999). */
 static Weights best_weights(const Met *met) {
     Weights mean = {{0}};
     double gain[BUSY_COUNT] = {0}, most = 0;

@@ -4,7 +4,8 @@
  *
  * Kernels of annotated calls are where the program says; loops, C functions, the functions of
  * records and of libraries are where plan/ can have them. A weight goes over when it was changed on
- * the other device; the fields of a batch go ahead of the step. Of several GPUs the first is used. */
+ * the other device; the fields of a batch go ahead of the step. Of several GPUs the first is
+ * used. */
 #ifndef FLOW_BALANCE_DECIDE_H
 #define FLOW_BALANCE_DECIDE_H
 

@@ -6,8 +6,8 @@
 #include "runtime/device/device.h"
 
 /* Before a plan is made, where --device does not say it for all. processor and gpus: as asked, or
- * no GPU where nobody asked. Sets compilation->decisions if there is anything to decide by. EXIT_ok,
- * or what to exit with after printing why. */
+ * no GPU where nobody asked. Sets compilation->decisions if there is anything to decide by.
+ * EXIT_ok, or what to exit with after printing why. */
 int decide_devices(Compilation *compilation, const Processor *processor, const Gpus *gpus);
 
 /* Does the program place anything there? */

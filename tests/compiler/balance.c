@@ -1,6 +1,7 @@
 /* The split that balance finds beside the best of all, which is found by trying them; and large
  * problems. */
 #include "compiler/balance/balance.h"
+#include "tests/compiler/real_rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,39 @@ static bool try_generated(void) {
     return good;
 }
 
+static int free_items(const Round *round) {
+    int count = 0;
+    vector_each(Item, item, round->items) count += item->fixed == SIDE_free;
+    return count;
+}
+
+/* The rounds of a program that are not too large to try everything. */
+static bool try_program(Arena *arena, Program *program, const RealMachine *machine,
+                        Ratios *ratios) {
+    bool good = true;
+    const Decisions *decisions = decide(arena, program, read_machine(arena, machine));
+    vector_each(Choice, choice, decisions->choices)
+        if (free_items(&choice->round) <= FREE_MOST) good &= compare(arena, &choice->round, ratios);
+    return good;
+}
+
+static bool try_real(void) {
+    Ratios ratios = {0};
+    bool good = true;
+    for (int i = 0; i < REAL_PROGRAMS; i++) {
+        Arena *arena = arena_new();
+        Sources library = read_library(arena);
+        Program *program = compile_example(arena, &library, real_programs[i]);
+        good &= program != NULL;
+        for (int m = 0; m < REAL_MACHINES && program; m++)
+            good &= try_program(arena, program, &real_machines[m], &ratios);
+        arena_free(arena);
+    }
+    printf("%d of examples: a round is %.4f of the best at worst, %.4f in the mean\n", ratios.count,
+           ratios.worst, ratios.sum / ratios.count);
+    return good && ratios.count >= REAL_MACHINES * REAL_PROGRAMS;
+}
+
 static double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -169,6 +203,7 @@ static bool try_between(void) {
 int main(void) {
     bool good = try_between();
     good &= try_generated();
+    good &= try_real();
     good &= try_large();
     return good ? 0 : 1;
 }
