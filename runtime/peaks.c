@@ -20,7 +20,9 @@ enum {
     NEAR_PASSES = 100,
     TRIALS = 8,
     FAR_TRIALS = 3,
+    MEETING_TRIALS = 4000,
     MOST_THREADS = 1024,
+    MEETINGS = 5,
 };
 
 typedef float Lanes __attribute__((vector_size(LANES * sizeof(float))));
@@ -29,6 +31,18 @@ typedef float Lanes __attribute__((vector_size(LANES * sizeof(float))));
 FOR_EACH_PROCESSOR static float multiply_and_add(float factor) {
     Lanes sums[SUMS], factors = (Lanes){0} + factor;
     for (int i = 0; i < SUMS; i++) sums[i] = (Lanes){0} + (float)i;
+    for (int turn = 0; turn < TURNS; turn++)
+#pragma GCC unroll 12
+        for (int i = 0; i < SUMS; i++) sums[i] = sums[i] * factors + factors;
+    for (int i = 1; i < SUMS; i++) sums[0] += sums[i];
+    return sums[0][0];
+}
+
+typedef double Doubles __attribute__((vector_size(LANES / 2 * sizeof(double))));
+
+FOR_EACH_PROCESSOR static double multiply_and_add_doubles(double factor) {
+    Doubles sums[SUMS], factors = (Doubles){0} + factor;
+    for (int i = 0; i < SUMS; i++) sums[i] = (Doubles){0} + i;
     for (int turn = 0; turn < TURNS; turn++)
 #pragma GCC unroll 12
         for (int i = 0; i < SUMS; i++) sums[i] = sums[i] * factors + factors;
@@ -69,7 +83,7 @@ static float multiply_pairs(float factor) {
 
 /* What all threads do at the same time. */
 
-typedef enum Task { TASK_single, TASK_pairs, TASK_near, TASK_far } Task;
+typedef enum Task { TASK_single, TASK_double, TASK_pairs, TASK_near, TASK_far, TASK_meet } Task;
 
 typedef struct Trial {
     Task task;
@@ -91,7 +105,13 @@ static float read_part(const Trial *trial, int thread) {
     return read_all(trial->array + (size_t)thread * trial->count, trial->count);
 }
 
-static float do_task(const Trial *trial, int thread) {
+static float meet(Trial *trial) {
+    int threads = atomic_load(&trial->begins);
+    for (int i = 0; i < MEETINGS; i++) barrier_wait(&trial->barrier, threads);
+    return 0;
+}
+
+static float do_task(Trial *trial, int thread) {
     float sum = 0.5f;
     switch (trial->task) {
     case TASK_single: return multiply_and_add(sum);
@@ -100,6 +120,8 @@ static float do_task(const Trial *trial, int thread) {
         for (int i = 0; i < NEAR_PASSES; i++) sum += read_part(trial, thread);
         return sum;
     case TASK_far: return read_part(trial, thread);
+    case TASK_double: return (float)multiply_and_add_doubles(sum);
+    case TASK_meet: return meet(trial);
     }
     return sum;
 }
@@ -170,11 +192,19 @@ Peaks peaks_measure(int threads) {
     Peaks peaks = {.threads = threads < MOST_THREADS ? threads : MOST_THREADS};
     Trial single = {.task = TASK_single, .times = TRIALS, .threads = peaks.threads};
     peaks.operations[FLOW_SINGLE] = rate_of(&single, 2.0 * SUMS * LANES * TURNS);
-    peaks.operations[FLOW_DOUBLE] = peaks.operations[FLOW_SINGLE] / 2;
+    Trial doubles = {.task = TASK_double, .times = TRIALS, .threads = peaks.threads};
+    peaks.operations[FLOW_DOUBLE] = rate_of(&doubles, 2.0 * SUMS * LANES / 2 * TURNS);
     find_halves(&peaks);
     peaks.near = read_rate(TASK_near, peaks.threads, NEAR, NEAR_PASSES, TRIALS);
     peaks.far = read_rate(TASK_far, peaks.threads, FAR / (size_t)peaks.threads, 1, FAR_TRIALS);
     return peaks;
+}
+
+double peaks_meeting(int threads) {
+    Trial meeting = {.task = TASK_meet, .times = MEETING_TRIALS};
+    meeting.threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+    rate_of(&meeting, 1);
+    return meeting.seconds / MEETINGS;
 }
 
 Peaks peaks_of(const Peaks *peaks, double threads) {

@@ -15,6 +15,9 @@ typedef struct Peaks {
  * widest vectors that processors.h knows, and reads of arrays that are in the caches or not. */
 Peaks peaks_measure(int threads);
 
+/* Seconds until so many threads have met at a barrier. */
+double peaks_meeting(int threads);
+
 /* The same for fewer threads, which one's share of memory is not bound by. */
 Peaks peaks_of(const Peaks *peaks, double threads);
 

@@ -35,7 +35,12 @@ static const Flag flags[] = {
     {"soft-placement", 0, FLAG_switch, FIELD(soft_placement), NULL,
      "run on the CPU what wants a device that is not here, and say so"},
     {"device", 0, FLAG_value, FIELD(device), "DEVICE",
-     "where to run what the program places nowhere: cpu (default), gpu or gpu(1)"},
+     "where to run what the program places nowhere: cpu, gpu or gpu(1) (default: by what it "
+     "takes)"},
+    {"machine", 0, FLAG_value, FIELD(machine), "PROFILE",
+     "the machine to place for, as `flowc calibrate` describes one"},
+    {"lock", 0, FLAG_optional, FIELD(lock), "FILE",
+     "where everything runs, as a file: FILE.lock (explain: write it)"},
     {"visible-devices", 0, FLAG_value, FIELD(visible_devices), "LIST",
      "the GPUs to use, as 0,1; or none"},
     {"gpu-memory", 0, FLAG_value, FIELD(gpu_memory), "SIZE", "the most memory of a GPU, as 4GiB"},

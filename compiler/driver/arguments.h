@@ -23,7 +23,10 @@ typedef struct Arguments {
     const char *visible_devices, *gpu_memory, *path; /* --visible-devices, --gpu-memory, --path */
     const char *simulate;                            /* --simulate: "gpu:2" */
     const char *device;                              /* --device: "gpu(1)" */
+    const char *machine;                             /* --machine: a profile */
+    const char *lock;                                /* --lock: "", or a file */
     bool uses_gpus;                                  /* what the command makes may run on them */
+    bool predicts;                                   /* the command makes nothing */
     const char *diagnostics;                         /* --diagnostics: "text" or "json" */
     bool exact;                                      /* --exact */
     bool time_passes, explain, keep, no_cache, bundle, soft_placement, verbose, check, ops, help;

@@ -19,9 +19,10 @@ typedef struct Compilation {
     bool recomputes; /* every train block does, whatever it says: to see what that would save */
     Diagnostics *diagnostics;
     Program *program;
-    Plan *plan;        /* STOP_plan */
-    Strings names;     /* program arguments that name a part of the program */
-    Strings remaining; /* those left, when fixed options are taken out as well */
+    Plan *plan;                        /* STOP_plan */
+    const struct Decisions *decisions; /* what runs on a GPU by its cost; NULL: nobody decided */
+    Strings names;                     /* program arguments that name a part of the program */
+    Strings remaining;                 /* those left, when fixed options are taken out as well */
 } Compilation;
 
 /* Compiles as far as asked; diagnostics go to standard error. EXIT_ok, or what to exit with. */

@@ -1,6 +1,7 @@
 /* flowc explain: the page of an error code, or the list of them; or what a program does with its
  * data. */
 #include "compiler/driver/commands.h"
+#include "compiler/driver/deciding.h"
 #include "compiler/driver/explain.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/select.h"
@@ -62,12 +63,18 @@ static int explain(const char *code) {
 
 static int explain_file(Arguments *arguments) {
     Compilation compilation;
+    arguments->uses_gpus = arguments->predicts = true;
     int status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status == EXIT_ok && !has_trainer(&compilation, "explain")) status = EXIT_program;
     if (status == EXIT_ok) status = select_trains(&compilation);
     if (status != EXIT_ok) return status;
     Text text = text_new(compilation.arena);
+    if (arguments->lock) return keep_decisions(&compilation);
     explain_program(compilation.plan, &text);
+    if (compilation.decisions) explain_placement(&compilation, &text);
+    if (compilation.decisions && is_locked(&compilation))
+        text_format(&text, "%s decides for `run` and `build`, not what is said here\n",
+                    lock_place(&compilation));
     fputs(text_string(&text), stdout);
     return EXIT_ok;
 }

@@ -18,6 +18,9 @@ void explain_program(const Plan *plan, Text *text);
 /* Adds the plan, with what each kernel becomes. predicts: and the time it takes at least here. */
 void explain_plan(const Plan *plan, bool predicts, Text *text);
 
+/* Adds what runs where by its cost, why, and what would move it. */
+void explain_placement(const Compilation *compilation, Text *text);
+
 /* "digits.flow:31" */
 const char *explain_place(Arena *arena, Range range);
 

@@ -4,6 +4,7 @@
 
 #include "compiler/driver/ahead.h"
 #include "compiler/driver/gpu_room.h"
+#include "compiler/driver/deciding.h"
 #include "compiler/driver/machine.h"
 #include "compiler/graph/print.h"
 #include "compiler/passes/passes.h"
@@ -117,26 +118,13 @@ static void move(const Settling *settling, const Asked *asked) {
                                    : "no GPU here");
 }
 
-static int later(int most, const Placement *placement) {
-    bool more = placement->device == DEVICE_gpu && placement->index >= most;
-    return more ? placement->index + 1 : most;
-}
-
-/* So many that the last one it names is among them. */
-static int wanted_gpus(const Compilation *compilation) {
-    FunctionList functions = program_functions(compilation->arena, compilation->program);
-    int most = later(0, &compilation->program->usual);
-    vector_each(Function *, function, functions)
-        vector_each(Node, node, (*function)->graph->nodes) most = later(most, &node->placement);
-    return most;
-}
-
 /* "cpu", "gpu", "gpu(1)". */
 static bool parse_device(const char *text, Placement *placement) {
     int end = 0;
     bool number = text && !strncmp(text, "gpu(", 4) && text[4] >= '0' && text[4] <= '9';
-    if (!text || !strcmp(text, "cpu")) return true;
-    placement->device = DEVICE_gpu;
+    if (!text) return true;
+    placement->device = strcmp(text, "cpu") ? DEVICE_gpu : DEVICE_cpu;
+    if (placement->device == DEVICE_cpu) return true;
     if (!strcmp(text, "gpu")) return true;
     return number && sscanf(text, "gpu(%2d)%n", &placement->index, &end) == 1 && end &&
            !text[end] && placement->index < GPU_LIMIT;
@@ -157,6 +145,13 @@ static bool has_usual(Program *program, const Gpus *gpus, bool soft) {
     return false;
 }
 
+/* Asking a driver takes long, loading none does not. */
+static bool may_use_gpus(const Compilation *compilation) {
+    DeviceKind usual = compilation->program->usual.device;
+    return wanted_gpus(compilation) ||
+           (usual == DEVICE_any && (gpus_are_likely() || is_locked(compilation)));
+}
+
 int find_gpus(Compilation *compilation) {
     Processor processor;
     Gpus gpus;
@@ -166,11 +161,13 @@ int find_gpus(Compilation *compilation) {
         fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", arguments->device);
         return EXIT_usage;
     }
-    if (!is_placed(&program->usual) && !wanted_gpus(compilation)) return EXIT_ok;
+    if (arguments->predicts && arguments->machine) return foretell_gpus(compilation);
+    if (!may_use_gpus(compilation)) return EXIT_ok;
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
     ahead_expect(arguments, &gpus, wanted_gpus(compilation));
     program->gpus = gpus.count < GPUS_MOST ? gpus.count : GPUS_MOST;
-    return has_usual(program, &gpus, arguments->soft_placement) ? EXIT_ok : EXIT_program;
+    if (!has_usual(program, &gpus, arguments->soft_placement)) return EXIT_program;
+    return decide_devices(compilation, &processor, &gpus);
 }
 
 /* Asking a driver takes long. */

@@ -29,6 +29,7 @@ static int start(const Compilation *compilation, const CacheEntry *entry) {
         vector_push(compilation->arena, &words, compilation->remaining.items[i]);
     if (compilation->arguments->visible_devices)
         setenv("FLOWC_VISIBLE_DEVICES", compilation->arguments->visible_devices, true);
+    fflush(stdout);
     const char *folder = entry->temporary && !compilation->arguments->keep ? entry->folder : NULL;
     process_become(compilation->arena, entry->program, &words, folder);
     return EXIT_resource;

@@ -30,6 +30,8 @@ typedef struct Input {
     int64_t low, high; /* of an export's argument: low <= each value < high; both 0: any value */
 } Input;
 
+enum { DECIDED_cpu = -1 };
+
 /* One graph and the meaning of its inputs. Results are the graph's outputs, in order. */
 typedef struct Function {
     const char *name;     /* "fit.step" */
@@ -39,6 +41,8 @@ typedef struct Function {
     Vector(Type) results; /* of one record, for each OUTPUT_result in order */
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
     bool of_record;       /* of a pipeline: what it takes and gives lies behind pointers */
+    const signed char *decided; /* of each kernel that nobody placed: the number of a GPU, or
+                                   DECIDED_cpu; NULL: nothing was decided */
 } Function;
 
 typedef Vector(Function *) FunctionList;

@@ -34,6 +34,15 @@ static bool can_run_on_gpu(const Planner *planner, const KernelPlan *kernel) {
            kernel->loops.kind != KERNEL_scan && kernel->loops.kind != KERNEL_external;
 }
 
+/* Of what the program doesn't say. */
+static Placement usual_device(const Planner *planner, const KernelPlan *kernel) {
+    const Placement *usual = &planner->program_plan->program->usual;
+    const signed char *decided = planner->plan->function->decided;
+    int device = decided ? decided[kernel - planner->plan->kernels] : DECIDED_cpu;
+    if (is_placed(usual) || device == DECIDED_cpu) return *usual;
+    return (Placement){.device = DEVICE_gpu, .index = device};
+}
+
 /* All placed nodes of a kernel want the same, some more than others. */
 static void give_device(const Planner *planner, KernelPlan *kernel) {
     const Program *program = planner->program_plan->program;
@@ -42,10 +51,11 @@ static void give_device(const Planner *planner, KernelPlan *kernel) {
         bool firmer = kernel->wanted.soft && !placement->soft && is_placed(placement);
         if (!is_placed(&kernel->wanted) || firmer) kernel->wanted = *placement;
     }
-    const Placement *wanted = is_placed(&kernel->wanted) ? &kernel->wanted : &program->usual;
-    bool gpu = wanted->device == DEVICE_gpu && wanted->index < program->gpus &&
+    const Placement wanted =
+        is_placed(&kernel->wanted) ? kernel->wanted : usual_device(planner, kernel);
+    bool gpu = wanted.device == DEVICE_gpu && wanted.index < program->gpus &&
                can_run_on_gpu(planner, kernel);
-    kernel->given = gpu ? *wanted : (Placement){.device = DEVICE_cpu};
+    kernel->given = gpu ? wanted : (Placement){.device = DEVICE_cpu};
 }
 
 static void collect_kernels(Planner *planner) {

@@ -77,3 +77,9 @@ uint64_t gpu_start(int ordinal, char *why) {
                  error ? driver_error(&driver, error).text : "no memory");
     return error ? 0 : available;
 }
+
+bool gpus_are_likely(void) {
+    Driver driver;
+    char missing[DEVICE_TEXT];
+    return driver_load(&driver, missing);
+}

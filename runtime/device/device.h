@@ -31,6 +31,7 @@ typedef struct Gpus {
 
 Processor processor_ask(void);
 void gpus_ask(Gpus *gpus);
+bool gpus_are_likely(void); /* a driver is installed */
 
 /* Starts that GPU, as a program would. Bytes of its memory that are free; 0: it can't be used, and
  * *why, of DEVICE_TEXT, says why. */

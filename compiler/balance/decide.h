@@ -1,0 +1,60 @@
+/* Decide: which kernels of a program run on a GPU where the program does not say it: of each loop
+ * (training, a measure, a pipeline by itself) the items and values of balance.h, with what they
+ * take by a profile.
+ *
+ * Kernels of annotated calls are where the program says; loops, C functions, the functions of
+ * records and of libraries are where plan/ can have them. A weight goes over when it was changed on
+ * the other device; the fields of a batch go ahead of the step. Of several GPUs the first is
+ * used. */
+#ifndef FLOW_BALANCE_DECIDE_H
+#define FLOW_BALANCE_DECIDE_H
+
+#include "compiler/balance/balance.h"
+#include "compiler/balance/work.h"
+
+/* A function of a loop: kernel k is item first + k. */
+typedef struct Member {
+    const Function *function;
+    const FunctionPlan *cpu, *gpu; /* planned with all that can on either */
+    int first;
+    double times; /* in a round */
+} Member;
+
+/* A section of a pipeline, an item by itself. */
+typedef struct Prepared {
+    const Pipeline *pipeline;
+    const Section *section;
+    int item;
+} Prepared;
+
+typedef struct Choice {
+    const char *name;     /* "fit" */
+    const Pipeline *data; /* or NULL */
+    Vector(Member) parts;
+    Vector(Prepared) prepared;
+    Round round; /* item 0: files, and who wants results */
+    Split split;
+} Choice;
+
+/* profile: its first GPU is used. */
+typedef struct Decisions {
+    const Profile *profile;
+    const Plan *cpu, *gpu;
+    bool fits; /* the GPU's memory holds the program; else nothing is put there */
+    Vector(Choice) choices;
+} Decisions;
+
+/* profile: of a machine with a GPU. Sets Function.decided of the program's functions. */
+const Decisions *decide(Arena *arena, Program *program, const Profile *profile);
+
+/* The round of a choice in another scene. */
+Round choice_round(Arena *arena, const Decisions *decisions, const Choice *choice,
+                   const Scene *scene);
+
+/* The functions that it decides about: those that a loop calls in each round. */
+FunctionList decided_functions(Arena *arena, const Program *program);
+
+/* With all that nobody placed on the device, as far as it can be there. */
+const Plan *plan_with(Arena *arena, Program *program, DeviceKind device);
+
+#endif

@@ -1,0 +1,71 @@
+/* Work. */
+#include "compiler/balance/work.h"
+
+#include "compiler/codegen/how.h"
+
+static void find_batch(Dim symbol, void *context) {
+    if (dim_is_batch(symbol)) *(bool *)context = true;
+}
+
+static bool grows(Dim dim) {
+    bool found = false;
+    if (dim) dim_each_symbol(dim, find_batch, &found);
+    return found;
+}
+
+static bool loops_grow(const Loops *loops) {
+    return grows(loops->outer) || grows(loops->rows) || grows(loops->depth) ||
+           grows(loops->columns);
+}
+
+static bool type_grows(const Type *type) {
+    for (int i = 0; i < type->rank; i++)
+        if (grows(type->dims[i])) return true;
+    return false;
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+static double arithmetic_rate(const DeviceProfile *device, const FunctionPlan *plan, int k) {
+    static const FigureName rates[] = {[ARITHMETIC_single] = FIGURE_f32,
+                                       [ARITHMETIC_double] = FIGURE_f64,
+                                       [ARITHMETIC_halves] = FIGURE_bf16};
+    return device->figures[rates[arithmetic_of(plan, k)]].value;
+}
+
+double work_of_record(const DeviceProfile *cpu, const FunctionPlan *plan, int k) {
+    const KernelPlan *kernel = &plan->kernels[k];
+    double seconds = kernel->operations / arithmetic_rate(cpu, plan, k);
+    seconds = larger(seconds, kernel->bytes / cpu->figures[FIGURE_cache].value);
+    return larger(seconds, kernel->far / cpu->figures[FIGURE_memory].value);
+}
+
+double work_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int k, double batch) {
+    double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;
+    return cpu->figures[FIGURE_start].value + times * work_of_record(cpu, plan, k);
+}
+
+/* What threads of a GPU share out. */
+static double elements_of(const Loops *loops) {
+    double elements = (double)dim_bound(loops->outer) * (double)dim_bound(loops->rows) *
+                      (double)dim_bound(loops->columns);
+    bool deep = loops->kind == KERNEL_columns || loops->kind == KERNEL_scatter;
+    return deep ? elements * (double)dim_bound(loops->depth) : elements;
+}
+
+double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double batch) {
+    const KernelPlan *kernel = &plan->kernels[k];
+    double times = loops_grow(&kernel->loops) ? batch : 1;
+    double fill = gpu->figures[FIGURE_fill].value / (times * elements_of(&kernel->loops) + 1);
+    double seconds = larger(kernel->operations / arithmetic_rate(gpu, plan, k),
+                            kernel->bytes / gpu->figures[FIGURE_memory].value);
+    return gpu->figures[FIGURE_start].value + times * seconds * (1 + fill);
+}
+
+double work_of_copy(const DeviceProfile *gpu, const Type *type, const Scene *scene) {
+    double bytes = (double)type_size_bound(type) * (type_grows(type) ? scene->batch : 1);
+    return gpu->figures[FIGURE_latency].value +
+           bytes / (scene->link * gpu->figures[FIGURE_link].value);
+}

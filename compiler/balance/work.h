@@ -1,0 +1,25 @@
+/* Work: what a kernel takes on each device of a profile, by a roofline: the largest of its
+ * operations by the device's arithmetic and its bytes by what caches and memory give (S. Williams,
+ * A. Waterman, D. Patterson, "Roofline", 2009), and the time to start it. */
+#ifndef FLOW_BALANCE_WORK_H
+#define FLOW_BALANCE_WORK_H
+
+#include "compiler/balance/profile.h"
+#include "compiler/plan/plan.h"
+
+/* What if: so many times the records in a batch, and the bandwidth of links. */
+typedef struct Scene {
+    double batch, link;
+} Scene;
+
+/* Of the largest batch, in seconds; of scans with all their turns. */
+double work_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int kernel, double batch);
+double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int kernel, double batch);
+
+/* The same without the time to start: a part of many calls in a row. */
+double work_of_record(const DeviceProfile *cpu, const FunctionPlan *plan, int kernel);
+
+/* Of a value that goes over the link. */
+double work_of_copy(const DeviceProfile *gpu, const Type *type, const Scene *scene);
+
+#endif

@@ -1,0 +1,101 @@
+# What the program places nowhere runs where a profile of the machine says that it takes less; a lock
+# keeps that, and stops who changes the program.
+. tests/programs/lib/common.sh
+export XDG_CONFIG_HOME=$PWD/config
+real=$root/examples/machines/h200.profile
+sed -e 's/dense(256)/dense(16)/; s/|> batch(batch_size)/|> take(64) |> batch(16)/' \
+    -e 's/|> batch(1000)/|> take(32) |> batch(32)/' "$digits" >d.flow
+cp -r "$data" .
+
+# A GPU that nothing is slow on, and one that is far away.
+sed -e 's/^start = 4 us/start = 1 ns/; s/^fill = .*/fill = 1 guess/; s/^link = .*/link = 900 TB\/s guess/' \
+    -e 's/^latency = .*/latency = 1 ns guess/' "$real" >eager.profile
+sed -e 's/^link = .*/link = 1 MB\/s guess/' "$real" >far.profile
+on() { grep -c "^    $1:" "$2" || true; }
+"$FLOWC" explain --machine=eager.profile d.flow >eager || fail "$(cat eager)"
+"$FLOWC" explain --machine=far.profile d.flow >far || fail "$(cat far)"
+[ "$(on 'gpu(0)' eager)" -gt 8 ] && [ "$(on 'gpu(0)' far)" = 0 ] || fail "$(cat eager far)"
+# What was said of each: time on both devices, copies, what would move it.
+grep -q 'us on cpu, .* us on gpu(0); on cpu .* of copies .*, and a round would take' eager || fail "$(cat eager)"
+grep -q 'no batch or link up to 1024 times as large moves it' far || fail "$(cat far)"
+# The batch that a kernel is said to go over with sends it over.
+"$FLOWC" explain --machine="$real" d.flow >now || fail "$(cat now)"
+batch=$(sed -n 's/.*gpu(0) from batches of \([0-9]*\) on.*/\1/p' now | sort -n | head -n 1)
+sed "s/|> take(64) |> batch(16)/|> batch($batch)/" d.flow >larger.flow
+"$FLOWC" explain --machine="$real" larger.flow >then || fail "$(cat then)"
+[ "$(on 'gpu(0)' now)" -lt "$(on 'gpu(0)' then)" ] || fail "$batch: $(cat now then)"
+
+# An annotation and --device come first.
+sed 's/|> dense(C)/|> dense(C) @cpu/' d.flow >fixed.flow
+"$FLOWC" explain --machine=eager.profile fixed.flow >out || fail "$(cat out)"
+grep -q '^    cpu: .*; the program says so' out || fail "$(cat out)"
+"$FLOWC" explain --device=cpu --machine=eager.profile d.flow >out || fail "$(cat out)"
+! grep -q '^placement of' out || fail "$(cat out)"
+
+# It runs so, and learns the same.
+close() {
+    paste expected "$1" | tr '=' ' ' | awk '{ for (i = 1; i <= NF / 2; i++) if ($i != $(i + NF / 2) && ($i - $(i + NF / 2)) ^ 2 > 1e-6) exit 1 }' || fail "$(cat "$1"), not $(cat expected)"
+}
+"$FLOWC" run d.flow --epochs=2 >expected 2>stderr || fail "$(cat stderr)"
+"$FLOWC" run --simulate=gpu:1 --machine=eager.profile --explain d.flow --epochs=2 >both 2>stderr || fail "$(cat stderr)"
+grep -q 'kernel 0: .* on gpu(0)$' both || fail "$(cat both)"
+grep '^evaluate' both >out || fail "$(cat both)"
+close out
+# A stand-in's speed decides nothing, and it is said.
+"$FLOWC" run --simulate=gpu:1 d.flow --epochs=2 >out 2>stderr || fail "$(cat stderr)"
+same out expected
+grep -q 'simulated GPUs have no speed to go by' stderr || fail "$(cat stderr)"
+
+# Locks.
+expect 1 'nothing to lock' "$FLOWC" explain --visible-devices=none --lock d.flow
+"$FLOWC" explain --machine=eager.profile --lock d.flow || fail "no lock"
+grep -q '^0 gpu(0) contraction ' d.lock || fail "$(cat d.lock)"
+"$FLOWC" explain --machine=eager.profile --lock --check d.flow || fail "it differs from itself"
+expect 1 'd.lock: it would be decided otherwise now: `0 cpu contraction' "$FLOWC" explain --machine=far.profile --lock --check d.flow
+"$FLOWC" explain --machine=far.profile d.flow | grep -q 'd.lock decides for `run` and `build`' || fail 'nothing of the lock'
+expect 1 'd.lock places kernels on gpu(0), which is not on this machine' "$FLOWC" run --visible-devices=none d.flow
+"$FLOWC" build --simulate=gpu:1 --emit=cuda -o d.cu d.flow 2>stderr && grep -q __global__ d.cu || fail "$(cat stderr)"
+"$FLOWC" run --visible-devices=none --soft-placement d.flow --epochs=2 >out 2>stderr || fail "$(cat stderr)"
+grep -q 'the CPU runs what .*d.lock places on gpu(0)' stderr || fail "$(cat stderr)"
+same out expected
+"$FLOWC" run --simulate=gpu:1 --explain d.flow --epochs=2 >both 2>stderr || fail "$(cat stderr)"
+grep -q 'kernel 0: .* on gpu(0)$' both || fail "$(cat both)"
+"$FLOWC" run --device=cpu d.flow --epochs=2 >out 2>stderr || fail "$(cat stderr)"
+same out expected
+# Lines that move change nothing; a kernel that becomes another, a batch, and broken locks do.
+sed '1i # a comment' d.flow >moved.flow
+mv moved.flow d.flow
+"$FLOWC" run --simulate=gpu:1 d.flow >out 2>stderr || fail "$(cat stderr)"
+for change in 's/dense(16)/dense(17)/' 's/batch(16)/batch(32)/' 's/relu()/tanh()/'; do
+    sed "$change" d.flow >changed.flow
+    expect 1 'The lock no longer fits the program' "$FLOWC" run --lock=d.lock --simulate=gpu:1 changed.flow
+done
+expect 1 'none.lock: No such file' "$FLOWC" run --lock=none.lock d.flow
+for change in 1d '$d' 's/gpu(0)/gpu(x)/' 's/^0 /7 /' 's/^1 /99999999999 /' '$a more'; do
+    sed "$change" d.lock >broken.lock
+    expect 1 'broken.lock:' "$FLOWC" run --lock=broken.lock --simulate=gpu:1 d.flow
+done
+
+# Profiles that are wrong.
+wrong() { # what is said, the change
+    sed "$2" "$real" >wrong.profile
+    expect 1 "$1" "$FLOWC" explain --machine=wrong.profile d.flow
+}
+wrong 'wrong.profile:1: a profile begins with `flowc profile 1`' 's/profile 1/profile 2/'
+wrong '`f32` is a number, a unit (MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s) and where it is from' 's/^f32 = .*/f32 = 5 GB\/s guess/'
+wrong '`f32` is a number' 's/^f32 = .*/f32 = 5 GFLOP\/s/'
+wrong '`f32` is a number' 's/^f32 = .*/f32 = 5 GFLOP\/s guess more/'
+wrong '`link` is more than 0' 's/^link = .*/link = -5 GB\/s guess/'
+wrong '`link` is more than 0' 's/^link = .*/link = nan GB\/s guess/'
+wrong '`cores` is a number, no unit' 's/^cores = .*/cores = many guess/'
+wrong '`fill` is missing of the device that ends here' '/^fill/d'
+wrong 'the device that ends here has no name' '/^name = NV/d'
+wrong '`speed` is nothing that is known of this device: there are name, cores' 's/^decode = .*/speed = 5/'
+wrong 'the next device is `gpu(0)`' 's/gpu(0)/gpu(1)/'
+wrong 'there is no `device cpu`' '/^device/,$d'
+wrong 'is given a second time' 's/^link = .*/&\n&/'
+wrong 'a line is `name = value`' '$a word'
+wrong 'there is no `date`' '/^date/d'
+expect 1 'none.profile: No such file' "$FLOWC" explain --machine=none.profile d.flow
+sed 's/guess/simulated/' "$real" >stand-in.profile
+"$FLOWC" explain --machine=stand-in.profile d.flow >out || fail "$(cat out)"
