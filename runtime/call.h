@@ -11,6 +11,7 @@ typedef struct Call {
     int64_t *cells;         /* one an input: the converted value of an option */
     FlowGuard guard;        /* of the last batch */
     FlowObserver *observer; /* sees all its calls, or NULL */
+    bool ahead;             /* as FlowFrame.ahead */
 } Call;
 
 /* What the functions of a run share; read at each call. */

@@ -90,6 +90,7 @@ typedef struct FlowFrame {
     const int64_t *sizes;      /* one for each of FlowProgram.bounds */
     FlowObserver *observer;    /* makes the calls, or NULL: they are simply made */
     FlowGuard *guard;          /* or NULL: it is not said where anything was held back */
+    bool ahead;                /* of a function that may: nobody waits for it at its end */
 } FlowFrame;
 
 /* One call of a kernel in a function. An operand is a number, or the place of a value: an offset
@@ -243,6 +244,7 @@ typedef struct FlowFunction {
     const FlowTrace *trace; /* of training functions; or NULL */
     const FlowWork *work;   /* of each call; NULL in a library */
     int work_count;
+    bool ahead; /* one GPU computes all of it, so `run` may return before it is done */
 } FlowFunction;
 
 /* Waits until all threads of the frame's team are here. Spins, then yields the processor. */

@@ -3,10 +3,19 @@
 #define FLOW_RUN_H
 
 #include "runtime/checkpoint.h"
+#include "runtime/device/gpus.h"
 #include "runtime/evaluate.h"
 #include "runtime/file.h"
 #include "runtime/progress.h"
 #include "runtime/tune.h"
+
+/* A batch that a function of the train block was called for, and has not been looked at. */
+typedef struct Made {
+    Call *call;
+    int64_t step, records;
+    RunNumbers numbers;
+    const int64_t *sizes;
+} Made;
 
 typedef struct Run {
     const Settings *settings;
@@ -29,7 +38,9 @@ typedef struct Run {
     Progress progress;
     Tuner tuner;
     Depth depth;
-    size_t depth_room;      /* bytes that a deeper queue may take */
+    size_t depth_room;     /* bytes that a deeper queue may take */
+    Made made[GPUS_AHEAD]; /* calls whose results nobody has looked at, by turns: GPUs are ahead */
+    int64_t made_count, seen_count;
     int64_t began;          /* when its steps began, in nanoseconds */
     Pace begun;             /* before the first step: states are fitted to the same data */
     int64_t step_time;      /* nanoseconds, with batches that the team makes meanwhile */

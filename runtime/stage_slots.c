@@ -1,4 +1,5 @@
 /* Stage_slots: the memory of batches, and what is worked in while they are made. */
+#include "runtime/device/pinned.h"
 #include "runtime/memory.h"
 #include "runtime/stage_state.h"
 
@@ -7,16 +8,23 @@
 
 static void slot_free(Batch *slot) {
     if (!slot) return;
-    for (int i = 0; i < FIELD_LIMIT; i++) free(slot->arrays[i]);
+    for (int i = 0; i < FIELD_LIMIT; i++)
+        if (!pinned_free(slot->arrays[i])) free(slot->arrays[i]);
     free(slot->rejected);
     free(slot);
+}
+
+/* GPUs copy it while the host goes on, where there are any. */
+static void *array_new(size_t size) {
+    void *pinned = pinned_new(size);
+    return pinned ? pinned : memory_zeroed(size);
 }
 
 static bool slot_fill(const Stage *stage, Batch *slot) {
     for (int i = 0; i < stage->section->output_count; i++) {
         size_t size = flow_type_size(&stage->section->outputs[i].type);
         if (__builtin_mul_overflow(size, (size_t)stage->pipeline->batch, &size)) return false;
-        if (!(slot->arrays[i] = memory_zeroed(size))) return false;
+        if (!(slot->arrays[i] = array_new(size))) return false;
     }
     if (!stage->rejects) return true;
     slot->rejected = malloc((size_t)stage->pipeline->batch);

@@ -25,7 +25,8 @@ static void run(const Call *call, char *memory, int64_t batch, FlowGuard *guard,
                   .barrier = &barrier,
                   .sizes = call->sizes.values,
                   .observer = call->observer,
-                  .guard = guard},
+                  .guard = guard,
+                  .ahead = call->ahead},
         .stage = stage,
     };
     team_run(team, run_step, &step);

@@ -1,6 +1,12 @@
 /* Train: open, initialise or resume, then steps and actions. The position counts the
  * actions done after a step as well, so that a run resumed between two of them does the
- * rest. */
+ * rest.
+ *
+ * Steps that one GPU computes go ahead: what a step gave is looked at when GPUS_AHEAD more are to
+ * be made, or before anything else is done: an action, a line of progress, the end of an epoch. So
+ * a number that is none ends the run up to so many steps later, of which nothing is saved; the
+ * message has the step where it came about, and where it began is found by repeating that with its
+ * batch and numbers, but with the weights as they are then. */
 #define _GNU_SOURCE
 #include "runtime/train.h"
 
@@ -248,22 +254,22 @@ static Standing standing(const Run *run) {
     };
 }
 
-static FlowStatus not_finite(const Run *run, const Trace *trace) {
+static FlowStatus not_finite(const Run *run, int64_t step, const Trace *trace) {
     return flow_failure(FLOW_EXIT_data, "%s is %s at step %lld (epoch %lld)%s", trace->what,
-                        trace->fault, (long long)((run->position.step - 1) / run->group + 1),
-                        (long long)standing(run).epoch + 1, trace->where);
+                        trace->fault, (long long)((step - 1) / run->group + 1),
+                        (long long)((step - 1) / run->identity.batches) + 1, trace->where);
 }
 
 /* Was the step good? */
-static FlowStatus check_step(const Run *run, const Call *call, const Batch *batch) {
+static bool is_finite(const Run *run, const Call *call) {
     const FlowResult *loss = &call->function->results[0];
-    FlowStatus status = gpus_status();
-    if (status.exit) return status;
-    bool finite = isfinite(number_read(loss->type.element, run->memory + loss->offset));
-    if (finite && call->guard.place == FLOW_NOWHERE) return flow_ok;
-    Trace trace =
-        finite ? trace_update(call, run->memory, batch) : trace_loss(call, run->memory, batch);
-    return not_finite(run, &trace);
+    return isfinite(number_read(loss->type.element, run->memory + loss->offset));
+}
+
+static FlowStatus fault_of(const Run *run, int64_t step, const Call *call, const Batch *batch) {
+    Trace trace = is_finite(run, call) ? trace_update(call, run->memory, batch)
+                                       : trace_loss(call, run->memory, batch);
+    return not_finite(run, step, &trace);
 }
 
 static void begin_epoch(Run *run) {
@@ -306,24 +312,94 @@ static void run_call(Run *run, Call *call, const Batch *batch) {
     profile_leave(profile, entered, profile_threads_meet);
 }
 
+/* Looking at what steps gave. */
+
+/* The batch of a step that went wrong while others were made after it: GPUs still have it. */
+static FlowStatus fault_of_earlier(Run *run, const Made *made) {
+    Batch batch = {.sizes = made->sizes, .records = made->records};
+    const FlowFunction *function = made->call->function;
+    bool good = true;
+    for (int i = 0; i < function->input_count; i++) {
+        const FlowInput *input = &function->inputs[i];
+        if (input->kind != FLOW_INPUT_field) continue;
+        size_t size = flow_type_size(&input->type) * (size_t)made->records;
+        void *values = batch.arrays[input->index] = memory_zeroed(size);
+        good = good && values;
+        if (values) gpus_input_again(i, values, size);
+    }
+    while (gpus_calls_ahead()) gpus_take_call(NULL, NULL);
+    run->numbers = made->numbers;
+    made->call->sizes.values = made->sizes;
+    call_bind(made->call, (const void *const *)batch.arrays, made->records);
+    FlowStatus status = good ? fault_of(run, made->step, made->call, &batch)
+                             : flow_failure(FLOW_EXIT_resource, "no memory");
+    for (int i = 0; i < FIELD_LIMIT; i++) free(batch.arrays[i]);
+    return status;
+}
+
+/* The first of those that have not been looked at. batch: its own, which is still held, or NULL. */
+static FlowStatus look(Run *run, const Batch *batch) {
+    const Made *made = &run->made[run->seen_count++ % GPUS_AHEAD];
+    Call *call = made->call;
+    if (gpus_calls_ahead()) gpus_take_call(run->memory, &call->guard);
+    FlowStatus status = gpus_status();
+    if (status.exit) return status;
+    averages_add(&run->position.averages, call->function, run->memory, made->records);
+    const bool good = is_finite(run, call) && call->guard.place == FLOW_NOWHERE;
+    if (good) run->learnt = made->step;
+    if (good) return flow_ok;
+    return batch ? fault_of(run, made->step, call, batch) : fault_of_earlier(run, made);
+}
+
+/* At all but so many. */
+static FlowStatus look_at_steps(Run *run, int64_t ahead) {
+    const int64_t before = clock_nanoseconds();
+    FlowStatus status = flow_ok;
+    while (!status.exit && run->made_count - run->seen_count > ahead) status = look(run, NULL);
+    run->step_time += clock_nanoseconds() - before;
+    return status;
+}
+
+static void note_made(Run *run, Call *call, const Batch *batch) {
+    run->made[run->made_count++ % GPUS_AHEAD] =
+        (Made){call, run->position.step + 1, batch->records, run->numbers, batch->sizes};
+    run->position.step++;
+    run->position.action = 0;
+}
+
+/* Until the batch may be given back. */
+static FlowStatus finish_batch(Run *run, const Batch *batch) {
+    if (!gpus_calls_ahead()) return look(run, batch);
+    gpus_wait_for_inputs();
+    return gpus_status();
+}
+
+static FlowStatus make_step(Run *run, Call *call, const Batch *batch) {
+    call->ahead = call->function->ahead && !call->observer;
+    FlowStatus status = look_at_steps(run, call->ahead ? GPUS_AHEAD - 1 : 0);
+    if (status.exit) return status;
+    count_updates(run);
+    run_call(run, call, batch);
+    note_made(run, call, batch);
+    return finish_batch(run, batch);
+}
+
+static FlowStatus tell_progress(Run *run, int64_t records) {
+    if (!progress_is_due(&run->progress, records, run->step_end)) return flow_ok;
+    FlowStatus status = look_at_steps(run, 0);
+    if (!status.exit) progress_tell(&run->progress, standing(run), run->step_end);
+    return status;
+}
+
 static FlowStatus update(Run *run) {
     const Batch *batch;
     FlowStatus status = take_batch(run, &batch);
     if (status.exit) return status;
     bool last = (run->position.step + 1) % run->group == 0;
-    count_updates(run);
-    Call *call = last ? &run->step : &run->accumulate;
-    run_call(run, call, batch);
     int64_t records = batch->records;
-    run->position.step++;
-    run->position.action = 0;
-    averages_add(&run->position.averages, call->function, run->memory, records);
-    status = check_step(run, call, batch);
-    if (!status.exit) run->learnt = run->position.step;
+    status = make_step(run, last ? &run->step : &run->accumulate, batch);
     stage_release(run->data);
-    if (progress_is_due(&run->progress, records, run->step_end))
-        progress_tell(&run->progress, standing(run), run->step_end);
-    return status;
+    return status.exit ? status : tell_progress(run, records);
 }
 
 static bool is_over(const Run *run) {
@@ -335,9 +411,10 @@ static FlowStatus one_step(Run *run) {
     FlowStatus status = update(run);
     if (!status.exit) status = evaluation_failure(run);
     if (status.exit) return status;
-    if (run->position.step % run->identity.batches == 0 || is_over(run))
-        progress_end_epoch(&run->progress, standing(run));
-    return flow_ok;
+    if (run->position.step % run->identity.batches && !is_over(run)) return flow_ok;
+    status = look_at_steps(run, 0);
+    if (!status.exit) progress_end_epoch(&run->progress, standing(run));
+    return status;
 }
 
 static bool goes_on(const Run *run) {
@@ -364,7 +441,7 @@ static void make_steps(void *argument) {
 static FlowStatus run_stretch(Run *run) {
     Stretch stretch = {.run = run};
     team_stay(&run->team, make_steps, &stretch);
-    return stretch.status;
+    return stretch.status.exit ? stretch.status : look_at_steps(run, 0);
 }
 
 /* What they will need is asked for before the first step, where it is watched. */

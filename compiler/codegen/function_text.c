@@ -110,14 +110,16 @@ static void print_function(Printer *printer, const Function *function) {
 const char *function_initialiser(Printer *printer, const Function *function, bool traced) {
     int index = function_number(printer, function);
     int inputs = (int)function->inputs.count, results = (int)function->results.count;
-    int works = printer->trains ? (int)plan_of(printer->plan, function)->bands.count : 0;
-    return arena_format(printer->arena, "{%s, f%d, %s, %d, %s, %d, %s, %s, %d}",
+    const FunctionPlan *plan = plan_of(printer->plan, function);
+    int works = printer->trains ? (int)plan->bands.count : 0;
+    return arena_format(printer->arena, "{%s, f%d, %s, %d, %s, %d, %s, %s, %d, %s}",
                         string_text(printer, function->name), index,
                         inputs ? arena_format(printer->arena, "f%d_inputs", index) : "NULL", inputs,
                         results ? arena_format(printer->arena, "f%d_results", index) : "NULL",
                         results,
                         traced ? arena_format(printer->arena, "&f%d_trace", index) : "NULL",
-                        works ? arena_format(printer->arena, "f%d_work", index) : "NULL", works);
+                        works ? arena_format(printer->arena, "f%d_work", index) : "NULL", works,
+                        plan->one_gpu ? "true" : "false");
 }
 
 static bool is_trained(const Printer *printer, const Function *function) {

@@ -196,10 +196,13 @@ static size_t transferred_size(const FunctionPlan *plan, NodeId node, bool *of_r
     return *of_record ? size / (size_t)plan->batch : size;
 }
 
-static void write_transfer(Text *text, const FunctionPlan *plan, const Transfer *transfer) {
+/* function: its number. */
+static void write_transfer(Text *text, const FunctionPlan *plan, int function,
+                           const Transfer *transfer) {
     static const char *const names[] = {
-        [TRANSFER_begin] = "begin", [TRANSFER_end] = "end",   [TRANSFER_copy] = "copy",
-        [TRANSFER_move] = "move",   [TRANSFER_need] = "need", [TRANSFER_owns] = "owns"};
+        [TRANSFER_begin] = "begin",   [TRANSFER_end] = "end",   [TRANSFER_copy] = "copy",
+        [TRANSFER_result] = "result", [TRANSFER_move] = "move", [TRANSFER_need] = "need",
+        [TRANSFER_owns] = "owns"};
     const Place *place = &plan->places[transfer->node];
     bool of_record = false;
     size_t size = transferred_size(plan, transfer->node, &of_record);
@@ -211,10 +214,14 @@ static void write_transfer(Text *text, const FunctionPlan *plan, const Transfer 
                     transfer->to);
     else if (transfer->kind == TRANSFER_copy)
         text_format(text, "%zu, %zu, 0, %d, %d", place->offset, size, transfer->from, transfer->to);
+    else if (transfer->kind == TRANSFER_result)
+        text_format(text, "%zu, %zu, %d", place->offset, size, transfer->from);
+    else if (transfer->kind == TRANSFER_begin)
+        text_format(text, "%d, %d", function, plan->one_gpu - 1);
     else if (transfer->kind == TRANSFER_move)
         text_format(text, "%zu, %zu, %zu, %d", place->offset, plan->places[transfer->value].offset,
                     size, transfer->to);
-    else if (transfer->kind != TRANSFER_begin && transfer->kind != TRANSFER_end)
+    else if (transfer->kind != TRANSFER_end)
         text_format(text, "%zu, %zu, %d", place->offset, size, transfer->to);
     else text_add(text, "0");
     text_add(text, "}},\n");
@@ -233,11 +240,12 @@ static int call_count(const FunctionPlan *plan) {
 
 void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, const char *prefix) {
     const FunctionCalls *function = calls_of(kernels, plan);
+    const int number = (int)(function - kernels->functions.items);
     if (!call_count(plan)) return;
     text_format(text, "static const FlowCall %s_calls[] = {\n", prefix);
     for (size_t i = 0; i < plan->bands.count; i++) {
         const Band *band = &plan->bands.items[i];
-        if (band->transfer) write_transfer(text, plan, band->transfer);
+        if (band->transfer) write_transfer(text, plan, number, band->transfer);
         else write_call(text, kernels, plan, &function->calls[i], band->kernels[0]);
     }
     vector_each(LateCopy, copy, plan->late)

@@ -71,10 +71,11 @@ typedef struct BandValue {
 typedef enum TransferKind {
     TRANSFER_begin, /* and end: of a function that uses a GPU */
     TRANSFER_end,
-    TRANSFER_copy, /* the node's value goes from a device to another */
-    TRANSFER_move, /* in one device's memory: `value` becomes the node's, a weight's */
-    TRANSFER_need, /* the node, a weight or its new value, is up to date on a device */
-    TRANSFER_owns, /* it was written there */
+    TRANSFER_copy,   /* the node's value goes from a device to another */
+    TRANSFER_result, /* it is on the CPU at the end */
+    TRANSFER_move,   /* in one device's memory: `value` becomes the node's, a weight's */
+    TRANSFER_need,   /* the node, a weight or its new value, is up to date on a device */
+    TRANSFER_owns,   /* it was written there */
 } TransferKind;
 typedef struct Transfer {
     TransferKind kind;
@@ -117,6 +118,7 @@ typedef struct FunctionPlan {
     Vector(Buffer) buffers;
     Vector(LateCopy) late;
     size_t scratch_size;
+    int one_gpu; /* 1 + the GPU that computes all of it, so that nobody has to wait for its end */
 } FunctionPlan;
 
 typedef struct Plan {

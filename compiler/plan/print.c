@@ -229,6 +229,9 @@ void transfer_print(const FunctionPlan *plan, const Transfer *transfer, Text *te
         text_format(text, "copies %s from %s to %s", name, device_name(text->arena, transfer->from),
                     to);
         break;
+    case TRANSFER_result:
+        text_format(text, "gives %s from %s", name, device_name(text->arena, transfer->from));
+        break;
     case TRANSFER_move: text_format(text, "copies the new value of %s on %s", name, to); break;
     case TRANSFER_need: text_format(text, "needs %s on %s", name, to); break;
     case TRANSFER_owns: text_format(text, "has written %s on %s", name, to); break;

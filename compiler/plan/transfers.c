@@ -1,5 +1,5 @@
 /* Transfers: between the calls of kernels, what brings values to the devices that read them.
- * Scratch and inputs are copied when a kernel on another device is the first to read them there.
+ * Inputs are copied at the start, scratch when a kernel on another device is the first to read it.
  * Weights and states outlive functions, so the run itself notes where they are up to date: it is
  * told where they are needed and where they were written. */
 #include "compiler/plan/planner.h"
@@ -111,15 +111,66 @@ static void add_late_copies(Tracker *tracker) {
     plan->late.count = 0;
 }
 
+static void bring_result(Tracker *tracker, NodeId node) {
+    const Place *place = &tracker->plan->places[node];
+    uint64_t *known = &tracker->valid[node];
+    int from = CPU;
+    if (is_storage(place) || place->kind != PLACE_memory) {
+        bring(tracker, node, CPU);
+        return;
+    }
+    while (!(*known & bit_of(from))) from++;
+    if (from == CPU) return;
+    add(tracker, (Transfer){.kind = TRANSFER_result, .node = node, .from = from, .to = CPU});
+    *known |= bit_of(CPU);
+}
+
 static void bring_results(Tracker *tracker) {
     vector_each(Output, output, tracker->plan->graph->outputs)
         if (output->kind == OUTPUT_result)
-            bring(tracker, strip_reshapes(tracker->plan->graph, output->value), CPU);
+            bring_result(tracker, strip_reshapes(tracker->plan->graph, output->value));
 }
 
 bool uses_gpu(const FunctionPlan *plan) {
     for (int k = 0; k < plan->kernel_count; k++)
         if (runs_on_gpu(&plan->kernels[k])) return true;
+    return false;
+}
+
+/* The GPU that all its kernels run on, or -1. */
+static int only_gpu(const FunctionPlan *plan) {
+    int gpu = plan->kernel_count ? device_of(&plan->kernels[0]) : CPU;
+    for (int k = 1; k < plan->kernel_count; k++)
+        if (device_of(&plan->kernels[k]) != gpu) return CPU;
+    return gpu;
+}
+
+static bool copies_input(const FunctionPlan *plan, const Band *band) {
+    const Transfer *transfer = band->transfer;
+    return transfer && transfer->kind == TRANSFER_copy && transfer->from == CPU &&
+           plan->places[transfer->node].kind == PLACE_input;
+}
+
+/* What is there from the start is copied at the start, right behind the beginning. */
+static void copy_inputs_first(FunctionPlan *plan) {
+    Band *bands = plan->bands.items;
+    size_t place = 1;
+    for (size_t i = place; i < plan->bands.count; i++) {
+        if (!copies_input(plan, &bands[i])) continue;
+        Band input = bands[i];
+        memmove(bands + place + 1, bands + place, (i - place) * sizeof *bands);
+        bands[place++] = input;
+    }
+}
+
+/* Does the CPU wait for a value, but at the end? */
+static bool is_waited_for(const FunctionPlan *plan) {
+    vector_each(const Band, band, plan->bands) {
+        const Transfer *transfer = band->transfer;
+        if (transfer && transfer->to == CPU &&
+            (transfer->kind == TRANSFER_copy || transfer->kind == TRANSFER_need))
+            return true;
+    }
     return false;
 }
 
@@ -139,7 +190,10 @@ static void add_transfers(const Plan *program, FunctionPlan *plan) {
     for (size_t i = 0; i < count; i++) add_band(&tracker, &bands[i]);
     add_late_copies(&tracker);
     bring_results(&tracker);
-    if (launches) add(&tracker, (Transfer){.kind = TRANSFER_end});
+    if (!launches) return;
+    add(&tracker, (Transfer){.kind = TRANSFER_end});
+    copy_inputs_first(plan);
+    plan->one_gpu = is_waited_for(plan) ? 0 : 1 + only_gpu(plan);
 }
 
 int gpu_count(const Plan *plan) {

@@ -1,17 +1,21 @@
 #include "runtime/device/gpu.h"
 
 #include "runtime/device/kernel_line.h"
+#include "runtime/device/replay.h"
+#include "runtime/device/turn.h"
 
 #include <stdio.h>
+#include <string.h>
 
-enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 }; /* of CUdevice_attribute */
-enum { NOT_TIMED = 2, NOT_BLOCKING = 1 };              /* of events, of streams */
-enum { OUT_OF_MEMORY = 2 };
+enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 };  /* of CUdevice_attribute */
+enum { SLEEPING = 1, NOT_TIMED = 2, NOT_BLOCKING = 1 }; /* of events; of streams */
+enum { FOR_ALL_GPUS = 1 };                              /* of memory of the host */
+enum { OUT_OF_MEMORY = 2, NOT_READY = 600 };
 enum { MOST_BLOCKS = INT32_MAX };
 
 /* What went wrong. */
 
-static bool succeeded(const Gpu *gpu, int error, const char *what, const char *kernel) {
+bool gpu_succeeded(const Gpu *gpu, int error, const char *what, const char *kernel) {
     if (!error) return true;
     const KernelLine line = kernel_line(kernel ? gpu->text : NULL, kernel);
     return gpus_fail(FLOW_EXIT_resource, "gpu(%d), %.100s, can't %s%s%s%s%s: %s%s", gpu->number,
@@ -20,8 +24,8 @@ static bool succeeded(const Gpu *gpu, int error, const char *what, const char *k
                      driver_error(gpu->driver, error).text, driver_advice(error));
 }
 
-static bool use(const Gpu *gpu) {
-    return succeeded(gpu, gpu->driver->use(gpu->context), "be used", NULL);
+bool gpu_use(const Gpu *gpu) {
+    return gpu_succeeded(gpu, gpu->driver->use(gpu->context), "be used", NULL);
 }
 
 static bool lacks_memory(const Gpu *gpu, size_t wanted, const char *what) {
@@ -35,12 +39,25 @@ static bool lacks_memory(const Gpu *gpu, size_t wanted, const char *what) {
                      driver_advice(OUT_OF_MEMORY));
 }
 
-static bool allocate(Gpu *gpu, uint64_t *address, size_t size, const char *what) {
+bool gpu_allocate(Gpu *gpu, uint64_t *address, size_t size, const char *what) {
+    gpu->counts->allocations++;
     int error = gpu->driver->allocate(address, size ? size : 1);
     if (!error) return true;
     *address = 0;
     if (error == OUT_OF_MEMORY) return lacks_memory(gpu, size, what);
-    return succeeded(gpu, error, "allocate memory", NULL);
+    return gpu_succeeded(gpu, error, "allocate memory", NULL);
+}
+
+void *gpu_new_pinned(Gpu *gpu, size_t size) {
+    void *memory = NULL;
+    if (!size) size = 1;
+    gpu->counts->allocations++;
+    if (!gpu_use(gpu) || gpu->driver->new_pinned(&memory, size, FOR_ALL_GPUS)) return NULL;
+    return memset(memory, 0, size);
+}
+
+void gpu_end_pinned(Gpu *gpu, void *memory) {
+    if (memory && !gpu->driver->use(gpu->context)) gpu->driver->end_pinned(memory);
 }
 
 /* Opening. */
@@ -49,14 +66,14 @@ static bool describe(Gpu *gpu, int ordinal) {
     const Driver *driver = gpu->driver;
     size_t bytes = 0;
     int major = 0, minor = 0;
-    if (!succeeded(gpu, driver->get(&gpu->handle, ordinal), "be opened", NULL)) return false;
+    if (!gpu_succeeded(gpu, driver->get(&gpu->handle, ordinal), "be opened", NULL)) return false;
     int error = driver->get_name(gpu->device.name, sizeof gpu->device.name, gpu->handle);
     if (!error) error = driver->get_memory(&bytes, gpu->handle);
     if (!error) error = driver->get_attribute(&major, CAPABILITY_MAJOR, gpu->handle);
     if (!error) error = driver->get_attribute(&minor, CAPABILITY_MINOR, gpu->handle);
     gpu->device.memory = bytes;
     gpu->capability = major * 10 + minor;
-    return succeeded(gpu, error, "say what it is", NULL);
+    return gpu_succeeded(gpu, error, "say what it is", NULL);
 }
 
 static bool start(Gpu *gpu) {
@@ -64,20 +81,20 @@ static bool start(Gpu *gpu) {
     int error = driver->retain(&gpu->context, gpu->handle);
     if (error) gpu->context = NULL;
     if (!error) error = driver->use(gpu->context);
-    if (!error) error = driver->new_stream(&gpu->stream, NOT_BLOCKING);
-    if (!error) error = driver->new_event(&gpu->event, NOT_TIMED);
-    return succeeded(gpu, error, "be started", NULL);
+    for (int i = 0; i < GPU_STREAMS && !error; i++)
+        error = driver->new_stream(&gpu->streams[i], NOT_BLOCKING);
+    return gpu_succeeded(gpu, error, "be started", NULL) && gpu_new_event(gpu, &gpu->event);
 }
 
-bool gpu_open(Gpu *gpu, const Driver *driver, int number, int ordinal, size_t memory) {
-    *gpu = (Gpu){.driver = driver, .number = number};
+bool gpu_open(Gpu *gpu, const Driver *driver, GpuCounts *counts, int number, int ordinal,
+              size_t memory) {
+    *gpu = (Gpu){.driver = driver, .counts = counts, .number = number};
     return describe(gpu, ordinal) && start(gpu) &&
-           allocate(gpu, &gpu->guard, sizeof(FlowGuard), "its guard") &&
-           allocate(gpu, &gpu->memory, memory, "the program");
+           gpu_allocate(gpu, &gpu->memory, memory, "the program") && turns_open(gpu);
 }
 
 bool gpu_not_loaded(const Gpu *gpu, int error) {
-    return succeeded(gpu, error, "load the program's kernels", NULL);
+    return gpu_succeeded(gpu, error, "load the program's kernels", NULL);
 }
 
 int gpu_try(Gpu *gpu, const char *image) {
@@ -94,102 +111,142 @@ bool gpu_load(Gpu *gpu, const GpuImage *image) {
     return gpu_not_loaded(gpu, gpu_try(gpu, image->bytes));
 }
 
-static void free_memory(Gpu *gpu) {
-    for (int i = 0; i < FLOW_LAUNCH_INPUTS; i++)
-        if (gpu->inputs[i].address) gpu->driver->deallocate(gpu->inputs[i].address);
-    if (gpu->memory) gpu->driver->deallocate(gpu->memory);
-    if (gpu->guard) gpu->driver->deallocate(gpu->guard);
-}
-
 /* Nothing is done about errors: the process is about to leave. */
 void gpu_close(Gpu *gpu) {
     const Driver *driver = gpu->driver;
     if (!gpu->context) return;
     driver->use(gpu->context);
-    if (gpu->stream) driver->finish(gpu->stream);
-    free_memory(gpu);
+    for (int i = 0; i < GPU_STREAMS; i++)
+        if (gpu->streams[i] && i != GPU_RECORDER) driver->finish(gpu->streams[i]);
+    turns_close(gpu);
+    if (gpu->memory) driver->deallocate(gpu->memory);
     if (gpu->module) driver->unload(gpu->module);
     if (gpu->event) driver->end_event(gpu->event);
-    if (gpu->stream) driver->end_stream(gpu->stream);
+    for (int i = 0; i < GPU_STREAMS; i++)
+        if (gpu->streams[i]) driver->end_stream(gpu->streams[i]);
     driver->use(NULL);
     driver->release(gpu->handle);
     *gpu = (Gpu){0};
 }
 
-/* Copies. */
+/* Events. */
 
-bool gpu_copy_in(Gpu *gpu, uint64_t to, const void *from, size_t size) {
-    return !size || (use(gpu) && succeeded(gpu, gpu->driver->copy_in(to, from, size, gpu->stream),
-                                           "take a copy", NULL));
+bool gpu_new_event(Gpu *gpu, void **event) {
+    return gpu_succeeded(gpu, gpu->driver->new_event(event, SLEEPING | NOT_TIMED), "be started",
+                         NULL);
 }
 
-bool gpu_copy_out(Gpu *gpu, void *to, uint64_t from, size_t size) {
-    return !size || (use(gpu) && succeeded(gpu, gpu->driver->copy_out(to, from, size, gpu->stream),
-                                           "give a copy", NULL));
+bool gpu_record(Gpu *gpu, void *event, GpuStream stream) {
+    return gpu_use(gpu) && gpu_succeeded(gpu, gpu->driver->record(event, gpu->streams[stream]),
+                                         "be waited for", NULL);
+}
+
+static bool await(Gpu *gpu, GpuStream stream, void *event) {
+    return gpu_use(gpu) &&
+           gpu_succeeded(gpu, gpu->driver->wait_for(gpu->streams[stream], event, 0), "wait", NULL);
+}
+
+bool gpu_order(Gpu *gpu, GpuStream first, void *event, GpuStream later) {
+    return gpu_record(gpu, event, first) && await(gpu, later, event);
+}
+
+bool gpu_wait(Gpu *gpu, void *event, const char *what) {
+    if (!gpu_use(gpu)) return false;
+    int error = gpu->driver->has_happened(event);
+    if (error == NOT_READY) {
+        gpu->counts->waits++;
+        error = gpu->driver->wait_until(event);
+    }
+    return gpu_succeeded(gpu, error, what, NULL);
+}
+
+bool gpu_finish(Gpu *gpu) {
+    gpu->counts->synchronisations++;
+    return gpu_use(gpu) && gpu_succeeded(gpu, gpu->driver->finish(gpu->streams[GPU_KERNELS]),
+                                         "do its kernels", NULL);
+}
+
+bool gpu_finish_copies(Gpu *gpu) {
+    gpu->counts->synchronisations++;
+    return gpu_use(gpu) &&
+           gpu_succeeded(gpu, gpu->driver->finish(gpu->streams[GPU_IN]), "take copies", NULL);
+}
+
+/* Copies. */
+
+bool gpu_copy_in(Gpu *gpu, GpuStream stream, uint64_t to, const void *from, size_t size) {
+    if (!size) return true;
+    gpu->counts->copies_in++;
+    gpu->counts->bytes_in += (int64_t)size;
+    return gpu_use(gpu) &&
+           gpu_succeeded(gpu, gpu->driver->copy_in(to, from, size, gpu->streams[stream]),
+                         "take a copy", NULL);
+}
+
+bool gpu_copy_out(Gpu *gpu, GpuStream stream, void *to, uint64_t from, size_t size) {
+    if (!size) return true;
+    gpu->counts->copies_out++;
+    gpu->counts->bytes_out += (int64_t)size;
+    return gpu_use(gpu) &&
+           gpu_succeeded(gpu, gpu->driver->copy_out(to, from, size, gpu->streams[stream]),
+                         "give a copy", NULL);
+}
+
+static bool copy_within(Gpu *gpu, GpuStream stream, uint64_t to, uint64_t from, size_t size) {
+    return gpu_succeeded(gpu, gpu->driver->copy_within(to, from, size, gpu->streams[stream]),
+                         "copy", NULL);
 }
 
 bool gpu_copy_within(Gpu *gpu, uint64_t to, uint64_t from, size_t size) {
-    return !size ||
-           (use(gpu) &&
-            succeeded(gpu, gpu->driver->copy_within(to, from, size, gpu->stream), "copy", NULL));
+    if (!size || replay_has_it()) return true;
+    return gpu_use(gpu) && copy_within(gpu, GPU_KERNELS, to, from, size) &&
+           (!gpu->records || copy_within(gpu, GPU_RECORDER, to, from, size));
 }
 
 /* What `later` is asked for from now on waits for what `first` was asked for. */
 static bool wait_for(Gpu *later, Gpu *first) {
-    const Driver *driver = first->driver;
-    return use(first) &&
-           succeeded(first, driver->record(first->event, first->stream), "be waited for", NULL) &&
-           use(later) &&
-           succeeded(later, driver->wait_for(later->stream, first->event, 0), "wait", NULL);
+    return gpu_record(first, first->event, GPU_KERNELS) && await(later, GPU_KERNELS, first->event);
 }
 
 bool gpu_copy_across(Gpu *gpu, uint64_t to, Gpu *other, uint64_t from, size_t size) {
-    return !size || (wait_for(gpu, other) &&
-                     succeeded(gpu,
-                               gpu->driver->copy_across(to, gpu->context, from, other->context,
-                                                        size, gpu->stream),
-                               "take a copy from another GPU", NULL) &&
-                     wait_for(other, gpu));
-}
-
-bool gpu_finish(Gpu *gpu) {
-    return use(gpu) && succeeded(gpu, gpu->driver->finish(gpu->stream), "do its kernels", NULL);
-}
-
-/* What was asked for may still read the memory that is given back. */
-bool gpu_make_room(Gpu *gpu, int i, size_t size) {
-    GpuInput *input = &gpu->inputs[i];
-    if (input->address && size <= input->room) return true;
-    if (!gpu_finish(gpu)) return false;
-    if (input->address) gpu->driver->deallocate(input->address);
-    *input = (GpuInput){0};
-    if (!allocate(gpu, &input->address, size, "the data of a batch")) return false;
-    input->room = size;
-    return true;
+    if (!size) return true;
+    return wait_for(gpu, other) &&
+           gpu_succeeded(gpu,
+                         gpu->driver->copy_across(to, gpu->context, from, other->context, size,
+                                                  gpu->streams[GPU_KERNELS]),
+                         "take a copy from another GPU", NULL) &&
+           wait_for(other, gpu);
 }
 
 /* Kernels. */
 
 void *gpu_find(Gpu *gpu, const char *name) {
     void *function = NULL;
-    if (!use(gpu) ||
-        !succeeded(gpu, gpu->driver->find(&function, gpu->module, name), "find the kernel", name))
+    if (!gpu_use(gpu) || !gpu_succeeded(gpu, gpu->driver->find(&function, gpu->module, name),
+                                        "find the kernel", name))
         return NULL;
     return function;
 }
 
+static int launch(Gpu *gpu, GpuStream stream, void *function, FlowArguments *arguments,
+                  int64_t blocks, int threads) {
+    void *parameters[] = {arguments};
+    return gpu->driver->launch(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0,
+                               gpu->streams[stream], parameters, NULL);
+}
+
 bool gpu_launch(Gpu *gpu, void *function, const char *name, FlowArguments *arguments,
                 int64_t blocks, int threads) {
-    void *parameters[] = {arguments};
     if (blocks < 1) return true;
     if (blocks > MOST_BLOCKS)
         return gpus_fail(FLOW_EXIT_resource,
                          "gpu(%d): the kernel `%s` has %lld blocks, more than "
                          "GPUs take",
                          gpu->number, name, (long long)blocks);
-    return use(gpu) &&
-           succeeded(gpu,
-                     gpu->driver->launch(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1,
-                                         0, gpu->stream, parameters, NULL),
-                     "launch the kernel", name);
+    gpu->counts->launches++;
+    if (!gpu_use(gpu)) return false;
+    int error = launch(gpu, GPU_KERNELS, function, arguments, blocks, threads);
+    if (!error && gpu->records)
+        error = launch(gpu, GPU_RECORDER, function, arguments, blocks, threads);
+    return gpu_succeeded(gpu, error, "launch the kernel", name);
 }

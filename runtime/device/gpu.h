@@ -1,5 +1,8 @@
-/* Gpu: one GPU at work, in the primary context that CUDA has of it, with one stream: what is asked
- * of it is done in that order. Inside device/.
+/* Gpu: one GPU at work, in the primary context that CUDA has of it. Inside device/.
+ *
+ * It has three streams: what kernels do, in that order; copies of what a call is given; copies of
+ * what it gives. Other copies stand among the kernels. What waits for what is said by events, on
+ * the GPU: the host waits in gpu_finish, gpu_wait and gpu_copy_out to memory that is not pinned.
  *
  * Functions return false once something has gone wrong, which gpus_fail was told. Copies to the
  * program's memory may return before they are done; gpu_finish waits. Those from it have read it by
@@ -8,44 +11,73 @@
 #define FLOW_GPU_H
 
 #include "runtime/device/driver.h"
-#include "runtime/device/launch.h"
+#include "runtime/device/gpus.h"
 #include "runtime/device/nvrtc.h"
 
-/* The GPU's memory for an input of a call. */
-typedef struct GpuInput {
-    uint64_t address;
-    size_t room;
-} GpuInput;
+typedef enum GpuStream {
+    GPU_KERNELS,
+    GPU_IN,
+    GPU_OUT,
+    GPU_RECORDER, /* does nothing: what it is asked for becomes a graph */
+    GPU_STREAMS
+} GpuStream;
+
+typedef struct Turn Turn;
 
 typedef struct Gpu {
     const Driver *driver;
     const char *text; /* of the program's kernels */
+    GpuCounts *counts;
     int number, capability;
     Device device;
     int handle;
-    void *context, *stream, *event, *module;
-    uint64_t memory, guard; /* addresses: of the layout of the program's memory; of a FlowGuard */
-    GpuInput inputs[FLOW_LAUNCH_INPUTS];
-    bool guarded; /* its guard holds that of the call that is made */
+    void *context, *streams[GPU_STREAMS], *event, *module;
+    uint64_t memory; /* address: of the layout of the program's memory */
+    Turn *turns;     /* turn.h */
+    Turn *turn;      /* of the call that is made; NULL: it has not used this GPU */
+    bool records;    /* what is asked of the kernels' stream goes to the recorder, too */
 } Gpu;
 
 /* number: of the program; ordinal: the driver's. A failed one may be closed, too, and one that was
  * never opened. */
-bool gpu_open(Gpu *gpu, const Driver *driver, int number, int ordinal, size_t memory);
+bool gpu_open(Gpu *gpu, const Driver *driver, GpuCounts *counts, int number, int ordinal,
+              size_t memory);
 bool gpu_load(Gpu *gpu, const GpuImage *image);
 int gpu_try(Gpu *gpu, const char *image); /* the same, with the driver's error; again if need be */
 bool gpu_not_loaded(const Gpu *gpu, int error);
 void gpu_close(Gpu *gpu);
 
-bool gpu_copy_in(Gpu *gpu, uint64_t to, const void *from, size_t size);
-bool gpu_copy_out(Gpu *gpu, void *to, uint64_t from, size_t size);
-bool gpu_copy_within(Gpu *gpu, uint64_t to, uint64_t from, size_t size);
-/* Behind all that both were asked for, before all that both will be. */
-bool gpu_copy_across(Gpu *gpu, uint64_t to, Gpu *other, uint64_t from, size_t size);
-bool gpu_finish(Gpu *gpu);
+/* What the driver said of the GPU: true for 0; else gpus_fail is told what can't be done. name: of
+ * a kernel, or NULL. */
+bool gpu_succeeded(const Gpu *gpu, int error, const char *what, const char *name);
 
-/* Room for so many bytes of input i; what lay there is lost when it has to grow. */
-bool gpu_make_room(Gpu *gpu, int i, size_t size);
+/* The driver's calls of this thread are for that GPU. */
+bool gpu_use(const Gpu *gpu);
+
+/* what: for. *address is 0 after a failure. */
+bool gpu_allocate(Gpu *gpu, uint64_t *address, size_t size, const char *what);
+
+/* Of the host, all zero, which is copied from and to while the host goes on; or NULL. */
+void *gpu_new_pinned(Gpu *gpu, size_t size);
+void gpu_end_pinned(Gpu *gpu, void *memory);
+
+bool gpu_copy_in(Gpu *gpu, GpuStream stream, uint64_t to, const void *from, size_t size);
+bool gpu_copy_out(Gpu *gpu, GpuStream stream, void *to, uint64_t from, size_t size);
+bool gpu_copy_within(Gpu *gpu, uint64_t to, uint64_t from, size_t size);
+/* Behind all that the kernels' streams of both were asked for, before all that both will be. */
+bool gpu_copy_across(Gpu *gpu, uint64_t to, Gpu *other, uint64_t from, size_t size);
+/* All kernels, and what they wait for. */
+bool gpu_finish(Gpu *gpu);
+/* All copies of what calls are given. */
+bool gpu_finish_copies(Gpu *gpu);
+
+/* Events. `later` does what it is asked for from now on when the event has happened, which is when
+ * `first` has done what it was asked for so far. */
+bool gpu_new_event(Gpu *gpu, void **event);
+bool gpu_order(Gpu *gpu, GpuStream first, void *event, GpuStream later);
+bool gpu_record(Gpu *gpu, void *event, GpuStream stream);
+/* The host does. */
+bool gpu_wait(Gpu *gpu, void *event, const char *what);
 
 /* NULL: it has none of that name. */
 void *gpu_find(Gpu *gpu, const char *name);

@@ -81,7 +81,8 @@ static bool open_all(GpusState *state) {
     while (good && state->count < program->gpu_count) {
         Gpu *gpu = &state->gpus[state->count];
         int ordinal = ordinal_of(state->count, state->there);
-        good = gpu_open(gpu, &state->driver, state->count++, ordinal, program->memory_size);
+        good = gpu_open(gpu, &state->driver, &state->counts, state->count++, ordinal,
+                        program->memory_size);
         gpu->text = program->device_text;
     }
     return good;
@@ -103,7 +104,7 @@ FlowStatus gpus_open(const FlowProgram *program, char *memory) {
                             "one program of a process computes on GPUs: "
                             "`%.100s` does already",
                             state->program->name);
-    *state = (GpusState){.program = program, .memory = memory};
+    *state = (GpusState){.program = program, .memory = memory, .turn = TURN_ALONE};
     bool good = allocate(state) && is_driver_there(state) && open_all(state) && load_all(state);
     FlowStatus status = gpus_status();
     gpus_leave();
@@ -113,11 +114,47 @@ FlowStatus gpus_open(const FlowProgram *program, char *memory) {
 
 void gpus_close(void) {
     GpusState *state = &gpus_state;
+    if (state->gpus) replay_forget();
     for (int i = 0; i < state->count; i++) gpu_close(&state->gpus[i]);
     free(state->gpus);
     free(state->fresh);
     free(state->kernels);
     *state = (GpusState){0};
+}
+
+GpuCounts gpus_counts(void) {
+    return gpus_state.counts;
+}
+
+/* Calls that nobody has waited for. */
+
+int gpus_calls_ahead(void) {
+    return (int)(gpus_state.calls_begun - gpus_state.calls_taken);
+}
+
+void gpus_wait_for_inputs(void) {
+    const int64_t last = gpus_state.calls_begun - 1;
+    for (int i = 0; gpus_work() && gpus_calls_ahead() && i < gpus_state.count; i++)
+        turn_wait_for_inputs(&gpus_state.gpus[i], &gpus_state.gpus[i].turns[last % GPUS_AHEAD]);
+}
+
+void gpus_take_call(char *memory, FlowGuard *guard) {
+    const int64_t first = gpus_state.calls_taken++;
+    for (int i = 0; gpus_work() && i < gpus_state.count; i++)
+        turn_wait(&gpus_state.gpus[i], &gpus_state.gpus[i].turns[first % GPUS_AHEAD], memory,
+                  guard);
+}
+
+bool gpus_input_again(int i, void *to, size_t size) {
+    const int64_t turn = (gpus_state.calls_taken - 1) % GPUS_AHEAD;
+    if (!gpus_state.calls_taken || i >= FLOW_LAUNCH_INPUTS) return false;
+    for (int k = 0; gpus_work() && k < gpus_state.count; k++) {
+        Gpu *gpu = &gpus_state.gpus[k];
+        const TurnInput *input = &gpu->turns[turn].inputs[i];
+        if (input->size && input->size >= size && !input->is_number)
+            return gpu_copy_out(gpu, GPU_KERNELS, to, input->address, size) && gpu_finish(gpu);
+    }
+    return false;
 }
 
 /* Where storage is up to date. */
@@ -131,9 +168,11 @@ bool gpus_copy(char *memory, int64_t place, int64_t size, int from, int to) {
     const uint64_t at = (uint64_t)place;
     const size_t bytes = (size_t)size;
     if (from == to) return true;
-    if (from == GPU_CPU) return gpu_copy_in(&gpus[to], gpus[to].memory + at, memory + place, bytes);
+    if (from == GPU_CPU)
+        return gpu_copy_in(&gpus[to], GPU_KERNELS, gpus[to].memory + at, memory + place, bytes);
     if (to == GPU_CPU)
-        return gpu_copy_out(&gpus[from], memory + place, gpus[from].memory + at, bytes) &&
+        return gpu_copy_out(&gpus[from], GPU_KERNELS, memory + place, gpus[from].memory + at,
+                            bytes) &&
                gpu_finish(&gpus[from]);
     return gpu_copy_across(&gpus[to], gpus[to].memory + at, &gpus[from], gpus[from].memory + at,
                            bytes);

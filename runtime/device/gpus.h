@@ -11,6 +11,20 @@
 
 #include "runtime/device/launch.h"
 
+/* Calls that may be on their way at a time: their results are looked at so many calls later, at
+ * most. */
+enum { GPUS_AHEAD = 3 };
+
+/* What was asked of the drivers so far. */
+typedef struct GpuCounts {
+    int64_t allocations;      /* of their memory, and of pinned memory */
+    int64_t synchronisations; /* waits for all kernels of a GPU */
+    int64_t waits;            /* for an event that had not happened yet */
+    int64_t launches, graphs, replays;
+    int64_t copies_in, copies_out; /* between the host and GPUs, */
+    int64_t bytes_in, bytes_out;   /* and what they move */
+} GpuCounts;
+
 /* Starts the GPUs and compiles FlowProgram.device_text for them; does nothing where there is none.
  * memory: the program's one allocation, all of it up to date; it outlives gpus_close. Fails with
  * what is missing and how to get it; then nothing is open. */
@@ -20,6 +34,24 @@ void gpus_close(void);
 /* The first thing that went wrong in launches and copies, with the GPU's name, and the kernel's
  * where one is to blame. From then on GPUs do nothing, and what they had is lost. */
 FlowStatus gpus_status(void);
+
+/* Calls that nobody has waited for (FlowFrame.ahead): each has its turn. */
+
+/* How many there are. */
+int gpus_calls_ahead(void);
+
+/* Waits until the GPUs have read the inputs of the last one: the host may write them again. */
+void gpus_wait_for_inputs(void);
+
+/* Waits for the first of them; its results are in memory then, and the guard is what it would be
+ * if it had been waited for. memory, guard: both may be NULL: nobody wants to know. */
+void gpus_take_call(char *memory, FlowGuard *guard);
+
+/* Of the one that was taken last, until another one is begun: copies what was input i; false: GPUs
+ * were not given it, or something went wrong. size: bytes. */
+bool gpus_input_again(int i, void *to, size_t size);
+
+GpuCounts gpus_counts(void);
 
 /* Weights and states are up to date in the program's memory, and may be read there. */
 void gpus_bring_home(void);

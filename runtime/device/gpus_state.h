@@ -5,6 +5,8 @@
 
 #include "runtime/device/gpu.h"
 #include "runtime/device/gpus.h"
+#include "runtime/device/replay.h"
+#include "runtime/device/turn.h"
 
 enum { GPU_CPU = -1, GPU_LIMIT = 63 /* bits of a number, beside that of the CPU */ };
 
@@ -27,6 +29,10 @@ typedef struct GpusState {
         *kernels; /* found so far, each at a place that follows from its address or behind */
     size_t kernel_room, kernel_count; /* a power of two, at least twice as many; */
     int marked; /* 1 + the GPU of the last launch since gpus_mark; 0: there was none */
+    int64_t calls_begun, calls_taken; /* that nobody waits for; their turns go round */
+    int64_t turn;                     /* of the call that is made */
+    bool ahead;                       /* nobody waits for it */
+    GpuCounts counts;
     FlowStatus status;
 } GpusState;
 

@@ -54,22 +54,22 @@ static bool is_there(int device) {
     return gpus_fail(FLOW_EXIT_internal, "there is no gpu(%d) in this program", device);
 }
 
-/* The guard of the call, on a GPU that is going to use it. */
-static bool guard(const FlowFrame *frame, Gpu *gpu) {
-    static const FlowGuard fresh = {.place = FLOW_NOWHERE}, open = {true, FLOW_NOWHERE};
-    if (gpu->guarded || !frame->guard) return true;
-    gpu->guarded = true;
-    return gpu_copy_in(gpu, gpu->guard, frame->guard->open ? &open : &fresh, sizeof fresh);
+/* The GPU's turn for the call. */
+static Turn *turn_of(Gpu *gpu, const FlowFrame *frame) {
+    if (!gpu->turn) turn_begin(gpu, (int)gpus_state.turn, frame->guard);
+    return gpu->turn;
 }
 
 static void fill(FlowArguments *arguments, const FlowFrame *frame, const Gpu *gpu,
                  const FlowDeviceKernel *kernel, const int64_t *operands) {
     arguments->memory = (char *)gpu->memory;
-    arguments->guard = frame->guard ? (FlowGuard *)gpu->guard : NULL;
+    arguments->guard =
+        gpu->turn->guarded ? (FlowGuard *)(gpu->turn->block + offsetof(TurnBlock, guard)) : NULL;
     arguments->batch = frame->batch;
     if (kernel->sizes)
         memcpy(arguments->sizes, frame->sizes, (size_t)kernel->sizes * sizeof *frame->sizes);
-    for (int i = 0; i < kernel->inputs; i++) arguments->inputs[i] = (char *)gpu->inputs[i].address;
+    for (int i = 0; i < kernel->inputs; i++)
+        arguments->inputs[i] = (char *)turn_input(gpu->turn, i);
     memcpy(arguments->operands, operands, (size_t)kernel->operands * sizeof *operands);
 }
 
@@ -77,10 +77,11 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
                  int64_t blocks) {
     const int device = (int)operands[kernel->operands - 1];
     FlowArguments arguments; /* what the kernel does not look at is not set */
-    if (!is_there(device)) return;
+    if (replay_has_it() || !is_there(device)) return;
     Gpu *gpu = &gpus_state.gpus[device];
     void *function = find(kernel, device);
-    if (!function || !guard(frame, gpu)) return;
+    turn_of(gpu, frame);
+    if (!function || !turn_send(gpu)) return;
     fill(&arguments, frame, gpu, kernel, operands);
     gpus_state.marked = 1 + device;
     bool launched = gpu_launch(gpu, function, kernel->name, &arguments, blocks, kernel->threads);
@@ -89,44 +90,66 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
 
 /* Calls. */
 
-void flow_gpu_begin(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
-    (void)frame, (void)operands, (void)threads;
-    for (int i = 0; thread == 0 && i < gpus_state.count; i++) gpus_state.gpus[i].guarded = false;
+static void begin(const FlowFrame *frame, int64_t function, int gpu) {
+    GpusState *state = &gpus_state;
+    for (int i = 0; i < state->count; i++) state->gpus[i].turn = NULL;
+    state->ahead = frame->ahead && gpu != GPU_CPU && !frame->observer;
+    state->turn = state->ahead ? state->calls_begun % GPUS_AHEAD : TURN_ALONE;
+    if (!state->ahead || !is_there(gpu)) return;
+    if (gpus_calls_ahead() == GPUS_AHEAD) {
+        gpus_fail(FLOW_EXIT_internal, "too many calls are on their way");
+        return;
+    }
+    state->calls_begun++;
+    turn_of(&state->gpus[gpu], frame);
+    replay_begin(&state->gpus[gpu], frame, function, state->turn);
 }
 
-/* What GPUs held back is added to what the CPU did. */
-static bool take_guards(FlowGuard *guard) {
-    FlowGuard guards[GPU_LIMIT];
+void flow_gpu_begin(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    (void)threads;
+    if (thread == 0) begin(frame, operands[0], (int)operands[1]);
+}
+
+/* Results that are not there yet are put into memory. */
+static bool wait_for_all(const FlowFrame *frame) {
     bool good = true;
     for (int i = 0; good && i < gpus_state.count; i++)
-        if (gpus_state.gpus[i].guarded)
-            good = gpu_copy_out(&gpus_state.gpus[i], &guards[i], gpus_state.gpus[i].guard,
-                                sizeof guards[i]);
-    for (int i = 0; good && i < gpus_state.count; i++) good = gpu_finish(&gpus_state.gpus[i]);
-    for (int i = 0; good && i < gpus_state.count; i++)
-        if (gpus_state.gpus[i].guarded && guards[i].place < guard->place)
-            guard->place = guards[i].place;
+        good = turn_wait(&gpus_state.gpus[i], &gpus_state.gpus[i].turns[TURN_ALONE], frame->memory,
+                         frame->guard);
     return good;
+}
+
+static bool end(const FlowFrame *frame) {
+    bool good = true;
+    for (int i = 0; good && i < gpus_state.count; i++) {
+        Gpu *gpu = &gpus_state.gpus[i];
+        if (gpu->turn)
+            good = turn_send(gpu) && (!gpus_state.ahead || replay_end(gpu)) && turn_end(gpu);
+    }
+    return good && (gpus_state.ahead || wait_for_all(frame));
 }
 
 void flow_gpu_end(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)operands, (void)threads;
-    if (thread == 0 && gpus_work()) take_guards(frame->guard);
+    if (thread == 0 && gpus_work()) end(frame);
 }
 
 /* An input, from the CPU or another GPU. */
-static void copy_input(const FlowFrame *frame, int i, int64_t size, int from, int to) {
+static void copy_input(const FlowFrame *frame, int i, int64_t size, bool is_number, int from,
+                       int to) {
     Gpu *gpus = gpus_state.gpus;
     if (i >= FLOW_LAUNCH_INPUTS || to == GPU_CPU) {
         gpus_fail(FLOW_EXIT_internal, "input %d can't be copied to device %d", i, to);
         return;
     }
-    if (!gpu_make_room(&gpus[to], i, (size_t)size)) return;
-    uint64_t address = gpus[to].inputs[i].address;
-    if (from == GPU_CPU) gpu_copy_in(&gpus[to], address, frame->inputs[i], (size_t)size);
-    else
-        gpu_copy_across(&gpus[to], address, &gpus[from], gpus[from].inputs[i].address,
-                        (size_t)size);
+    turn_of(&gpus[to], frame);
+    if (from == GPU_CPU) {
+        turn_copy_in(&gpus[to], i, frame->inputs[i], (size_t)size, is_number);
+        return;
+    }
+    if (turn_make_room(&gpus[to], i, (size_t)size))
+        gpu_copy_across(&gpus[to], turn_input(gpus[to].turn, i), &gpus[from],
+                        turn_input(turn_of(&gpus[from], frame), i), (size_t)size);
 }
 
 void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
@@ -134,8 +157,19 @@ void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, 
     const int64_t place = operands[0], size = operands[1] * (operands[2] ? frame->batch : 1);
     const int from = (int)operands[3], to = (int)operands[4];
     if (thread || !is_there(from) || !is_there(to) || from == to) return;
-    if (place < 0) copy_input(frame, (int)~place, size, from, to);
+    if (place < 0) copy_input(frame, (int)~place, size, !operands[2], from, to);
     else gpus_copy(frame->memory, place, size, from, to);
+}
+
+/* What has no room in the turn's block goes by itself, and is there at once. */
+void flow_gpu_result(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    (void)threads;
+    const int64_t place = operands[0], size = operands[1];
+    const int device = (int)operands[2];
+    if (thread || !is_there(device)) return;
+    Gpu *gpu = &gpus_state.gpus[device];
+    if (turn_has_room(turn_of(gpu, frame), (size_t)size)) turn_put_result(gpu, place, (size_t)size);
+    else gpus_copy(frame->memory, place, size, device, GPU_CPU);
 }
 
 void flow_gpu_move(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {

@@ -42,16 +42,20 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
  * or a GPU's number. Sizes are bytes. Memory is the frame's: the program's, or a copy of it after
  * gpus_leave. A call that leaves something on the CPU returns when it is there.
  *
- * flow_gpu_begin, flow_gpu_end   around the calls of a function that uses GPUs; at the end all
- *                                that was launched is done, and the frame's guard is up to date
+ * flow_gpu_begin, flow_gpu_end   around the calls of a function that uses GPUs: its number, the one
+ *                                device that computes all of it, or -1; at the end all that was
+ *                                launched is done, and the frame's guard is up to date; not so
+ *                                where FlowFrame.ahead says that nobody waits
  * flow_gpu_copy                  a value goes to another device: its place, its size (of a record,
  *                                if the next is 1), 1 or 0, from, to
+ * flow_gpu_result                a value is on the CPU at the end: its place, its size, from
  * flow_gpu_move                  in one device's memory: to, from, size, device
  * flow_gpu_need                  a part of weights and states is up to date on a device: its
  *                                offset, its size, device; of each, all of it becomes so
  * flow_gpu_owns                  it has just been written there, so it is out of date elsewhere;
  *                                what was not written of a weight or state is kept */
-FlowKernel flow_gpu_begin, flow_gpu_end, flow_gpu_copy, flow_gpu_move, flow_gpu_need, flow_gpu_owns;
+FlowKernel flow_gpu_begin, flow_gpu_end, flow_gpu_copy, flow_gpu_result, flow_gpu_move,
+    flow_gpu_need, flow_gpu_owns;
 
 /* FlowProgram.device_text of a program that has one, in a file of its own. */
 extern const char flow_device_text[];

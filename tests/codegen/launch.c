@@ -139,3 +139,9 @@ void flow_gpu_move(const FlowFrame *frame, const int64_t *operands, int thread, 
     if (operands[3] == CPU) memcpy(to, from, (size_t)operands[2]);
     else to_device(to, flow_simulated_host(from, (size_t)operands[2]), (size_t)operands[2]);
 }
+
+void flow_gpu_result(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    (void)threads;
+    if (thread) return;
+    from_device(frame->memory + operands[0], device_memory + operands[0], (size_t)operands[1]);
+}

@@ -33,7 +33,7 @@ static void initialise(const FlowFrame *frame, int thread, int threads) {
 
 static void step(const FlowFrame *frame, int thread, int threads) {
     if (!thread) {
-        flow_gpu_begin(frame, NULL, 0, 1);
+        flow_gpu_begin(frame, (const int64_t[]){0, CPU}, 0, 1);
         go(flow_gpu_need, frame, W, CPU);
         go(flow_gpu_need, frame, MOMENTUM, CPU);
     }
@@ -53,11 +53,11 @@ static void evaluate(const FlowFrame *frame, int thread, int threads) {
 }
 
 static const FlowFunction initialise_function = {
-    "initialise", initialise, linear_seed_input, 1, NULL, 0, NULL, NULL, 0};
+    "initialise", initialise, linear_seed_input, 1, NULL, 0, NULL, NULL, 0, false};
 static const FlowFunction step_function = {
-    "step", step, linear_step_inputs, 5, linear_results, 2, NULL, NULL, 0};
+    "step", step, linear_step_inputs, 5, linear_results, 2, NULL, NULL, 0, false};
 static const FlowFunction evaluate_function = {
-    "evaluate", evaluate, linear_step_inputs, 2, linear_results, 2, NULL, NULL, 0};
+    "evaluate", evaluate, linear_step_inputs, 2, linear_results, 2, NULL, NULL, 0, false};
 
 static FlowAction actions[3];
 static FlowTrain train;

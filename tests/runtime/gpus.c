@@ -59,7 +59,7 @@ static void end(void) {
 static void test_storage(void) {
     begin();
     FlowFrame frame = {.memory = memory, .batch = 1};
-    CALL(flow_gpu_begin, 0);
+    CALL(flow_gpu_begin, 0, CPU);
     CALL(flow_gpu_need, WEIGHT, 16, 0);
     LAUNCH(add, WEIGHT, 4, 0);
     CALL(flow_gpu_owns, WEIGHT, 16, 0);
@@ -112,7 +112,7 @@ static void test_values(void) {
     const void *const inputs[] = {NULL, records};
     const int64_t sizes[] = {20};
     FlowFrame frame = {.memory = memory, .inputs = inputs, .batch = 4, .sizes = sizes};
-    CALL(flow_gpu_begin, 0);
+    CALL(flow_gpu_begin, 0, CPU);
     CALL(flow_gpu_copy, ~INT64_C(1), 1, 0, CPU, 1);
     CALL(flow_gpu_copy, ~INT64_C(1), 4, 1, CPU, 1);
     LAUNCH(take, SCRATCH, 1, 1);
@@ -141,18 +141,18 @@ static void test_guard(void) {
     begin();
     FlowGuard guard = {.place = 99};
     FlowFrame frame = {.memory = memory, .batch = 1, .guard = &guard};
-    CALL(flow_gpu_begin, 0);
+    CALL(flow_gpu_begin, 0, CPU);
     LAUNCH(hold, 64, 0);
     LAUNCH(hold, 32, 1);
     CALL(flow_gpu_end, 0);
     CHECK(guard.place == 32, "%lld", (long long)guard.place);
     guard = (FlowGuard){.place = FLOW_NOWHERE};
-    CALL(flow_gpu_begin, 0);
+    CALL(flow_gpu_begin, 0, CPU);
     LAUNCH(hold, 64, 0);
     CALL(flow_gpu_end, 0);
     CHECK(guard.place == 64, "%lld", (long long)guard.place);
     guard = (FlowGuard){.open = true, .place = FLOW_NOWHERE};
-    CALL(flow_gpu_begin, 0);
+    CALL(flow_gpu_begin, 0, CPU);
     LAUNCH(hold, 64, 0);
     CALL(flow_gpu_end, 0);
     CHECK(guard.place == FLOW_NOWHERE, "%lld", (long long)guard.place);
@@ -229,8 +229,8 @@ static void check_late(const char *fault, const char *text) {
     FlowFrame frame = {.memory = memory, .inputs = inputs, .batch = 1};
     begin();
     setenv("GPU_STUB", fault, 1);
-    CALL(flow_gpu_begin, 0);
-    CALL(flow_gpu_copy, ~INT64_C(0), 4, 0, CPU, 0);
+    CALL(flow_gpu_begin, 0, CPU);
+    CALL(flow_gpu_copy, ~INT64_C(0), 4, 1, CPU, 0);
     LAUNCH(add, SCRATCH, 1, 0);
     LAUNCH(unknown, 0);
     CALL(flow_gpu_end, 0);

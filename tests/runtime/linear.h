@@ -224,11 +224,11 @@ static const FlowResult linear_results[] = {
 };
 
 static const FlowFunction linear_initialise_function = {
-    "initialise", linear_initialise, linear_seed_input, 1, NULL, 0, NULL, NULL, 0};
+    "initialise", linear_initialise, linear_seed_input, 1, NULL, 0, NULL, NULL, 0, false};
 static const FlowFunction linear_step_function = {
-    "step", linear_step, linear_step_inputs, 5, linear_results, 2, NULL, NULL, 0};
+    "step", linear_step, linear_step_inputs, 5, linear_results, 2, NULL, NULL, 0, false};
 static const FlowFunction linear_evaluate_function = {
-    "evaluate", linear_evaluate, linear_step_inputs, 2, linear_results, 2, NULL, NULL, 0};
+    "evaluate", linear_evaluate, linear_step_inputs, 2, linear_results, 2, NULL, NULL, 0, false};
 
 static const FlowAction linear_actions[] = {
     {.every = {-1, 7},
@@ -299,8 +299,8 @@ static const FlowInput linear_export_inputs[] = {
     {.name = "x", .kind = FLOW_INPUT_field, .index = 0, .type = {FLOW_f32, 1, {INPUTS}}}};
 static const FlowResult linear_export_results[] = {
     {.name = "scores", .offset = GUESS, .type = {FLOW_f32, 1, {OUTPUTS}}}};
-static const FlowFunction linear_exports[] = {
-    {"score", linear_export, linear_export_inputs, 1, linear_export_results, 1, NULL, NULL, 0}};
+static const FlowFunction linear_exports[] = {{"score", linear_export, linear_export_inputs, 1,
+                                               linear_export_results, 1, NULL, NULL, 0, false}};
 
 static const FlowProgram linear_library = {
     .name = "linear",

@@ -73,6 +73,17 @@ static int demanded_fault(const char *call) {
     return found < 0 ? ERROR_UNKNOWN : found;
 }
 
+bool standin_loses(const char *call) {
+    static int calls;
+    char name[64] = "";
+    int first = 0, step = 0;
+    const char *text = getenv("FLOWC_SIMULATE_LOSE");
+    if (!text || sscanf(text, "%63[^:]:%d:%d", name, &first, &step) < 3 || strcmp(name, call))
+        return false;
+    int number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
+    return number >= first && step > 0 && (number - first) % step == 0;
+}
+
 static bool stays(int error) {
     return error >= ERROR_ILLEGAL_ADDRESS && error <= ERROR_LAUNCH_FAILED &&
            error != ERROR_LAUNCH_OUT_OF_RESOURCES;

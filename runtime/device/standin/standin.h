@@ -10,6 +10,8 @@
  * FLOWC_SIMULATE_FAULT=CALL:N[:ERROR]  the N-th call of a function, or of any for "*", fails
  * FLOWC_SIMULATE_FAULT=nvrtcCompileProgram:1[:HANG|:CRASH]  it fails; or never ends, or crashes
  * FLOWC_SIMULATE_CALLS=FILE     the name of each call of the driver is added to it
+ * FLOWC_SIMULATE_LOSE=CALL:FIRST:STEP  a function that makes somebody wait does nothing, at its
+ *                               call FIRST, and each STEP calls later
  * FLOWC_SIMULATE_SEED, _CHECKS  as simulated.h says */
 #ifndef FLOW_STANDIN_H
 #define FLOW_STANDIN_H
@@ -94,6 +96,9 @@ int standin_enter(const char *call, bool with_context);
         int entered = standin_enter(#call, false); \
         if (entered) return entered;               \
     } while (0)
+
+/* Is this call of a function that makes somebody wait to be lost? */
+bool standin_loses(const char *call);
 
 Device *standin_device(void); /* the current one */
 Device *standin_device_by_number(int number);
