@@ -3,6 +3,7 @@
 #include "runtime/clock.h"
 #include "runtime/device/gpus.h"
 #include "runtime/interrupt.h"
+#include "runtime/timeline.h"
 #include "runtime/tuning.h"
 #include "runtime/type.h"
 
@@ -202,8 +203,9 @@ static FlowStatus act(Run *run, int index) {
         [FLOW_ACTION_reduce] = "watching",
     };
     Profile *profile = run->settings->profile;
-    int64_t entered = profile_enter(profile);
+    int64_t entered = profile_enter(profile), begun = timeline_begin();
     FlowStatus status = do_action(run, index);
+    timeline_end(begun, names[run->train->actions[index].kind], NULL);
     profile_leave(profile, entered, names[run->train->actions[index].kind]);
     return status;
 }

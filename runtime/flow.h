@@ -108,6 +108,7 @@ struct FlowObserver {
     /* Makes call `number` of those that it stands among, behind its barrier. */
     void (*make)(FlowObserver *observer, const FlowFrame *frame, const FlowCall *call, int number,
                  int thread, int threads);
+    bool goes_on; /* it does not want GPUs to be waited for behind each of their kernels */
 };
 
 /* How a value is made of others, for those who want a single element of it. */

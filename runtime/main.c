@@ -7,6 +7,7 @@
 #include "runtime/profile.h"
 #include "runtime/pump.h"
 #include "runtime/settings.h"
+#include "runtime/timeline.h"
 #include "runtime/train.h"
 #include "runtime/watchdog.h"
 
@@ -29,6 +30,10 @@ static const char *own_folder(void) {
 static FlowStatus run(int argc, char **argv, const FlowProgram *program) {
     Settings settings;
     FlowStatus status = settings_parse(argc, argv, program, &settings);
+    if (!status.exit && settings.profiles && settings.trace_path)
+        status = flow_failure(FLOW_EXIT_usage, "--profile and --trace: one of them at a time");
+    if (!status.exit && !settings.answered && settings.trace_path)
+        status = timeline_open(settings.trace_path);
     if (!status.exit && settings.profiles)
         status = profile_new(settings.threads, &settings.profile);
     if (!status.exit && !settings.answered)
@@ -36,6 +41,8 @@ static FlowStatus run(int argc, char **argv, const FlowProgram *program) {
     FlowStatus told = profile_tell(settings.profile, settings.profile_path);
     if (!status.exit) status = told;
     profile_free(settings.profile);
+    told = timeline_close();
+    if (!status.exit) status = told;
     if (settings.shows_memory) holdings_print_most(program->name);
     settings_free(&settings);
     return status;

@@ -10,6 +10,7 @@
 #include "runtime/memory.h"
 #include "runtime/outlet.h"
 #include "runtime/step.h"
+#include "runtime/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,8 @@ static FlowStatus open_function(Pump *pump) {
                                  pump->settings->numbers, &pump->numbers, &pump->call);
     if (!status.exit)
         status = profile_watch(pump->settings->profile, pump->run->function, &pump->call.observer);
+    if (!status.exit && !pump->call.observer)
+        status = timeline_watch(pump->run->function, &pump->call.observer);
     for (int i = 0; i < pump->run->load_count && !status.exit; i++)
         status = load_weights(pump, &pump->run->loads[i]);
     return status.exit ? status : gpus_open(pump->settings->program, pump->memory);
@@ -106,10 +109,11 @@ static void fill_next(void *stage, int thread, int threads) {
 static void run_function(Pump *pump, const Batch *batch) {
     Profile *profile = pump->settings->profile;
     int64_t entered = profile_enter(profile), made = stage_team_time(pump->stage);
-    int64_t before = clock_nanoseconds();
+    int64_t before = clock_nanoseconds(), begun = timeline_begin();
     if (pump->run->function) step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
     else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
     pump->step_time += clock_nanoseconds() - before;
+    timeline_end(begun, pump->run->name, NULL);
     pump->batches++;
     profile_spend(profile, stage_team_time(pump->stage) - made, profile_batches_made);
     profile_leave(profile, entered, profile_threads_meet);
@@ -119,6 +123,7 @@ static void run_function(Pump *pump, const Batch *batch) {
 static FlowStatus write_records(Pump *pump, const Batch *batch) {
     FlowStatus status = flow_ok;
     int64_t before = clock_nanoseconds(), entered = profile_enter(pump->settings->profile);
+    int64_t begun = timeline_begin();
     for (int i = 0; i < pump->run->outlet_count; i++) {
         FlowStatus written = outlet_write(&pump->outlets[i], batch->arrays, pump->written,
                                           batch->records, &pump->team);
@@ -127,6 +132,7 @@ static FlowStatus write_records(Pump *pump, const Batch *batch) {
     pump->sink_time += clock_nanoseconds() - before;
     pump->written += batch->records;
     profile_leave(pump->settings->profile, entered, "writing records");
+    timeline_end(begun, "writes records", NULL);
     return status;
 }
 
@@ -139,8 +145,9 @@ static FlowStatus write_batch(Pump *pump, const Batch *batch) {
 /* What stands before a record that can't be made is written. *more: there was a batch. */
 static FlowStatus run_batch(Pump *pump, bool *more) {
     const Batch *batch;
-    int64_t entered = profile_enter(pump->settings->profile);
+    int64_t entered = profile_enter(pump->settings->profile), begun = timeline_begin();
     FlowStatus status = stage_take(pump->stage, &batch);
+    timeline_end(begun, "takes a batch", NULL);
     profile_leave(pump->settings->profile, entered, profile_batches_awaited);
     *more = batch != NULL;
     if (!batch) return status;

@@ -129,6 +129,12 @@ static FlowStatus set_profile(Settings *settings, const char *value) {
     return flow_ok;
 }
 
+static FlowStatus set_trace(Settings *settings, const char *value) {
+    if (!*value) return flow_failure(FLOW_EXIT_usage, "--trace: it needs a file, as trace.json");
+    settings->trace_path = value;
+    return flow_ok;
+}
+
 static FlowStatus show_version(Settings *settings, const char *value) {
     (void)value;
     char images[300];
@@ -162,6 +168,9 @@ static const struct {
     {"profile", "[=FILE.svg]",
      "show where the time goes, and what kernels reach of their limits; draw it", VALUE_optional,
      set_profile},
+    {"trace", "=FILE.json",
+     "note what is done when: batches, kernels, copies; Perfetto and Chrome show it", VALUE_needed,
+     set_trace},
     {"progress", "=MODE", "auto, plain or off", VALUE_needed, set_progress},
     {"help", "", "show this", VALUE_none, show_help},
     {"version", "", "show name and fingerprint", VALUE_none, show_version},

@@ -30,6 +30,7 @@ typedef struct Settings {
     bool shows_memory;        /* what is held is printed */
     bool profiles;            /* it is told where the time goes, */
     const char *profile_path; /* and drawn there; or NULL */
+    const char *trace_path;   /* what is done when is noted there; or NULL */
     Profile *profile;         /* that is filled; or NULL */
     bool answered;            /* --help or --version: nothing is left to do */
 } Settings;

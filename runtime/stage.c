@@ -3,6 +3,7 @@
  * fill them in one go. Slots that the step's threads fill stay with them. */
 #include "runtime/clock.h"
 #include "runtime/stage_state.h"
+#include "runtime/timeline.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -260,9 +261,17 @@ static FlowStatus end_of(const Stage *stage) {
     return flow_failure(FLOW_EXIT_internal, "pipeline `%s` ended early", stage->pipeline->name);
 }
 
+static void note_ready(const Stage *stage, int ready) {
+    char name[96];
+    if (!timeline_is_on()) return;
+    snprintf(name, sizeof name, "batches of `%.64s` that lie ready", stage->pipeline->name);
+    timeline_count(name, ready);
+}
+
 FlowStatus stage_take(Stage *stage, const Batch **batch) {
     int ready = queue_count(stage->ready) + stage->held_count;
     if (ready < stage->least_ready) stage->least_ready = ready;
+    note_ready(stage, ready);
     Batch *held = order_find(stage);
     *batch = stage->taken = held ? held : wait_for_batch(stage);
     if (!stage->taken) return end_of(stage);

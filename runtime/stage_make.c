@@ -2,7 +2,9 @@
 #include "runtime/clock.h"
 #include "runtime/least.h"
 #include "runtime/stage_state.h"
+#include "runtime/timeline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,11 +113,23 @@ void number_batch(const Stage *stage, Batch *batch, int64_t number) {
 
 static const char making[] = "makes a record";
 
+static void note_made(const Stage *stage, const Batch *batch, int64_t begun, const char *what) {
+    char name[256], detail[64];
+    const FlowPipeline *pipeline = stage->pipeline;
+    if (!begun) return;
+    snprintf(name, sizeof name, "%s: %s `%s`", pipeline->line ? pipeline->line : "?", what,
+             pipeline->name);
+    snprintf(detail, sizeof detail, "batch %lld", (long long)batch->number);
+    timeline_end(begun, name, detail);
+}
+
 void make_batch(const Stage *stage, Batch *batch, Hand *hand) {
+    const int64_t begun = timeline_begin();
     Ahead ahead = look_ahead(stage, batch);
     beat_begin(&hand->beat, making);
     make_rows(stage, batch, hand, &ahead, 0, batch->rows, batch->rows);
     beat_end(&hand->beat);
+    note_made(stage, batch, begun, "a batch of");
 }
 
 void share_batch(Stage *stage, const Batch *batch, int threads) {
@@ -136,6 +150,7 @@ static int64_t turn_of(const Hand *hand, int64_t share) {
 void make_share(Stage *stage, Batch *batch, int thread, int threads) {
     Hand *hand = stage->hands[thread];
     int64_t turn = turn_of(hand, batch->rows / threads), before = clock_nanoseconds();
+    const int64_t begun = timeline_begin();
     Ahead ahead = look_ahead(stage, batch);
     beat_begin(&hand->beat, making);
     for (int i = 0; i < stage->share_count; i++) {
@@ -145,6 +160,7 @@ void make_share(Stage *stage, Batch *batch, int thread, int threads) {
     }
     beat_end(&hand->beat);
     hand->busy += clock_nanoseconds() - before;
+    note_made(stage, batch, begun, "its share of a batch of");
 }
 
 FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row, int64_t *record) {

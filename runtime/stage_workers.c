@@ -3,7 +3,9 @@
 #include "runtime/clock.h"
 #include "runtime/cpus.h"
 #include "runtime/stage_state.h"
+#include "runtime/timeline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A whole batch, or what comes before its patience ends; 0: the feed has ended. */
@@ -83,9 +85,17 @@ static void leave(Stage *stage) {
     if (last && stage_is_fed(stage)) queue_close(stage->ready);
 }
 
+static void name_line(const Worker *worker) {
+    char name[96];
+    snprintf(name, sizeof name, "worker %d of `%.64s`", worker->index,
+             worker->stage->pipeline->name);
+    timeline_name(name);
+}
+
 static void *work(void *argument) {
     Worker *worker = argument;
     Stage *stage = worker->stage;
+    name_line(worker);
     for (Batch *batch; (batch = claim_batch(stage, worker));) {
         make_batch(stage, batch, &worker->hand);
         queue_push(stage->ready, batch);

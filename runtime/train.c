@@ -17,6 +17,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/run.h"
 #include "runtime/memory.h"
+#include "runtime/timeline.h"
 #include "runtime/trace.h"
 #include "runtime/tuning.h"
 #include "runtime/type.h"
@@ -106,6 +107,7 @@ FlowStatus run_bind(const Run *run, const FlowFunction *function, Call *call) {
     FlowStatus status =
         call_new(function, run->settings->sizes, run->settings->numbers, &run->numbers, call);
     if (!status.exit) status = profile_watch(run->settings->profile, function, &call->observer);
+    if (!status.exit && !call->observer) status = timeline_watch(function, &call->observer);
     if (status.exit) call_free(call);
     return status;
 }
@@ -295,10 +297,19 @@ void count_updates(Run *run) {
 }
 
 static FlowStatus take_batch(Run *run, const Batch **batch) {
-    int64_t entered = profile_enter(run->settings->profile);
+    int64_t entered = profile_enter(run->settings->profile), begun = timeline_begin();
     FlowStatus status = stage_take(run->data, batch);
+    timeline_end(begun, "takes a batch", NULL);
     profile_leave(run->settings->profile, entered, profile_batches_awaited);
     return status;
+}
+
+static void note_step(const Run *run, const Call *call, int64_t begun) {
+    char name[160];
+    if (!timeline_is_on()) return;
+    snprintf(name, sizeof name, "%s: step %lld", call->function->name,
+             (long long)run->position.step + 1);
+    timeline_end(begun, name, NULL);
 }
 
 static void run_call(Run *run, Call *call, const Batch *batch) {
@@ -306,6 +317,7 @@ static void run_call(Run *run, Call *call, const Batch *batch) {
     int64_t entered = profile_enter(profile), made = stage_team_time(run->data);
     int64_t before = clock_nanoseconds();
     step_run(call, run->memory, batch, run->data, &run->team);
+    note_step(run, call, before);
     run->step_end = clock_nanoseconds();
     run->step_time += run->step_end - before;
     profile_spend(profile, stage_team_time(run->data) - made, profile_batches_made);
@@ -341,7 +353,11 @@ static FlowStatus fault_of_earlier(Run *run, const Made *made) {
 static FlowStatus look(Run *run, const Batch *batch) {
     const Made *made = &run->made[run->seen_count++ % GPUS_AHEAD];
     Call *call = made->call;
-    if (gpus_calls_ahead()) gpus_take_call(run->memory, &call->guard);
+    if (gpus_calls_ahead()) {
+        const int64_t begun = timeline_begin();
+        gpus_take_call(run->memory, &call->guard);
+        timeline_end(begun, "waits for what a GPU gives", NULL);
+    }
     FlowStatus status = gpus_status();
     if (status.exit) return status;
     averages_add(&run->position.averages, call->function, run->memory, made->records);
@@ -375,7 +391,7 @@ static FlowStatus finish_batch(Run *run, const Batch *batch) {
 }
 
 static FlowStatus make_step(Run *run, Call *call, const Batch *batch) {
-    call->ahead = call->function->ahead && !call->observer;
+    call->ahead = call->function->ahead && (!call->observer || call->observer->goes_on);
     FlowStatus status = look_at_steps(run, call->ahead ? GPUS_AHEAD - 1 : 0);
     if (status.exit) return status;
     count_updates(run);

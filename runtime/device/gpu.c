@@ -2,6 +2,7 @@
 
 #include "runtime/device/kernel_line.h"
 #include "runtime/device/replay.h"
+#include "runtime/device/times.h"
 #include "runtime/device/turn.h"
 
 #include <stdio.h>
@@ -90,7 +91,8 @@ bool gpu_open(Gpu *gpu, const Driver *driver, GpuCounts *counts, int number, int
               size_t memory) {
     *gpu = (Gpu){.driver = driver, .counts = counts, .number = number};
     return describe(gpu, ordinal) && start(gpu) &&
-           gpu_allocate(gpu, &gpu->memory, memory, "the program") && turns_open(gpu);
+           gpu_allocate(gpu, &gpu->memory, memory, "the program") && turns_open(gpu) &&
+           times_open(gpu);
 }
 
 bool gpu_not_loaded(const Gpu *gpu, int error) {
@@ -118,6 +120,7 @@ void gpu_close(Gpu *gpu) {
     driver->use(gpu->context);
     for (int i = 0; i < GPU_STREAMS; i++)
         if (gpu->streams[i] && i != GPU_RECORDER) driver->finish(gpu->streams[i]);
+    times_close(gpu);
     turns_close(gpu);
     if (gpu->memory) driver->deallocate(gpu->memory);
     if (gpu->module) driver->unload(gpu->module);
@@ -178,23 +181,29 @@ bool gpu_copy_in(Gpu *gpu, GpuStream stream, uint64_t to, const void *from, size
     if (!size) return true;
     gpu->counts->copies_in++;
     gpu->counts->bytes_in += (int64_t)size;
-    return gpu_use(gpu) &&
-           gpu_succeeded(gpu, gpu->driver->copy_in(to, from, size, gpu->streams[stream]),
-                         "take a copy", NULL);
+    if (!gpu_use(gpu)) return false;
+    times_begin(gpu, stream, "copy in");
+    int error = gpu->driver->copy_in(to, from, size, gpu->streams[stream]);
+    times_end(gpu, stream);
+    return gpu_succeeded(gpu, error, "take a copy", NULL);
 }
 
 bool gpu_copy_out(Gpu *gpu, GpuStream stream, void *to, uint64_t from, size_t size) {
     if (!size) return true;
     gpu->counts->copies_out++;
     gpu->counts->bytes_out += (int64_t)size;
-    return gpu_use(gpu) &&
-           gpu_succeeded(gpu, gpu->driver->copy_out(to, from, size, gpu->streams[stream]),
-                         "give a copy", NULL);
+    if (!gpu_use(gpu)) return false;
+    times_begin(gpu, stream, "copy out");
+    int error = gpu->driver->copy_out(to, from, size, gpu->streams[stream]);
+    times_end(gpu, stream);
+    return gpu_succeeded(gpu, error, "give a copy", NULL);
 }
 
 static bool copy_within(Gpu *gpu, GpuStream stream, uint64_t to, uint64_t from, size_t size) {
-    return gpu_succeeded(gpu, gpu->driver->copy_within(to, from, size, gpu->streams[stream]),
-                         "copy", NULL);
+    times_begin(gpu, stream, "copy");
+    int error = gpu->driver->copy_within(to, from, size, gpu->streams[stream]);
+    times_end(gpu, stream);
+    return gpu_succeeded(gpu, error, "copy", NULL);
 }
 
 bool gpu_copy_within(Gpu *gpu, uint64_t to, uint64_t from, size_t size) {
@@ -231,8 +240,11 @@ void *gpu_find(Gpu *gpu, const char *name) {
 static int launch(Gpu *gpu, GpuStream stream, void *function, FlowArguments *arguments,
                   int64_t blocks, int threads) {
     void *parameters[] = {arguments};
-    return gpu->driver->launch(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0,
-                               gpu->streams[stream], parameters, NULL);
+    times_begin(gpu, stream, "kernel");
+    int error = gpu->driver->launch(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0,
+                                    gpu->streams[stream], parameters, NULL);
+    times_end(gpu, stream);
+    return error;
 }
 
 bool gpu_launch(Gpu *gpu, void *function, const char *name, FlowArguments *arguments,

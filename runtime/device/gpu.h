@@ -23,6 +23,7 @@ typedef enum GpuStream {
 } GpuStream;
 
 typedef struct Turn Turn;
+typedef struct Times Times;
 
 typedef struct Gpu {
     const Driver *driver;
@@ -35,6 +36,7 @@ typedef struct Gpu {
     uint64_t memory; /* address: of the layout of the program's memory */
     Turn *turns;     /* turn.h */
     Turn *turn;      /* of the call that is made; NULL: it has not used this GPU */
+    Times *times;    /* times.h; NULL: nobody wants to know */
     bool records;    /* what is asked of the kernels' stream goes to the recorder, too */
 } Gpu;
 

@@ -85,7 +85,7 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
     fill(&arguments, frame, gpu, kernel, operands);
     gpus_state.marked = 1 + device;
     bool launched = gpu_launch(gpu, function, kernel->name, &arguments, blocks, kernel->threads);
-    if (launched && frame->observer) gpu_finish(gpu); /* who looks at calls wants their time */
+    if (launched && frame->observer && !frame->observer->goes_on) gpu_finish(gpu);
 }
 
 /* Calls. */
@@ -93,7 +93,7 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
 static void begin(const FlowFrame *frame, int64_t function, int gpu) {
     GpusState *state = &gpus_state;
     for (int i = 0; i < state->count; i++) state->gpus[i].turn = NULL;
-    state->ahead = frame->ahead && gpu != GPU_CPU && !frame->observer;
+    state->ahead = frame->ahead && gpu != GPU_CPU;
     state->turn = state->ahead ? state->calls_begun % GPUS_AHEAD : TURN_ALONE;
     if (!state->ahead || !is_there(gpu)) return;
     if (gpus_calls_ahead() == GPUS_AHEAD) {

@@ -1,6 +1,7 @@
 #include "runtime/device/turn.h"
 
 #include "runtime/device/replay.h"
+#include "runtime/device/times.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,11 +58,17 @@ void turn_begin(Gpu *gpu, int number, const FlowGuard *guard) {
 }
 
 /* What was asked for may still read the memory that is given back, and graphs know where it was. */
-static bool grow(Gpu *gpu, TurnInput *input, size_t size) {
+static bool give_back(Gpu *gpu, TurnInput *input) {
+    if (!input->address) return true;
     if (!gpu_finish(gpu)) return false;
-    if (input->address) gpu->driver->deallocate(input->address);
     replay_forget();
+    gpu->driver->deallocate(input->address);
     *input = (TurnInput){0};
+    return true;
+}
+
+static bool grow(Gpu *gpu, TurnInput *input, size_t size) {
+    if (!give_back(gpu, input)) return false;
     if (!gpu_allocate(gpu, &input->address, size, "the data of a batch")) return false;
     input->room = size;
     return true;
@@ -100,13 +107,18 @@ uint64_t turn_input(const Turn *turn, int i) {
     return turn->inputs[i].is_number ? number_of(turn, i) : turn->inputs[i].address;
 }
 
+static bool send_block(Gpu *gpu) {
+    Turn *turn = gpu->turn;
+    const GpuName before = times_name((GpuName){"numbers of the call", NULL});
+    turn->sent = turn->copied = true;
+    bool good = gpu_copy_in(gpu, GPU_IN, turn->block, turn->in, offsetof(TurnBlock, results));
+    times_name(before);
+    return good;
+}
+
 bool turn_send(Gpu *gpu) {
     Turn *turn = gpu->turn;
-    if (!turn->sent) {
-        turn->sent = turn->copied = true;
-        if (!gpu_copy_in(gpu, GPU_IN, turn->block, turn->in, offsetof(TurnBlock, results)))
-            return false;
-    }
+    if (!turn->sent && !send_block(gpu)) return false;
     if (!turn->copied) return true;
     turn->copied = false;
     return gpu_order(gpu, GPU_IN, turn->arrived, GPU_KERNELS);
@@ -136,10 +148,12 @@ static size_t size_back(const Turn *turn) {
 bool turn_end(Gpu *gpu) {
     Turn *turn = gpu->turn;
     const uint64_t from = turn->block + offsetof(TurnBlock, guard);
+    const GpuName before = times_name((GpuName){"results of the call", NULL});
     bool good = turn_send(gpu) && gpu_order(gpu, GPU_KERNELS, turn->computed, GPU_OUT) &&
                 gpu_copy_out(gpu, GPU_OUT, &turn->out->guard, from, size_back(turn)) &&
                 gpu_record(gpu, turn->done, GPU_OUT);
     gpu->turn = NULL;
+    times_name(before);
     return good;
 }
 
@@ -151,6 +165,7 @@ bool turn_wait(Gpu *gpu, Turn *turn, char *memory, FlowGuard *guard) {
     if (!turn->used) return true;
     turn->used = false;
     if (!gpu_wait(gpu, turn->done, "do its kernels")) return false;
+    times_look(gpu, false);
     for (int i = 0; memory && i < turn->result_count; i++) {
         const TurnResult *result = &turn->results[i];
         memcpy(memory + result->place, turn->out->results + result->offset, result->size);
