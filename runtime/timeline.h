@@ -1,5 +1,5 @@
-/* Timeline: what a run does when (--trace=FILE.json): each thread's batches, kernels and waits, what
- * GPUs compute and copy, how many batches lie ready; on the clock of clock.h, which is the one of
+/* Timeline: what a run does when (--trace=FILE.json): each thread's batches, kernels and waits,
+ * what GPUs compute and copy, how many batches lie ready; on the clock of clock.h, which is the one of
  * all threads. Kernels are named by their lines of the program.
  *
  * There is one of the process. While it is off nothing is noted, which costs a look at a flag.
@@ -16,8 +16,8 @@ bool timeline_is_on(void);
 /* The name of this thread's line, before its first span. */
 void timeline_name(const char *name);
 
-/* A span of this thread: from timeline_begin, which gives 0 while nothing is noted, to timeline_end.
- * They nest. detail: or NULL. */
+/* A span of this thread: from timeline_begin, which gives 0 while nothing is noted, to
+ * timeline_end. They nest. detail: or NULL. */
 int64_t timeline_begin(void);
 void timeline_end(int64_t begun, const char *name, const char *detail);
 

@@ -1,5 +1,5 @@
-/* Times: when GPUs did what they were asked for, on the host's clock, by events around it; for those
- * who trace a run. The host does not wait: times are told once they are known. */
+/* Times: when GPUs did what they were asked for, on the host's clock, by events around it; for
+ * those who trace a run. The host does not wait: times are told once they are known. */
 #ifndef FLOW_TIMES_H
 #define FLOW_TIMES_H
 
