@@ -4,25 +4,13 @@
 #include "compiler/balance/decide.h"
 #include "compiler/balance/lock.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/placement.h"
 #include "compiler/driver/profiles.h"
 
 #include <errno.h>
 
 #include <stdio.h>
 #include <string.h>
-
-static int later(int most, const Placement *placement) {
-    bool more = placement->device == DEVICE_gpu && placement->index >= most;
-    return more ? placement->index + 1 : most;
-}
-
-int wanted_gpus(const Compilation *compilation) {
-    FunctionList functions = program_functions(compilation->arena, compilation->program);
-    int most = later(0, &compilation->program->usual);
-    vector_each(Function *, function, functions)
-        vector_each(Node, node, (*function)->graph->nodes) most = later(most, &node->placement);
-    return most;
-}
 
 static bool is_fixed(const Compilation *compilation) {
     return is_placed(&compilation->program->usual);

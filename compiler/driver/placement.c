@@ -3,8 +3,8 @@
 #include "compiler/driver/placement.h"
 
 #include "compiler/driver/ahead.h"
-#include "compiler/driver/gpu_room.h"
 #include "compiler/driver/deciding.h"
+#include "compiler/driver/gpu_room.h"
 #include "compiler/driver/machine.h"
 #include "compiler/graph/print.h"
 #include "compiler/passes/passes.h"
@@ -116,6 +116,19 @@ static void move(const Settling *settling, const Asked *asked) {
             here                   ? "this version of flowc runs it there alone"
             : settling->gpus.count ? "there is no such GPU here"
                                    : "no GPU here");
+}
+
+static int later(int most, const Placement *placement) {
+    bool more = placement->device == DEVICE_gpu && placement->index >= most;
+    return more ? placement->index + 1 : most;
+}
+
+int wanted_gpus(const Compilation *compilation) {
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    int most = later(0, &compilation->program->usual);
+    vector_each(Function *, function, functions)
+        vector_each(Node, node, (*function)->graph->nodes) most = later(most, &node->placement);
+    return most;
 }
 
 /* "cpu", "gpu", "gpu(1)". */
