@@ -5,6 +5,7 @@
 #include "compiler/driver/ahead.h"
 #include "compiler/driver/deciding.h"
 #include "compiler/driver/gpu_room.h"
+#include "compiler/driver/locks.h"
 #include "compiler/driver/machine.h"
 #include "compiler/graph/print.h"
 #include "compiler/passes/passes.h"
