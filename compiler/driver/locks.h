@@ -10,8 +10,8 @@ const char *lock_place(const Compilation *compilation);
 /* Is it given, or there? */
 bool is_locked(const Compilation *compilation);
 
-/* Before a plan is made: what the lock says is what was decided. EXIT_ok, or what to exit with after
- * printing why it can't be. */
+/* Before a plan is made: what the lock says is what was decided. EXIT_ok, or what to exit with
+ * after printing why it can't be. */
 int apply_lock(Compilation *compilation);
 
 /* Writes the decisions there, or with --check compares. EXIT_ok, or what to exit with. */
