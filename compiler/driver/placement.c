@@ -11,6 +11,7 @@
 #include "compiler/passes/passes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GPUS_MOST = 63 /* with the CPU they are bits of a word: transfers.c */ };
@@ -136,7 +137,7 @@ int wanted_gpus(const Compilation *compilation) {
 static bool parse_device(const char *text, Placement *placement) {
     int end = 0;
     bool number = text && !strncmp(text, "gpu(", 4) && text[4] >= '0' && text[4] <= '9';
-    if (!text) return true;
+    if (!text || !*text) return true;
     placement->device = strcmp(text, "cpu") ? DEVICE_gpu : DEVICE_cpu;
     if (placement->device == DEVICE_cpu) return true;
     if (!strcmp(text, "gpu")) return true;
@@ -171,8 +172,9 @@ int find_gpus(Compilation *compilation) {
     Gpus gpus;
     Program *program = compilation->program;
     const Arguments *arguments = compilation->arguments;
-    if (!parse_device(arguments->device, &program->usual)) {
-        fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", arguments->device);
+    const char *device = arguments->device ? arguments->device : getenv("FLOWC_DEVICE");
+    if (!parse_device(device, &program->usual)) {
+        fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", device);
         return EXIT_usage;
     }
     if (arguments->predicts && arguments->machine) return foretell_gpus(compilation);
