@@ -19,7 +19,7 @@ typedef struct Builder {
     const Scene *scene;
     Round round;
     StoredValue *stored;
-    const Member *part;
+    const Member *member;
     Items *readers; /* of each node of the part: other items */
     int item;       /* whose reads are visited */
 } Builder;
@@ -41,19 +41,35 @@ static void add_value(Builder *builder, int from, const Items *readers, double s
 
 /* Kernels. */
 
+static double records_of(const Builder *builder) {
+    return builder->member->times * builder->scene->batch;
+}
+
+/* A pipeline that several loops read is where the first of them has it. */
 static Side fixed_side(const Builder *builder, int k) {
-    const KernelPlan *here = &builder->part->cpu->kernels[k];
-    const KernelPlan *there = &builder->part->gpu->kernels[k];
-    if (runs_on_gpu(here)) return SIDE_gpu;
-    return runs_on_gpu(there) && builder->decisions->fits ? SIDE_free : SIDE_cpu;
+    const Member *member = builder->member;
+    if (runs_on_gpu(&member->cpu->kernels[k])) return SIDE_gpu;
+    if (!runs_on_gpu(&member->gpu->kernels[k]) || !builder->decisions->fits) return SIDE_cpu;
+    if (!member->before) return SIDE_free;
+    return member->before[k] == DECIDED_cpu ? SIDE_cpu : SIDE_gpu;
+}
+
+static Item kernel_item(const Builder *builder, int k) {
+    const Member *member = builder->member;
+    const DeviceProfile *cpu = cpu_of(builder), *gpu = gpu_of(builder);
+    double batch = builder->scene->batch, times = member->times, records = records_of(builder);
+    if (member->prepares)
+        return (Item){.cpu = records_on_cpu(cpu, member->cpu, k, records),
+                      .gpu = records_on_gpu(gpu, member->gpu, k, records)};
+    return (Item){.cpu = times * work_on_cpu(cpu, member->cpu, k, batch),
+                  .gpu = times * work_on_gpu(gpu, member->gpu, k, batch),
+                  .in_step = true};
 }
 
 static void add_kernels(Builder *builder) {
-    const Member *part = builder->part;
-    for (int k = 0; k < part->cpu->kernel_count; k++) {
-        Item item = {.in_step = true, .fixed = fixed_side(builder, k)};
-        item.cpu = part->times * work_on_cpu(cpu_of(builder), part->cpu, k, builder->scene->batch);
-        item.gpu = part->times * work_on_gpu(gpu_of(builder), part->gpu, k, builder->scene->batch);
+    for (int k = 0; k < builder->member->cpu->kernel_count; k++) {
+        Item item = kernel_item(builder, k);
+        item.fixed = fixed_side(builder, k);
         vector_push(builder->arena, &builder->round.items, item);
     }
 }
@@ -65,27 +81,27 @@ static void add_reader(Builder *builder, Items *readers, int item) {
 }
 
 static int storage_of(const Builder *builder, NodeId id) {
-    const Place *place = &builder->part->gpu->places[id];
-    bool weight = graph_node(builder->part->gpu->graph, id)->op == OP_weight;
+    const Place *place = &builder->member->gpu->places[id];
+    bool weight = graph_node(builder->member->gpu->graph, id)->op == OP_weight;
     return weight && place->kind == PLACE_memory ? place->index : -1;
 }
 
 static void note_read(void *context, NodeId read, IndexKind index) {
     Builder *builder = context;
-    const Node *node = graph_node(builder->part->gpu->graph, read);
+    const Node *node = graph_node(builder->member->gpu->graph, read);
     (void)index;
-    if (node->kernel != NO_KERNEL && builder->part->first + node->kernel == builder->item) return;
+    if (node->kernel != NO_KERNEL && builder->member->first + node->kernel == builder->item) return;
     int storage = storage_of(builder, read);
     if (storage < 0) add_reader(builder, &builder->readers[read], builder->item);
     else add_reader(builder, &builder->stored[storage].readers, builder->item);
 }
 
 static void find_readers(Builder *builder) {
-    const FunctionPlan *plan = builder->part->gpu;
+    const FunctionPlan *plan = builder->member->gpu;
     builder->readers = arena_new_array(builder->arena, Items, plan->graph->nodes.count + 1);
     for (int k = 0; k < plan->kernel_count; k++) {
         const KernelPlan *kernel = &plan->kernels[k];
-        builder->item = builder->part->first + k;
+        builder->item = builder->member->first + k;
         for (size_t i = 0; i < kernel->node_count; i++)
             each_read(plan->graph, k, &kernel->loops, kernel->nodes[i], note_read, builder);
     }
@@ -96,19 +112,19 @@ static void note_writer(Builder *builder, const Output *output, int writer) {
     int storage = storage_of(builder, output->target);
     if (storage < 0) return;
     StoredValue *stored = &builder->stored[storage];
-    stored->type = &graph_node(builder->part->gpu->graph, output->target)->type;
+    stored->type = &graph_node(builder->member->gpu->graph, output->target)->type;
     if (stored->writer >= 0) add_reader(builder, &stored->readers, stored->writer);
     stored->writer = writer;
 }
 
 static void note_outputs(Builder *builder) {
-    const Graph *graph = builder->part->gpu->graph;
+    const Graph *graph = builder->member->gpu->graph;
     vector_each(Output, output, graph->outputs) {
         NodeId value = strip_reshapes(graph, output->value);
         int kernel = graph_node(graph, value)->kernel;
         if (kernel == NO_KERNEL) continue;
         if (output->kind == OUTPUT_update)
-            note_writer(builder, output, builder->part->first + kernel);
+            note_writer(builder, output, builder->member->first + kernel);
         else add_reader(builder, &builder->readers[value], HOME);
     }
 }
@@ -119,29 +135,29 @@ static bool is_field(const Function *function, const Node *node) {
     return false;
 }
 
-/* Who prepares the batches. */
-static int preparer(const Choice *choice) {
-    size_t count = choice->prepared.count;
-    return count ? choice->prepared.items[count - 1].item : HOME;
+static double copying(const Builder *builder, const Type *type) {
+    const Member *member = builder->member;
+    if (member->prepares)
+        return records_copy(gpu_of(builder), type, records_of(builder), builder->scene->link);
+    return member->times * work_of_copy(gpu_of(builder), type, builder->scene);
 }
 
 static void add_node(Builder *builder, NodeId id) {
-    const Node *node = graph_node(builder->part->gpu->graph, id);
-    double seconds =
-        builder->part->times * work_of_copy(gpu_of(builder), &node->type, builder->scene);
-    if (node->kernel != NO_KERNEL)
-        add_value(builder, builder->part->first + node->kernel, &builder->readers[id], seconds,
-                  true);
-    else if (node->op == OP_input && is_field(builder->part->function, node))
-        add_value(builder, preparer(builder->choice), &builder->readers[id], seconds, false);
+    const Node *node = graph_node(builder->member->gpu->graph, id);
+    bool computed = node->kernel != NO_KERNEL;
+    bool field = node->op == OP_input && is_field(builder->member->function, node);
+    if (computed || field)
+        add_value(builder, computed ? builder->member->first + node->kernel : HOME,
+                  &builder->readers[id], copying(builder, &node->type),
+                  computed && !builder->member->prepares);
 }
 
-static void add_part(Builder *builder, const Member *part) {
-    builder->part = part;
+static void add_member_items(Builder *builder, const Member *member) {
+    builder->member = member;
     add_kernels(builder);
     find_readers(builder);
     note_outputs(builder);
-    for (NodeId id = 0; id < part->gpu->graph->nodes.count; id++)
+    for (NodeId id = 0; id < member->gpu->graph->nodes.count; id++)
         if (builder->readers[id].count) add_node(builder, id);
 }
 
@@ -154,35 +170,15 @@ static void add_stored(Builder *builder) {
     }
 }
 
-/* What is prepared. */
-
-static double records_of(const Builder *builder) {
-    return (double)builder->choice->data->batch * builder->scene->batch;
-}
-
-static double decoding(const Builder *builder, const Section *section) {
-    double bytes = 0;
-    vector_each(Field, field, section->fields)
-        if (field->decoder) bytes += (double)type_size_bound(&field->type);
+/* Images are decoded by all cores. */
+static double decoding(const Builder *builder, const Pipeline *pipeline) {
+    double seconds = 0, records = (double)builder->choice->data->batch * builder->scene->batch;
     const Figure *figures = cpu_of(builder)->figures;
-    return bytes * records_of(builder) /
-           (figures[FIGURE_decode].value * figures[FIGURE_cores].value);
-}
-
-static double preparing(const Builder *builder, const FunctionPlan *plan) {
-    double seconds = 0;
-    for (int k = 0; k < plan->kernel_count; k++)
-        seconds += work_of_record(cpu_of(builder), plan, k);
-    return seconds * records_of(builder);
-}
-
-/* The functions of records run on the CPU. */
-static void add_prepared(Builder *builder, const Prepared *prepared) {
-    const FunctionPlan *plan = plan_of(builder->decisions->cpu, &prepared->section->record);
-    Item item = {.fixed = SIDE_cpu};
-    if (plan && !prepared->section->plain) item.cpu = preparing(builder, plan);
-    builder->round.items.items[HOME].cpu += decoding(builder, prepared->section);
-    vector_push(builder->arena, &builder->round.items, item);
+    double rate = figures[FIGURE_decode].value * figures[FIGURE_cores].value;
+    vector_each(Pipeline *, input, pipeline->join.inputs) seconds += decoding(builder, *input);
+    vector_each(Field, field, pipeline->sections.items[0]->fields)
+        if (field->decoder) seconds += records * (double)type_size_bound(&field->type) / rate;
+    return seconds;
 }
 
 Round choice_round(Arena *arena, const Decisions *decisions, const Choice *choice,
@@ -191,9 +187,9 @@ Round choice_round(Arena *arena, const Decisions *decisions, const Choice *choic
     Builder builder = {.arena = arena, .decisions = decisions, .choice = choice, .scene = scene};
     builder.stored = arena_new_array(arena, StoredValue, stored + 1);
     for (size_t i = 0; i < stored; i++) builder.stored[i].writer = -1;
-    vector_push(arena, &builder.round.items, (Item){.fixed = SIDE_cpu});
-    vector_each(Prepared, prepared, choice->prepared) add_prepared(&builder, prepared);
-    vector_each(Member, part, choice->parts) add_part(&builder, part);
+    const Item home = {.cpu = decoding(&builder, choice->data), .fixed = SIDE_cpu};
+    vector_push(arena, &builder.round.items, home);
+    vector_each(Member, member, choice->members) add_member_items(&builder, member);
     add_stored(&builder);
     return builder.round;
 }
@@ -208,33 +204,38 @@ typedef struct Decider {
     int items;
 } Decider;
 
+static void add_member(Decider *decider, const Function *function, double times, bool prepares) {
+    const Decisions *decisions = decider->decisions;
+    const Member member = {.function = function,
+                           .cpu = plan_of(decisions->cpu, function),
+                           .gpu = plan_of(decisions->gpu, function),
+                           .first = decider->items,
+                           .times = times,
+                           .prepares = prepares,
+                           .before = function->decided};
+    decider->items += member.cpu->kernel_count;
+    vector_push(decider->arena, &decider->choice.members, member);
+}
+
 static void add_pipeline(Decider *decider, const Pipeline *pipeline) {
     vector_each(Pipeline *, input, pipeline->join.inputs) add_pipeline(decider, *input);
     vector_each(Section *, section, pipeline->sections)
-        vector_push(decider->arena, &decider->choice.prepared,
-                    (Prepared){pipeline, *section, decider->items++});
+        if (!(*section)->plain)
+            add_member(decider, &(*section)->record, (double)decider->choice.data->batch, true);
 }
 
 static void begin_choice(Decider *decider, const char *name, const Pipeline *data) {
     decider->choice = (Choice){.name = name, .data = data};
     decider->items = HOME + 1;
-    if (data) add_pipeline(decider, data);
+    add_pipeline(decider, data);
 }
 
-static void add_function(Decider *decider, const Function *function, double times) {
-    const Member part = {function, plan_of(decider->decisions->cpu, function),
-                         plan_of(decider->decisions->gpu, function), decider->items, times};
-    decider->items += part.cpu->kernel_count;
-    vector_push(decider->arena, &decider->choice.parts, part);
-}
-
-/* decided: NULL where nothing was free. */
-static void note_decision(Decider *decider, const Choice *choice, const Member *part) {
-    int count = part->cpu->kernel_count;
+static void note_decision(Decider *decider, const Choice *choice, const Member *member) {
+    int count = member->cpu->kernel_count;
     signed char *decided = arena_new_array(decider->arena, signed char, count + 1);
     for (int k = 0; k < count; k++)
-        decided[k] = choice->split.on_gpu[part->first + k] ? 0 : DECIDED_cpu;
-    ((Function *)part->function)->decided = decided;
+        decided[k] = choice->split.on_gpu[member->first + k] ? 0 : DECIDED_cpu;
+    ((Function *)member->function)->decided = decided;
 }
 
 static void end_choice(Decider *decider) {
@@ -242,21 +243,21 @@ static void end_choice(Decider *decider) {
     Choice *choice = &decider->choice;
     choice->round = choice_round(decider->arena, decider->decisions, choice, &as_it_is);
     choice->split = balance(decider->arena, &choice->round);
-    vector_each(Member, part, choice->parts) note_decision(decider, choice, part);
+    vector_each(Member, member, choice->members) note_decision(decider, choice, member);
     vector_push(decider->arena, &decider->decisions->choices, *choice);
 }
 
 static void decide_alone(Decider *decider, const Function *function, const Pipeline *data) {
     begin_choice(decider, function->name, data);
-    add_function(decider, function, 1);
+    add_member(decider, function, 1, false);
     end_choice(decider);
 }
 
 static void decide_train(Decider *decider, const Train *train) {
     double part = train->accumulate.graph ? 1.0 / (double)train->accumulate_count : 1;
     begin_choice(decider, train->name, train->data);
-    add_function(decider, &train->step, part);
-    if (train->accumulate.graph) add_function(decider, &train->accumulate, 1 - part);
+    add_member(decider, &train->step, part, false);
+    if (train->accumulate.graph) add_member(decider, &train->accumulate, 1 - part, false);
     end_choice(decider);
     vector_each(Function *, fit, train->fits) decide_alone(decider, *fit, train->data);
     vector_each(Action, action, train->actions)
@@ -264,16 +265,11 @@ static void decide_train(Decider *decider, const Train *train) {
             decide_alone(decider, action->function, action->pipeline);
 }
 
-const Plan *plan_with(Arena *arena, Program *program, DeviceKind device) {
-    Placement before = program->usual;
-    program->usual = (Placement){.device = device};
-    const Plan *plan = plan_program(arena, program);
-    program->usual = before;
-    return plan;
-}
-
 FunctionList decided_functions(Arena *arena, const Program *program) {
     FunctionList list = {0};
+    vector_each(Pipeline *, pipeline, program->pipelines)
+        vector_each(Section *, section, (*pipeline)->sections)
+            if (!(*section)->plain) vector_push(arena, &list, &(*section)->record);
     vector_each(Train, train, program->trains) {
         vector_push(arena, &list, &train->step);
         if (train->accumulate.graph) vector_push(arena, &list, &train->accumulate);
@@ -286,12 +282,23 @@ FunctionList decided_functions(Arena *arena, const Program *program) {
     return list;
 }
 
+const Plan *plan_with(Arena *arena, Program *program, bool on_gpu) {
+    FunctionList functions = decided_functions(arena, program);
+    vector_each(Function *, function, functions)
+        (*function)->decided =
+            on_gpu ? arena_new_array(arena, signed char, (*function)->graph->kernel_count + 1)
+                   : NULL;
+    const Plan *plan = plan_program(arena, program);
+    vector_each(Function *, function, functions) (*function)->decided = NULL;
+    return plan;
+}
+
 const Decisions *decide(Arena *arena, Program *program, const Profile *profile) {
     Decisions *decisions = arena_new_item(arena, Decisions);
     Decider decider = {.arena = arena, .program = program, .decisions = decisions};
     decisions->profile = profile;
-    decisions->cpu = plan_with(arena, program, DEVICE_cpu);
-    decisions->gpu = plan_with(arena, program, DEVICE_gpu);
+    decisions->cpu = plan_with(arena, program, false);
+    decisions->gpu = plan_with(arena, program, true);
     decisions->fits =
         (double)decisions->gpu->memory_size <= profile->gpus.items[0].figures[FIGURE_size].value;
     vector_each(Train, train, program->trains) decide_train(&decider, train);

@@ -2,10 +2,10 @@
  * (training, a measure, a pipeline by itself) the items and values of balance.h, with what they
  * take by a profile.
  *
- * Kernels of annotated calls are where the program says; loops, C functions, the functions of
- * records and of libraries are where plan/ can have them. A weight goes over when it was changed on
- * the other device; the fields of a batch go ahead of the step. Of several GPUs the first is
- * used. */
+ * Kernels of annotated calls are where the program says; loops, C functions and libraries are where
+ * plan/ can have them. What prepares records gives them to the CPU's memory; from there the fields
+ * of a batch go ahead of the step. A weight goes over when it was changed on the other device. Of
+ * several GPUs the first is used. */
 #ifndef FLOW_BALANCE_DECIDE_H
 #define FLOW_BALANCE_DECIDE_H
 
@@ -17,22 +17,16 @@ typedef struct Member {
     const Function *function;
     const FunctionPlan *cpu, *gpu; /* planned with all that can on either */
     int first;
-    double times; /* in a round */
+    double times; /* in a round; of what prepares it: records */
+    bool prepares;
+    const signed char *before; /* Function.decided for a loop before this one; or NULL */
 } Member;
 
-/* A section of a pipeline, an item by itself. */
-typedef struct Prepared {
-    const Pipeline *pipeline;
-    const Section *section;
-    int item;
-} Prepared;
-
 typedef struct Choice {
-    const char *name;     /* "fit" */
-    const Pipeline *data; /* or NULL */
-    Vector(Member) parts;
-    Vector(Prepared) prepared;
-    Round round; /* item 0: files, and who wants results */
+    const char *name; /* "fit" */
+    const Pipeline *data;
+    Vector(Member) members; /* what prepares batches, then what computes with them */
+    Round round;            /* item 0: files, and who wants results */
     Split split;
 } Choice;
 
@@ -54,7 +48,8 @@ Round choice_round(Arena *arena, const Decisions *decisions, const Choice *choic
 /* The functions that it decides about: those that a loop calls in each round. */
 FunctionList decided_functions(Arena *arena, const Program *program);
 
-/* With all that nobody placed on the device, as far as it can be there. */
-const Plan *plan_with(Arena *arena, Program *program, DeviceKind device);
+/* With all that nobody placed of these functions on the first GPU, as far as it can be there, or on
+ * the CPU. Unsets Function.decided. */
+const Plan *plan_with(Arena *arena, Program *program, bool on_gpu);
 
 #endif

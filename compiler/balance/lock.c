@@ -120,7 +120,7 @@ bool lock_apply(Arena *arena, Program *program, const char *text, const char *pa
                 const char **why, int *gpu) {
     Applying applying = {
         .arena = arena, .rest = text, .path = path, .gpus = program->gpus, .gpu = -1};
-    const Plan *plan = plan_with(arena, program, DEVICE_cpu);
+    const Plan *plan = plan_with(arena, program, false);
     FunctionList functions = decided_functions(arena, program);
     bool good = expect(&applying, "a lock begins with", head);
     for (size_t i = 0; i < functions.count && good; i++) {

@@ -3,6 +3,10 @@
 
 #include "compiler/codegen/how.h"
 
+#include <math.h>
+
+enum { TOGETHER = 64 /* records that a GPU is taken to make at a time */ };
+
 static void find_batch(Dim symbol, void *context) {
     if (dim_is_batch(symbol)) *(bool *)context = true;
 }
@@ -35,7 +39,8 @@ static double arithmetic_rate(const DeviceProfile *device, const FunctionPlan *p
     return device->figures[rates[arithmetic_of(plan, k)]].value;
 }
 
-double work_of_record(const DeviceProfile *cpu, const FunctionPlan *plan, int k) {
+/* Without the time to start. */
+static double work_alone(const DeviceProfile *cpu, const FunctionPlan *plan, int k) {
     const KernelPlan *kernel = &plan->kernels[k];
     double seconds = kernel->operations / arithmetic_rate(cpu, plan, k);
     seconds = larger(seconds, kernel->bytes / cpu->figures[FIGURE_cache].value);
@@ -44,7 +49,7 @@ double work_of_record(const DeviceProfile *cpu, const FunctionPlan *plan, int k)
 
 double work_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int k, double batch) {
     double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;
-    return cpu->figures[FIGURE_start].value + times * work_of_record(cpu, plan, k);
+    return cpu->figures[FIGURE_start].value + times * work_alone(cpu, plan, k);
 }
 
 /* What threads of a GPU share out. */
@@ -55,17 +60,39 @@ static double elements_of(const Loops *loops) {
     return deep ? elements * (double)dim_bound(loops->depth) : elements;
 }
 
-double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double batch) {
+/* Of loops that are gone through so many times at once. */
+static double alone_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k,
+                           double times) {
     const KernelPlan *kernel = &plan->kernels[k];
-    double times = loops_grow(&kernel->loops) ? batch : 1;
     double fill = gpu->figures[FIGURE_fill].value / (times * elements_of(&kernel->loops) + 1);
     double seconds = larger(kernel->operations / arithmetic_rate(gpu, plan, k),
                             kernel->bytes / gpu->figures[FIGURE_memory].value);
-    return gpu->figures[FIGURE_start].value + times * seconds * (1 + fill);
+    return times * seconds * (1 + fill);
+}
+
+double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double batch) {
+    double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;
+    return gpu->figures[FIGURE_start].value + alone_on_gpu(gpu, plan, k, times);
 }
 
 double work_of_copy(const DeviceProfile *gpu, const Type *type, const Scene *scene) {
     double bytes = (double)type_size_bound(type) * (type_grows(type) ? scene->batch : 1);
     return gpu->figures[FIGURE_latency].value +
            bytes / (scene->link * gpu->figures[FIGURE_link].value);
+}
+
+double records_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int k, double records) {
+    return records * work_alone(cpu, plan, k);
+}
+
+double records_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double records) {
+    double launches = ceil(records / TOGETHER);
+    return launches *
+           (gpu->figures[FIGURE_start].value + alone_on_gpu(gpu, plan, k, records / launches));
+}
+
+double records_copy(const DeviceProfile *gpu, const Type *type, double records, double link) {
+    double bytes = records * (double)type_size_bound(type);
+    return ceil(records / TOGETHER) * gpu->figures[FIGURE_latency].value +
+           bytes / (link * gpu->figures[FIGURE_link].value);
 }

@@ -16,10 +16,15 @@ typedef struct Scene {
 double work_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int kernel, double batch);
 double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int kernel, double batch);
 
-/* The same without the time to start: a part of many calls in a row. */
-double work_of_record(const DeviceProfile *cpu, const FunctionPlan *plan, int kernel);
+/* The same of a function of records: so many of them, which the CPU's cores share, and a GPU makes
+ * some at a time of. */
+double records_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int kernel,
+                      double records);
+double records_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int kernel,
+                      double records);
 
-/* Of a value that goes over the link. */
+/* Of a value that goes over the link; of records, of so many. */
 double work_of_copy(const DeviceProfile *gpu, const Type *type, const Scene *scene);
+double records_copy(const DeviceProfile *gpu, const Type *type, double records, double link);
 
 #endif

@@ -35,8 +35,8 @@ static const Flag flags[] = {
     {"soft-placement", 0, FLAG_switch, FIELD(soft_placement), NULL,
      "run on the CPU what wants a device that is not here, and say so"},
     {"device", 0, FLAG_value, FIELD(device), "DEVICE",
-     "where to run what the program places nowhere: cpu, gpu or gpu(1) (default: by what it "
-     "takes)"},
+     "where to run what the program places nowhere: cpu, gpu or gpu(1) (default: "
+     "FLOWC_DEVICE, or by what it takes)"},
     {"machine", 0, FLAG_value, FIELD(machine), "PROFILE",
      "the machine to place for, as `flowc calibrate` describes one"},
     {"lock", 0, FLAG_optional, FIELD(lock), "FILE",

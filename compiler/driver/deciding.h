@@ -10,16 +10,6 @@
  * EXIT_ok, or what to exit with after printing why. */
 int decide_devices(Compilation *compilation, const Processor *processor, const Gpus *gpus);
 
-/* So many GPUs that the last one the program or --device names is among them. */
-int wanted_gpus(const Compilation *compilation);
-
-/* Where the program's lock is: as --lock says, or "x.lock" beside it. */
-const char *lock_place(const Compilation *compilation);
-bool is_locked(const Compilation *compilation);
-
-/* Writes the decisions there, or with --check compares. EXIT_ok, or what to exit with. */
-int keep_decisions(const Compilation *compilation);
-
 /* Notes the GPUs of --machine's profile as those that code may be written for. */
 int foretell_gpus(Compilation *compilation);
 

@@ -1,9 +1,9 @@
 /* flowc explain: the page of an error code, or the list of them; or what a program does with its
  * data. */
 #include "compiler/driver/commands.h"
-#include "compiler/driver/deciding.h"
 #include "compiler/driver/explain.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/locks.h"
 #include "compiler/driver/select.h"
 
 #include <errno.h>

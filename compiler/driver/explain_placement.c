@@ -117,7 +117,8 @@ static const char *why_fixed(const Explaining *explaining, const Member *member,
         return arena_format(
             explaining->arena, "gpu(0) has no room for the program's %s",
             bytes_text(explaining->arena, (double)explaining->decisions->gpu->memory_size));
-    return "loops, C functions and kernels of hundreds of values run there";
+    return member->prepares ? "what prepares records runs there"
+                            : "loops, C functions and kernels of hundreds of values run there";
 }
 
 static void explain_kernel(Explaining *explaining, const Member *member, int k) {
@@ -141,12 +142,8 @@ static void explain_kernel(Explaining *explaining, const Member *member, int k) 
     explain_flips(explaining, number);
 }
 
-static void explain_prepared(const Explaining *explaining, const Prepared *prepared) {
-    const Item *item = &explaining->choice->round.items.items[prepared->item];
-    text_format(explaining->text,
-                "  %s prepares a batch\n    cpu: %s on all its cores; functions "
-                "of records run there\n",
-                prepared->pipeline->name, seconds_text(explaining->arena, item->cpu));
+static void explain_member(Explaining *explaining, const Member *member) {
+    for (int k = 0; k < member->cpu->kernel_count; k++) explain_kernel(explaining, member, k);
 }
 
 /* A loop. */
@@ -189,10 +186,7 @@ static void explain_choice(Explaining *explaining) {
     explaining->moved = arena_new_array(explaining->arena, bool, choice->round.items.count + 1);
     memcpy(explaining->moved, choice->split.on_gpu, choice->round.items.count);
     try_scenes(explaining);
-    vector_each(Prepared, prepared, choice->prepared)
-        if (!prepared->section->plain) explain_prepared(explaining, prepared);
-    vector_each(Member, member, choice->parts)
-        for (int k = 0; k < member->cpu->kernel_count; k++) explain_kernel(explaining, member, k);
+    vector_each(Member, member, choice->members) explain_member(explaining, member);
     text_add(explaining->text, "\n");
 }
 
@@ -203,7 +197,8 @@ static void explain_device(const char *number, const DeviceProfile *device, Text
 }
 
 static bool is_of_program(const Compilation *compilation, const Choice *choice) {
-    return plan_of(compilation->plan, choice->parts.items[0].function) != NULL;
+    return plan_of(compilation->plan, choice->members.items[choice->members.count - 1].function) !=
+           NULL;
 }
 
 void explain_placement(const Compilation *compilation, Text *text) {

@@ -3,13 +3,15 @@
 #include "compiler/driver/placement.h"
 
 #include "compiler/driver/ahead.h"
-#include "compiler/driver/gpu_room.h"
 #include "compiler/driver/deciding.h"
+#include "compiler/driver/gpu_room.h"
+#include "compiler/driver/locks.h"
 #include "compiler/driver/machine.h"
 #include "compiler/graph/print.h"
 #include "compiler/passes/passes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GPUS_MOST = 63 /* with the CPU they are bits of a word: transfers.c */ };
@@ -118,11 +120,24 @@ static void move(const Settling *settling, const Asked *asked) {
                                    : "no GPU here");
 }
 
+static int later(int most, const Placement *placement) {
+    bool more = placement->device == DEVICE_gpu && placement->index >= most;
+    return more ? placement->index + 1 : most;
+}
+
+int wanted_gpus(const Compilation *compilation) {
+    FunctionList functions = program_functions(compilation->arena, compilation->program);
+    int most = later(0, &compilation->program->usual);
+    vector_each(Function *, function, functions)
+        vector_each(Node, node, (*function)->graph->nodes) most = later(most, &node->placement);
+    return most;
+}
+
 /* "cpu", "gpu", "gpu(1)". */
 static bool parse_device(const char *text, Placement *placement) {
     int end = 0;
     bool number = text && !strncmp(text, "gpu(", 4) && text[4] >= '0' && text[4] <= '9';
-    if (!text) return true;
+    if (!text || !*text) return true;
     placement->device = strcmp(text, "cpu") ? DEVICE_gpu : DEVICE_cpu;
     if (placement->device == DEVICE_cpu) return true;
     if (!strcmp(text, "gpu")) return true;
@@ -157,8 +172,9 @@ int find_gpus(Compilation *compilation) {
     Gpus gpus;
     Program *program = compilation->program;
     const Arguments *arguments = compilation->arguments;
-    if (!parse_device(arguments->device, &program->usual)) {
-        fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", arguments->device);
+    const char *device = arguments->device ? arguments->device : getenv("FLOWC_DEVICE");
+    if (!parse_device(device, &program->usual)) {
+        fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", device);
         return EXIT_usage;
     }
     if (arguments->predicts && arguments->machine) return foretell_gpus(compilation);

@@ -33,7 +33,7 @@ typedef struct Bench {
     void *context, *stream, *module;
     uint64_t memory; /* results lie in one half, operands in the other */
     size_t half;
-    char *host;
+    void *host; /* pinned, as batches are */
 } Bench;
 
 static bool succeeded(Bench *bench, int error, const char *what) {
@@ -85,10 +85,12 @@ static bool make_room(Bench *bench) {
         bench->half /= 2, error = driver->allocate(&bench->memory, 2 * bench->half);
     if (error) bench->memory = 0;
     if (!succeeded(bench, error, "allocate memory")) return false;
-    bench->host = calloc(host_size, 1);
-    for (size_t at = 0; bench->host && at < bench->half && !bench->failed; at += host_size)
+    if (!succeeded(bench, driver->new_pinned(&bench->host, host_size, 0), "pin memory"))
+        return false;
+    memset(bench->host, 0, host_size);
+    for (size_t at = 0; at < bench->half && !bench->failed; at += host_size)
         copy_in(bench, at, bench->half - at < host_size ? bench->half - at : host_size);
-    return bench->host && succeeded(bench, driver->finish(bench->stream), "take a copy");
+    return succeeded(bench, driver->finish(bench->stream), "take a copy");
 }
 
 static bool open_bench(Bench *bench, int ordinal) {
@@ -100,8 +102,8 @@ static void close_bench(Bench *bench) {
     if (bench->memory) driver->deallocate(bench->memory);
     if (bench->module) driver->unload(bench->module);
     if (bench->stream) driver->end_stream(bench->stream);
+    if (bench->host) driver->end_pinned(bench->host);
     if (bench->context) driver->use(NULL), driver->release(bench->handle);
-    free(bench->host);
 }
 
 /* Measuring. */
@@ -192,7 +194,6 @@ bool gpu_rates(int ordinal, const char *text, GpuRates *rates, char *why) {
     if (bench.failed)
         snprintf(why, DEVICE_TEXT, "it can't %s: %.100s", bench.failed,
                  driver_error(&bench.driver, bench.error).text);
-    else if (!good && !*why) snprintf(why, DEVICE_TEXT, "there is no memory to measure it with");
     close_bench(&bench);
     return good && !bench.failed;
 }

@@ -1,5 +1,6 @@
 # `flowc calibrate` measures this machine and keeps what it found; what a stand-in does is called so.
 . tests/programs/lib/common.sh
+unset FLOWC_DEVICE
 export XDG_CONFIG_HOME=$PWD/config
 "$FLOWC" calibrate --help | grep -q 'Measures what this machine does' || fail 'no help'
 expect 2 'is kept with `-o FILE` alone' "$FLOWC" calibrate --simulate=gpu:1
