@@ -3,6 +3,8 @@
 #include "runtime/device/gpus_state.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct Piece {
@@ -13,11 +15,22 @@ typedef struct Piece {
 static Piece *pieces;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static void tell_once(void) {
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&told))
+        fprintf(stderr, "%s: no pinned memory for batches: copies to GPUs are slower\n",
+                gpus_state.program->name);
+}
+
 void *pinned_new(size_t size) {
     if (!gpus_work()) return NULL;
     Piece *piece = malloc(sizeof *piece);
     void *memory = piece ? gpu_new_pinned(gpus_state.gpus, size) : NULL;
-    if (!memory) return free(piece), NULL;
+    if (!memory) {
+        tell_once();
+        free(piece);
+        return NULL;
+    }
     pthread_mutex_lock(&lock);
     *piece = (Piece){memory, pieces};
     pieces = piece;
