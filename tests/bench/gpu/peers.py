@@ -1,7 +1,10 @@
 """What flowc is compared with on a GPU: PyTorch (cuBLAS, cuDNN, FlashAttention) and JAX. Each function
 gives the rate of a row, by the machine's clock around work that has been waited for."""
 
+import os
 import time
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # others compute here, too
 
 import torch
 import torch.nn.functional as F
