@@ -34,7 +34,7 @@ PRODUCT_OBJECTS := $(foreach level,$(LEVELS),$(PRODUCTS:%.c=$(BUILD)/%-$(level).
 SIMULATED := $(BUILD)/lib/flowc/simulated/libcuda.so.1
 SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templates/* runtime/*.[ch] runtime/*/*.c runtime/*/*.h runtime/*/*.def) compiler/ops/kernel.h
 
-.PHONY: all demo check check-long fuzz bench bless format check-format check-layers install clean help packages libraries test-packages long-packages test-programs
+.PHONY: all demo check check-long fuzz bench check-gpu bench-gpu bless format check-format check-layers install clean help packages libraries test-packages long-packages test-programs
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(SIMULATED) $(HOME_DIR)/.made ## build the compiler and its runtime
@@ -180,6 +180,19 @@ fuzz: all ## fuzz each reader of foreign bytes (SECONDS_EACH=60)
 
 bench: all ## measure beside the peers (W=digits-b64,…: some rows); writes build/bench.json
 	@BUILD=$(BUILD) tests/bench/run $(W)
+
+# SIMULATE=1: a little of both on the stand-in, to test how they are made.
+check-gpu: all ## ops, graphs and examples on a real GPU; "not run" without one (T=part)
+	@BUILD=$(BUILD) tests/gpu/run --here
+	@$(MAKE) --no-print-directory test-programs
+	@BUILD=$(BUILD) tests/gpu/pack
+	@BUILD=$(BUILD) tests/gpu/run $(T)
+
+bench-gpu: all ## measure a real GPU beside PyTorch, JAX, cuBLAS; "not run" without one (W=part)
+	@BUILD=$(BUILD) tests/gpu/run --here
+	@$(MAKE) --no-print-directory test-programs
+	@BUILD=$(BUILD) tests/gpu/pack
+	@BUILD=$(BUILD) $(or $(PYTHON),python3) tests/bench/gpu/bench.py $(W)
 
 # Other tests show broken programs, or how programs are formatted.
 FLOW_FILES = $(shell git ls-files 'examples/*.flow' 'lang/std/*.flow' 'tests/bench/*.flow' 'tests/programs/*.flow')

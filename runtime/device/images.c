@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What was built in. */
 
@@ -10,9 +11,12 @@ static bool is_for(const FlowDeviceImage *image, bool is_ptx, int capability) {
     return image->is_ptx == is_ptx && image->capability <= capability && same_kind;
 }
 
-/* The one made for the latest GPUs of those that it can run; NULL: there is none. */
+/* The one made for the latest GPUs of those that it can run; NULL: there is none, or
+ * $FLOWC_BUILT_IN is "off". */
 static const FlowDeviceImage *find(const FlowProgram *program, bool is_ptx, int capability) {
     const FlowDeviceImage *best = NULL;
+    const char *wish = getenv("FLOWC_BUILT_IN");
+    if (wish && !strcmp(wish, "off")) return NULL;
     for (const FlowDeviceImage *at = program->device_images; at && at->capability; at++)
         if (is_for(at, is_ptx, capability) && (!best || at->capability > best->capability))
             best = at;

@@ -1,5 +1,6 @@
 /* Gpu: where $FLOWC_TEST_GPU is set, tests of generated code put all that can run on a GPU on one,
- * which the CPU stands in for (runtime/device/simulated.h). */
+ * which the CPU stands in for (runtime/device/simulated.h); as "driver": on the GPU that
+ * CUDA's driver has, with NVRTC, as programs find both. */
 #ifndef FLOW_TESTS_GPU_H
 #define FLOW_TESTS_GPU_H
 

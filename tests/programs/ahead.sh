@@ -23,6 +23,10 @@ build --simulate=gpu:1 -o late 2>stderr || fail "$(cat stderr)"
 ./both --version | grep -qx 'for GPUs: sm_80, sm_90, PTX of sm_90; for others NVRTC compiles when it starts' || fail "$(./both --version)"
 ./late --version | grep -qx 'for GPUs: NVRTC compiles when it starts' || fail "$(./late --version)"
 
+sed 's/return x |> dense(16).*/on gpu(0) { let h = x |> dense(4) |> relu() }\n  return h |> dense(C) @gpu(1)/' small.flow >two.flow
+FLOWC_LIBNVRTC=$standin "$FLOWC" build two.flow --target=native,sm_90 -o two 2>stderr || fail "$(cat stderr)"
+FLOWC_SIMULATE=gpu:1 FLOWC_LIBCUDA=$standin expect 3 'computes on gpu(1), and there is only gpu(0)' ./two
+
 # The same with and without NVRTC.
 trained late FLOWC_LIBNVRTC="$standin" >expected
 trained both FLOWC_LIBNVRTC=/nowhere >out && same expected out
