@@ -54,6 +54,7 @@ typedef struct KernelPlan {
     double bytes;            /* of the values that it reads and writes in memory, each once */
     double far;              /* of them: when it begins, the caches are taken to have lost them */
     Placement wanted, given; /* wanted: DEVICE_any when the program doesn't say */
+    const char *held;        /* why the CPU runs it, whatever is wanted; or NULL */
 } KernelPlan;
 
 static inline bool runs_on_gpu(const KernelPlan *kernel) {
@@ -119,6 +120,7 @@ typedef struct FunctionPlan {
     Vector(LateCopy) late;
     size_t scratch_size;
     int one_gpu; /* 1 + the GPU that computes all of it, so that nobody has to wait for its end */
+    int64_t together; /* of records, on GPUs: the most that are made at a time; else 0 */
 } FunctionPlan;
 
 typedef struct Plan {
@@ -194,6 +196,15 @@ double output_of(const Run *run);
 
 /* What its record functions work in, one at a time. */
 size_t record_memory(const Plan *plan, const Pipeline *pipeline);
+
+/* together.c: how many records a function of them makes at a time; how far apart a value's are on a
+ * GPU then, and what each thread needs there for all values. */
+int64_t records_together(const FunctionPlan *plan);
+size_t record_step(const Type *type);
+double together_memory(const FunctionPlan *plan);
+
+/* Does a GPU run some of what makes its records, or those that they are made of? */
+bool is_on_gpus(const Plan *plan, const Pipeline *pipeline);
 
 /* Notes the largest values in the program's one memory. */
 void plan_note_holders(Arena *arena, const Plan *plan, Diagnostic *d);
