@@ -300,7 +300,7 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
         on_error[pipeline->on_error], pipeline->log ? string_text(printer, pipeline->log) : "NULL",
         pipeline->log_option, pipeline->threads.value, pipeline->queue.value, pipeline->memory,
         pipeline->unordered ? "true" : "false",
-        is_on_gpus(printer->plan, pipeline) ? "true" : "false");
+        pipeline_on_gpus(printer->plan, pipeline) > 0 ? "true" : "false");
 }
 
 void print_pipelines(Printer *printer) {

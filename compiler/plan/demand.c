@@ -67,6 +67,7 @@ Demand demand_of(const Plan *plan, const Pipeline *pipeline) {
     if (pipeline->on_error != ON_ERROR_stop) demand.batch += (double)pipeline->batch;
     demand.slots = slots_of(pipeline, demand.workers);
     demand.scratch = scratch_of(plan, pipeline) + ALIGNMENT;
+    demand.on_gpus = pipeline_on_gpus(plan, pipeline);
     return demand;
 }
 

@@ -169,6 +169,7 @@ typedef struct Demand {
     double record; /* of a record in a batch */
     double batch;
     double scratch; /* of each thread that makes batches */
+    double on_gpus; /* of each, on every GPU that it uses */
     double feed;    /* what is read ahead, where records come one after the other */
     int workers;    /* that it asks for; 0: the run decides, down to the step's own threads */
     int slots;      /* batches with so many */
@@ -203,8 +204,12 @@ int64_t records_together(const FunctionPlan *plan);
 size_t record_step(const Type *type);
 double together_memory(const FunctionPlan *plan);
 
-/* Does a GPU run some of what makes its records, or those that they are made of? */
-bool is_on_gpus(const Plan *plan, const Pipeline *pipeline);
+/* The same of all that makes a pipeline's records and those that they are made of; 0: the CPU alone
+ * makes them. */
+double pipeline_on_gpus(const Plan *plan, const Pipeline *pipeline);
+
+/* Of all pipelines, with as many threads as they ask for, or one. */
+double stages_on_gpus(const Plan *plan);
 
 /* Notes the largest values in the program's one memory. */
 void plan_note_holders(Arena *arena, const Plan *plan, Diagnostic *d);

@@ -31,17 +31,33 @@ double together_memory(const FunctionPlan *plan) {
     return (double)plan->together * (double)record_size(plan);
 }
 
-static bool is_section_on_gpus(const Plan *plan, const Section *section) {
-    if (!section->plain && plan_of(plan, &section->record)->together) return true;
-    vector_each(Ordering, order, section->orders)
-        if (order->condition.graph && plan_of(plan, &order->condition)->together) return true;
-    return false;
+static double largest(double a, double b) {
+    return a > b ? a : b;
 }
 
-bool is_on_gpus(const Plan *plan, const Pipeline *pipeline) {
+static double section_on_gpus(const Plan *plan, const Section *section) {
+    double most = section->plain ? 0 : together_memory(plan_of(plan, &section->record));
+    vector_each(Ordering, order, section->orders)
+        if (order->condition.graph)
+            most = largest(most, together_memory(plan_of(plan, &order->condition)));
+    return most;
+}
+
+/* One function uses the room after the other. */
+double pipeline_on_gpus(const Plan *plan, const Pipeline *pipeline) {
+    double most = 0;
     vector_each(Section *, section, pipeline->sections)
-        if (is_section_on_gpus(plan, *section)) return true;
+        most = largest(most, section_on_gpus(plan, *section));
     vector_each(Pipeline *, input, pipeline->join.inputs)
-        if (is_on_gpus(plan, *input)) return true;
-    return false;
+        most = largest(most, pipeline_on_gpus(plan, *input));
+    return most;
+}
+
+double stages_on_gpus(const Plan *plan) {
+    double size = 0;
+    vector_each(Pipeline *, pipeline, plan->program->pipelines) {
+        const Demand demand = demand_of(plan, *pipeline);
+        size += demand.on_gpus * (demand.workers ? demand.workers : 1);
+    }
+    return size;
 }
