@@ -41,7 +41,9 @@ static bool lacks_memory(const Gpu *gpu, size_t wanted, const char *what) {
 }
 
 bool gpu_allocate(Gpu *gpu, uint64_t *address, size_t size, const char *what) {
+    *address = 0;
     gpu->counts->allocations++;
+    if (!gpu_use(gpu)) return false;
     int error = gpu->driver->allocate(address, size ? size : 1);
     if (!error) return true;
     *address = 0;
