@@ -7,6 +7,7 @@ enum {
     SECTION_LIMIT = 8,
     ORDER_LIMIT = 16, /* of a section */
     BUCKET_LIMIT = 32,
+    RECORDS_AT_ONCE = 32,      /* made by one call of a compiled function */
     CATEGORY_SIZE = 1024,      /* bytes of a text that stands for a number */
     CATEGORY_LIMIT = 1 << 20,  /* numbers of a vocabulary */
     TEAM_SLOTS = 2,            /* batches without workers: the step's, and the next */

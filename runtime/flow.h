@@ -456,9 +456,11 @@ typedef struct FlowRows {
     void *const *outputs;      /* of the first; those of others lie behind them */
 } FlowRows;
 
+enum { FLOW_NOT_MADE = -1 };
+
 /* What a record has not met: the check of that index, with this value. */
 typedef struct FlowUnmet {
-    int check;
+    int check;     /* or FLOW_NOT_MADE: none, a GPU has failed, as gpus_status says */
     bool is_whole; /* which of the two the value is */
     int64_t whole;
     double real;
@@ -509,6 +511,7 @@ typedef struct FlowSection {
     bool packs; /* a window is of tokens, those of all records laid end to end: the section before
                           has one output, a span */
     int32_t separator; /* packs: a token behind each record; -1: there is none */
+    int64_t together;  /* GPUs make so many of its records at a time; 0: they are made by the CPU */
 } FlowSection;
 
 typedef enum FlowJoinKind {
@@ -560,6 +563,7 @@ typedef struct FlowPipeline {
     int queue;       /* batches that may lie ready before they are needed; 0: the run decides */
     int64_t limit;   /* bytes that it may hold when it runs by itself; 0: no limit */
     bool unordered;  /* within an epoch a batch may overtake others */
+    bool on_gpus;    /* some of what makes its records runs there */
 } FlowPipeline;
 
 /* Programs. */

@@ -55,7 +55,8 @@ static FlowStatus load_weights(Pump *pump, const FlowLoad *load) {
 
 static FlowStatus open_function(Pump *pump) {
     size_t size = pump->run->memory_size;
-    if (!pump->run->function) return flow_ok;
+    if (!pump->run->function)
+        return pump->run->pipeline->on_gpus ? gpus_open(pump->settings->program, NULL) : flow_ok;
     if (holding_take(NULL, HOLDING_program, size)) pump->memory = memory_zeroed(size);
     if (!pump->memory)
         return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB", size >> 20);

@@ -4,6 +4,7 @@
 #include "runtime/records_state.h"
 
 #include "runtime/cost.h"
+#include "runtime/device/gpus.h"
 #include "runtime/key.h"
 #include "runtime/least.h"
 #include "runtime/mix.h"
@@ -130,8 +131,8 @@ static void point_each(const Records *records, int index, int field, const int64
     for (int i = 0; i < count; i++) values[i * stride] = first + (size_t)list[i] * size;
 }
 
-/* Points at what the record is made of. */
-static bool gather(const Maker *maker, int index, int64_t record, const void **values) {
+/* Points at what the record is made of; turn: its number among those that are made together. */
+static bool gather(const Maker *maker, int index, int64_t record, int turn, const void **values) {
     const Records *records = maker->records;
     const FlowSection *section = records_section_at(records, index);
     if (points(records, index)) {
@@ -139,8 +140,10 @@ static bool gather(const Maker *maker, int index, int64_t record, const void **v
             point_each(records, index, i, &record, 1, &values[i], 1);
         return true;
     }
+    const SectionState *state = &records->sections[index];
     for (int i = 0; i < section->field_count; i++)
-        values[i] = maker->scratch + records->sections[index].offsets[i];
+        values[i] = maker->scratch + state->offsets[i] +
+                    (size_t)turn * records_aligned(state->field_sizes[i]);
     if (index) return make_window(maker, index, record, values);
     return ask(maker, record, values);
 }
@@ -190,6 +193,12 @@ static void point_beside(const Maker *maker, int index, int64_t record, const vo
     values[count + 1] = &maker->epoch;
 }
 
+static FlowStatus compute_failure(const Maker *maker, int index, const FlowCheck *checks,
+                                  const FlowUnmet *unmet, int64_t record) {
+    if (unmet->check == FLOW_NOT_MADE) return gpus_status();
+    return check_failure(maker, index, &checks[unmet->check], unmet, record);
+}
+
 /* Returns how many of the listed records were made; fewer: *maker->failure says why. */
 static int64_t compute_each(const Maker *maker, int index, const Computation *computation,
                             const int64_t *list, const FlowRows *rows) {
@@ -198,8 +207,7 @@ static int64_t compute_each(const Maker *maker, int index, const Computation *co
     int64_t made = computation->function(maker->scratch, computation->sizes, rows, &unmet);
     cost_enter(before);
     if (made < rows->count && maker->failure)
-        *maker->failure =
-            check_failure(maker, index, &computation->checks[unmet.check], &unmet, list[made]);
+        *maker->failure = compute_failure(maker, index, computation->checks, &unmet, list[made]);
     return made;
 }
 
@@ -209,7 +217,7 @@ static bool compute(const Maker *maker, int index, const Computation *computatio
     int64_t seed;
     const FlowRows rows = {.count = 1, .fields = values, .outputs = outputs};
     point_beside(maker, index, record, values, &seed);
-    return gather(maker, index, record, values) &&
+    return gather(maker, index, record, 0, values) &&
            compute_each(maker, index, computation, &record, &rows);
 }
 
@@ -245,7 +253,7 @@ static bool copy(const Maker *maker, int index, int64_t record, void *const *out
     bool made_there = index == 0 && !records->points;
     const void *values[FIELD_LIMIT];
     for (int i = 0; i < section->output_count; i++) values[i] = outputs[i];
-    bool made = made_there ? ask(maker, record, values) : gather(maker, index, record, values);
+    bool made = made_there ? ask(maker, record, values) : gather(maker, index, record, 0, values);
     for (int i = 0; made && i < section->output_count; i++)
         if (values[i] != outputs[i])
             memcpy(outputs[i], values[i], records->sections[index].output_sizes[i]);
@@ -425,6 +433,34 @@ static int make_small(const Maker *maker, const RecordList *list, const size_t *
     return count ? compute_rows(maker, list, count, count, rows, outputs) : 0;
 }
 
+/* Of what is gathered for each, one behind the other. */
+static int make_gathered(const Maker *maker, const RecordList *list, void *const *outputs) {
+    Row rows[RECORDS_AT_ONCE];
+    int last = records_last_section(maker->records), count = 0;
+    while (count < list->count &&
+           gather(maker, last, list->records[count], count, rows[count].values))
+        count++;
+    return count ? compute_rows(maker, list, count, count, rows, outputs) : 0;
+}
+
+/* On GPUs: as many at a time as they take. */
+static int make_by_gpus(const Maker *maker, const RecordList *list, const size_t *sizes,
+                        void *const *outputs) {
+    const FlowSection *section =
+        records_section_at(maker->records, records_last_section(maker->records));
+    int made = 0, wanted = 0;
+    void *rows[FIELD_LIMIT];
+    while (made == wanted && made < list->count) {
+        int count = (int)least(section->together, list->count - made);
+        const RecordList part = {.records = list->records + made, .count = count, .known = count};
+        for (int i = 0; i < section->output_count; i++)
+            rows[i] = (char *)outputs[i] + (size_t)made * sizes[i];
+        wanted += count;
+        made += make_gathered(maker, &part, rows);
+    }
+    return made;
+}
+
 /* sizes: bytes of each output. */
 static int make_one_by_one(const Maker *maker, const RecordList *list, const size_t *sizes,
                            void *const *outputs) {
@@ -447,6 +483,8 @@ int records_make_each(const Records *records, const RecordList *list, int64_t ep
     for (int i = list->asked; i < least(list->known, FLOW_ROWS_AHEAD); i++)
         records_prefetch(records, list->records[i], epoch);
     bool computes = records_section_at(records, last)->record != NULL;
+    if (records_section_at(records, last)->together)
+        return make_by_gpus(&maker, list, records_output_sizes(records, bucket), outputs);
     if (computes && points(records, last)) return make_together(&maker, list, outputs);
     size_t places[FIELD_LIMIT];
     if (computes && last == 0 && !records->joined && place_in_row(records, places) <= SMALL_RECORD)

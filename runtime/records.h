@@ -76,7 +76,6 @@ void records_locate(const Records *records, int64_t record, int64_t epoch, char 
 int64_t records_identity(const Records *records, int64_t record, int64_t epoch);
 
 /* Some records, in the order in which they are made. */
-enum { RECORDS_AT_ONCE = 32 };
 typedef struct RecordList {
     const int64_t *records;
     int count; /* to be made, at most RECORDS_AT_ONCE */

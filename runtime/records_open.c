@@ -72,16 +72,14 @@ static bool is_direct(const Records *records, int index) {
     return index == 1 && !before->record && !before->order_count && records->points;
 }
 
-static size_t aligned(size_t size) {
-    return (size + FLOW_ALIGNMENT - 1) / FLOW_ALIGNMENT * FLOW_ALIGNMENT;
-}
-
 /* Where the section's fields are made, behind those of the sections before. */
 static void place_fields(Records *records, int index) {
     const FlowSection *section = records_section_at(records, index);
+    bool last = index == records_last_section(records);
+    size_t together = last && section->together ? (size_t)section->together : 1;
     for (int i = 0; i < section->field_count; i++) {
         records->sections[index].offsets[i] = records->scratch;
-        records->scratch += aligned(records->sections[index].field_sizes[i]);
+        records->scratch += together * records_aligned(records->sections[index].field_sizes[i]);
     }
 }
 
@@ -279,7 +277,7 @@ static FlowStatus open_inputs(Records *records, const Places *places, int64_t *c
                     records->seed, records->rejects, &records->joined);
     if (status.exit) return status;
     records->joined_scratch = records->scratch;
-    records->scratch += aligned(joined_scratch(records->joined));
+    records->scratch += records_aligned(joined_scratch(records->joined));
     *count = joined_records(records->joined);
     return flow_ok;
 }
@@ -322,7 +320,7 @@ FlowStatus records_open(const FlowPipeline *pipeline, Places places, Sizes sizes
     records->seed = seed;
     records->first_seed = mix((uint64_t)seed);
     records->rejects = rejects;
-    records->scratch = aligned(pipeline->memory);
+    records->scratch = records_aligned(pipeline->memory);
     copy_sections(records);
     FlowStatus status = open_all(records, &places);
     if (status.exit) records_close(records);

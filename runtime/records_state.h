@@ -27,7 +27,8 @@ typedef struct SectionState {
     size_t field_sizes[FIELD_LIMIT], output_sizes[FIELD_LIMIT]; /* bytes of these */
     Pack *pack;                  /* the tokens that it makes rows of, or NULL */
     bool direct;                 /* windows of what the source holds: nothing is copied */
-    size_t offsets[FIELD_LIMIT]; /* in scratch, of the fields that have to be made */
+    size_t offsets[FIELD_LIMIT]; /* in scratch, of the fields that have to be made: for each record
+                                    that is made together with others */
     OrderState orders[ORDER_LIMIT];
 } SectionState;
 
@@ -76,6 +77,10 @@ static inline const FlowSection *records_section_at(const Records *records, int 
 
 static inline int records_last_section(const Records *records) {
     return records->pipeline->section_count - 1;
+}
+
+static inline size_t records_aligned(size_t size) {
+    return (size + FLOW_ALIGNMENT - 1) / FLOW_ALIGNMENT * FLOW_ALIGNMENT;
 }
 
 /* Windows that `count` records make. */

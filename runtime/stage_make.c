@@ -74,7 +74,8 @@ static void note_failure(Batch *batch, int64_t row) {
 }
 
 /* Rows from one look at what others do to the next. */
-static int64_t rows_at_once(const Hand *hand) {
+static int64_t rows_at_once(const Stage *stage, const Hand *hand) {
+    if (stage->section->together) return stage->section->together;
     int64_t time = cost_of_record(&hand->costs);
     return time ? least(TURN / time + 1, RECORDS_AT_ONCE) : 1;
 }
@@ -82,7 +83,7 @@ static int64_t rows_at_once(const Hand *hand) {
 /* last: of the rows that are likely to be made by the same thread. */
 static void make_rows(const Stage *stage, Batch *batch, Hand *hand, Ahead *ahead, int64_t first,
                       int64_t end, int64_t last) {
-    int64_t most = rows_at_once(hand);
+    int64_t most = rows_at_once(stage, hand);
     for (int64_t row = first; row < end && !is_behind_failure(batch, row);) {
         RecordList list = list_of(stage, batch, ahead, row, least(row + most, end), last);
         beat_at(&hand->beat, list.records[0]);
@@ -141,7 +142,8 @@ void share_batch(Stage *stage, const Batch *batch, int threads) {
 }
 
 /* Rows. */
-static int64_t turn_of(const Hand *hand, int64_t share) {
+static int64_t turn_of(const Stage *stage, const Hand *hand, int64_t share) {
+    if (stage->section->together) return stage->section->together;
     int64_t time = cost_of_record(&hand->costs);
     return time ? least(TURN / time, share / LEAST_TURNS) + 1 : share / TURNS + 1;
 }
@@ -149,7 +151,7 @@ static int64_t turn_of(const Hand *hand, int64_t share) {
 /* Its own share first, since it lies in its cache. */
 void make_share(Stage *stage, Batch *batch, int thread, int threads) {
     Hand *hand = stage->hands[thread];
-    int64_t turn = turn_of(hand, batch->rows / threads), before = clock_nanoseconds();
+    int64_t turn = turn_of(stage, hand, batch->rows / threads), before = clock_nanoseconds();
     const int64_t begun = timeline_begin();
     Ahead ahead = look_ahead(stage, batch);
     beat_begin(&hand->beat, making);

@@ -1,4 +1,5 @@
 /* Stage_settle: rows that could not be made stop the run, or their batch does without them. */
+#include "runtime/device/gpus.h"
 #include "runtime/stage_state.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@ static FlowStatus reject(Stage *stage, const Batch *batch, int64_t row) {
     if (!stage_is_fed(stage) &&
         !rejects_note(stage->rejects, records_identity(stage->source, record, batch->epoch)))
         return flow_ok;
-    FlowStatus failure = failure_of(stage, batch, row, &record);
+    FlowStatus failure = failure_of(stage, batch, row, &record), gpus = gpus_status();
+    if (gpus.exit) return gpus; /* no record is to blame */
     beat_begin(&stage->logging, "writes to its log");
     FlowStatus status = rejects_add(stage->rejects, stage->pipeline->name, record, &failure);
     beat_end(&stage->logging);

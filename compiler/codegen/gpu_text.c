@@ -63,9 +63,10 @@ static void write_host(Writer *writer, Text *text, const char *blocks) {
     text_format(text,
                 "    static const FlowDeviceKernel kernel = {\"%s\", %d, %zu, %d, %d};\n"
                 "    (void)threads;\n"
-                "    if (thread == 0) flow_launch(frame, &kernel, operands, %s);\n}\n\n",
+                "    if (thread == 0) %s(frame, &kernel, operands, %s);\n}\n\n",
                 writer->name, GPU_THREADS, writer->operands.count, inputs_of(writer),
-                writer->table->bounded_count, blocks);
+                writer->table->bounded_count,
+                writer->plan->function->of_record ? "flow_together_launch" : "flow_launch", blocks);
 }
 
 KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel,

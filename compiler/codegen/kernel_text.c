@@ -261,12 +261,13 @@ const char *run_text(Arena *arena, const char *frame, const FunctionPlan *plan,
                         call_count(plan));
 }
 
-void write_named_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan) {
+void write_named_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                       const char *frame, size_t first, size_t last) {
     const FunctionCalls *function = calls_of(kernels, plan);
     assert(!plan->late.count);
-    for (size_t i = 0; i < plan->bands.count; i++) {
+    for (size_t i = first; i < last; i++) {
         const Call *call = &function->calls[i];
-        text_format(text, "    %s(frame, ", kernels->list.items[call->kernel].name);
+        text_format(text, "    %s(%s, ", kernels->list.items[call->kernel].name, frame);
         write_operands(text, &call->operands);
         text_format(text, ", thread, threads); /* kernel %d */\n", plan->bands.items[i].kernels[0]);
     }

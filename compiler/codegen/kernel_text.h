@@ -60,8 +60,10 @@ KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const Funct
 /* The C that runs those calls on the frame of that name. */
 const char *run_text(Arena *arena, const char *frame, const FunctionPlan *plan, const char *prefix);
 
-/* The C that calls the kernels by name, so that they are compiled with what their operands say. */
-void write_named_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan);
+/* The C that calls the kernels of bands first to last - 1 by name, on a frame of that name, so that
+ * they are compiled with what their operands say. */
+void write_named_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                       const char *frame, size_t first, size_t last);
 
 /* The calls and `static void PREFIX(frame, thread, threads)`. */
 void write_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
@@ -70,5 +72,20 @@ void write_function(Text *text, const Kernels *kernels, const FunctionPlan *plan
 /* record_text.c: `static int64_t PREFIX(memory, sizes, rows, unmet)`, a FlowRecordFunction. */
 void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                            const char *prefix);
+
+/* Where what the CPU does of a record is a function: calls those bands of it, and if it is the last
+ * one it checks what has to be checked. */
+void write_record_part(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                       const char *name, size_t first, size_t last);
+
+/* The array `places` of record `row`: its fields and its outputs. */
+void write_record_places(Text *text, const FunctionPlan *plan);
+
+/* Bytes of a value as they are in this call, as C. */
+const char *record_bytes(Arena *arena, const FunctionPlan *plan, const Type *type);
+
+/* together_text.c: the same function where kernels run on GPUs. */
+void write_together_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                             const char *prefix);
 
 #endif

@@ -178,6 +178,16 @@ static const char *print_orders(Printer *printer, const Section *section, const 
     return name;
 }
 
+/* How its records are made, unless it is as usual. */
+static const char *print_making(Printer *printer, const Section *section) {
+    const FunctionPlan *plan = section->plain ? NULL : plan_of(printer->plan, &section->record);
+    Text text = text_new(printer->arena);
+    if (section->packs)
+        text_format(&text, ", .packs = true, .separator = %d", (int)section->separator);
+    if (plan && plan->together) text_format(&text, ", .together = %lld", (long long)plan->together);
+    return text_string(&text);
+}
+
 /* The section's initialiser, after what it points at. */
 static const char *print_section(Printer *printer, const Section *section, const char *prefix) {
     Arena *arena = printer->arena;
@@ -189,12 +199,11 @@ static const char *print_section(Printer *printer, const Section *section, const
     const char *orders = print_orders(printer, section, prefix);
     const char *checks =
         section->plain ? "NULL" : print_checks(printer, section, &section->record, prefix);
-    return arena_format(
-        arena, "    {%s, %s, %s, %zu, %s, %zu, %s, %s, %s, %zu%s},\n",
-        size_initialiser(arena, &printer->sizes, section->window),
-        size_initialiser(arena, &printer->sizes, section->stride), fields, section->fields.count,
-        orders, section->orders.count, record, checks, outputs, section->outputs.count,
-        section->packs ? arena_format(arena, ", true, %d", (int)section->separator) : "");
+    return arena_format(arena, "    {%s, %s, %s, %zu, %s, %zu, %s, %s, %s, %zu%s},\n",
+                        size_initialiser(arena, &printer->sizes, section->window),
+                        size_initialiser(arena, &printer->sizes, section->stride), fields,
+                        section->fields.count, orders, section->orders.count, record, checks,
+                        outputs, section->outputs.count, print_making(printer, section));
 }
 
 /* What a table is told about how it is written, unless it is as usual. */
@@ -281,7 +290,8 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
         "    .sections = p%zu_sections,\n    .section_count = %zu,\n    .memory = %zu,\n"
         "    .batch = %lld,\n    .patience = %lld,\n"
         "    .on_error = FLOW_ON_ERROR_%s,\n    .log = %s,\n    .log_option = %d,\n"
-        "    .threads = %d,\n    .queue = %d,\n    .limit = %.0f,\n    .unordered = %s,\n};\n\n",
+        "    .threads = %d,\n    .queue = %d,\n    .limit = %.0f,\n    .unordered = %s,\n    "
+        ".on_gpus = %s,\n};\n\n",
         index, string_text(printer, pipeline->name), line_literal(printer, pipeline->range), source,
         join, pipeline->headless ? "false" : "true", (long long)pipeline->records,
         (long long)pipeline->header_size, string_text(printer, pipeline->query), form, origin,
@@ -289,7 +299,8 @@ static void print_pipeline(Printer *printer, const Pipeline *pipeline, size_t in
         (long long)pipeline->batch, (long long)(pipeline->patience * 1e9),
         on_error[pipeline->on_error], pipeline->log ? string_text(printer, pipeline->log) : "NULL",
         pipeline->log_option, pipeline->threads.value, pipeline->queue.value, pipeline->memory,
-        pipeline->unordered ? "true" : "false");
+        pipeline->unordered ? "true" : "false",
+        pipeline_on_gpus(printer->plan, pipeline) > 0 ? "true" : "false");
 }
 
 void print_pipelines(Printer *printer) {

@@ -35,21 +35,20 @@ static void write_check(Text *text, const FunctionPlan *plan, NodeId id, int ind
                 whole ? "true, .whole" : "false, .real", value);
 }
 
-/* An expression. */
-static const char *bytes_of(Arena *arena, const FunctionPlan *plan, const Type *type) {
+const char *record_bytes(Arena *arena, const FunctionPlan *plan, const Type *type) {
     return arena_format(arena, "(int64_t)(%s * %d)",
                         dim_expression(arena, type_elements(plan->graph->dimensions, type)),
                         element_info[type->element].size);
 }
 
-static void write_places(Text *text, const FunctionPlan *plan) {
+void write_record_places(Text *text, const FunctionPlan *plan) {
     int index = 0;
     text_add(text, "        const void *const places[] = {");
     for (int i = 0; i < field_count(plan); i++) text_format(text, "fields[%d], ", i);
     vector_each(Output, output, plan->graph->outputs) {
         const Type *type = &graph_node(plan->graph, output->value)->type;
         text_format(text, "(char *)rows->outputs[%d] + row * %s, ", index++,
-                    bytes_of(text->arena, plan, type));
+                    record_bytes(text->arena, plan, type));
     }
     text_add(text, "NULL};\n");
 }
@@ -61,7 +60,7 @@ static void write_asking(Text *text, const FunctionPlan *plan, const char *recor
     vector_each(Input, input, plan->function->inputs)
         if (input->kind == INPUT_field)
             text_format(text, "            flow_ask_field(%s[%d], %s, %d);\n", record, input->index,
-                        bytes_of(text->arena, plan, &input->type), half);
+                        record_bytes(text->arena, plan, &input->type), half);
     text_add(text, "        }\n");
 }
 
@@ -74,34 +73,40 @@ static void write_repeated_outputs(Text *text, const FunctionPlan *plan) {
         const Type *type = &graph_node(plan->graph, source)->type;
         if (first != index)
             text_format(text, "    __builtin_memcpy((char *)places[%d], places[%d], (size_t)%s);\n",
-                        fields + index, fields + first, bytes_of(text->arena, plan, type));
+                        fields + index, fields + first, record_bytes(text->arena, plan, type));
         index++;
     }
 }
 
 /* Returns whether the record is made. */
-static void write_one_record(Text *text, const Kernels *kernels, const FunctionPlan *plan,
-                             const char *prefix) {
+void write_record_part(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                       const char *name, size_t first, size_t last) {
+    int checks = 0;
     text_format(
         text,
-        "static bool %s_one(char *memory, const int64_t *sizes, const void *const *places, "
+        "static bool %s(char *memory, const int64_t *sizes, const void *const *places, "
         "FlowUnmet *unmet) {\n"
         "    const FlowFrame record = {memory, places, 1, NULL, sizes, NULL}, *frame = &record;\n"
         "    const int thread = 0, threads = 1;\n"
         "    const int64_t batch = 1;\n"
         "    (void)frame, (void)thread, (void)threads, (void)batch, (void)unmet;\n",
-        prefix);
-    write_named_calls(text, kernels, plan);
-    int checks = 0;
-    for (NodeId id = 0; id < plan->graph->nodes.count; id++)
+        name);
+    write_named_calls(text, kernels, plan, "frame", first, last);
+    bool whole = last == plan->bands.count;
+    for (NodeId id = 0; id < plan->graph->nodes.count && whole; id++)
         if (graph_node(plan->graph, id)->op == OP_check) write_check(text, plan, id, checks++);
-    write_repeated_outputs(text, plan);
+    if (whole) write_repeated_outputs(text, plan);
     text_add(text, "    return true;\n}\n\n");
 }
 
 void write_record_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                            const char *prefix) {
-    write_one_record(text, kernels, plan, prefix);
+    if (plan->together) {
+        write_together_function(text, kernels, plan, prefix);
+        return;
+    }
+    write_record_part(text, kernels, plan, arena_format(text->arena, "%s_one", prefix), 0,
+                      plan->bands.count);
     text_format(text,
                 "static int64_t %s(char *memory, const int64_t *sizes, const FlowRows *rows, "
                 "FlowUnmet *unmet) {\n"
@@ -111,7 +116,7 @@ void write_record_function(Text *text, const Kernels *kernels, const FunctionPla
                 "        const void *const *near = flow_fields(rows, row + FLOW_ROWS_NEAR);\n"
                 "        (void)fields, (void)far, (void)near;\n",
                 prefix);
-    write_places(text, plan);
+    write_record_places(text, plan);
     write_asking(text, plan, "far", 0);
     write_asking(text, plan, "near", 0);
     text_format(text, "        const bool made = %s_one(memory, sizes, places, unmet);\n", prefix);

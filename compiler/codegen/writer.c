@@ -237,16 +237,25 @@ const char *place_number(Writer *writer, NodeId id) {
     return define_index(writer, LEVEL_call, operand_text(writer, operand)).text;
 }
 
-static const char *address_text(Writer *writer, int operand) {
-    return arena_format(writer->arena, "flow_at(frame, %s)", operand_text(writer, operand));
+/* step: 0, or that of a pointer. */
+static const char *address_text(Writer *writer, int operand, size_t step) {
+    const char *place = operand_text(writer, operand);
+    return step ? arena_format(writer->arena, "flow_at_record(%s, %zu)", place, step)
+                : arena_format(writer->arena, "flow_at(frame, %s)", place);
+}
+
+static size_t step_of(const Writer *writer, NodeId id) {
+    bool together = writer->gpu && writer->plan->function->of_record;
+    return together ? record_step(&node_of(writer, id)->type) : 0;
 }
 
 const char *address_of_place(Writer *writer, Place place) {
-    return address_text(writer, place_operand(writer, place));
+    return address_text(writer, place_operand(writer, place), 0);
 }
 
 const char *address_of(Writer *writer, NodeId id) {
-    return address_of_place(writer, writer->plan->places[id]);
+    return address_text(writer, place_operand(writer, writer->plan->places[id]),
+                        step_of(writer, id));
 }
 
 const char *pointer_to(Writer *writer, NodeId id, bool written) {
@@ -261,6 +270,7 @@ const char *pointer_to(Writer *writer, NodeId id, bool written) {
                 (Pointer){.operand = operand,
                           .element = node_of(writer, id)->type.element,
                           .name = name,
+                          .step = step_of(writer, id),
                           .written = written});
     return name;
 }
@@ -271,7 +281,7 @@ void declare_pointers(Writer *writer, Text *text) {
                                         element_info[pointer->element].c);
         text_format(text, "    %srestrict %s = %s%s;\n", type, pointer->name,
                     writer->gpu ? arena_format(writer->arena, "(%s)", type) : "",
-                    address_text(writer, pointer->operand));
+                    address_text(writer, pointer->operand, pointer->step));
     }
 }
 

@@ -48,6 +48,7 @@ typedef struct Pointer {
     int operand;
     Element element;
     const char *name;
+    size_t step;         /* where records are made together on a GPU: from one's to the next's */
     bool written, whole; /* whole: read at each element of the loops */
     bool widened;        /* read from a group */
 } Pointer;

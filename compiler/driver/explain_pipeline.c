@@ -225,6 +225,25 @@ static void print_record(const Plan *plan, const Function *function, Text *text)
     print_ops(function, text);
 }
 
+/* Of a function on GPUs: what runs where, and what is copied between. */
+static void print_devices(const Plan *plan, const Function *function, Text *text) {
+    const FunctionPlan *planned = plan_of(plan, function);
+    if (!planned->together) return;
+    text_format(text, "      up to %lld records at a time:\n", (long long)planned->together);
+    vector_each(Band, band, planned->bands) {
+        if (band->transfer && band->transfer->kind != TRANSFER_copy) continue;
+        text_add(text, "        ");
+        if (band->transfer) transfer_print(planned, band->transfer, text);
+        else {
+            text_add(text, "on ");
+            device_print(&planned->kernels[band->kernels[0]].given, text);
+            text_add(text, ", ");
+            kernel_print(planned, band->kernels[0], text);
+        }
+        text_add(text, "\n");
+    }
+}
+
 static void print_section(const Plan *plan, const Pipeline *pipeline, size_t index, Text *text) {
     const Section *section = pipeline->sections.items[index];
     if (feeds_pack(pipeline, index)) {
@@ -240,6 +259,7 @@ static void print_section(const Plan *plan, const Pipeline *pipeline, size_t ind
     text_format(text, "; %s: ", goal_text(pipeline, index));
     print_outputs(section, text);
     text_add(text, "\n");
+    if (!section->plain) print_devices(plan, &section->record, text);
 }
 
 /* Memory. */
@@ -272,6 +292,8 @@ static void print_memory(const Plan *plan, const Pipeline *pipeline, bool alone,
     text_format(text, "    %s\n", times_text(arena, "a batch", demand.record, pipeline->batch));
     print_queue(&demand, alone, text);
     text_format(text, "    scratch: %s a thread\n", bytes_text(arena, demand.scratch));
+    if (demand.on_gpus)
+        text_format(text, "    on GPUs: %s a thread\n", bytes_text(arena, demand.on_gpus));
     if (demand.feed)
         text_format(text, "    read ahead: %s; longer records count when they come\n",
                     bytes_text(arena, demand.feed));

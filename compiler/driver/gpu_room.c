@@ -14,7 +14,7 @@ static size_t with_recompute(const Compilation *compilation) {
                          .bake = compilation->bake,
                          .recomputes = true};
     if (compile(&again, STOP_plan) != EXIT_ok || select_trains(&again) != EXIT_ok) return SIZE_MAX;
-    return again.plan->memory_size;
+    return again.plan->memory_size + (size_t)stages_on_gpus(again.plan);
 }
 
 static void help(const Compilation *compilation, Diagnostic *d, size_t needed) {
@@ -27,9 +27,10 @@ static void help(const Compilation *compilation, Diagnostic *d, size_t needed) {
     else diagnostic_help(d, "a smaller batch or `microbatches` take less");
 }
 
-/* Each GPU has all of the program's memory. */
+/* Each GPU has all of the program's memory, and what stages take. */
 void gpu_room_check(const Compilation *compilation, const Gpus *gpus) {
-    const size_t needed = compilation->plan->memory_size;
+    const size_t needed =
+        compilation->plan->memory_size + (size_t)stages_on_gpus(compilation->plan);
     for (int i = 0; i < gpu_count(compilation->plan) && i < gpus->count; i++) {
         const Device *gpu = &gpus->items[i];
         if (!gpu->memory || needed <= gpu->memory) continue;

@@ -16,10 +16,10 @@
 
 enum { GPUS_MOST = 63 /* with the CPU they are bits of a word: transfers.c */ };
 
-/* written: as in the program, "on gpu(0)". */
+/* written: as in the program, "on gpu(0)". why: the CPU runs it though the GPU is here. */
 typedef struct Asked {
     Placement placement;
-    const char *written, *stands_in;
+    const char *written, *stands_in, *why;
 } Asked;
 
 typedef struct Settling {
@@ -43,12 +43,12 @@ static const char *written(const Settling *settling, const Placement *placement)
     return text_string(&text);
 }
 
-static void ask(Settling *settling, const Placement *placement) {
+static void ask(Settling *settling, const Placement *placement, const char *why) {
     if (placement->device != DEVICE_gpu || placement->soft) return;
     vector_each(Asked, known, settling->asked)
         if (same_place(&known->placement.range, &placement->range)) return;
     vector_push(settling->arena, &settling->asked,
-                (Asked){*placement, written(settling, placement), "runs on the CPU"});
+                (Asked){*placement, written(settling, placement), "runs on the CPU", why});
 }
 
 /* The last GPU that they need; all that there are is at least one. */
@@ -57,16 +57,28 @@ static void ask_for_replicas(Settling *settling, const Train *train) {
     Placement placement = {.device = DEVICE_gpu, .index = last, .range = train->replicas.range};
     if (train->on_gpus)
         vector_push(settling->arena, &settling->asked,
-                    (Asked){placement, "replicas", "is one on the CPU"});
+                    (Asked){placement, "replicas", "is one on the CPU",
+                            "this version of flowc trains replicas on the CPU alone"});
 }
 
 /* Those that don't run where they are wanted. */
 static void collect_kernels(Settling *settling, const FunctionPlan *plan) {
     for (int k = 0; k < plan->kernel_count; k++) {
         const KernelPlan *kernel = &plan->kernels[k];
-        if (!runs_on_gpu(kernel)) ask(settling, &kernel->wanted);
+        if (!runs_on_gpu(kernel)) ask(settling, &kernel->wanted, kernel->held);
         if (kernel->scan) collect_kernels(settling, kernel->scan->body);
     }
+}
+
+/* What a stage computes is kernels, or an image that is decoded; there may be none. */
+static void collect_stages(Settling *settling, const Pipeline *pipeline) {
+    vector_each(Stage, stage, pipeline->stages)
+        if (stage->placement.index >= settling->compilation->program->gpus)
+            ask(settling, &stage->placement, NULL);
+    vector_each(Section *, section, pipeline->sections)
+        vector_each(Field, field, (*section)->fields)
+            ask(settling, &field->placement,
+                "images are decoded on the CPU: a `map` of its own, before this one, may do it");
 }
 
 /* A trainer does not run what is exported. */
@@ -82,8 +94,7 @@ static void collect(Settling *settling) {
     vector_each(Function *, function, functions)
         if (is_run(settling, *function))
             collect_kernels(settling, plan_of(settling->compilation->plan, *function));
-    vector_each(Pipeline *, pipeline, program->pipelines)
-        vector_each(Stage, stage, (*pipeline)->stages) ask(settling, &stage->placement);
+    vector_each(Pipeline *, pipeline, program->pipelines) collect_stages(settling, *pipeline);
     vector_each(Train, train, program->trains) ask_for_replicas(settling, train);
 }
 
@@ -95,15 +106,18 @@ static const char *devices_text(const Settling *settling) {
     return text_string(&text);
 }
 
-static void refuse(const Settling *settling, const Placement *placement) {
+/* A GPU may come after code was written. */
+static const char *why_of(const Asked *asked) {
+    return asked->why ? asked->why : "it was not when this was compiled";
+}
+
+static void refuse(const Settling *settling, const Asked *asked) {
     Diagnostics *diagnostics = settling->compilation->diagnostics;
+    const Placement *placement = &asked->placement;
     bool here = placement->index < settling->gpus.count;
-    Diagnostic *d = diagnostic_add(
-        diagnostics, E0304, placement->range,
-        here ? "gpu(%d) is here, but this version of flowc runs loops, C functions, pipelines, "
-               "replicas, libraries and kernels of hundreds of values on the CPU alone"
-             : "gpu(%d) is not on this machine",
-        placement->index);
+    Diagnostic *d = diagnostic_add(diagnostics, E0304, placement->range,
+                                   here ? "gpu(%d) is here, but %s" : "gpu(%d) is %s",
+                                   placement->index, !here ? "not on this machine" : why_of(asked));
     diagnostic_note(d, (Range){0}, "the devices are %s", devices_text(settling));
     diagnostic_help(d, "`--soft-placement` runs it on the CPU; `prefer(gpu)` takes a GPU where "
                        "there is one");
@@ -115,7 +129,7 @@ static void move(const Settling *settling, const Asked *asked) {
     bool here = placement->index < settling->gpus.count;
     place_print(placement->range, &place);
     fprintf(stderr, "%s: %s %s: %s\n", text_string(&place), asked->written, asked->stands_in,
-            here                   ? "this version of flowc runs it there alone"
+            here                   ? why_of(asked)
             : settling->gpus.count ? "there is no such GPU here"
                                    : "no GPU here");
 }
@@ -130,6 +144,8 @@ int wanted_gpus(const Compilation *compilation) {
     int most = later(0, &compilation->program->usual);
     vector_each(Function *, function, functions)
         vector_each(Node, node, (*function)->graph->nodes) most = later(most, &node->placement);
+    vector_each(Pipeline *, pipeline, compilation->program->pipelines)
+        vector_each(Stage, stage, (*pipeline)->stages) most = later(most, &stage->placement);
     return most;
 }
 
@@ -202,7 +218,7 @@ int settle_devices(Compilation *compilation) {
     ahead_expect(compilation->arguments, &settling.gpus, compilation->program->gpus);
     vector_each(Asked, asked, settling.asked)
         if (compilation->arguments->soft_placement) move(&settling, asked);
-        else refuse(&settling, &asked->placement);
+        else refuse(&settling, asked);
     gpu_room_check(compilation, &settling.gpus);
     return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
 }

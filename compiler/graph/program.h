@@ -41,6 +41,7 @@ typedef struct Function {
     Vector(Type) results; /* of one record, for each OUTPUT_result in order */
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
     bool of_record;       /* of a pipeline: what it takes and gives lies behind pointers */
+    bool of_turn;         /* the body of a loop: the same */
     const signed char *decided; /* of each kernel that nobody placed: the number of a GPU, or
                                    DECIDED_cpu; NULL: nothing was decided */
 } Function;
@@ -91,6 +92,7 @@ typedef struct Field {
     TextTokens tokens;           /* of a text */
     bool reads;                  /* its bytes are the name of a file, which is read */
     bool line;                   /* they are a line, or a name */
+    Placement placement;         /* of what decodes it, as the program says */
 } Field;
 
 /* Texts that are found in the training data, and kept with the weights. */

@@ -97,6 +97,7 @@ Value lower_decode(const FieldCall *call) {
     field->decoder = !strcmp(name, "decode_jpeg")  ? "jpeg"
                      : !strcmp(name, "decode_png") ? "png"
                                                    : "any";
+    field->placement = call->context->placement;
     field->picture = (Picture){.fit = "exact",
                                .method = "bilinear",
                                .like = "pil",

@@ -8,14 +8,19 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
+/* Of all records that are made at a time. */
+static size_t scratch_together(const FunctionPlan *plan) {
+    return plan->scratch_size * (size_t)(plan->together ? plan->together : 1);
+}
+
 size_t record_memory(const Plan *plan, const Pipeline *pipeline) {
     size_t most = 0;
     vector_each(Section *, section, pipeline->sections) {
         if (!(*section)->plain)
-            most = larger(most, plan_of(plan, &(*section)->record)->scratch_size);
+            most = larger(most, scratch_together(plan_of(plan, &(*section)->record)));
         vector_each(Ordering, order, (*section)->orders) {
             if (order->condition.graph)
-                most = larger(most, plan_of(plan, &order->condition)->scratch_size);
+                most = larger(most, scratch_together(plan_of(plan, &order->condition)));
         }
     }
     return most;
@@ -33,9 +38,13 @@ static double scratch_of(const Plan *plan, const Pipeline *pipeline) {
         if (needed > most) most = needed;
     }
     size += aligned(most);
-    vector_each(Section *, section, pipeline->sections)
+    vector_each(Section *, section, pipeline->sections) {
+        int64_t together = *section == pipeline->section && !(*section)->plain
+                               ? plan_of(plan, &(*section)->record)->together
+                               : 0;
         vector_each(Field, field, (*section)->fields)
-            size += aligned((double)type_size_bound(&field->type));
+            size += aligned((double)type_size_bound(&field->type)) * (together ? together : 1);
+    }
     return size;
 }
 
@@ -58,6 +67,7 @@ Demand demand_of(const Plan *plan, const Pipeline *pipeline) {
     if (pipeline->on_error != ON_ERROR_stop) demand.batch += (double)pipeline->batch;
     demand.slots = slots_of(pipeline, demand.workers);
     demand.scratch = scratch_of(plan, pipeline) + ALIGNMENT;
+    demand.on_gpus = pipeline_on_gpus(plan, pipeline);
     return demand;
 }
 

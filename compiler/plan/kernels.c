@@ -28,18 +28,23 @@ static bool is_deployed_on_cpu(const Planner *planner) {
     return false;
 }
 
-/* The functions of records, loops and what is written in C run on the CPU. */
-static bool can_run_on_gpu(const Planner *planner, const KernelPlan *kernel) {
-    return !planner->plan->function->of_record && !is_deployed_on_cpu(planner) &&
-           kernel->loops.kind != KERNEL_scan && kernel->loops.kind != KERNEL_external;
+/* NULL: a GPU may. */
+static const char *why_on_cpu(const Planner *planner, const KernelPlan *kernel) {
+    if (planner->plan->function->of_turn || kernel->loops.kind == KERNEL_scan)
+        return "this version of flowc runs loops on the CPU alone";
+    if (kernel->loops.kind == KERNEL_external) return "a C function runs on the CPU";
+    return is_deployed_on_cpu(planner) ? "what is exported runs on the CPU" : NULL;
 }
 
-/* Of what the program doesn't say. */
+/* Of what the program doesn't say. --device is for what is trained: stages are where they were
+ * placed. */
 static Placement usual_device(const Planner *planner, const KernelPlan *kernel) {
-    const Placement *usual = &planner->program_plan->program->usual;
-    const signed char *decided = planner->plan->function->decided;
+    const Function *function = planner->plan->function;
+    const signed char *decided = function->decided;
     int device = decided ? decided[kernel - planner->plan->kernels] : DECIDED_cpu;
-    if (is_placed(usual) || device == DECIDED_cpu) return *usual;
+    const Placement usual =
+        function->of_record ? (Placement){0} : planner->program_plan->program->usual;
+    if (is_placed(&usual) || device == DECIDED_cpu) return usual;
     return (Placement){.device = DEVICE_gpu, .index = device};
 }
 
@@ -53,8 +58,8 @@ static void give_device(const Planner *planner, KernelPlan *kernel) {
     }
     const Placement wanted =
         is_placed(&kernel->wanted) ? kernel->wanted : usual_device(planner, kernel);
-    bool gpu = wanted.device == DEVICE_gpu && wanted.index < program->gpus &&
-               can_run_on_gpu(planner, kernel);
+    kernel->held = why_on_cpu(planner, kernel);
+    bool gpu = wanted.device == DEVICE_gpu && wanted.index < program->gpus && !kernel->held;
     kernel->given = gpu ? wanted : (Placement){.device = DEVICE_cpu};
 }
 
@@ -185,15 +190,28 @@ static int operands_of(const Planner *planner, int k) {
     return count;
 }
 
+/* Seed and epoch stand behind the fields of a record, then its outputs. */
+static size_t launch_inputs(const Planner *planner) {
+    const Function *function = planner->plan->function;
+    if (!function->of_record) return function->inputs.count;
+    int fields = 0;
+    vector_each(Input, input, function->inputs)
+        if (input->index >= fields) fields = input->index + 1;
+    return (size_t)fields + planner->graph->outputs.count;
+}
+
 /* What a launch can't pass, the CPU runs. */
 static void keep_small_launches(Planner *planner) {
     FunctionPlan *plan = planner->plan;
-    bool fits = plan->function->inputs.count <= FLOW_LAUNCH_INPUTS &&
+    bool fits = launch_inputs(planner) <= FLOW_LAUNCH_INPUTS &&
                 planner->graph->dimensions->bounded_count <= FLOW_LAUNCH_SIZES;
-    for (int k = 0; k < plan->kernel_count; k++)
-        if (runs_on_gpu(&plan->kernels[k]) &&
-            !(fits && operands_of(planner, k) < FLOW_LAUNCH_OPERANDS))
-            plan->kernels[k].given = (Placement){.device = DEVICE_cpu};
+    for (int k = 0; k < plan->kernel_count; k++) {
+        KernelPlan *kernel = &plan->kernels[k];
+        if (!runs_on_gpu(kernel) || (fits && operands_of(planner, k) < FLOW_LAUNCH_OPERANDS))
+            continue;
+        kernel->given = (Placement){.device = DEVICE_cpu};
+        kernel->held = "its kernel takes more values than can be given to a GPU";
+    }
 }
 
 void find_kernels(Planner *planner) {

@@ -38,6 +38,7 @@ FunctionPlan *plan_function(const Plan *program_plan, const Function *function) 
     find_bands(&planner);
     place_all(&planner, function->of_record ? 0 : program_plan->storage_size);
     estimate_kernels(&planner);
+    plan->together = records_together(plan);
     return plan;
 }
 

@@ -54,6 +54,7 @@ typedef struct KernelPlan {
     double bytes;            /* of the values that it reads and writes in memory, each once */
     double far;              /* of them: when it begins, the caches are taken to have lost them */
     Placement wanted, given; /* wanted: DEVICE_any when the program doesn't say */
+    const char *held;        /* why the CPU runs it, whatever is wanted; or NULL */
 } KernelPlan;
 
 static inline bool runs_on_gpu(const KernelPlan *kernel) {
@@ -119,6 +120,7 @@ typedef struct FunctionPlan {
     Vector(LateCopy) late;
     size_t scratch_size;
     int one_gpu; /* 1 + the GPU that computes all of it, so that nobody has to wait for its end */
+    int64_t together; /* of records, on GPUs: the most that are made at a time; else 0 */
 } FunctionPlan;
 
 typedef struct Plan {
@@ -167,6 +169,7 @@ typedef struct Demand {
     double record; /* of a record in a batch */
     double batch;
     double scratch; /* of each thread that makes batches */
+    double on_gpus; /* of each, on every GPU that it uses */
     double feed;    /* what is read ahead, where records come one after the other */
     int workers;    /* that it asks for; 0: the run decides, down to the step's own threads */
     int slots;      /* batches with so many */
@@ -194,6 +197,19 @@ double output_of(const Run *run);
 
 /* What its record functions work in, one at a time. */
 size_t record_memory(const Plan *plan, const Pipeline *pipeline);
+
+/* together.c: how many records a function of them makes at a time; how far apart a value's are on a
+ * GPU then, and what each thread needs there for all values. */
+int64_t records_together(const FunctionPlan *plan);
+size_t record_step(const Type *type);
+double together_memory(const FunctionPlan *plan);
+
+/* The same of all that makes a pipeline's records and those that they are made of; 0: the CPU alone
+ * makes them. */
+double pipeline_on_gpus(const Plan *plan, const Pipeline *pipeline);
+
+/* Of all pipelines, with as many threads as they ask for, or one. */
+double stages_on_gpus(const Plan *plan);
 
 /* Notes the largest values in the program's one memory. */
 void plan_note_holders(Arena *arena, const Plan *plan, Diagnostic *d);

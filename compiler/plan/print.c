@@ -51,17 +51,20 @@ static void print_nodes(const Graph *graph, const KernelPlan *kernel, size_t mos
     }
 }
 
-/* "on cpu, gpu(0) wanted at gpt.flow:12" */
-static void print_device(const Placement *wanted, const Placement *given, Text *text) {
+/* "on cpu, gpu(0) wanted at gpt.flow:12: a C function runs on the CPU"; held: NULL, or why. */
+static void print_device(const Placement *wanted, const Placement *given, const char *held,
+                         Text *text) {
     text_add(text, "on ");
     device_print(given, text);
     if (!is_placed(wanted)) return;
     text_add(text, ", ");
     device_print(wanted, text);
     text_add(text, wanted->soft ? " preferred" : " wanted");
-    if (!range_is_of_program(wanted->range)) return;
-    text_add(text, " at ");
-    place_print(wanted->range, text);
+    if (range_is_of_program(wanted->range)) {
+        text_add(text, " at ");
+        place_print(wanted->range, text);
+    }
+    if (held && wanted->device == DEVICE_gpu) text_format(text, ": %s", held);
 }
 
 /* What is read and written. */
@@ -165,7 +168,7 @@ static void print_work(const Printer *printer, const FunctionPlan *plan, int k, 
     Text *text = printer->text;
     const KernelPlan *kernel = &plan->kernels[k];
     text_add(text, ", ");
-    print_device(&kernel->wanted, &kernel->given, text);
+    print_device(&kernel->wanted, &kernel->given, kernel->held, text);
     text_format(text, "\n%*s", depth + 1, "");
     print_nodes(plan->graph, kernel, kernel->node_count, text);
     text_add(text, "\n");
@@ -284,6 +287,9 @@ static void print_function(const Printer *printer, const FunctionPlan *plan) {
     text_format(text, "%s: %d kernels, %d phases, %s, %s of scratch\n", plan->function->name,
                 plan->kernel_count, plan->phase_count, operations_text(text->arena, operations),
                 bytes_text(text->arena, (double)plan->scratch_size));
+    if (plan->together)
+        text_format(text, "  up to %lld records at a time, which take %s on GPUs\n",
+                    (long long)plan->together, bytes_text(text->arena, together_memory(plan)));
     if (printer->notes) printer->notes->function(printer->notes->context, plan, text);
     vector_each(Band, band, plan->bands) print_band(printer, plan, band, 2);
     vector_each(Buffer, buffer, plan->buffers) print_buffer(plan, buffer, text);
@@ -293,9 +299,21 @@ static void print_function(const Printer *printer, const FunctionPlan *plan) {
     text_add(text, "\n");
 }
 
-/* Stages run on the processor's threads until there is code for something else. */
-static void print_pipeline(const Pipeline *pipeline, Text *text) {
-    const Placement given = {.device = DEVICE_cpu};
+static bool is_of_stage(const KernelPlan *kernel, const Stage *stage) {
+    const Range *asked = &kernel->wanted.range, *said = &stage->placement.range;
+    return is_placed(&kernel->wanted) && asked->source == said->source &&
+           asked->begin == said->begin;
+}
+
+/* A stage is where the kernels are that have its placement; the CPU moves records. */
+static Placement stage_device(const Plan *plan, const Stage *stage) {
+    vector_each(FunctionPlan *, function, plan->functions)
+        for (int k = 0; k < (*function)->kernel_count; k++)
+            if (is_of_stage(&(*function)->kernels[k], stage)) return (*function)->kernels[k].given;
+    return (Placement){.device = DEVICE_cpu};
+}
+
+static void print_pipeline(const Plan *plan, const Pipeline *pipeline, Text *text) {
     text_format(text, "pipeline %s: ", pipeline->name);
     if (pipeline->batch) text_format(text, "batches of %lld", (long long)pipeline->batch);
     else text_add(text, "records of another");
@@ -304,8 +322,9 @@ static void print_pipeline(const Pipeline *pipeline, Text *text) {
     if (pipeline->queue.value) text_format(text, ", a queue of %d", pipeline->queue.value);
     text_add(text, "\n");
     vector_each(Stage, stage, pipeline->stages) {
+        const Placement given = stage_device(plan, stage);
         text_format(text, "  %s, ", stage->name);
-        print_device(&stage->placement, &given, text);
+        print_device(&stage->placement, &given, NULL, text);
         text_add(text, "\n");
     }
     text_add(text, "\n");
@@ -313,7 +332,8 @@ static void print_pipeline(const Pipeline *pipeline, Text *text) {
 
 void plan_print(const Plan *plan, const PlanNotes *notes, Text *text) {
     const Printer printer = {notes, text};
-    vector_each(Pipeline *, pipeline, plan->program->pipelines) print_pipeline(*pipeline, text);
+    vector_each(Pipeline *, pipeline, plan->program->pipelines)
+        print_pipeline(plan, *pipeline, text);
     vector_each(FunctionPlan *, function, plan->functions) print_function(&printer, *function);
     text_format(text, "storage: %s\n", bytes_text(text->arena, (double)plan->storage_size));
     for (size_t i = 0; i < plan->program->storage.count; i++)

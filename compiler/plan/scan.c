@@ -15,7 +15,7 @@ static Function *body_function(Arena *arena, const Scan *scan) {
     Function *function = arena_new_item(arena, Function);
     function->name = scan->body->name;
     function->graph = (Graph *)scan->body;
-    function->of_record = true;
+    function->of_record = function->of_turn = true;
     int count = scan_operand_count(scan);
     for (int i = 0; i <= count; i++)
         vector_push(arena, &function->inputs,

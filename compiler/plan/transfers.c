@@ -79,9 +79,11 @@ static void note_written(Tracker *tracker, NodeId node, int device) {
 
 static void note_results(Tracker *tracker, int k) {
     const KernelPlan *kernel = &tracker->plan->kernels[k];
-    for (size_t i = 0; i < kernel->node_count; i++)
-        if (tracker->plan->places[kernel->nodes[i]].kind == PLACE_memory)
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        PlaceKind kind = tracker->plan->places[kernel->nodes[i]].kind;
+        if (kind == PLACE_memory || kind == PLACE_output)
             note_written(tracker, kernel->nodes[i], device_of(kernel));
+    }
 }
 
 static void add_band(Tracker *tracker, const Band *band) {
@@ -125,10 +127,14 @@ static void bring_result(Tracker *tracker, NodeId node) {
     *known |= bit_of(CPU);
 }
 
+/* The checks of records are the CPU's. */
 static void bring_results(Tracker *tracker) {
-    vector_each(Output, output, tracker->plan->graph->outputs)
+    const Graph *graph = tracker->plan->graph;
+    vector_each(Output, output, graph->outputs)
         if (output->kind == OUTPUT_result)
-            bring_result(tracker, strip_reshapes(tracker->plan->graph, output->value));
+            bring_result(tracker, strip_reshapes(graph, output->value));
+    vector_each(Node, node, graph->nodes)
+        if (node->op == OP_check) bring(tracker, strip_reshapes(graph, node->inputs[0]), CPU);
 }
 
 bool uses_gpu(const FunctionPlan *plan) {
@@ -209,6 +215,5 @@ int gpu_count(const Plan *plan) {
 
 void plan_transfers(const Plan *plan) {
     if (!gpu_count(plan)) return;
-    vector_each(FunctionPlan *, function, plan->functions)
-        if (!(*function)->function->of_record) add_transfers(plan, *function);
+    vector_each(FunctionPlan *, function, plan->functions) add_transfers(plan, *function);
 }

@@ -134,6 +134,26 @@ void gpu_close(Gpu *gpu) {
     *gpu = (Gpu){0};
 }
 
+bool gpu_open_beside(Gpu *gpu, GpuCounts *counts, const Gpu *first) {
+    *gpu = (Gpu){.driver = first->driver,
+                 .counts = counts,
+                 .number = first->number,
+                 .capability = first->capability,
+                 .device = first->device,
+                 .handle = first->handle,
+                 .context = first->context,
+                 .module = first->module};
+    return gpu_use(gpu) &&
+           gpu_succeeded(gpu, gpu->driver->new_stream(&gpu->streams[GPU_KERNELS], NOT_BLOCKING),
+                         "be started", NULL);
+}
+
+void gpu_close_beside(Gpu *gpu) {
+    void *stream = gpu->streams[GPU_KERNELS];
+    if (stream && !gpu->driver->use(gpu->context)) gpu->driver->end_stream(stream);
+    *gpu = (Gpu){0};
+}
+
 /* Events. */
 
 bool gpu_new_event(Gpu *gpu, void **event) {
@@ -242,9 +262,10 @@ void *gpu_find(Gpu *gpu, const char *name) {
 static int launch(Gpu *gpu, GpuStream stream, void *function, FlowArguments *arguments,
                   int64_t blocks, int threads) {
     void *parameters[] = {arguments};
+    const unsigned records = arguments->records ? (unsigned)arguments->records : 1;
     times_begin(gpu, stream, "kernel");
-    int error = gpu->driver->launch(function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1, 0,
-                                    gpu->streams[stream], parameters, NULL);
+    int error = gpu->driver->launch(function, (unsigned)blocks, records, 1, (unsigned)threads, 1, 1,
+                                    0, gpu->streams[stream], parameters, NULL);
     times_end(gpu, stream);
     return error;
 }

@@ -49,6 +49,11 @@ int gpu_try(Gpu *gpu, const char *image); /* the same, with the driver's error; 
 bool gpu_not_loaded(const Gpu *gpu, int error);
 void gpu_close(Gpu *gpu);
 
+/* The same GPU with a stream of its own for kernels, and no memory; closed before the first, when
+ * all that it was asked for is done. A failed one may be closed, too. */
+bool gpu_open_beside(Gpu *gpu, GpuCounts *counts, const Gpu *first);
+void gpu_close_beside(Gpu *gpu);
+
 /* What the driver said of the GPU: true for 0; else gpus_fail is told what can't be done. name: of
  * a kernel, or NULL. */
 bool gpu_succeeded(const Gpu *gpu, int error, const char *what, const char *name);

@@ -4,6 +4,7 @@
 
 #include "runtime/type.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,19 +14,25 @@ GpusState gpus_state;
 
 /* What went wrong. */
 
+static pthread_mutex_t failing = PTHREAD_MUTEX_INITIALIZER;
+
 bool gpus_fail(FlowExit exit, const char *format, ...) {
     va_list arguments;
     FlowStatus *status = &gpus_state.status;
-    if (status->exit) return false;
-    status->exit = exit;
-    va_start(arguments, format);
-    vsnprintf(status->text, sizeof status->text, format, arguments);
-    va_end(arguments);
+    pthread_mutex_lock(&failing);
+    if (!gpus_state.failed) {
+        status->exit = exit;
+        va_start(arguments, format);
+        vsnprintf(status->text, sizeof status->text, format, arguments);
+        va_end(arguments);
+        gpus_state.failed = true;
+    }
+    pthread_mutex_unlock(&failing);
     return false;
 }
 
 FlowStatus gpus_status(void) {
-    return gpus_state.status.exit ? gpus_state.status : flow_ok;
+    return gpus_state.failed ? gpus_state.status : flow_ok;
 }
 
 /* Opening. */
@@ -115,6 +122,7 @@ FlowStatus gpus_open(const FlowProgram *program, char *memory) {
 void gpus_close(void) {
     GpusState *state = &gpus_state;
     if (state->gpus) replay_forget();
+    together_close();
     for (int i = 0; i < state->count; i++) gpu_close(&state->gpus[i]);
     free(state->gpus);
     free(state->fresh);

@@ -3,9 +3,9 @@
  *
  * Weights and states (FlowProgram.storage) are up to date on one or several devices at a time;
  * which ones is noted whenever they are written. All functions are called by one thread at a time,
- * which may be any. $FLOWC_VISIBLE_DEVICES are the driver's numbers of gpu(0), gpu(1) …, as 1,0;
- * those that no GPU has are left out. FlowFrame says nothing of GPUs: one program of a process uses
- * them. */
+ * which may be any; gpus_status by several. $FLOWC_VISIBLE_DEVICES are the driver's numbers of
+ * gpu(0), gpu(1) …, as 1,0; those that no GPU has are left out. FlowFrame says nothing of GPUs: one
+ * program of a process uses them. */
 #ifndef FLOW_GPUS_H
 #define FLOW_GPUS_H
 

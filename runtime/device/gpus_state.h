@@ -8,6 +8,8 @@
 #include "runtime/device/replay.h"
 #include "runtime/device/turn.h"
 
+#include <stdatomic.h>
+
 enum { GPU_CPU = -1, GPU_LIMIT = 63 /* bits of a number, beside that of the CPU */ };
 
 /* A kernel on a GPU. */
@@ -34,13 +36,15 @@ typedef struct GpusState {
     bool ahead;                       /* nobody waits for it */
     GpuCounts counts;
     FlowStatus status;
+    atomic_bool failed;       /* the status says how */
+    struct FlowStation *idle; /* of functions of records: together.c */
 } GpusState;
 
 extern GpusState gpus_state;
 
 /* Are there GPUs, and has nothing gone wrong? */
 static inline bool gpus_work(void) {
-    return gpus_state.count && !gpus_state.status.exit;
+    return gpus_state.count && !gpus_state.failed;
 }
 
 /* The storage is up to date on the device; memory: the program's, or a copy of it. */
@@ -52,5 +56,8 @@ bool gpus_written(char *memory, int64_t begin, int64_t size, int device);
 /* So many bytes at the same place of both, from a device to another one. To the CPU: they are there
  * when it returns. */
 bool gpus_copy(char *memory, int64_t place, int64_t size, int from, int to);
+
+/* together.c: gives back what functions of records had. */
+void together_close(void);
 
 #endif

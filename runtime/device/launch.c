@@ -66,6 +66,7 @@ static void fill(FlowArguments *arguments, const FlowFrame *frame, const Gpu *gp
     arguments->guard =
         gpu->turn->guarded ? (FlowGuard *)(gpu->turn->block + offsetof(TurnBlock, guard)) : NULL;
     arguments->batch = frame->batch;
+    arguments->records = 0;
     if (kernel->sizes)
         memcpy(arguments->sizes, frame->sizes, (size_t)kernel->sizes * sizeof *frame->sizes);
     for (int i = 0; i < kernel->inputs; i++)

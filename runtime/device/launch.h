@@ -19,6 +19,7 @@ typedef struct FlowArguments {
     char *memory; /* operands that are places are offsets there, or ~i of input i */
     FlowGuard *guard;
     int64_t batch;
+    int64_t records; /* 0, or the launch is for so many, as FlowTogether has them */
     int64_t sizes[FLOW_LAUNCH_SIZES]; /* one for each of FlowProgram.bounds */
     char *inputs[FLOW_LAUNCH_INPUTS];
     int64_t operands[FLOW_LAUNCH_OPERANDS];
@@ -56,6 +57,34 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
  *                                what was not written of a weight or state is kept */
 FlowKernel flow_gpu_begin, flow_gpu_end, flow_gpu_copy, flow_gpu_result, flow_gpu_move,
     flow_gpu_need, flow_gpu_owns;
+
+/* A function of records whose kernels run on GPUs makes several at a time: each launch is for all
+ * of them. On the CPU every record has scratch of its own, one behind the other. On a GPU each
+ * value lies as often as there are records, `step` bytes behind each other: in memory from so many
+ * times its place on, or as an input. */
+typedef struct FlowTogether {
+    FlowFrame frame;             /* first; memory: the scratch of the first record */
+    const FlowRows *rows;        /* all of its rows are made */
+    int64_t scratch;             /* bytes of a record */
+    int fields;                  /* inputs below are fields, the others outputs */
+    struct FlowStation *station; /* what flow_together_begin took */
+} FlowTogether;
+
+/* Any thread calls them. What is false has failed, which gpus_status says; so do all that follow.
+ *
+ * flow_together_begin, flow_together_end   around all others; at the end all that was launched is
+ *                                          done. What has begun is to be ended
+ * flow_together_room                       for a value on a GPU that a kernel is going to write
+ * flow_together_copy                       a value goes to another device; to the CPU: it is there
+ *                                          on return. size: of its bytes on the CPU
+ * flow_together_launch                     as flow_launch; frame: of a FlowTogether */
+bool flow_together_begin(FlowTogether *together);
+bool flow_together_end(FlowTogether *together);
+bool flow_together_room(const FlowTogether *together, int64_t place, int64_t step, int device);
+bool flow_together_copy(const FlowTogether *together, int64_t place, int64_t size, int64_t step,
+                        int from, int to);
+void flow_together_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
+                          const int64_t *operands, int64_t blocks);
 
 /* FlowProgram.device_text of a program that has one, in a file of its own. */
 extern const char flow_device_text[];

@@ -66,7 +66,7 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 }
 
 static void shuffle_blocks(Launch *launch) {
-    int64_t blocks = launch->seen.blocks;
+    int64_t blocks = launch->all_blocks;
     launch->block_start = (int64_t)draw(launch, (uint64_t)blocks);
     launch->block_stride = 1 + (int64_t)draw(launch, (uint64_t)blocks);
     while (common_divisor(launch->block_stride, blocks) != 1) launch->block_stride++;
@@ -75,7 +75,7 @@ static void shuffle_blocks(Launch *launch) {
 static int64_t block_number(const Launch *launch, int64_t turn) {
     __extension__ typedef __int128 Wide;
     return (int64_t)((launch->block_start + (Wide)turn * launch->block_stride) %
-                     launch->seen.blocks);
+                     launch->all_blocks);
 }
 
 int64_t launch_block_at(const Launch *launch, uint32_t epoch) {
@@ -91,7 +91,11 @@ note_fault(Launch *launch, bool in_block, const char *format, va_list arguments)
     char text[FAULT_SIZE], where[64] = "";
     if (launch->failed) return;
     vsnprintf(text, sizeof text, format, arguments);
-    if (in_block) snprintf(where, sizeof where, ", block %lld", (long long)launch->seen.block);
+    const long long block = launch->seen.block, record = launch->seen.record;
+    bool several = launch->all_blocks > launch->seen.blocks;
+    if (in_block && several)
+        snprintf(where, sizeof where, ", record %lld, block %lld", record, block);
+    else if (in_block) snprintf(where, sizeof where, ", block %lld", block);
     snprintf(launch->fault, sizeof launch->fault, "kernel %.100s%s: %.320s", launch->name, where,
              text);
     launch->failed = true;
@@ -284,7 +288,9 @@ static void begin_block(Launch *launch, int64_t turn) {
     launch->epochs.block = ++launch->epochs.now;
     launch->block_epochs[turn] = launch->epochs.now;
     launch->blocks_begun = turn + 1;
-    launch->seen.block = block_number(launch, turn);
+    const int64_t block = block_number(launch, turn);
+    launch->seen.block = block % launch->seen.blocks;
+    launch->seen.record = block / launch->seen.blocks;
     launch->begun = 0;
     launch_clear_shared(launch);
     shuffle_threads(launch);
@@ -314,6 +320,9 @@ static bool is_possible(Launch *launch, int made_for) {
     if (launch->seen.blocks <= 0 || launch->seen.blocks > INT32_MAX)
         return fault(launch, false, "%lld blocks: there may be 1 … 2147483647",
                      (long long)launch->seen.blocks);
+    if (launch->all_blocks <= 0 || launch->all_blocks > launch->seen.blocks * UINT16_MAX)
+        return fault(launch, false, "%lld records: there may be 1 … 65535",
+                     (long long)(launch->all_blocks / launch->seen.blocks));
     return true;
 }
 
@@ -336,14 +345,14 @@ static void begin_launch(Launch *launch) {
 static bool run_blocks(Launch *launch) {
     bool good = true;
     if (!trap_open(launch)) return fault(launch, false, "there is no memory to run it");
-    for (int64_t turn = 0; turn < launch->seen.blocks && good; turn++)
+    for (int64_t turn = 0; turn < launch->all_blocks && good; turn++)
         good = run_block(launch, turn);
     trap_close();
     return good;
 }
 
 static bool run_launch(Launch *launch) {
-    launch->block_epochs = malloc((size_t)launch->seen.blocks * sizeof *launch->block_epochs);
+    launch->block_epochs = malloc((size_t)launch->all_blocks * sizeof *launch->block_epochs);
     if (!launch->block_epochs) return fault(launch, false, "there is no memory to run it");
     begin_launch(launch);
     bool good = run_blocks(launch);
@@ -353,8 +362,9 @@ static bool run_launch(Launch *launch) {
     return good;
 }
 
-bool flow_simulate(FlowSimulatedKernel *kernel, const char *name, const FlowArguments *arguments,
-                   int64_t blocks, int threads, char *fault_text, size_t fault_size) {
+bool flow_simulate_records(FlowSimulatedKernel *kernel, const char *name,
+                           const FlowArguments *arguments, int64_t blocks, int64_t records,
+                           int threads, char *fault_text, size_t fault_size) {
     memory_lock();
     Launch *launch = &simulator.launch;
     memset(launch, 0, offsetof(Launch, lanes));
@@ -364,9 +374,16 @@ bool flow_simulate(FlowSimulatedKernel *kernel, const char *name, const FlowArgu
     launch->name = name;
     launch->kernel = kernel;
     launch->seen.blocks = blocks;
+    launch->all_blocks = blocks * records;
     launch->seen.threads = threads;
     bool good = is_possible(launch, kernel(arguments, &launch->seen)) && run_launch(launch);
     if (!good) snprintf(fault_text, fault_size, "%s", launch->fault);
     memory_unlock();
     return good;
+}
+
+bool flow_simulate(FlowSimulatedKernel *kernel, const char *name, const FlowArguments *arguments,
+                   int64_t blocks, int threads, char *fault_text, size_t fault_size) {
+    return flow_simulate_records(kernel, name, arguments, blocks, 1, threads, fault_text,
+                                 fault_size);
 }

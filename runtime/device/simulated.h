@@ -27,7 +27,7 @@ typedef enum FlowAccess { FLOW_ACCESS_read, FLOW_ACCESS_write, FLOW_ACCESS_atomi
 
 /* What a kernel sees of the thread that it is, and calls. Lines are those of its text. */
 typedef struct FlowSimulated {
-    int64_t thread, block, blocks;
+    int64_t thread, block, blocks, record;
     int threads;
 
     /* Where element `index` from `base` lies in this process. value: what will be written. Both
@@ -48,6 +48,11 @@ typedef int FlowSimulatedKernel(const FlowArguments *given, FlowSimulated *simul
 /* Runs a kernel. False: `fault` says in one line what is wrong, with names and lines. */
 bool flow_simulate(FlowSimulatedKernel *kernel, const char *name, const FlowArguments *arguments,
                    int64_t blocks, int threads, char *fault, size_t fault_size);
+
+/* The same with so many blocks for each of so many records. */
+bool flow_simulate_records(FlowSimulatedKernel *kernel, const char *name,
+                           const FlowArguments *arguments, int64_t blocks, int64_t records,
+                           int threads, char *fault, size_t fault_size);
 
 /* How launches are made from now on. FLOWC_SIMULATE_SEED and FLOWC_SIMULATE_CHECKS (a number) say
  * it until this is called. */
@@ -133,6 +138,7 @@ __attribute__((unused)) static FlowSimulated *flow_simulated;
 #define FLOW_THREAD flow_simulated->thread
 #define FLOW_BLOCK flow_simulated->block
 #define FLOW_BLOCKS flow_simulated->blocks
+#define FLOW_RECORD flow_simulated->record
 
 #define FLOW_SHUFFLE(suffix, type)                                                            \
     __attribute__((unused)) static inline type flow_shuffle_of_##suffix(type value, int mask, \

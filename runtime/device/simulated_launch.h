@@ -42,6 +42,7 @@ typedef struct Launch {
     FlowSimulatedKernel *kernel;
     int checks;
     uint64_t random;
+    int64_t all_blocks;                /* of all records; number b is of record b / seen.blocks */
     int64_t block_start, block_stride; /* block i is start + i * stride, modulo their number */
     uint32_t *block_epochs;            /* that they began with, in the order in which they ran */
     int64_t blocks_begun;

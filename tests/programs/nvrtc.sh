@@ -13,3 +13,9 @@ for name in $names; do
         echo "$name $block: $(cat out)"
     done
 done
+for name in 10_matmul_and_sum 12_compiled_function 15_uneven_tasks; do # kernels of records
+    "$FLOWC" build "$root/examples/tensorflow/$name.flow" --simulate=gpu:1 --emit=cuda -o "$name.cu" || fail "$name"
+    grep -q 'flow_at_record' "$name.cu" || fail "$name has no kernels of records"
+    "$nvrtc" "$name.cu" >out || fail "$name: $(cat out)"
+    echo "$name: $(cat out)"
+done

@@ -46,7 +46,7 @@ grep -q 'p.flow:24' stderr || fail "$(cat stderr)"
 
 unset CUDA_STUB # two GPUs, but no more than their names
 expect 3 "gpu(0), Stub 0, can't say what it is: an unknown error (801)" "$FLOWC" run p.flow
-expect 1 'gpu(1) is here, but this version of flowc runs loops, C functions, pipelines, replicas, libraries' "$FLOWC" export p.flow
+expect 1 'gpu(1) is here, but what is exported runs on the CPU' "$FLOWC" export p.flow
 grep -qF 'gpu(1) (Stub 1)' stderr || fail "$(cat stderr)"
 expect 1 'gpu(1) is not on this machine' "$FLOWC" run --visible-devices=0 p.flow
 expect 2 'not `x`' "$FLOWC" run --visible-devices=x p.flow

@@ -5,6 +5,7 @@
  * FLOW_GLOBAL(name, threads) { … }   a kernel whose blocks have so many threads; `arguments` is its
  * FLOW_SHARED(type, name, count)     an array of the block; FLOW_GET, FLOW_PUT go to its elements
  * FLOW_LOAD, FLOW_STORE              go to elements of global memory
+ * FLOW_RECORD                        of a launch for several records, the block's
  * FLOW_SYNC()                        all threads of the block wait for each other
  * flow_shuffle_xor_TYPE(value, mask) the value of the lane whose number differs by the mask
  * FLOW_ATOMIC_LEAST(place, value)    an int64_t becomes the smaller of two */
@@ -59,6 +60,7 @@ typedef uint64_t uintptr_t;
 #define FLOW_SYNC() __syncthreads()
 #define FLOW_THREAD ((int64_t)threadIdx.x)
 #define FLOW_BLOCK ((int64_t)blockIdx.x)
+#define FLOW_RECORD ((int64_t)blockIdx.y)
 #define FLOW_SHUFFLE(suffix, type)                                       \
     static inline type flow_shuffle_xor_##suffix(type value, int mask) { \
         return __shfl_xor_sync(~0u, value, mask);                        \
@@ -75,6 +77,12 @@ FLOW_SHUFFLE(i64, int64_t)
 
 #define flow_at(frame, place) \
     ((void *)((place) < 0 ? arguments.inputs[~(place)] : arguments.memory + (place)))
+
+/* Of a launch for several records, each of which has its own, `step` bytes behind each other. */
+#define flow_at_record(place, step)                                          \
+    ((void *)(((place) < 0 ? arguments.inputs[~(place)]                      \
+                           : arguments.memory + (place)*arguments.records) + \
+              FLOW_RECORD * (step)))
 
 static inline int64_t flow_is_open(const FlowGuard *guard) {
     return guard && FLOW_LOAD(&guard->open, 0);

@@ -117,8 +117,9 @@ API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const Function 
 int operation_launch(const Operation *operation) {
     char fault[512];
     const Function *function = operation->function;
-    if (flow_simulate(function->kernel, function->name, (const FlowArguments *)operation->bytes,
-                      operation->blocks, operation->threads, fault, sizeof fault))
+    if (flow_simulate_records(function->kernel, function->name,
+                              (const FlowArguments *)operation->bytes, operation->blocks,
+                              operation->records, operation->threads, fault, sizeof fault))
         return ERROR_SUCCESS;
     fprintf(stderr, "simulated GPU: %s\n", fault);
     bool address = strstr(fault, ": byte ") || strstr(fault, "which is in no memory") ||
@@ -131,13 +132,14 @@ API int cuLaunchKernel(const Function *function, unsigned blocks, unsigned block
                        unsigned shared, Stream *stream, void **parameters, void **extra) {
     ENTER(cuLaunchKernel);
     if (!function || function->device != stream_device(stream)) return ERROR_INVALID_HANDLE;
-    if (!blocks || blocks > INT32_MAX || !threads || blocks_y != 1 || blocks_z != 1 ||
-        threads_y != 1 || threads_z != 1 || shared || extra || !parameters)
+    if (!blocks || blocks > INT32_MAX || !threads || !blocks_y || blocks_y > UINT16_MAX ||
+        blocks_z != 1 || threads_y != 1 || threads_z != 1 || shared || extra || !parameters)
         return ERROR_INVALID_VALUE;
     if (threads > function->threads) return ERROR_LAUNCH_OUT_OF_RESOURCES;
     Operation operation = {.kind = OPERATION_launch,
                            .function = function,
                            .blocks = blocks,
+                           .records = blocks_y,
                            .threads = (int)threads,
                            .bytes = malloc((size_t)function->arguments)};
     if (!operation.bytes) return ERROR_OUT_OF_MEMORY;

@@ -73,7 +73,7 @@ typedef struct Operation {
     Event *event;
     uint64_t record; /* of the event */
     const Function *function;
-    int64_t blocks;
+    int64_t blocks, records;
     int threads;
     char *bytes; /* its own: arguments, or what pageable memory held */
     struct Operation *next;

@@ -1,0 +1,59 @@
+# examples/tensorflow on two simulated GPUs: each runs exactly where it says, which `explain` shows, and gives what
+# the CPU gives. There are fewer and smaller records here, as the stand-in is slow.
+. tests/programs/lib/common.sh
+
+# small NAME SED: the program with less to do.
+small() { sed "s#\.\./data#$data#g; $2" "$root/examples/tensorflow/$1.flow" >"$1.flow"; }
+
+# close: the numbers of `out` are those expected, to three digits.
+close() {
+    paste expected out | tr '=:' '  ' | awk '
+        { if (NF % 2) exit 1
+          for (i = 1; i <= NF / 2; i++) { a = $i; b = $(i + NF / 2); size = a < 0 ? -a : a
+              if (a != b && (a - b) ^ 2 > (1e-3 * (size + 1)) ^ 2) exit 1 } }' || fail "$1: $(cat out), not $(cat expected)"
+}
+
+# run FILE flags…: what `name` prints, and what training says of its loss.
+run() {
+    local file=$1
+    shift
+    "$FLOWC" run "$name.flow" --progress=plain "$@" >"$file" 2>stderr || fail "$name: exit $?: $(cat stderr)"
+    grep -E '^epoch 1/1: ' stderr | grep -oE 'loss=[0-9.]+' >>"$file" || true
+}
+
+# annotated NAME PLACED flags…: so many kernels and stages are on a device that is asked for by an order, none is elsewhere.
+annotated() {
+    local name=$1 placed=$2
+    shift 2
+    "$FLOWC" check --explain --simulate=gpu:2 "$name.flow" >explain || fail "$name: $(cat explain)"
+    grep -E 'on (cpu|gpu\([01]\)), .* wanted at' explain >wanted || fail "$name: nothing is placed: $(cat explain)"
+    if grep -vE 'on (cpu|gpu\([01]\)), \1 wanted' wanted; then fail "$name: not where it is to be"; fi
+    [ "$(grep -c 'on gpu' wanted)" -ge "$placed" ] || fail "$name: $(cat wanted)"
+    run expected --soft-placement --visible-devices=none "$@"
+    run out --simulate=gpu:2 "$@"
+    if grep -q 'runs on the CPU' stderr; then fail "$name: $(cat stderr)"; fi
+    [ -s out ] || fail "$name prints nothing"
+    close "$name"
+}
+small 01_preprocess_on_cpu "s/224/32/g; s/|> batch(32)/|> take(16) |> batch(8)/; s/^  epochs .*/  epochs = 1/"
+small 03_queue "s/|> batch(32)/|> take(32) |> batch(16)/; s/^  epochs .*/  epochs = 1/"
+small 05_normalise_on_cpu "s/100k/64/; s/^  epochs .*/  epochs = 1/"
+small 08_layers_on_gpu "s/|> batch(32)/|> take(64) |> batch(32)/; s/^  epochs .*/  epochs = 1/"
+for name in 01_preprocess_on_cpu 03_queue 05_normalise_on_cpu 08_layers_on_gpu; do annotated $name 2; done
+
+small 04_sums_on_two_devices ''
+annotated 04_sums_on_two_devices 1
+small 10_matmul_and_sum 's/1024/64/g'
+annotated 10_matmul_and_sum 2
+grep -q '^  map, on gpu(0), gpu(0) wanted at 10_matmul_and_sum.flow:5$' explain || fail "$(cat explain)"
+small 12_compiled_function 's/1000/100/g'
+annotated 12_compiled_function 1
+small 15_uneven_tasks 's/^pipeline tasks/&/'
+annotated 15_uneven_tasks 2
+[ "$(wc -l <out)" = 300 ] || fail "300 images are expected"
+
+small 11_batches_of_1024 's/10k/2100/'
+"$FLOWC" run --simulate=gpu:2 11_batches_of_1024.flow fit 2>stderr || fail "exit $?: $(cat stderr)"
+annotated 11_batches_of_1024 2 classes
+same out expected
+[ "$(wc -l <out)" = 2100 ] || fail "2100 classes are expected"
