@@ -19,7 +19,7 @@ const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel) {
     switch (writer.loops->kind) {
     case KERNEL_rows: return gpu_rows_form(&writer);
     case KERNEL_columns: return "a block for 32 columns, which eight warps go down";
-    case KERNEL_contraction: return "cuda_matmul.h, a block for each tile of 64 x 64";
+    case KERNEL_contraction: return gpu_contraction_form(&writer);
     case KERNEL_scatter: return "a thread for each column";
     default: return "a thread for each row";
     }
