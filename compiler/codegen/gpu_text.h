@@ -30,7 +30,9 @@ typedef const char *WriteGpuKernel(Writer *writer, Text *text);
 WriteGpuKernel write_gpu_rows, write_gpu_columns, write_gpu_contraction, write_gpu_scatter,
     write_gpu_row_function;
 
-/* The start of a kernel's function, and its end. */
+/* The start of a kernel's function, and its end. write_gpu_start: of one that comes before it, with
+ * the end of its name, and of its text nothing but sizes and operands. */
+void write_gpu_start(Writer *writer, Text *text, const char *suffix);
 void write_gpu_head(Writer *writer, Text *text);
 void write_gpu_tail(Writer *writer, Text *text);
 

@@ -24,8 +24,8 @@ static int side_of(int64_t size, int least, int most) {
 
 static double tiles_of(const Loops *loops, const GpuTile *tile) {
     int64_t rows = dim_bound(loops->rows), columns = dim_bound(loops->columns);
-    return (double)dim_bound(loops->outer) * (double)((rows - 1) / tile->rows + 1) *
-           (double)((columns - 1) / tile->columns + 1);
+    return (double)tile->parts * (double)dim_bound(loops->outer) *
+           (double)((rows - 1) / tile->rows + 1) * (double)((columns - 1) / tile->columns + 1);
 }
 
 static void choose_sides(const Loops *loops, int size, GpuTile *tile) {
@@ -94,6 +94,7 @@ GpuTile gpu_tile(const Writer *writer) {
     int size = (int)element_info[stored].size;
     GpuTile tile = {
         .tensor = is_half(stored),
+        .parts = writer->kernel->parts,
         .small = is_small(&a) && is_small(&b) && dim_bound(loops->depth) < INT32_MAX / 2 &&
                  dim_bound(loops->rows) < INT32_MAX / 2 &&
                  dim_bound(loops->columns) < INT32_MAX / 2,
@@ -106,12 +107,13 @@ GpuTile gpu_tile(const Writer *writer) {
 }
 
 void write_gpu_tile(const GpuTile *tile, Text *text) {
-    text_format(text,
-                "#define TENSOR %d\n#define TILE_ROWS %d\n#define TILE_COLUMNS %d\n"
-                "#define INDEX %s\n#define MULTIPLY FLOW_MULTIPLY_%s\n"
-                "#define A_BY_DEPTH %d\n#define A_VECTOR %d\n"
-                "#define B_BY_DEPTH %d\n#define B_VECTOR %d\n",
-                tile->tensor, tile->rows, tile->columns, tile->small ? "int32_t" : "int64_t",
-                element_info[tile->stored].name, tile->a.by_depth, tile->a.vector, tile->b.by_depth,
-                tile->b.vector);
+    text_format(
+        text,
+        "#define TENSOR %d\n#define PARTS %d\n#define TILE_ROWS %d\n#define TILE_COLUMNS %d\n"
+        "#define INDEX %s\n#define MULTIPLY FLOW_MULTIPLY_%s\n"
+        "#define A_BY_DEPTH %d\n#define A_VECTOR %d\n"
+        "#define B_BY_DEPTH %d\n#define B_VECTOR %d\n",
+        tile->tensor, tile->parts, tile->rows, tile->columns, tile->small ? "int32_t" : "int64_t",
+        element_info[tile->stored].name, tile->a.by_depth, tile->a.vector, tile->b.by_depth,
+        tile->b.vector);
 }

@@ -81,6 +81,7 @@ static void collect_kernels(Planner *planner) {
         kernel->loops = kernel_loops(planner->graph, kernel->nodes, kernel->node_count);
         kernel->share = loops_share(planner->graph->dimensions, &kernel->loops);
         give_device(planner, kernel);
+        find_parts(planner, kernel);
         if (kernel->loops.kind == KERNEL_scan) plan_scan(planner->program_plan, plan, k);
         if (kernel->loops.kind == KERNEL_external) kernel->share = NULL;
     }

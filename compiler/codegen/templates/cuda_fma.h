@@ -1,6 +1,6 @@
 /* cuda_fma.h: the tile of cuda_matmul.h by multiplying and adding one by one. Threads, 16 x 16,
- * have up to 8 x 8 results each, in groups of four rows and columns. While one tile of both operands is
- * added up, the next is on its way to registers. */
+ * have up to 8 x 8 results each, in groups of four rows and columns. While one tile of both
+ * operands is added up, the next is on its way to registers. */
 enum {
     DEEP = 16,
     DOWN = TILE_ROWS / 16,
@@ -28,9 +28,9 @@ const int down = (int)FLOW_THREAD / 16, across = (int)FLOW_THREAD % 16;
 ELEMENT sums[SUMS] = {0};
 A_Vector taken_a[A_TAKEN];
 B_Vector taken_b[B_TAKEN];
-for (int64_t depth = 0, stage = -1; depth < DEPTH + DEEP; depth += DEEP, stage++) {
+for (int64_t depth = first_depth, stage = -1; depth < last_depth + DEEP; depth += DEEP, stage++) {
     ELEMENT *const now = tiles + (stage & 1) * STAGE, *const next = tiles + (~stage & 1) * STAGE;
-    if (depth < DEPTH) {
+    if (depth < last_depth) {
         FLOW_TAKE(A, a)
         FLOW_TAKE(B, b)
     }
@@ -46,7 +46,7 @@ for (int64_t depth = 0, stage = -1; depth < DEPTH + DEEP; depth += DEEP, stage++
             left[n / ACROSS / DOWN_GROUP].at[n / ACROSS % DOWN_GROUP] *
             right[n % ACROSS / ACROSS_GROUP].at[n % ACROSS_GROUP];
     }
-    if (depth < DEPTH) {
+    if (depth < last_depth) {
         FLOW_PUT_TAKEN(A, a, next)
         FLOW_PUT_TAKEN(B, b, next + DEEP * A_PITCH)
     }

@@ -1,6 +1,7 @@
 /* cuda_forget.h: takes the parameters of a contraction on a GPU back. */
 #include "forget.h"
 #undef TENSOR
+#undef PARTS
 #undef TILE_ROWS
 #undef TILE_COLUMNS
 #undef INDEX

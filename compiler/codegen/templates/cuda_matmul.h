@@ -1,9 +1,15 @@
 /* cuda_matmul.h: inside a kernel of 256 threads, with the parameters of contraction_text.c and
  * gpu_tile.c: adds up a tile of results. A thread's are sums[n] of row ROW_OF(n) and column
- * COLUMN_OF(n) of the tile. cuda_sums.h hands them over, some rows of the tile at a time. */
+ * COLUMN_OF(n) of the tile, over this part of the depth. cuda_sums.h hands them over, some rows
+ * of the tile at a time. */
 const int64_t tiles_down = (ROWS + TILE_ROWS - 1) / TILE_ROWS;
 const int64_t tiles_across = (COLUMNS + TILE_COLUMNS - 1) / TILE_COLUMNS;
-const int64_t slice = FLOW_BLOCK / (tiles_down * tiles_across);
+const int64_t slices = FLOW_BLOCK / (tiles_down * tiles_across);
+const int64_t slice = PARTS > 1 ? slices % (OUTER) : slices;
+const int64_t part_depth = PARTS > 1 ? (DEPTH + PARTS * 32 - 1) / (PARTS * 32) * 32 : DEPTH;
+const int64_t part = PARTS > 1 ? slices / (OUTER) : 0, first_depth = part * part_depth;
+const INDEX last_depth =
+    (INDEX)(first_depth + part_depth < DEPTH ? first_depth + part_depth : DEPTH);
 const int64_t first_row = FLOW_BLOCK / tiles_across % tiles_down * TILE_ROWS;
 const int64_t first_column = FLOW_BLOCK % tiles_across * TILE_COLUMNS;
 enum {

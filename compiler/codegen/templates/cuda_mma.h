@@ -18,14 +18,15 @@ const int lane = (int)FLOW_THREAD % 32, warp = (int)FLOW_THREAD / 32;
 const int warp_row = warp / WARPS_ACROSS * WARP_ROWS;
 const int warp_column = warp % WARPS_ACROSS * WARP_COLUMNS;
 float sums[SUMS] = {0};
-for (int64_t depth = 0, stage = 1 - STAGES; stage * DEEP < DEPTH; depth += DEEP, stage++) {
+for (int64_t depth = first_depth, stage = 1 - STAGES; stage * DEEP < last_depth - first_depth;
+     depth += DEEP, stage++) {
     uint16_t *const next = tiles + (stage + STAGES - 1) % STAGES * STAGE;
     const uint16_t *const now = tiles + (stage < 0 ? 0 : stage) % STAGES * STAGE;
     if (stage >= 0) {
         FLOW_AWAIT_COPIES(STAGES - 2);
         FLOW_SYNC();
     }
-    if (depth < DEPTH) {
+    if (depth < last_depth) {
         FLOW_BRING(A, a, next)
         FLOW_BRING(B, b, next + TILE_ROWS * DEEP)
     }

@@ -4,8 +4,8 @@
  * element.
  *
  * FLOW_GET_MATRICES(y, rows, index, turned)   four matrices of 8 x 8 halves from shared memory,
- *                           each row an element of `rows`: lane i names row i % 8 of matrix i / 8. Of
- *                           matrix m, y[m] are two halves; turned: of the transposed one
+ *                           each row an element of `rows`: lane i names row i % 8 of matrix i / 8.
+ *                           Of matrix m, y[m] are two halves; turned: of the transposed one
  * FLOW_MULTIPLY_bf16, _f16(sums, a, b0, b1)   sums, 16 x 8 floats, four a lane, += a, 16 x 16,
  *                           times b, 16 x 8 */
 #ifndef FLOW_CUDA_TENSOR_H

@@ -23,7 +23,7 @@
 /* Declares `at`, where it lies, and whether it is inside of the operand. */
 #define FLOW_TILE_AT(S, line, k)                                                                  \
     const INDEX flow_line = (INDEX)(S##_FIRST) + (line), flow_depth = (INDEX)depth + (k);         \
-    const bool is_inside = flow_line < S##_LINES && flow_depth < DEPTH;                           \
+    const bool is_inside = flow_line < S##_LINES && flow_depth < last_depth;                      \
     const INDEX at =                                                                              \
         is_inside ? (INDEX)(S##_OUTER(slice) + S##_LINE_AT(flow_line) + S##_DEPTH_AT(flow_depth)) \
                   : 0
