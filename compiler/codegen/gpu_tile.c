@@ -59,9 +59,8 @@ static bool lies_at_multiples(const Digits *digits, int64_t of, bool along) {
 }
 
 static GpuSide side(const ContractionOperand *operand, const Digits *lines, const Digits *depths,
-                    bool by_depth, int size) {
+                    bool by_depth, int vector) {
     bool along_depth = ends_in_steps_of_one(depths), along_lines = ends_in_steps_of_one(lines);
-    int vector = VECTOR_SIZE / size;
     if (along_depth != along_lines) by_depth = along_depth;
     bool fits = (along_depth || along_lines) && is_multiple(operand->start, vector) &&
                 lies_at_multiples(&operand->outer, vector, false) &&
@@ -92,6 +91,7 @@ GpuTile gpu_tile(const Writer *writer) {
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     Element stored = node_of(writer, a.node)->type.element;
     int size = (int)element_info[stored].size;
+    bool aligned = !writer->plan->function->of_record; /* records lie one after the other */
     GpuTile tile = {
         .tensor = is_half(stored),
         .parts = writer->kernel->parts,
@@ -99,8 +99,8 @@ GpuTile gpu_tile(const Writer *writer) {
                  dim_bound(loops->rows) < INT32_MAX / 2 &&
                  dim_bound(loops->columns) < INT32_MAX / 2,
         .stored = stored,
-        .a = side(&a, &a.first, &a.second, true, size),
-        .b = side(&b, &b.second, &b.first, false, size),
+        .a = side(&a, &a.first, &a.second, true, aligned ? VECTOR_SIZE / size : 1),
+        .b = side(&b, &b.second, &b.first, false, aligned ? VECTOR_SIZE / size : 1),
     };
     choose_sides(loops, size, &tile);
     return tile;
