@@ -1,7 +1,7 @@
 /* cuda_tensor.h: words for tensor cores, which GPUs from sm_80 on have as they are used here. How a
- * matrix lies in the registers of a warp is said by the PTX ISA 8.0 (9.7.13.4.8, matrix fragments
- * for mma.m16n8k16; 9.7.13.4.15, ldmatrix). The stand-in follows the same tables, element by
- * element.
+ * matrix lies in the registers of a warp is said by the PTX ISA: "Matrix Fragments for
+ * mma.m16n8k16 with floating point type" and "Warp-level matrix load instruction: ldmatrix". The
+ * stand-in follows the same tables, element by element.
  *
  * FLOW_GET_MATRICES(y, rows, index, turned)   four matrices of 8 x 8 halves from shared memory,
  *                           each row an element of `rows`: lane i names row i % 8 of matrix i / 8.
