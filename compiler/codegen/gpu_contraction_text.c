@@ -1,34 +1,109 @@
 /* GPU contraction text: a matrix product in tiles of cuda_matmul.h, with what is fused behind it
- * done on each sum before it is stored. */
+ * done on each sum before it is stored, row by row of the tile. */
 #include "compiler/codegen/gpu_text.h"
+#include "compiler/codegen/gpu_tile.h"
 
-const char *write_gpu_contraction(Writer *writer, Text *text) {
-    const Loops *loops = writer->loops;
-    const char *sum =
-        element_info[node_of(writer, writer->kernel->nodes[0])->type.element].computed;
-    store_values(writer, INDEX_full);
+/* Sums of a tile are added up, and its rows begin. */
+static void write_tile_loops(Writer *writer, Text *text, const char *sum) {
+    const GpuTile tile = gpu_tile(writer);
     const char *left = contraction_address(writer, 0), *right = contraction_address(writer, 1);
-    write_gpu_head(writer, text);
     text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", writer->name, sum);
     write_contraction_parameters(writer, text);
-    text_format(text,
-                "    const STORED *a = (const STORED *)(%s), *b = (const STORED *)(%s);\n"
-                "#include \"cuda_matmul.h\"\n"
-                "    FLOW_UNROLL for (int n = 0; n < 16; n++) {\n"
-                "        const int64_t row = first_row + down + n / 4 * 16;\n"
-                "        const int64_t c = first_column + across + n %% 4 * 16;\n"
-                "        if (row >= slice_rows || c >= slice_columns) continue;\n"
-                "        const int64_t r = slice * slice_rows + row, i = r * %s + c;\n"
-                "        const %s sum = sums[n / 4][n %% 4];\n"
-                "        (void)i;\n",
-                left, right, writer->columns, sum);
-    move_lines(writer, &writer->lines[LEVEL_row], text, 2);
-    move_lines(writer, &writer->lines[LEVEL_column], text, 2);
-    move_lines(writer, &writer->stores, text, 2);
-    text_add(text, "    }\n");
+    write_gpu_tile(&tile, text);
+    text_format(
+        text,
+        "    const STORED *a = (const STORED *)(%s), *b = (const STORED *)(%s);\n"
+        "#include \"cuda_matmul.h\"\n"
+        "    for (int piece = 0; piece < TILE_ROWS / PIECE_ROWS; piece++) {\n"
+        "#include \"cuda_sums.h\"\n"
+        "    for (int n = (int)FLOW_THREAD; n < PIECE_ROWS * TILE_COLUMNS; n += %d) {\n"
+        "        const int64_t row = first_row + piece * PIECE_ROWS + n / TILE_COLUMNS;\n"
+        "        const int64_t c = first_column + n %% TILE_COLUMNS;\n"
+        "        if (row >= ROWS || c >= COLUMNS) continue;\n"
+        "        const int64_t r = slice * (ROWS) + row, i = r * %s + c;\n"
+        "        const %s sum = FLOW_GET((const %s *)tiles, n / TILE_COLUMNS * SUMS_PITCH + "
+        "n %% TILE_COLUMNS);\n"
+        "        (void)i;\n",
+        left, right, GPU_THREADS, writer->columns, sum, sum);
+}
+
+static void end_tile_loops(Text *text) {
+    text_add(text, "    }\n    }\n#include \"cuda_forget.h\"\n");
+}
+
+static void move_results(Writer *writer, Text *text, int depth) {
+    move_lines(writer, &writer->lines[LEVEL_row], text, depth);
+    move_lines(writer, &writer->lines[LEVEL_column], text, depth);
+    move_lines(writer, &writer->stores, text, depth);
+}
+
+static const char *results_of(const Writer *writer) {
+    return arena_format(writer->arena, "(%s) * (%s) * %s",
+                        dim_expression(writer->arena, writer->loops->outer),
+                        dim_expression(writer->arena, writer->loops->rows), writer->columns);
+}
+
+/* The kernel that leaves the sums of parts at `place`. */
+static void write_parts(Writer *writer, Text *text, const char *sum, const char *place) {
+    write_gpu_start(writer, text, "_parts");
+    write_tile_loops(writer, text, sum);
+    text_format(text, "        FLOW_STORE((%s *)(%s), part * (%s) + i, sum);\n", sum, place,
+                results_of(writer));
+    end_tile_loops(text);
+    text_add(text, "}\n\n");
+}
+
+/* The one that goes on from there, an element a thread. */
+static const char *write_joined(Writer *writer, Text *text, const char *sum, const char *place) {
+    const char *count = results_of(writer);
+    write_gpu_head(writer, text);
+    text_format(
+        text,
+        "    const int64_t i = FLOW_BLOCK * %d + FLOW_THREAD;\n"
+        "    if (i >= %s) return;\n"
+        "    const int64_t r = i / %s, c = i - r * %s;\n"
+        "    const %s *parts = (const %s *)(%s);\n"
+        "    %s sum = 0;\n"
+        "    (void)r, (void)c;\n"
+        "    for (int part = 0; part < %d; part++) sum += FLOW_LOAD(parts, part * (%s) + i);\n",
+        GPU_THREADS, count, writer->columns, writer->columns, sum, sum, place, sum,
+        writer->kernel->parts, count);
+    move_results(writer, text, 1);
     write_gpu_tail(writer, text);
-    return arena_format(writer->arena, "(%s) * (%s) * (%s)",
+    return gpu_blocks(writer, count, GPU_THREADS);
+}
+
+const char *gpu_contraction_form(const Writer *writer) {
+    const GpuTile tile = gpu_tile(writer);
+    const char *parts =
+        tile.parts > 1 ? arena_format(writer->arena, ", of %d parts of the depth", tile.parts) : "";
+    return arena_format(writer->arena, "%s, a block for each tile of %d x %d%s",
+                        tile.tensor ? "cuda_mma.h" : "cuda_fma.h", tile.rows, tile.columns, parts);
+}
+
+static const char *tile_blocks(Writer *writer) {
+    const Loops *loops = writer->loops;
+    const GpuTile tile = gpu_tile(writer);
+    return arena_format(writer->arena, "%d * (%s) * (%s) * (%s)", tile.parts,
                         dim_expression(writer->arena, loops->outer),
-                        gpu_blocks(writer, dim_expression(writer->arena, loops->rows), 64),
-                        gpu_blocks(writer, writer->columns, 64));
+                        gpu_blocks(writer, dim_expression(writer->arena, loops->rows), tile.rows),
+                        gpu_blocks(writer, writer->columns, tile.columns));
+}
+
+const char *write_gpu_contraction(Writer *writer, Text *text) {
+    const KernelPlan *kernel = writer->kernel;
+    const char *sum = element_info[node_of(writer, kernel->nodes[0])->type.element].computed;
+    store_values(writer, INDEX_full);
+    if (kernel->parts > 1) {
+        const char *place = address_of_place(writer, (Place){PLACE_memory, kernel->parts_sums, -1});
+        write_parts(writer, text, sum, place);
+        writer->parts_blocks = tile_blocks(writer);
+        return write_joined(writer, text, sum, place);
+    }
+    write_gpu_head(writer, text);
+    write_tile_loops(writer, text, sum);
+    move_results(writer, text, 2);
+    end_tile_loops(text);
+    write_gpu_tail(writer, text);
+    return tile_blocks(writer);
 }

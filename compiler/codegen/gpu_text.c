@@ -19,19 +19,23 @@ const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel) {
     switch (writer.loops->kind) {
     case KERNEL_rows: return gpu_rows_form(&writer);
     case KERNEL_columns: return "a block for 32 columns, which eight warps go down";
-    case KERNEL_contraction: return "cuda_matmul.h, a block for each tile of 64 x 64";
+    case KERNEL_contraction: return gpu_contraction_form(&writer);
     case KERNEL_scatter: return "a thread for each column";
     default: return "a thread for each row";
     }
 }
 
-void write_gpu_head(Writer *writer, Text *text) {
+void write_gpu_start(Writer *writer, Text *text, const char *suffix) {
     text_format(text,
-                "FLOW_GLOBAL(%s, %d) {\n"
+                "FLOW_GLOBAL(%s%s, %d) {\n"
                 "    const int64_t batch = arguments.batch, *const sizes = arguments.sizes;\n"
                 "    const int64_t *const operands = arguments.operands;\n"
                 "    (void)batch, (void)sizes, (void)operands;\n",
-                writer->name, GPU_THREADS);
+                writer->name, suffix, GPU_THREADS);
+}
+
+void write_gpu_head(Writer *writer, Text *text) {
+    write_gpu_start(writer, text, "");
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);
     declare_faults(writer, text);
@@ -54,19 +58,26 @@ static int inputs_of(const Writer *writer) {
     return (int)inputs;
 }
 
+static void write_launch(Writer *writer, Text *text, const char *suffix, const char *blocks) {
+    text_format(text,
+                "    static const FlowDeviceKernel kernel%s = {\"%s%s\", %d, %zu, %d, %d};\n"
+                "    if (thread == 0) %s(frame, &kernel%s, operands, %s);\n",
+                suffix, writer->name, suffix, GPU_THREADS, writer->operands.count,
+                inputs_of(writer), writer->table->bounded_count,
+                writer->plan->function->of_record ? "flow_together_launch" : "flow_launch", suffix,
+                blocks);
+}
+
 static void write_host(Writer *writer, Text *text, const char *blocks) {
     text_format(text,
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, "
                 "int thread, int threads) {\n",
                 writer->name);
     text_add(text, sizes_line);
-    text_format(text,
-                "    static const FlowDeviceKernel kernel = {\"%s\", %d, %zu, %d, %d};\n"
-                "    (void)threads;\n"
-                "    if (thread == 0) %s(frame, &kernel, operands, %s);\n}\n\n",
-                writer->name, GPU_THREADS, writer->operands.count, inputs_of(writer),
-                writer->table->bounded_count,
-                writer->plan->function->of_record ? "flow_together_launch" : "flow_launch", blocks);
+    text_add(text, "    (void)threads;\n");
+    if (writer->parts_blocks) write_launch(writer, text, "_parts", writer->parts_blocks);
+    write_launch(writer, text, "", blocks);
+    text_add(text, "}\n\n");
 }
 
 KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel,

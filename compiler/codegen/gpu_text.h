@@ -3,8 +3,8 @@
  *
  * What goes through loops there is done by threads here: of elementwise work each has an element,
  * of rows each lane of a warp (or of a block, where rows are long) has every 32nd column, of
- * columns each has an eighth of one, of products a 4 x 4 piece of a tile. Nothing is kept from one
- * loop over a row to the next: it is computed again. Sums are in a fixed order. */
+ * columns each has an eighth of one, of products a piece of a tile (gpu_tile.h). Nothing is kept
+ * from one loop over a row to the next: it is computed again. Sums are in a fixed order. */
 #ifndef FLOW_CODEGEN_GPU_TEXT_H
 #define FLOW_CODEGEN_GPU_TEXT_H
 
@@ -22,6 +22,7 @@ KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int ker
 /* In words: "a warp for each row". */
 const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel);
 const char *gpu_rows_form(const Writer *writer);
+const char *gpu_contraction_form(const Writer *writer);
 
 /* Of each kind, in gpu_KIND_text.c: writes the function; returns how many blocks it needs, as C of
  * `batch` and `sizes`. */
@@ -29,7 +30,9 @@ typedef const char *WriteGpuKernel(Writer *writer, Text *text);
 WriteGpuKernel write_gpu_rows, write_gpu_columns, write_gpu_contraction, write_gpu_scatter,
     write_gpu_row_function;
 
-/* The start of a kernel's function, and its end. */
+/* The start of a kernel's function, and its end. write_gpu_start: of one that comes before it, with
+ * the end of its name, and of its text nothing but sizes and operands. */
+void write_gpu_start(Writer *writer, Text *text, const char *suffix);
 void write_gpu_head(Writer *writer, Text *text);
 void write_gpu_tail(Writer *writer, Text *text);
 

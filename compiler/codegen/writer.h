@@ -107,7 +107,8 @@ typedef struct Writer {
     bool vectors; /* what a column computes are vectors of a tile, in registers */
     bool refused; /* which something can't be */
     Vector(Result) results;
-    bool gpu; /* each thread has an element, or is a lane of a row: gpu_text.c */
+    const char *parts_blocks; /* of the GPU's kernel that runs before this one, as C; or NULL */
+    bool gpu;                 /* each thread has an element, or is a lane of a row: gpu_text.c */
 } Writer;
 
 /* writer.c: variables, pointers, lines. */

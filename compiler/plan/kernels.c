@@ -180,7 +180,7 @@ static void count_read(void *context, NodeId read, IndexKind index) {
 /* At most. */
 static int operands_of(const Planner *planner, int k) {
     const KernelPlan *kernel = &planner->plan->kernels[k];
-    int count = 0;
+    int count = kernel->loops.kind == KERNEL_contraction; /* the sums of parts */
     for (size_t i = 0; i < kernel->node_count; i++) {
         NodeId id = kernel->nodes[i];
         const LoopClass class = op_info[node_of(planner, id)->op].class;
@@ -218,6 +218,8 @@ void find_kernels(Planner *planner) {
     collect_kernels(planner);
     find_stored(planner);
     keep_small_launches(planner);
+    for (int k = 0; k < planner->plan->kernel_count; k++)
+        find_parts(planner, &planner->plan->kernels[k]);
     find_updates(planner);
     choose_shares(planner);
     for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, check_in_place);

@@ -51,7 +51,7 @@ static void place_value(Planner *planner, NodeId id, const bool *results) {
     int last = forever ? planner->plan->phase_count : planner->last_use[id];
     size_t size = align_size((size_t)type_size_bound(&node_of(planner, id)->type));
     vector_push(planner->arena, &planner->plan->buffers,
-                (Buffer){id, size, 0, planner->plan->kernels[kernel].phase, last});
+                (Buffer){id, size, 0, planner->plan->kernels[kernel].phase, last, 0});
 }
 
 void place_all(Planner *planner, size_t base) {
@@ -66,9 +66,11 @@ void place_all(Planner *planner, size_t base) {
             place_value(planner, id, results);
     for (int k = 0; k < plan->kernel_count; k++)
         if (plan->kernels[k].scan) buffer_scan(planner->arena, plan, k, planner->stored);
+        else buffer_parts(planner, k);
     plan->scratch_size = place_buffers(planner->arena, plan, base) - base;
     vector_each(Buffer, buffer, plan->buffers)
-        plan->places[buffer->node] = (Place){PLACE_memory, buffer->offset, -1};
+        if (buffer->parts_of) plan->kernels[buffer->parts_of - 1].parts_sums = buffer->offset;
+        else plan->places[buffer->node] = (Place){PLACE_memory, buffer->offset, -1};
     for (int k = 0; k < plan->kernel_count; k++)
         if (plan->kernels[k].scan) place_scan(planner->arena, plan, k);
     for (NodeId id = 0; id < planner->graph->nodes.count; id++) {

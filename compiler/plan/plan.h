@@ -45,7 +45,9 @@ typedef struct KernelPlan {
     ScanPlan *scan; /* KERNEL_scan; else NULL */
     Dim share; /* what is split over threads; kernels with the same share split it the same way;
                   NULL: nothing is */
-    bool by_columns; /* contractions of few rows: share is the columns */
+    int parts; /* on a GPU, of a contraction's depth, added up by themselves: 1, or more */
+    size_t parts_sums; /* where those lie that are not stored yet, part after part */
+    bool by_columns;   /* contractions of few rows: share is the columns */
     const NodeId *nodes;
     size_t node_count;
     bool barrier; /* before it */
@@ -100,6 +102,7 @@ typedef struct Buffer {
     NodeId node;
     size_t size, offset;
     int first_phase, last_phase;
+    int parts_of; /* 0: the node's value; or 1 + its kernel, whose parts_sums lie there */
 } Buffer;
 
 /* A weight that is read after its new value is known: copied when all is done. */

@@ -56,6 +56,10 @@ static inline void visit_kernel(Planner *planner, int k, VisitRead *visit) {
 /* kernels.c: what each kernel is, what it stores, and which weights are updated in place. */
 void find_kernels(Planner *planner);
 
+/* parts.c: into how many parts the depth of a product is cut, and memory for their sums. */
+void find_parts(const Planner *planner, KernelPlan *kernel);
+void buffer_parts(Planner *planner, int kernel);
+
 /* schedule.c: in which order kernels run, and before which of them threads wait. */
 void order_kernels(Planner *planner);
 

@@ -277,7 +277,8 @@ static void print_buffer(const FunctionPlan *plan, const Buffer *buffer, Text *t
                 bytes_text(text->arena, (double)buffer->size), buffer->first_phase);
     if (buffer->last_phase == plan->phase_count) text_add(text, "the end");
     else text_format(text, "%d", buffer->last_phase);
-    text_format(text, ", %s of kernel %d\n", op_info[node->op].name, node->kernel);
+    text_format(text, ", %s%s of kernel %d\n", buffer->parts_of ? "parts of " : "",
+                op_info[node->op].name, node->kernel);
 }
 
 static void print_function(const Printer *printer, const FunctionPlan *plan) {

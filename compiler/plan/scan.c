@@ -104,7 +104,7 @@ void buffer_scan(Arena *arena, FunctionPlan *plan, int kernel, const bool *store
     size_t size = scratch_size(planned->scan, scan);
     vector_push(arena, &plan->buffers,
                 (Buffer){scan_node(plan, kernel), size ? size : ALIGNMENT, 0, planned->phase,
-                         planned->phase});
+                         planned->phase, 0});
 }
 
 void place_scan(Arena *arena, FunctionPlan *plan, int kernel) {

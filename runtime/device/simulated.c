@@ -138,6 +138,7 @@ static void run_threads(void *context) {
     while (launch->begun < launch->seen.threads) {
         int thread = launch->order[launch->begun++];
         launch->lanes[thread] = (Lane){.state = LANE_ready};
+        launch_forget_copies(thread);
         launch->seen.thread = thread;
         launch->kernel(NULL, &launch->seen);
         launch->lanes[launch->seen.thread].state = LANE_done;
@@ -192,6 +193,14 @@ static uint64_t shuffle(uint64_t bits, int mask, int line) {
     return lane->bits;
 }
 
+static const char *meet(const void *brought, size_t size, int line) {
+    Launch *launch = &simulator.launch;
+    int thread = (int)launch->seen.thread;
+    memcpy(launch->lanes[thread].brought, brought, size);
+    shuffle(0, 0, line);
+    return launch->met[thread / WARP * WARP];
+}
+
 static const char *doing(const Lane *lane, char *text, size_t size) {
     switch (lane->state) {
     case LANE_done: return "has ended";
@@ -219,7 +228,10 @@ static int count_like(const Launch *launch, int first, int count, const Lane *wa
 static bool exchange(Launch *launch, int first) {
     uint64_t bits[WARP];
     Lane *lanes = launch->lanes + first;
-    for (int i = 0; i < WARP; i++) bits[i] = lanes[i].bits;
+    for (int i = 0; i < WARP; i++) {
+        bits[i] = lanes[i].bits;
+        memcpy(launch->met[first + i], lanes[i].brought, FLOW_MEETING);
+    }
     for (int i = 0; i < WARP; i++) {
         int mask = lanes[i].mask;
         if (mask < 0 || mask >= WARP)
@@ -335,7 +347,9 @@ static void begin_launch(Launch *launch) {
     launch->checks = simulation.checks;
     launch->seen.barrier = barrier;
     launch->seen.shuffle = shuffle;
+    launch->seen.meet = meet;
     launch_set_access(launch);
+    launch_set_copies(launch);
     for (int i = 0; i < launch->seen.threads; i++) launch->order[i] = i;
     for (int i = 0; i < simulator.fiber_count; i++) simulator.idle[i] = simulator.fibers[i];
     simulator.idle_count = simulator.fiber_count;

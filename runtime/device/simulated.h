@@ -9,6 +9,9 @@
  * written; more shared memory or threads than a GPU has. A shuffle orders no memory, nor does a
  * warp. Atomics race with all but atomics.
  *
+ * A copy that goes on by itself lands when it is waited for; what is there before is nonsense, and
+ * nobody may look at it.
+ *
  * Memory of the device is what flow_simulated_allocate gives: addresses that fault unless they go
  * through FLOW_LOAD and FLOW_STORE; and what flow_simulated_register is told. Where there is
  * neither, kernels may touch all of the process, and bounds and what was written are not known.
@@ -22,6 +25,8 @@
 #include <stdint.h>
 
 typedef struct FlowArguments FlowArguments;
+
+enum { FLOW_MEETING = 32 /* bytes that a lane may bring */ };
 
 typedef enum FlowAccess { FLOW_ACCESS_read, FLOW_ACCESS_write, FLOW_ACCESS_atomic } FlowAccess;
 
@@ -39,6 +44,16 @@ typedef struct FlowSimulated {
     void *(*share)(const char *name, size_t size, int64_t count, int line); /* an array */
     void (*barrier)(int line);
     uint64_t (*shuffle)(uint64_t bits, int mask, int line); /* of the lane that differs by mask */
+    /* What each of the warp's lanes brings, FLOW_MEETING bytes apart, until they meet again. */
+    const char *(*meet)(const void *brought, size_t size, int line);
+
+    /* Copies from global to shared memory that go on by themselves: begins one (of zeros where
+     * `from` is NULL); ends a group of them; waits until all but the latest `groups` have landed.
+     * What is copied is there for none before, and for the thread that waited then. */
+    void (*copy)(const void *to, int64_t index, const void *from, int64_t from_index, size_t size,
+                 int line);
+    void (*end_copies)(void);
+    void (*await_copies)(int groups, int line);
 } FlowSimulated;
 
 /* given: a launch begins, whose arguments these are; or NULL: one thread's turn. Gives the number
@@ -133,6 +148,12 @@ __attribute__((unused)) static FlowSimulated *flow_simulated;
     })
 #define FLOW_ATOMIC_LEAST(pointer, value) \
     FLOW_ATOMIC(pointer, value, flow_value < flow_before ? flow_value : flow_before)
+
+#define FLOW_COPY(name, index, pointer, from_index, is_inside)                              \
+    flow_simulated->copy(&(name)[0], index, (is_inside) ? &(pointer)[0] : NULL, from_index, \
+                         sizeof *(name), __LINE__)
+#define FLOW_END_COPIES() flow_simulated->end_copies()
+#define FLOW_AWAIT_COPIES(groups) flow_simulated->await_copies(groups, __LINE__)
 
 #define FLOW_SYNC() flow_simulated->barrier(__LINE__)
 #define FLOW_THREAD flow_simulated->thread

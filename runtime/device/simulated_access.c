@@ -73,6 +73,12 @@ static void check_shared(const Wanted *wanted, const SharedArray *array, int64_t
     Trace *trace = &array->traces[element];
     Epochs epochs = launch->epochs;
     epochs.launch = epochs.block; /* other blocks have other arrays */
+    if (array->landing[element])
+        launch_fail(launch,
+                    "thread %lld %s %s[%lld] at line %d, where a copy that thread %u began at "
+                    "line %u was not waited for",
+                    thread_of(launch), verbs[wanted->access], array->name, (long long)element,
+                    wanted->line, trace->writer.thread, trace->writer.line);
     if (wanted->access == FLOW_ACCESS_read && !trace_is_written(trace, &epochs))
         launch_fail(launch, "thread %lld reads %s[%lld] at line %d, which nobody has written",
                     thread_of(launch), array->name, (long long)element, wanted->line);
@@ -82,6 +88,15 @@ static void check_shared(const Wanted *wanted, const SharedArray *array, int64_t
     snprintf(place, sizeof place, "%s[%lld]", array->name, (long long)element);
     fail_race(wanted, &clash, place,
               is_equal(wanted, &clash, array->memory + (size_t)element * array->size));
+}
+
+static void check_alignment(const Wanted *wanted, uintptr_t address) {
+    size_t size = wanted->size;
+    if (!(size & (size - 1)) && address % size)
+        launch_fail(wanted->launch,
+                    "thread %lld %s element %lld at line %d: its address is not aligned to %zu",
+                    thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
+                    wanted->line, size);
 }
 
 static void *reach_shared(FlowAccess access, const void *base, int64_t index, size_t size,
@@ -95,6 +110,7 @@ static void *reach_shared(FlowAccess access, const void *base, int64_t index, si
         launch_fail(launch, "thread %lld %s %s[%lld] at line %d, which has %lld elements",
                     thread_of(launch), verbs[access], array->name, (long long)element, line,
                     (long long)array->count);
+    check_alignment(&wanted, (uintptr_t)offset);
     if (launch->checks >= FLOW_CHECKS_all)
         for (int64_t i = 0; i * (int64_t)array->size < (int64_t)size; i++)
             check_shared(&wanted, array, element + i);
@@ -117,8 +133,10 @@ static void add_array(Launch *launch, const char *name, size_t size, int64_t cou
     *array = (SharedArray){.name = name, .line = line, .size = size, .count = count};
     array->memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     array->traces = calloc((size_t)count, sizeof *array->traces);
+    array->landing = calloc((size_t)count, sizeof *array->landing);
     launch->array_count++;
-    if (!array->memory || !array->traces) launch_fail(launch, "there is no memory for %s", name);
+    if (!array->memory || !array->traces || !array->landing)
+        launch_fail(launch, "there is no memory for %s", name);
     memset(array->memory, UNWRITTEN, bytes);
 }
 
@@ -131,16 +149,31 @@ static void *share(const char *name, size_t size, int64_t count, int line) {
     return launch->arrays[launch->array_count - 1].memory;
 }
 
+void launch_set_landing(Launch *launch, char *place, size_t size, bool landing, int line) {
+    Wanted wanted = {launch, FLOW_ACCESS_write, place, 0, size, NULL, line};
+    const SharedArray *array = find_array(&wanted);
+    int64_t first = (place - array->memory) / (int64_t)array->size;
+    for (int64_t i = first; (i - first) * (int64_t)array->size < (int64_t)size; i++) {
+        if (!landing) array->landing[i] = false;
+        if (launch->checks >= FLOW_CHECKS_all) check_shared(&wanted, array, i);
+        if (landing) array->landing[i] = true;
+    }
+    if (landing) memset(place, UNWRITTEN, size);
+}
+
 void launch_clear_shared(Launch *launch) {
-    for (int i = 0; i < launch->array_count; i++)
-        memset(launch->arrays[i].memory, UNWRITTEN,
-               (size_t)launch->arrays[i].count * launch->arrays[i].size);
+    for (int i = 0; i < launch->array_count; i++) {
+        const SharedArray *array = &launch->arrays[i];
+        memset(array->memory, UNWRITTEN, (size_t)array->count * array->size);
+        memset(array->landing, false, (size_t)array->count);
+    }
 }
 
 void launch_free_shared(Launch *launch) {
     for (int i = 0; i < launch->array_count; i++) {
         free(launch->arrays[i].memory);
         free(launch->arrays[i].traces);
+        free(launch->arrays[i].landing);
     }
     launch->array_count = 0;
     launch->shared_size = 0;
@@ -177,15 +210,6 @@ static void check_bounds(const Wanted *wanted, const Allocation *allocation, uin
         launch_fail(wanted->launch, "thread %lld %s element %lld at line %d: byte %lld of %zu",
                     thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
                     wanted->line, (long long)offset, allocation->size);
-}
-
-static void check_alignment(const Wanted *wanted, uintptr_t address) {
-    size_t size = wanted->size;
-    if (!(size & (size - 1)) && address % size)
-        launch_fail(wanted->launch,
-                    "thread %lld %s element %lld at line %d: its address is not aligned to %zu",
-                    thread_of(wanted->launch), verbs[wanted->access], (long long)wanted->index,
-                    wanted->line, size);
 }
 
 static void check_written(const Wanted *wanted, Allocation *allocation, size_t offset) {

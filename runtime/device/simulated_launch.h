@@ -23,6 +23,7 @@ typedef struct SharedArray {
     int64_t count;
     char *memory;
     Trace *traces; /* one an element */
+    bool *landing; /* a copy of it has not been waited for; one an element */
 } SharedArray;
 
 typedef enum LaneState { LANE_ready, LANE_barrier, LANE_shuffle, LANE_done } LaneState;
@@ -33,7 +34,8 @@ typedef struct Lane {
     int line; /* where it waits */
     int mask;
     uint64_t bits; /* it brings to a shuffle, or gets there */
-    Fiber *fiber;  /* that it waits in; NULL: it has not begun */
+    char brought[FLOW_MEETING];
+    Fiber *fiber; /* that it waits in; NULL: it has not begun */
 } Lane;
 
 typedef struct Launch {
@@ -48,7 +50,8 @@ typedef struct Launch {
     int64_t blocks_begun;
     Epochs epochs;
     Lane lanes[THREAD_LIMIT];
-    int order[THREAD_LIMIT], begun; /* threads, and how many have begun */
+    char met[THREAD_LIMIT][FLOW_MEETING]; /* what lanes brought when their warp met */
+    int order[THREAD_LIMIT], begun;       /* threads, and how many have begun */
     Fiber *running;
     SharedArray arrays[SHARED_ARRAY_LIMIT];
     int array_count;
@@ -69,6 +72,14 @@ void launch_set_access(Launch *launch);
 /* Shared memory of a new block has no values. */
 void launch_clear_shared(Launch *launch);
 void launch_free_shared(Launch *launch);
+
+/* Fills in what kernels see of copies; a thread begins, and has none. */
+void launch_set_copies(Launch *launch);
+void launch_forget_copies(int thread);
+
+/* For copies: where an element of shared memory lies; it has a copy under way from now on, or not
+ * any more, which writes it. */
+void launch_set_landing(Launch *launch, char *element, size_t size, bool landing, int line);
 
 /* Until trap_close, a thread of the launch fails where it would end the process: at an address of
  * the device that it goes to by itself, and where its stack ends. False: that cannot be had. */

@@ -1,6 +1,8 @@
 /* Gpu. */
 #include "tests/codegen/gpu.h"
 
+#include "compiler/codegen/gpu_tile.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +36,8 @@ void gpu_take(Program *program) {
     static bool held;
     if (by_driver() && !held) hold_gpu();
     held = true;
+    const char *tiles = getenv("FLOWC_TEST_TILES");
+    if (tiles && *tiles) gpu_tiles_enough = atoi(tiles);
     program->gpus = 1;
     program->deploys_on_gpus = true;
     program->usual = (Placement){.device = DEVICE_gpu};

@@ -8,7 +8,8 @@
 
 bool gpu_is_wanted(void);
 
-/* Everything of the program is wanted on it. */
+/* Everything of the program is wanted on it. $FLOWC_TEST_TILES: so many tiles of a product are
+ * enough, so that small ones have large tiles. */
 void gpu_take(Program *program);
 
 /* Compiler arguments for the file with the kernels, and what runs them. */

@@ -22,6 +22,17 @@ close() { # file: the same to three digits as was expected
 }
 close out
 
+# Products of halves, by tensor cores.
+for placed in cpu gpu; do
+    sed 's/^  epochs  .*/&\n  precision  = bf16/' $placed.flow >${placed}_halves.flow
+    "$FLOWC" run --simulate=gpu:2 ${placed}_halves.flow --epochs=2 >$placed.halves 2>stderr || fail "exit $?: $(cat stderr)"
+done
+"$FLOWC" check --explain --simulate=gpu:2 gpu_halves.flow 2>&1 | grep -q 'cuda_mma.h, a block for each tile' || fail "no tensor cores"
+! cmp -s out gpu.halves || fail "halves make no difference"
+mv expected whole && mv cpu.halves expected
+close gpu.halves
+mv whole expected
+
 # What is saved has come home; it is resumed from, and read by others.
 rm digits.safetensors
 "$FLOWC" run --simulate=gpu:2 gpu.flow --epochs=1 >first 2>stderr || fail "exit $?: $(cat stderr)"

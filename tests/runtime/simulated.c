@@ -124,6 +124,10 @@ static void check_values(const Case *given, void **operands) {
         CHECK(*(const int64_t *)(const void *)found == -6, "least");
         return;
     }
+    if (!strcmp(given->kernel, "wrong_fragment")) {
+        CHECK(found[0] != wanted_of(given, 0), "the fragments of a product may lie anywhere");
+        return;
+    }
     for (size_t i = 0; i < size / 4; i++)
         CHECK(found[i] == wanted_of(given, i), "%s: element %zu is %g, not %g", given->kernel, i,
               found[i], wanted_of(given, i));

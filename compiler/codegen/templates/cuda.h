@@ -6,6 +6,10 @@
  * FLOW_SHARED(type, name, count)     an array of the block; FLOW_GET, FLOW_PUT go to its elements
  * FLOW_LOAD, FLOW_STORE              go to elements of global memory
  * FLOW_RECORD                        of a launch for several records, the block's
+ * FLOW_COPY(name, index, pointer, from, is_inside)   begins to copy an element of 16 bytes from
+ *                                    global to shared memory, or zeros
+ * FLOW_END_COPIES(), FLOW_AWAIT_COPIES(groups)   those begun so far are a group; all but the latest
+ *                                    groups have landed, for this thread
  * FLOW_SYNC()                        all threads of the block wait for each other
  * flow_shuffle_xor_TYPE(value, mask) the value of the lane whose number differs by the mask
  * FLOW_ATOMIC_LEAST(place, value)    an int64_t becomes the smaller of two */
@@ -36,6 +40,8 @@ typedef uint64_t uintptr_t;
 #include "device/launch.h"
 #include "kernel.h"
 
+#define FLOW_ALIGNED(bytes) __attribute__((aligned(bytes)))
+
 #ifdef FLOW_SIMULATED
 #include "device/simulated.h"
 #define FLOW_UNROLL
@@ -52,9 +58,9 @@ typedef uint64_t uintptr_t;
 #define FLOW_GLOBAL(name, threads)                        \
     extern "C" __global__ void __launch_bounds__(threads) \
         name(const FLOW_NOT_COPIED FlowArguments arguments)
-#define FLOW_SHARED(type, name, count) __shared__ type name[count]
-#define FLOW_GET(name, index) name[index]
-#define FLOW_PUT(name, index, value) (name[index] = (value))
+#define FLOW_SHARED(type, name, count) __shared__ FLOW_ALIGNED(16) type name[count]
+#define FLOW_GET(name, index) (name)[index]
+#define FLOW_PUT(name, index, value) ((name)[index] = (value))
 #define FLOW_LOAD(pointer, index) (pointer)[index]
 #define FLOW_STORE(pointer, index, value) ((pointer)[index] = (value))
 #define FLOW_SYNC() __syncthreads()
@@ -72,6 +78,9 @@ FLOW_SHUFFLE(i64, int64_t)
 #undef FLOW_SHUFFLE
 #define FLOW_ATOMIC_LEAST(place, value) atomicMin(place, value)
 #endif
+
+#include "cuda_tensor.h"
+#include "cuda_tile.h"
 
 /* As those of program.h, in a kernel. */
 

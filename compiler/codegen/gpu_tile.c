@@ -1,0 +1,119 @@
+/* GPU tile: as large as the results are, which saves loads; but as small as it takes to give each
+ * multiprocessor a tile. */
+#include "compiler/codegen/gpu_tile.h"
+
+#include "compiler/passes/operand.h"
+
+#include <math.h>
+
+enum {
+    MOST = 128, /* rows or columns of a tile: 8 x 8 sums are a thread's */
+    MOST_WIDE = 64,
+    LEAST = 32,
+    LEAST_TENSOR_ROWS = 64, /* four warps of 16 */
+    VECTOR_SIZE = 16,       /* bytes */
+};
+
+int gpu_tiles_enough = 128;
+
+static int side_of(int64_t size, int least, int most) {
+    int side = least;
+    while (side < most && side < size) side *= 2;
+    return side;
+}
+
+static double tiles_of(const Loops *loops, const GpuTile *tile) {
+    int64_t rows = dim_bound(loops->rows), columns = dim_bound(loops->columns);
+    return (double)tile->parts * (double)dim_bound(loops->outer) *
+           (double)((rows - 1) / tile->rows + 1) * (double)((columns - 1) / tile->columns + 1);
+}
+
+static void choose_sides(const Loops *loops, int size, GpuTile *tile) {
+    int least = tile->tensor ? LEAST_TENSOR_ROWS : LEAST, most = size > 4 ? MOST_WIDE : MOST;
+    tile->rows = side_of(dim_bound(loops->rows), least, most);
+    tile->columns = side_of(dim_bound(loops->columns), LEAST, most);
+    while (tiles_of(loops, tile) < gpu_tiles_enough &&
+           (tile->rows > least || tile->columns > LEAST))
+        if (tile->rows > least && (tile->rows >= tile->columns || tile->columns == LEAST))
+            tile->rows /= 2;
+        else tile->columns /= 2;
+}
+
+static bool is_multiple(Dim dim, int64_t of) {
+    int64_t value;
+    return dim_is_constant(dim, &value) && value % of == 0;
+}
+
+static bool ends_in_steps_of_one(const Digits *digits) {
+    int64_t stride;
+    return digits->count && dim_is_constant(digits->items[digits->count - 1].stride, &stride) &&
+           stride == 1;
+}
+
+/* Do all places lie at multiples, but for what the last digit adds, if it is along? */
+static bool lies_at_multiples(const Digits *digits, int64_t of, bool along) {
+    int last = digits->count - along;
+    for (int i = 0; i < last; i++)
+        if (!is_multiple(digits->items[i].stride, of)) return false;
+    return !along || is_multiple(digits->items[last].size, of);
+}
+
+static GpuSide side(const ContractionOperand *operand, const Digits *lines, const Digits *depths,
+                    bool by_depth, int vector) {
+    bool along_depth = ends_in_steps_of_one(depths), along_lines = ends_in_steps_of_one(lines);
+    if (along_depth != along_lines) by_depth = along_depth;
+    bool fits = (along_depth || along_lines) && is_multiple(operand->start, vector) &&
+                lies_at_multiples(&operand->outer, vector, false) &&
+                lies_at_multiples(lines, vector, !by_depth) &&
+                lies_at_multiples(depths, vector, by_depth);
+    return (GpuSide){by_depth, fits ? vector : 1};
+}
+
+/* The largest place that a loop's index adds. */
+static double reach(const Digits *digits) {
+    double sum = 0;
+    for (int i = 0; i < digits->count; i++)
+        sum += fabs((double)dim_bound(digits->items[i].size) *
+                    (double)dim_bound(digits->items[i].stride));
+    return sum;
+}
+
+static bool is_small(const ContractionOperand *operand) {
+    return (double)dim_bound(operand->start) + reach(&operand->outer) + reach(&operand->first) +
+               reach(&operand->second) <
+           INT32_MAX;
+}
+
+GpuTile gpu_tile(const Writer *writer) {
+    const Loops *loops = writer->loops;
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
+    ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
+    Element stored = node_of(writer, a.node)->type.element;
+    int size = (int)element_info[stored].size;
+    bool aligned = !writer->plan->function->of_record; /* records lie one after the other */
+    GpuTile tile = {
+        .tensor = is_half(stored),
+        .parts = writer->kernel->parts,
+        .small = is_small(&a) && is_small(&b) && dim_bound(loops->depth) < INT32_MAX / 2 &&
+                 dim_bound(loops->rows) < INT32_MAX / 2 &&
+                 dim_bound(loops->columns) < INT32_MAX / 2,
+        .stored = stored,
+        .a = side(&a, &a.first, &a.second, true, aligned ? VECTOR_SIZE / size : 1),
+        .b = side(&b, &b.second, &b.first, false, aligned ? VECTOR_SIZE / size : 1),
+    };
+    choose_sides(loops, size, &tile);
+    return tile;
+}
+
+void write_gpu_tile(const GpuTile *tile, Text *text) {
+    text_format(
+        text,
+        "#define TENSOR %d\n#define PARTS %d\n#define TILE_ROWS %d\n#define TILE_COLUMNS %d\n"
+        "#define INDEX %s\n#define MULTIPLY FLOW_MULTIPLY_%s\n"
+        "#define A_BY_DEPTH %d\n#define A_VECTOR %d\n"
+        "#define B_BY_DEPTH %d\n#define B_VECTOR %d\n",
+        tile->tensor, tile->parts, tile->rows, tile->columns, tile->small ? "int32_t" : "int64_t",
+        element_info[tile->stored].name, tile->a.by_depth, tile->a.vector, tile->b.by_depth,
+        tile->b.vector);
+}

@@ -1,0 +1,120 @@
+/* cuda_tensor.h: words for tensor cores, which GPUs from sm_80 on have as they are used here. How a
+ * matrix lies in the registers of a warp is said by the PTX ISA: "Matrix Fragments for
+ * mma.m16n8k16 with floating point type" and "Warp-level matrix load instruction: ldmatrix". The
+ * stand-in follows the same tables, element by element.
+ *
+ * FLOW_GET_MATRICES(y, rows, index, turned)   four matrices of 8 x 8 halves from shared memory,
+ *                           each row an element of `rows`: lane i names row i % 8 of matrix i / 8.
+ *                           Of matrix m, y[m] are two halves; turned: of the transposed one
+ * FLOW_MULTIPLY_bf16, _f16(sums, a, b0, b1)   sums, 16 x 8 floats, four a lane, += a, 16 x 16,
+ *                           times b, 16 x 8 */
+#ifndef FLOW_CUDA_TENSOR_H
+#define FLOW_CUDA_TENSOR_H
+
+typedef struct FLOW_ALIGNED(16) FlowQuad {
+    uint32_t words[4];
+} FlowQuad;
+
+#ifdef FLOW_SIMULATED
+#define FLOW_TENSOR_CORES 1
+
+static inline uint32_t flow_two_halves(const char *first, const char *second) {
+    uint16_t halves[2];
+    __builtin_memcpy(&halves[0], first, 2);
+    __builtin_memcpy(&halves[1], second, 2);
+    return halves[0] | (uint32_t)halves[1] << 16;
+}
+
+static inline void flow_get_matrices(uint32_t *y, FlowQuad row, bool turned, int line) {
+    const int lane = (int)FLOW_THREAD % 32, group = lane / 4, pair = lane % 4 * 2;
+    const char *met = flow_simulated->meet(&row, sizeof row, line);
+    for (int matrix = 0; matrix < 4; matrix++) {
+        const char *rows = met + matrix * 8 * FLOW_MEETING;
+        const char *first = turned ? rows + pair * FLOW_MEETING + 2 * group
+                                   : rows + group * FLOW_MEETING + 2 * pair;
+        y[matrix] = flow_two_halves(first, first + (turned ? FLOW_MEETING : 2));
+    }
+}
+#define FLOW_GET_MATRICES(y, rows, index, turned) \
+    flow_get_matrices(y, FLOW_GET(rows, index), turned, __LINE__)
+
+/* What a lane brings to a product. */
+typedef struct FlowFragments {
+    uint32_t a[4], b[2];
+} FlowFragments;
+
+/* Element (row, k) of a, and (k, column) of b. */
+static inline uint16_t flow_element_of_a(const char *met, int row, int k) {
+    FlowFragments of;
+    __builtin_memcpy(&of, met + (row % 8 * 4 + k % 8 / 2) * FLOW_MEETING, sizeof of);
+    return (uint16_t)(of.a[row / 8 + k / 8 * 2] >> k % 2 * 16);
+}
+
+static inline uint16_t flow_element_of_b(const char *met, int k, int column) {
+    FlowFragments of;
+    __builtin_memcpy(&of, met + (column * 4 + k % 8 / 2) * FLOW_MEETING, sizeof of);
+    return (uint16_t)(of.b[k / 8] >> k % 2 * 16);
+}
+
+#define FLOW_MULTIPLY(name)                                                                    \
+    static inline void flow_multiply_##name(float *sums, const uint32_t *a, uint32_t b0,       \
+                                            uint32_t b1, int line) {                           \
+        const int lane = (int)FLOW_THREAD % 32;                                                \
+        const FlowFragments brought = {{a[0], a[1], a[2], a[3]}, {b0, b1}};                    \
+        const char *met = flow_simulated->meet(&brought, sizeof brought, line);                \
+        for (int i = 0; i < 4; i++)                                                            \
+            for (int k = 0; k < 16; k++)                                                       \
+                sums[i] += flow_load_##name(flow_element_of_a(met, lane / 4 + i / 2 * 8, k)) * \
+                           flow_load_##name(flow_element_of_b(met, k, lane % 4 * 2 + i % 2));  \
+    }
+FLOW_MULTIPLY(bf16)
+FLOW_MULTIPLY(f16)
+#undef FLOW_MULTIPLY
+#define FLOW_MULTIPLY_bf16(sums, a, b0, b1) flow_multiply_bf16(sums, a, b0, b1, __LINE__)
+#define FLOW_MULTIPLY_f16(sums, a, b0, b1) flow_multiply_f16(sums, a, b0, b1, __LINE__)
+
+#elif __CUDA_ARCH__ >= 800
+#define FLOW_TENSOR_CORES 1
+
+#define FLOW_SHARED_ADDRESS(place) ((uint32_t)__cvta_generic_to_shared(place))
+
+/* Where no bytes are read, zeros are written. */
+static inline void flow_copy(FlowQuad *to, const FlowQuad *from, bool is_inside) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(FLOW_SHARED_ADDRESS(to)),
+                 "l"(from), "r"(is_inside ? 16 : 0)
+                 : "memory");
+}
+#define FLOW_COPY(name, index, pointer, from, is_inside) \
+    flow_copy((name) + (index), (pointer) + (from), is_inside)
+#define FLOW_END_COPIES() asm volatile("cp.async.commit_group;" ::: "memory")
+#define FLOW_AWAIT_COPIES(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
+
+static inline void flow_get_matrices(uint32_t *y, const FlowQuad *row, bool turned) {
+    if (turned)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(y[0]), "=r"(y[1]), "=r"(y[2]), "=r"(y[3])
+                     : "r"(FLOW_SHARED_ADDRESS(row))
+                     : "memory");
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(y[0]), "=r"(y[1]), "=r"(y[2]), "=r"(y[3])
+                     : "r"(FLOW_SHARED_ADDRESS(row))
+                     : "memory");
+}
+#define FLOW_GET_MATRICES(y, rows, index, turned) flow_get_matrices(y, (rows) + (index), turned)
+
+#define FLOW_MULTIPLY(name)                                                                 \
+    static inline void FLOW_MULTIPLY_##name(float *sums, const uint32_t *a, uint32_t b0,    \
+                                            uint32_t b1) {                                  \
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." #name "." #name               \
+                     ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+                     : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])           \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));       \
+    }
+FLOW_MULTIPLY(bf16)
+FLOW_MULTIPLY(f16)
+#undef FLOW_MULTIPLY
+#else
+#define FLOW_TENSOR_CORES 0
+#endif
+#endif

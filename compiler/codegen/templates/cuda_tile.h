@@ -1,0 +1,91 @@
+/* cuda_tile.h: how tiles of both operands of a product come to shared memory. S, s: of operand a, A
+ * and a; of b, B and b. An operand has lines, the rows of a and the columns of b, which go along
+ * the depth; in memory its elements follow each other by depth or by lines (S_BY_DEPTH), and so do
+ * the threads that load S_VECTOR of them each. */
+#ifndef FLOW_CUDA_TILE_H
+#define FLOW_CUDA_TILE_H
+
+#define A_LINES ROWS
+#define A_LINE_AT(l) A_ROW_AT(l)
+#define A_TILE TILE_ROWS
+#define A_FIRST first_row
+#define B_LINES COLUMNS
+#define B_LINE_AT(l) B_COLUMN_AT(l)
+#define B_TILE TILE_COLUMNS
+#define B_FIRST first_column
+
+/* The n-th group of a tile: the line and the depth of its first element within the tile. */
+#define FLOW_TILE_LINE(S, n) \
+    (int)(S##_BY_DEPTH ? (n) / (DEEP / S##_VECTOR) : (n) % (S##_TILE / S##_VECTOR) * S##_VECTOR)
+#define FLOW_TILE_DEPTH(S, n) \
+    (int)(S##_BY_DEPTH ? (n) % (DEEP / S##_VECTOR) * S##_VECTOR : (n) / (S##_TILE / S##_VECTOR))
+
+/* Declares `at`, where it lies, and whether it is inside of the operand. */
+#define FLOW_TILE_AT(S, line, k)                                                                  \
+    const INDEX flow_line = (INDEX)(S##_FIRST) + (line), flow_depth = (INDEX)depth + (k);         \
+    const bool is_inside = flow_line < S##_LINES && flow_depth < last_depth;                      \
+    const INDEX at =                                                                              \
+        is_inside ? (INDEX)(S##_OUTER(slice) + S##_LINE_AT(flow_line) + S##_DEPTH_AT(flow_depth)) \
+                  : 0
+
+/* Where a half lies in a tile of halves: groups of eight change places, so that the eight rows of a
+ * matrix lie in different banks. */
+static inline int flow_swizzled(int row, int column, int width) {
+    const int turn = width >= 64 ? row & 7 : row >> 1 & 3;
+    return row * width + ((column >> 3 ^ turn) << 3) + (column & 7);
+}
+#define FLOW_HALF_AT(S, line, k) \
+    (S##_BY_DEPTH ? flow_swizzled(line, k, DEEP) : flow_swizzled(k, line, S##_TILE))
+
+/* Begins to bring a tile of halves to shared memory. */
+#define FLOW_BRING(S, s, to)                                                                \
+    FLOW_UNROLL for (unsigned n = (unsigned)FLOW_THREAD; n < S##_TILE * DEEP / S##_VECTOR;  \
+                     n += 256) {                                                            \
+        const int line = FLOW_TILE_LINE(S, n), k = FLOW_TILE_DEPTH(S, n);                   \
+        const int place = FLOW_HALF_AT(S, line, k);                                         \
+        FLOW_TILE_AT(S, line, k);                                                           \
+        if (S##_VECTOR == 8)                                                                \
+            FLOW_COPY((FlowQuad *)(to), place / 8, (const FlowQuad *)s, at / 8, is_inside); \
+        else FLOW_PUT(to, place, (uint16_t)(is_inside ? FLOW_LOAD(s, at) : 0));             \
+    }
+
+/* The matrices of 16 lines and 16 depths from (first, k) on: those of the first eight depths, then
+ * of the others. */
+#define FLOW_GET_LINES(S, y, tile, first, k)                                                       \
+    do {                                                                                           \
+        const int flow_line = (first) + (S##_BY_DEPTH ? lane % 16 : lane / 8 % 2 * 8);             \
+        const int flow_depth = (k) + (S##_BY_DEPTH ? lane / 16 * 8 : lane % 8 + lane / 16 * 8);    \
+        FLOW_GET_MATRICES(y, (const FlowQuad *)(tile), FLOW_HALF_AT(S, flow_line, flow_depth) / 8, \
+                          !S##_BY_DEPTH);                                                          \
+    } while (0)
+
+/* Loads a thread's share of a tile into registers, and puts it into shared memory by depths. */
+#define FLOW_TAKE(S, s)                                                                          \
+    FLOW_UNROLL for (unsigned t = 0; t < S##_TAKEN; t++) {                                       \
+        const unsigned n = t * 256 + (unsigned)FLOW_THREAD;                                      \
+        const int line = FLOW_TILE_LINE(S, n), k = FLOW_TILE_DEPTH(S, n);                        \
+        FLOW_TILE_AT(S, line, k);                                                                \
+        const S##_Vector none = {{0}};                                                           \
+        if (n < S##_TILE * DEEP / S##_VECTOR)                                                    \
+            taken_##s[t] = is_inside ? FLOW_LOAD((const S##_Vector *)s, at / S##_VECTOR) : none; \
+    }
+#define FLOW_PUT_TAKEN(S, s, to)                                                         \
+    FLOW_UNROLL for (unsigned t = 0; t < S##_TAKEN; t++) {                               \
+        const unsigned n = t * 256 + (unsigned)FLOW_THREAD;                              \
+        const int place = FLOW_TILE_DEPTH(S, n) * S##_PITCH + FLOW_TILE_LINE(S, n);      \
+        S##_Elements elements;                                                           \
+        if (n >= S##_TILE * DEEP / S##_VECTOR) break;                                    \
+        FLOW_UNROLL for (int v = 0; v < S##_VECTOR; v++) elements.at[v] =                \
+            (ELEMENT)LOAD(taken_##s[t].at[v]);                                           \
+        if (!S##_BY_DEPTH) FLOW_PUT((S##_Elements *)(to), place / S##_VECTOR, elements); \
+        else                                                                             \
+            FLOW_UNROLL for (int v = 0; v < S##_VECTOR; v++)                             \
+                FLOW_PUT(to, place + v * S##_PITCH, elements.at[v]);                     \
+    }
+
+/* `count` of them, as the memory has them at once. */
+#define FLOW_VECTOR(name, type, count)                                                       \
+    typedef struct FLOW_ALIGNED((count) * sizeof(type) < 16 ? (count) * sizeof(type) : 16) { \
+        type at[count];                                                                      \
+    } name
+#endif
