@@ -95,6 +95,10 @@ for program in wrong skip; do
     FLOWC_SIMULATE_FAULT=cuMemAlloc_v2:4 expect 3 'has no memory for' "$FLOWC" run --simulate=gpu:1 $program.flow
 done
 
+for call in cuStreamCreate:5 cuModuleGetFunction:3 cuMemcpyHtoDAsync_v2:2 cuMemcpyDtoHAsync_v2:3 cuStreamSynchronize:6; do
+    FLOWC_SIMULATE_FAULT=$call expect 3 'order: error: gpu(0), simulated GPU 0, ' "$FLOWC" run --simulate=gpu:1 order.flow
+done
+
 # Training on what a GPU prepares, with workers and without, and beside a step that is on a GPU as well.
 cat >learn.flow <<'END'
 pipeline numbers -> (x: f32[8], y: f32) { return range(64) |> map(x: cast(remainder(iota(8) * cast(index, i32), 5), f32))  @gpu |> map(x, y: x[1] + x[2]) }
