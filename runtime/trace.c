@@ -50,15 +50,23 @@ static int64_t find(FlowElement element, const char *values, int64_t count, Faul
     return -1;
 }
 
-static int64_t size_of(const Tracing *tracing, int64_t size) {
+static int64_t count_for(const Tracing *tracing, const FlowType *type, int64_t records) {
     const int64_t *sizes = tracing->call->sizes.values;
-    return size < 0 ? tracing->program->sizes[~size](tracing->batch->records, sizes) : size;
+    int64_t count = 1;
+    for (int i = 0; i < type->rank; i++) {
+        const int64_t size = type->sizes[i];
+        count *= size < 0 ? tracing->program->sizes[~size](records, sizes) : size;
+    }
+    return count;
 }
 
 static int64_t count_of(const Tracing *tracing, const FlowType *type) {
-    int64_t count = 1;
-    for (int i = 0; i < type->rank; i++) count *= size_of(tracing, type->sizes[i]);
-    return count;
+    return count_for(tracing, type, tracing->batch->records);
+}
+
+/* Elements of it that each record has. */
+static int64_t count_of_record(const Tracing *tracing, const FlowType *type) {
+    return count_for(tracing, type, 2) - count_for(tracing, type, 1);
 }
 
 /* What enters. */
@@ -144,7 +152,8 @@ static void make(const Tracing *tracing, const FlowFrame *frame, const FlowTrace
         const FlowType *type = value->made->type;
         if (value->call == number)
             gpus_show(frame->memory, value->place,
-                      (size_t)count_of(tracing, type) * flow_element_size(type->element));
+                      (size_t)count_of(tracing, type) * flow_element_size(type->element),
+                      (size_t)count_of_record(tracing, type) * flow_element_size(type->element));
     }
 }
 

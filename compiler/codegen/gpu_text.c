@@ -60,10 +60,10 @@ static int inputs_of(const Writer *writer) {
 
 static void write_launch(Writer *writer, Text *text, const char *suffix, const char *blocks) {
     text_format(text,
-                "    static const FlowDeviceKernel kernel%s = {\"%s%s\", %d, %zu, %d, %d};\n"
+                "    static const FlowDeviceKernel kernel%s = {\"%s%s\", %d, %zu, %d, %d, %s};\n"
                 "    if (thread == 0) %s(frame, &kernel%s, operands, %s);\n",
                 suffix, writer->name, suffix, GPU_THREADS, writer->operands.count,
-                inputs_of(writer), writer->table->bounded_count,
+                inputs_of(writer), writer->table->bounded_count, writer->name,
                 writer->plan->function->of_record ? "flow_together_launch" : "flow_launch", suffix,
                 blocks);
 }

@@ -19,6 +19,9 @@ typedef struct GpuText {
 KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel,
                                 const char *name);
 
+/* gpu_replicas_text.c: the kernels by which replicas put together what each has. */
+void write_gpu_joins(Text *text, const Plan *plan);
+
 /* In words: "a warp for each row". */
 const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel);
 const char *gpu_rows_form(const Writer *writer);

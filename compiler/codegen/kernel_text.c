@@ -196,20 +196,42 @@ static size_t transferred_size(const FunctionPlan *plan, NodeId node, bool *of_r
     return *of_record ? size / (size_t)plan->batch : size;
 }
 
+/* Between the CPU and all replicas: a place, and what of it each record has. */
+static void write_spread(Text *text, const FunctionPlan *plan, const Transfer *transfer) {
+    const Place *place = &plan->places[transfer->node];
+    const Portion portion = portion_of(plan, transfer->node);
+    if (place->kind == PLACE_input) text_format(text, "~%d", place->index);
+    else text_format(text, "%zu", place->offset);
+    text_format(text, ", %lld, %lld, %d, %d", (long long)portion.size, (long long)portion.outer,
+                transfer->from, transfer->to);
+}
+
+static void write_reduction(Text *text, const FunctionPlan *plan, const Transfer *transfer) {
+    const Node *node = graph_node(plan->graph, transfer->node);
+    text_format(text, "%zu, %zu, %lld, FLOW_%s, FLOW_%s", plan->places[transfer->node].offset,
+                plan->places[transfer->value].offset,
+                (long long)dim_bound(type_elements(plan->graph->dimensions, &node->type)),
+                op_info[node->op].name, element_info[node->type.element].name);
+}
+
 /* function: its number. */
 static void write_transfer(Text *text, const FunctionPlan *plan, int function,
                            const Transfer *transfer) {
     static const char *const names[] = {
-        [TRANSFER_begin] = "begin",   [TRANSFER_end] = "end",   [TRANSFER_copy] = "copy",
-        [TRANSFER_result] = "result", [TRANSFER_move] = "move", [TRANSFER_need] = "need",
-        [TRANSFER_owns] = "owns"};
+        [TRANSFER_begin] = "begin",   [TRANSFER_end] = "end",      [TRANSFER_copy] = "copy",
+        [TRANSFER_result] = "result", [TRANSFER_move] = "move",    [TRANSFER_need] = "need",
+        [TRANSFER_owns] = "owns",     [TRANSFER_reduce] = "reduce"};
     const Place *place = &plan->places[transfer->node];
     bool of_record = false;
     size_t size = transferred_size(plan, transfer->node, &of_record);
     bool notes = transfer->kind == TRANSFER_begin || transfer->kind == TRANSFER_owns;
     text_format(text, "    {flow_gpu_%s, %s, (const int64_t[]){", names[transfer->kind],
                 notes ? "false" : "true");
-    if (transfer->kind == TRANSFER_copy && place->kind == PLACE_input)
+    if (transfer->kind == TRANSFER_reduce) write_reduction(text, plan, transfer);
+    else if (transfer->kind == TRANSFER_copy &&
+             (transfer->from == EVERY_GPU || transfer->to == EVERY_GPU))
+        write_spread(text, plan, transfer);
+    else if (transfer->kind == TRANSFER_copy && place->kind == PLACE_input)
         text_format(text, "~%d, %zu, %d, %d, %d", place->index, size, of_record, transfer->from,
                     transfer->to);
     else if (transfer->kind == TRANSFER_copy)
@@ -217,7 +239,7 @@ static void write_transfer(Text *text, const FunctionPlan *plan, int function,
     else if (transfer->kind == TRANSFER_result)
         text_format(text, "%zu, %zu, %d", place->offset, size, transfer->from);
     else if (transfer->kind == TRANSFER_begin)
-        text_format(text, "%d, %d", function, plan->one_gpu - 1);
+        text_format(text, "%d, %d, %d", function, plan->one_gpu - 1, transfer->to);
     else if (transfer->kind == TRANSFER_move)
         text_format(text, "%zu, %zu, %zu, %d", place->offset, plan->places[transfer->value].offset,
                     size, transfer->to);

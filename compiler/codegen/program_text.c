@@ -1,6 +1,7 @@
 /* Program text: constant tables, in the order in which they need each other. */
 #include "compiler/codegen/program_text.h"
 
+#include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/table_text.h"
 #include "compiler/codegen/unit_text.h"
@@ -121,6 +122,7 @@ void write_program(Text *text, const Plan *plan, bool trains, Generated *others,
     write_prologue(text, plan->program->exact);
     print_kernels(&printer);
     write_device_text(device, &printer.kernels);
+    write_gpu_joins(device, plan);
     if (trains) print_pipelines(&printer);
     print_functions(&printer);
     print_options(&printer);

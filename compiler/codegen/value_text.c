@@ -170,8 +170,21 @@ static const char *cast_text(Writer *writer, const Node *node, const char *opera
     return arena_format(writer->arena, "(int32_t)%s", operand);
 }
 
+/* The element's place in the tensor of the whole batch, of which a replica has a share. */
+static Index place_in_whole(Writer *writer, const Node *node, Index index) {
+    const int axis = type_batch_axis(&node->type);
+    if (!writer->gpu || writer->graph->wishes.replicas < 2 || axis < 0) return index;
+    Dim each =
+        dim_divide(writer->table, type_count(writer->table, &node->type, axis, node->type.rank),
+                   writer->graph->batch);
+    return define_index(writer, index.level,
+                        arena_format(writer->arena, "flow_in_whole(&arguments, %s, %s)", index.text,
+                                     dim_expression(writer->arena, each)));
+}
+
 static const char *computed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
+    if (op_info[node->op].class == LOOP_generate) index = place_in_whole(writer, node, index);
     if (node->op == OP_view) return viewed(writer, id, index);
     const char *operands[ARITY_LIMIT] = {"", "", ""};
     if (node->op == OP_gather) return gathered_value(writer, node, index);

@@ -403,11 +403,13 @@ int compile(Compilation *compilation, Stop stop) {
     }
     dump_graphs(compilation, "lower");
     keep_lowered(compilation);
-    status = run_passes(compilation, &since);
-    if (status != EXIT_ok || (stop != STOP_plan && !has_limit(compilation->program))) return status;
-    if (compilation->arguments->uses_gpus || compilation->arguments->simulate)
-        status = find_gpus(compilation);
-    if (status != EXIT_ok) return status;
+    const bool plans = stop == STOP_plan || has_limit(compilation->program);
+    const bool gpus =
+        plans && (compilation->arguments->uses_gpus || compilation->arguments->simulate);
+    if (gpus) status = find_replicas(compilation);
+    if (status == EXIT_ok) status = run_passes(compilation, &since);
+    if (status == EXIT_ok && gpus) status = find_gpus(compilation);
+    if (status != EXIT_ok || !plans) return status;
     make_plan(compilation, &since);
     plan_check_memory(compilation->arena, compilation->plan, compilation->diagnostics);
     return compilation_failed(compilation) ? EXIT_program : EXIT_ok;

@@ -43,10 +43,33 @@ static void print_bill(const Bill *bill, const Unknown *unknown, double limit, T
     text_add(text, "\n");
 }
 
+/* Bytes that are made whole in a step. */
+static double joined_bytes(const FunctionPlan *step) {
+    double bytes = 0;
+    vector_each(Band, band, step->bands)
+        if (band->transfer && band->transfer->kind == TRANSFER_reduce)
+            bytes += (double)type_size_bound(&graph_node(step->graph, band->transfer->node)->type);
+    return bytes;
+}
+
+/* "replicas: 3, of 10 to 11 of 32 records each, all-reduce of 407 KiB a step" */
+static void explain_replicas(const Plan *plan, const Train *train, Text *text) {
+    const FunctionPlan *step = plan_of(plan, &train->step);
+    const int64_t batch = step->batch, count = step->graph->wishes.replicas;
+    if (!count) return;
+    text_format(text, "  replicas: %lld, of %lld", (long long)count, (long long)(batch / count));
+    if (batch % count) text_format(text, " to %lld", (long long)(batch / count + 1));
+    text_format(text, " of %lld records each", (long long)batch);
+    if (count > 1)
+        text_format(text, ", all-reduce of %s a step", bytes_text(text->arena, joined_bytes(step)));
+    text_add(text, "\n");
+}
+
 static void explain_train(const Plan *plan, const Train *train, Text *text) {
     Bill bill = bill_of_train(text->arena, plan, train);
     Unknown unknown = {0};
     text_format(text, "train %s (%s)\n", train->name, explain_place(text->arena, train->range));
+    explain_replicas(plan, train, text);
     explain_pipeline(plan, train->data, ": what it learns from", false, text);
     explain_depth(plan, train->data, text);
     add_unknown(&unknown, train->data);

@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GPUS_MOST = 63 /* with the CPU they are bits of a word: transfers.c */ };
+enum {
+    GPUS_MOST = EVERY_GPU /* with the CPU and those of replicas, bits of a word: transfers.c */
+};
 
 /* written: as in the program, "on gpu(0)". why: the CPU runs it though the GPU is here. */
 typedef struct Asked {
@@ -55,10 +57,9 @@ static void ask(Settling *settling, const Placement *placement, const char *why)
 static void ask_for_replicas(Settling *settling, const Train *train) {
     int last = train->replicas.value > 1 ? train->replicas.value - 1 : 0;
     Placement placement = {.device = DEVICE_gpu, .index = last, .range = train->replicas.range};
-    if (train->on_gpus)
+    if (train->on_gpus && last >= settling->compilation->program->gpus)
         vector_push(settling->arena, &settling->asked,
-                    (Asked){placement, "replicas", "is one on the CPU",
-                            "this version of flowc trains replicas on the CPU alone"});
+                    (Asked){placement, "replicas", "is one on the CPU", NULL});
 }
 
 /* Those that don't run where they are wanted. */
@@ -136,6 +137,7 @@ static void move(const Settling *settling, const Asked *asked) {
 
 static int later(int most, const Placement *placement) {
     bool more = placement->device == DEVICE_gpu && placement->index >= most;
+    if (placement->index == EVERY_GPU) return most;
     return more ? placement->index + 1 : most;
 }
 
@@ -146,6 +148,9 @@ int wanted_gpus(const Compilation *compilation) {
         vector_each(Node, node, (*function)->graph->nodes) most = later(most, &node->placement);
     vector_each(Pipeline *, pipeline, compilation->program->pipelines)
         vector_each(Stage, stage, (*pipeline)->stages) most = later(most, &stage->placement);
+    vector_each(Train, train, compilation->program->trains)
+        if (train->on_gpus && most < train->replicas.value) most = train->replicas.value;
+        else if (train->on_gpus && !most) most = 1;
     return most;
 }
 
@@ -181,6 +186,47 @@ static bool may_use_gpus(const Compilation *compilation) {
     DeviceKind usual = compilation->program->usual.device;
     return wanted_gpus(compilation) ||
            (usual == DEVICE_any && (gpus_are_likely() || is_locked(compilation)));
+}
+
+/* Those that the machine has a GPU for each of. */
+static int replicas_of(const Train *train, int gpus) {
+    int count = train->replicas.value == ALL_GPUS ? gpus : train->replicas.value;
+    return train->on_gpus && count <= gpus ? count : 0;
+}
+
+/* No more than its batches have records. */
+static void give_replicas(Function *function, int replicas) {
+    Graph *graph = function->graph;
+    if (!graph || !graph->batch) return;
+    const int64_t batch = dim_bound(graph->batch);
+    graph->wishes.replicas = replicas < batch ? replicas : (int)batch;
+}
+
+static void give_all_replicas(Train *train, int gpus) {
+    const int replicas = replicas_of(train, gpus);
+    give_replicas(&train->step, replicas);
+    give_replicas(&train->accumulate, replicas);
+    vector_each(Function *, fit, train->fits) give_replicas(*fit, replicas);
+    vector_each(Action, action, train->actions)
+        if (action->function) give_replicas(action->function, replicas);
+}
+
+static bool has_replicas(const Program *program) {
+    vector_each(Train, train, program->trains)
+        if (train->on_gpus) return true;
+    return false;
+}
+
+int find_replicas(Compilation *compilation) {
+    Processor processor;
+    Gpus gpus;
+    const Arguments *arguments = compilation->arguments;
+    if (!has_replicas(compilation->program)) return EXIT_ok;
+    if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
+    ahead_expect(arguments, &gpus, wanted_gpus(compilation));
+    const int count = gpus.count < GPUS_MOST ? gpus.count : GPUS_MOST;
+    vector_each(Train, train, compilation->program->trains) give_all_replicas(train, count);
+    return EXIT_ok;
 }
 
 int find_gpus(Compilation *compilation) {

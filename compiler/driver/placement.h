@@ -10,6 +10,8 @@ int find_gpus(Compilation *compilation);
 
 /* So many that the last one that the program or --device names is among them. */
 int wanted_gpus(const Compilation *compilation);
+/* Before passes: notes in functions how many GPUs each compute a share of their batches. */
+int find_replicas(Compilation *compilation);
 
 /* Every device that the program insists on and that is missing is an error; with --soft-placement
  * it is said on standard error that the CPU stands in for it. EXIT_ok, or what to exit with. */

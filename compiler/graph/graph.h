@@ -54,6 +54,7 @@ typedef struct GraphWishes {
     Element product; /* a half type: products read their operands rounded to it; else as they are */
     bool recompute;  /* the way back computes again what it needs of the way there */
     bool exact;      /* nothing is computed in a way that is faster and not as exact */
+    int replicas;    /* GPUs that each compute a share of the batch; 0: one device has all of it */
 } GraphWishes;
 
 /* Which nodes there are, by what they compute (equal.h). */

@@ -7,7 +7,8 @@ bool devices_differ(const Placement *a, const Placement *b) {
 }
 
 void device_print(const Placement *placement, Text *text) {
-    if (placement->device == DEVICE_gpu) text_format(text, "gpu(%d)", placement->index);
+    if (placement->device == DEVICE_gpu && placement->index == EVERY_GPU) text_add(text, "gpus");
+    else if (placement->device == DEVICE_gpu) text_format(text, "gpu(%d)", placement->index);
     else text_add(text, "cpu");
 }
 

@@ -7,7 +7,10 @@
 
 #include <stdbool.h>
 
-enum { GPU_LIMIT = 64 };
+enum {
+    GPU_LIMIT = 64,
+    EVERY_GPU = 62, /* the number of no GPU: those of all replicas */
+};
 
 typedef enum DeviceKind { DEVICE_any, DEVICE_cpu, DEVICE_gpu } DeviceKind;
 

@@ -24,21 +24,19 @@ static bool entry_count(const Context *context, const Statement *entry, int most
     return false;
 }
 
-/* Every part of a batch is of one size. */
-static bool divides(const Context *context, const Value *data, const Wish *parts,
-                    const char *what) {
+/* Every microbatch is of one size. */
+static bool divides(const Context *context, const Value *data, const Wish *parts) {
     int64_t batch = data->stream->pipeline->batch;
     if (batch % parts->value == 0) return true;
     Diagnostic *d =
-        report(context, E0209, parts->range, "a batch of %lld can't be split into %d %s",
-               (long long)batch, parts->value, what);
+        report(context, E0209, parts->range, "a batch of %lld can't be split into %d microbatches",
+               (long long)batch, parts->value);
     diagnostic_note(d, data->range, "the batches are made here");
     return false;
 }
 
 /* gpus(all), gpus(2) or a number; every one but a single replica wants a GPU of its own. */
-static void lower_replicas(const Context *context, const Statement *entry, const Value *data,
-                           Train *train) {
+static void lower_replicas(const Context *context, const Statement *entry, Train *train) {
     const Expression *value = entry ? entry->value : NULL;
     bool call = value && value->kind == EXPRESSION_call && !strcmp(value->name.text, "gpus");
     const Expression *argument =
@@ -55,8 +53,7 @@ static void lower_replicas(const Context *context, const Statement *entry, const
     else if (value && value->kind == EXPRESSION_name && !strcmp(value->name.text, "all"))
         diagnostic_help(report(context, E0203, value->range, "`replicas` takes a number, or GPUs"),
                         "`replicas = gpus(all)`");
-    else if (!entry_count(context, entry ? &counted : NULL, GPU_LIMIT, &train->replicas) ||
-             !divides(context, data, &train->replicas, "replicas"))
+    else if (!entry_count(context, entry ? &counted : NULL, GPU_LIMIT, &train->replicas))
         train->replicas = (Wish){0};
     train->replicas.range = value ? value->range : (Range){0};
     train->on_gpus = call || train->replicas.value > 1;
@@ -66,7 +63,7 @@ static void lower_replicas(const Context *context, const Statement *entry, const
 static void lower_microbatches(const Context *context, const Statement *entry, const Value *data,
                                Train *train) {
     if (!entry_count(context, entry, MICROBATCH_LIMIT, &train->microbatches) ||
-        !divides(context, data, &train->microbatches, "microbatches"))
+        !divides(context, data, &train->microbatches))
         return;
     data->stream->pipeline->batch /= train->microbatches.value;
     train->accumulate_count *= train->microbatches.value;
@@ -97,7 +94,7 @@ static void lower_memory(const Context *context, const Statement *entry, Train *
 
 void lower_resources(const Context *context, const Declaration *declaration, const Value *data,
                      Train *train) {
-    lower_replicas(context, find_entry(declaration, "replicas"), data, train);
+    lower_replicas(context, find_entry(declaration, "replicas"), train);
     lower_microbatches(context, find_entry(declaration, "microbatches"), data, train);
     lower_memory(context, find_entry(declaration, "memory"), train);
 }

@@ -55,6 +55,11 @@ static inline bool op_has_condition(Op op) {
     return op == OP_select || op == OP_keep;
 }
 
+/* Is it made of what all replicas have? */
+static inline bool op_is_whole(Op op) {
+    return op >= OP_whole_sum && op <= OP_whole_prod;
+}
+
 /* The gradient by one operand, a flow expression of *size characters; NULL: none flows there. */
 const char *op_gradient(Op op, int operand, size_t *size);
 

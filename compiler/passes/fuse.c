@@ -111,7 +111,7 @@ static bool fits(Fuser *fuser, int kernel, const Node *node) {
     const Open *open = &fuser->kernels.items[kernel];
     if (open->node_count >= NODES_LIMIT || open->output_count >= OUTPUTS_LIMIT) return false;
     if (devices_differ(&open->placement, &node->placement)) return false;
-    if (open->loops.kind == KERNEL_scan || open->loops.kind == KERNEL_external) return false;
+    if (open->alone) return false;
     switch (op_info[node->op].class) {
     case LOOP_row:
     case LOOP_contract:
@@ -153,7 +153,9 @@ static void start(Fuser *fuser, NodeId id) {
     Loops loops = node_loops(fuser->graph, node_of(fuser, id));
     LoopClass class = op_info[node_of(fuser, id)->op].class;
     bool elementwise = !has_own_loops(class) && class != LOOP_none;
-    vector_push(fuser->arena, &fuser->kernels, (Open){.loops = loops, .elementwise = elementwise});
+    bool alone = starts_alone(node_of(fuser, id)->op);
+    vector_push(fuser->arena, &fuser->kernels,
+                (Open){.loops = loops, .alone = alone, .elementwise = elementwise});
     join(fuser, (int)fuser->kernels.count - 1, id);
 }
 

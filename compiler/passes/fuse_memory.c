@@ -79,6 +79,10 @@ static void mark_read(Fuser *fuser) {
         if (node->op == OP_check || node->op == OP_gather || op_info[node->op].class == LOOP_row)
             want_in_memory(fuser, node->inputs[0]);
         if (node->op == OP_list) want_in_memory(fuser, node->inputs[1]);
+        if (op_is_whole(node->op)) {
+            want_in_memory(fuser, node->inputs[0]);
+            want_in_memory(fuser, (NodeId)(node - graph->nodes.items));
+        }
     }
 }
 

@@ -11,6 +11,7 @@ enum { INLINE_COST_LIMIT = 4 };
 /* A kernel that still takes nodes. */
 typedef struct Open {
     Loops loops;
+    bool alone;       /* takes none but parts */
     bool elementwise; /* has only elementwise nodes at the full index: any loops will do */
     int node_count, output_count;
     Placement placement; /* of its first placed node */

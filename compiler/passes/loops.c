@@ -107,7 +107,7 @@ bool has_own_loops(LoopClass class) {
 }
 
 bool starts_alone(Op op) {
-    return op == OP_scan || op == OP_extern;
+    return op == OP_scan || op == OP_extern || op_is_whole(op);
 }
 
 Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {

@@ -8,6 +8,10 @@
  * NULL when something on the way from a loss to a weight has no gradient. */
 Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
+/* Of a function that has replicas, each runs the nodes for its share of the batch. What goes over
+ * the batch is made whole, by an op of its own; what takes records from elsewhere is an error. */
+Graph *replicate(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
 /* What flows back through a convolution becomes a convolution. */
 Graph *convolve(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 

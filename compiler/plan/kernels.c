@@ -36,11 +36,12 @@ static const char *why_on_cpu(const Planner *planner, const KernelPlan *kernel) 
     return is_deployed_on_cpu(planner) ? "what is exported runs on the CPU" : NULL;
 }
 
-/* Of what the program doesn't say. --device is for what is trained: stages are where they were
- * placed. */
+/* Of what the program doesn't say; a single replica is gpu(0). --device is for what is trained:
+ * stages are where they were placed. */
 static Placement usual_device(const Planner *planner, const KernelPlan *kernel) {
     const Function *function = planner->plan->function;
     const signed char *decided = function->decided;
+    if (planner->graph->wishes.replicas) return (Placement){.device = DEVICE_gpu};
     int device = decided ? decided[kernel - planner->plan->kernels] : DECIDED_cpu;
     const Placement usual =
         function->of_record ? (Placement){0} : planner->program_plan->program->usual;
@@ -59,7 +60,8 @@ static void give_device(const Planner *planner, KernelPlan *kernel) {
     const Placement wanted =
         is_placed(&kernel->wanted) ? kernel->wanted : usual_device(planner, kernel);
     kernel->held = why_on_cpu(planner, kernel);
-    bool gpu = wanted.device == DEVICE_gpu && wanted.index < program->gpus && !kernel->held;
+    bool here = wanted.index < program->gpus || wanted.index == EVERY_GPU;
+    bool gpu = wanted.device == DEVICE_gpu && here && !kernel->held;
     kernel->given = gpu ? wanted : (Placement){.device = DEVICE_cpu};
 }
 
@@ -214,12 +216,25 @@ static void keep_small_launches(Planner *planner) {
     }
 }
 
+/* What is made whole is so already where the CPU computed it, and stays there. */
+static void follow_operands(Planner *planner) {
+    for (int k = 0; k < planner->plan->kernel_count; k++) {
+        KernelPlan *kernel = &planner->plan->kernels[k];
+        const Node *node = node_of(planner, kernel->nodes[0]);
+        if (!op_is_whole(node->op)) continue;
+        int from = node_of(planner, strip_reshapes(planner->graph, node->inputs[0]))->kernel;
+        if (from != NO_KERNEL) kernel->given = planner->plan->kernels[from].given;
+    }
+}
+
 void find_kernels(Planner *planner) {
     collect_kernels(planner);
     find_stored(planner);
     keep_small_launches(planner);
+    follow_operands(planner);
     for (int k = 0; k < planner->plan->kernel_count; k++)
-        find_parts(planner, &planner->plan->kernels[k]);
+        if (planner->graph->wishes.replicas < 2) /* a call of theirs is one launch */
+            find_parts(planner, &planner->plan->kernels[k]);
     find_updates(planner);
     choose_shares(planner);
     for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, check_in_place);

@@ -79,15 +79,17 @@ typedef enum TransferKind {
     TRANSFER_move,   /* in one device's memory: `value` becomes the node's, a weight's */
     TRANSFER_need,   /* the node, a weight or its new value, is up to date on a device */
     TRANSFER_owns,   /* it was written there */
+    TRANSFER_reduce, /* the node becomes whole on each replica, of what all have of `value` */
 } TransferKind;
 typedef struct Transfer {
     TransferKind kind;
     NodeId node, value;
-    int from, to; /* devices: -1 is the CPU, others are numbers of GPUs */
+    int from, to; /* devices: -1 is the CPU, EVERY_GPU the replicas, others are numbers of GPUs */
 } Transfer;
 
 /* Kernels next to each other in the order, which a thread runs for a few rows of its share at a
- * time. Most often one kernel, for all of the share. Or a transfer, and no kernel. */
+ * time. Most often one kernel, for all of the share. Or a transfer, and no kernel but the one that
+ * it does the work of. */
 typedef struct Band {
     const Transfer *transfer; /* or NULL */
     const int *kernels;
@@ -140,6 +142,18 @@ Plan *plan_program(Arena *arena, const Program *program);
 
 /* The plan of a function of the program. */
 const FunctionPlan *plan_of(const Plan *plan, const Function *function);
+
+/* Is the kernel a transfer between replicas? */
+static inline bool joins_replicas(const FunctionPlan *plan, const KernelPlan *kernel) {
+    return runs_on_gpu(kernel) && op_is_whole(graph_node(plan->graph, kernel->nodes[0])->op);
+}
+
+/* The part of a value that each record has: `outer` times so many bytes lie apart, and those of the
+ * next record behind each. outer 0: the value is the same for all records; size: all of it. */
+typedef struct Portion {
+    int64_t outer, size;
+} Portion;
+Portion portion_of(const FunctionPlan *plan, NodeId node);
 
 /* transfers.c: how many GPUs the program uses, from gpu(0) on; and what is done between its kernels
  * then, once all functions are planned. */

@@ -217,6 +217,7 @@ static void print_kernel(const Printer *printer, const FunctionPlan *plan, int k
 }
 
 static const char *device_name(Arena *arena, int device) {
+    if (device == EVERY_GPU) return "gpus";
     return device < 0 ? "cpu" : arena_format(arena, "gpu(%d)", device);
 }
 
@@ -238,6 +239,11 @@ void transfer_print(const FunctionPlan *plan, const Transfer *transfer, Text *te
     case TRANSFER_move: text_format(text, "copies the new value of %s on %s", name, to); break;
     case TRANSFER_need: text_format(text, "needs %s on %s", name, to); break;
     case TRANSFER_owns: text_format(text, "has written %s on %s", name, to); break;
+    case TRANSFER_reduce:
+        text_format(text, "%s of %s over %s: %s", op_info[node->op].name + strlen("whole_"),
+                    op_info[graph_node(plan->graph, transfer->value)->op].name, to,
+                    type_text(text->arena, &node->type));
+        break;
     }
 }
 

@@ -4,7 +4,10 @@
  * told where they are needed and where they were written. */
 #include "compiler/plan/planner.h"
 
+#include "runtime/device/launch_limits.h"
+
 enum { CPU = -1 };
+_Static_assert((int)EVERY_GPU == (int)FLOW_EVERY_GPU, "one number for the replicas");
 
 typedef struct Tracker {
     const Plan *program;
@@ -86,8 +89,28 @@ static void note_results(Tracker *tracker, int k) {
     }
 }
 
+/* A value that replicas have in parts or as shares becomes whole on each. */
+static void add_reduction(Tracker *tracker, const Band *band) {
+    const int k = band->kernels[0];
+    const KernelPlan *kernel = &tracker->plan->kernels[k];
+    const NodeId node = kernel->nodes[0];
+    const NodeId value =
+        strip_reshapes(tracker->plan->graph, graph_node(tracker->plan->graph, node)->inputs[0]);
+    bring_operands(tracker, k);
+    add(tracker,
+        (Transfer){.kind = TRANSFER_reduce, .node = node, .value = value, .to = EVERY_GPU});
+    Band *added = &tracker->plan->bands.items[tracker->plan->bands.count - 1];
+    added->kernels = band->kernels;
+    added->count = 1;
+    note_results(tracker, k);
+}
+
 static void add_band(Tracker *tracker, const Band *band) {
     size_t before = tracker->plan->bands.count;
+    if (joins_replicas(tracker->plan, &tracker->plan->kernels[band->kernels[0]])) {
+        add_reduction(tracker, band);
+        return;
+    }
     for (int i = 0; i < band->count; i++) bring_operands(tracker, band->kernels[i]);
     if (tracker->plan->bands.count > before)
         tracker->plan->kernels[band->kernels[0]].barrier = true;
@@ -123,6 +146,11 @@ static void bring_result(Tracker *tracker, NodeId node) {
     }
     while (!(*known & bit_of(from))) from++;
     if (from == CPU) return;
+    if (from == EVERY_GPU && portion_of(tracker->plan, node).outer) {
+        bring(tracker, node, CPU);
+        return;
+    }
+    if (from == EVERY_GPU) from = 0;
     add(tracker, (Transfer){.kind = TRANSFER_result, .node = node, .from = from, .to = CPU});
     *known |= bit_of(CPU);
 }
@@ -148,7 +176,7 @@ static int only_gpu(const FunctionPlan *plan) {
     int gpu = plan->kernel_count ? device_of(&plan->kernels[0]) : CPU;
     for (int k = 1; k < plan->kernel_count; k++)
         if (device_of(&plan->kernels[k]) != gpu) return CPU;
-    return gpu;
+    return gpu == EVERY_GPU ? CPU : gpu;
 }
 
 static bool copies_input(const FunctionPlan *plan, const Band *band) {
@@ -192,7 +220,9 @@ static void add_transfers(const Plan *program, FunctionPlan *plan) {
     size_t count = plan->bands.count;
     memset(&plan->bands, 0, sizeof plan->bands);
     bool launches = uses_gpu(plan);
-    if (launches) add(&tracker, (Transfer){.kind = TRANSFER_begin});
+    const int replicas = plan->graph->wishes.replicas;
+    if (launches)
+        add(&tracker, (Transfer){.kind = TRANSFER_begin, .to = replicas > 1 ? replicas : 0});
     for (size_t i = 0; i < count; i++) add_band(&tracker, &bands[i]);
     add_late_copies(&tracker);
     bring_results(&tracker);
@@ -202,15 +232,28 @@ static void add_transfers(const Plan *program, FunctionPlan *plan) {
     plan->one_gpu = is_waited_for(plan) ? 0 : 1 + only_gpu(plan);
 }
 
+static int gpus_of(const FunctionPlan *plan, const KernelPlan *kernel) {
+    if (!runs_on_gpu(kernel)) return 0;
+    return kernel->given.index == EVERY_GPU ? plan->graph->wishes.replicas
+                                            : kernel->given.index + 1;
+}
+
 int gpu_count(const Plan *plan) {
     int count = 0;
     vector_each(FunctionPlan *, function, plan->functions)
         for (int k = 0; k < (*function)->kernel_count; k++) {
-            const KernelPlan *kernel = &(*function)->kernels[k];
-            if (runs_on_gpu(kernel) && kernel->given.index >= count)
-                count = kernel->given.index + 1;
+            int gpus = gpus_of(*function, &(*function)->kernels[k]);
+            if (gpus > count) count = gpus;
         }
     return count;
+}
+
+Portion portion_of(const FunctionPlan *plan, NodeId node) {
+    const Type *type = &graph_node(plan->graph, node)->type;
+    const int axis = type_batch_axis(type);
+    if (axis < 0) return (Portion){0, type_size_bound(type)};
+    int64_t outer = dim_bound(type_count(plan->graph->dimensions, type, 0, axis));
+    return (Portion){outer, type_size_bound(type) / plan->batch / outer};
 }
 
 void plan_transfers(const Plan *plan) {

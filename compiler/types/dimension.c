@@ -302,6 +302,16 @@ int dim_bounded_number(Dim dim) {
     return atom ? atom->bounded - 1 : -1;
 }
 
+static void note_batch(Dim symbol, void *found) {
+    *(bool *)found |= dim_is_batch(symbol);
+}
+
+bool dim_counts_records(Dim dim) {
+    bool found = false;
+    dim_each_symbol(dim, note_batch, &found);
+    return found;
+}
+
 typedef struct SymbolKinds {
     bool bounded, other;
 } SymbolKinds;

@@ -50,6 +50,7 @@ Dim dim_divide(Dimensions *table, Dim a, Dim b);
 bool dim_is_constant(Dim dim, int64_t *value);
 bool dim_is_one(Dim dim);             /* 1, or a batch of one record */
 bool dim_is_batch(Dim dim);           /* the symbol of a batch */
+bool dim_counts_records(Dim dim);     /* that symbol is in it */
 bool dim_is_symbol(Dim dim);          /* one symbol and nothing else */
 int64_t dim_bound(Dim dim);           /* the largest value, or SIZE_UNKNOWN */
 const char *dim_symbol_name(Dim dim); /* of a symbol; NULL otherwise */

@@ -47,6 +47,12 @@ Type type_without(Type type, int axis) {
     return type;
 }
 
+int type_batch_axis(const Type *type) {
+    for (int i = 0; i < type->rank; i++)
+        if (dim_counts_records(type->dims[i])) return i;
+    return -1;
+}
+
 Dim type_count(Dimensions *table, const Type *type, int first, int last) {
     Dim numbers = dim_constant(table, 1), others = numbers;
     for (int i = first; i < last && numbers && others; i++) {

@@ -52,6 +52,9 @@ bool shape_equal(const Type *a, const Type *b);
 Type type_with(Type type, int axis, Dim size);
 Type type_without(Type type, int axis);
 
+/* The first axis that counts records of a batch; -1: none does. */
+int type_batch_axis(const Type *type);
+
 /* The product of the dims [first, last); NULL past a limit. */
 Dim type_count(Dimensions *table, const Type *type, int first, int last);
 

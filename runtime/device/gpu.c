@@ -125,6 +125,7 @@ void gpu_close(Gpu *gpu) {
     times_close(gpu);
     turns_close(gpu);
     if (gpu->memory) driver->deallocate(gpu->memory);
+    if (gpu->joining) driver->deallocate(gpu->joining);
     if (gpu->module) driver->unload(gpu->module);
     if (gpu->event) driver->end_event(gpu->event);
     for (int i = 0; i < GPU_STREAMS; i++)

@@ -33,11 +33,13 @@ typedef struct Gpu {
     Device device;
     int handle;
     void *context, *streams[GPU_STREAMS], *event, *module;
-    uint64_t memory; /* address: of the layout of the program's memory */
-    Turn *turns;     /* turn.h */
-    Turn *turn;      /* of the call that is made; NULL: it has not used this GPU */
-    Times *times;    /* times.h; NULL: nobody wants to know */
-    bool records;    /* what is asked of the kernels' stream goes to the recorder, too */
+    uint64_t memory;     /* address: of the layout of the program's memory */
+    uint64_t joining;    /* address: room for what comes from other replicas, */
+    size_t joining_room; /* of so many bytes */
+    Turn *turns;         /* turn.h */
+    Turn *turn;          /* of the call that is made; NULL: it has not used this GPU */
+    Times *times;        /* times.h; NULL: nobody wants to know */
+    bool records;        /* what is asked of the kernels' stream goes to the recorder, too */
 } Gpu;
 
 /* number: of the program; ordinal: the driver's. A failed one may be closed, too, and one that was

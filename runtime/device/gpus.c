@@ -171,6 +171,11 @@ static uint64_t bit(int device) {
     return UINT64_C(1) << (device + 1);
 }
 
+/* Of all that the device stands for. */
+static uint64_t bits(int device) {
+    return device == FLOW_EVERY_GPU ? bit(gpus_state.replicas) - bit(0) : bit(device);
+}
+
 bool gpus_copy(char *memory, int64_t place, int64_t size, int from, int to) {
     Gpu *gpus = gpus_state.gpus;
     const uint64_t at = (uint64_t)place;
@@ -217,10 +222,17 @@ static bool touches(Part whole, int64_t begin, int64_t size) {
     return whole.begin < begin + size && begin < whole.end;
 }
 
+static bool freshen_all(char *memory, int index, int device) {
+    const bool every = device == FLOW_EVERY_GPU;
+    bool good = true;
+    for (int i = 0; every && good && i < gpus_state.replicas; i++) good = freshen(memory, index, i);
+    return every ? good : freshen(memory, index, device);
+}
+
 bool gpus_freshen(char *memory, int64_t begin, int64_t size, int device) {
     bool good = gpus_work();
     for (int i = 0; good && i < gpus_state.program->storage_count; i++)
-        if (touches(whole_of(i), begin, size)) good = freshen(memory, i, device);
+        if (touches(whole_of(i), begin, size)) good = freshen_all(memory, i, device);
     return good;
 }
 
@@ -238,12 +250,20 @@ static bool complete(char *memory, int index, int64_t begin, int64_t size, int d
     return good;
 }
 
+static bool complete_all(char *memory, int index, int64_t begin, int64_t size, int device) {
+    const bool every = device == FLOW_EVERY_GPU;
+    bool good = true;
+    for (int i = 0; every && good && i < gpus_state.replicas; i++)
+        good = complete(memory, index, begin, size, i);
+    return every ? good : complete(memory, index, begin, size, device);
+}
+
 bool gpus_written(char *memory, int64_t begin, int64_t size, int device) {
     bool good = gpus_work();
     for (int i = 0; good && i < gpus_state.program->storage_count; i++) {
         if (!touches(whole_of(i), begin, size)) continue;
-        good = complete(memory, i, begin, size, device);
-        if (good) gpus_state.fresh[i] = bit(device);
+        good = complete_all(memory, i, begin, size, device);
+        if (good) gpus_state.fresh[i] = bits(device);
     }
     return good;
 }
@@ -269,7 +289,9 @@ void gpus_mark(void) {
     gpus_state.marked = 0;
 }
 
-void gpus_show(char *memory, int64_t place, size_t size) {
-    if (gpus_state.marked && gpus_work() && place >= 0)
-        gpus_copy(memory, place, (int64_t)size, gpus_state.marked - 1, GPU_CPU);
+void gpus_show(char *memory, int64_t place, size_t size, size_t record) {
+    if (!gpus_state.marked || !gpus_work() || place < 0) return;
+    if (gpus_state.marked == 1 + FLOW_EVERY_GPU)
+        replicas_show(memory, place, (int64_t)size, (int64_t)record);
+    else gpus_copy(memory, place, (int64_t)size, gpus_state.marked - 1, GPU_CPU);
 }

@@ -62,8 +62,9 @@ void gpus_leave(void);
 void gpus_leave_part(size_t offset, size_t size);
 
 /* For those who make a function's calls one by one: gpus_mark before a call; behind it, gpus_show
- * has what the call stored at that place in memory, if a GPU did it. */
+ * has what the call stored at that place in memory, if a GPU did it; record: the part of size that
+ * each record has, or 0. */
 void gpus_mark(void);
-void gpus_show(char *memory, int64_t place, size_t size);
+void gpus_show(char *memory, int64_t place, size_t size, size_t record);
 
 #endif

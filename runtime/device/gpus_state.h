@@ -10,7 +10,13 @@
 
 #include <stdatomic.h>
 
-enum { GPU_CPU = -1, GPU_LIMIT = 63 /* bits of a number, beside that of the CPU */ };
+enum { GPU_CPU = -1, GPU_LIMIT = FLOW_EVERY_GPU /* bits of a number, beside that of the CPU */ };
+
+/* What a replica has of the batch of a call. */
+typedef struct Share {
+    int replica;               /* -1: not one of them alone */
+    int64_t first, batch, all; /* records: before its own, its own, those of all */
+} Share;
 
 /* A kernel on a GPU. */
 typedef struct FoundKernel {
@@ -30,11 +36,13 @@ typedef struct GpusState {
     FoundKernel
         *kernels; /* found so far, each at a place that follows from its address or behind */
     size_t kernel_room, kernel_count; /* a power of two, at least twice as many; */
-    int marked; /* 1 + the GPU of the last launch since gpus_mark; 0: there was none */
     int64_t calls_begun, calls_taken; /* that nobody waits for; their turns go round */
     int64_t turn;                     /* of the call that is made */
     bool ahead;                       /* nobody waits for it */
     GpuCounts counts;
+    int replicas; /* GPUs 0 … that have shares in the function that is run; 0: none */
+    Share share;  /* of the one that is launched for */
+    int marked;   /* 1 + the GPU of the last launch since gpus_mark; 0: there was none */
     FlowStatus status;
     atomic_bool failed;       /* the status says how */
     struct FlowStation *idle; /* of functions of records: together.c */
@@ -52,6 +60,18 @@ bool gpus_freshen(char *memory, int64_t begin, int64_t size, int device);
 
 /* That part of storage has just been written on the device. */
 bool gpus_written(char *memory, int64_t begin, int64_t size, int device);
+
+/* replicas.c, for FLOW_EVERY_GPU: what the functions of launch.h say. */
+void replicas_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
+                     const int64_t *operands);
+void replicas_copy(const FlowFrame *frame, const int64_t *operands);
+bool replicas_show(char *memory, int64_t place, int64_t size, int64_t record);
+
+/* launch.c: on that GPU. NULL after noting why. */
+void *gpus_kernel(const FlowDeviceKernel *kernel, int gpu);
+
+/* launch.c: the GPU's turn for the call. */
+Turn *gpus_turn_of(Gpu *gpu, const FlowFrame *frame);
 
 /* So many bytes at the same place of both, from a device to another one. To the CPU: they are there
  * when it returns. */

@@ -35,8 +35,7 @@ static bool grow(void) {
     return true;
 }
 
-/* NULL after noting why. */
-static void *find(const FlowDeviceKernel *kernel, int gpu) {
+void *gpus_kernel(const FlowDeviceKernel *kernel, int gpu) {
     if (!grow()) return NULL;
     FoundKernel *found = place_of(kernel, gpu);
     if (found->kernel) return found->function;
@@ -50,12 +49,13 @@ static void *find(const FlowDeviceKernel *kernel, int gpu) {
 static bool is_there(int device) {
     if (!gpus_state.count)
         return gpus_fail(FLOW_EXIT_internal, "kernels for GPUs, and none is open");
-    if (device >= GPU_CPU && device < gpus_state.count) return gpus_work();
+    const int last = device == FLOW_EVERY_GPU ? gpus_state.replicas - 1 : device;
+    const bool some = device != FLOW_EVERY_GPU || last > 0;
+    if (some && last >= GPU_CPU && last < gpus_state.count) return gpus_work();
     return gpus_fail(FLOW_EXIT_internal, "there is no gpu(%d) in this program", device);
 }
 
-/* The GPU's turn for the call. */
-static Turn *turn_of(Gpu *gpu, const FlowFrame *frame) {
+Turn *gpus_turn_of(Gpu *gpu, const FlowFrame *frame) {
     if (!gpu->turn) turn_begin(gpu, (int)gpus_state.turn, frame->guard);
     return gpu->turn;
 }
@@ -67,6 +67,8 @@ static void fill(FlowArguments *arguments, const FlowFrame *frame, const Gpu *gp
         gpu->turn->guarded ? (FlowGuard *)(gpu->turn->block + offsetof(TurnBlock, guard)) : NULL;
     arguments->batch = frame->batch;
     arguments->records = 0;
+    arguments->first = gpus_state.share.first;
+    arguments->all = gpus_state.share.all;
     if (kernel->sizes)
         memcpy(arguments->sizes, frame->sizes, (size_t)kernel->sizes * sizeof *frame->sizes);
     for (int i = 0; i < kernel->inputs; i++)
@@ -76,12 +78,17 @@ static void fill(FlowArguments *arguments, const FlowFrame *frame, const Gpu *gp
 
 void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
                  int64_t blocks) {
-    const int device = (int)operands[kernel->operands - 1];
+    int device = (int)operands[kernel->operands - 1];
     FlowArguments arguments; /* what the kernel does not look at is not set */
     if (replay_has_it() || !is_there(device)) return;
+    if (device == FLOW_EVERY_GPU && gpus_state.share.replica < 0) {
+        replicas_launch(frame, kernel, operands);
+        return;
+    }
+    if (device == FLOW_EVERY_GPU) device = gpus_state.share.replica;
     Gpu *gpu = &gpus_state.gpus[device];
-    void *function = find(kernel, device);
-    turn_of(gpu, frame);
+    void *function = gpus_kernel(kernel, device);
+    gpus_turn_of(gpu, frame);
     if (!function || !turn_send(gpu)) return;
     fill(&arguments, frame, gpu, kernel, operands);
     gpus_state.marked = 1 + device;
@@ -102,13 +109,16 @@ static void begin(const FlowFrame *frame, int64_t function, int gpu) {
         return;
     }
     state->calls_begun++;
-    turn_of(&state->gpus[gpu], frame);
+    gpus_turn_of(&state->gpus[gpu], frame);
     replay_begin(&state->gpus[gpu], frame, function, state->turn);
 }
 
 void flow_gpu_begin(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)threads;
-    if (thread == 0) begin(frame, operands[0], (int)operands[1]);
+    if (thread) return;
+    gpus_state.replicas = (int)operands[2];
+    gpus_state.share = (Share){.replica = -1, .batch = frame->batch, .all = frame->batch};
+    begin(frame, operands[0], (int)operands[1]);
 }
 
 /* Results that are not there yet are put into memory. */
@@ -143,14 +153,14 @@ static void copy_input(const FlowFrame *frame, int i, int64_t size, bool is_numb
         gpus_fail(FLOW_EXIT_internal, "input %d can't be copied to device %d", i, to);
         return;
     }
-    turn_of(&gpus[to], frame);
+    gpus_turn_of(&gpus[to], frame);
     if (from == GPU_CPU) {
         turn_copy_in(&gpus[to], i, frame->inputs[i], (size_t)size, is_number);
         return;
     }
     if (turn_make_room(&gpus[to], i, (size_t)size))
         gpu_copy_across(&gpus[to], turn_input(gpus[to].turn, i), &gpus[from],
-                        turn_input(turn_of(&gpus[from], frame), i), (size_t)size);
+                        turn_input(gpus_turn_of(&gpus[from], frame), i), (size_t)size);
 }
 
 void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
@@ -158,7 +168,8 @@ void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, 
     const int64_t place = operands[0], size = operands[1] * (operands[2] ? frame->batch : 1);
     const int from = (int)operands[3], to = (int)operands[4];
     if (thread || !is_there(from) || !is_there(to) || from == to) return;
-    if (place < 0) copy_input(frame, (int)~place, size, !operands[2], from, to);
+    if (from == FLOW_EVERY_GPU || to == FLOW_EVERY_GPU) replicas_copy(frame, operands);
+    else if (place < 0) copy_input(frame, (int)~place, size, !operands[2], from, to);
     else gpus_copy(frame->memory, place, size, from, to);
 }
 
@@ -169,21 +180,26 @@ void flow_gpu_result(const FlowFrame *frame, const int64_t *operands, int thread
     const int device = (int)operands[2];
     if (thread || !is_there(device)) return;
     Gpu *gpu = &gpus_state.gpus[device];
-    if (turn_has_room(turn_of(gpu, frame), (size_t)size)) turn_put_result(gpu, place, (size_t)size);
+    if (turn_has_room(gpus_turn_of(gpu, frame), (size_t)size))
+        turn_put_result(gpu, place, (size_t)size);
     else gpus_copy(frame->memory, place, size, device, GPU_CPU);
+}
+
+static void move_on(int device, const int64_t *operands) {
+    Gpu *gpu = &gpus_state.gpus[device];
+    gpu_copy_within(gpu, gpu->memory + (uint64_t)operands[0], gpu->memory + (uint64_t)operands[1],
+                    (size_t)operands[2]);
 }
 
 void flow_gpu_move(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)threads;
     const int device = (int)operands[3];
     if (thread || !is_there(device)) return;
-    if (device == GPU_CPU) {
+    if (device == GPU_CPU)
         memcpy(frame->memory + operands[0], frame->memory + operands[1], (size_t)operands[2]);
-        return;
-    }
-    Gpu *gpu = &gpus_state.gpus[device];
-    gpu_copy_within(gpu, gpu->memory + (uint64_t)operands[0], gpu->memory + (uint64_t)operands[1],
-                    (size_t)operands[2]);
+    else if (device == FLOW_EVERY_GPU)
+        for (int i = 0; i < gpus_state.replicas; i++) move_on(i, operands);
+    else move_on(device, operands);
 }
 
 void flow_gpu_need(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {

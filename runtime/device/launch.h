@@ -19,7 +19,8 @@ typedef struct FlowArguments {
     char *memory; /* operands that are places are offsets there, or ~i of input i */
     FlowGuard *guard;
     int64_t batch;
-    int64_t records; /* 0, or the launch is for so many, as FlowTogether has them */
+    int64_t records;    /* 0, or the launch is for so many, as FlowTogether has them */
+    int64_t first, all; /* of a replica: the records before its own, and of all replicas */
     int64_t sizes[FLOW_LAUNCH_SIZES]; /* one for each of FlowProgram.bounds */
     char *inputs[FLOW_LAUNCH_INPUTS];
     int64_t operands[FLOW_LAUNCH_OPERANDS];
@@ -32,7 +33,16 @@ typedef struct FlowDeviceKernel {
     int threads;       /* of a block */
     int operands;      /* the last one is the number of the GPU */
     int inputs, sizes; /* that it may look at: the first so many of the frame's */
+    FlowKernel *call;  /* what launches it: the caller of flow_launch */
 } FlowDeviceKernel;
+
+/* How what replicas have is put together. */
+typedef enum FlowWhole {
+    FLOW_whole_sum,
+    FLOW_whole_max,
+    FLOW_whole_min,
+    FLOW_whole_prod,
+} FlowWhole;
 
 /* One thread calls it. Kernels run in the order in which they are launched; what goes wrong is
  * known to gpus_status. */
@@ -40,15 +50,21 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
                  int64_t blocks);
 
 /* Calls that stand between those of kernels; thread 0 does what they do. A device is -1, the CPU,
- * or a GPU's number. Sizes are bytes. Memory is the frame's: the program's, or a copy of it after
- * gpus_leave. A call that leaves something on the CPU returns when it is there.
+ * or a GPU's number, or FLOW_EVERY_GPU: GPUs 0 … replicas-1, each of which has a share of the
+ * batch, its own in all that has records, the same in all else; kernels are launched for each.
+ * Sizes are bytes. Memory is the frame's: the program's, or a copy of it after gpus_leave. A call
+ * that leaves something on the CPU returns when it is there.
  *
  * flow_gpu_begin, flow_gpu_end   around the calls of a function that uses GPUs: its number, the one
- *                                device that computes all of it, or -1; at the end all that was
- *                                launched is done, and the frame's guard is up to date; not so
- *                                where FlowFrame.ahead says that nobody waits
+ *                                device that computes all of it, or -1, the number of replicas; at
+ *                                the end all that was launched is done, and the frame's guard is up
+ *                                to date; not so where FlowFrame.ahead says that nobody waits
  * flow_gpu_copy                  a value goes to another device: its place, its size (of a record,
- *                                if the next is 1), 1 or 0, from, to
+ *                                if the next is 1), 1 or 0, from, to. Between the CPU and all
+ *                                replicas: its place, its size, 0, from, to; or the size that lies
+ *                                together of a record, and how many such parts a record has
+ * flow_gpu_reduce                what replicas have becomes whole on each of them: to, from, the
+ *                                elements, a FlowWhole, their FlowElement
  * flow_gpu_result                a value is on the CPU at the end: its place, its size, from
  * flow_gpu_move                  in one device's memory: to, from, size, device
  * flow_gpu_need                  a part of weights and states is up to date on a device: its
@@ -56,7 +72,7 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
  * flow_gpu_owns                  it has just been written there, so it is out of date elsewhere;
  *                                what was not written of a weight or state is kept */
 FlowKernel flow_gpu_begin, flow_gpu_end, flow_gpu_copy, flow_gpu_result, flow_gpu_move,
-    flow_gpu_need, flow_gpu_owns;
+    flow_gpu_need, flow_gpu_owns, flow_gpu_reduce;
 
 /* A function of records whose kernels run on GPUs makes several at a time: each launch is for all
  * of them. On the CPU every record has scratch of its own, one behind the other. On a GPU each

@@ -2,6 +2,11 @@
 #ifndef FLOW_LAUNCH_LIMITS_H
 #define FLOW_LAUNCH_LIMITS_H
 
-enum { FLOW_LAUNCH_SIZES = 16, FLOW_LAUNCH_INPUTS = 64, FLOW_LAUNCH_OPERANDS = 384 };
+enum {
+    FLOW_LAUNCH_SIZES = 16,
+    FLOW_LAUNCH_INPUTS = 64,
+    FLOW_LAUNCH_OPERANDS = 384,
+    FLOW_EVERY_GPU = 62, /* the number of no GPU: those of all replicas */
+};
 
 #endif

@@ -51,7 +51,8 @@ static const FlowProgram program = {.name = "test",
                                     .memory_size = SIZE,
                                     .device_text = text,
                                     .gpu_count = 1};
-static const FlowDeviceKernel update = {"update", 64, 2, 2, 0}, measure = {"measure", 64, 4, 2, 0};
+static const FlowDeviceKernel update = {"update", 64, 2, 2, 0, NULL},
+                              measure = {"measure", 64, 4, 2, 0, NULL};
 
 static _Alignas(64) char memory[SIZE];
 static int *batch; /* pinned */
@@ -66,7 +67,7 @@ static int *at(int64_t place) {
 #define CALL(kernel, ...) kernel(frame, (const int64_t[]){__VA_ARGS__}, 0, 1)
 
 static void step(const FlowFrame *frame) {
-    CALL(flow_gpu_begin, 0, 0);
+    CALL(flow_gpu_begin, 0, 0, 0);
     CALL(flow_gpu_copy, ~INT64_C(0), batch_size / records, 1, CPU, 0);
     CALL(flow_gpu_copy, ~INT64_C(1), 8, 0, CPU, 0);
     CALL(flow_gpu_need, WEIGHT, BYTES, 0);

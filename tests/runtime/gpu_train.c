@@ -16,7 +16,7 @@ static void go(FlowKernel *kernel, const FlowFrame *frame, size_t place, int dev
 
 /* What the CPU has of them afterwards is of no use. */
 static void leave_on_gpu(const FlowFrame *frame, size_t place) {
-    static const FlowDeviceKernel add = {"add", 256, 3, 0, 0};
+    static const FlowDeviceKernel add = {"add", 256, 3, 0, 0, NULL};
     go(flow_gpu_owns, frame, place, CPU);
     go(flow_gpu_need, frame, place, 0);
     flow_launch(frame, &add, (const int64_t[]){(int64_t)place, 0, 0}, 1);
@@ -33,7 +33,7 @@ static void initialise(const FlowFrame *frame, int thread, int threads) {
 
 static void step(const FlowFrame *frame, int thread, int threads) {
     if (!thread) {
-        flow_gpu_begin(frame, (const int64_t[]){0, CPU}, 0, 1);
+        flow_gpu_begin(frame, (const int64_t[]){0, CPU, 0}, 0, 1);
         go(flow_gpu_need, frame, W, CPU);
         go(flow_gpu_need, frame, MOMENTUM, CPU);
     }

@@ -16,7 +16,7 @@ static const FlowProgram program = {.name = "test",
                                     .storage = storage,
                                     .storage_count = 2,
                                     .memory_size = SIZE,
-                                    .device_text = "add take hold",
+                                    .device_text = "add take hold flow_whole_sum_i32",
                                     .gpu_count = 2};
 
 static char stub[512];
@@ -33,8 +33,10 @@ static int *at(int64_t place) {
 
 /* Calls, as a function makes them. */
 
-static const FlowDeviceKernel add = {"add", 256, 3, 0, 0}, take = {"take", 256, 3, 2, 1},
-                              hold = {"hold", 256, 2, 0, 0}, unknown = {"unknown", 256, 1, 0, 0};
+static const FlowDeviceKernel add = {"add", 256, 3, 0, 0, NULL},
+                              take = {"take", 256, 3, 2, 1, NULL},
+                              hold = {"hold", 256, 2, 0, 0, NULL},
+                              unknown = {"unknown", 256, 1, 0, 0, NULL};
 
 static void call(FlowKernel *kernel, const FlowFrame *frame, const int64_t *operands) {
     for (int thread = 0; thread < 2; thread++) kernel(frame, operands, thread, 2);
@@ -59,7 +61,7 @@ static void end(void) {
 static void test_storage(void) {
     begin();
     FlowFrame frame = {.memory = memory, .batch = 1};
-    CALL(flow_gpu_begin, 0, CPU);
+    CALL(flow_gpu_begin, 0, CPU, 0);
     CALL(flow_gpu_need, WEIGHT, 16, 0);
     LAUNCH(add, WEIGHT, 4, 0);
     CALL(flow_gpu_owns, WEIGHT, 16, 0);
@@ -112,7 +114,7 @@ static void test_values(void) {
     const void *const inputs[] = {NULL, records};
     const int64_t sizes[] = {20};
     FlowFrame frame = {.memory = memory, .inputs = inputs, .batch = 4, .sizes = sizes};
-    CALL(flow_gpu_begin, 0, CPU);
+    CALL(flow_gpu_begin, 0, CPU, 0);
     CALL(flow_gpu_copy, ~INT64_C(1), 1, 0, CPU, 1);
     CALL(flow_gpu_copy, ~INT64_C(1), 4, 1, CPU, 1);
     LAUNCH(take, SCRATCH, 1, 1);
@@ -129,11 +131,82 @@ static void test_values(void) {
     CHECK(*at(SCRATCH + 8) == 1024, "%d", *at(SCRATCH + 8));
     flow_launch(&frame, &add, (const int64_t[]){SCRATCH, 1, 0}, 0);
     gpus_mark();
-    gpus_show(memory, SCRATCH + 8, 4);
+    gpus_show(memory, SCRATCH + 8, 4, 0);
     LAUNCH(add, SCRATCH, 1, 0);
-    gpus_show(memory, SCRATCH, 4);
+    gpus_show(memory, SCRATCH, 4, 0);
     CHECK(*at(SCRATCH) == 1025 && *at(SCRATCH + 8) == 1024, "%d %d", *at(SCRATCH),
           *at(SCRATCH + 8));
+    end();
+}
+
+/* Kernels that replicas run: they are launched once for each. */
+static FlowKernel add_each, take_each;
+static const FlowDeviceKernel adds = {"add", 256, 3, 0, 0, add_each},
+                              takes = {"take", 256, 3, 2, 1, take_each};
+
+static void add_each(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    (void)threads;
+    if (thread == 0) flow_launch(frame, &adds, operands, 1);
+}
+
+static void take_each(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    (void)threads;
+    if (thread == 0) flow_launch(frame, &takes, operands, 1);
+}
+
+/* Each replica has its share of the records; what all have becomes whole on each. */
+static void test_replicas(void) {
+    enum { EVERY = FLOW_EVERY_GPU };
+    begin();
+    int records[] = {1000, 2, 3};
+    const void *const inputs[] = {NULL, records};
+    const int64_t sizes[] = {20};
+    FlowFrame frame = {.memory = memory, .inputs = inputs, .batch = 3, .sizes = sizes};
+    CALL(flow_gpu_begin, 0, CPU, 2);
+    CALL(flow_gpu_copy, ~INT64_C(1), 4, 1, CPU, EVERY);
+    CALL(take_each, SCRATCH, 1, EVERY);
+    CALL(flow_gpu_reduce, SCRATCH + 8, SCRATCH, 1, FLOW_whole_sum, FLOW_i32);
+    for (int gpu = 0; gpu < 2; gpu++) {
+        CALL(flow_gpu_copy, SCRATCH, 4, 0, gpu, CPU);
+        CHECK(*at(SCRATCH) == (gpu ? 2 + 2 : 1000 + 1) + 20, "gpu %d: %d", gpu, *at(SCRATCH));
+        CALL(flow_gpu_copy, SCRATCH + 8, 4, 0, gpu, CPU);
+        CHECK(*at(SCRATCH + 8) == 1021 + 24, "gpu %d: %d", gpu, *at(SCRATCH + 8));
+    }
+    CALL(flow_gpu_need, WEIGHT, 16, EVERY);
+    CALL(add_each, WEIGHT, 4, EVERY);
+    CALL(flow_gpu_owns, WEIGHT, 16, EVERY);
+    CALL(flow_gpu_reduce, SCRATCH, WEIGHT, 4, FLOW_whole_sum, FLOW_i32);
+    CALL(flow_gpu_end, 0);
+    for (int gpu = 0; gpu < 2; gpu++) {
+        CALL(flow_gpu_copy, SCRATCH, 16, 0, gpu, CPU);
+        CHECK(at(SCRATCH)[0] == 22 && at(SCRATCH)[3] == 82, "gpu %d: %d %d", gpu, at(SCRATCH)[0],
+              at(SCRATCH)[3]);
+    }
+    gpus_bring_home();
+    CHECK(at(WEIGHT)[0] == 11 && at(WEIGHT)[3] == 41, "%d %d", at(WEIGHT)[0], at(WEIGHT)[3]);
+    end();
+}
+
+/* Two numbers of each of three records, which lie apart. */
+static void test_shares(void) {
+    enum { EVERY = FLOW_EVERY_GPU };
+    begin();
+    FlowFrame frame = {.memory = memory, .batch = 3};
+    CALL(flow_gpu_begin, 0, CPU, 2);
+    for (int i = 0; i < 6; i++) at(SCRATCH)[i] = i;
+    CALL(flow_gpu_copy, SCRATCH, 4, 2, CPU, EVERY);
+    CALL(add_each, SCRATCH, 2, EVERY);
+    CALL(flow_gpu_copy, SCRATCH, 4, 2, EVERY, CPU);
+    const int expected[] = {1, 2, 3, 4, 4, 5}; /* of 0, 3 and of 1, 2, 4, 5 the first two */
+    for (int i = 0; i < 6; i++) CHECK(at(SCRATCH)[i] == expected[i], "%d: %d", i, at(SCRATCH)[i]);
+    frame.batch = 1; /* nothing is left for the first */
+    at(SCRATCH)[0] = 7;
+    CALL(flow_gpu_copy, SCRATCH, 4, 1, CPU, EVERY);
+    at(SCRATCH)[0] = 0;
+    CALL(flow_gpu_copy, SCRATCH, 4, 1, EVERY, CPU);
+    CHECK(at(SCRATCH)[0] == 7, "%d", at(SCRATCH)[0]);
+    CALL(flow_gpu_copy, SCRATCH, 4, 1, 1, CPU);
+    CHECK(at(SCRATCH)[0] == 7, "%d", at(SCRATCH)[0]);
     end();
 }
 
@@ -141,18 +214,18 @@ static void test_guard(void) {
     begin();
     FlowGuard guard = {.place = 99};
     FlowFrame frame = {.memory = memory, .batch = 1, .guard = &guard};
-    CALL(flow_gpu_begin, 0, CPU);
+    CALL(flow_gpu_begin, 0, CPU, 0);
     LAUNCH(hold, 64, 0);
     LAUNCH(hold, 32, 1);
     CALL(flow_gpu_end, 0);
     CHECK(guard.place == 32, "%lld", (long long)guard.place);
     guard = (FlowGuard){.place = FLOW_NOWHERE};
-    CALL(flow_gpu_begin, 0, CPU);
+    CALL(flow_gpu_begin, 0, CPU, 0);
     LAUNCH(hold, 64, 0);
     CALL(flow_gpu_end, 0);
     CHECK(guard.place == 64, "%lld", (long long)guard.place);
     guard = (FlowGuard){.open = true, .place = FLOW_NOWHERE};
-    CALL(flow_gpu_begin, 0, CPU);
+    CALL(flow_gpu_begin, 0, CPU, 0);
     LAUNCH(hold, 64, 0);
     CALL(flow_gpu_end, 0);
     CHECK(guard.place == FLOW_NOWHERE, "%lld", (long long)guard.place);
@@ -229,7 +302,7 @@ static void check_late(const char *fault, const char *text) {
     FlowFrame frame = {.memory = memory, .inputs = inputs, .batch = 1};
     begin();
     setenv("GPU_STUB", fault, 1);
-    CALL(flow_gpu_begin, 0, CPU);
+    CALL(flow_gpu_begin, 0, CPU, 0);
     CALL(flow_gpu_copy, ~INT64_C(0), 4, 1, CPU, 0);
     LAUNCH(add, SCRATCH, 1, 0);
     if (!*fault) LAUNCH(unknown, 0);
@@ -350,6 +423,8 @@ int main(int count, char **arguments) {
     test_storage();
     test_parts();
     test_values();
+    test_replicas();
+    test_shares();
     test_guard();
     test_refusals();
     test_faults();

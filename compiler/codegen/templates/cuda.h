@@ -101,6 +101,13 @@ static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t plac
     if (faults && guard) FLOW_ATOMIC_LEAST(&guard->place, place);
 }
 
+/* The place in a value of the whole batch that element `index` of a replica's share of it has;
+ * each: how many elements a record has next to each other. */
+static inline int64_t flow_in_whole(const FlowArguments *arguments, int64_t index, int64_t each) {
+    const int64_t share = arguments->batch * each, outer = index / share;
+    return index + outer * (arguments->all * each - share) + arguments->first * each;
+}
+
 /* The index if it is one of 0 … count-1, else 0. */
 static inline int64_t flow_index(int64_t index, int64_t count) {
     return index < 0 || index >= count ? 0 : index;

@@ -3,6 +3,7 @@
  * or what is wrong; "late": the 41st launch fails. Kernels are these:
  *
  * add      count at operands[1], of i32 at place operands[0], each: + 1
+ * flow_whole_sum_i32  as templates/cuda_replicas.h has it
  * take     i32 at place operands[0]: the first one of input operands[1] + batch + sizes[0]
  * hold     place operands[0] is held back, unless the guard is open */
 #include "runtime/device/launch.h"
@@ -280,6 +281,16 @@ static void take(const FlowArguments *arguments) {
           (int)arguments->sizes[0];
 }
 
+static void join(const FlowArguments *arguments) {
+    const int64_t count = arguments->operands[0];
+    int *to = (int *)arguments->inputs[0];
+    const int *from = (const int *)arguments->inputs[1];
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = from[i];
+        for (int64_t j = 1; j < arguments->operands[1]; j++) to[i] += from[j * count + i];
+    }
+}
+
 static void hold(const FlowArguments *arguments) {
     FlowGuard *guard = arguments->guard;
     if (guard && !guard->open && arguments->operands[0] < guard->place)
@@ -289,7 +300,7 @@ static void hold(const FlowArguments *arguments) {
 static const struct Named {
     const char *name;
     Kernel *kernel;
-} kernels[] = {{"add", add}, {"take", take}, {"hold", hold}};
+} kernels[] = {{"add", add}, {"take", take}, {"hold", hold}, {"flow_whole_sum_i32", join}};
 
 int cuModuleGetFunction(void **function, void *module, const char *name) {
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
