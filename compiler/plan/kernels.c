@@ -233,8 +233,7 @@ void find_kernels(Planner *planner) {
     keep_small_launches(planner);
     follow_operands(planner);
     for (int k = 0; k < planner->plan->kernel_count; k++)
-        if (planner->graph->wishes.replicas < 2) /* a call of theirs is one launch */
-            find_parts(planner, &planner->plan->kernels[k]);
+        find_parts(planner, &planner->plan->kernels[k]);
     find_updates(planner);
     choose_shares(planner);
     for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, check_in_place);

@@ -24,7 +24,8 @@ void find_parts(const Planner *planner, KernelPlan *kernel) {
     kernel->parts = 1;
     bool floats = element_info[sum_element(planner, kernel)].class == CLASS_floating;
     if (kernel->loops.kind != KERNEL_contraction || !runs_on_gpu(kernel) || !floats ||
-        planner->plan->function->of_record)
+        planner->plan->function->of_record ||
+        planner->graph->wishes.replicas > 1) /* a call of theirs is one launch */
         return;
     double tiles = tiles_of(&kernel->loops);
     int64_t most = dim_bound(kernel->loops.depth) / DEPTH_LEAST;
