@@ -308,8 +308,8 @@ static void print_function(const Printer *printer, const FunctionPlan *plan) {
 
 static bool is_of_stage(const KernelPlan *kernel, const Stage *stage) {
     const Range *asked = &kernel->wanted.range, *said = &stage->placement.range;
-    return is_placed(&kernel->wanted) && asked->source == said->source &&
-           asked->begin == said->begin;
+    return is_placed(&stage->placement) && is_placed(&kernel->wanted) &&
+           asked->source == said->source && asked->begin == said->begin;
 }
 
 /* A stage is where the kernels are that have its placement; the CPU moves records. */

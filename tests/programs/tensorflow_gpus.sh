@@ -39,7 +39,14 @@ small 01_preprocess_on_cpu "s/224/32/g; s/|> batch(32)/|> take(16) |> batch(8)/;
 small 03_queue "s/|> batch(32)/|> take(32) |> batch(16)/; s/^  epochs .*/  epochs = 1/"
 small 05_normalise_on_cpu "s/100k/64/; s/^  epochs .*/  epochs = 1/"
 small 08_layers_on_gpu "s/|> batch(32)/|> take(64) |> batch(32)/; s/^  epochs .*/  epochs = 1/"
-for name in 01_preprocess_on_cpu 03_queue 05_normalise_on_cpu 08_layers_on_gpu; do annotated $name 2; done
+small 07_devices_and_memory "s/|> batch(100)/|> take(60) |> batch(20)/; s/^  epochs .*/  epochs = 1/"
+small 14_model_parallelism "s/2k/64/; s/^  epochs .*/  epochs = 1/"
+for name in 01_preprocess_on_cpu 03_queue 05_normalise_on_cpu 08_layers_on_gpu 14_model_parallelism; do annotated $name 2; done
+name=07_devices_and_memory
+run expected --visible-devices=none
+run out --simulate=gpu:2
+grep -q 'on gpu(0), gpu(0) preferred' <("$FLOWC" check --explain --simulate=gpu:2 $name.flow) || fail "$name is not on the GPU"
+close 07_devices_and_memory
 
 small 04_sums_on_two_devices ''
 annotated 04_sums_on_two_devices 1
@@ -57,3 +64,19 @@ small 11_batches_of_1024 's/10k/2100/'
 annotated 11_batches_of_1024 2 classes
 same out expected
 [ "$(wc -l <out)" = 2100 ] || fail "2100 classes are expected"
+
+# replicated NAME: each of two GPUs has half of every batch.
+replicated() {
+    local name=$1
+    "$FLOWC" explain --simulate=gpu:2 "$name.flow" >explain || fail "$name: $(cat explain)"
+    grep -qE '^  replicas: 2, of [0-9]+ of [0-9]+ records each, all-reduce of ' explain || fail "$name: $(cat explain)"
+    run expected --soft-placement --visible-devices=none
+    run out --simulate=gpu:2
+    [ -s out ] || fail "$name prints nothing"
+    close "$name"
+}
+small 02_replicas_of_images "s/224/32/g; s/|> batch(32)/|> take(14) |> batch(6)/"
+small 06_replicas "s/2k/50/; s/^  epochs .*/  epochs = 1/"
+small 09_replicas_of_digits "s/2k/50/; s/^  epochs .*/  epochs = 1/"
+small 13_data_parallelism "s/|> batch(32)/|> take(50) |> batch(32)/; s/^  epochs .*/  epochs = 1/"
+for name in 02_replicas_of_images 06_replicas 09_replicas_of_digits 13_data_parallelism; do replicated $name; done
