@@ -216,14 +216,15 @@ static void keep_small_launches(Planner *planner) {
     }
 }
 
-/* What is made whole is so already where the CPU computed it, and stays there. */
+/* What is made whole is so already where the CPU computed it or was given it, and stays there. */
 static void follow_operands(Planner *planner) {
     for (int k = 0; k < planner->plan->kernel_count; k++) {
         KernelPlan *kernel = &planner->plan->kernels[k];
         const Node *node = node_of(planner, kernel->nodes[0]);
         if (!op_is_whole(node->op)) continue;
         int from = node_of(planner, strip_reshapes(planner->graph, node->inputs[0]))->kernel;
-        if (from != NO_KERNEL) kernel->given = planner->plan->kernels[from].given;
+        kernel->given = from == NO_KERNEL ? (Placement){.device = DEVICE_cpu}
+                                          : planner->plan->kernels[from].given;
     }
 }
 
