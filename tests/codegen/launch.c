@@ -145,3 +145,15 @@ void flow_gpu_result(const FlowFrame *frame, const int64_t *operands, int thread
     if (thread) return;
     from_device(frame->memory + operands[0], device_memory + operands[0], (size_t)operands[1]);
 }
+
+/* Of the only replica: what it has is whole. */
+void flow_gpu_reduce(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    static const size_t sizes[] = {
+        [FLOW_bool] = 1, [FLOW_u8] = 1,   [FLOW_i8] = 1,  [FLOW_i32] = 4, [FLOW_i64] = 8,
+        [FLOW_f16] = 2,  [FLOW_bf16] = 2, [FLOW_f32] = 4, [FLOW_f64] = 8};
+    const size_t size = (size_t)operands[2] * sizes[operands[4]];
+    (void)frame, (void)threads;
+    if (thread) return;
+    to_device(device_memory + operands[0], flow_simulated_host(device_memory + operands[1], size),
+              size);
+}
