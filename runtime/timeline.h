@@ -1,5 +1,5 @@
 /* Timeline: what a run does when (--trace=FILE.json): each thread's batches, kernels and waits,
- * what GPUs compute and copy, how many batches lie ready; on the clock of clock.h, which is the one
+ * what GPUs compute and copy (stages of pipelines not yet), how many batches lie ready; on the clock of clock.h, which is the one
  * of all threads. Kernels are named by their lines of the program.
  *
  * There is one of the process. While it is off nothing is noted, which costs a look at a flag.
