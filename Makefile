@@ -182,13 +182,13 @@ bench: all ## measure beside the peers (W=digits-b64,…: some rows); writes bui
 	@BUILD=$(BUILD) tests/bench/run $(W)
 
 # SIMULATE=1: a little of both on the stand-in, to test how they are made.
-check-gpu: all ## ops, graphs and examples on a real GPU; "not run" without one (T=part)
+check-gpu: all ## ops, graphs, random programs, examples, compute-sanitizer on a real GPU; "not run" without one (T=part)
 	@BUILD=$(BUILD) tests/gpu/run --here
 	@$(MAKE) --no-print-directory test-programs
 	@BUILD=$(BUILD) tests/gpu/pack
 	@BUILD=$(BUILD) tests/gpu/run $(T)
 
-bench-gpu: all ## measure a real GPU beside PyTorch, JAX, cuBLAS; "not run" without one (W=part)
+bench-gpu: all ## measure a real GPU beside PyTorch, JAX, cuBLAS, and append that to build/gpu-results.md; "not run" without one (W=part)
 	@BUILD=$(BUILD) tests/gpu/run --here
 	@$(MAKE) --no-print-directory test-programs
 	@BUILD=$(BUILD) tests/gpu/pack

@@ -387,7 +387,7 @@ static int compute_rows(const Maker *maker, const RecordList *list, int count, i
 }
 
 /* Of what the source holds. */
-static int make_together(const Maker *maker, const RecordList *list, void *const *outputs) {
+static int make_pointed(const Maker *maker, const RecordList *list, void *const *outputs) {
     Row rows[RECORDS_AT_ONCE + FLOW_ROWS_AHEAD];
     int last = records_last_section(maker->records);
     int known = (int)least(list->known, list->count + FLOW_ROWS_AHEAD);
@@ -485,7 +485,7 @@ int records_make_each(const Records *records, const RecordList *list, int64_t ep
     bool computes = records_section_at(records, last)->record != NULL;
     if (records_section_at(records, last)->together)
         return make_by_gpus(&maker, list, records_output_sizes(records, bucket), outputs);
-    if (computes && points(records, last)) return make_together(&maker, list, outputs);
+    if (computes && points(records, last)) return make_pointed(&maker, list, outputs);
     size_t places[FIELD_LIMIT];
     if (computes && last == 0 && !records->joined && place_in_row(records, places) <= SMALL_RECORD)
         return make_small(&maker, list, places, outputs);

@@ -15,7 +15,7 @@ typedef struct Arguments {
     const char *output; /* -o */
     const char *target; /* --target, or NULL: what this machine has (run), all (build, export) */
     Capabilities capabilities; /* of GPUs in --target */
-    const char *emit;          /* --emit: "exe" or "c" */
+    const char *emit;          /* --emit: "exe", "c" or "cuda" */
     const char *format;        /* --format of a picture: "html" or "dot" */
     const char *weights;       /* --weights of an export */
     const char *compiler;      /* --cc */

@@ -1,6 +1,7 @@
 /* flowc devices: what this machine can compute with, and what is missing for more. */
 #include "compiler/driver/commands.h"
 #include "compiler/driver/machine.h"
+#include "runtime/device/nvrtc.h"
 
 #include <stdio.h>
 
@@ -15,10 +16,7 @@ static void print_gpus(Arena *arena, const Gpus *gpus) {
 
 static void print_missing(const Gpus *gpus) {
     if (gpus->count) return;
-    printf("\nno GPU: %s\n", gpus->missing);
-    printf("  A GPU by NVIDIA needs its driver (libcuda.so.1), which comes with the system's\n"
-           "  packages (Debian: nvidia-driver) or from nvidia.com; in a container it is lent by\n"
-           "  the host (`--gpus all`).\n");
+    printf("\nno GPU: %s\n  a GPU by NVIDIA needs its driver; " DRIVER_COMES "\n", gpus->missing);
 }
 
 static void print_driver(const Arguments *arguments, const Gpus *gpus) {
@@ -37,8 +35,7 @@ static void print_compiler(const Arguments *arguments, const Gpus *gpus) {
         return;
     }
     printf("\nno NVRTC, which compiles for GPUs: libnvrtc.so is not found%s\n"
-           "  It comes with the CUDA toolkit (Debian: libnvrtc12, pip: nvidia-cuda-nvrtc-cu12).\n"
-           "  Programs built with --target=sm_… do without it.\n",
+           "  " NVRTC_COMES ";\n  programs built with --target=sm_… do without it\n",
            gpus->driver ? ", of a version that the driver can do" : "");
 }
 

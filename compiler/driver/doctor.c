@@ -172,17 +172,13 @@ static void look_at_nvrtc(Doctor *doctor, const Gpus *gpus) {
         return;
     }
     int version = nvrtc_name(0, any);
-    tell(
-        doctor, lacking(doctor), "NVRTC",
-        *any ? arena_format(arena,
-                            "%s is of CUDA %s, the driver of %s: it does not take what that makes",
-                            any, version_text(version).text, version_text(gpus->driver).text)
-             : "libnvrtc.so is not found, which compiles for GPUs",
-        *any
-            ? "update the driver (Debian: nvidia-driver), or install NVRTC of its version (Debian: "
-              "libnvrtc12, pip: nvidia-cuda-nvrtc-cu12)"
-            : "Debian: apt-get install libnvrtc12, pip: nvidia-cuda-nvrtc; FLOWC_LIBNVRTC names it "
-              "when it is elsewhere; programs built with --target=sm_… do without it");
+    tell(doctor, lacking(doctor), "NVRTC",
+         *any ? arena_format(arena,
+                             "%s is of CUDA %s, the driver of %s: it does not take what that makes",
+                             any, version_text(version).text, version_text(gpus->driver).text)
+              : "libnvrtc.so is not found, which compiles for GPUs",
+         *any ? "update the driver, or install NVRTC of its version; " NVRTC_COMES
+              : NVRTC_COMES "; programs built with --target=sm_… do without it");
 }
 
 static void look_at_gpus(Doctor *doctor, const Gpus *gpus) {
@@ -193,10 +189,8 @@ static void look_at_gpus(Doctor *doctor, const Gpus *gpus) {
                           doctor->arguments->simulate ? " (simulated)" : ""),
              NULL);
     if (!gpus->count)
-        tell(
-            doctor, lacking(doctor), "GPU", gpus->missing,
-            "a GPU by NVIDIA needs its driver (Debian: nvidia-driver); a container is lent GPUs by "
-            "`--gpus all`; --device=cpu, the default, needs none");
+        tell(doctor, lacking(doctor), "GPU", gpus->missing,
+             "a GPU by NVIDIA needs its driver; " DRIVER_COMES "; --device=cpu needs none");
     for (int i = 0; i < gpus->count; i++) look_at_gpu(doctor, &gpus->items[i], i);
     look_at_nvrtc(doctor, gpus);
 }

@@ -57,13 +57,13 @@ static bool write_all(int file, const void *from, size_t size) {
     return true;
 }
 
-static void be_child(int result, int parent, Work *work, const void *context, size_t memory) {
+static void be_child(int result, int parent, ApartWork *work, const void *context, size_t memory) {
     setpgid(0, 0); /* so that what it starts ends with it */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     plain_signals();
     limit_memory(memory);
-    Made made = work(context);
+    ApartResult made = work(context);
     bool good = write_all(result, &made.status, sizeof made.status);
     if (good && !made.status.exit) good = write_all(result, made.bytes, made.size);
     _exit(good ? 0 : OUT_OF_MEMORY_CODE);
@@ -76,7 +76,7 @@ static FlowStatus not_started(const char *what) {
                         strerror(errno));
 }
 
-FlowStatus apart_start(Apart *apart, const char *what, Work *work, const void *context,
+FlowStatus apart_start(Apart *apart, const char *what, ApartWork *work, const void *context,
                        ApartLimits limits) {
     const int parent = getpid();
     *apart = (Apart){.what = what, .result = memfd_create("flowc", MFD_CLOEXEC)};
@@ -139,7 +139,7 @@ static bool read_all(int file, void *to, size_t size, off_t from) {
     return true;
 }
 
-static void take(const Apart *apart, Made *made) {
+static void take(const Apart *apart, ApartResult *made) {
     struct stat file;
     const size_t head = sizeof made->status;
     FlowStatus unread = flow_failure(FLOW_EXIT_resource, "%s gave nothing", apart->what);
@@ -153,12 +153,12 @@ static void take(const Apart *apart, Made *made) {
     made->bytes = calloc(made->size + 1, 1);
     if (made->bytes && read_all(apart->result, made->bytes, made->size, (off_t)head)) return;
     free(made->bytes);
-    *made = (Made){.status = unread};
+    *made = (ApartResult){.status = unread};
 }
 
-Made apart_finish(Apart *apart) {
+ApartResult apart_finish(Apart *apart) {
     int how = 0;
-    Made made = {.status = await(apart, &how)};
+    ApartResult made = {.status = await(apart, &how)};
     if (!made.status.exit) made.status = how_it_ended(apart, how);
     if (!made.status.exit) take(apart, &made);
     close(apart->result);

@@ -6,14 +6,14 @@
 #include "runtime/flow.h"
 
 /* What the work gives: bytes, or why there are none. */
-typedef struct Made {
+typedef struct ApartResult {
     FlowStatus status;
     char *bytes; /* the caller's */
     size_t size;
-} Made;
+} ApartResult;
 
 /* Runs in the child, which has one thread and a copy of this process's memory. */
-typedef Made Work(const void *context);
+typedef ApartResult ApartWork(const void *context);
 
 typedef struct Apart {
     int process; /* 0: none */
@@ -27,11 +27,11 @@ typedef struct ApartLimits {
     size_t memory; /* bytes beside what this process has */
 } ApartLimits;
 
-FlowStatus apart_start(Apart *apart, const char *what, Work *work, const void *context,
+FlowStatus apart_start(Apart *apart, const char *what, ApartWork *work, const void *context,
                        ApartLimits limits);
 
 /* Waits; a child that takes too long is ended, and so is one whose parent is interrupted or gone.
  * Fails as the work did, or says how the child ended. */
-Made apart_finish(Apart *apart);
+ApartResult apart_finish(Apart *apart);
 
 #endif

@@ -33,6 +33,11 @@ Processor processor_ask(void);
 void gpus_ask(Gpus *gpus);
 bool gpus_are_likely(void); /* a driver is installed */
 
+/* How to get NVIDIA's driver, behind what is said to be missing. */
+#define DRIVER_COMES                                                                        \
+    "it comes with the system's packages (Debian: nvidia-driver) or from nvidia.com, in a " \
+    "container from the host (`--gpus all`)"
+
 /* Starts that GPU, as a program would. Bytes of its memory that are free; 0: it can't be used, and
  * *why, of DEVICE_TEXT, says why. */
 uint64_t gpu_start(int ordinal, char *why);

@@ -54,9 +54,7 @@ static bool is_driver_there(GpusState *state) {
     char missing[DEVICE_TEXT];
     int wanted = state->program->gpu_count;
     if (!driver_load(&state->driver, missing))
-        return gpus_fail(FLOW_EXIT_resource,
-                         "`%.100s` computes on a GPU: %s; it comes with the system's packages "
-                         "(Debian: nvidia-driver), in a container from the host (`--gpus all`)",
+        return gpus_fail(FLOW_EXIT_resource, "`%.100s` computes on a GPU: %s; " DRIVER_COMES,
                          state->program->name, missing);
     int error = state->driver.initialise(0);
     if (!error) error = state->driver.count(&state->there);

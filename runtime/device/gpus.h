@@ -15,7 +15,7 @@
  * most. */
 enum { GPUS_AHEAD = 3 };
 
-/* What was asked of the drivers so far. */
+/* What was asked of the drivers so far, but for stages of pipelines (together.c). */
 typedef struct GpuCounts {
     int64_t allocations;      /* of their memory, and of pinned memory */
     int64_t synchronisations; /* waits for all kernels of a GPU */

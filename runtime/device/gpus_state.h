@@ -35,7 +35,7 @@ typedef struct GpusState {
     uint64_t *fresh; /* of each storage: bit 1 + device: it is up to date there */
     FoundKernel
         *kernels; /* found so far, each at a place that follows from its address or behind */
-    size_t kernel_room, kernel_count; /* a power of two, at least twice as many; */
+    size_t kernel_room, kernel_count; /* a power of two, at least twice as many */
     int64_t calls_begun, calls_taken; /* that nobody waits for; their turns go round */
     int64_t turn;                     /* of the call that is made */
     bool ahead;                       /* nobody waits for it */

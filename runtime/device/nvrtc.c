@@ -69,9 +69,7 @@ static FlowStatus load(Nvrtc *nvrtc, int version) {
     nvrtc->library = open_library(version, nvrtc->name);
     if (!nvrtc->library)
         return flow_failure(FLOW_EXIT_resource,
-                            "NVRTC, which compiles for GPUs, is not found (%s); it comes with the "
-                            "CUDA toolkit (Debian: libnvrtc12, pip: nvidia-cuda-nvrtc); "
-                            "FLOWC_LIBNVRTC names it when it is elsewhere",
+                            "NVRTC, which compiles for GPUs, is not found (%s); " NVRTC_COMES,
                             given && *given ? given : "libnvrtc.so");
     const char *symbol = find_symbols(nvrtc);
     if (!symbol) return flow_ok;
@@ -226,11 +224,11 @@ typedef struct Job {
     GpuImage image;
 } Job;
 
-static Made compile_job(const void *context) {
+static ApartResult compile_job(const void *context) {
     const Job *job = context;
     GpuImage image = {0};
     FlowStatus status = compile(job->nvrtc, job->text, &job->target, &image);
-    return (Made){status, image.bytes, image.size};
+    return (ApartResult){status, image.bytes, image.size};
 }
 
 static ApartLimits limits(void) {
@@ -255,7 +253,7 @@ static FlowStatus begin(Job *job) {
 
 static FlowStatus finish(Job *job) {
     if (!job->apart.process) return flow_ok;
-    Made made = apart_finish(&job->apart);
+    ApartResult made = apart_finish(&job->apart);
     if (made.status.exit) return made.status;
     job->image = (GpuImage){made.bytes, made.size};
     image_cache_keep(job->key.text, job->text, &job->image);

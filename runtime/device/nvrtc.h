@@ -6,6 +6,11 @@
 #include "runtime/device/device.h"
 #include "runtime/flow.h"
 
+/* How to get it, behind what is said to be missing. */
+#define NVRTC_COMES                                             \
+    "it comes with the CUDA toolkit (Debian: libnvrtc12, pip: " \
+    "nvidia-cuda-nvrtc-cu12); FLOWC_LIBNVRTC names it when it is elsewhere"
+
 /* What cuModuleLoadData takes. */
 typedef struct GpuImage {
     char *bytes;

@@ -17,3 +17,8 @@ export FLOWC_LIBCUDA=$root/$BUILD/lib/flowc/libflowsimcuda.so FLOWC_LIBNVRTC=$ro
 python3 tests/bench/gpu/bench.py gemm-bf16-4096 >"$folder/out" 2>&1 || fail "$(cat "$folder/out")"
 grep -qE '^\| gemm-bf16-4096 \| TFLOP/s \| [0-9.e-]+ \|' "$folder/out" || fail "$(cat "$folder/out")"
 grep -q '^SIMULATED: ' "$folder/out" || fail "$(cat "$folder/out")"
+
+# Programs are made anew for other GPUs.
+GPU_TARGETS=sm_80 tests/gpu/pack >"$folder/out" || fail "$(cat "$folder/out")"
+"$BUILD/gpu-simulated/programs/digits" --version >"$folder/out"
+grep -q '^for GPUs: sm_80,' "$folder/out" || fail "$(cat "$folder/out")"

@@ -9,43 +9,43 @@
 
 enum { LARGE = 3 << 20 };
 
-static Made give(const void *context) {
+static ApartResult give(const void *context) {
     char *bytes = malloc(LARGE);
     memset(bytes, *(const char *)context, LARGE);
-    return (Made){.bytes = bytes, .size = LARGE};
+    return (ApartResult){.bytes = bytes, .size = LARGE};
 }
 
-static Made refuse(const void *context) {
-    return (Made){.status = flow_failure(FLOW_EXIT_data, "%s", (const char *)context)};
+static ApartResult refuse(const void *context) {
+    return (ApartResult){.status = flow_failure(FLOW_EXIT_data, "%s", (const char *)context)};
 }
 
-static Made hang(const void *context) {
+static ApartResult hang(const void *context) {
     (void)context;
     for (;;) pause();
-    return (Made){0};
+    return (ApartResult){0};
 }
 
-static Made crash(const void *context) {
+static ApartResult crash(const void *context) {
     (void)context;
     raise(SIGSEGV);
-    return (Made){0};
+    return (ApartResult){0};
 }
 
-static Made leave(const void *context) {
+static ApartResult leave(const void *context) {
     (void)context;
     _exit(7);
 }
 
 /* More than it may have. */
-static Made grow(const void *context) {
+static ApartResult grow(const void *context) {
     size_t size = (size_t)1 << 30;
     (void)context;
     volatile char *bytes = malloc(size);
-    if (bytes) return (Made){.bytes = (char *)bytes, .size = 1};
-    return (Made){.status = flow_failure(FLOW_EXIT_resource, "no memory")};
+    if (bytes) return (ApartResult){.bytes = (char *)bytes, .size = 1};
+    return (ApartResult){.status = flow_failure(FLOW_EXIT_resource, "no memory")};
 }
 
-static Made run(Work *work, const char *context, int seconds) {
+static ApartResult run(ApartWork *work, const char *context, int seconds) {
     Apart apart;
     FlowStatus status =
         apart_start(&apart, "the work", work, context, (ApartLimits){seconds, (size_t)256 << 20});
@@ -53,14 +53,14 @@ static Made run(Work *work, const char *context, int seconds) {
     return apart_finish(&apart);
 }
 
-static void check_fails(Work *work, int seconds, const char *text) {
-    Made made = run(work, "its own words", seconds);
+static void check_fails(ApartWork *work, int seconds, const char *text) {
+    ApartResult made = run(work, "its own words", seconds);
     CHECK(made.status.exit && !made.bytes, "it gave something");
     CHECK_SAYS(made.status.text, text);
 }
 
 static void test_bytes(void) {
-    Made made = run(give, "x", 60);
+    ApartResult made = run(give, "x", 60);
     CHECK(!made.status.exit && made.size == LARGE, "%s", made.status.text);
     CHECK(made.bytes && made.bytes[0] == 'x' && made.bytes[LARGE - 1] == 'x', "other bytes");
     free(made.bytes);
@@ -90,7 +90,7 @@ static void test_several(void) {
     const ApartLimits limits = {60, (size_t)256 << 20};
     for (int i = 0; i < 3; i++) apart_start(&apart[i], "the work", give, &"abc"[i], limits);
     for (int i = 2; i >= 0; i--) {
-        Made made = apart_finish(&apart[i]);
+        ApartResult made = apart_finish(&apart[i]);
         CHECK(made.bytes && made.bytes[0] == "abc"[i], "bytes of another one");
         free(made.bytes);
     }
