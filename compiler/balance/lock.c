@@ -7,6 +7,24 @@
 
 static const char head[] = "flowc lock 1";
 
+/* In which elements it reads and computes: " in f32 bf16", which decides most of what it takes. */
+static void add_elements(const FunctionPlan *plan, int k, Text *text) {
+    const KernelPlan *kernel = &plan->kernels[k];
+    uint64_t found = 0;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const Node *node = graph_node(plan->graph, kernel->nodes[i]);
+        found |= (uint64_t)1 << node->type.element;
+        for (int n = 0; n < node->input_count; n++)
+            found |= (uint64_t)1 << graph_node(plan->graph, node->inputs[n])->type.element;
+    }
+    const char *before = " in";
+    for (int element = 0; element < ELEMENT_COUNT; element++) {
+        if (!(found >> element & 1)) continue;
+        text_format(text, "%s %s", before, element_info[element].name);
+        before = "";
+    }
+}
+
 /* As kernel_print, without the lines of the program: they change when nothing else does. */
 static const char *describe(Arena *arena, const FunctionPlan *plan, int k) {
     Text printed = text_new(arena), text = text_new(arena);
@@ -18,6 +36,7 @@ static const char *describe(Arena *arena, const FunctionPlan *plan, int k) {
         if (size && !is_place) text_format(&text, "%s%.*s", text.size ? " " : "", (int)size, word);
         word += size + (word[size] == ' ');
     }
+    add_elements(plan, k, &text);
     return text_string(&text);
 }
 

@@ -3,8 +3,8 @@
  *     flowc lock 1
  *     # by NVIDIA H200 and …
  *     function fit.step of 64 records
- *     0 gpu(0) contraction [B, 784, 256]: matmul, add
- *     1 cpu rows [B]: sum
+ *     0 gpu(0) contraction [B, 784, 256]: matmul, add in f32
+ *     1 cpu rows [B]: sum in f32
  *
  * It lists each kernel that the program places nowhere, of the functions that are decided about.
  * A program whose kernels are others no longer fits it. */

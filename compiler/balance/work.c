@@ -52,12 +52,29 @@ double work_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int k, do
     return cpu->figures[FIGURE_start].value + times * work_alone(cpu, plan, k);
 }
 
-/* What threads of a GPU share out. */
+/* What threads of a GPU do side by side, as gpu_KIND_text.c has it. */
 static double elements_of(const Loops *loops) {
-    double elements = (double)dim_bound(loops->outer) * (double)dim_bound(loops->rows) *
-                      (double)dim_bound(loops->columns);
-    bool deep = loops->kind == KERNEL_columns || loops->kind == KERNEL_scatter;
-    return deep ? elements * (double)dim_bound(loops->depth) : elements;
+    enum { WARPS = 8 /* go down a column */ };
+    double outer = (double)dim_bound(loops->outer), columns = (double)dim_bound(loops->columns);
+    double rows = (double)dim_bound(loops->rows);
+    switch (loops->kind) {
+    case KERNEL_scatter: return columns;
+    case KERNEL_row_function: return rows;
+    case KERNEL_columns: return outer * columns * WARPS;
+    default: return outer * rows * columns;
+    }
+}
+
+/* Sums of parts are written by one launch, and read by a second. */
+static double bytes_of_parts(const FunctionPlan *plan, int k) {
+    const KernelPlan *kernel = &plan->kernels[k];
+    const Element element = graph_node(plan->graph, kernel->nodes[0])->type.element;
+    const double size = element == TYPE_f64 ? sizeof(double) : sizeof(float);
+    return kernel->parts > 1 ? 2 * kernel->parts * elements_of(&kernel->loops) * size : 0;
+}
+
+static double starts_on_gpu(const DeviceProfile *gpu, const KernelPlan *kernel) {
+    return (kernel->parts > 1 ? 2 : 1) * gpu->figures[FIGURE_start].value;
 }
 
 /* Of loops that are gone through so many times at once. */
@@ -65,14 +82,15 @@ static double alone_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, i
                            double times) {
     const KernelPlan *kernel = &plan->kernels[k];
     double fill = gpu->figures[FIGURE_fill].value / (times * elements_of(&kernel->loops) + 1);
+    double bytes = kernel->bytes + bytes_of_parts(plan, k);
     double seconds = larger(kernel->operations / arithmetic_rate(gpu, plan, k),
-                            kernel->bytes / gpu->figures[FIGURE_memory].value);
+                            bytes / gpu->figures[FIGURE_memory].value);
     return times * seconds * (1 + fill);
 }
 
 double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double batch) {
     double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;
-    return gpu->figures[FIGURE_start].value + alone_on_gpu(gpu, plan, k, times);
+    return starts_on_gpu(gpu, &plan->kernels[k]) + alone_on_gpu(gpu, plan, k, times);
 }
 
 double work_of_copy(const DeviceProfile *gpu, const Type *type, const Scene *scene) {
@@ -88,7 +106,7 @@ double records_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int k,
 double records_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double records) {
     double launches = ceil(records / TOGETHER);
     return launches *
-           (gpu->figures[FIGURE_start].value + alone_on_gpu(gpu, plan, k, records / launches));
+           (starts_on_gpu(gpu, &plan->kernels[k]) + alone_on_gpu(gpu, plan, k, records / launches));
 }
 
 double records_copy(const DeviceProfile *gpu, const Type *type, double records, double link) {

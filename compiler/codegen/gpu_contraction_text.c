@@ -78,7 +78,8 @@ const char *gpu_contraction_form(const Writer *writer) {
     const char *parts =
         tile.parts > 1 ? arena_format(writer->arena, ", of %d parts of the depth", tile.parts) : "";
     return arena_format(writer->arena, "%s, a block for each tile of %d x %d%s",
-                        tile.tensor ? "cuda_mma.h" : "cuda_fma.h", tile.rows, tile.columns, parts);
+                        tile.tensor ? "cuda_mma.h from sm_80 on" : "cuda_fma.h", tile.rows,
+                        tile.columns, parts);
 }
 
 static const char *tile_blocks(Writer *writer) {

@@ -76,7 +76,8 @@ Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel) {
     if (node->type.element == TYPE_f64) return ARITHMETIC_double;
     if (node->op != OP_matmul) return ARITHMETIC_single;
     NodeId a = contraction_operand(plan->graph, node, 0).node;
-    bool halves = graph_node(plan->graph, a)->type.element == TYPE_bf16;
+    Element element = graph_node(plan->graph, a)->type.element;
+    bool halves = runs_on_gpu(&plan->kernels[kernel]) ? is_half(element) : element == TYPE_bf16;
     return halves ? ARITHMETIC_halves : ARITHMETIC_single;
 }
 

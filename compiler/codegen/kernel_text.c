@@ -151,6 +151,19 @@ void write_kernel(Text *text, const SharedKernel *kernel) {
     text_add(text, kernel->text);
 }
 
+/* Each with its comment: there may be two. */
+static void write_device_functions(Text *text, const SharedKernel *kernel) {
+    static const char begins[] = "FLOW_GLOBAL(";
+    const char *at = kernel->device;
+    while (*at) {
+        const char *next = strstr(at + 1, begins);
+        int size = next ? (int)(next - at) : (int)strlen(at);
+        write_comment(text, kernel);
+        text_format(text, "%.*s", size, at);
+        at += size;
+    }
+}
+
 bool write_device_text(Text *text, const Kernels *kernels) {
     bool some = false;
     vector_each(SharedKernel, kernel, kernels->list) {
@@ -158,8 +171,7 @@ bool write_device_text(Text *text, const Kernels *kernels) {
         if (!some && kernels->exact) text_add(text, "#define FLOW_EXACT /* see kernel.h */\n");
         if (!some) text_add(text, "#include \"cuda.h\"\n#include \"row.h\"\n\n");
         some = true;
-        write_comment(text, kernel);
-        text_add(text, kernel->device);
+        write_device_functions(text, kernel);
     }
     return some;
 }

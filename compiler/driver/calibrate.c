@@ -54,7 +54,7 @@ static void set_gpu(DeviceProfile *gpu, const GpuRates *rates, const Device *dev
     set(gpu, FIGURE_memory, rates->memory, origin);
     set(gpu, FIGURE_size, (double)device->memory, origin);
     set(gpu, FIGURE_start, rates->start, origin);
-    set(gpu, FIGURE_fill, rates->fill, origin);
+    set(gpu, FIGURE_fill, rates->fill, origin == ORIGIN_simulated ? origin : ORIGIN_guess);
     set(gpu, FIGURE_link, rates->link, origin);
     set(gpu, FIGURE_latency, rates->latency, origin);
 }

@@ -17,10 +17,20 @@ static void decide_by(Compilation *compilation, const Profile *profile) {
         compilation->decisions = decide(compilation->arena, compilation->program, profile);
 }
 
+static int refuse_simulated(const Compilation *compilation) {
+    fprintf(stderr, "flowc: %s is of simulated GPUs: it decides for them alone\n",
+            compilation->arguments->machine);
+    return EXIT_program;
+}
+
 int foretell_gpus(Compilation *compilation) {
-    const Profile *profile = profile_read(compilation->arena, compilation->arguments->machine);
+    const Arguments *arguments = compilation->arguments;
+    const Profile *profile = profile_read(compilation->arena, arguments->machine);
     if (!profile) return EXIT_program;
+    if (arguments->lock && profile_is_simulated(profile)) return refuse_simulated(compilation);
     compilation->program->gpus = (int)profile->gpus.count;
+    if (!has_usual(compilation, compilation->program->gpus, "the profile has none"))
+        return EXIT_program;
     if (!is_fixed(compilation)) decide_by(compilation, profile);
     return EXIT_ok;
 }
@@ -35,21 +45,24 @@ static int decide_simulated(const Compilation *compilation) {
     return EXIT_ok;
 }
 
+static int obey_lock(Compilation *compilation) {
+    if (compilation->arguments->machine)
+        fprintf(stderr, "flowc: %s decides, not --machine\n", lock_place(compilation));
+    return apply_lock(compilation);
+}
+
 int decide_devices(Compilation *compilation, const Processor *processor, const Gpus *gpus) {
     Arena *arena = compilation->arena;
     const Arguments *arguments = compilation->arguments;
+    const Profile *profile = arguments->machine ? profile_read(arena, arguments->machine) : NULL;
+    if (arguments->machine && !profile) return EXIT_program;
     if (is_fixed(compilation)) return EXIT_ok;
-    if (!arguments->predicts && is_locked(compilation)) return apply_lock(compilation);
+    if (!arguments->predicts && is_locked(compilation)) return obey_lock(compilation);
     if (!compilation->program->gpus) return EXIT_ok;
     if (!arguments->machine && arguments->simulate) return decide_simulated(compilation);
-    const Profile *profile = arguments->machine ? profile_read(arena, arguments->machine)
-                                                : profile_of_machine(arena, processor, gpus);
+    if (!profile) profile = profile_of_machine(arena, processor, gpus);
     if (!profile) return EXIT_program;
-    if (profile_is_simulated(profile) && !arguments->simulate) {
-        fprintf(stderr, "flowc: %s is of simulated GPUs: it decides for them alone\n",
-                arguments->machine);
-        return EXIT_program;
-    }
+    if (profile_is_simulated(profile) && !arguments->simulate) return refuse_simulated(compilation);
     decide_by(compilation, profile);
     return EXIT_ok;
 }

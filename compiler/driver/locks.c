@@ -47,6 +47,15 @@ int apply_lock(Compilation *compilation) {
     return EXIT_ok;
 }
 
+bool lock_is_alone(Compilation *compilation) {
+    const Arguments *arguments = compilation->arguments;
+    const char *other = arguments->device ? "--device" : arguments->machine ? "--machine" : NULL;
+    if (!arguments->lock || arguments->predicts) return true;
+    if (other) fprintf(stderr, "flowc: --lock and %s both say what runs where: take one\n", other);
+    else compilation->program->usual = (Placement){0};
+    return !other;
+}
+
 bool is_locked(const Compilation *compilation) {
     return compilation->arguments->lock || file_exists(lock_place(compilation));
 }
@@ -57,16 +66,25 @@ static int write_lock(const char *path, const Text *text) {
     return EXIT_resource;
 }
 
-/* Comments may differ. */
-static const char *first_difference(Arena *arena, const char *a, const char *b) {
-    while (*a) {
-        size_t size = strcspn(a, "\n"), other = strcspn(b, "\n");
-        bool same = size == other && !memcmp(a, b, size);
-        if (!same && *a != '#') return arena_copy(arena, a, size);
-        a += size + (a[size] == '\n');
-        b += other + (b[other] == '\n');
+/* Comments may differ, and blank lines. */
+static const char *next_line(const char *text) {
+    while (*text == '#' || *text == '\n') {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
     }
-    return *b ? b : NULL;
+    return text;
+}
+
+/* Of the first line that is another. */
+static const char *first_difference(Arena *arena, const char *a, const char *b) {
+    for (;;) {
+        a = next_line(a), b = next_line(b);
+        size_t size = strcspn(a, "\n"), other = strcspn(b, "\n");
+        if (size != other || memcmp(a, b, size))
+            return arena_copy(arena, *a ? a : b, *a ? size : other);
+        if (!*a) return NULL;
+        a += size, b += other;
+    }
 }
 
 static int compare_lock(Arena *arena, const char *path, const Text *text) {
@@ -82,13 +100,22 @@ static int compare_lock(Arena *arena, const char *path, const Text *text) {
     return EXIT_program;
 }
 
+/* Why nothing was decided. */
+static const char *undecided(const Compilation *compilation) {
+    if (is_placed(&compilation->program->usual))
+        return "--device, or FLOWC_DEVICE, says where everything runs";
+    if (compilation->arguments->simulate && !compilation->arguments->machine)
+        return "simulated GPUs have no speed to go by; --machine=FILE says one";
+    return compilation->arguments->machine ? "the machine of --machine has no GPU"
+                                           : "no GPU here, and no --machine with one";
+}
+
 int keep_decisions(const Compilation *compilation) {
     const Arguments *arguments = compilation->arguments;
     const char *path = lock_place(compilation);
     Text text = text_new(compilation->arena);
     if (!compilation->decisions) {
-        fprintf(stderr,
-                "flowc: there is nothing to lock: no GPU here, and no --machine with one\n");
+        fprintf(stderr, "flowc: there is nothing to lock: %s\n", undecided(compilation));
         return EXIT_program;
     }
     const Profile *profile = compilation->decisions->profile;

@@ -166,25 +166,24 @@ static bool parse_device(const char *text, Placement *placement) {
            !text[end] && placement->index < GPU_LIMIT;
 }
 
-/* There must be one that was asked for on the command line, unless placement is soft. */
-static bool has_usual(Program *program, const Gpus *gpus, bool soft) {
-    const Placement *usual = &program->usual;
-    if (usual->device != DEVICE_gpu || usual->index < gpus->count) return true;
-    if (soft) {
+bool has_usual(const Compilation *compilation, int gpus, const char *missing) {
+    Placement *usual = &compilation->program->usual;
+    if (usual->device != DEVICE_gpu || usual->index < gpus) return true;
+    if (compilation->arguments->soft_placement) {
         fprintf(stderr, "flowc: there is no gpu(%d) here: the CPU runs what --device places\n",
                 usual->index);
-        program->usual = (Placement){.device = DEVICE_cpu};
+        *usual = (Placement){.device = DEVICE_cpu};
         return true;
     }
     fprintf(stderr, "flowc: --device=gpu(%d) is not on this machine: %s\n", usual->index,
-            gpus->count ? "it has fewer GPUs" : gpus->missing);
+            gpus ? "it has fewer GPUs" : missing);
     return false;
 }
 
 /* Asking a driver takes long, loading none does not. */
 static bool may_use_gpus(const Compilation *compilation) {
     DeviceKind usual = compilation->program->usual.device;
-    return wanted_gpus(compilation) ||
+    return wanted_gpus(compilation) || compilation->arguments->machine ||
            (usual == DEVICE_any && (gpus_are_likely() || is_locked(compilation)));
 }
 
@@ -239,12 +238,13 @@ int find_gpus(Compilation *compilation) {
         fprintf(stderr, "flowc: --device is cpu, gpu or gpu(1), not `%s`\n", device);
         return EXIT_usage;
     }
+    if (!lock_is_alone(compilation)) return EXIT_usage;
     if (arguments->predicts && arguments->machine) return foretell_gpus(compilation);
     if (!may_use_gpus(compilation)) return EXIT_ok;
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
     ahead_expect(arguments, &gpus, wanted_gpus(compilation));
     program->gpus = gpus.count < GPUS_MOST ? gpus.count : GPUS_MOST;
-    if (!has_usual(program, &gpus, arguments->soft_placement)) return EXIT_program;
+    if (!has_usual(compilation, gpus.count, gpus.missing)) return EXIT_program;
     return decide_devices(compilation, &processor, &gpus);
 }
 

@@ -8,6 +8,10 @@
  * EXIT_ok, or what to exit with. */
 int find_gpus(Compilation *compilation);
 
+/* Is there, of so many GPUs, the one that --device names? Where placement is soft the CPU stands in
+ * for it. False after printing why not; missing: why there is none. */
+bool has_usual(const Compilation *compilation, int gpus, const char *missing);
+
 /* So many that the last one that the program or --device names is among them. */
 int wanted_gpus(const Compilation *compilation);
 /* Before passes: notes in functions how many GPUs each compute a share of their batches. */

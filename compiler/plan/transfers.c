@@ -208,6 +208,20 @@ static bool is_waited_for(const FunctionPlan *plan) {
     return false;
 }
 
+/* Is there room for what the CPU reads of a call when others are on their way? */
+static bool keeps_results(const FunctionPlan *plan) {
+    const size_t unit = FLOW_LAUNCH_RESULT_UNIT;
+    size_t size = 0;
+    int count = 0;
+    vector_each(const Band, band, plan->bands) {
+        if (!band->transfer || band->transfer->kind != TRANSFER_result) continue;
+        const Type *type = &graph_node(plan->graph, band->transfer->node)->type;
+        size += ((size_t)type_size_bound(type) + unit - 1) / unit * unit;
+        count++;
+    }
+    return count <= FLOW_LAUNCH_RESULTS && size <= FLOW_LAUNCH_RESULT_ROOM;
+}
+
 static void add_transfers(const Plan *program, FunctionPlan *plan) {
     Arena *arena = program->arena;
     Tracker tracker = {.program = program,
@@ -229,7 +243,8 @@ static void add_transfers(const Plan *program, FunctionPlan *plan) {
     if (!launches) return;
     add(&tracker, (Transfer){.kind = TRANSFER_end});
     copy_inputs_first(plan);
-    plan->one_gpu = is_waited_for(plan) ? 0 : 1 + only_gpu(plan);
+    const bool waits = is_waited_for(plan) || !keeps_results(plan);
+    plan->one_gpu = waits ? 0 : 1 + only_gpu(plan);
 }
 
 static int gpus_of(const FunctionPlan *plan, const KernelPlan *kernel) {

@@ -173,7 +173,8 @@ void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, 
     else gpus_copy(frame->memory, place, size, from, to);
 }
 
-/* What has no room in the turn's block goes by itself, and is there at once. */
+/* What has no room in the turn's block goes by itself, and is there at once; where nobody waits for
+ * the call there is room (plan/transfers.c). */
 void flow_gpu_result(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)threads;
     const int64_t place = operands[0], size = operands[1];
@@ -182,6 +183,8 @@ void flow_gpu_result(const FlowFrame *frame, const int64_t *operands, int thread
     Gpu *gpu = &gpus_state.gpus[device];
     if (turn_has_room(gpus_turn_of(gpu, frame), (size_t)size))
         turn_put_result(gpu, place, (size_t)size);
+    else if (gpus_state.ahead)
+        gpus_fail(FLOW_EXIT_internal, "results of a call that goes ahead have no room");
     else gpus_copy(frame->memory, place, size, device, GPU_CPU);
 }
 

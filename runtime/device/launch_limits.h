@@ -6,7 +6,10 @@ enum {
     FLOW_LAUNCH_SIZES = 16,
     FLOW_LAUNCH_INPUTS = 64,
     FLOW_LAUNCH_OPERANDS = 384,
-    FLOW_EVERY_GPU = 62, /* the number of no GPU: those of all replicas */
+    FLOW_LAUNCH_RESULTS = 32,       /* of a call that goes ahead; */
+    FLOW_LAUNCH_RESULT_ROOM = 4096, /* bytes of all of them, each of so many more that they are */
+    FLOW_LAUNCH_RESULT_UNIT = 16,   /* a multiple of this */
+    FLOW_EVERY_GPU = 62,            /* the number of no GPU: those of all replicas */
 };
 
 #endif

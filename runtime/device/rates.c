@@ -12,6 +12,8 @@
 #include <string.h>
 
 enum {
+    MULTIPROCESSORS = 16, /* numbers of CUdevice_attribute */
+    THREADS_OF_EACH = 39,
     CAPABILITY_MAJOR = 75,
     CAPABILITY_MINOR = 76,
     NOT_BLOCKING = 1,
@@ -137,16 +139,18 @@ static double time_launches(Bench *bench, const char *name, unsigned blocks, int
     return best;
 }
 
-/* Seconds of a block, in a launch of so many that it takes long. */
+/* Seconds of a block, in a launch of so many that it takes long, or in so many launches. */
 static double time_of_block(Bench *bench, const char *name, size_t element) {
     unsigned last = (unsigned)(bench->half / (THREADS * element)), blocks = 16;
+    int launches = 1;
     double seconds = 0;
     while (!bench->failed) {
-        seconds = time_launches(bench, name, blocks, 1, THREADS);
-        if (seconds >= long_enough || blocks * 2 > last) break;
-        blocks *= 2;
+        seconds = time_launches(bench, name, blocks, launches, THREADS);
+        if (seconds >= long_enough || launches >= LAUNCHES) break;
+        if (blocks * 2 <= last) blocks *= 2;
+        else launches *= 2;
     }
-    return seconds / blocks;
+    return seconds / blocks / launches;
 }
 
 static double time_copy(Bench *bench, size_t size) {
@@ -166,10 +170,16 @@ static double at_least(double value, double least) {
     return value > least ? value : least;
 }
 
-/* A launch of few elements takes as long as one of `fill` more at the full rate would. */
-static double find_fill(Bench *bench, double start, double element) {
-    double small = time_launches(bench, "flow_rate_copy", 1, LAUNCHES, THREADS) / LAUNCHES;
-    return at_least((small - start) / element - THREADS, 1);
+/* As many threads as there can be at a time: what one does takes as long without the others, and
+ * no launch of so few is long enough for a clock. */
+static double find_fill(Bench *bench) {
+    int processors = 0, threads = 0;
+    const Driver *driver = &bench->driver;
+    succeeded(bench, driver->get_attribute(&processors, MULTIPROCESSORS, bench->handle),
+              "say its size");
+    succeeded(bench, driver->get_attribute(&threads, THREADS_OF_EACH, bench->handle),
+              "say its size");
+    return (double)processors * threads;
 }
 
 static void measure(Bench *bench, GpuRates *rates) {
@@ -182,7 +192,7 @@ static void measure(Bench *bench, GpuRates *rates) {
     rates->double_precision = operations / time_of_block(bench, "flow_rate_double", sizeof(double));
     double block = time_of_block(bench, "flow_rate_copy", sizeof(float));
     rates->memory = 2.0 * THREADS * sizeof(float) / block;
-    rates->fill = find_fill(bench, rates->start, block / THREADS);
+    rates->fill = find_fill(bench);
 }
 
 bool gpu_rates(int ordinal, const char *text, GpuRates *rates, char *why) {

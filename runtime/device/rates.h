@@ -8,7 +8,7 @@ typedef struct GpuRates {
     double single_precision, double_precision; /* operations a second, without tensor cores */
     double memory;                             /* bytes a second, read and written */
     double start;                              /* seconds from one launch to the next */
-    double fill;                               /* elements that a launch with few might have had */
+    double fill;          /* threads that it has room for, which is not measured */
     double link, latency; /* to its memory: bytes a second; seconds of a copy */
 } GpuRates;
 

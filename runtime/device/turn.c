@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESULT_ALIGNMENT = 16 };
-
 /* Opening. */
 
 static bool open_one(Gpu *gpu, Turn *turn) {
@@ -125,14 +123,16 @@ bool turn_send(Gpu *gpu) {
 }
 
 bool turn_has_room(const Turn *turn, size_t size) {
-    return turn->result_count < TURN_RESULTS && size <= TURN_RESULT_ROOM - turn->result_size;
+    return turn->result_count < FLOW_LAUNCH_RESULTS &&
+           size <= FLOW_LAUNCH_RESULT_ROOM - turn->result_size;
 }
 
 bool turn_put_result(Gpu *gpu, int64_t place, size_t size) {
     Turn *turn = gpu->turn;
     const size_t offset = turn->result_size;
     turn->results[turn->result_count++] = (TurnResult){place, offset, size};
-    turn->result_size += (size + RESULT_ALIGNMENT - 1) / RESULT_ALIGNMENT * RESULT_ALIGNMENT;
+    const size_t unit = FLOW_LAUNCH_RESULT_UNIT;
+    turn->result_size += (size + unit - 1) / unit * unit;
     return gpu_copy_within(gpu, turn->block + offsetof(TurnBlock, results) + offset,
                            gpu->memory + (uint64_t)place, size);
 }

@@ -14,15 +14,13 @@
 enum {
     TURN_ALONE = GPUS_AHEAD, /* the turn of calls that are waited for */
     TURN_COUNT,
-    TURN_RESULTS = 32,       /* of a call, that go by the block; */
-    TURN_RESULT_ROOM = 4096, /* bytes of all of them, and of what aligns them */
 };
 
 /* On the device; twice on the host: as it is copied there, and as it comes back. */
 typedef struct TurnBlock {
     int64_t numbers[FLOW_LAUNCH_INPUTS]; /* inputs that are one number; in: up to the guard */
     FlowGuard guard;                     /* out: from the guard on */
-    char results[TURN_RESULT_ROOM];
+    char results[FLOW_LAUNCH_RESULT_ROOM];
 } TurnBlock;
 
 typedef struct TurnInput {
@@ -41,7 +39,7 @@ struct Turn {
     TurnInput inputs[FLOW_LAUNCH_INPUTS];
     uint64_t block;
     TurnBlock *in, *out; /* pinned */
-    TurnResult results[TURN_RESULTS];
+    TurnResult results[FLOW_LAUNCH_RESULTS];
     int result_count;
     size_t result_size;              /* of all, aligned */
     bool guarded;                    /* its call has a guard */

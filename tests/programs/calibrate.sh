@@ -19,6 +19,7 @@ grep -qE '^memory = [0-9.]+ [GT]B/s' here.profile || fail "$(cat here.profile)"
 # A stand-in's says it in every figure, and decides about nothing real.
 "$FLOWC" calibrate --simulate=gpu:2 -o stand-in.profile >/dev/null 2>stderr || fail "$(cat stderr)"
 [ "$(sed -n '/^device gpu/,$p' stand-in.profile | grep -c ' simulated$')" = 18 ] || fail "$(cat stand-in.profile)"
+grep -q '^fill = 8192 simulated$' stand-in.profile || fail "$(cat stand-in.profile)"
 grep -q '^note = the GPUs are simulated' stand-in.profile || fail "$(cat stand-in.profile)"
 sed -e 's/|> batch(1000)/|> take(32) |> batch(32)/' "$digits" >d.flow
 cp -r "$data" .

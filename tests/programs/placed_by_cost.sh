@@ -26,6 +26,25 @@ sed "s/|> take(64) |> batch(16)/|> batch($batch)/" d.flow >larger.flow
 "$FLOWC" explain --machine="$real" larger.flow >then || fail "$(cat then)"
 [ "$(on 'gpu(0)' now)" -lt "$(on 'gpu(0)' then)" ] || fail "$batch: $(cat now then)"
 
+# What a few threads of a GPU do in series takes long there: an embedding's gradient, a column each.
+cat >few.flow <<'E2'
+pipeline digits(images: path, labels: path) -> (x: u8[28, 28], y: i32 in 0..10) {
+  return idx(image: images, label: labels) |> map(x: image, y: label)
+}
+
+model table(y: i32[B] in 0..10) -> f32[B, 16] {
+  return embedding(y, 16)
+}
+
+train fit {
+  data      = digits("data/train-images-idx3-ubyte.gz", "data/train-labels-idx1-ubyte.gz") |> batch(1000)
+  loss      = mean(table(data.y) ^ 2)
+  optimizer = sgd(0.1)
+}
+E2
+"$FLOWC" explain --machine="$real" few.flow >out || fail "$(cat out)"
+grep -A 1 'scatter \[B, 10, 16\]' out | awk '/us on gpu/ { found = 1; sub(/.*on cpu, /, ""); if ($1 < 10) exit 1 } END { exit !found }' || fail "$(cat out)"
+
 # An annotation and --device come first.
 sed 's/|> dense(C)/|> dense(C) @cpu/' d.flow >fixed.flow
 "$FLOWC" explain --machine=eager.profile fixed.flow >out || fail "$(cat out)"
@@ -47,11 +66,24 @@ close out
 same out expected
 grep -q 'simulated GPUs have no speed to go by' stderr || fail "$(cat stderr)"
 
+# A profile is read wherever it is named, and what --device names is of its machine.
+for device in "" --device=cpu --visible-devices=none; do
+    expect 1 'none.profile: No such file' "$FLOWC" run $device --machine=none.profile d.flow
+done
+expect 1 'gpu(3) is not on this machine: it has fewer GPUs' "$FLOWC" explain --machine=eager.profile --device='gpu(3)' d.flow
+
 # Locks.
+sed 's/guess/simulated/' "$real" >stand-in.profile
+expect 1 'stand-in.profile is of simulated GPUs' "$FLOWC" explain --machine=stand-in.profile --lock d.flow
+expect 1 'nothing to lock: simulated GPUs have no speed to go by' "$FLOWC" explain --simulate=gpu:1 --lock d.flow
+expect 1 'nothing to lock: --device, or FLOWC_DEVICE, says where' "$FLOWC" explain --machine=eager.profile --device=cpu --lock d.flow
+[ ! -e d.lock ] || fail 'a lock was written'
 expect 1 'nothing to lock' "$FLOWC" explain --visible-devices=none --lock d.flow
 "$FLOWC" explain --machine=eager.profile --lock d.flow || fail "no lock"
-grep -q '^0 gpu(0) contraction ' d.lock || fail "$(cat d.lock)"
+grep -q '^0 gpu(0) contraction .* in f32$' d.lock || fail "$(cat d.lock)"
 "$FLOWC" explain --machine=eager.profile --lock --check d.flow || fail "it differs from itself"
+sed 's/^function/\n# a comment\n&/' d.lock >spaced.lock
+"$FLOWC" explain --machine=eager.profile --lock=spaced.lock --check d.flow || fail "comments differ"
 expect 1 'd.lock: it would be decided otherwise now: `0 cpu contraction' "$FLOWC" explain --machine=far.profile --lock --check d.flow
 "$FLOWC" explain --machine=far.profile d.flow | grep -q 'd.lock decides for `run` and `build`' || fail 'nothing of the lock'
 expect 1 'd.lock places kernels on gpu(0), which is not on this machine' "$FLOWC" run --visible-devices=none d.flow
@@ -72,6 +104,11 @@ for change in 's/dense(16)/dense(17)/' 's/batch(16)/batch(32)/' 's/relu()/tanh()
     expect 1 'The lock no longer fits the program' "$FLOWC" run --lock=d.lock --simulate=gpu:1 changed.flow
 done
 expect 1 'none.lock: No such file' "$FLOWC" run --lock=none.lock d.flow
+FLOWC_DEVICE=cpu expect 1 'none.lock: No such file' "$FLOWC" run --lock=none.lock d.flow
+expect 2 '--lock and --device both say' "$FLOWC" run --lock=none.lock --device=cpu d.flow
+expect 2 '--lock and --machine both say' "$FLOWC" run --lock=d.lock --machine=eager.profile d.flow
+"$FLOWC" run --simulate=gpu:1 --machine=eager.profile d.flow >out 2>stderr || fail "$(cat stderr)"
+grep -q 'd.lock decides, not --machine' stderr || fail "$(cat stderr)"
 for change in 1d '$d' 's/gpu(0)/gpu(x)/' 's/^0 /7 /' 's/^1 /99999999999 /' '$a more'; do
     sed "$change" d.lock >broken.lock
     expect 1 'broken.lock:' "$FLOWC" run --lock=broken.lock --simulate=gpu:1 d.flow
@@ -98,5 +135,4 @@ wrong 'is given a second time' 's/^link = .*/&\n&/'
 wrong 'a line is `name = value`' '$a word'
 wrong 'there is no `date`' '/^date/d'
 expect 1 'none.profile: No such file' "$FLOWC" explain --machine=none.profile d.flow
-sed 's/guess/simulated/' "$real" >stand-in.profile
 "$FLOWC" explain --machine=stand-in.profile d.flow >out || fail "$(cat out)"

@@ -248,6 +248,22 @@ static void test_sizes(void) {
     close_gpus();
 }
 
+/* What has no room in the block would overtake the calls before. */
+static void test_results(void) {
+    int64_t number = 0;
+    FlowGuard guard = {.place = FLOW_NOWHERE};
+    const void *const inputs[] = {batch, &number};
+    const FlowFrame call = {
+        .memory = memory, .inputs = inputs, .batch = 1, .guard = &guard, .ahead = true};
+    const FlowFrame *frame = &call;
+    if (!open_gpus()) return;
+    CALL(flow_gpu_begin, 0, 0, 0);
+    CALL(flow_gpu_result, LOSS, FLOW_LAUNCH_RESULT_ROOM + 1, 0);
+    CHECK(gpus_status().exit == FLOW_EXIT_internal, "%s", gpus_status().text);
+    pinned_free(batch);
+    gpus_close();
+}
+
 /* Each wait is needed: without it a run goes wrong, sooner or later. */
 
 static bool goes_wrong(const char *lost, int seed) {
@@ -298,6 +314,7 @@ int main(void) {
     test_mixed();
     test_again();
     test_sizes();
+    test_results();
     test_folder_remove();
     return test_result();
 }

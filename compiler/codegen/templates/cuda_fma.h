@@ -23,7 +23,7 @@ FLOW_VECTOR(AcrossGroup, ELEMENT, ACROSS_GROUP);
     ((n) / ACROSS / DOWN_GROUP * 16 * DOWN_GROUP + down * DOWN_GROUP + (n) / ACROSS % DOWN_GROUP)
 #define COLUMN_OF(n) \
     ((n) % ACROSS / ACROSS_GROUP * 16 * ACROSS_GROUP + across * ACROSS_GROUP + (n) % ACROSS_GROUP)
-FLOW_SHARED(ELEMENT, tiles, TILES_COUNT(ELEMENT, 2 * STAGE));
+TILES(ELEMENT, 2 * STAGE);
 const int down = (int)FLOW_THREAD / 16, across = (int)FLOW_THREAD % 16;
 ELEMENT sums[SUMS] = {0};
 A_Vector taken_a[A_TAKEN];

@@ -11,5 +11,6 @@
 #undef B_BY_DEPTH
 #undef B_VECTOR
 #undef TILES_COUNT
+#undef TILES
 #undef ROW_OF
 #undef COLUMN_OF

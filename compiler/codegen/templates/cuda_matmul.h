@@ -26,6 +26,10 @@ enum {
     ((count) * (int)sizeof(type) > PIECE_ROWS * SUMS_PITCH * (int)sizeof(ELEMENT) \
          ? (count)                                                                \
          : PIECE_ROWS * SUMS_PITCH * (int)sizeof(ELEMENT) / (int)sizeof(type))
+/* Not more than each GPU gives a block without being asked: else there is no such constant. */
+#define TILES(type, count)                              \
+    FLOW_SHARED(type, tiles, TILES_COUNT(type, count)); \
+    enum { TILES_FIT = 1 / (TILES_COUNT(type, count) * (int)sizeof(type) <= 48 << 10) }
 #if TENSOR && FLOW_TENSOR_CORES
 #include "cuda_mma.h"
 #else

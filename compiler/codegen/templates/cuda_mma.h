@@ -13,7 +13,7 @@ enum {
 };
 #define ROW_OF(n) (warp_row + (n) / 4 / ACROSS * 16 + lane / 4 + (n) % 4 / 2 * 8)
 #define COLUMN_OF(n) (warp_column + (n) / 4 % ACROSS * 8 + lane % 4 * 2 + (n) % 2)
-FLOW_SHARED(uint16_t, tiles, TILES_COUNT(uint16_t, STAGES *STAGE));
+TILES(uint16_t, STAGES *STAGE);
 const int lane = (int)FLOW_THREAD % 32, warp = (int)FLOW_THREAD / 32;
 const int warp_row = warp / WARPS_ACROSS * WARP_ROWS;
 const int warp_column = warp % WARPS_ACROSS * WARP_COLUMNS;
