@@ -1,4 +1,4 @@
-/* Run: a train block at work; what train.c and action.c share. */
+/* Run: a train block at work; what train.c, look.c and action.c share. */
 #ifndef FLOW_RUN_H
 #define FLOW_RUN_H
 
@@ -71,6 +71,13 @@ FlowStatus run_save(const Run *run, const char *path, int actions_done);
 
 /* How a run ends that is interrupted before its first step. */
 FlowStatus run_without_steps(void);
+
+/* Looks at what a step gave: the first that nobody has looked at. batch: its own, which is still
+ * held, or NULL. Fails with where a number that is none began. */
+FlowStatus look_at_step(Run *run, const Batch *batch);
+
+/* The same of all but so many. */
+FlowStatus look_at_steps(Run *run, int64_t ahead);
 
 /* A call of a function of the train block. */
 FlowStatus run_bind(const Run *run, const FlowFunction *function, Call *call);

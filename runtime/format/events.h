@@ -1,7 +1,7 @@
 /* Events: a writer of trace events as JSON, which Perfetto and Chrome show: Google, "Trace Event
  * Format" (JSON object format; events X, M and C). What was written is a whole file whenever no
- * call is under way, so that it can be read after any end of the process. Times are nanoseconds. Not
- * thread-safe. */
+ * call is under way, so that it can be read after any end of the process. Times are nanoseconds.
+ * Not thread-safe. */
 #ifndef FLOW_EVENTS_H
 #define FLOW_EVENTS_H
 
