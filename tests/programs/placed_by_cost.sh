@@ -45,6 +45,12 @@ E2
 "$FLOWC" explain --machine="$real" few.flow >out || fail "$(cat out)"
 grep -A 1 'scatter \[B, 10, 16\]' out | awk '/us on gpu/ { found = 1; sub(/.*on cpu, /, ""); if ($1 < 10) exit 1 } END { exit !found }' || fail "$(cat out)"
 
+# Products of f16 take tensor cores, too, which are a GPU's alone.
+sed -e 's/batch(1000)/batch(4000)/; s/f32\[B, 16\]/f32[B, 2048]/' \
+    -e 's/^  return embedding.*/  weight w: f32[2048, 2048] = normal(0.1)\n  return cast(matmul(cast(embedding(y, 2048), f16), cast(w, f16)), f32)/' few.flow >halves.flow
+"$FLOWC" explain --machine="$real" halves.flow >out || fail "$(cat out)"
+grep -A 1 'contraction \[B, 2048, 2048\]' out | awk '/us on gpu/ { found = 1; sub(/.*on cpu, /, ""); if ($1 > 100) exit 1 } END { exit !found }' || fail "$(cat out)"
+
 # An annotation and --device come first.
 sed 's/|> dense(C)/|> dense(C) @cpu/' d.flow >fixed.flow
 "$FLOWC" explain --machine=eager.profile fixed.flow >out || fail "$(cat out)"

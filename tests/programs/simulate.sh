@@ -28,6 +28,11 @@ for placed in cpu gpu; do
     "$FLOWC" run --simulate=gpu:2 ${placed}_halves.flow --epochs=2 >$placed.halves 2>stderr || fail "exit $?: $(cat stderr)"
 done
 "$FLOWC" check --explain --simulate=gpu:2 gpu_halves.flow 2>&1 | grep -q 'cuda_mma.h from sm_80 on, a block for each tile' || fail "no tensor cores"
+# Each kernel's text has the lines that it is of, also the two of a product of parts.
+sed 's/batch(batch_size)/batch(8192)/' "$digits" >parts.flow
+"$FLOWC" build --simulate=gpu:1 --device=gpu --emit=cuda -o parts.cu parts.flow 2>stderr || fail "$(cat stderr)"
+grep -q '^FLOW_GLOBAL(.*_parts, ' parts.cu || fail "no parts"
+awk '/^FLOW_GLOBAL/ && before !~ /^\/\* parts.flow:/ { exit 1 } { before = $0 }' parts.cu || fail "a kernel without lines"
 ! cmp -s out gpu.halves || fail "halves make no difference"
 mv expected whole && mv cpu.halves expected
 close gpu.halves
