@@ -3,7 +3,7 @@
  *     flowc lock 1
  *     # by AMD EPYC 9V74 and NVIDIA H200, as of 2026-11-22
  *     function fit.step of 64 records
- *     0 gpu(0) contraction [B, 784, 256]: matmul, add, maximum, less in f32
+ *     0 gpu(0) contraction [B, 784, 256]: matmul, add, maximum, less in bool f32
  *     3 cpu rows [B]: sum, negate, sum, divide in f32
  *
  * It lists each kernel that the program places nowhere, of the functions that are decided about.
