@@ -3,6 +3,7 @@
 #define FLOW_BOUNDS_H
 
 enum {
+    GPU_LIMIT = 62,   /* of a machine: with the CPU and those of replicas, bits of a word */
     FIELD_LIMIT = 32, /* fields of a source, outputs of a section */
     SECTION_LIMIT = 8,
     ORDER_LIMIT = 16, /* of a section */

@@ -32,6 +32,8 @@ int network_add(Network *network, int from, int to, int64_t room);
 /* Uses up the arcs' room; then the nodes that can still be reached from the source are on its side
  * of a minimum cut, the smallest such side. */
 void network_cut(Network *network);
+
+/* After network_cut alone. */
 bool is_with_source(const Network *network, int node);
 
 #endif

@@ -138,7 +138,8 @@ static bool is_field(const Function *function, const Node *node) {
 static double copying(const Builder *builder, const Type *type) {
     const Member *member = builder->member;
     if (member->prepares)
-        return records_copy(gpu_of(builder), type, records_of(builder), builder->scene->link);
+        return records_copy(gpu_of(builder), member->gpu, type, records_of(builder),
+                            builder->scene->link);
     return member->times * work_of_copy(gpu_of(builder), type, builder->scene);
 }
 
@@ -293,14 +294,13 @@ const Plan *plan_with(Arena *arena, Program *program, bool on_gpu) {
     return plan;
 }
 
-const Decisions *decide(Arena *arena, Program *program, const Profile *profile) {
+const Decisions *decide(Arena *arena, Program *program, const Profile *profile, double room) {
     Decisions *decisions = arena_new_item(arena, Decisions);
     Decider decider = {.arena = arena, .program = program, .decisions = decisions};
     decisions->profile = profile;
     decisions->cpu = plan_with(arena, program, false);
     decisions->gpu = plan_with(arena, program, true);
-    decisions->fits =
-        (double)decisions->gpu->memory_size <= profile->gpus.items[0].figures[FIGURE_size].value;
+    decisions->fits = memory_on_gpus(decisions->gpu) <= room;
     vector_each(Train, train, program->trains) decide_train(&decider, train);
     vector_each(Run, run, program->runs)
         if (run->function) decide_alone(&decider, run->function, run->pipeline);

@@ -38,8 +38,9 @@ typedef struct Decisions {
     Vector(Choice) choices;
 } Decisions;
 
-/* profile: of a machine with a GPU. Sets Function.decided of the program's functions. */
-const Decisions *decide(Arena *arena, Program *program, const Profile *profile);
+/* profile: of a machine with a GPU. room: bytes of that GPU's memory that the program may use. Sets
+ * Function.decided of the program's functions. */
+const Decisions *decide(Arena *arena, Program *program, const Profile *profile, double room);
 
 /* The round of a choice in another scene. */
 Round choice_round(Arena *arena, const Decisions *decisions, const Choice *choice,

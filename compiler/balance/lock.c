@@ -108,7 +108,7 @@ static bool read_device(Applying *applying, const char *word, signed char *devic
     bool good = sscanf(word, "gpu(%2d)%n", &number, &end) == 1 && end && !word[end];
     if (!good || number < 0 || number >= GPU_LIMIT) return false;
     *device = (signed char)number;
-    if (number >= applying->gpus && applying->gpu < 0) applying->gpu = number;
+    if (number >= applying->gpus && number > applying->gpu) applying->gpu = number;
     return true;
 }
 

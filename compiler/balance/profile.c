@@ -1,11 +1,13 @@
 /* Profile. */
 #include "compiler/balance/profile.h"
 
+#include "runtime/bounds.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CPU = 1, GPU = 2, GPUS_MOST = 64 };
+enum { CPU = 1, GPU = 2 };
 
 typedef struct FigureInfo {
     const char *name;
@@ -160,8 +162,10 @@ static bool begin_device(Reader *reader, const char *name) {
     if (reader->kind == CPU && reader->device)
         return fail(reader, "`device cpu` comes first, once");
     if (reader->kind == CPU) return reader->device = &profile->cpu, true;
+    if (profile->gpus.count == GPU_LIMIT)
+        return fail(reader, "a machine has at most %d GPUs", GPU_LIMIT);
     const char *next = arena_format(reader->arena, "gpu(%zu)", profile->gpus.count);
-    if (!reader->device || strcmp(name, next) || profile->gpus.count == GPUS_MOST)
+    if (!reader->device || strcmp(name, next))
         return fail(reader, "the next device is `%s`, not `%.60s`", reader->device ? next : "cpu",
                     name);
     vector_push(reader->arena, &profile->gpus, (DeviceProfile){0});

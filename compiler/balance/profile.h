@@ -57,8 +57,7 @@ void profile_print(const Profile *profile, Text *text);
 /* "467 GFLOP/s"; "5 us" */
 const char *figure_text(Arena *arena, FigureName name, double value);
 
-/* "f32 … of the whole device" of all figures of the device that were not measured, as "f32, link";
- * "" without one. */
+/* Names of the figures that were not measured, as "f32, link"; "" if all were. */
 const char *unmeasured(Arena *arena, const DeviceProfile *device);
 
 bool profile_is_simulated(const Profile *profile);

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-enum { TOGETHER = 64 /* records that a GPU is taken to make at a time */ };
-
 static void find_batch(Dim symbol, void *context) {
     if (dim_is_batch(symbol)) *(bool *)context = true;
 }
@@ -103,14 +101,20 @@ double records_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int k,
     return records * work_alone(cpu, plan, k);
 }
 
+/* For so many records; where nothing runs on a GPU, as if it were one by one. */
+static double launches_for(const FunctionPlan *plan, double records) {
+    return ceil(records / (double)(plan->together ? plan->together : 1));
+}
+
 double records_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double records) {
-    double launches = ceil(records / TOGETHER);
+    double launches = launches_for(plan, records);
     return launches *
            (starts_on_gpu(gpu, &plan->kernels[k]) + alone_on_gpu(gpu, plan, k, records / launches));
 }
 
-double records_copy(const DeviceProfile *gpu, const Type *type, double records, double link) {
+double records_copy(const DeviceProfile *gpu, const FunctionPlan *plan, const Type *type,
+                    double records, double link) {
     double bytes = records * (double)type_size_bound(type);
-    return ceil(records / TOGETHER) * gpu->figures[FIGURE_latency].value +
+    return launches_for(plan, records) * gpu->figures[FIGURE_latency].value +
            bytes / (link * gpu->figures[FIGURE_link].value);
 }

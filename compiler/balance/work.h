@@ -17,7 +17,7 @@ double work_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int kerne
 double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int kernel, double batch);
 
 /* The same of a function of records: so many of them, which the CPU's cores share, and a GPU makes
- * some at a time of. */
+ * plan->together at a time of. */
 double records_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int kernel,
                       double records);
 double records_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int kernel,
@@ -25,6 +25,7 @@ double records_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int ke
 
 /* Of a value that goes over the link; of records, of so many. */
 double work_of_copy(const DeviceProfile *gpu, const Type *type, const Scene *scene);
-double records_copy(const DeviceProfile *gpu, const Type *type, double records, double link);
+double records_copy(const DeviceProfile *gpu, const FunctionPlan *plan, const Type *type,
+                    double records, double link);
 
 #endif

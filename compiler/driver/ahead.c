@@ -59,7 +59,7 @@ int ahead_parse(Arena *arena, Arguments *arguments) {
 
 void ahead_expect(const Arguments *arguments, Gpus *gpus, int count) {
     if (!arguments->capabilities.count) return;
-    for (; gpus->count < count && gpus->count < DEVICE_LIMIT; gpus->count++)
+    for (; gpus->count < count && gpus->count < GPU_LIMIT; gpus->count++)
         gpus->items[gpus->count] = (Device){.name = "one of the machine that it is built for"};
 }
 

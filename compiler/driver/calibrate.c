@@ -109,7 +109,7 @@ int command_calibrate(Arguments *arguments) {
     const char *output = output_of_profile(arena, arguments);
     if (!output) return EXIT_usage;
     gpus_ask(&gpus);
-    Profile *profile = (Profile *)profile_guess(arena, &processor, &gpus);
+    Profile *profile = profile_guess(arena, &processor, &gpus);
     profile->date = today(arena);
     profile->note = arguments->simulate ? "the GPUs are simulated: this is no real machine" : NULL;
     measure_cpu(&profile->cpu, &processor);

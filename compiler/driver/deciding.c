@@ -3,6 +3,7 @@
 
 #include "compiler/balance/decide.h"
 #include "compiler/driver/locks.h"
+#include "compiler/driver/machine.h"
 #include "compiler/driver/placement.h"
 #include "compiler/driver/profiles.h"
 
@@ -12,9 +13,12 @@ static bool is_fixed(const Compilation *compilation) {
     return is_placed(&compilation->program->usual);
 }
 
-static void decide_by(Compilation *compilation, const Profile *profile) {
-    if (profile->gpus.count)
-        compilation->decisions = decide(compilation->arena, compilation->program, profile);
+/* The profile may be of another GPU than the one here; and the user may leave less of it. */
+static void decide_by(Compilation *compilation, const Profile *profile, const Device *gpu) {
+    if (!profile->gpus.count) return;
+    double room = profile->gpus.items[0].figures[FIGURE_size].value;
+    if (gpu->memory && (double)gpu->memory < room) room = (double)gpu->memory;
+    compilation->decisions = decide(compilation->arena, compilation->program, profile, room);
 }
 
 static int refuse_simulated(const Compilation *compilation) {
@@ -26,12 +30,14 @@ static int refuse_simulated(const Compilation *compilation) {
 int foretell_gpus(Compilation *compilation) {
     const Arguments *arguments = compilation->arguments;
     const Profile *profile = profile_read(compilation->arena, arguments->machine);
+    Gpus gpus = {.count = 1, .items = {{.memory = UINT64_MAX}}};
     if (!profile) return EXIT_program;
     if (arguments->lock && profile_is_simulated(profile)) return refuse_simulated(compilation);
+    if (!limit_memory(arguments->gpu_memory, &gpus)) return EXIT_usage;
     compilation->program->gpus = (int)profile->gpus.count;
     if (!has_usual(compilation, compilation->program->gpus, "the profile has none"))
         return EXIT_program;
-    if (!is_fixed(compilation)) decide_by(compilation, profile);
+    if (!is_fixed(compilation)) decide_by(compilation, profile, &gpus.items[0]);
     return EXIT_ok;
 }
 
@@ -63,6 +69,6 @@ int decide_devices(Compilation *compilation, const Processor *processor, const G
     if (!profile) profile = profile_of_machine(arena, processor, gpus);
     if (!profile) return EXIT_program;
     if (profile_is_simulated(profile) && !arguments->simulate) return refuse_simulated(compilation);
-    decide_by(compilation, profile);
+    decide_by(compilation, profile, &gpus->items[0]);
     return EXIT_ok;
 }

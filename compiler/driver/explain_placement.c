@@ -111,14 +111,39 @@ static void explain_move(Explaining *explaining, int item) {
                 seconds_text(explaining->arena, round_seconds(&loads)));
 }
 
-static const char *why_fixed(const Explaining *explaining, const Member *member, int k) {
-    if (is_placed(&member->cpu->kernels[k].wanted)) return "the program says so";
-    if (runs_on_gpu(&member->gpu->kernels[k]))
-        return arena_format(
-            explaining->arena, "gpu(0) has no room for the program's %s",
-            bytes_text(explaining->arena, (double)explaining->decisions->gpu->memory_size));
-    return member->prepares ? "what prepares records runs there"
-                            : "loops, C functions and kernels of hundreds of values run there";
+static const char *placement_text(Arena *arena, const Placement *placement) {
+    Text text = text_new(arena);
+    device_print(placement, &text);
+    return text_string(&text);
+}
+
+static const char *why_on_cpu(const Explaining *explaining, const Member *member, int k) {
+    const KernelPlan *kernel = &member->gpu->kernels[k];
+    Arena *arena = explaining->arena;
+    if (kernel->wanted.device == DEVICE_cpu) return "the program says so";
+    if (kernel->held) return kernel->held;
+    if (runs_on_gpu(kernel) && explaining->decisions->fits) return "as in the loop before";
+    if (runs_on_gpu(kernel))
+        return arena_format(arena, "gpu(0) has no room for the program's %s",
+                            bytes_text(arena, memory_on_gpus(explaining->decisions->gpu)));
+    return is_placed(&kernel->wanted)
+               ? arena_format(arena, "there is no %s", placement_text(arena, &kernel->wanted))
+               : "what it reads is there";
+}
+
+static void explain_fixed(const Explaining *explaining, const Member *member, int k) {
+    const Item *item = &explaining->choice->round.items.items[member->first + k];
+    const KernelPlan *kernel = &member->cpu->kernels[k];
+    Arena *arena = explaining->arena;
+    const char *device = runs_on_gpu(kernel) ? placement_text(arena, &kernel->given)
+                                             : device_text(item->fixed == SIDE_gpu);
+    text_format(explaining->text, "\n    %s: %s on cpu", device, seconds_text(arena, item->cpu));
+    if (item->fixed == SIDE_gpu)
+        text_format(explaining->text, ", %s on %s", seconds_text(arena, item->gpu), device);
+    text_format(explaining->text, "; %s\n",
+                item->fixed == SIDE_cpu ? why_on_cpu(explaining, member, k)
+                : runs_on_gpu(kernel)   ? "the program says so"
+                                        : "as in the loop before");
 }
 
 static void explain_kernel(Explaining *explaining, const Member *member, int k) {
@@ -127,17 +152,14 @@ static void explain_kernel(Explaining *explaining, const Member *member, int k) 
     Text *text = explaining->text;
     text_format(text, "  %s kernel %d, ", member->function->name, k);
     kernel_print(member->cpu, k, text);
-    text_format(text, "\n    %s: %s on cpu", device_text(explaining->choice->split.on_gpu[number]),
-                seconds_text(explaining->arena, item->cpu));
-    if (item->fixed == SIDE_cpu) {
-        text_format(text, "; %s\n", why_fixed(explaining, member, k));
+    if (item->fixed) {
+        explain_fixed(explaining, member, k);
         return;
     }
-    text_format(text, ", %s on gpu(0)", seconds_text(explaining->arena, item->gpu));
-    if (item->fixed == SIDE_gpu) {
-        text_add(text, "; the program says so\n");
-        return;
-    }
+    text_format(text, "\n    %s: %s on cpu, %s on gpu(0)",
+                device_text(explaining->choice->split.on_gpu[number]),
+                seconds_text(explaining->arena, item->cpu),
+                seconds_text(explaining->arena, item->gpu));
     explain_move(explaining, number);
     explain_flips(explaining, number);
 }

@@ -2,9 +2,11 @@
 
 #include "compiler/driver/select.h"
 
-/* What the program would take if the way back computed again what it needs; SIZE_MAX: it can't be
+#include <math.h>
+
+/* What the program would take if the way back computed again what it needs; INFINITY: it can't be
  * told. */
-static size_t with_recompute(const Compilation *compilation) {
+static double with_recompute(const Compilation *compilation) {
     Arguments quiet = *compilation->arguments;
     quiet.dump_ir = NULL;
     quiet.explain = quiet.time_passes = false;
@@ -13,29 +15,27 @@ static size_t with_recompute(const Compilation *compilation) {
                          .home = compilation->home,
                          .bake = compilation->bake,
                          .recomputes = true};
-    if (compile(&again, STOP_plan) != EXIT_ok || select_trains(&again) != EXIT_ok) return SIZE_MAX;
-    return again.plan->memory_size + (size_t)stages_on_gpus(again.plan);
+    if (compile(&again, STOP_plan) != EXIT_ok || select_trains(&again) != EXIT_ok) return INFINITY;
+    return memory_on_gpus(again.plan);
 }
 
-static void help(const Compilation *compilation, Diagnostic *d, size_t needed) {
-    size_t least = with_recompute(compilation);
+static void help(const Compilation *compilation, Diagnostic *d, double needed) {
+    double least = with_recompute(compilation);
     if (least < needed - needed / 50)
         diagnostic_help(d,
                         "with `recompute = true` it needs %s; a smaller batch or `microbatches` "
                         "take less, too",
-                        bytes_text(compilation->arena, (double)least));
+                        bytes_text(compilation->arena, least));
     else diagnostic_help(d, "a smaller batch or `microbatches` take less");
 }
 
-/* Each GPU has all of the program's memory, and what stages take. */
 void gpu_room_check(const Compilation *compilation, const Gpus *gpus) {
-    const size_t needed =
-        compilation->plan->memory_size + (size_t)stages_on_gpus(compilation->plan);
+    const double needed = memory_on_gpus(compilation->plan);
     for (int i = 0; i < gpu_count(compilation->plan) && i < gpus->count; i++) {
         const Device *gpu = &gpus->items[i];
-        if (!gpu->memory || needed <= gpu->memory) continue;
+        if (!gpu->memory || needed <= (double)gpu->memory) continue;
         const char *has = bytes_text(compilation->arena, (double)gpu->memory);
-        const char *needs = bytes_text(compilation->arena, (double)needed);
+        const char *needs = bytes_text(compilation->arena, needed);
         Diagnostic *d =
             diagnostic_add(compilation->diagnostics, E0304, (Range){0},
                            "the program needs %s on gpu(%d), and %s has %s%s", needs, i, gpu->name,

@@ -30,6 +30,11 @@ static int refuse_lock(const Compilation *compilation, const char *path, const c
     return EXIT_program;
 }
 
+/* Their GPUs need not be here. */
+static bool is_built_for_others(const Compilation *compilation) {
+    return compilation->arguments->capabilities.count;
+}
+
 int apply_lock(Compilation *compilation) {
     size_t size;
     const char *path = lock_place(compilation);
@@ -41,6 +46,10 @@ int apply_lock(Compilation *compilation) {
     }
     if (lock_apply(compilation->arena, compilation->program, text, path, &why, &gpu))
         return EXIT_ok;
+    if (!why && is_built_for_others(compilation)) {
+        compilation->program->gpus = gpu + 1;
+        return EXIT_ok;
+    }
     if (why || !compilation->arguments->soft_placement)
         return refuse_lock(compilation, path, why, gpu);
     fprintf(stderr, "flowc: the CPU runs what %s places on gpu(%d)\n", path, gpu);

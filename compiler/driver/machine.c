@@ -31,7 +31,7 @@ static bool parse_bytes(const char *text, uint64_t *bytes) {
     return *bytes > 0;
 }
 
-static bool limit_memory(const char *text, Gpus *gpus) {
+bool limit_memory(const char *text, Gpus *gpus) {
     uint64_t most;
     if (!text) return true;
     if (!parse_bytes(text, &most)) {
@@ -52,7 +52,7 @@ static bool wrong_list(const char *text) {
 
 /* Numbers that no GPU has are left out, as on a machine with fewer of them. */
 static bool keep_visible(const char *text, Gpus *gpus) {
-    bool taken[DEVICE_LIMIT] = {0};
+    bool taken[GPU_LIMIT] = {0};
     Gpus all = *gpus;
     char *at = (char *)text;
     if (!text) return true;
@@ -63,7 +63,7 @@ static bool keep_visible(const char *text, Gpus *gpus) {
         const char *begin = at;
         long number = strtol(begin, &at, 10);
         bool digits = *begin >= '0' && *begin <= '9';
-        if (!digits || (*at && *at != ',') || number >= DEVICE_LIMIT || taken[number])
+        if (!digits || (*at && *at != ',') || number >= GPU_LIMIT || taken[number])
             return wrong_list(text);
         taken[number] = true;
         if (number < all.count) gpus->items[gpus->count++] = all.items[number];

@@ -9,6 +9,9 @@
  * False after printing what is wrong with the flags. */
 bool machine_ask(const Arguments *arguments, Processor *processor, Gpus *gpus);
 
+/* What --gpu-memory leaves of each; text: its value, or NULL. False after saying what is wrong. */
+bool limit_memory(const char *text, Gpus *gpus);
+
 /* "12.4" of 12040; "of an unknown version" of 0 */
 typedef struct VersionText {
     char text[32];

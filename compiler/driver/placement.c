@@ -14,10 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    GPUS_MOST = EVERY_GPU /* with the CPU and those of replicas, bits of a word: transfers.c */
-};
-
 /* written: as in the program, "on gpu(0)". why: the CPU runs it though the GPU is here. */
 typedef struct Asked {
     Placement placement;
@@ -223,8 +219,7 @@ int find_replicas(Compilation *compilation) {
     if (!has_replicas(compilation->program)) return EXIT_ok;
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
     ahead_expect(arguments, &gpus, wanted_gpus(compilation));
-    const int count = gpus.count < GPUS_MOST ? gpus.count : GPUS_MOST;
-    vector_each(Train, train, compilation->program->trains) give_all_replicas(train, count);
+    vector_each(Train, train, compilation->program->trains) give_all_replicas(train, gpus.count);
     return EXIT_ok;
 }
 
@@ -243,7 +238,7 @@ int find_gpus(Compilation *compilation) {
     if (!may_use_gpus(compilation)) return EXIT_ok;
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
     ahead_expect(arguments, &gpus, wanted_gpus(compilation));
-    program->gpus = gpus.count < GPUS_MOST ? gpus.count : GPUS_MOST;
+    program->gpus = gpus.count;
     if (!has_usual(compilation, gpus.count, gpus.missing)) return EXIT_program;
     return decide_devices(compilation, &processor, &gpus);
 }

@@ -34,11 +34,15 @@ static Figure guess(double value) {
     return (Figure){value, ORIGIN_guess};
 }
 
-static DeviceProfile guess_cpu(const Processor *processor) {
+static const char *name_of(Arena *arena, const Device *device) {
+    return arena_copy(arena, device->name, strlen(device->name));
+}
+
+static DeviceProfile guess_cpu(Arena *arena, const Processor *processor) {
     double cores = processor->cores, lanes = strstr(processor->level, "v4")   ? 16
                                              : strstr(processor->level, "v3") ? 8
                                                                               : 4;
-    DeviceProfile cpu = {.name = processor->device.name};
+    DeviceProfile cpu = {.name = name_of(arena, &processor->device)};
     double single = cores * lanes * 8e9;
     cpu.figures[FIGURE_cores] = guess(cores);
     cpu.figures[FIGURE_f32] = guess(single);
@@ -52,9 +56,9 @@ static DeviceProfile guess_cpu(const Processor *processor) {
     return cpu;
 }
 
-static DeviceProfile guess_gpu(const Device *device) {
+static DeviceProfile guess_gpu(Arena *arena, const Device *device) {
     bool large = device->memory > (uint64_t)30 << 30;
-    DeviceProfile gpu = {.name = device->name};
+    DeviceProfile gpu = {.name = name_of(arena, device)};
     gpu.figures[FIGURE_f32] = guess(large ? 20e12 : 8e12);
     gpu.figures[FIGURE_f64] = guess(large ? 10e12 : 0.2e12);
     gpu.figures[FIGURE_bf16] = guess(large ? 300e12 : 60e12);
@@ -67,22 +71,51 @@ static DeviceProfile guess_gpu(const Device *device) {
     return gpu;
 }
 
-const Profile *profile_guess(Arena *arena, const Processor *processor, const Gpus *gpus) {
+Profile *profile_guess(Arena *arena, const Processor *processor, const Gpus *gpus) {
     Profile *profile = arena_new_item(arena, Profile);
     profile->date = "never";
     profile->note = "nothing was measured: `flowc calibrate` does";
-    profile->cpu = guess_cpu(processor);
+    profile->cpu = guess_cpu(arena, processor);
     for (int i = 0; i < gpus->count; i++)
-        vector_push(arena, &profile->gpus, guess_gpu(&gpus->items[i]));
+        vector_push(arena, &profile->gpus, guess_gpu(arena, &gpus->items[i]));
+    return profile;
+}
+
+/* Two GPUs of one name may differ in their links. */
+static const DeviceProfile *stored_gpu(const Profile *stored, const Device *gpu) {
+    size_t number = (size_t)gpu->ordinal;
+    if (number < stored->gpus.count && !strcmp(stored->gpus.items[number].name, gpu->name))
+        return &stored->gpus.items[number];
+    vector_each(DeviceProfile, known, stored->gpus)
+        if (!strcmp(known->name, gpu->name)) return known;
+    return NULL;
+}
+
+static void take(DeviceProfile *device, const DeviceProfile *stored, Text *guessed) {
+    if (stored) *device = *stored;
+    else text_format(guessed, "%s%s", guessed->size ? ", " : "", device->name);
+}
+
+static const Profile *with_stored(Arena *arena, Profile *profile, const Profile *stored,
+                                  const Gpus *gpus) {
+    Text guessed = text_new(arena);
+    bool same = !strcmp(stored->cpu.name, profile->cpu.name);
+    take(&profile->cpu, same ? &stored->cpu : NULL, &guessed);
+    for (int i = 0; i < gpus->count; i++)
+        take(&profile->gpus.items[i], stored_gpu(stored, &gpus->items[i]), &guessed);
+    profile->date = stored->date;
+    profile->note = stored->note;
+    if (guessed.size)
+        profile->note = arena_format(arena, "not measured then: %s; `flowc calibrate` does",
+                                     text_string(&guessed));
     return profile;
 }
 
 const Profile *profile_of_machine(Arena *arena, const Processor *processor, const Gpus *gpus) {
     const char *place = profile_place(arena);
-    if (!place || !file_exists(place)) return profile_guess(arena, processor, gpus);
-    const Profile *profile = profile_read(arena, place);
-    bool fits = profile && (int)profile->gpus.count >= gpus->count;
-    if (profile && (!fits || profile_is_simulated(profile)))
-        return profile_guess(arena, processor, gpus);
-    return profile;
+    Profile *guessed = profile_guess(arena, processor, gpus);
+    if (!place || !file_exists(place)) return guessed;
+    const Profile *stored = profile_read(arena, place);
+    if (!stored) return NULL;
+    return profile_is_simulated(stored) ? guessed : with_stored(arena, guessed, stored, gpus);
 }

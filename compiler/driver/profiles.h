@@ -12,10 +12,10 @@ const char *profile_place(Arena *arena);
 const Profile *profile_read(Arena *arena, const char *path);
 
 /* By names and counts. */
-const Profile *profile_guess(Arena *arena, const Processor *processor, const Gpus *gpus);
+Profile *profile_guess(Arena *arena, const Processor *processor, const Gpus *gpus);
 
-/* What is stored, where it has as many GPUs and is of no stand-in, else a guess. NULL after
- * printing that what is stored is broken. */
+/* Of each device what is stored of one with its name, unless that is of a stand-in; else a guess.
+ * NULL after printing that what is stored is broken. */
 const Profile *profile_of_machine(Arena *arena, const Processor *processor, const Gpus *gpus);
 
 #endif

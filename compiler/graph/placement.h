@@ -4,13 +4,11 @@
 
 #include "lang/base/text.h"
 #include "lang/source.h"
+#include "runtime/bounds.h"
 
 #include <stdbool.h>
 
-enum {
-    GPU_LIMIT = 64,
-    EVERY_GPU = 62, /* the number of no GPU: those of all replicas */
-};
+enum { EVERY_GPU = GPU_LIMIT /* the number of no GPU: those of all replicas */ };
 
 typedef enum DeviceKind { DEVICE_any, DEVICE_cpu, DEVICE_gpu } DeviceKind;
 

@@ -225,8 +225,9 @@ double together_memory(const FunctionPlan *plan);
  * makes them. */
 double pipeline_on_gpus(const Plan *plan, const Pipeline *pipeline);
 
-/* Of all pipelines, with as many threads as they ask for, or one. */
-double stages_on_gpus(const Plan *plan);
+/* What a GPU that the program uses has to have room for: all of its memory, and what stages take,
+ * with as many threads as pipelines ask for, or one. */
+double memory_on_gpus(const Plan *plan);
 
 /* Notes the largest values in the program's one memory. */
 void plan_note_holders(Arena *arena, const Plan *plan, Diagnostic *d);

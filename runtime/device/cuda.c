@@ -40,7 +40,7 @@ static void list(const Driver *driver, Gpus *gpus) {
         !succeeded(driver, driver->count(&count), "count the GPUs", gpus))
         return;
     if (!count) snprintf(gpus->missing, sizeof gpus->missing, "the NVIDIA driver sees no GPU");
-    for (int i = 0; i < count && i < DEVICE_LIMIT && describe(driver, i, gpus); i++)
+    for (int i = 0; i < count && i < GPU_LIMIT && describe(driver, i, gpus); i++)
         gpus->count = i + 1;
 }
 

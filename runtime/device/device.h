@@ -3,10 +3,12 @@
 #ifndef FLOW_DEVICE_H
 #define FLOW_DEVICE_H
 
+#include "runtime/bounds.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DEVICE_LIMIT = 64, DEVICE_TEXT = 160 };
+enum { DEVICE_TEXT = 160 };
 
 typedef struct Device {
     char name[DEVICE_TEXT];
@@ -23,7 +25,7 @@ typedef struct Processor {
 
 typedef struct Gpus {
     int count;
-    Device items[DEVICE_LIMIT];
+    Device items[GPU_LIMIT];
     char missing[DEVICE_TEXT];  /* why there are none, or "" */
     char compiler[DEVICE_TEXT]; /* the NVRTC library that was found and fits the driver, or "" */
     int driver, compiles;       /* versions of CUDA of both: 13000 is 13.0; 0: not known */

@@ -3,6 +3,7 @@
 #ifndef FLOW_GPUS_STATE_H
 #define FLOW_GPUS_STATE_H
 
+#include "runtime/bounds.h"
 #include "runtime/device/gpu.h"
 #include "runtime/device/gpus.h"
 #include "runtime/device/replay.h"
@@ -10,7 +11,8 @@
 
 #include <stdatomic.h>
 
-enum { GPU_CPU = -1, GPU_LIMIT = FLOW_EVERY_GPU /* bits of a number, beside that of the CPU */ };
+enum { GPU_CPU = -1 };
+_Static_assert((int)FLOW_EVERY_GPU == (int)GPU_LIMIT, "replicas are behind the last GPU");
 
 /* What a replica has of the batch of a call. */
 typedef struct Share {

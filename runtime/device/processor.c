@@ -17,7 +17,7 @@ static void find_name(Device *device) {
     while (in && !device->name[0] && fgets(line, sizeof line, in)) {
         char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) || !colon) continue;
-        line[strcspn(line, "\n")] = 0;
+        for (size_t size = strlen(line); strchr(" \n", line[size - 1]);) line[--size] = 0;
         snprintf(device->name, sizeof device->name, "%.150s", colon + 1 + strspn(colon + 1, " "));
     }
     if (in) fclose(in);

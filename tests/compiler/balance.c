@@ -134,7 +134,9 @@ static int free_items(const Round *round) {
 static bool try_program(Arena *arena, Program *program, const RealMachine *machine,
                         Ratios *ratios) {
     bool good = true;
-    const Decisions *decisions = decide(arena, program, read_machine(arena, machine));
+    const Profile *profile = read_machine(arena, machine);
+    double room = profile->gpus.items[0].figures[FIGURE_size].value;
+    const Decisions *decisions = decide(arena, program, profile, room);
     vector_each(Choice, choice, decisions->choices)
         if (free_items(&choice->round) <= FREE_MOST) good &= compare(arena, &choice->round, ratios);
     return good;

@@ -58,6 +58,43 @@ grep -q '^    cpu: .*; the program says so' out || fail "$(cat out)"
 "$FLOWC" explain --device=cpu --machine=eager.profile d.flow >out || fail "$(cat out)"
 ! grep -q '^placement of' out || fail "$(cat out)"
 
+# What is fixed is explained by what fixed it, and where it is.
+sed -n '/^device gpu/,$p' "$real" | sed 's/gpu(0)/gpu(1)/' | cat eager.profile - >two.profile
+sed 's/|> dense(C)/|> dense(C) @gpu(1)/' d.flow >second.flow
+"$FLOWC" explain --machine=two.profile second.flow >out || fail "$(cat out)"
+grep -q '^    gpu(1): .* on cpu, .* on gpu(1); the program says so' out || fail "$(cat out)"
+"$FLOWC" explain --machine=eager.profile second.flow >out || fail "$(cat out)"
+grep -q '^    cpu: .*; there is no gpu(1)' out || fail "$(cat out)"
+sed 's/^cache = .*/cache = 1 MB\/s guess/' eager.profile >slow.profile
+for profile in far slow; do
+    "$FLOWC" explain --machine=$profile.profile "$root/examples/housing.flow" >$profile.housing || fail "$(cat $profile.housing)"
+    ! grep -E '^    .*; (the program says so|gpu.0. has no room)' $profile.housing || fail "nobody said it"
+done
+[ "$(grep -c '^    cpu: .*; as in the loop before' far.housing)" = 3 ] || fail "$(cat far.housing)"
+[ "$(grep -c '^    gpu(0): .*; as in the loop before' slow.housing)" = 3 ] || fail "$(cat slow.housing)"
+# What does not fit stays on the CPU, by the profile's memory or by what is left of it.
+sed 's/^size = .*published/size = 0.02 MiB guess/' eager.profile >small.profile
+for flags in --machine=small.profile '--machine=eager.profile --gpu-memory=20KiB'; do
+    "$FLOWC" explain $flags d.flow >out || fail "$(cat out)"
+    grep -q '^    cpu: .*; gpu(0) has no room for the program' out || fail "$(cat out)"
+    [ "$(on 'gpu(0)' out)" = 0 ] || fail "$(cat out)"
+done
+"$FLOWC" run --simulate=gpu:1 --machine=eager.profile --gpu-memory=20KiB --explain d.flow --epochs=1 >out 2>stderr || fail "$(cat stderr)"
+grep -q 'kernel 0: ' out && ! grep -q 'on gpu(0)$' out || fail "$(cat out)"
+
+# A stored profile is of the devices whose names it has, whatever their numbers are now.
+standin=$root/$BUILD/lib/flowc/libflowsimcuda.so
+mkdir -p config/flowc
+sed -e "s/^name = 16.*/name = $(grep -m 1 '^model name' /proc/cpuinfo | sed 's/.*: //')/" -e 's/^name = NV.*/name = simulated GPU 1/' \
+    -e 's/ guess$/ measured/; s/ published$/ measured/' "$real" >config/flowc/machine.profile
+seen() { FLOWC_LIBCUDA=$standin FLOWC_SIMULATE=gpu:2 "$FLOWC" explain --visible-devices="$1" d.flow >out 2>stderr || fail "$(cat stderr)"; }
+seen 1
+grep -q '^  gpu(0) is simulated GPU 1; all measured' out || fail "$(cat out)"
+seen 0
+grep -q 'not measured then: simulated GPU 0; `flowc calibrate` does' out || fail "$(cat out)"
+grep -q '^  gpu(0) is simulated GPU 0; not measured: f32' out || fail "$(cat out)"
+rm -r config
+
 # It runs so, and learns the same.
 close() {
     paste expected "$1" | tr '=' ' ' | awk '{ for (i = 1; i <= NF / 2; i++) if ($i != $(i + NF / 2) && ($i - $(i + NF / 2)) ^ 2 > 1e-6) exit 1 }' || fail "$(cat "$1"), not $(cat expected)"
@@ -91,9 +128,13 @@ grep -q '^0 gpu(0) contraction .* in f32$' d.lock || fail "$(cat d.lock)"
 sed 's/^function/\n# a comment\n&/' d.lock >spaced.lock
 "$FLOWC" explain --machine=eager.profile --lock=spaced.lock --check d.flow || fail "comments differ"
 expect 1 'd.lock: it would be decided otherwise now: `0 cpu contraction' "$FLOWC" explain --machine=far.profile --lock --check d.flow
-"$FLOWC" explain --machine=far.profile d.flow | grep -q 'd.lock decides for `run` and `build`' || fail 'nothing of the lock'
+"$FLOWC" explain --machine=far.profile d.flow >out || fail "$(cat out)"
+grep -q 'd.lock decides for `run` and `build`' out || fail 'nothing of the lock'
 expect 1 'd.lock places kernels on gpu(0), which is not on this machine' "$FLOWC" run --visible-devices=none d.flow
 "$FLOWC" build --simulate=gpu:1 --emit=cuda -o d.cu d.flow 2>stderr && grep -q __global__ d.cu || fail "$(cat stderr)"
+# One that is built for has it.
+FLOWC_LIBNVRTC=$standin "$FLOWC" build --visible-devices=none --target=native,sm_90 -o ahead d.flow 2>stderr || fail "$(cat stderr)"
+./ahead --version | grep -q 'for GPUs: sm_90' || fail "$(./ahead --version)"
 "$FLOWC" run --visible-devices=none --soft-placement d.flow --epochs=2 >out 2>stderr || fail "$(cat stderr)"
 grep -q 'the CPU runs what .*d.lock places on gpu(0)' stderr || fail "$(cat stderr)"
 same out expected
@@ -136,6 +177,10 @@ wrong '`fill` is missing of the device that ends here' '/^fill/d'
 wrong 'the device that ends here has no name' '/^name = NV/d'
 wrong '`speed` is nothing that is known of this device: there are name, cores' 's/^decode = .*/speed = 5/'
 wrong 'the next device is `gpu(0)`' 's/gpu(0)/gpu(1)/'
+for gpu in $(seq 62); do
+    sed -n '/^device gpu/,$p' "$real" | sed "s/gpu(0)/gpu($gpu)/"
+done | cat "$real" - >wrong.profile
+expect 1 'a machine has at most 62 GPUs' "$FLOWC" explain --machine=wrong.profile d.flow
 wrong 'there is no `device cpu`' '/^device/,$d'
 wrong 'is given a second time' 's/^link = .*/&\n&/'
 wrong 'a line is `name = value`' '$a word'

@@ -27,7 +27,8 @@ for placed in cpu gpu; do
     sed 's/^  epochs  .*/&\n  precision  = bf16/' $placed.flow >${placed}_halves.flow
     "$FLOWC" run --simulate=gpu:2 ${placed}_halves.flow --epochs=2 >$placed.halves 2>stderr || fail "exit $?: $(cat stderr)"
 done
-"$FLOWC" check --explain --simulate=gpu:2 gpu_halves.flow 2>&1 | grep -q 'cuda_mma.h from sm_80 on, a block for each tile' || fail "no tensor cores"
+"$FLOWC" check --explain --simulate=gpu:2 gpu_halves.flow >explained 2>&1 || fail "$(cat explained)"
+grep -q 'cuda_mma.h from sm_80 on, a block for each tile' explained || fail "no tensor cores"
 # Each kernel's text has the lines that it is of, also the two of a product of parts.
 sed 's/batch(batch_size)/batch(8192)/' "$digits" >parts.flow
 "$FLOWC" build --simulate=gpu:1 --device=gpu --emit=cuda -o parts.cu parts.flow 2>stderr || fail "$(cat stderr)"
