@@ -2,9 +2,15 @@
 
 #include "compiler/driver/select.h"
 
+/* Each GPU has all of the program's memory, and what stages take: without a number of workers the
+ * run has as many as the machine's threads, at most. */
+static size_t needed_by(const Plan *plan, int threads) {
+    return plan->memory_size + (size_t)stages_on_gpus(plan, threads);
+}
+
 /* What the program would take if the way back computed again what it needs; SIZE_MAX: it can't be
  * told. */
-static size_t with_recompute(const Compilation *compilation) {
+static size_t with_recompute(const Compilation *compilation, int threads) {
     Arguments quiet = *compilation->arguments;
     quiet.dump_ir = NULL;
     quiet.explain = quiet.time_passes = false;
@@ -14,11 +20,11 @@ static size_t with_recompute(const Compilation *compilation) {
                          .bake = compilation->bake,
                          .recomputes = true};
     if (compile(&again, STOP_plan) != EXIT_ok || select_trains(&again) != EXIT_ok) return SIZE_MAX;
-    return again.plan->memory_size + (size_t)stages_on_gpus(again.plan);
+    return needed_by(again.plan, threads);
 }
 
-static void help(const Compilation *compilation, Diagnostic *d, size_t needed) {
-    size_t least = with_recompute(compilation);
+static void help(const Compilation *compilation, Diagnostic *d, size_t needed, int threads) {
+    size_t least = with_recompute(compilation, threads);
     if (least < needed - needed / 50)
         diagnostic_help(d,
                         "with `recompute = true` it needs %s; a smaller batch or `microbatches` "
@@ -27,10 +33,8 @@ static void help(const Compilation *compilation, Diagnostic *d, size_t needed) {
     else diagnostic_help(d, "a smaller batch or `microbatches` take less");
 }
 
-/* Each GPU has all of the program's memory, and what stages take. */
-void gpu_room_check(const Compilation *compilation, const Gpus *gpus) {
-    const size_t needed =
-        compilation->plan->memory_size + (size_t)stages_on_gpus(compilation->plan);
+void gpu_room_check(const Compilation *compilation, const Processor *processor, const Gpus *gpus) {
+    const size_t needed = needed_by(compilation->plan, processor->cores);
     for (int i = 0; i < gpu_count(compilation->plan) && i < gpus->count; i++) {
         const Device *gpu = &gpus->items[i];
         if (!gpu->memory || needed <= gpu->memory) continue;
@@ -41,6 +45,6 @@ void gpu_room_check(const Compilation *compilation, const Gpus *gpus) {
                            "the program needs %s on gpu(%d), and %s has %s%s", needs, i, gpu->name,
                            has, compilation->arguments->gpu_memory ? " to use" : "");
         plan_note_holders(compilation->arena, compilation->plan, d);
-        help(compilation, d, needed);
+        help(compilation, d, needed, processor->cores);
     }
 }

@@ -225,8 +225,8 @@ double together_memory(const FunctionPlan *plan);
  * makes them. */
 double pipeline_on_gpus(const Plan *plan, const Pipeline *pipeline);
 
-/* Of all pipelines, with as many threads as they ask for, or one. */
-double stages_on_gpus(const Plan *plan);
+/* Of all pipelines, with as many threads as they ask for, or those: a station for each. */
+double stages_on_gpus(const Plan *plan, int threads);
 
 /* Notes the largest values in the program's one memory. */
 void plan_note_holders(Arena *arena, const Plan *plan, Diagnostic *d);

@@ -53,11 +53,11 @@ double pipeline_on_gpus(const Plan *plan, const Pipeline *pipeline) {
     return most;
 }
 
-double stages_on_gpus(const Plan *plan) {
+double stages_on_gpus(const Plan *plan, int threads) {
     double size = 0;
     vector_each(Pipeline *, pipeline, plan->program->pipelines) {
         const Demand demand = demand_of(plan, *pipeline);
-        size += demand.on_gpus * (demand.workers ? demand.workers : 1);
+        size += demand.on_gpus * (demand.workers ? demand.workers : threads);
     }
     return size;
 }
