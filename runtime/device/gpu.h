@@ -57,6 +57,10 @@ void gpu_close(Gpu *gpu);
 bool gpu_open_beside(Gpu *gpu, GpuCounts *counts, const Gpu *first);
 void gpu_close_beside(Gpu *gpu);
 
+/* It copies from the other one by the link between them, if there is one that has room for both;
+ * otherwise copies go by way of the host. */
+bool gpu_reach(Gpu *gpu, const Gpu *other);
+
 /* What the driver said of the GPU: true for 0; else gpus_fail is told what can't be done. name: of
  * a kernel, or NULL. */
 bool gpu_succeeded(const Gpu *gpu, int error, const char *what, const char *name);
