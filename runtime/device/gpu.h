@@ -2,8 +2,8 @@
  *
  * It has four streams: what kernels do, in that order; copies of what a call is given; copies of
  * what it gives; and one that only records. Other copies stand among the kernels. What waits for
- * what is said by events, on the GPU: the host waits in gpu_finish, gpu_wait and gpu_copy_out to
- * memory that is not pinned.
+ * what is said by events, on the GPU: the host waits, asleep, in gpu_finish, gpu_wait and
+ * gpu_copy_out to memory that is not pinned.
  *
  * Functions return false once something has gone wrong, which gpus_fail was told. Copies to the
  * program's memory may return before they are done; gpu_finish waits. Those from it have read it by
