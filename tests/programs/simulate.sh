@@ -27,7 +27,8 @@ for placed in cpu gpu; do
     sed 's/^  epochs  .*/&\n  precision  = bf16/' $placed.flow >${placed}_halves.flow
     "$FLOWC" run --simulate=gpu:2 ${placed}_halves.flow --epochs=2 >$placed.halves 2>stderr || fail "exit $?: $(cat stderr)"
 done
-"$FLOWC" check --explain --simulate=gpu:2 gpu_halves.flow 2>&1 | grep -q 'cuda_mma.h from sm_80 on, a block for each tile' || fail "no tensor cores"
+"$FLOWC" check --explain --simulate=gpu:2 gpu_halves.flow >explain 2>&1 || fail "$(cat explain)"
+grep -q 'cuda_mma.h from sm_80 on, a block for each tile' explain || fail "no tensor cores"
 ! cmp -s out gpu.halves || fail "halves make no difference"
 mv expected whole && mv cpu.halves expected
 close gpu.halves
