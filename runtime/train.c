@@ -314,7 +314,9 @@ static void note_made(Run *run, Call *call, const Batch *batch) {
 /* Until the batch may be given back. */
 static FlowStatus finish_batch(Run *run, const Batch *batch) {
     if (!gpus_calls_ahead()) return look_at_step(run, batch);
+    const int64_t before = clock_nanoseconds();
     gpus_wait_for_inputs();
+    run->step_time += clock_nanoseconds() - before;
     return gpus_status();
 }
 

@@ -65,5 +65,5 @@ void unsaved_tell_lost(const Run *run) {
                 path);
     else if (run->first_step)
         fprintf(stderr, "the file that it went on from has step %lld\n", (long long)since);
-    else fprintf(stderr, "nothing was saved before\n");
+    else fprintf(stderr, "nothing that --resume could go on from was saved before\n");
 }

@@ -300,7 +300,9 @@ const Decisions *decide(Arena *arena, Program *program, const Profile *profile, 
     decisions->profile = profile;
     decisions->cpu = plan_with(arena, program, false);
     decisions->gpu = plan_with(arena, program, true);
-    decisions->fits = memory_on_gpus(decisions->gpu) <= room;
+    decisions->needed =
+        memory_on_gpus(decisions->gpu, (int)profile->cpu.figures[FIGURE_cores].value);
+    decisions->fits = decisions->needed <= room;
     vector_each(Train, train, program->trains) decide_train(&decider, train);
     vector_each(Run, run, program->runs)
         if (run->function) decide_alone(&decider, run->function, run->pipeline);

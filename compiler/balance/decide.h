@@ -34,7 +34,8 @@ typedef struct Choice {
 typedef struct Decisions {
     const Profile *profile;
     const Plan *cpu, *gpu;
-    bool fits; /* the GPU's memory holds the program; else nothing is put there */
+    double needed; /* bytes of a GPU, where all that can runs on it */
+    bool fits;     /* the GPU's memory holds the program; else nothing is put there */
     Vector(Choice) choices;
 } Decisions;
 

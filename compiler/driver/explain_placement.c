@@ -125,7 +125,7 @@ static const char *why_on_cpu(const Explaining *explaining, const Member *member
     if (runs_on_gpu(kernel) && explaining->decisions->fits) return "as in the loop before";
     if (runs_on_gpu(kernel))
         return arena_format(arena, "gpu(0) has no room for the program's %s",
-                            bytes_text(arena, memory_on_gpus(explaining->decisions->gpu)));
+                            bytes_text(arena, explaining->decisions->needed));
     return is_placed(&kernel->wanted)
                ? arena_format(arena, "there is no %s", placement_text(arena, &kernel->wanted))
                : "what it reads is there";

@@ -6,6 +6,6 @@
 #include "runtime/device/device.h"
 
 /* Reports each GPU that has too little, with the largest values and what helps. */
-void gpu_room_check(const Compilation *compilation, const Gpus *gpus);
+void gpu_room_check(const Compilation *compilation, const Processor *processor, const Gpus *gpus);
 
 #endif

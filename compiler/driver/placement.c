@@ -260,6 +260,6 @@ int settle_devices(Compilation *compilation) {
     vector_each(Asked, asked, settling.asked)
         if (compilation->arguments->soft_placement) move(&settling, asked);
         else refuse(&settling, asked);
-    gpu_room_check(compilation, &settling.gpus);
+    gpu_room_check(compilation, &settling.processor, &settling.gpus);
     return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
 }

@@ -226,8 +226,8 @@ double together_memory(const FunctionPlan *plan);
 double pipeline_on_gpus(const Plan *plan, const Pipeline *pipeline);
 
 /* What a GPU that the program uses has to have room for: all of its memory, and what stages take,
- * with as many threads as pipelines ask for, or one. */
-double memory_on_gpus(const Plan *plan);
+ * with as many threads as pipelines ask for, or those: a station for each. */
+double memory_on_gpus(const Plan *plan, int threads);
 
 /* Notes the largest values in the program's one memory. */
 void plan_note_holders(Arena *arena, const Plan *plan, Diagnostic *d);

@@ -53,16 +53,16 @@ double pipeline_on_gpus(const Plan *plan, const Pipeline *pipeline) {
     return most;
 }
 
-/* Of all pipelines, with as many threads as they ask for, or one. */
-static double stages_on_gpus(const Plan *plan) {
+/* Of all pipelines, with as many threads as they ask for, or those. */
+static double stages_on_gpus(const Plan *plan, int threads) {
     double size = 0;
     vector_each(Pipeline *, pipeline, plan->program->pipelines) {
         const Demand demand = demand_of(plan, *pipeline);
-        size += demand.on_gpus * (demand.workers ? demand.workers : 1);
+        size += demand.on_gpus * (demand.workers ? demand.workers : threads);
     }
     return size;
 }
 
-double memory_on_gpus(const Plan *plan) {
-    return (double)plan->memory_size + stages_on_gpus(plan);
+double memory_on_gpus(const Plan *plan, int threads) {
+    return (double)plan->memory_size + stages_on_gpus(plan, threads);
 }

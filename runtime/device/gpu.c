@@ -10,8 +10,9 @@
 
 enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 };  /* of CUdevice_attribute */
 enum { SLEEPING = 1, NOT_TIMED = 2, NOT_BLOCKING = 1 }; /* of events; of streams */
+enum { WAITERS_SLEEP = 4 };                             /* of contexts */
 enum { FOR_ALL_GPUS = 1 };                              /* of memory of the host */
-enum { OUT_OF_MEMORY = 2, NOT_READY = 600 };
+enum { OUT_OF_MEMORY = 2, NOT_READY = 600, REACHED_ALREADY = 704, TOO_MANY_REACHED = 711 };
 enum { MOST_BLOCKS = INT32_MAX };
 
 /* What went wrong. */
@@ -81,7 +82,8 @@ static bool describe(Gpu *gpu, int ordinal) {
 
 static bool start(Gpu *gpu) {
     const Driver *driver = gpu->driver;
-    int error = driver->retain(&gpu->context, gpu->handle);
+    int error = driver->set_flags(gpu->handle, WAITERS_SLEEP);
+    if (!error) error = driver->retain(&gpu->context, gpu->handle);
     if (error) gpu->context = NULL;
     if (!error) error = driver->use(gpu->context);
     for (int i = 0; i < GPU_STREAMS && !error; i++)
@@ -153,6 +155,15 @@ void gpu_close_beside(Gpu *gpu) {
     void *stream = gpu->streams[GPU_KERNELS];
     if (stream && !gpu->driver->use(gpu->context)) gpu->driver->end_stream(stream);
     *gpu = (Gpu){0};
+}
+
+bool gpu_reach(Gpu *gpu, const Gpu *other) {
+    int can = 0;
+    int error = gpu->driver->can_reach(&can, gpu->handle, other->handle);
+    if (!error && can && !gpu_use(gpu)) return false;
+    if (!error && can) error = gpu->driver->reach(other->context, 0);
+    const bool good = error == REACHED_ALREADY || error == TOO_MANY_REACHED;
+    return good || gpu_succeeded(gpu, error, "reach another GPU", NULL);
 }
 
 /* Events. */

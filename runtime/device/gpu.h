@@ -2,8 +2,8 @@
  *
  * It has four streams: what kernels do, in that order; copies of what a call is given; copies of
  * what it gives; and one that only records. Other copies stand among the kernels. What waits for
- * what is said by events, on the GPU: the host waits in gpu_finish, gpu_wait and gpu_copy_out to
- * memory that is not pinned.
+ * what is said by events, on the GPU: the host waits, asleep, in gpu_finish, gpu_wait and
+ * gpu_copy_out to memory that is not pinned.
  *
  * Functions return false once something has gone wrong, which gpus_fail was told. Copies to the
  * program's memory may return before they are done; gpu_finish waits. Those from it have read it by
@@ -56,6 +56,10 @@ void gpu_close(Gpu *gpu);
  * all that it was asked for is done. A failed one may be closed, too. */
 bool gpu_open_beside(Gpu *gpu, GpuCounts *counts, const Gpu *first);
 void gpu_close_beside(Gpu *gpu);
+
+/* It copies from the other one by the link between them, if there is one that has room for both;
+ * otherwise copies go by way of the host. */
+bool gpu_reach(Gpu *gpu, const Gpu *other);
 
 /* What the driver said of the GPU: true for 0; else gpus_fail is told what can't be done. name: of
  * a kernel, or NULL. */

@@ -93,6 +93,14 @@ static bool open_all(GpusState *state) {
     return good;
 }
 
+static bool reach_all(GpusState *state) {
+    bool good = true;
+    for (int i = 0; i < state->count; i++)
+        for (int k = 0; k < state->count && good; k++)
+            good = i == k || gpu_reach(&state->gpus[i], &state->gpus[k]);
+    return good;
+}
+
 /* GPUs of one kind are given the same code. */
 static bool load_all(GpusState *state) {
     bool good = true;
@@ -110,7 +118,8 @@ FlowStatus gpus_open(const FlowProgram *program, char *memory) {
                             "`%.100s` does already",
                             state->program->name);
     *state = (GpusState){.program = program, .memory = memory, .turn = TURN_ALONE};
-    bool good = allocate(state) && is_driver_there(state) && open_all(state) && load_all(state);
+    bool good = allocate(state) && is_driver_there(state) && open_all(state) && reach_all(state) &&
+                load_all(state);
     FlowStatus status = gpus_status();
     gpus_leave();
     if (!good) gpus_close();

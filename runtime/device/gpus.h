@@ -23,6 +23,7 @@ typedef struct GpuCounts {
     int64_t launches, graphs, replays;
     int64_t copies_in, copies_out; /* between the host and GPUs, */
     int64_t bytes_in, bytes_out;   /* and what they move */
+    int64_t refused;               /* graphs that there was no memory for */
 } GpuCounts;
 
 /* Starts the GPUs and compiles FlowProgram.device_text for them; does nothing where there is none.

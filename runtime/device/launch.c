@@ -145,22 +145,16 @@ void flow_gpu_end(const FlowFrame *frame, const int64_t *operands, int thread, i
     if (thread == 0 && gpus_work()) end(frame);
 }
 
-/* An input, from the CPU or another GPU. */
+/* An input: always from the CPU, where it is. */
 static void copy_input(const FlowFrame *frame, int i, int64_t size, bool is_number, int from,
                        int to) {
-    Gpu *gpus = gpus_state.gpus;
-    if (i >= FLOW_LAUNCH_INPUTS || to == GPU_CPU) {
-        gpus_fail(FLOW_EXIT_internal, "input %d can't be copied to device %d", i, to);
+    if (i >= FLOW_LAUNCH_INPUTS || from != GPU_CPU || to == GPU_CPU) {
+        gpus_fail(FLOW_EXIT_internal, "input %d can't be copied from device %d to %d", i, from, to);
         return;
     }
-    gpus_turn_of(&gpus[to], frame);
-    if (from == GPU_CPU) {
-        turn_copy_in(&gpus[to], i, frame->inputs[i], (size_t)size, is_number);
-        return;
-    }
-    if (turn_make_room(&gpus[to], i, (size_t)size))
-        gpu_copy_across(&gpus[to], turn_input(gpus[to].turn, i), &gpus[from],
-                        turn_input(gpus_turn_of(&gpus[from], frame), i), (size_t)size);
+    Gpu *gpu = &gpus_state.gpus[to];
+    gpus_turn_of(gpu, frame);
+    turn_copy_in(gpu, i, frame->inputs[i], (size_t)size, is_number);
 }
 
 void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {

@@ -88,8 +88,8 @@ typedef struct FlowTogether {
 
 /* Any thread calls them. What is false has failed, which gpus_status says; so do all that follow.
  *
- * flow_together_begin, flow_together_end   around all others; at the end all that was launched is
- *                                          done. What has begun is to be ended
+ * flow_together_begin, flow_together_end   around all others. What has begun is to be ended; that
+ *                                          waits for nothing
  * flow_together_room                       for a value on a GPU that a kernel is going to write
  * flow_together_copy                       a value goes to another device; to the CPU: it is there
  *                                          on return. size: of its bytes on the CPU

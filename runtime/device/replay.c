@@ -4,16 +4,15 @@
 
 #include <string.h>
 
-enum {
-    RELAXED = 2
-}; /* of CUstreamCaptureMode: other streams may be asked for anything meanwhile */
+enum { RELAXED = 2 }; /* capture: other streams may be asked for anything meanwhile */
+enum { OUT_OF_MEMORY = 2 };
 
 static struct Replays {
     Replay items[REPLAY_LIMIT];
     int count;
     Replay *current; /* of the call that is made, or NULL */
-    bool recording;
-    bool skipped; /* something of it, which the graph has */
+    Gpu *recording;  /* it, or NULL: a GPU's recorder is being captured */
+    bool skipped;    /* something of it, which the graph has */
 } replays;
 
 static bool is_same(const Replay *a, const Replay *b) {
@@ -29,23 +28,50 @@ static Replay *find(const Replay *call) {
     return NULL;
 }
 
-static bool record(Gpu *gpu) {
-    gpu->records = replays.recording =
-        gpu_use(gpu) &&
-        gpu_succeeded(gpu, gpu->driver->begin_capture(gpu->streams[GPU_RECORDER], RELAXED),
-                      "record kernels", NULL);
-    return gpu->records;
+/* No memory for a graph: the call's kernels are launched one by one, now and from now on. */
+static bool refuses(Gpu *gpu, Replay *replay, int error) {
+    if (error != OUT_OF_MEMORY) return false;
+    replay->refused = true;
+    gpu->counts->refused++;
+    return true;
+}
+
+static bool start_recording(Gpu *gpu, Replay *replay) {
+    if (!gpu_use(gpu)) return false;
+    int error = gpu->driver->begin_capture(gpu->streams[GPU_RECORDER], RELAXED);
+    if (refuses(gpu, replay, error)) return true;
+    gpu->records = !error;
+    replays.recording = error ? NULL : gpu;
+    return gpu_succeeded(gpu, error, "record kernels", NULL);
+}
+
+static int end_recording(void **graph) {
+    Gpu *gpu = replays.recording;
+    gpu->records = false;
+    replays.recording = NULL;
+    return gpu->driver->end_capture(gpu->streams[GPU_RECORDER], graph);
+}
+
+/* What was asked for so far is no graph. */
+static void stop_recording(void) {
+    const Gpu *gpu = replays.recording;
+    void *graph = NULL;
+    if (gpu && !gpu->driver->use(gpu->context) && !end_recording(&graph) && graph)
+        gpu->driver->end_graph(graph);
+    replays.recording = NULL;
 }
 
 bool replay_begin(Gpu *gpu, const FlowFrame *frame, int64_t function, int64_t turn) {
     const int bounds = gpus_state.program->bound_count;
-    Replay call = {function, gpu->number, turn, frame->batch, {0}, NULL};
+    Replay call = {function, gpu->number, turn, frame->batch, {0}, NULL, false};
     replays.current = NULL;
     replays.skipped = false;
     if (frame->observer || bounds > FLOW_LAUNCH_SIZES) return true;
     if (bounds) memcpy(call.sizes, frame->sizes, (size_t)bounds * sizeof *frame->sizes);
-    replays.current = find(&call);
-    return !replays.current || replays.current->executable || record(gpu);
+    Replay *known = find(&call);
+    if (!known || known->refused) return true;
+    replays.current = known;
+    return known->executable || start_recording(gpu, known);
 }
 
 bool replay_has_it(void) {
@@ -57,11 +83,11 @@ bool replay_has_it(void) {
 static bool keep(Gpu *gpu, Replay *replay) {
     const Driver *driver = gpu->driver;
     void *graph = NULL;
-    int error = driver->end_capture(gpu->streams[GPU_RECORDER], &graph);
-    gpu->records = replays.recording = false;
-    if (!error && replay) error = driver->make_ready(&replay->executable, graph, 0);
-    if (error && replay) replay->executable = NULL;
+    int error = end_recording(&graph);
+    if (!error) error = driver->make_ready(&replay->executable, graph, 0);
+    if (error) replay->executable = NULL;
     if (graph) driver->end_graph(graph);
+    if (refuses(gpu, replay, error)) return true;
     gpu->counts->graphs++;
     return gpu_succeeded(gpu, error, "make a graph of kernels", NULL);
 }
@@ -71,13 +97,14 @@ bool replay_end(Gpu *gpu) {
     replays.current = NULL;
     if (!gpu_use(gpu)) return false;
     if (replays.recording) return keep(gpu, replay);
-    if (!replay) return true;
+    if (!replay || replay->refused) return true;
     gpu->counts->replays++;
     return gpu_succeeded(gpu, gpu->driver->replay(replay->executable, gpu->streams[GPU_KERNELS]),
                          "replay kernels", NULL);
 }
 
 void replay_forget(void) {
+    stop_recording();
     for (int i = 0; i < replays.count; i++) {
         const Gpu *gpu = &gpus_state.gpus[replays.items[i].gpu];
         if (replays.items[i].executable && !gpu->driver->use(gpu->context))

@@ -1,7 +1,8 @@
 /* Replay: the kernels of a call as a graph of CUDA, which the driver launches at once. A call is
  * known by its function, the numbers of its kernels' parameters that may differ, and its turn. The
  * second time it is made what it asks of the kernels' stream is recorded beside; from then on it is
- * replayed, and its launches do nothing. Inside device/. */
+ * replayed, and its launches do nothing. Where there is no memory for its graph it is launched one
+ * by one, which GpuCounts.refused counts. Inside device/. */
 #ifndef FLOW_REPLAY_H
 #define FLOW_REPLAY_H
 
@@ -12,7 +13,8 @@ enum { REPLAY_LIMIT = 128 }; /* graphs; calls beyond that are launched one by on
 typedef struct Replay {
     int64_t function, gpu, turn, batch;
     int64_t sizes[FLOW_LAUNCH_SIZES];
-    void *executable; /* NULL: it was made once */
+    void *executable; /* NULL: it was made once, or */
+    bool refused;     /* there was no memory for its graph */
 } Replay;
 
 /* The call is going to be made on its one GPU, for that turn. */
@@ -24,7 +26,7 @@ bool replay_has_it(void);
 /* All kernels have been asked for: those that are replayed are. */
 bool replay_end(Gpu *gpu);
 
-/* Frees the graphs: what they know of addresses is no longer so. */
+/* Frees the graphs, and the one that is recorded: what they know of addresses is no longer so. */
 void replay_forget(void);
 
 #endif

@@ -165,6 +165,9 @@ static void scatter(const FlowTogether *together, int64_t place, int64_t size, i
 /* The driver has read what is not pinned when it returns, so the next copy may be gathered. */
 bool flow_together_copy(const FlowTogether *together, int64_t place, int64_t size, int64_t step,
                         int from, int to) {
+    if (from != GPU_CPU && to != GPU_CPU)
+        return gpus_fail(FLOW_EXIT_internal, "records can't be copied from gpu(%d) to gpu(%d)",
+                         from, to);
     if (!together->rows->count) return true;
     StationGpu *own = gpu_of(together, from == GPU_CPU ? to : from);
     uint64_t address = own ? address_of(together, own, place, step) : 0;

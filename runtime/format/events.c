@@ -14,23 +14,32 @@ static const char start[] = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", end
 
 /* Writing. */
 
-static bool write_all(Events *events, const char *bytes, size_t size, int64_t at) {
-    while (size && !events->failed) {
+/* 0, or the errno. */
+static int write_all(const Events *events, const char *bytes, size_t size, int64_t at) {
+    while (size) {
         ssize_t written = pwrite(events->file, bytes, size, at);
         if (written < 0 && errno == EINTR) continue;
-        events->failed = written <= 0;
-        if (events->failed) break;
+        if (written <= 0) return written ? errno : ENOSPC;
         bytes += written, at += written, size -= (size_t)written;
     }
-    return !events->failed;
+    return 0;
+}
+
+/* What was written before is a whole file again: the place of its end is still the file's. */
+static void take_back(const Events *events) {
+    const size_t size = sizeof end_text - 1;
+    if (!events->written || write_all(events, end_text, size, events->written)) return;
+    if (ftruncate(events->file, events->written + (off_t)size)) return;
 }
 
 /* The end goes with it, and is where the next bytes go. */
 void events_flush(Events *events) {
-    if (events->file < 0) return;
+    if (events->file < 0 || events->failed) return;
     memcpy(events->text + events->used, end_text, sizeof end_text - 1);
-    if (write_all(events, events->text, events->used + sizeof end_text - 1, events->written))
-        events->written += (int64_t)events->used;
+    events->failed =
+        write_all(events, events->text, events->used + sizeof end_text - 1, events->written);
+    if (events->failed) take_back(events);
+    else events->written += (int64_t)events->used;
     events->used = 0;
 }
 
@@ -127,27 +136,28 @@ void events_count(Events *events, const char *name, int64_t time, int64_t value)
 
 /* Opening. */
 
-static FlowStatus failure(const Events *events) {
-    return flow_failure(FLOW_EXIT_resource, "--trace: %.300s: %s", events->path, strerror(errno));
+static FlowStatus failure(const Events *events, int error) {
+    return flow_failure(FLOW_EXIT_resource, "--trace: %.300s: %s", events->path, strerror(error));
 }
 
 FlowStatus events_open(Events *events, const char *path) {
     events->written = 0;
     events->used = 0;
-    events->any = events->failed = false;
+    events->any = false;
+    events->failed = 0;
     snprintf(events->path, sizeof events->path, "%s", path);
     events->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (events->file < 0) return failure(events);
+    if (events->file < 0) return failure(events, errno);
     add(events, "%s", start);
     events_flush(events);
-    return events->failed ? failure(events) : flow_ok;
+    return events->failed ? failure(events, events->failed) : flow_ok;
 }
 
 FlowStatus events_close(Events *events) {
     if (events->file < 0) return flow_ok;
     events_flush(events);
-    FlowStatus status = events->failed ? failure(events) : flow_ok;
-    if (close(events->file) && !status.exit) status = failure(events);
+    FlowStatus status = events->failed ? failure(events, events->failed) : flow_ok;
+    if (close(events->file) && !status.exit) status = failure(events, errno);
     events->file = -1;
     return status;
 }

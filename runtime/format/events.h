@@ -13,7 +13,8 @@ typedef struct Events {
     int file;        /* -1: none */
     int64_t written; /* bytes, without the end that follows them */
     size_t used;
-    bool any, failed;
+    bool any;
+    int failed; /* 0, or the errno: nothing more is written */
     char path[512];
     char text[EVENTS_ROOM]; /* not written yet */
 } Events;

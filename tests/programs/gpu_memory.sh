@@ -32,3 +32,15 @@ expect 1 "the program needs $least KiB on gpu(0)" "$FLOWC" build deep.flow $smal
 ! grep -q 'recompute = true. it needs' stderr || fail "$(cat stderr)"
 awk "BEGIN { exit !($least < 0.8 * $needs) }" || fail "$needs KiB, then $least"
 "$FLOWC" build deep.flow --device=gpu --simulate=gpu:1 --gpu-memory=8MiB -o deep 2>stderr || fail "$(cat stderr)"
+
+# Of what stages have on GPUs each thread that may make records has its own: those the program asks for, or the machine's.
+cat >stages.flow <<'END'
+fn wave(x: i32) -> i32[4000] { return remainder(iota(4000) * x, 13) }
+pipeline stages { return range(100) |> map(m: max(wave(cast(index, i32))))  @gpu |> csv(stdout) }
+END
+for_one="--simulate=gpu:1 --gpu-memory=6KiB -o stages"
+first=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')
+taskset -c "$first" "$FLOWC" build stages.flow $for_one 2>stderr || fail "$(cat stderr)"
+[ "$(nproc)" = 1 ] || expect 1 'the program needs ' "$FLOWC" build stages.flow $for_one
+sed -i 's/@gpu |>/@gpu @threads(1) |>/' stages.flow
+"$FLOWC" build stages.flow $for_one 2>stderr || fail "$(cat stderr)"

@@ -152,7 +152,8 @@ static GpuCounts since(GpuCounts before) {
                        now.copies_in - before.copies_in,
                        now.copies_out - before.copies_out,
                        now.bytes_in - before.bytes_in,
-                       now.bytes_out - before.bytes_out};
+                       now.bytes_out - before.bytes_out,
+                       now.refused - before.refused};
 }
 
 static GpuCounts make_steps(bool ahead) {
@@ -242,7 +243,7 @@ static void test_sizes(void) {
     CHECK(!wrong, "%d are wrong", wrong);
     GpuCounts counts = gpus_counts();
     CHECK(counts.replays == 6, "%lld replays", (long long)counts.replays); /* steps 6 to 11 */
-    CHECK(counts.graphs == 7, "%lld graphs", (long long)counts.graphs);
+    CHECK(counts.graphs == 6, "%lld graphs", (long long)counts.graphs);
     batch = small, records = 1, batch_size = BYTES;
     pinned_free(large);
     close_gpus();
@@ -262,6 +263,37 @@ static void test_results(void) {
     CHECK(gpus_status().exit == FLOW_EXIT_internal, "%s", gpus_status().text);
     pinned_free(batch);
     gpus_close();
+}
+
+/* Without memory for one of three graphs its turn is launched one by one. */
+static void test_refused(void) {
+    if (!open_gpus()) return;
+    setenv("FLOWC_SIMULATE_FAULT", "cuGraphInstantiateWithFlags:1:OUT_OF_MEMORY", 1);
+    GpuCounts counts = make_steps(true);
+    unsetenv("FLOWC_SIMULATE_FAULT");
+    CHECK(!wrong, "%d are wrong", wrong);
+    CHECK(counts.launches == 2 * (STEPS - SETTLED) / 3, "%lld", (long long)counts.launches);
+    counts = gpus_counts();
+    CHECK(counts.refused == 1, "%lld are refused", (long long)counts.refused);
+    CHECK(counts.graphs == 2, "%lld graphs", (long long)counts.graphs);
+    close_gpus();
+}
+
+/* The GPUs are closed in the middle of a call that is recorded, and opened again. */
+static void test_broken_off(void) {
+    if (!open_gpus()) return;
+    looked_at = wrong = 0;
+    for (int n = 0; n < GPUS_AHEAD; n++) make_step(n, true);
+    look();
+    FlowFrame of_step = {.memory = memory, .batch = records, .ahead = true}, *frame = &of_step;
+    FlowGuard guard = {.place = FLOW_NOWHERE};
+    frame->guard = &guard;
+    CALL(flow_gpu_begin, 0, 0, 0);
+    close_gpus();
+    if (!open_gpus()) return;
+    make_steps(true);
+    CHECK(!wrong, "%d are wrong", wrong);
+    close_gpus();
 }
 
 /* Each wait is needed: without it a run goes wrong, sooner or later. */
@@ -315,6 +347,8 @@ int main(void) {
     test_again();
     test_sizes();
     test_results();
+    test_refused();
+    test_broken_off();
     test_folder_remove();
     return test_result();
 }

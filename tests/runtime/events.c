@@ -3,6 +3,10 @@
 #include "runtime/format/json.h"
 #include "tests/runtime/test.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+
 enum { MANY = 3000 };
 
 static Events events;
@@ -78,11 +82,33 @@ static void failures(void) {
     CHECK(status.exit == FLOW_EXIT_resource, "a full disk is noticed");
 }
 
+/* A file that may not become as large as it would: what was written before is whole, and what went
+ * wrong is said, whatever does afterwards. */
+static void full(void) {
+    struct rlimit before;
+    getrlimit(RLIMIT_FSIZE, &before);
+    struct rlimit little = {20000, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    events_open(&events, "events.json");
+    for (int i = 0; i < 10; i++) events_span(&events, (EventTrack){1, 1}, "x", NULL, i, i + 1);
+    events_flush(&events);
+    setrlimit(RLIMIT_FSIZE, &little);
+    for (int i = 0; i < MANY; i++) events_span(&events, (EventTrack){1, 1}, "x", NULL, i, i + 1);
+    events_flush(&events);
+    expect(10);
+    errno = 0;
+    FlowStatus status = events_close(&events);
+    setrlimit(RLIMIT_FSIZE, &before);
+    CHECK_SAYS(status.text, "--trace: events.json: File too large");
+    expect(10);
+}
+
 int main(void) {
     test_folder();
     spans();
     texts();
     failures();
+    full();
     test_folder_remove();
     return test_result();
 }

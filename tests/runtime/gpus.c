@@ -123,7 +123,7 @@ static void test_values(void) {
     CALL(flow_gpu_copy, SCRATCH, 1, 1, 0, CPU);
     CALL(flow_gpu_end, 0);
     CHECK(*at(SCRATCH) == 1025, "%d", *at(SCRATCH));
-    CALL(flow_gpu_copy, ~INT64_C(1), 4, 1, 1, 0);
+    CALL(flow_gpu_copy, ~INT64_C(1), 4, 1, CPU, 0);
     LAUNCH(take, SCRATCH, 1, 0);
     CALL(flow_gpu_copy, SCRATCH, 4, 0, 0, CPU);
     CHECK(*at(SCRATCH) == 1024, "%d", *at(SCRATCH));
@@ -137,6 +137,23 @@ static void test_values(void) {
     CHECK(*at(SCRATCH) == 1025 && *at(SCRATCH + 8) == 1024, "%d %d", *at(SCRATCH),
           *at(SCRATCH + 8));
     end();
+}
+
+/* Inputs and records go from GPU to GPU by way of the CPU: nothing would order them otherwise. */
+static void test_across(void) {
+    FlowFrame frame = {.memory = memory, .batch = 4};
+    begin();
+    CALL(flow_gpu_begin, 0, CPU, 0);
+    CALL(flow_gpu_copy, ~INT64_C(1), 4, 1, 1, 0);
+    CHECK_SAYS(gpus_status().text, "input 1 can't be copied from device 1 to 0");
+    gpus_close();
+    begin();
+    FlowTogether together = {.rows = NULL};
+    CHECK(flow_together_begin(&together), "%s", gpus_status().text);
+    CHECK(!flow_together_copy(&together, 0, 4, 16, 1, 0), "there is such a copy");
+    CHECK_SAYS(gpus_status().text, "records can't be copied from gpu(1) to gpu(0)");
+    flow_together_end(&together);
+    gpus_close();
 }
 
 /* Kernels that replicas run: they are launched once for each. */
@@ -246,6 +263,13 @@ static int left(void) {
     return counted("gpu_stub_left");
 }
 
+/* Before contexts were there. */
+static void test_waiters(void) {
+    begin();
+    CHECK(!counted("gpu_stub_spinning"), "who waits for a GPU burns a processor");
+    end();
+}
+
 static void check_refused(const FlowProgram *wanted, FlowExit exit, const char *text) {
     FlowStatus status = gpus_open(wanted, memory);
     CHECK(status.exit == exit, "%d, not %d: %s", status.exit, exit, status.text);
@@ -294,6 +318,19 @@ static void test_refusals(void) {
     FlowStatus second = gpus_open(&program, memory);
     CHECK_SAYS(second.text, "one program of a process computes on GPUs");
     end();
+}
+
+/* GPUs copy from each other by their link, once it is opened; without one they do as well. */
+static void test_links(void) {
+    static const char *const links[] = {"apart", "far", "again", "no fault"};
+    for (int i = 0; i < 4; i++) {
+        setenv("GPU_STUB", links[i], 1);
+        begin();
+        CHECK(counted("gpu_stub_reached") == (i < 2 ? 0 : 2), "%s: %d", links[i],
+              counted("gpu_stub_reached"));
+        end();
+    }
+    check_fault("lost", "gpu(0), Stub 0, can't reach another GPU: a fault (700)");
 }
 
 static void check_late(const char *fault, const char *text) {
@@ -423,10 +460,13 @@ int main(int count, char **arguments) {
     test_storage();
     test_parts();
     test_values();
+    test_across();
     test_replicas();
     test_shares();
     test_guard();
     test_refusals();
+    test_waiters();
+    test_links();
     test_faults();
     test_visible();
     test_cache();

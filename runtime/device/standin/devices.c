@@ -86,7 +86,8 @@ bool standin_loses(const char *call) {
 
 static bool stays(int error) {
     return error >= ERROR_ILLEGAL_ADDRESS && error <= ERROR_LAUNCH_FAILED &&
-           error != ERROR_LAUNCH_OUT_OF_RESOURCES;
+           error != ERROR_LAUNCH_OUT_OF_RESOURCES && error != ERROR_PEER_ACCESS_ALREADY_ENABLED &&
+           error != ERROR_TOO_MANY_PEERS;
 }
 
 int standin_enter(const char *call, bool with_context) {
@@ -167,6 +168,12 @@ API int cuDeviceGetAttribute(int *value, int attribute, int number) {
     return ERROR_SUCCESS;
 }
 
+API int cuDevicePrimaryCtxSetFlags_v2(int number, unsigned flags) {
+    ENTER_ANYWHERE(cuDevicePrimaryCtxSetFlags_v2);
+    if (flags > 31) return ERROR_INVALID_VALUE;
+    return standin_device_by_number(number) ? ERROR_SUCCESS : ERROR_INVALID_DEVICE;
+}
+
 API int cuDevicePrimaryCtxRetain(Device **context, int number) {
     ENTER_ANYWHERE(cuDevicePrimaryCtxRetain);
     Device *device = standin_device_by_number(number);
@@ -180,7 +187,10 @@ API int cuDevicePrimaryCtxRelease_v2(int number) {
     ENTER_ANYWHERE(cuDevicePrimaryCtxRelease_v2);
     Device *device = standin_device_by_number(number);
     if (!device || device->holders <= 0) return ERROR_INVALID_CONTEXT;
-    if (!__atomic_sub_fetch(&device->holders, 1, __ATOMIC_SEQ_CST)) device->error = ERROR_SUCCESS;
+    if (!__atomic_sub_fetch(&device->holders, 1, __ATOMIC_SEQ_CST)) {
+        device->error = ERROR_SUCCESS;
+        device->reached = 0;
+    }
     return ERROR_SUCCESS;
 }
 
@@ -193,6 +203,23 @@ API int cuCtxSetCurrent(Device *context) {
     if (context && !context->holders) return ERROR_INVALID_CONTEXT;
     current = context;
     return ERROR_SUCCESS;
+}
+
+API int cuDeviceCanAccessPeer(int *can, int number, int other) {
+    ENTER_ANYWHERE(cuDeviceCanAccessPeer);
+    if (!standin_device_by_number(number) || !standin_device_by_number(other))
+        return ERROR_INVALID_DEVICE;
+    *can = number != other;
+    return ERROR_SUCCESS;
+}
+
+API int cuCtxEnablePeerAccess(Device *other, unsigned flags) {
+    ENTER(cuCtxEnablePeerAccess);
+    if (!other || flags) return ERROR_INVALID_VALUE;
+    if (other == current || !other->holders) return ERROR_INVALID_DEVICE;
+    const unsigned bit = 1u << other->number;
+    unsigned before = __atomic_fetch_or(&current->reached, bit, __ATOMIC_SEQ_CST);
+    return before & bit ? ERROR_PEER_ACCESS_ALREADY_ENABLED : ERROR_SUCCESS;
 }
 
 API int cuCtxGetCurrent(Device **context) {

@@ -39,7 +39,8 @@ typedef struct Event Event;
 /* A device, and its primary context. */
 typedef struct Device {
     int number, holders;
-    int error; /* that stays; ERROR_SUCCESS */
+    int error;        /* that stays; ERROR_SUCCESS */
+    unsigned reached; /* bits: other devices */
     uint64_t memory, used;
     Stream *streams;
     Stream *plain; /* stream NULL; made when it is asked for */

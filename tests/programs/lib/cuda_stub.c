@@ -55,9 +55,12 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     int symbol(void) { \
         return 801;    \
     }
+UNUSED(cuDevicePrimaryCtxSetFlags_v2)
 UNUSED(cuDevicePrimaryCtxRetain)
 UNUSED(cuDevicePrimaryCtxRelease_v2)
 UNUSED(cuCtxSetCurrent)
+UNUSED(cuDeviceCanAccessPeer)
+UNUSED(cuCtxEnablePeerAccess)
 UNUSED(cuMemGetInfo_v2)
 UNUSED(cuMemAlloc_v2)
 UNUSED(cuMemFree_v2)

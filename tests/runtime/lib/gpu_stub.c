@@ -70,21 +70,57 @@ int cuGetErrorString(int error, const char **text) {
     return 0;
 }
 
+static int reached;    /* pairs, in both directions, while contexts are there */
+static bool sleeps[2]; /* who waits for the GPU */
+static int spinning;   /* GPUs that were retained without */
+
+int gpu_stub_spinning(void);
+int gpu_stub_spinning(void) {
+    return spinning;
+}
+
+int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
+    sleeps[device] = flags == 4;
+    return 0;
+}
+
 int cuDevicePrimaryCtxRetain(void **context, int device) {
     FAIL("retain", 101);
     retained++;
+    spinning += !sleeps[device];
     *context = (void *)(intptr_t)(1 + device);
     return 0;
 }
 
 int cuDevicePrimaryCtxRelease_v2(int device) {
-    (void)device;
-    retained--;
+    sleeps[device] = false;
+    if (!--retained) reached = 0;
     return 0;
 }
 
 int cuCtxSetCurrent(void *context) {
     (void)context;
+    return 0;
+}
+
+int gpu_stub_reached(void);
+int gpu_stub_reached(void) {
+    return reached;
+}
+
+/* "apart": no GPU has a link to another; "far": there are too many others; "again": it was opened
+ * before; "lost": it is broken. */
+int cuDeviceCanAccessPeer(int *can, int device, int other) {
+    *can = device != other && !fails_at("apart");
+    return 0;
+}
+
+int cuCtxEnablePeerAccess(void *other, unsigned flags) {
+    (void)flags;
+    FAIL("far", 711);
+    FAIL("lost", 700);
+    reached += other != NULL;
+    FAIL("again", 704);
     return 0;
 }
 
