@@ -33,17 +33,18 @@ static FlowStatus fault_of_earlier(Run *run, const Made *made) {
     Batch batch = {.sizes = made->sizes, .records = made->records};
     const FlowFunction *function = made->call->function;
     bool good = true;
+    made->call->sizes.values = made->sizes;
     for (int i = 0; i < function->input_count; i++) {
         const FlowInput *input = &function->inputs[i];
         if (input->kind != FLOW_INPUT_field) continue;
-        size_t size = flow_type_size(&input->type) * (size_t)made->records;
+        const FlowType type = type_at(&input->type, made->call->sizes);
+        const size_t size = flow_type_size(&type) * (size_t)made->records;
         void *values = batch.arrays[input->index] = memory_zeroed(size);
         good = good && values;
         if (values) gpus_input_again(i, values, size);
     }
     while (gpus_calls_ahead()) gpus_take_call(NULL, NULL);
     run->numbers = made->numbers;
-    made->call->sizes.values = made->sizes;
     call_bind(made->call, (const void *const *)batch.arrays, made->records);
     FlowStatus status = good ? fault_of(run, made->step, made->call, &batch)
                              : flow_failure(FLOW_EXIT_resource, "no memory");

@@ -56,7 +56,7 @@ static FlowStatus load_weights(Pump *pump, const FlowLoad *load) {
 static FlowStatus open_function(Pump *pump) {
     size_t size = pump->run->memory_size;
     if (!pump->run->function)
-        return pump->run->pipeline->on_gpus ? gpus_open(pump->settings->program, NULL) : flow_ok;
+        return pump->run->pipeline->on_gpus ? gpus_open(pump->settings->program, NULL, 0) : flow_ok;
     if (holding_take(NULL, HOLDING_program, size)) pump->memory = memory_zeroed(size);
     if (!pump->memory)
         return flow_failure(FLOW_EXIT_resource, "no memory: the program needs %zu MB", size >> 20);
@@ -68,7 +68,7 @@ static FlowStatus open_function(Pump *pump) {
         status = timeline_watch(pump->run->function, &pump->call.observer);
     for (int i = 0; i < pump->run->load_count && !status.exit; i++)
         status = load_weights(pump, &pump->run->loads[i]);
-    return status.exit ? status : gpus_open(pump->settings->program, pump->memory);
+    return status.exit ? status : gpus_open(pump->settings->program, pump->memory, size);
 }
 
 /* What the outlets take: the function's results, or the pipeline's outputs. */

@@ -193,7 +193,9 @@ static FlowStatus open_run(Run *run) {
     if (!status.exit && run->train->accumulate)
         status = run_bind(run, run->train->accumulate, &run->accumulate);
     if (!status.exit) status = allocate(run);
-    if (!status.exit) status = gpus_open(run->settings->program, run->memory);
+    if (!status.exit)
+        status =
+            gpus_open(run->settings->program, run->memory, run->settings->program->memory_size);
     if (!status.exit) status = open_vocabularies(run);
     if (!status.exit) status = start_evaluations(run);
     return status.exit ? status : open_data(run);

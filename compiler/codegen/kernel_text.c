@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/names.h"
+#include "compiler/codegen/table_text.h"
 
 #include <assert.h>
 
@@ -199,15 +200,6 @@ static void write_call(Text *text, const Kernels *kernels, const FunctionPlan *p
     text_format(text, "}, /* kernel %d */\n", number);
 }
 
-/* Of all of a value, or (*of_record) of an input's part for each record of a batch. */
-static size_t transferred_size(const FunctionPlan *plan, NodeId node, bool *of_record) {
-    const Type *type = &graph_node(plan->graph, node)->type;
-    size_t size = (size_t)type_size_bound(type);
-    *of_record = plan->places[node].kind == PLACE_input && type->rank && plan->graph->batch &&
-                 type->dims[0] == plan->graph->batch;
-    return *of_record ? size / (size_t)plan->batch : size;
-}
-
 /* Between the CPU and all replicas: a place, and what of it each record has. */
 static void write_spread(Text *text, const FunctionPlan *plan, const Transfer *transfer) {
     const Place *place = &plan->places[transfer->node];
@@ -216,6 +208,20 @@ static void write_spread(Text *text, const FunctionPlan *plan, const Transfer *t
     else text_format(text, "%zu", place->offset);
     text_format(text, ", %lld, %lld, %d, %d", (long long)portion.size, (long long)portion.outer,
                 transfer->from, transfer->to);
+}
+
+/* The host has no more of an input than this run's size, or that of a record. */
+static void write_input_copy(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                             const Transfer *transfer) {
+    const Type *type = &graph_node(plan->graph, transfer->node)->type;
+    Dimensions *table = plan->graph->dimensions;
+    const bool of_record = plan->graph->batch && type_batch_axis(type) >= 0;
+    Dim size = dim_multiply(table, type_elements(table, type),
+                            dim_constant(table, element_info[type->element].size));
+    if (of_record) size = dim_divide(table, size, plan->graph->batch);
+    text_format(text, "~%d, %s, %d, %d, %d", plan->places[transfer->node].index,
+                size_initialiser(kernels->arena, kernels->sizes, size), of_record, transfer->from,
+                transfer->to);
 }
 
 static void write_reduction(Text *text, const FunctionPlan *plan, const Transfer *transfer) {
@@ -227,15 +233,14 @@ static void write_reduction(Text *text, const FunctionPlan *plan, const Transfer
 }
 
 /* function: its number. */
-static void write_transfer(Text *text, const FunctionPlan *plan, int function,
-                           const Transfer *transfer) {
+static void write_transfer(Text *text, const Kernels *kernels, const FunctionPlan *plan,
+                           int function, const Transfer *transfer) {
     static const char *const names[] = {
         [TRANSFER_begin] = "begin",   [TRANSFER_end] = "end",      [TRANSFER_copy] = "copy",
         [TRANSFER_result] = "result", [TRANSFER_move] = "move",    [TRANSFER_need] = "need",
         [TRANSFER_owns] = "owns",     [TRANSFER_reduce] = "reduce"};
     const Place *place = &plan->places[transfer->node];
-    bool of_record = false;
-    size_t size = transferred_size(plan, transfer->node, &of_record);
+    const size_t size = (size_t)type_size_bound(&graph_node(plan->graph, transfer->node)->type);
     bool notes = transfer->kind == TRANSFER_begin || transfer->kind == TRANSFER_owns;
     text_format(text, "    {flow_gpu_%s, %s, (const int64_t[]){", names[transfer->kind],
                 notes ? "false" : "true");
@@ -244,8 +249,7 @@ static void write_transfer(Text *text, const FunctionPlan *plan, int function,
              (transfer->from == EVERY_GPU || transfer->to == EVERY_GPU))
         write_spread(text, plan, transfer);
     else if (transfer->kind == TRANSFER_copy && place->kind == PLACE_input)
-        text_format(text, "~%d, %zu, %d, %d, %d", place->index, size, of_record, transfer->from,
-                    transfer->to);
+        write_input_copy(text, kernels, plan, transfer);
     else if (transfer->kind == TRANSFER_copy)
         text_format(text, "%zu, %zu, 0, %d, %d", place->offset, size, transfer->from, transfer->to);
     else if (transfer->kind == TRANSFER_result)
@@ -279,7 +283,7 @@ void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, c
     text_format(text, "static const FlowCall %s_calls[] = {\n", prefix);
     for (size_t i = 0; i < plan->bands.count; i++) {
         const Band *band = &plan->bands.items[i];
-        if (band->transfer) write_transfer(text, plan, number, band->transfer);
+        if (band->transfer) write_transfer(text, kernels, plan, number, band->transfer);
         else write_call(text, kernels, plan, &function->calls[i], band->kernels[0]);
     }
     vector_each(LateCopy, copy, plan->late)

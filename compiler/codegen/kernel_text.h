@@ -16,6 +16,7 @@ typedef struct FunctionCalls {
 } FunctionCalls;
 
 typedef Vector(const char *) Lines;
+typedef Vector(Dim) DimList;
 
 typedef struct SharedKernel {
     const char *name, *text;
@@ -30,6 +31,7 @@ typedef struct SharedKernel {
 typedef struct Kernels {
     Arena *arena, *scratch; /* scratch: of a call that is being added */
     bool exact;             /* of a program built with --exact */
+    DimList *sizes;         /* that a run computes: what is copied may be one of them */
     Map by_text;            /* text without names to 1 + its place in list */
     Vector(SharedKernel) list;
     Vector(FunctionCalls) functions;

@@ -117,6 +117,7 @@ void write_program(Text *text, const Plan *plan, bool trains, Generated *others,
                        .others = others,
                        .records = map_new(text->arena)};
     printer.kernels.exact = plan->program->exact;
+    printer.kernels.sizes = &printer.sizes;
     text_format(text, "/* %s: written by flowc. */\n",
                 comment_text(text->arena, plan->program->name));
     write_prologue(text, plan->program->exact);

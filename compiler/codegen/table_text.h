@@ -5,8 +5,6 @@
 #include "compiler/codegen/codegen.h"
 #include "compiler/codegen/kernel_text.h"
 
-typedef Vector(Dim) DimList;
-
 typedef struct Printer {
     Arena *arena;
     Text *text;

@@ -95,7 +95,7 @@ bool gpu_open(Gpu *gpu, const Driver *driver, GpuCounts *counts, int number, int
               size_t memory) {
     *gpu = (Gpu){.driver = driver, .counts = counts, .number = number};
     return describe(gpu, ordinal) && start(gpu) &&
-           gpu_allocate(gpu, &gpu->memory, memory, "the program") && turns_open(gpu) &&
+           (!memory || gpu_allocate(gpu, &gpu->memory, memory, "the program")) && turns_open(gpu) &&
            times_open(gpu);
 }
 

@@ -80,14 +80,13 @@ static bool allocate(GpusState *state) {
     return gpus_fail(FLOW_EXIT_resource, "no memory for GPUs");
 }
 
-static bool open_all(GpusState *state) {
+static bool open_all(GpusState *state, size_t size) {
     const FlowProgram *program = state->program;
     bool good = true;
     while (good && state->count < program->gpu_count) {
         Gpu *gpu = &state->gpus[state->count];
         int ordinal = ordinal_of(state->count, state->there);
-        good = gpu_open(gpu, &state->driver, &state->counts, state->count++, ordinal,
-                        program->memory_size);
+        good = gpu_open(gpu, &state->driver, &state->counts, state->count++, ordinal, size);
         gpu->text = program->device_text;
     }
     return good;
@@ -109,7 +108,7 @@ static bool load_all(GpusState *state) {
     return good;
 }
 
-FlowStatus gpus_open(const FlowProgram *program, char *memory) {
+FlowStatus gpus_open(const FlowProgram *program, char *memory, size_t size) {
     GpusState *state = &gpus_state;
     if (!program->device_text || !program->gpu_count) return flow_ok;
     if (state->program)
@@ -118,7 +117,7 @@ FlowStatus gpus_open(const FlowProgram *program, char *memory) {
                             "`%.100s` does already",
                             state->program->name);
     *state = (GpusState){.program = program, .memory = memory, .turn = TURN_ALONE};
-    bool good = allocate(state) && is_driver_there(state) && open_all(state) && reach_all(state) &&
+    bool good = allocate(state) && is_driver_there(state) && open_all(state, size) && reach_all(state) &&
                 load_all(state);
     FlowStatus status = gpus_status();
     gpus_leave();

@@ -27,9 +27,10 @@ typedef struct GpuCounts {
 } GpuCounts;
 
 /* Starts the GPUs and compiles FlowProgram.device_text for them; does nothing where there is none.
- * memory: the program's one allocation, all of it up to date; it outlives gpus_close. Fails with
- * what is missing and how to get it; then nothing is open. */
-FlowStatus gpus_open(const FlowProgram *program, char *memory);
+ * memory: the functions' one allocation, all of it up to date; it outlives gpus_close. size: of it;
+ * 0: only functions of records are run. Fails with what is missing and how to get it; then nothing
+ * is open. */
+FlowStatus gpus_open(const FlowProgram *program, char *memory, size_t size);
 void gpus_close(void);
 
 /* The first thing that went wrong in launches and copies, with the GPU's name, and the kernel's

@@ -57,6 +57,11 @@ static inline bool gpus_work(void) {
     return gpus_state.count && !gpus_state.failed;
 }
 
+/* An operand that is a size: ~i is what FlowProgram.sizes[i] tells of this call. */
+static inline int64_t gpus_size(const FlowFrame *frame, int64_t size) {
+    return size < 0 ? gpus_state.program->sizes[~size](frame->batch, frame->sizes) : size;
+}
+
 /* The storage is up to date on the device; memory: the program's, or a copy of it. */
 bool gpus_freshen(char *memory, int64_t begin, int64_t size, int device);
 

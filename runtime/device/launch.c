@@ -159,9 +159,10 @@ static void copy_input(const FlowFrame *frame, int i, int64_t size, bool is_numb
 
 void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)threads;
-    const int64_t place = operands[0], size = operands[1] * (operands[2] ? frame->batch : 1);
+    const int64_t place = operands[0], count = operands[2] ? frame->batch : 1;
     const int from = (int)operands[3], to = (int)operands[4];
     if (thread || !is_there(from) || !is_there(to) || from == to) return;
+    const int64_t size = gpus_size(frame, operands[1]) * count;
     if (from == FLOW_EVERY_GPU || to == FLOW_EVERY_GPU) replicas_copy(frame, operands);
     else if (place < 0) copy_input(frame, (int)~place, size, !operands[2], from, to);
     else gpus_copy(frame->memory, place, size, from, to);

@@ -52,8 +52,9 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
 /* Calls that stand between those of kernels; thread 0 does what they do. A device is -1, the CPU,
  * or a GPU's number, or FLOW_EVERY_GPU: GPUs 0 … replicas-1, each of which has a share of the
  * batch, its own in all that has records, the same in all else; kernels are launched for each.
- * Sizes are bytes. Memory is the frame's: the program's, or a copy of it after gpus_leave. A call
- * that leaves something on the CPU returns when it is there.
+ * Sizes are bytes; that of a copied input may be ~i, as those of FlowType. Memory is the frame's:
+ * the program's, or a copy of it after gpus_leave. A call that leaves something on the CPU returns
+ * when it is there.
  *
  * flow_gpu_begin, flow_gpu_end   around the calls of a function that uses GPUs: its number, the one
  *                                device that computes all of it, or -1, the number of replicas; at

@@ -119,7 +119,10 @@ void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, 
     (void)threads;
     if (thread) return;
     const int64_t place = operands[0];
-    const size_t size = (size_t)(operands[1] * (operands[2] ? frame->batch : 1));
+    const int64_t each = operands[1] < 0
+                             ? flow_program.sizes[~operands[1]](frame->batch, frame->sizes)
+                             : operands[1];
+    const size_t size = (size_t)(each * (operands[2] ? frame->batch : 1));
     if (place < 0) {
         if (!(device_inputs[~place] = flow_simulated_allocate(size + 64)))
             fail("inputs", "no memory");

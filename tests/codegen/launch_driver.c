@@ -31,7 +31,7 @@ void __wrap_flow_gpu_begin(const FlowFrame *frame, const int64_t *operands, int 
                            int threads) {
     if (!thread && opened != frame->memory) {
         gpus_close();
-        check(gpus_open(&flow_program, opened = frame->memory));
+        check(gpus_open(&flow_program, opened = frame->memory, flow_program.memory_size));
     }
     __real_flow_gpu_begin(frame, operands, thread, threads);
 }

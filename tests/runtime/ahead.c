@@ -98,7 +98,7 @@ static void expect(void) {
 static bool open_gpus(void) {
     memset(memory, 0, sizeof memory);
     for (int i = 0; i < COUNT; i++) at(WEIGHT)[i] = i;
-    FlowStatus status = gpus_open(&program, memory);
+    FlowStatus status = gpus_open(&program, memory, program.memory_size);
     CHECK(!status.exit, "%s", status.text);
     batch = pinned_new(BYTES);
     CHECK(batch, "there is no pinned memory");

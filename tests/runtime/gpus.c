@@ -48,7 +48,7 @@ static void begin(void) {
     set_libraries(stub, stub);
     memset(memory, 0, sizeof memory);
     for (int i = 0; i < 4; i++) at(WEIGHT)[i] = 10 * (i + 1);
-    FlowStatus status = gpus_open(&program, memory);
+    FlowStatus status = gpus_open(&program, memory, program.memory_size);
     CHECK(!status.exit, "%s", status.text);
 }
 
@@ -271,7 +271,7 @@ static void test_waiters(void) {
 }
 
 static void check_refused(const FlowProgram *wanted, FlowExit exit, const char *text) {
-    FlowStatus status = gpus_open(wanted, memory);
+    FlowStatus status = gpus_open(wanted, memory, wanted->memory_size);
     CHECK(status.exit == exit, "%d, not %d: %s", status.exit, exit, status.text);
     CHECK_SAYS(status.text, text);
     if (!status.exit) gpus_close();
@@ -290,7 +290,8 @@ static void test_refusals(void) {
     large.memory_size = 5 << 20;
     broken.device_text = "broken";
     set_libraries("/nowhere/libcuda.so", stub);
-    CHECK(!gpus_open(&none, memory).exit, "a program without kernels needs no driver");
+    CHECK(!gpus_open(&none, memory, sizeof memory).exit,
+          "a program without kernels needs no driver");
     check_refused(&program, FLOW_EXIT_resource, "no NVIDIA driver: /nowhere/libcuda.so is not");
     set_libraries("libm.so.6", stub);
     check_refused(&program, FLOW_EXIT_resource, "driver is too old: it has no cuInit");
@@ -311,11 +312,13 @@ static void test_refusals(void) {
     setenv("GPU_STUB", "memory", 1);
     check_refused(&large, FLOW_EXIT_resource,
                   "no memory for the program: 5.0 MiB are wanted, 3.0 of its 1024.0 MiB are free");
+    CHECK(!gpus_open(&large, NULL, 0).exit, "functions of records need no memory of the program");
+    gpus_close();
     setenv("GPU_STUB", "new", 1); /* compiled to what drivers compile further */
     check_refused(&program, FLOW_EXIT_ok, "");
     unsetenv("GPU_STUB");
     begin();
-    FlowStatus second = gpus_open(&program, memory);
+    FlowStatus second = gpus_open(&program, memory, program.memory_size);
     CHECK_SAYS(second.text, "one program of a process computes on GPUs");
     end();
 }
@@ -376,7 +379,7 @@ static void test_visible(void) {
 static int compiled_by(const FlowProgram *wanted) {
     set_libraries(stub, stub);
     int before = counted("gpu_stub_compiled");
-    FlowStatus status = gpus_open(wanted, memory);
+    FlowStatus status = gpus_open(wanted, memory, wanted->memory_size);
     CHECK(!status.exit, "%s", status.text);
     gpus_close();
     return counted("gpu_stub_compiled") - before;

@@ -251,6 +251,20 @@ static void pageable(void) {
     end(&work);
 }
 
+/* What begins in pinned memory ends there. */
+static void beyond_pinned(void) {
+    Work work;
+    begin(&work);
+    float *middle = work.in + COUNT / 2;
+    CHECK(cuMemcpyHtoDAsync_v2(work.a, middle, BYTES, work.stream) == 1,
+          "it is read beyond its end");
+    CHECK(cuMemcpyDtoHAsync_v2(middle, work.a, BYTES, work.stream) == 1,
+          "it is written beyond its end");
+    GOOD(cuMemcpyHtoDAsync_v2(work.a, middle, BYTES / 2, work.stream));
+    GOOD(cuStreamSynchronize(work.stream));
+    end(&work);
+}
+
 /* Two streams, ordered by an event or not. */
 static int wrong_turns(Work *work, bool ordered) {
     void *second, *event;
@@ -523,6 +537,7 @@ int main(void) {
     CHECK(find_operands(), "the compiler gives no library");
     there_and_back();
     pageable();
+    beyond_pinned();
     two_streams();
     events();
     graphs();

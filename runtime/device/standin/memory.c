@@ -76,6 +76,11 @@ bool memory_is_pinned(const void *place, size_t size) {
     return pinned;
 }
 
+/* Does it begin in pinned memory and end outside? */
+static bool leaves_pinned(const void *place, size_t size) {
+    return memory_is_pinned(place, 1) && !memory_is_pinned(place, size);
+}
+
 /* Of the device. */
 
 API int cuMemAlloc_v2(Address *address, size_t size) {
@@ -192,7 +197,7 @@ int operation_run(const Operation *operation) {
 static int put_to_device(Address target, const void *source, size_t size, Stream *stream) {
     Operation operation = {
         .kind = OPERATION_to_device, .target = target, .source = (uintptr_t)source, .size = size};
-    if (!is_here(target, size)) return ERROR_INVALID_VALUE;
+    if (!is_here(target, size) || leaves_pinned(source, size)) return ERROR_INVALID_VALUE;
     if (!memory_is_pinned(source, size)) {
         operation.bytes = malloc(size + 1);
         if (!operation.bytes) return ERROR_OUT_OF_MEMORY;
@@ -203,7 +208,7 @@ static int put_to_device(Address target, const void *source, size_t size, Stream
 
 static int put_from_device(void *target, Address source, size_t size, Stream *stream) {
     bool pinned = memory_is_pinned(target, size);
-    if (!is_here(source, size)) return ERROR_INVALID_VALUE;
+    if (!is_here(source, size) || leaves_pinned(target, size)) return ERROR_INVALID_VALUE;
     int error = stream_put(stream, (Operation){.kind = OPERATION_from_device,
                                                .target = (uintptr_t)target,
                                                .source = source,
