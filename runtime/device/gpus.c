@@ -117,8 +117,8 @@ FlowStatus gpus_open(const FlowProgram *program, char *memory, size_t size) {
                             "`%.100s` does already",
                             state->program->name);
     *state = (GpusState){.program = program, .memory = memory, .turn = TURN_ALONE};
-    bool good = allocate(state) && is_driver_there(state) && open_all(state, size) && reach_all(state) &&
-                load_all(state);
+    bool good = allocate(state) && is_driver_there(state) && open_all(state, size) &&
+                reach_all(state) && load_all(state);
     FlowStatus status = gpus_status();
     gpus_leave();
     if (!good) gpus_close();
