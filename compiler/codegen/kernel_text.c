@@ -215,13 +215,13 @@ static void write_input_copy(Text *text, const Kernels *kernels, const FunctionP
                              const Transfer *transfer) {
     const Type *type = &graph_node(plan->graph, transfer->node)->type;
     Dimensions *table = plan->graph->dimensions;
-    const bool of_record = plan->graph->batch && type_batch_axis(type) >= 0;
+    const bool has_records = plan->graph->batch && type_batch_axis(type) >= 0;
     Dim size = dim_multiply(table, type_elements(table, type),
                             dim_constant(table, element_info[type->element].size));
-    if (of_record) size = dim_divide(table, size, plan->graph->batch);
+    Dim of_record = has_records ? dim_divide(table, size, plan->graph->batch) : NULL;
     text_format(text, "~%d, %s, %d, %d, %d", plan->places[transfer->node].index,
-                size_initialiser(kernels->arena, kernels->sizes, size), of_record, transfer->from,
-                transfer->to);
+                size_initialiser(kernels->arena, kernels->sizes, of_record ? of_record : size),
+                of_record != NULL, transfer->from, transfer->to);
 }
 
 static void write_reduction(Text *text, const FunctionPlan *plan, const Transfer *transfer) {

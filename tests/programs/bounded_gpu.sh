@@ -42,3 +42,9 @@ wrong() { # program, what is said
 }
 wrong update "at divide"
 wrong field 'in `drawn.x` of record 3 of the batch'
+
+# A batch of one.
+sed 's/drawn(70) |> batch(8)/drawn(3) |> batch(1)/; s/drawn(9) |> batch(4)/drawn(2) |> batch(1)/' train.flow >single.flow
+"$FLOWC" run single.flow --T=3 >expected 2>stderr || fail "$(cat stderr)"
+"$FLOWC" run single.flow $gpu --T=3 >out 2>stderr || fail "$(cat stderr)"
+same out expected
