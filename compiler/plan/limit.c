@@ -117,6 +117,7 @@ static void note_holder(const Account *account, Diagnostic *d, const Tensor *ten
 }
 
 static void note_largest(Account *account, Diagnostic *d) {
+    if (!account->tensors.count) return;
     qsort(account->tensors.items, account->tensors.count, sizeof(Tensor), by_size);
     for (size_t i = 0; i < account->tensors.count && i < SHOWN; i++)
         note_holder(account, d, &account->tensors.items[i]);
