@@ -1,11 +1,13 @@
 # make check-gpu and make bench-gpu: without a GPU they are "not run", never passed; what they do is
-# tried on the stand-in, labelled, and no figure of it is kept.
+# tried on the stand-in, labelled, and no figure of it is kept. LONG=1 for that.
 . tests/programs/lib/common.sh
 [ -z "${SAN:-}" ] || { echo "it is of the plain build"; exit 77; }
 cd "$root"
 code=0
 FLOWC_LIBCUDA=/nowhere tests/gpu/run --here >"$folder/out" || code=$?
 [ $code = 77 ] && grep -q '^not run: no GPU: ' "$folder/out" || fail "exit $code: $(cat "$folder/out")"
+[ -n "${LONG:-}" ] || exit 0 # what is packed takes half a minute: check-long runs it
+
 export SIMULATE=1
 tests/gpu/pack >"$folder/out" || fail "$(cat "$folder/out")"
 for part in graphs example; do
