@@ -11,14 +11,6 @@ static bool succeeded(const Driver *driver, int error, const char *what, Gpus *g
     return !error;
 }
 
-/* By the numbers of CUdevice_attribute. */
-static int capability_of(const Driver *driver, int handle) {
-    int major = 0, minor = 0;
-    int error = driver->get_attribute(&major, 75, handle);
-    if (!error) error = driver->get_attribute(&minor, 76, handle);
-    return error ? 0 : major * 10 + minor;
-}
-
 static bool describe(const Driver *driver, int ordinal, Gpus *gpus) {
     Device *device = &gpus->items[ordinal];
     size_t bytes = 0;
@@ -30,7 +22,7 @@ static bool describe(const Driver *driver, int ordinal, Gpus *gpus) {
         return false;
     device->ordinal = ordinal;
     device->memory = bytes;
-    device->capability = capability_of(driver, handle);
+    driver_capability(driver, handle, &device->capability);
     return true;
 }
 

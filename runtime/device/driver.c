@@ -49,6 +49,15 @@ const char *driver_advice(int error) {
     return "";
 }
 
+int driver_capability(const Driver *driver, int device, int *capability) {
+    enum { MAJOR = 75, MINOR = 76 }; /* of CUdevice_attribute */
+    int major = 0, minor = 0;
+    int error = driver->get_attribute(&major, MAJOR, device);
+    if (!error) error = driver->get_attribute(&minor, MINOR, device);
+    if (!error) *capability = major * 10 + minor;
+    return error;
+}
+
 int driver_version(const Driver *driver) {
     int version;
     return driver->version(&version) ? 0 : version;

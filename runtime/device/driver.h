@@ -28,6 +28,9 @@ DriverError driver_error(const Driver *driver, int error);
 /* What to do about it, as "; restart the machine"; "": nobody knows. */
 const char *driver_advice(int error);
 
+/* *capability: of the device, 90 for sm_90; unchanged after an error. */
+int driver_capability(const Driver *driver, int device, int *capability);
+
 /* The version of CUDA that it can do: 13000 is 13.0; 0: not known. */
 int driver_version(const Driver *driver);
 

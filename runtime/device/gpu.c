@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CAPABILITY_MAJOR = 75, CAPABILITY_MINOR = 76 };  /* of CUdevice_attribute */
 enum { SLEEPING = 1, NOT_TIMED = 2, NOT_BLOCKING = 1 }; /* of events; of streams */
 enum { WAITERS_SLEEP = 4 };                             /* of contexts */
 enum { FOR_ALL_GPUS = 1 };                              /* of memory of the host */
@@ -69,14 +68,11 @@ void gpu_end_pinned(Gpu *gpu, void *memory) {
 static bool describe(Gpu *gpu, int ordinal) {
     const Driver *driver = gpu->driver;
     size_t bytes = 0;
-    int major = 0, minor = 0;
     if (!gpu_succeeded(gpu, driver->get(&gpu->handle, ordinal), "be opened", NULL)) return false;
     int error = driver->get_name(gpu->device.name, sizeof gpu->device.name, gpu->handle);
     if (!error) error = driver->get_memory(&bytes, gpu->handle);
-    if (!error) error = driver->get_attribute(&major, CAPABILITY_MAJOR, gpu->handle);
-    if (!error) error = driver->get_attribute(&minor, CAPABILITY_MINOR, gpu->handle);
+    if (!error) error = driver_capability(driver, gpu->handle, &gpu->capability);
     gpu->device.memory = bytes;
-    gpu->capability = major * 10 + minor;
     return gpu_succeeded(gpu, error, "say what it is", NULL);
 }
 

@@ -14,8 +14,6 @@
 enum {
     MULTIPROCESSORS = 16, /* numbers of CUdevice_attribute */
     THREADS_OF_EACH = 39,
-    CAPABILITY_MAJOR = 75,
-    CAPABILITY_MINOR = 76,
     NOT_BLOCKING = 1,
     THREADS = 256, /* of a block, as in the kernels */
     LAUNCHES = 200,
@@ -47,14 +45,11 @@ static bool succeeded(Bench *bench, int error, const char *what) {
 
 static bool load(Bench *bench, const char *text, char *why) {
     GpuImage image;
-    int major = 0, minor = 0;
+    int capability = 0;
     const Driver *driver = &bench->driver;
-    succeeded(bench, driver->get_attribute(&major, CAPABILITY_MAJOR, bench->handle),
-              "say its kind");
-    succeeded(bench, driver->get_attribute(&minor, CAPABILITY_MINOR, bench->handle),
-              "say its kind");
-    if (bench->failed) return false;
-    FlowStatus status = nvrtc_compile(text, major * 10 + minor, driver_version(driver), &image);
+    if (!succeeded(bench, driver_capability(driver, bench->handle, &capability), "say its kind"))
+        return false;
+    FlowStatus status = nvrtc_compile(text, capability, driver_version(driver), &image);
     if (status.exit) {
         snprintf(why, DEVICE_TEXT, "%.*s", DEVICE_TEXT - 1, status.text);
         return false;
