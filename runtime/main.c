@@ -3,6 +3,7 @@
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/mapping.h"
+#include "runtime/memory.h"
 #include "runtime/output.h"
 #include "runtime/profile.h"
 #include "runtime/pump.h"
@@ -57,6 +58,7 @@ static void open_streams(void) {
 }
 
 int flow_main(int argc, char **argv, const FlowProgram *program) {
+    memory_begin();
     setenv("OMP_TOOL", "disabled", 0); /* which libomp would look for in many folders */
     open_streams();
     denormals_to_zero(); /* of all threads: they inherit it */

@@ -1,0 +1,70 @@
+/* Memory: what a process takes at its start costs a fault for all of it where there are huge pages;
+ * blocks that are freed serve again. */
+#include "runtime/memory.h"
+#include "tests/runtime/test.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+
+enum { BLOCK = 500 << 10, PAGE = 4096, HUGE_BLOCK = 3 << 20 };
+
+static long faults(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+static bool has_huge_pages(void) {
+    char line[64] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    bool read = file && fgets(line, sizeof line, file);
+    if (file) fclose(file);
+    return read && !strstr(line, "[never]");
+}
+
+static bool is_written(const char *block, size_t size, char value) {
+    for (size_t i = 0; i < size; i++)
+        if (block[i] != value) return false;
+    return true;
+}
+
+/* Of a block that is there in pages or in one. */
+static void costs_few_faults(void) {
+    long before = faults();
+    char *block = memory_zeroed(BLOCK);
+    long taken = faults() - before;
+    CHECK(block && is_written(block, BLOCK, 0), "not zero");
+#ifndef __SANITIZE_ADDRESS__
+    CHECK(!has_huge_pages() || taken < BLOCK / PAGE / 2, "%ld faults for %d pages", taken,
+          BLOCK / PAGE);
+#endif
+    memset(block, 1, BLOCK);
+    free(block);
+    before = faults();
+    block = memory_zeroed(BLOCK);
+    CHECK(block && is_written(block, BLOCK, 0), "used again: not zero");
+#ifndef __SANITIZE_ADDRESS__
+    CHECK(faults() - before < BLOCK / PAGE / 2, "a block that was freed is not used again");
+#endif
+    free(block);
+}
+
+static void serves_any_size(void) {
+    for (size_t size = 1; size <= HUGE_BLOCK; size = size * 3 + 1) {
+        char *block = memory_new(size);
+        CHECK(block && (uintptr_t)block % 64 == 0, "%zu bytes", size);
+        if (block) memset(block, 2, size);
+        free(block);
+    }
+}
+
+int main(void) {
+    memory_begin();
+    costs_few_faults();
+    serves_any_size();
+    if (!test_failures && !has_huge_pages()) {
+        printf("the system has no huge pages\n");
+        return 77;
+    }
+    return test_result();
+}
