@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -65,11 +66,14 @@ static bool is_bound(void) {
     return false;
 }
 
+static atomic_bool is_started;
+
 /* The start of libomp, which else goes from processor to processor to look at each of them. */
 static void *start_openmp(void *unused) {
     remove_half_registration();
     if (!is_bound()) kmp_set_defaults("KMP_AFFINITY=disabled");
     omp_get_max_threads();
+    atomic_store(&is_started, true);
     return unused;
 }
 
@@ -90,6 +94,10 @@ void team_begin(int threads) {
 void team_end(void) {
     if (starter.running) pthread_join(starter.thread, NULL);
     starter.running = false;
+}
+
+bool team_is_ready(void) {
+    return atomic_load(&is_started) || (starter.begun && !starter.running);
 }
 
 static void wait_for_start(void) {
@@ -190,7 +198,7 @@ static __attribute__((noinline)) void stay_region(Team *team, TeamTask *task, vo
 }
 
 void team_stay(Team *team, TeamTask *task, void *argument) {
-    if (team->threads == 1) {
+    if (team->threads == 1 || team->alone) {
         task(argument);
         return;
     }
@@ -212,7 +220,7 @@ static void run_in_stay(Team *team, TeamBody *body, void *argument) {
 }
 
 void team_run(Team *team, TeamBody *body, void *argument) {
-    if (team->threads == 1) {
+    if (team->threads == 1 || team->alone) {
         run_member(&team->barrier, body, argument, 0, 1);
     } else if (team->stay && team->stay->wanted == team->threads) {
         run_in_stay(team, body, argument);

@@ -4,12 +4,15 @@
 
 #include "runtime/barrier.h"
 
+#include <stdbool.h>
+
 typedef struct Stay Stay;
 
 typedef struct Team {
     int threads;
     FlowBarrier barrier;
     Stay *stay; /* the region that is open for it, or NULL */
+    bool alone; /* for now its first thread does all: the others are not there yet */
 } Team;
 
 typedef void TeamBody(void *argument, int thread, int threads);
@@ -19,6 +22,9 @@ typedef void TeamTask(void *argument);
  * something else to do. The process may not exit before team_end. Both from one thread. */
 void team_begin(int threads);
 void team_end(void);
+
+/* Has it come to its end, if it is going on? */
+bool team_is_ready(void);
 
 /* Calls the body once on each thread of the team and returns when all are done. A team of
  * one calls it directly. */

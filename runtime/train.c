@@ -28,7 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FEW_VALUES = 1 << 20 }; /* bytes */
+enum { FEW_VALUES = 1 << 20 /* bytes */ };
 
 /* Numbers of the train block. */
 
@@ -149,6 +149,18 @@ static FlowStatus allocate(Run *run) {
                         size >> 20);
 }
 
+static bool has_few_values(const Settings *settings) {
+    return settings->program->memory_size < FEW_VALUES;
+}
+
+/* A small program makes its first steps before the other threads would be there, and does not call
+ * them for a single one. */
+static bool begins_alone(const Run *run) {
+    const Settings *settings = run->settings;
+    size_t batches = stage_needs(run->data, 0, settings->threads);
+    return !settings->has_threads && settings->program->memory_size + batches < FEW_VALUES;
+}
+
 static FlowStatus open_data(Run *run) {
     FlowStatus status = stage_open(run->train->data, settings_places(run->settings),
                                    run->settings->sizes, run->numbers.seed, &run->data);
@@ -162,6 +174,7 @@ static FlowStatus open_data(Run *run) {
     double last = epochs * (double)run->identity.batches;
     if (steps < last) last = steps;
     run->last_step = last < 0x1p62 ? (int64_t)last : INT64_C(1) << 62;
+    if (!begins_alone(run)) team_begin(run->settings->threads);
     return flow_ok;
 }
 
@@ -206,9 +219,8 @@ static FlowStatus open_run(Run *run) {
 /* Few values are made before the other threads would be there. */
 static void make_first_values(Run *run) {
     Team alone = {.threads = 1};
-    bool few = run->settings->program->memory_size < FEW_VALUES;
     step_run_alone(&run->initialise, run->memory, run->train->data->batch,
-                   few ? &alone : &run->team);
+                   has_few_values(run->settings) ? &alone : &run->team);
 }
 
 static FlowStatus initialise(Run *run) {
@@ -369,6 +381,12 @@ static bool goes_on(const Run *run) {
     return !is_over(run) && !interrupted();
 }
 
+/* Have the others come, who are called where there are more steps? */
+static bool others_come(const Run *run) {
+    team_begin(run->team.threads);
+    return team_is_ready();
+}
+
 typedef struct Stretch {
     Run *run;
     FlowStatus status;
@@ -382,13 +400,16 @@ static void make_steps(void *argument) {
         stretch->status = one_step(run);
         if (stretch->status.exit || !goes_on(run) || actions_are_due(run)) return;
         tuning_look(run, run->step_end);
+        if (run->team.alone && others_come(run)) return;
     }
 }
 
 /* Steps up to one after which there is something else to do. The team's threads stay meanwhile. */
 static FlowStatus run_stretch(Run *run) {
     Stretch stretch = {.run = run};
+    run->team.alone = begins_alone(run) && !team_is_ready();
     team_stay(&run->team, make_steps, &stretch);
+    run->team.alone = false;
     return stretch.status.exit ? stretch.status : look_at_steps(run, 0);
 }
 
@@ -507,7 +528,7 @@ static void close_run(Run *run) {
 FlowStatus train_run(const Settings *settings) {
     Run run = {.settings = settings, .train = settings->train, .team.threads = settings->threads};
     run.group = run.train->accumulate ? run.train->accumulate_count : 1;
-    team_begin(settings->threads);
+    if (settings->has_threads || !has_few_values(settings)) team_begin(settings->threads);
     budget_begin(settings);
     int64_t entered = profile_enter(settings->profile);
     FlowStatus status = open_run(&run);

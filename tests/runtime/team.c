@@ -86,6 +86,27 @@ static void runs_with_another_number(void) {
     team_stay(&team, run_with_another, &team);
 }
 
+static void count_call(void *argument, int thread, int threads) {
+    ((int *)argument)[thread] += threads;
+}
+
+static void call_alone(void *argument) {
+    Team *team = argument;
+    int calls[2] = {0};
+    team_run(team, count_call, calls);
+    CHECK(calls[0] == 1 && calls[1] == 0, "%d %d", calls[0], calls[1]);
+    team->alone = false;
+    team_run(team, count_call, calls);
+    CHECK(calls[0] == 3 && calls[1] == 2, "%d %d", calls[0], calls[1]);
+}
+
+/* Until it is not. */
+static void is_alone_for_now(void) {
+    Team team = {.threads = 2, .alone = true};
+    team_stay(&team, call_alone, &team);
+    CHECK(team_is_ready(), "libomp has a region and is not there");
+}
+
 static void needs_no_barrier_alone(void) {
     FlowFrame frame = {0};
     flow_barrier(&frame, 0, 1);
@@ -188,6 +209,7 @@ int main(void) {
     for (int threads = 1; threads <= MOST_THREADS; threads++) meets_in_one_region(threads, 0);
     meets_in_one_region(2, 5000);
     runs_with_another_number();
+    is_alone_for_now();
     needs_no_barrier_alone();
 #if defined __SSE__
     flushes_denormals();
