@@ -11,7 +11,10 @@
  * and p, as large as all windows, need not be stored. Rows that lie outside of a are looked up in a
  * copy of a with zeros around, and between for strides, so that the windows need no tests; k goes
  * the way in which they lie there in order. The products with zeros are more than p has: where they
- * cost more than storing p, it stays. A slice of y, what padding leaves behind, is taken first. */
+ * cost more than storing p, it stays. A slice of y, what padding leaves behind, is taken first.
+ *
+ * Where the columns of o fill no vector, those of the last axis of k stay beside them, and are
+ * added up behind the product: it then has fewer rows, too, since none is of zeros along it. */
 #include "compiler/passes/pass.h"
 
 #include "compiler/graph/movement.h"
@@ -23,6 +26,8 @@
 
 enum {
     STORED_PRODUCTS = 128, /* products in the time of an element of p, stored and added */
+    ADDED_PRODUCTS = 24,   /* the same where few are added, that lie in the caches */
+    LEAST_GAIN = 2,        /* times: neighbours.c may make vectors whole, too */
 };
 
 /* The sum, as it is found. */
@@ -303,25 +308,104 @@ static double depth_of(const Graph *graph, const Windows *windows) {
     return count_of(&graph_node(graph, windows->b)->type, &first);
 }
 
-/* The node as a product, or NODE_NONE. */
-static NodeId as_product(Graph *to, const Graph *from, const Node *node, const NodeId *map) {
-    Windows windows;
+/* The windows as a product with the node's type, or NODE_NONE. */
+static NodeId windows_product(Graph *to, const Graph *from, Windows *windows, const Node *node,
+                              const Type *type, const NodeId *map) {
     Axes rows, columns, summed;
-    if (!find_sum(from, node, &windows) && !find_slice(from, node, &windows)) return NODE_NONE;
-    if (!sort_axes(&windows, &rows, &columns, &summed) ||
-        !has_plain_columns(to->dimensions, &windows) ||
-        !is_cheaper(&windows, depth_of(from, &windows), &rows, &columns, &summed) ||
-        !turn_falling(to->dimensions, &windows, &summed))
+    if (!sort_axes(windows, &rows, &columns, &summed) ||
+        !has_plain_columns(to->dimensions, windows) ||
+        !is_cheaper(windows, depth_of(from, windows), &rows, &columns, &summed) ||
+        !turn_falling(to->dimensions, windows, &summed))
         return NODE_NONE;
-    to->placement = node->placement;
-    to->gradient_of = node->gradient_of;
-    NodeId a = windows_of_rows(to, &windows, map[windows.a], &rows, &summed, node->range);
-    NodeId b = windows_of_columns(to, &windows, map[windows.b], &columns, &summed, node->range);
+    NodeId a = windows_of_rows(to, windows, map[windows->a], &rows, &summed, node->range);
+    NodeId b = windows_of_columns(to, windows, map[windows->b], &columns, &summed, node->range);
     NodeId product = a == NODE_NONE || b == NODE_NONE
                          ? NODE_NONE
                          : graph_make(to, OP_matmul, a, b, NODE_NONE, node->range);
-    if (product != NODE_NONE)
-        product = graph_declared(to, OP_reshape, product, node->type, node->range);
+    return product == NODE_NONE ? NODE_NONE
+                                : graph_declared(to, OP_reshape, product, *type, node->range);
+}
+
+/* Columns beside each other. */
+
+/* The only axis besides `axis` that its only coordinate of the rows has, and which is in no other
+ * one; -1: there is none. */
+static int axis_beside(const Windows *windows, int axis, int *coordinate) {
+    int beside = -1, count = 0;
+    for (int i = 0; i < windows->row_rank; i++)
+        if (windows->view.coordinates[i].factors[axis]) *coordinate = i, count++;
+    for (int j = 0; j < windows->type.rank && count == 1; j++)
+        if (j != axis && windows->view.coordinates[*coordinate].factors[j])
+            count += beside >= 0 || is_summed(windows, j), beside = j;
+    for (int i = 0; i < windows->product.rank && beside >= 0; i++)
+        count += i != *coordinate && windows->view.coordinates[i].factors[beside];
+    return count == 1 ? beside : -1;
+}
+
+/* The last axis of k; -1: it is the only one. */
+static int last_summed(const Windows *windows) {
+    int last = 31 - __builtin_clz(windows->summed);
+    while (last > 0 && dim_is_one(windows->type.dims[last])) last--;
+    return is_summed(windows, last) && windows->summed != 1u << last ? last : -1;
+}
+
+static double products_of(const Graph *graph, const Windows *windows) {
+    Axes rows, columns, summed;
+    if (!sort_axes(windows, &rows, &columns, &summed)) return INFINITY;
+    return count_of(&windows->type, &rows) * count_of(&windows->type, &summed) *
+           in_lanes(count_of(&windows->type, &columns)) * depth_of(graph, windows);
+}
+
+/* What the product gives for each place along `axis`, before these are added up. */
+static Windows windows_apart(Dimensions *table, const Windows *windows, int axis, int beside,
+                             int coordinate) {
+    Windows apart = *windows;
+    apart.summed &= ~(1u << axis);
+    apart.view.coordinates[coordinate] = coordinate_along(dim_constant(table, 0), beside);
+    apart.type.dims[beside] = windows->product.dims[coordinate];
+    return apart;
+}
+
+static bool is_better_apart(const Graph *graph, const Windows *windows, const Windows *apart) {
+    Axes rows, columns, summed;
+    if (!sort_axes(windows, &rows, &columns, &summed) ||
+        count_of(&windows->type, &columns) >= COLUMN_RUN)
+        return false;
+    double all = products_of(graph, windows), some = products_of(graph, apart);
+    if (!sort_axes(apart, &rows, &columns, &summed)) return false;
+    double stored = count_of(&apart->type, &rows) * count_of(&apart->type, &columns);
+    return (some + stored * ADDED_PRODUCTS) * LEAST_GAIN <= all;
+}
+
+/* The sum over one axis of k of a product that sums over the others, or NODE_NONE. */
+static NodeId added_product(Graph *to, const Graph *from, const Windows *windows, const Node *node,
+                            const NodeId *map) {
+    Dimensions *table = to->dimensions;
+    int coordinate = 0, axis = last_summed(windows);
+    int beside = axis < 0 ? -1 : axis_beside(windows, axis, &coordinate);
+    if (beside < 0) return NODE_NONE;
+    Windows apart = windows_apart(table, windows, axis, beside, coordinate);
+    if (!is_better_apart(from, windows, &apart)) return NODE_NONE;
+    Type type = apart.type, all = windows->type;
+    View view = view_identity(table, type.rank);
+    for (int i = 0; i < type.rank; i++)
+        if (is_summed(&apart, i)) type.dims[i] = all.dims[i] = dim_constant(table, 1);
+    view.coordinates[beside] = windows->view.coordinates[coordinate];
+    NodeId sums = windows_product(to, from, &apart, node, &type, map);
+    if (sums == NODE_NONE) return NODE_NONE;
+    sums = graph_view(to, sums, &view, all, node->range);
+    return graph_declared(to, OP_reshape, graph_reduce(to, OP_sum, sums, 1u << axis, node->range),
+                          node->type, node->range);
+}
+
+/* The node as a product, or NODE_NONE. */
+static NodeId as_product(Graph *to, const Graph *from, const Node *node, const NodeId *map) {
+    Windows windows;
+    if (!find_sum(from, node, &windows) && !find_slice(from, node, &windows)) return NODE_NONE;
+    to->placement = node->placement;
+    to->gradient_of = node->gradient_of;
+    NodeId product = added_product(to, from, &windows, node, map);
+    if (product == NODE_NONE) product = windows_product(to, from, &windows, node, &node->type, map);
     to->placement = (Placement){0};
     to->gradient_of = OP_constant;
     return product;
