@@ -271,6 +271,10 @@ static const char *ask_macro(Writer *writer) {
     return text.size ? text_string(&text) : "(void)0";
 }
 
+static const char *number_text(Arena *arena, int64_t number) {
+    return arena_format(arena, "%lld", (long long)number);
+}
+
 void write_contraction_parameters(Writer *writer, Text *text) {
     Arena *arena = writer->arena;
     const char *name = writer->name;
@@ -279,6 +283,7 @@ void write_contraction_parameters(Writer *writer, Text *text) {
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     Element stored = stored_element(writer);
+    Padding padding = padding_of(writer, &a);
     bool plain = is_plain(writer);
     int64_t columns;
     const char *lines[][2] = {
@@ -308,6 +313,12 @@ void write_contraction_parameters(Writer *writer, Text *text) {
         {"A_ROW_RUN", run_expression(writer, &a.first, loops->rows)},
         {"A_ROW_RUNS", runs_expression(writer, &a.first)},
         {"A_DEPTH_RUN", run_expression(writer, &a.second, loops->depth)},
+        {"A_INSIDE", number_text(arena, padding.count)},
+        {"A_INSIDE_FIRST", number_text(arena, padding.first)},
+        {"A_LINE", number_text(arena, padding.line)},
+        {"A_LINES", number_text(arena, padding.lines)},
+        {"A_INSIDE_BY_ROW", number_text(arena, padding.by_row)},
+        {"A_INSIDE_BY_DEPTH", number_text(arena, padding.by_depth)},
         {"A_TABLE", a.first.count > 1 || a.second.count > 1 ? "1" : "0"},
         {"A_ROWS", digits_initialiser(writer, &a.first)},
         {"A_DEPTHS", digits_initialiser(writer, &a.second)},
@@ -400,6 +411,7 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
         .columns = dim_bound(writer.loops->columns),
         .run = rows->count ? number_of_dim(rows->items[rows->count - 1].size) : 1,
         .runs = rows->count > 1 ? number_of_dim(rows->items[rows->count - 2].size) : 1,
+        .padded = sees_windows(&writer, &a, &b) && padding_of(&writer, &a).count,
     };
 }
 

@@ -39,6 +39,7 @@ static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
     for (int i = 0; i < KINDS; i++)
         text_format(text, "%s%s (%s)", i ? ", " : "",
                     tile_text(text->arena, &contraction, &kinds[i]), kinds[i].name);
+    if (contraction.padded) text_add(text, ", without lines of padding");
 }
 
 void how_print(const FunctionPlan *plan, int kernel, Text *text) {

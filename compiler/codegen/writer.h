@@ -347,6 +347,7 @@ typedef struct Contraction {
     int size;              /* of what is added up, in bytes */
     int64_t rows, columns; /* at most */
     int64_t run, runs;     /* windows.c: rows in a run, runs that are evenly spaced */
+    bool padded;           /* windows.c: padding is left out */
 } Contraction;
 
 typedef struct Tile {
@@ -354,6 +355,17 @@ typedef struct Tile {
 } Tile;
 
 Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel);
+
+/* padding_text.c: of a product of windows of an image that was padded with zeros, which of its
+ * lines are no padding. */
+typedef struct Padding {
+    int64_t first, count;     /* lines of the image: the first may be negative; none: not known */
+    int64_t line, lines;      /* rows of the product that begin in one, and how often */
+    int64_t by_row, by_depth; /* how many the next `line` rows, or the next run of depths, go on */
+} Padding;
+
+struct ContractionOperand;
+Padding padding_of(const Writer *writer, const struct ContractionOperand *a);
 
 /* The macros that the templates take, and the C of the address of operand 0 or 1. */
 void write_contraction_parameters(Writer *writer, Text *text);

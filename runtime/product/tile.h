@@ -29,7 +29,8 @@
 /* windows.c: as high as registers allow: runs of rows, or the pieces of a run, all of one height
  * but the last. */
 #define FLOW_WINDOW_VECTORS(across) ((int)((across) == 3 ? 3 : FLOW_LEAST(across, 2)))
-#define FLOW_WINDOW_MOST(sums, vectors) ((int)(((sums) == 24 ? 28 : (sums)) / (vectors)))
+#define FLOW_WINDOW_MOST(sums, vectors) \
+    ((int)(((sums) != 24 ? (sums) : (vectors) == 1 ? 30 : 28) / (vectors)))
 #define FLOW_WINDOW_FITS(run, runs, most, times) \
     ((runs) % (times) == 0 && (times) * (run) <= (most))
 #define FLOW_WINDOW_RUNS(run, runs, most)       \

@@ -28,6 +28,12 @@
 #undef A_ROW_RUN
 #undef A_ROW_RUNS
 #undef A_DEPTH_RUN
+#undef A_INSIDE
+#undef A_INSIDE_FIRST
+#undef A_LINE
+#undef A_LINES
+#undef A_INSIDE_BY_ROW
+#undef A_INSIDE_BY_DEPTH
 #undef A_TABLE
 #undef A_ROWS
 #undef A_DEPTHS

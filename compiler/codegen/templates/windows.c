@@ -5,7 +5,8 @@
  * lies, run after run of depths. Nothing is copied: an element of a is used for few columns only.
  * b lies in order, one row of columns after the other.
  *
- * Besides, A_ROW_RUNS runs of rows are evenly spaced. */
+ * Besides, A_ROW_RUNS runs of rows are evenly spaced. What of an image's lines is padding adds
+ * nothing: it is left out. */
 #include "product/lanes.h"
 
 /* The tile of sums. */
@@ -20,6 +21,7 @@
 #define PIECES FLOW_WINDOW_PIECES(A_ROW_RUN, TILE_MOST)
 #define HIGH FLOW_WINDOW_ROWS(A_ROW_RUN, RUNS, TILE_MOST)
 #define LAST ((int)(RUNS > 1 ? PERIOD : (A_ROW_RUN) - (PIECES - 1) * HIGH))
+#define REGISTERS FLOW_OF_VECTORS(32, 16, 16, 32)
 #define LOW ((int)FLOW_LEAST(TILE_MOST, TILE_VECTORS == 1 ? 8 : 4))
 /* Are all rows one tile, which two threads split after 16? */
 #define SPLITS (RUNS > 1 && MOST_ROWS == PERIOD && PERIOD > 16)
@@ -46,13 +48,59 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     ELEMENT *right, *waiting;
 } FLOW_JOIN(KERNEL, _work);
 
+/* The depths from *first to *end of the part that `rows` rows from `row` on, a tile, see more than
+ * padding of. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _inside)(WORK, int64_t row, int64_t rows, int64_t *first,
+                                          int64_t *end) {
+    *first = work->k, *end = work->end;
+    if (!A_INSIDE) return;
+    const int64_t by_row = A_INSIDE_BY_ROW, by_depth = A_INSIDE_BY_DEPTH;
+    const int64_t line = row / A_LINE % A_LINES, more = (row % A_LINE + rows - 1) / A_LINE;
+    const int64_t before = A_INSIDE_FIRST - (line + more) * by_row;
+    const int64_t last = A_INSIDE_FIRST + A_INSIDE - 1 - line * by_row;
+    const int64_t least = before > 0 ? (before - 1) / by_depth + 1 : 0;
+    const int64_t most = last >= 0 ? last / by_depth + 1 : 0;
+    if (*first < least * (A_DEPTH_RUN)) *first = least * (A_DEPTH_RUN);
+    *end = flow_smaller(*end, most * (A_DEPTH_RUN));
+}
+
+/* Adds the products of one depth or two to the tile y. Two of a row come one after the other: rows
+ * may be so far apart that they lie in the same bank of the nearest cache, which gives one of them
+ * at a time. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _add)(const ELEMENT *restrict left, const int64_t *row_at,
+                                       const ELEMENT *restrict b, int64_t b_depth, int64_t columns,
+                                       const int skip, const int rows, const int in_run,
+                                       const int depths, VECTOR y[TILE_MOST][TILE_VECTORS]) {
+    VECTOR right[2][TILE_VECTORS];
+    /* or gcc carries values from turn to turn in more registers than there are */
+    __asm__("" : "+r"(left));
+#pragma GCC unroll 2
+    for (int i = 0; i < depths; i++)
+#pragma GCC unroll 4
+        for (int v = 0; v < TILE_VECTORS; v++) {
+            const ELEMENT *from = b + i * b_depth + v * LANES;
+            if (!PARTIAL || COPIES_B) right[i][v] = *(const VECTOR *)from;
+            else right[i][v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
+        }
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 2
+        for (int i = 0; i < depths; i++) {
+            const ELEMENT value =
+                left[(in_run ? row_at[m] * (A_ROW) : (A_ROW_AT(skip + m)) - (A_ROW_AT(skip))) +
+                     i * (A_DEPTH)];
+#pragma GCC unroll 4
+            for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += value * right[i][v];
+        }
+}
+
 /* A tile of `rows` rows; in_run: of one run; else the first is the one at `skip` of a period. a is
- * at its first row; columns: that are left. Rows past the last, if that is less than all, are the
- * last once more. */
+ * at its first row; columns: that are left; first, end: the depths that count. Rows past the last,
+ * if that is less than all, are the last once more. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const ELEMENT *restrict b,
                                         ELEMENT *restrict sums, int64_t stride, int64_t columns,
-                                        const int skip, const int rows, const int last,
-                                        const int in_run) {
+                                        int64_t first, int64_t end, const int skip, const int rows,
+                                        const int last, const int in_run) {
     WITH_SIZES;
     const int64_t b_depth = COPIES_B ? ALL_WIDE : (B_DEPTH);
     /* A number that gcc does not know: where it does, it may leave it out and round either of the
@@ -73,26 +121,18 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
             else if (!PLAIN || !PARTIAL) y[m][v] = *(const VECTOR *)from;
             else y[m][v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
         }
-    for (int64_t k = work->k; k < work->end; k += (A_DEPTH_RUN)) {
+    /* depths of a run that are added two at a time, where registers hold both */
+    const int64_t together =
+        A_DEPTH == 1 && A_ROW != 1 && (rows + 2) * TILE_VECTORS + 1 <= REGISTERS
+            ? (A_DEPTH_RUN) / 2 * 2
+            : 0;
+    b += (first - work->k) * b_depth;
+    for (int64_t k = first; k < end; k += (A_DEPTH_RUN)) {
         const ELEMENT *left = a + (A_DEPTH_AT(k));
-        for (int64_t i = 0; i < (A_DEPTH_RUN); i++, left += (A_DEPTH), b += b_depth) {
-            VECTOR right[TILE_VECTORS];
-            /* or gcc carries values from turn to turn in more registers than there are */
-            __asm__("" : "+r"(left));
-#pragma GCC unroll 4
-            for (int v = 0; v < TILE_VECTORS; v++) {
-                const ELEMENT *from = b + v * LANES;
-                if (!PARTIAL || COPIES_B) right[v] = *(const VECTOR *)from;
-                else right[v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
-            }
-#pragma GCC unroll 32
-            for (int m = 0; m < rows; m++) {
-                const ELEMENT value =
-                    left[in_run ? row_at[m] * (A_ROW) : (A_ROW_AT(skip + m)) - (A_ROW_AT(skip))];
-#pragma GCC unroll 4
-                for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += value * right[v];
-            }
-        }
+        for (int64_t i = 0; i < together; i += 2, left += 2 * (A_DEPTH), b += 2 * b_depth)
+            FLOW_JOIN(KERNEL, _add)(left, row_at, b, b_depth, columns, skip, rows, in_run, 2, y);
+        for (int64_t i = together; i < (A_DEPTH_RUN); i++, left += (A_DEPTH), b += b_depth)
+            FLOW_JOIN(KERNEL, _add)(left, row_at, b, b_depth, columns, skip, rows, in_run, 1, y);
     }
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++)
@@ -119,18 +159,21 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _any_tile)(WORK, int64_t row, const ELEMENT *b,
                                             int64_t stride, int64_t columns, int height) {
     WITH_SIZES;
     const ELEMENT *a = work->a + (A_ROW_AT(row));
-#define TILE_OF(condition, skip, rows, in_run)                             \
-    if ((rows) <= TILE_MOST && height == (rows) && (condition)) {          \
-        const int high = (rows) <= TILE_MOST ? (rows) : 1;                 \
-        FLOW_JOIN(KERNEL, _tile)                                           \
-        (work, a, b, sums, stride, columns, skip, high, high - 1, in_run); \
-        return;                                                            \
+    int64_t first, end;
+    FLOW_JOIN(KERNEL, _inside)(work, row, height, &first, &end);
+#define TILE_OF(condition, skip, rows, in_run)                                         \
+    if ((rows) <= TILE_MOST && height == (rows) && (condition)) {                      \
+        const int high = (rows) <= TILE_MOST ? (rows) : 1;                             \
+        FLOW_JOIN(KERNEL, _tile)                                                       \
+        (work, a, b, sums, stride, columns, first, end, skip, high, high - 1, in_run); \
+        return;                                                                        \
     }
     TILE_OF(1, 0, HIGH, RUNS == 1)
     TILE_OF(SPLITS, 0, 16, 0)
     TILE_OF(SPLITS && row == 16, 16, SPLITS ? PERIOD - 16 : 1, 0)
     TILE_OF(RUNS == 1 && LAST != HIGH && LAST > LOW, 0, LAST, 1)
-    FLOW_JOIN(KERNEL, _tile)(work, a, b, sums, stride, columns, 0, LOW, height - 1, 1);
+    FLOW_JOIN(KERNEL, _tile)
+    (work, a, b, sums, stride, columns, first, end, 0, LOW, height - 1, 1);
 #undef TILE_OF
 }
 
@@ -200,6 +243,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef PIECES
 #undef HIGH
 #undef LAST
+#undef REGISTERS
 #undef LOW
 #undef SPLITS
 #undef ONE_PART
