@@ -151,7 +151,7 @@ static void make(const Tracing *tracing, const FlowFrame *frame, const FlowTrace
         const FlowValue *value = stored_value(trace, i);
         const FlowType *type = value->made->type;
         if (value->call == number)
-            gpus_show(frame->memory, value->place,
+            gpus_show(frame, value->place,
                       (size_t)count_of(tracing, type) * flow_element_size(type->element),
                       (size_t)count_of_record(tracing, type) * flow_element_size(type->element));
     }

@@ -86,7 +86,16 @@ static double alone_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, i
     return times * seconds * (1 + fill);
 }
 
+/* Each turn launches what its body has. */
+static double loop_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double batch) {
+    const FunctionPlan *body = plan->kernels[k].scan->body;
+    double seconds = 0;
+    for (int i = 0; i < body->kernel_count; i++) seconds += work_on_gpu(gpu, body, i, batch);
+    return turns_of(plan, k) * seconds;
+}
+
 double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double batch) {
+    if (plan->kernels[k].scan) return loop_on_gpu(gpu, plan, k, batch);
     double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;
     return starts_on_gpu(gpu, &plan->kernels[k]) + alone_on_gpu(gpu, plan, k, times);
 }

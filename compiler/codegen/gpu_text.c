@@ -21,6 +21,7 @@ const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel) {
     case KERNEL_columns: return "a block for 32 columns, which eight warps go down";
     case KERNEL_contraction: return gpu_contraction_form(&writer);
     case KERNEL_scatter: return "a thread for each column";
+    case KERNEL_scan: return "the kernels of its body, launched turn after turn";
     default: return "a thread for each row";
     }
 }
@@ -58,14 +59,18 @@ static int inputs_of(const Writer *writer) {
     return (int)inputs;
 }
 
+static const char *launcher(const Function *function) {
+    if (function->of_turn) return "flow_loop_launch";
+    return function->of_record ? "flow_together_launch" : "flow_launch";
+}
+
 static void write_launch(Writer *writer, Text *text, const char *suffix, const char *blocks) {
     text_format(text,
                 "    static const FlowDeviceKernel kernel%s = {\"%s%s\", %d, %zu, %d, %d, %s};\n"
                 "    if (thread == 0) %s(frame, &kernel%s, operands, %s);\n",
                 suffix, writer->name, suffix, GPU_THREADS, writer->operands.count,
                 inputs_of(writer), writer->table->bounded_count, writer->name,
-                writer->plan->function->of_record ? "flow_together_launch" : "flow_launch", suffix,
-                blocks);
+                launcher(writer->plan->function), suffix, blocks);
 }
 
 static void write_host(Writer *writer, Text *text, const char *blocks) {

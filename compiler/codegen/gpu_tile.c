@@ -84,6 +84,17 @@ static bool is_small(const ContractionOperand *operand) {
            INT32_MAX;
 }
 
+/* Records lie one after the other, and so do the slices of turns. */
+static bool is_aligned(const Writer *writer, NodeId id) {
+    const Function *function = writer->plan->function;
+    const Type *type = &node_of(writer, id)->type;
+    int64_t columns;
+    if (makes_records(function)) return false;
+    if (!function->of_turn || writer->plan->places[id].kind == PLACE_memory) return true;
+    return type->rank && dim_is_constant(type->dims[type->rank - 1], &columns) &&
+           columns * element_info[type->element].size % VECTOR_SIZE == 0;
+}
+
 GpuTile gpu_tile(const Writer *writer) {
     const Loops *loops = writer->loops;
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
@@ -91,7 +102,6 @@ GpuTile gpu_tile(const Writer *writer) {
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     Element stored = node_of(writer, a.node)->type.element;
     int size = (int)element_info[stored].size;
-    bool aligned = !writer->plan->function->of_record; /* records lie one after the other */
     GpuTile tile = {
         .tensor = is_half(stored),
         .parts = writer->kernel->parts,
@@ -99,8 +109,10 @@ GpuTile gpu_tile(const Writer *writer) {
                  dim_bound(loops->rows) < INT32_MAX / 2 &&
                  dim_bound(loops->columns) < INT32_MAX / 2,
         .stored = stored,
-        .a = side(&a, &a.first, &a.second, true, aligned ? VECTOR_SIZE / size : 1),
-        .b = side(&b, &b.second, &b.first, false, aligned ? VECTOR_SIZE / size : 1),
+        .a = side(&a, &a.first, &a.second, true,
+                  is_aligned(writer, a.node) ? VECTOR_SIZE / size : 1),
+        .b = side(&b, &b.second, &b.first, false,
+                  is_aligned(writer, b.node) ? VECTOR_SIZE / size : 1),
     };
     choose_sides(loops, size, &tile);
     return tile;

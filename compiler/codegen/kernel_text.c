@@ -20,8 +20,10 @@ Kernels kernels_new(Arena *arena) {
 static KernelOperands write_by_kind(GpuText *texts, const Kernels *kernels,
                                     const FunctionPlan *plan, int kernel, const char *name) {
     Text *text = &texts->host;
-    if (runs_on_gpu(&plan->kernels[kernel])) return write_gpu_kernel(texts, plan, kernel, name);
-    switch (plan->kernels[kernel].loops.kind) {
+    const KernelKind kind = plan->kernels[kernel].loops.kind;
+    if (runs_on_gpu(&plan->kernels[kernel]) && kind != KERNEL_scan)
+        return write_gpu_kernel(texts, plan, kernel, name);
+    switch (kind) {
     case KERNEL_rows: return write_rows_kernel(text, plan, kernel, name);
     case KERNEL_columns: return write_columns_kernel(text, plan, kernel, name);
     case KERNEL_contraction: return write_contraction_kernel(text, plan, kernel, name);

@@ -4,7 +4,12 @@
  *     const void *const places[] = {&turn, …, the operands, …, the results};
  *
  * A carried value is read where the turn before left it, at first from the operand itself, and
- * left in one of two places, at last where the result belongs. */
+ * left in one of two places, at last where the result belongs.
+ *
+ * On a GPU one thread goes through the turns, and the body's calls launch. The table says where the
+ * loop's function has these values, from which flow_loop_turn knows where the GPU has them:
+ *
+ *     const FlowPart parts[] = {{place, offset}, …}; */
 #include "compiler/codegen/kernel_text.h"
 
 #include "compiler/graph/list.h"
@@ -29,10 +34,34 @@ static const char *slice_bytes(ScanWriter *all, const Type *array) {
                         element_info[array->element].size);
 }
 
+static bool launches(const ScanWriter *all) {
+    return runs_on_gpu(all->writer.kernel);
+}
+
+/* Where a value is: its address, or on a GPU its place. */
+static const char *where(ScanWriter *all, Place place) {
+    return launches(all) ? operand_of_place(&all->writer, place)
+                         : address_of_place(&all->writer, place);
+}
+
+/* A line of the table. offset: of bytes, or NULL. */
+static void write_entry(ScanWriter *all, const char *value, const char *offset) {
+    Text *text = &all->text;
+    if (launches(all)) text_format(text, "            {%s, %s},\n", value, offset ? offset : "0");
+    else if (offset) text_format(text, "            (char *)%s + %s,\n", value, offset);
+    else text_format(text, "            %s,\n", value);
+}
+
 static void write_slice(ScanWriter *all, NodeId array) {
     const Type *type = &node_of(&all->writer, array)->type;
-    text_format(&all->text, "            (char *)%s + turn * (%s),\n",
-                address_of_place(&all->writer, place_of(all, array)), slice_bytes(all, type));
+    write_entry(all, where(all, place_of(all, array)),
+                arena_format(all->writer.arena, "turn * (%s)", slice_bytes(all, type)));
+}
+
+static const char *even_or_odd(ScanWriter *all, int i, bool read) {
+    const char *even = where(all, all->plan->turn_places[2 * i]);
+    const char *odd = where(all, all->plan->turn_places[2 * i + 1]);
+    return arena_format(all->writer.arena, "n & 1 ? %s : %s", read ? even : odd, read ? odd : even);
 }
 
 static void write_operand(ScanWriter *all, int i, NodeId operand) {
@@ -41,56 +70,92 @@ static void write_operand(ScanWriter *all, int i, NodeId operand) {
         write_slice(all, operand);
         return;
     }
-    const char *address = address_of_place(&all->writer, place_of(all, operand));
-    if (i >= scan->carried) {
-        text_format(&all->text, "            %s,\n", address);
-        return;
-    }
-    const char *even = address_of_place(&all->writer, all->plan->turn_places[2 * i]);
-    const char *odd = address_of_place(&all->writer, all->plan->turn_places[2 * i + 1]);
-    text_format(&all->text, "            n == 0 ? %s : n & 1 ? %s : %s,\n", address, even, odd);
+    const char *value = where(all, place_of(all, operand));
+    if (i < scan->carried)
+        value =
+            arena_format(all->writer.arena, "n == 0 ? %s : %s", value, even_or_odd(all, i, true));
+    write_entry(all, value, NULL);
 }
 
 static void write_result(ScanWriter *all, int i) {
     NodeId part = all->plan->results[i];
-    bool carried = i < all->scan->carried;
-    if (part != NODE_NONE && !carried) {
+    if (part != NODE_NONE && i >= all->scan->carried) {
         write_slice(all, part);
         return;
     }
-    const char *even = address_of_place(&all->writer, all->plan->turn_places[2 * i]);
-    const char *odd = address_of_place(&all->writer, all->plan->turn_places[2 * i + 1]);
-    text_add(&all->text, "            ");
+    const char *value = even_or_odd(all, i, false);
     if (part != NODE_NONE)
-        text_format(&all->text,
-                    "n + 1 == turns ? %s : ", address_of_place(&all->writer, place_of(all, part)));
-    text_format(&all->text, "n & 1 ? %s : %s,\n", odd, even);
+        value = arena_format(all->writer.arena, "n + 1 == turns ? %s : %s",
+                             where(all, place_of(all, part)), value);
+    write_entry(all, value, NULL);
 }
 
-static void write_loop(ScanWriter *all, const char *calls) {
-    const FunctionPlan *plan = all->writer.plan;
-    Text *text = &all->text;
-    const char *memory =
-        address_of_place(&all->writer, (Place){PLACE_memory, all->plan->memory, -1});
-    text_format(text,
-                "%s    const int64_t turns = %s;\n"
+static void write_table(ScanWriter *all) {
+    const NodeId *operands =
+        list_operands(all->writer.arena, all->writer.graph, all->writer.kernel->nodes[0]);
+    for (int i = 0; i < scan_operand_count(all->scan); i++) write_operand(all, i, operands[i]);
+    for (int i = 0; i < scan_result_count(all->scan); i++) write_result(all, i);
+}
+
+static const char *turn_text(const ScanWriter *all) {
+    return all->scan->backwards ? "(turns - 1 - n)" : "n";
+}
+
+static void write_loop(ScanWriter *all, const char *memory) {
+    text_format(&all->text,
                 "    for (int64_t n = 0; n < turns; n++) {\n"
                 "        const int32_t turn = (int32_t)%s;\n"
                 "        const void *const places[] = {\n            &turn,\n",
-                sizes_line, dim_expression(all->writer.arena, all->scan->turns),
-                all->scan->backwards ? "(turns - 1 - n)" : "n");
-    const NodeId *operands =
-        list_operands(all->writer.arena, plan->graph, all->writer.kernel->nodes[0]);
-    for (int i = 0; i < scan_operand_count(all->scan); i++) write_operand(all, i, operands[i]);
-    for (int i = 0; i < scan_result_count(all->scan); i++) write_result(all, i);
-    text_format(text,
+                turn_text(all));
+    write_table(all);
+    text_format(&all->text,
                 "        };\n"
                 "        const FlowFrame turn_frame = {%s, places, batch, frame->barrier, sizes,\n"
                 "                                      frame->observer, NULL};\n"
                 "%s        %s\n    }\n}\n\n",
                 memory,
                 all->plan->waits ? "        if (n) flow_barrier(frame, thread, threads);\n" : "",
-                calls);
+                run_text(all->writer.arena, "&turn_frame", all->plan->body, all->writer.name));
+}
+
+/* The most turns of the loop and of those in it. */
+static int64_t most_turns(const Scan *scan) {
+    int64_t most = dim_bound(scan->turns);
+    vector_each(Node, node, scan->body->nodes) {
+        int64_t inner = node->op == OP_scan ? most_turns(node->scan) : 0;
+        if (inner > most) most = inner;
+    }
+    return most;
+}
+
+static void write_launched_loop(ScanWriter *all, const char *memory) {
+    vector_push(all->writer.arena, &all->writer.operands,
+                (KernelOperand){false, all->writer.kernel->given.index});
+    text_format(&all->text,
+                "    FlowLoop loop;\n"
+                "    if (thread || !flow_loop_begin(&loop, frame, %s, %s, operands[%zu], %lld))\n"
+                "        return;\n"
+                "    threads = 1;\n"
+                "    for (int64_t n = 0; n < turns; n++) {\n"
+                "        const int64_t turn = %s;\n"
+                "        const FlowPart parts[] = {\n",
+                all->writer.plan->function->of_turn ? "true" : "false", memory,
+                all->writer.operands.count - 1, (long long)most_turns(all->scan), turn_text(all));
+    write_table(all);
+    text_format(&all->text,
+                "        };\n"
+                "        flow_loop_turn(&loop, turn, parts, %d);\n"
+                "        %s\n    }\n    flow_loop_end(&loop);\n}\n\n",
+                scan_operand_count(all->scan) + scan_result_count(all->scan),
+                run_text(all->writer.arena, "&loop.frame", all->plan->body, all->writer.name));
+}
+
+static void write_body(ScanWriter *all) {
+    const Place memory = {PLACE_memory, all->plan->memory, -1};
+    text_format(&all->text, "%s    const int64_t turns = %s;\n", sizes_line,
+                dim_expression(all->writer.arena, all->scan->turns));
+    if (launches(all)) write_launched_loop(all, where(all, memory));
+    else write_loop(all, where(all, memory));
 }
 
 KernelOperands write_scan_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
@@ -104,7 +169,7 @@ KernelOperands write_scan_kernel(Text *text, const Kernels *kernels, const Funct
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, int thread, "
                 "int threads) {\n",
                 all.writer.name);
-    write_loop(&all, run_text(text->arena, "&turn_frame", all.plan->body, all.writer.name));
+    write_body(&all);
     *text = all.text;
     return all.writer.operands;
 }

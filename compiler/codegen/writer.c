@@ -226,6 +226,10 @@ static const char *operand_text(const Writer *writer, int operand) {
     return arena_format(writer->arena, "%lldLL", (long long)writer->operands.items[operand].value);
 }
 
+const char *operand_of_place(Writer *writer, Place place) {
+    return operand_text(writer, place_operand(writer, place));
+}
+
 const char *number_operand(Writer *writer, int64_t number) {
     vector_push(writer->arena, &writer->operands, (KernelOperand){false, number});
     const char *text = operand_text(writer, (int)writer->operands.count - 1);
@@ -245,7 +249,7 @@ static const char *address_text(Writer *writer, int operand, size_t step) {
 }
 
 static size_t step_of(const Writer *writer, NodeId id) {
-    bool together = writer->gpu && writer->plan->function->of_record;
+    bool together = writer->gpu && makes_records(writer->plan->function);
     return together ? record_step(&node_of(writer, id)->type) : 0;
 }
 

@@ -158,6 +158,9 @@ const char *place_number(Writer *writer, NodeId id);
 const char *address_of(Writer *writer, NodeId id);
 const char *address_of_place(Writer *writer, Place place);
 
+/* The C of the operand that the place is. */
+const char *operand_of_place(Writer *writer, Place place);
+
 /* The pointer to a stored value or leaf; written: the kernel writes there. Values in the same
  * place have one pointer. */
 const char *pointer_to(Writer *writer, NodeId id, bool written);

@@ -42,9 +42,15 @@ typedef struct Function {
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
     bool of_record;       /* of a pipeline: what it takes and gives lies behind pointers */
     bool of_turn;         /* the body of a loop: the same */
+    Placement loop_given; /* of_turn: where the loop runs */
     const signed char *decided; /* of each kernel that nobody placed: the number of a GPU, or
                                    DECIDED_cpu; NULL: nothing was decided */
 } Function;
+
+/* Is it called for records, and not for the turns of a loop? */
+static inline bool makes_records(const Function *function) {
+    return function->of_record && !function->of_turn;
+}
 
 typedef Vector(Function *) FunctionList;
 

@@ -2,6 +2,7 @@
  * where they lie, and what is split over threads. */
 #include "compiler/plan/planner.h"
 
+#include "compiler/graph/scan.h"
 #include "compiler/plan/scan.h"
 #include "runtime/device/launch_limits.h"
 
@@ -28,10 +29,41 @@ static bool is_deployed_on_cpu(const Planner *planner) {
     return false;
 }
 
-/* NULL: a GPU may. */
+/* Of a node; of a loop also what its body asks for. */
+typedef void VisitPlacement(const Placement *placement, Placement *wanted);
+static void visit_placements(const Node *node, VisitPlacement *visit, Placement *wanted) {
+    visit(&node->placement, wanted);
+    if (node->op != OP_scan) return;
+    vector_each(Node, inner, node->scan->body->nodes)
+        if (inner->kernel != NO_KERNEL) visit_placements(inner, visit, wanted);
+}
+
+static void want(const Placement *placement, Placement *wanted) {
+    bool firmer = wanted->soft && !placement->soft && is_placed(placement);
+    if (!is_placed(wanted) || firmer) *wanted = *placement;
+}
+
+/* Nothing is wanted any more where another device is asked for, not just preferred. */
+static void compare(const Placement *placement, Placement *wanted) {
+    if (!placement->soft && devices_differ(placement, wanted)) wanted->device = DEVICE_any;
+}
+
+static bool asks_for_several(const Planner *planner, const KernelPlan *kernel) {
+    Placement wanted = kernel->wanted;
+    visit_placements(node_of(planner, kernel->nodes[0]), compare, &wanted);
+    return is_placed(&kernel->wanted) && !is_placed(&wanted);
+}
+
+/* NULL: a GPU may; plan_scan says what of the body may not. */
 static const char *why_on_cpu(const Planner *planner, const KernelPlan *kernel) {
-    if (planner->plan->function->of_turn || kernel->loops.kind == KERNEL_scan)
-        return "this version of flowc runs loops on the CPU alone";
+    const Function *function = planner->plan->function;
+    const bool loop = kernel->loops.kind == KERNEL_scan;
+    if (function->of_turn && function->loop_given.device != DEVICE_gpu)
+        return "its loop runs on the CPU";
+    if (loop && makes_records(function)) return "a loop over what a record has runs on the CPU";
+    if (loop && planner->graph->wishes.replicas > 1) return "replicas leave loops to the CPU";
+    if (loop && asks_for_several(planner, kernel))
+        return "the body of the loop asks for several devices";
     if (kernel->loops.kind == KERNEL_external) return "a C function runs on the CPU";
     return is_deployed_on_cpu(planner) ? "what is exported runs on the CPU" : NULL;
 }
@@ -49,16 +81,18 @@ static Placement usual_device(const Planner *planner, const KernelPlan *kernel) 
     return (Placement){.device = DEVICE_gpu, .index = device};
 }
 
+static Placement planned_device(const Planner *planner, const KernelPlan *kernel) {
+    const Function *function = planner->plan->function;
+    if (function->of_turn) return function->loop_given;
+    return is_placed(&kernel->wanted) ? kernel->wanted : usual_device(planner, kernel);
+}
+
 /* All placed nodes of a kernel want the same, some more than others. */
 static void give_device(const Planner *planner, KernelPlan *kernel) {
     const Program *program = planner->program_plan->program;
-    for (size_t i = 0; i < kernel->node_count; i++) {
-        const Placement *placement = &node_of(planner, kernel->nodes[i])->placement;
-        bool firmer = kernel->wanted.soft && !placement->soft && is_placed(placement);
-        if (!is_placed(&kernel->wanted) || firmer) kernel->wanted = *placement;
-    }
-    const Placement wanted =
-        is_placed(&kernel->wanted) ? kernel->wanted : usual_device(planner, kernel);
+    for (size_t i = 0; i < kernel->node_count; i++)
+        visit_placements(node_of(planner, kernel->nodes[i]), want, &kernel->wanted);
+    const Placement wanted = planned_device(planner, kernel);
     kernel->held = why_on_cpu(planner, kernel);
     bool here = wanted.index < program->gpus || wanted.index == EVERY_GPU;
     bool gpu = wanted.device == DEVICE_gpu && here && !kernel->held;
@@ -83,7 +117,6 @@ static void collect_kernels(Planner *planner) {
         kernel->loops = kernel_loops(planner->graph, kernel->nodes, kernel->node_count);
         kernel->share = loops_share(planner->graph->dimensions, &kernel->loops);
         give_device(planner, kernel);
-        if (kernel->loops.kind == KERNEL_scan) plan_scan(planner->program_plan, plan, k);
         if (kernel->loops.kind == KERNEL_external) kernel->share = NULL;
     }
 }
@@ -228,10 +261,17 @@ static void follow_operands(Planner *planner) {
     }
 }
 
+static void plan_loops(const Planner *planner) {
+    for (int k = 0; k < planner->plan->kernel_count; k++)
+        if (planner->plan->kernels[k].loops.kind == KERNEL_scan)
+            plan_scan(planner->program_plan, planner->plan, k);
+}
+
 void find_kernels(Planner *planner) {
     collect_kernels(planner);
     find_stored(planner);
     keep_small_launches(planner);
+    plan_loops(planner);
     follow_operands(planner);
     for (int k = 0; k < planner->plan->kernel_count; k++)
         find_parts(planner, &planner->plan->kernels[k]);

@@ -161,6 +161,10 @@ int gpu_count(const Plan *plan);
 bool uses_gpu(const FunctionPlan *plan);
 void plan_transfers(const Plan *plan);
 
+/* scan.c: the turns of a kernel that is a loop; the kernels that a call launches. */
+double turns_of(const FunctionPlan *plan, int kernel);
+double launches_of(const FunctionPlan *plan);
+
 /* What others know of kernels and functions: each adds lines, so many spaces in. */
 typedef struct PlanNotes {
     void (*kernel)(const void *context, const FunctionPlan *plan, int kernel, int depth,

@@ -3,6 +3,7 @@
 #include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
 #include "compiler/plan/plan.h"
+#include "runtime/device/launch_limits.h"
 
 const char *bytes_text(Arena *arena, double bytes) {
     if (bytes < 10240) return arena_format(arena, "%.0f B", bytes);
@@ -271,8 +272,9 @@ static void print_body(const Printer *printer, const FunctionPlan *plan, int k, 
     Text *text = printer->text;
     text_add(text, "scan of ");
     dim_print(graph_node(plan->graph, kernel->nodes[0])->scan->turns, text);
-    text_add(text, kernel->scan->waits ? " turns, threads wait between them"
-                                       : " turns, threads wait for nobody between them");
+    text_add(text, runs_on_gpu(kernel)   ? " turns, the host launches each of them"
+                   : kernel->scan->waits ? " turns, threads wait between them"
+                                         : " turns, threads wait for nobody between them");
     print_work(printer, plan, k, depth);
     vector_each(Band, band, body->bands) print_band(printer, body, band, depth + 2);
 }
@@ -297,6 +299,9 @@ static void print_function(const Printer *printer, const FunctionPlan *plan) {
     if (plan->together)
         text_format(text, "  up to %lld records at a time, which take %s on GPUs\n",
                     (long long)plan->together, bytes_text(text->arena, together_memory(plan)));
+    if (plan->one_gpu && launches_of(plan) > FLOW_REPLAY_KERNELS)
+        text_format(text, "  %.0f kernels are launched one by one, too many for a graph\n",
+                    launches_of(plan));
     if (printer->notes) printer->notes->function(printer->notes->context, plan, text);
     vector_each(Band, band, plan->bands) print_band(printer, plan, band, 2);
     vector_each(Buffer, buffer, plan->buffers) print_buffer(plan, buffer, text);

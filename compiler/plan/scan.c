@@ -11,11 +11,12 @@ static NodeId scan_node(const FunctionPlan *plan, int kernel) {
 }
 
 /* The turn, then the operands. */
-static Function *body_function(Arena *arena, const Scan *scan) {
+static Function *body_function(Arena *arena, const Scan *scan, Placement given) {
     Function *function = arena_new_item(arena, Function);
     function->name = scan->body->name;
     function->graph = (Graph *)scan->body;
     function->of_record = function->of_turn = true;
+    function->loop_given = given;
     int count = scan_operand_count(scan);
     for (int i = 0; i <= count; i++)
         vector_push(arena, &function->inputs,
@@ -77,13 +78,31 @@ static bool threads_stay_apart(const Scan *scan, const FunctionPlan *body) {
     return turn.apart;
 }
 
+/* What keeps a kernel of the body from a GPU, or NULL. */
+static const char *why_not_launched(const FunctionPlan *body) {
+    for (int k = 0; k < body->kernel_count; k++)
+        if (!runs_on_gpu(&body->kernels[k])) return body->kernels[k].held;
+    return NULL;
+}
+
+/* On a GPU with all of its body, or not at all. */
+static FunctionPlan *plan_body(const Plan *program, const Scan *scan, KernelPlan *loop) {
+    FunctionPlan *body = plan_function(program, body_function(program->arena, scan, loop->given));
+    if (!runs_on_gpu(loop)) return body;
+    const char *held = why_not_launched(body);
+    if (!held) return body;
+    loop->held = held;
+    loop->given = (Placement){.device = DEVICE_cpu};
+    return plan_function(program, body_function(program->arena, scan, loop->given));
+}
+
 void plan_scan(const Plan *program, FunctionPlan *plan, int kernel) {
     const Scan *scan = graph_node(plan->graph, scan_node(plan, kernel))->scan;
-    ScanPlan *scan_plan = arena_new_item(program->arena, ScanPlan);
-    scan_plan->body = plan_function(program, body_function(program->arena, scan));
-    scan_plan->waits = !threads_stay_apart(scan, scan_plan->body);
-    plan->kernels[kernel].scan = scan_plan;
-    plan->kernels[kernel].share = NULL;
+    KernelPlan *loop = &plan->kernels[kernel];
+    loop->scan = arena_new_item(program->arena, ScanPlan);
+    loop->scan->body = plan_body(program, scan, loop);
+    loop->scan->waits = !threads_stay_apart(scan, loop->scan->body);
+    loop->share = NULL;
 }
 
 /* Bytes of scratch: the body's, two of each carried value, one of each slice nobody wants. */
@@ -123,8 +142,20 @@ void place_scan(Arena *arena, FunctionPlan *plan, int kernel) {
     }
 }
 
-static double turns_of(const FunctionPlan *plan, int kernel) {
+double turns_of(const FunctionPlan *plan, int kernel) {
     return (double)dim_bound(graph_node(plan->graph, scan_node(plan, kernel))->scan->turns);
+}
+
+double launches_of(const FunctionPlan *plan) {
+    double launches = 0;
+    for (int k = 0; k < plan->kernel_count; k++) {
+        const KernelPlan *kernel = &plan->kernels[k];
+        if (!runs_on_gpu(kernel)) continue;
+        launches += kernel->scan        ? turns_of(plan, k) * launches_of(kernel->scan->body)
+                    : kernel->parts > 1 ? 2
+                                        : 1;
+    }
+    return launches;
 }
 
 double scan_operations(const FunctionPlan *plan, int kernel) {

@@ -22,7 +22,7 @@ static size_t record_size(const FunctionPlan *plan) {
 }
 
 int64_t records_together(const FunctionPlan *plan) {
-    if (!plan->function->of_record || !uses_gpu(plan)) return 0;
+    if (!makes_records(plan->function) || !uses_gpu(plan)) return 0;
     size_t most = TOGETHER_SIZE / (record_size(plan) + 1);
     return most < 1 ? 1 : most < RECORDS_AT_ONCE ? (int64_t)most : RECORDS_AT_ONCE;
 }

@@ -123,6 +123,7 @@ void gpu_close(Gpu *gpu) {
     times_close(gpu);
     turns_close(gpu);
     if (gpu->memory) driver->deallocate(gpu->memory);
+    if (gpu->numbers) driver->deallocate(gpu->numbers);
     if (gpu->joining) driver->deallocate(gpu->joining);
     if (gpu->module) driver->unload(gpu->module);
     if (gpu->event) driver->end_event(gpu->event);
@@ -289,7 +290,7 @@ bool gpu_launch(Gpu *gpu, void *function, const char *name, FlowArguments *argum
     gpu->counts->launches++;
     if (!gpu_use(gpu)) return false;
     int error = launch(gpu, GPU_KERNELS, function, arguments, blocks, threads);
-    if (!error && gpu->records)
+    if (!error && gpu->records && replay_takes_kernel())
         error = launch(gpu, GPU_RECORDER, function, arguments, blocks, threads);
     return gpu_succeeded(gpu, error, "launch the kernel", name);
 }

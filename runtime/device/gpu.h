@@ -35,6 +35,8 @@ typedef struct Gpu {
     int handle;
     void *context, *streams[GPU_STREAMS], *event, *module;
     uint64_t memory;     /* address: of the layout of the program's memory */
+    uint64_t numbers;    /* address: of turns, for loops (loop.c), */
+    size_t numbers_room; /* so many bytes */
     uint64_t joining;    /* address: room for what comes from other replicas, */
     size_t joining_room; /* of so many bytes */
     Turn *turns;         /* turn.h */

@@ -295,8 +295,15 @@ void gpus_mark(void) {
     gpus_state.marked = 0;
 }
 
-void gpus_show(char *memory, int64_t place, size_t size, size_t record) {
-    if (!gpus_state.marked || !gpus_work() || place < 0) return;
+void gpus_show(const FlowFrame *frame, int64_t place, size_t size, size_t record) {
+    const FlowLoop *loop = gpus_state.loop;
+    if (!gpus_state.marked || !gpus_work()) return;
+    if (loop && frame == &loop->frame) {
+        loop_show(loop, place, size);
+        return;
+    }
+    char *memory = frame->memory;
+    if (place < 0) return;
     if (gpus_state.marked == 1 + FLOW_EVERY_GPU)
         replicas_show(memory, place, (int64_t)size, (int64_t)record);
     else gpus_copy(memory, place, (int64_t)size, gpus_state.marked - 1, GPU_CPU);

@@ -23,7 +23,7 @@ typedef struct GpuCounts {
     int64_t launches, graphs, replays;
     int64_t copies_in, copies_out; /* between the host and GPUs, */
     int64_t bytes_in, bytes_out;   /* and what they move */
-    int64_t refused;               /* graphs that there was no memory for */
+    int64_t refused;               /* graphs that are too large, or that there was no memory for */
 } GpuCounts;
 
 /* Starts the GPUs and compiles FlowProgram.device_text for them; does nothing where there is none.
@@ -64,9 +64,9 @@ void gpus_leave(void);
 void gpus_leave_part(size_t offset, size_t size);
 
 /* For those who make a function's calls one by one: gpus_mark before a call; behind it, gpus_show
- * has what the call stored at that place in memory, if a GPU did it; record: the part of size that
+ * has what the call stored at that place of the frame, if a GPU did it; record: the part of size that
  * each record has, or 0. */
 void gpus_mark(void);
-void gpus_show(char *memory, int64_t place, size_t size, size_t record);
+void gpus_show(const FlowFrame *frame, int64_t place, size_t size, size_t record);
 
 #endif

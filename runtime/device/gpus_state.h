@@ -42,9 +42,10 @@ typedef struct GpusState {
     int64_t turn;                     /* of the call that is made */
     bool ahead;                       /* nobody waits for it */
     GpuCounts counts;
-    int replicas; /* GPUs 0 … that have shares in the function that is run; 0: none */
-    Share share;  /* of the one that is launched for */
-    int marked;   /* 1 + the GPU of the last launch since gpus_mark; 0: there was none */
+    int replicas;         /* GPUs 0 … that have shares in the function that is run; 0: none */
+    Share share;          /* of the one that is launched for */
+    const FlowLoop *loop; /* the innermost one that has begun, or NULL */
+    int marked;           /* 1 + the GPU of the last launch since gpus_mark; 0: there was none */
     FlowStatus status;
     atomic_bool failed;       /* the status says how */
     struct FlowStation *idle; /* of functions of records: together.c */
@@ -73,6 +74,12 @@ void replicas_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
                      const int64_t *operands);
 void replicas_copy(const FlowFrame *frame, const int64_t *operands);
 bool replicas_show(char *memory, int64_t place, int64_t size, int64_t record);
+
+/* loop.c: what a kernel of its body left at a place of the frame's is on the CPU. */
+void loop_show(const FlowLoop *loop, int64_t place, size_t size);
+
+/* launch.c: is it one of the program's devices, and has nothing gone wrong? */
+bool gpus_have(int device);
 
 /* launch.c: on that GPU. NULL after noting why. */
 void *gpus_kernel(const FlowDeviceKernel *kernel, int gpu);

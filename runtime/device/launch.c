@@ -46,7 +46,7 @@ void *gpus_kernel(const FlowDeviceKernel *kernel, int gpu) {
     return function;
 }
 
-static bool is_there(int device) {
+bool gpus_have(int device) {
     if (!gpus_state.count)
         return gpus_fail(FLOW_EXIT_internal, "kernels for GPUs, and none is open");
     const int last = device == FLOW_EVERY_GPU ? gpus_state.replicas - 1 : device;
@@ -80,7 +80,7 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
                  int64_t blocks) {
     int device = (int)operands[kernel->operands - 1];
     FlowArguments arguments; /* what the kernel does not look at is not set */
-    if (replay_has_it() || !is_there(device)) return;
+    if (replay_has_it() || !gpus_have(device)) return;
     if (device == FLOW_EVERY_GPU && gpus_state.share.replica < 0) {
         replicas_launch(frame, kernel, operands);
         return;
@@ -103,7 +103,7 @@ static void begin(const FlowFrame *frame, int64_t function, int gpu) {
     for (int i = 0; i < state->count; i++) state->gpus[i].turn = NULL;
     state->ahead = frame->ahead && gpu != GPU_CPU;
     state->turn = state->ahead ? state->calls_begun % GPUS_AHEAD : TURN_ALONE;
-    if (!state->ahead || !is_there(gpu)) return;
+    if (!state->ahead || !gpus_have(gpu)) return;
     if (gpus_calls_ahead() == GPUS_AHEAD) {
         gpus_fail(FLOW_EXIT_internal, "too many calls are on their way");
         return;
@@ -161,7 +161,7 @@ void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, 
     (void)threads;
     const int64_t place = operands[0], count = operands[2] ? frame->batch : 1;
     const int from = (int)operands[3], to = (int)operands[4];
-    if (thread || !is_there(from) || !is_there(to) || from == to) return;
+    if (thread || !gpus_have(from) || !gpus_have(to) || from == to) return;
     const int64_t size = gpus_size(frame, operands[1]) * count;
     if (from == FLOW_EVERY_GPU || to == FLOW_EVERY_GPU) replicas_copy(frame, operands);
     else if (place < 0) copy_input(frame, (int)~place, size, !operands[2], from, to);
@@ -174,7 +174,7 @@ void flow_gpu_result(const FlowFrame *frame, const int64_t *operands, int thread
     (void)threads;
     const int64_t place = operands[0], size = operands[1];
     const int device = (int)operands[2];
-    if (thread || !is_there(device)) return;
+    if (thread || !gpus_have(device)) return;
     Gpu *gpu = &gpus_state.gpus[device];
     if (turn_has_room(gpus_turn_of(gpu, frame), (size_t)size))
         turn_put_result(gpu, place, (size_t)size);
@@ -192,7 +192,7 @@ static void move_on(int device, const int64_t *operands) {
 void flow_gpu_move(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)threads;
     const int device = (int)operands[3];
-    if (thread || !is_there(device)) return;
+    if (thread || !gpus_have(device)) return;
     if (device == GPU_CPU)
         memcpy(frame->memory + operands[0], frame->memory + operands[1], (size_t)operands[2]);
     else if (device == FLOW_EVERY_GPU)
@@ -203,13 +203,13 @@ void flow_gpu_move(const FlowFrame *frame, const int64_t *operands, int thread, 
 void flow_gpu_need(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)threads;
     const int device = (int)operands[2];
-    if (thread == 0 && is_there(device))
+    if (thread == 0 && gpus_have(device))
         gpus_freshen(frame->memory, operands[0], operands[1], device);
 }
 
 void flow_gpu_owns(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)threads;
     const int device = (int)operands[2];
-    if (thread == 0 && is_there(device))
+    if (thread == 0 && gpus_have(device))
         gpus_written(frame->memory, operands[0], operands[1], device);
 }

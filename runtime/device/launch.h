@@ -103,6 +103,35 @@ bool flow_together_copy(const FlowTogether *together, int64_t place, int64_t siz
 void flow_together_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
                           const int64_t *operands, int64_t blocks);
 
+/* A loop on a GPU: one thread goes through its turns, in each of which kernels are launched for the
+ * calls of its body. They stay in the order in which they are launched, and nobody waits for them.
+ * What the body is given lies in parts of what the loop's function has. */
+typedef struct FlowPart {
+    int64_t place, offset; /* as an operand; bytes from there on */
+} FlowPart;
+
+typedef struct FlowLoop {
+    FlowFrame
+        frame; /* first; of the body: what it points to is the CPU's, and may be out of date */
+    const FlowFrame *around; /* of the function, or of the loop whose body it is in */
+    bool inner;              /* that of a loop: around is of a FlowLoop */
+    int device;
+    int32_t turn;
+    const void *places[FLOW_LAUNCH_INPUTS];    /* frame.inputs: the turn, then the parts */
+    char *memory, *inputs[FLOW_LAUNCH_INPUTS]; /* what the frame says, on the GPU */
+} FlowLoop;
+
+/* flow_loop_begin    false: there is nothing to do, and nothing to end. memory: the place of the
+ *                    body's scratch; most: turns of the loop, and of those in it
+ * flow_loop_turn     the next one, of that number
+ * flow_loop_launch   as flow_launch; frame: of a FlowLoop */
+bool flow_loop_begin(FlowLoop *loop, const FlowFrame *around, bool inner, int64_t memory,
+                     int64_t device, int64_t most);
+void flow_loop_turn(FlowLoop *loop, int64_t turn, const FlowPart *parts, int count);
+void flow_loop_end(const FlowLoop *loop);
+void flow_loop_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
+                      const int64_t *operands, int64_t blocks);
+
 /* FlowProgram.device_text of a program that has one, in a file of its own. */
 extern const char flow_device_text[];
 extern const FlowDeviceImage flow_device_images[]; /* and what it was compiled to */

@@ -9,6 +9,7 @@ enum {
     FLOW_LAUNCH_RESULTS = 32,       /* of a call that goes ahead; */
     FLOW_LAUNCH_RESULT_ROOM = 4096, /* bytes of all of them, each of so many more that they are */
     FLOW_LAUNCH_RESULT_UNIT = 16,   /* a multiple of this */
+    FLOW_REPLAY_KERNELS = 8192,     /* of a graph: each keeps its parameters, of almost 4 KiB */
     FLOW_EVERY_GPU = 62,            /* the number of no GPU: those of all replicas */
 };
 

@@ -7,11 +7,14 @@
 enum { RELAXED = 2 }; /* capture: other streams may be asked for anything meanwhile */
 enum { OUT_OF_MEMORY = 2 };
 
+int replay_most = FLOW_REPLAY_KERNELS;
+
 static struct Replays {
     Replay items[REPLAY_LIMIT];
     int count;
     Replay *current; /* of the call that is made, or NULL */
     Gpu *recording;  /* it, or NULL: a GPU's recorder is being captured */
+    int kernels;     /* recorded so far */
     bool skipped;    /* something of it, which the graph has */
 } replays;
 
@@ -28,12 +31,16 @@ static Replay *find(const Replay *call) {
     return NULL;
 }
 
-/* No memory for a graph: the call's kernels are launched one by one, now and from now on. */
-static bool refuses(Gpu *gpu, Replay *replay, int error) {
-    if (error != OUT_OF_MEMORY) return false;
+/* The call's kernels are launched one by one, now and from now on. */
+static void refuse(Gpu *gpu, Replay *replay) {
     replay->refused = true;
     gpu->counts->refused++;
-    return true;
+}
+
+/* No memory for a graph. */
+static bool refuses(Gpu *gpu, Replay *replay, int error) {
+    if (error == OUT_OF_MEMORY) refuse(gpu, replay);
+    return error == OUT_OF_MEMORY;
 }
 
 static bool start_recording(Gpu *gpu, Replay *replay) {
@@ -42,6 +49,7 @@ static bool start_recording(Gpu *gpu, Replay *replay) {
     if (refuses(gpu, replay, error)) return true;
     gpu->records = !error;
     replays.recording = error ? NULL : gpu;
+    replays.kernels = 0;
     return gpu_succeeded(gpu, error, "record kernels", NULL);
 }
 
@@ -59,6 +67,14 @@ static void stop_recording(void) {
     if (gpu && !gpu->driver->use(gpu->context) && !end_recording(&graph) && graph)
         gpu->driver->end_graph(graph);
     replays.recording = NULL;
+}
+
+bool replay_takes_kernel(void) {
+    if (replays.kernels++ < replay_most) return true;
+    replays.recording->records = false;
+    refuse(replays.recording, replays.current);
+    stop_recording();
+    return false;
 }
 
 bool replay_begin(Gpu *gpu, const FlowFrame *frame, int64_t function, int64_t turn) {

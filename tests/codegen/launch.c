@@ -41,9 +41,9 @@ static FlowSimulatedKernel *find(const char *name) {
     return library ? (FlowSimulatedKernel *)dlsym(library, name) : NULL;
 }
 
-void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
-                 int64_t blocks) {
-    FlowArguments arguments = {.memory = device_memory, .batch = frame->batch};
+static void launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
+                   int64_t blocks, char *memory, char *const *inputs) {
+    FlowArguments arguments = {.memory = memory, .batch = frame->batch};
     FlowSimulatedKernel *function = find(kernel->name);
     char fault[512] = "there is no such kernel";
     if (kernel->operands > FLOW_LAUNCH_OPERANDS || kernel->inputs > FLOW_LAUNCH_INPUTS ||
@@ -51,11 +51,16 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
         fail(kernel->name, "its arguments are too many");
     if (kernel->sizes)
         memcpy(arguments.sizes, frame->sizes, (size_t)kernel->sizes * sizeof *frame->sizes);
-    memcpy(arguments.inputs, device_inputs, (size_t)kernel->inputs * sizeof *device_inputs);
+    memcpy(arguments.inputs, inputs, (size_t)kernel->inputs * sizeof *inputs);
     memcpy(arguments.operands, operands, (size_t)kernel->operands * sizeof *operands);
     if (!function || !flow_simulate(function, kernel->name, &arguments, blocks, kernel->threads,
                                     fault, sizeof fault))
         fail(kernel->name, fault);
+}
+
+void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
+                 int64_t blocks) {
+    launch(frame, kernel, operands, blocks, device_memory, device_inputs);
 }
 
 static void to_device(void *device, const void *from, size_t size) {
@@ -65,6 +70,41 @@ static void to_device(void *device, const void *from, size_t size) {
 
 static void from_device(void *to, const void *device, size_t size) {
     memcpy(to, flow_simulated_host(device, size), size);
+}
+
+/* Loops. */
+
+static char *device_part(const FlowLoop *loop, int64_t place) {
+    const FlowLoop *around = (const FlowLoop *)loop->around;
+    char *const *inputs = loop->inner ? around->inputs : device_inputs;
+    return place < 0 ? inputs[~place] : (loop->inner ? around->memory : device_memory) + place;
+}
+
+bool flow_loop_begin(FlowLoop *loop, const FlowFrame *around, bool inner, int64_t memory,
+                     int64_t device, int64_t most) {
+    (void)most;
+    *loop = (FlowLoop){.frame = *around, .around = around, .inner = inner, .device = (int)device};
+    loop->memory = device_part(loop, memory);
+    loop->inputs[0] = flow_simulated_allocate(sizeof loop->turn + 64);
+    if (!loop->inputs[0]) fail("turns", "no memory");
+    return true;
+}
+
+void flow_loop_turn(FlowLoop *loop, int64_t turn, const FlowPart *parts, int count) {
+    loop->turn = (int32_t)turn;
+    to_device(loop->inputs[0], &loop->turn, sizeof loop->turn);
+    for (int i = 0; i < count; i++)
+        loop->inputs[1 + i] = device_part(loop, parts[i].place) + parts[i].offset;
+}
+
+void flow_loop_end(const FlowLoop *loop) {
+    flow_simulated_free(loop->inputs[0]);
+}
+
+void flow_loop_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
+                      const int64_t *operands, int64_t blocks) {
+    const FlowLoop *loop = (const FlowLoop *)frame;
+    launch(frame, kernel, operands, blocks, loop->memory, loop->inputs);
 }
 
 static struct Storage *storage_at(int64_t offset, int64_t size) {

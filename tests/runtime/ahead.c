@@ -3,6 +3,7 @@
  * driver is the same for each of them; and each event that orders streams is needed: without it
  * results are wrong. */
 #include "runtime/device/gpus.h"
+#include "runtime/device/replay.h"
 #include "runtime/device/pinned.h"
 #include "tests/runtime/test.h"
 
@@ -279,6 +280,20 @@ static void test_refused(void) {
     close_gpus();
 }
 
+/* Nor are graphs made of too many kernels. */
+static void test_large(void) {
+    if (!open_gpus()) return;
+    replay_most = 1;
+    GpuCounts counts = make_steps(true);
+    replay_most = FLOW_REPLAY_KERNELS;
+    CHECK(!wrong, "%d are wrong", wrong);
+    CHECK(counts.launches == 2 * (STEPS - SETTLED), "%lld", (long long)counts.launches);
+    counts = gpus_counts();
+    CHECK(counts.refused == GPUS_AHEAD, "%lld are refused", (long long)counts.refused);
+    CHECK(!counts.graphs, "%lld graphs", (long long)counts.graphs);
+    close_gpus();
+}
+
 /* The GPUs are closed in the middle of a call that is recorded, and opened again. */
 static void test_broken_off(void) {
     if (!open_gpus()) return;
@@ -348,6 +363,7 @@ int main(void) {
     test_sizes();
     test_results();
     test_refused();
+    test_large();
     test_broken_off();
     test_folder_remove();
     return test_result();

@@ -131,9 +131,9 @@ static void test_values(void) {
     CHECK(*at(SCRATCH + 8) == 1024, "%d", *at(SCRATCH + 8));
     flow_launch(&frame, &add, (const int64_t[]){SCRATCH, 1, 0}, 0);
     gpus_mark();
-    gpus_show(memory, SCRATCH + 8, 4, 0);
+    gpus_show(&frame, SCRATCH + 8, 4, 0);
     LAUNCH(add, SCRATCH, 1, 0);
-    gpus_show(memory, SCRATCH, 4, 0);
+    gpus_show(&frame, SCRATCH, 4, 0);
     CHECK(*at(SCRATCH) == 1025 && *at(SCRATCH + 8) == 1024, "%d %d", *at(SCRATCH),
           *at(SCRATCH + 8));
     end();
