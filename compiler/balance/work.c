@@ -72,7 +72,8 @@ static double bytes_of_parts(const FunctionPlan *plan, int k) {
 }
 
 static double starts_on_gpu(const DeviceProfile *gpu, const KernelPlan *kernel) {
-    return (kernel->parts > 1 ? 2 : 1) * gpu->figures[FIGURE_start].value;
+    const double launches = kernel->abreast ? 1. / kernel->abreast : kernel->parts > 1 ? 2 : 1;
+    return launches * gpu->figures[FIGURE_start].value;
 }
 
 /* Of loops that are gone through so many times at once. */

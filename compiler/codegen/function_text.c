@@ -45,7 +45,9 @@ static void print_results(Printer *printer, const FunctionPlan *plan, int index)
 static const char *band_name(Printer *printer, const FunctionPlan *plan, const Band *band) {
     Text text = text_new(printer->arena);
     kernel_print(plan, band->kernels[0], &text);
-    if (band->count > 1) text_format(&text, ", and %d more by bands of rows", band->count - 1);
+    if (band->count > 1)
+        text_format(&text, ", and %d more %s", band->count - 1,
+                    band->rows ? "by bands of rows" : "in one launch");
     return string_text(printer, text_string(&text));
 }
 

@@ -73,7 +73,7 @@ static void write_launch(Writer *writer, Text *text, const char *suffix, const c
                 launcher(writer->plan->function), suffix, blocks);
 }
 
-static void write_host(Writer *writer, Text *text, const char *blocks) {
+void write_gpu_host(Writer *writer, Text *text, const char *blocks) {
     text_format(text,
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, "
                 "int thread, int threads) {\n",
@@ -92,6 +92,6 @@ KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int ker
     const char *blocks = writer_of(writer.loops->kind)(&writer, &text->device);
     vector_push(writer.arena, &writer.operands,
                 (KernelOperand){false, plan->kernels[kernel].given.index});
-    write_host(&writer, &text->host, blocks);
+    write_gpu_host(&writer, &text->host, blocks);
     return writer.operands;
 }

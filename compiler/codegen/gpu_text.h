@@ -19,6 +19,10 @@ typedef struct GpuText {
 KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel,
                                 const char *name);
 
+/* The same of a band that is one launch: gpu_abreast_text.c. */
+KernelOperands write_gpu_abreast(GpuText *text, const FunctionPlan *plan, const Band *band,
+                                 const char *name);
+
 /* gpu_replicas_text.c: the kernels by which replicas put together what each has. */
 void write_gpu_joins(Text *text, const Plan *plan);
 
@@ -38,6 +42,9 @@ WriteGpuKernel write_gpu_rows, write_gpu_columns, write_gpu_contraction, write_g
 void write_gpu_start(Writer *writer, Text *text, const char *suffix);
 void write_gpu_head(Writer *writer, Text *text);
 void write_gpu_tail(Writer *writer, Text *text);
+
+/* The function that launches it, with all its operands. */
+void write_gpu_host(Writer *writer, Text *text, const char *blocks);
 
 /* So many blocks that each of `count` things, as C, is one's; each: of a block. */
 const char *gpu_blocks(Writer *writer, const char *count, int each);

@@ -95,9 +95,40 @@ static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number, bool
 
 /* Bands. */
 
+static void add_kernel(Kernels *kernels, const char *unnamed, SharedKernel kernel) {
+    vector_push(kernels->arena, &kernels->list, kernel);
+    map_put(&kernels->by_text, unnamed, (void *)(uintptr_t)kernels->list.count);
+}
+
+/* Of several kernels that a GPU does in one launch. */
+static Call call_of_launch(Kernels *kernels, const FunctionPlan *plan, const Band *band,
+                           bool named) {
+    Arena *arena = kernels->arena;
+    GpuText texts = {text_new(arena), text_new(arena)}, own = texts;
+    KernelOperands operands = write_gpu_abreast(&texts, plan, band, NULL);
+    text_add(&texts.host, text_string(&texts.device));
+    const char *text = text_string(&texts.host);
+    int known = (int)(uintptr_t)map_get(&kernels->by_text, text) - 1;
+    if (known < 0) {
+        known = (int)kernels->list.count;
+        const char *name = kernel_name(arena, text);
+        write_gpu_abreast(&own, plan, band, name);
+        add_kernel(kernels, text,
+                   (SharedKernel){.name = name,
+                                  .text = text_string(&own.host),
+                                  .device = text_string(&own.device),
+                                  .plan = plan,
+                                  .number = band->kernels[0]});
+    }
+    note_call(arena, &kernels->list.items[known], plan, band->kernels[0], named);
+    return (Call){known, operands};
+}
+
 static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band *band, bool named) {
     Arena *arena = kernels->arena;
     Call *calls = arena_new_array(arena, Call, band->count);
+    if (band->count > 1 && runs_on_gpu(&plan->kernels[band->kernels[0]]))
+        return call_of_launch(kernels, plan, band, named);
     for (int i = 0; i < band->count; i++)
         calls[i] = call_of(kernels, plan, band->kernels[i], named);
     if (band->count == 1) return calls[0];
@@ -108,9 +139,8 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
         known = (int)kernels->list.count;
         const char *name = kernel_name(arena, text_string(&text));
         write_band_kernel(&own, kernels, plan, band, calls, name);
-        vector_push(arena, &kernels->list,
-                    (SharedKernel){name, text_string(&own), "", plan, band->kernels[0], {0}, 0, 0});
-        map_put(&kernels->by_text, text_string(&text), (void *)(uintptr_t)(known + 1));
+        add_kernel(kernels, text_string(&text),
+                   (SharedKernel){name, text_string(&own), "", plan, band->kernels[0], {0}, 0, 0});
     }
     note_call(arena, &kernels->list.items[known], plan, band->kernels[0], named);
     return (Call){known, operands};

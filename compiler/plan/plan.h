@@ -47,6 +47,7 @@ typedef struct KernelPlan {
                   NULL: nothing is */
     int parts; /* on a GPU, of a contraction's depth, added up by themselves: 1, or more */
     size_t parts_sums; /* where those lie that are not stored yet, part after part */
+    int abreast;       /* on a GPU: the kernels of its launch; 0: it is one of its own */
     bool by_columns;   /* contractions of few rows: share is the columns */
     const NodeId *nodes;
     size_t node_count;
@@ -88,7 +89,7 @@ typedef struct Transfer {
 } Transfer;
 
 /* Kernels next to each other in the order, which a thread runs for a few rows of its share at a
- * time. Most often one kernel, for all of the share. Or a transfer, and no kernel but the one that
+ * time, or a GPU in one launch. Most often one kernel, for all of the share. Or a transfer, and no kernel but the one that
  * it does the work of. */
 typedef struct Band {
     const Transfer *transfer; /* or NULL */

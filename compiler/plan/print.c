@@ -248,6 +248,16 @@ void transfer_print(const FunctionPlan *plan, const Transfer *transfer, Text *te
     }
 }
 
+static int updates_of(const FunctionPlan *plan, const Band *band) {
+    int updates = 0;
+    vector_each(Output, output, plan->graph->outputs) {
+        int kernel = graph_node(plan->graph, strip_reshapes(plan->graph, output->value))->kernel;
+        for (int i = 0; i < band->count; i++)
+            updates += output->kind == OUTPUT_update && kernel == band->kernels[i];
+    }
+    return updates;
+}
+
 static void print_band(const Printer *printer, const FunctionPlan *plan, const Band *band,
                        int depth) {
     Text *text = printer->text;
@@ -257,7 +267,10 @@ static void print_band(const Printer *printer, const FunctionPlan *plan, const B
         text_add(text, "\n");
         return;
     }
-    if (band->count > 1)
+    if (band->count > 1 && !band->rows)
+        text_format(text, "%*skernels in one launch, updates of %d weights and states:\n", depth,
+                    "", updates_of(plan, band));
+    else if (band->count > 1)
         text_format(text,
                     "%*skernels %d to %d in bands of %lld rows, which a thread holds %s of:\n",
                     depth, "", band->kernels[0], band->kernels[band->count - 1],

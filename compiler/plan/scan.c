@@ -152,6 +152,7 @@ double launches_of(const FunctionPlan *plan) {
         const KernelPlan *kernel = &plan->kernels[k];
         if (!runs_on_gpu(kernel)) continue;
         launches += kernel->scan        ? turns_of(plan, k) * launches_of(kernel->scan->body)
+                    : kernel->abreast   ? 1. / kernel->abreast
                     : kernel->parts > 1 ? 2
                                         : 1;
     }

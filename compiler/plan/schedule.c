@@ -10,6 +10,11 @@ enum { LOOK_AHEAD = 8 /* kernels that may run next, looked at to avoid a barrier
 
 typedef Vector(int) Numbers;
 
+/* Kernels that may run now. */
+typedef struct Ready {
+    Numbers others, updates; /* heaps; updates: that may wait */
+} Ready;
+
 /* What must run before. */
 
 static void add_edge(Planner *planner, int before, int after, bool data) {
@@ -106,7 +111,7 @@ static void note_kernel(Planner *planner, int k) {
     }
 }
 
-/* Kernels that may run now, as a heap with the smallest number on top. */
+/* A heap has the smallest number on top. */
 static void heap_push(Arena *arena, Numbers *heap, int number) {
     vector_push(arena, heap, number);
     for (size_t i = heap->count - 1; i > 0 && heap->items[(i - 1) / 2] > number; i = (i - 1) / 2) {
@@ -145,6 +150,11 @@ static int choose(Planner *planner, Numbers *ready, bool *barrier) {
     return chosen;
 }
 
+/* On a GPU updates come last, to be one launch. */
+static void release(Planner *planner, Ready *ready, int k) {
+    heap_push(planner->arena, may_wait(planner, k) ? &ready->updates : &ready->others, k);
+}
+
 /* Every kernel left waits: one of them updates a weight that others, which need its results,
  * still have to read. The first kernel whose data is complete gives up updating in place. */
 static int break_cycle(Planner *planner, const bool *done) {
@@ -160,26 +170,27 @@ static int break_cycle(Planner *planner, const bool *done) {
     return -1;
 }
 
-static void release_users(Planner *planner, Numbers *ready, const bool *done, int k) {
+static void release_users(Planner *planner, Ready *ready, const bool *done, int k) {
     vector_each(Edge, edge, planner->users[k]) {
         planner->waits[edge->kernel]--;
         if (edge->data) planner->data_waits[edge->kernel]--;
         if (!planner->waits[edge->kernel] && !done[edge->kernel])
-            heap_push(planner->arena, ready, edge->kernel);
+            release(planner, ready, edge->kernel);
     }
 }
 
 void order_kernels(Planner *planner) {
     FunctionPlan *plan = planner->plan;
     for (int k = 0; k < plan->kernel_count; k++) visit_kernel(planner, k, add_read_edges);
-    Numbers ready = {0};
+    Ready ready = {0};
     bool *done = arena_new_array(planner->arena, bool, plan->kernel_count + 1);
     for (int k = 0; k < plan->kernel_count; k++)
-        if (!planner->waits[k]) heap_push(planner->arena, &ready, k);
+        if (!planner->waits[k]) release(planner, &ready, k);
     for (int i = 0; i < plan->kernel_count; i++) {
-        if (!ready.count) heap_push(planner->arena, &ready, break_cycle(planner, done));
+        Numbers *next = ready.others.count ? &ready.others : &ready.updates;
+        if (!next->count) heap_push(planner->arena, next, break_cycle(planner, done));
         bool barrier;
-        int k = choose(planner, &ready, &barrier);
+        int k = choose(planner, next, &barrier);
         plan->kernels[k].barrier = barrier;
         if (barrier) planner->phase++;
         note_kernel(planner, k);

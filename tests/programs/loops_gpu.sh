@@ -33,6 +33,8 @@ paste <(learnt cpu) <(learnt gpu) | awk '($1 - $2) ^ 2 > 1e-6 { exit 1 }' || fai
 FLOWC_DEVICE=gpu "$FLOWC" check --explain --simulate=gpu:1 rnn.flow >plan || fail "$(cat plan)"
 [ "$(grep -c 'scan of 6 turns, the host launches each of them, on gpu(0)' plan)" = 4 ] || fail "$(cat plan)"
 sed -n '/^fit.step/,/^$/p' plan | grep -q ' on cpu' && fail "$(cat plan)"
+# Their updates, which wait for the norm of all gradients, are one launch.
+[ "$(sed -n '/^fit.step/,/^$/p' plan | grep -c 'kernels in one launch, updates of 24 weights and states')" = 1 ] || fail "$(cat plan)"
 
 # In a loop, in the turn that makes it; in a loop of a loop.
 { echo a; for i in 1 2 3 4 5 6 7 8; do echo "$i"; done; } >numbers.csv

@@ -108,6 +108,19 @@ static inline int64_t flow_in_whole(const FlowArguments *arguments, int64_t inde
     return index + outer * (arguments->all * each - share) + arguments->first * each;
 }
 
+/* Of members that lie `stride` operands apart, each of which begins with its first block: the one
+ * that the block is of. */
+static inline const int64_t *flow_member(const int64_t *members, int64_t count, int64_t stride,
+                                         int64_t block) {
+    int64_t low = 0, high = count;
+    while (high - low > 1) {
+        const int64_t middle = (low + high) / 2;
+        if (members[middle * stride] <= block) low = middle;
+        else high = middle;
+    }
+    return members + low * stride;
+}
+
 /* The index if it is one of 0 … count-1, else 0. */
 static inline int64_t flow_index(int64_t index, int64_t count) {
     return index < 0 || index >= count ? 0 : index;

@@ -1,0 +1,125 @@
+/* GPU abreast text: elementwise kernels that are one launch. Those whose text is the same are
+ * members of one formula; the operands of a launch are those of one member after the other,
+ *
+ *     its first block, its elements, its own operands
+ *
+ * formula by formula, then the blocks of all. A block finds the formula by comparing, and the member
+ * by halving. */
+#include "compiler/codegen/gpu_text.h"
+
+enum { OWN = 2 /* the first of a member's own operands */ };
+
+typedef struct Member {
+    KernelOperands operands;
+    int64_t elements;
+} Member;
+
+typedef struct Formula {
+    const char *text, *unnamed;
+    Vector(Member) members;
+} Formula;
+
+typedef Vector(Formula) Formulas;
+
+static int64_t elements_of(const KernelPlan *kernel) {
+    return dim_bound(kernel->loops.rows) * dim_bound(kernel->loops.columns);
+}
+
+/* What a thread does of a member, whose operands are `operands`. */
+static const char *member_text(Writer *writer) {
+    Text text = text_new(writer->arena), values = text_new(writer->arena);
+    writer->gpu = true;
+    store_values(writer, INDEX_full);
+    declare_pointers(writer, &text);
+    move_lines(writer, &writer->lines[LEVEL_call], &text, 1);
+    declare_faults(writer, &text);
+    move_lines(writer, &writer->lines[LEVEL_row], &values, 1);
+    move_lines(writer, &writer->lines[LEVEL_column], &values, 1);
+    move_lines(writer, &writer->stores, &values, 1);
+    if (has_name(&values, "r") || has_name(&values, "c"))
+        text_format(&text,
+                    "    const int64_t r = i / %s, c = i - r * %s;\n"
+                    "    (void)r, (void)c;\n",
+                    writer->columns, writer->columns);
+    text_add(&text, text_string(&values));
+    tell_faults(writer, &text, "arguments.guard", "");
+    return text_string(&text);
+}
+
+static Formula *formula_of(Arena *arena, Formulas *formulas, const char *unnamed,
+                           const char *text) {
+    vector_each(Formula, known, *formulas)
+        if (!strcmp(known->unnamed, unnamed)) return known;
+    vector_push(arena, formulas, (Formula){.text = text, .unnamed = unnamed});
+    return &formulas->items[formulas->count - 1];
+}
+
+/* Two members are of one formula if their texts without names are the same. */
+static Formulas find_formulas(Arena *arena, const FunctionPlan *plan, const Band *band,
+                              const char *name) {
+    Formulas formulas = {0};
+    for (int i = 0; i < band->count; i++) {
+        Writer unnamed = new_writer(arena, plan, band->kernels[i], NULL);
+        Writer named = new_writer(arena, plan, band->kernels[i], name);
+        const char *text = member_text(&unnamed);
+        Formula *formula = formula_of(arena, &formulas, text, name ? member_text(&named) : text);
+        vector_push(arena, &formula->members,
+                    (Member){unnamed.operands, elements_of(unnamed.kernel)});
+    }
+    return formulas;
+}
+
+static int stride_of(const Formula *formula) {
+    return OWN + (int)formula->members.items[0].operands.count;
+}
+
+static KernelOperands joined_operands(Arena *arena, const Formulas *formulas, int gpu) {
+    KernelOperands all = {0};
+    int64_t blocks = 0;
+    vector_each(Formula, formula, *formulas)
+        vector_each(Member, member, formula->members) {
+            vector_push(arena, &all, (KernelOperand){false, blocks});
+            vector_push(arena, &all, (KernelOperand){false, member->elements});
+            vector_each(KernelOperand, operand, member->operands)
+                vector_push(arena, &all, *operand);
+            blocks += (member->elements + GPU_THREADS - 1) / GPU_THREADS;
+        }
+    vector_push(arena, &all, (KernelOperand){false, blocks});
+    vector_push(arena, &all, (KernelOperand){false, gpu});
+    return all;
+}
+
+/* base: of the formula's first operand. */
+static void write_formula(Writer *writer, Text *text, const Formula *formula, int base) {
+    const int count = (int)formula->members.count, stride = stride_of(formula);
+    Text own = text_new(writer->arena);
+    text_add(&own, formula->text);
+    text_format(text,
+                "    if (FLOW_BLOCK >= all[%d] && FLOW_BLOCK < all[%d]) {\n"
+                "        const int64_t *const member = flow_member(all + %d, %d, %d, FLOW_BLOCK);\n"
+                "        const int64_t *const operands = member + %d;\n"
+                "        const int64_t i = (FLOW_BLOCK - member[0]) * %d + FLOW_THREAD;\n"
+                "        if (i >= member[1]) return;\n",
+                base, base + count * stride, base, count, stride, OWN, GPU_THREADS);
+    move_lines(writer, &own, text, 1);
+    text_add(text, "    }\n");
+}
+
+KernelOperands write_gpu_abreast(GpuText *text, const FunctionPlan *plan, const Band *band,
+                                 const char *name) {
+    Arena *arena = text->device.arena;
+    Writer writer = new_writer(arena, plan, band->kernels[0], name);
+    const Formulas formulas = find_formulas(arena, plan, band, name);
+    int base = 0;
+    writer.gpu = true;
+    write_gpu_start(&writer, &text->device, "");
+    text_add(&text->device, "    const int64_t *const all = operands;\n");
+    vector_each(Formula, formula, formulas) {
+        write_formula(&writer, &text->device, formula, base);
+        base += (int)formula->members.count * stride_of(formula);
+    }
+    text_add(&text->device, "}\n\n");
+    writer.operands = joined_operands(arena, &formulas, writer.kernel->given.index);
+    write_gpu_host(&writer, &text->host, arena_format(arena, "operands[%d]", base));
+    return writer.operands;
+}

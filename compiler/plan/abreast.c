@@ -1,0 +1,161 @@
+/* Abreast: updates of weights and states that follow one another on a GPU are one launch, whose
+ * blocks are divided among them. Elements are a thread's by themselves there, so nothing is
+ * computed in another order. Small ones wait until nothing else can run, so that they do follow
+ * one another; what they read stays in memory for as long. */
+#include "compiler/plan/planner.h"
+
+#include "runtime/device/launch_limits.h"
+
+enum {
+    SMALL = 1 << 18, /* elements */
+    OF_MEMBER = 2,   /* operands that each has, and */
+    OF_LAUNCH = 2,   /* that all have */
+};
+
+/* Kernels that are next to each other, from `first` in the order on. */
+typedef struct Launch {
+    Planner *planner;
+    bool *member; /* of each kernel */
+    int *counted; /* of each node: 1 + the kernel that it was counted for */
+    int first, count, operands;
+    int reader;   /* the kernel whose reads are visited; */
+    bool depends; /* one of them is a member's */
+} Launch;
+
+/* -1: it isn't known. */
+static int64_t elements_of(const KernelPlan *kernel) {
+    int64_t rows, columns;
+    bool known = dim_is_constant(kernel->loops.rows, &rows) &&
+                 dim_is_constant(kernel->loops.columns, &columns);
+    return known ? rows * columns : -1;
+}
+
+/* Is it made, or of something that is made in the kernel, of random numbers? Their operands are not
+ * among what is read. */
+static bool is_random(const Planner *planner, const Node *node) {
+    bool random = op_info[node->op].class == LOOP_generate;
+    for (int i = 0; i < node->input_count && !random; i++) {
+        const Node *input = node_of(planner, node->inputs[i]);
+        random = input->kernel == NO_KERNEL && is_random(planner, input);
+    }
+    return random;
+}
+
+static bool is_elementwise(const Planner *planner, const KernelPlan *kernel) {
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const Node *node = node_of(planner, kernel->nodes[i]);
+        if (op_info[node->op].class == LOOP_reduce || is_random(planner, node) ||
+            native_index(planner->graph->dimensions, &kernel->loops, &node->type) != INDEX_full)
+            return false;
+    }
+    return true;
+}
+
+static bool is_update(const Planner *planner, const KernelPlan *kernel) {
+    bool updates = false;
+    if (!runs_on_gpu(kernel) || kernel->loops.kind != KERNEL_rows || elements_of(kernel) < 0)
+        return false;
+    for (size_t i = 0; i < kernel->node_count; i++)
+        updates |= planner->target[kernel->nodes[i]] != NODE_NONE;
+    return updates && is_elementwise(planner, kernel);
+}
+
+bool may_wait(const Planner *planner, int k) {
+    const KernelPlan *kernel = &planner->plan->kernels[k];
+    return !planner->graph->wishes.recompute && is_update(planner, kernel) &&
+           elements_of(kernel) <= SMALL;
+}
+
+/* The kernel that writes what is read, or writes over it. */
+static void note_read(void *context, NodeId read, IndexKind index) {
+    Launch *launch = context;
+    const Planner *planner = launch->planner;
+    const NodeId update = planner->late[read] ? NODE_NONE : planner->update[read];
+    const int writers[] = {node_of(planner, read)->kernel,
+                           update == NODE_NONE ? NO_KERNEL : node_of(planner, update)->kernel};
+    (void)index;
+    launch->operands += writers[0] != launch->reader && launch->counted[read] != 1 + launch->reader;
+    launch->counted[read] = 1 + launch->reader;
+    for (int i = 0; i < 2; i++)
+        if (writers[i] != NO_KERNEL && writers[i] != launch->reader && launch->member[writers[i]])
+            launch->depends = true;
+}
+
+static bool depends(Launch *launch, int k) {
+    const Planner *planner = launch->planner;
+    const KernelPlan *kernel = &planner->plan->kernels[k];
+    launch->depends = false;
+    launch->reader = k;
+    for (size_t i = 0; i < kernel->node_count; i++)
+        each_read(planner->graph, k, &kernel->loops, kernel->nodes[i], note_read, launch);
+    return launch->depends;
+}
+
+/* Neither reads what the other writes. */
+static bool is_apart(Launch *launch, int k) {
+    const int *order = launch->planner->plan->order;
+    if (depends(launch, k)) return false;
+    launch->member[k] = true;
+    bool apart = true;
+    for (int i = launch->first; apart && i < launch->first + launch->count; i++)
+        apart = !depends(launch, order[i]);
+    launch->member[k] = false;
+    return apart;
+}
+
+/* At most. */
+static int operands_of(Launch *launch, int k) {
+    const KernelPlan *kernel = &launch->planner->plan->kernels[k];
+    launch->operands = OF_MEMBER;
+    depends(launch, k);
+    for (size_t i = 0; i < kernel->node_count; i++)
+        launch->operands += launch->planner->stored[kernel->nodes[i]];
+    return launch->operands;
+}
+
+static bool joins(Launch *launch, int k) {
+    const FunctionPlan *plan = launch->planner->plan;
+    const KernelPlan *kernel = &plan->kernels[k],
+                     *first = &plan->kernels[plan->order[launch->first]];
+    return is_update(launch->planner, kernel) && kernel->given.index == first->given.index &&
+           is_apart(launch, k);
+}
+
+/* As many as a launch has operands for. */
+static int launch_at(Launch *launch, int first) {
+    const FunctionPlan *plan = launch->planner->plan;
+    int operands = OF_LAUNCH;
+    launch->first = first, launch->count = 0;
+    for (int i = first; i < plan->kernel_count && joins(launch, plan->order[i]); i++) {
+        operands += operands_of(launch, plan->order[i]);
+        if (operands > FLOW_LAUNCH_OPERANDS) break;
+        launch->member[plan->order[i]] = true;
+        launch->count++;
+    }
+    for (int i = 0; i < launch->count; i++) launch->member[plan->order[first + i]] = false;
+    return launch->count > 1 ? launch->count : 1;
+}
+
+/* All are in the first one's phase, so that none has memory that another one reads. */
+static void join(FunctionPlan *plan, const Band *band) {
+    for (int i = 0; band->count > 1 && i < band->count; i++) {
+        plan->kernels[band->kernels[i]].phase = plan->kernels[band->kernels[0]].phase;
+        plan->kernels[band->kernels[i]].abreast = band->count;
+        if (i) plan->kernels[band->kernels[i]].barrier = false;
+    }
+}
+
+void join_updates(Planner *planner) {
+    FunctionPlan *plan = planner->plan;
+    Launch launch = {.planner = planner,
+                     .member = arena_new_array(planner->arena, bool, plan->kernel_count + 1),
+                     .counted = arena_new_array(planner->arena, int, plan->graph->nodes.count + 1)};
+    if (!uses_gpu(plan) || makes_records(plan->function)) return;
+    plan->bands.count = 0;
+    for (int i = 0; i < plan->kernel_count;) {
+        const Band band = {.kernels = plan->order + i, .count = launch_at(&launch, i)};
+        vector_push(planner->arena, &plan->bands, band);
+        join(plan, &band);
+        i += band.count;
+    }
+}
