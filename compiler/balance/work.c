@@ -45,9 +45,17 @@ static double work_alone(const DeviceProfile *cpu, const FunctionPlan *plan, int
     return larger(seconds, kernel->far / cpu->figures[FIGURE_memory].value);
 }
 
+/* Kernels that are started for it: each turn of a loop starts those of its body. */
+static double starts_of(const FunctionPlan *plan, int k) {
+    const FunctionPlan *body = plan->kernels[k].scan ? plan->kernels[k].scan->body : NULL;
+    double starts = 0;
+    for (int i = 0; body && i < body->kernel_count; i++) starts += starts_of(body, i);
+    return body ? turns_of(plan, k) * starts : 1;
+}
+
 double work_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int k, double batch) {
     double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;
-    return cpu->figures[FIGURE_start].value + times * work_alone(cpu, plan, k);
+    return starts_of(plan, k) * cpu->figures[FIGURE_start].value + times * work_alone(cpu, plan, k);
 }
 
 /* What threads of a GPU do side by side, as gpu_KIND_text.c has it. */

@@ -3,8 +3,8 @@
  *
  *     its first block, its elements, its own operands
  *
- * formula by formula, then the blocks of all. A block finds the formula by comparing, and the member
- * by halving. */
+ * formula by formula, then the blocks of all. A block finds the formula by comparing, and the
+ * member by halving. */
 #include "compiler/codegen/gpu_text.h"
 
 enum { OWN = 2 /* the first of a member's own operands */ };

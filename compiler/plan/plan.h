@@ -89,8 +89,8 @@ typedef struct Transfer {
 } Transfer;
 
 /* Kernels next to each other in the order, which a thread runs for a few rows of its share at a
- * time, or a GPU in one launch. Most often one kernel, for all of the share. Or a transfer, and no kernel but the one that
- * it does the work of. */
+ * time, or a GPU in one launch. Most often one kernel, for all of the share. Or a transfer, and no
+ * kernel but the one that it does the work of. */
 typedef struct Band {
     const Transfer *transfer; /* or NULL */
     const int *kernels;

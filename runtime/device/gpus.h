@@ -64,8 +64,8 @@ void gpus_leave(void);
 void gpus_leave_part(size_t offset, size_t size);
 
 /* For those who make a function's calls one by one: gpus_mark before a call; behind it, gpus_show
- * has what the call stored at that place of the frame, if a GPU did it; record: the part of size that
- * each record has, or 0. */
+ * has what the call stored at that place of the frame, if a GPU did it; record: the part of size
+ * that each record has, or 0. */
 void gpus_mark(void);
 void gpus_show(const FlowFrame *frame, int64_t place, size_t size, size_t record);
 
