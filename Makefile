@@ -36,6 +36,7 @@ SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templa
 
 .PHONY: all demo check check-long fuzz bench check-gpu bench-gpu bless format check-format check-layers install clean help packages libraries test-packages long-packages test-programs
 .DELETE_ON_ERROR:
+.SECONDARY:
 
 all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(SIMULATED) $(HOME_DIR)/.made ## build the compiler and its runtime
 
@@ -127,27 +128,26 @@ $(BUILD)/tests/libgpustub.so: tests/runtime/lib/gpu_stub.c runtime/device/launch
 
 $(BUILD)/tests/check/runtime-exhausted: WRAPPED = malloc calloc realloc aligned_alloc posix_memalign strdup free
 
-COMPILED := tests/codegen/compiled.c tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c $(wildcard tests/graphs/*.c) $(LIBRARY)
+LOADED   := tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c tests/codegen/runtime.c
+COMPILED := $(patsubst %.c,$(BUILD)/%.o,$(LOADED) tests/codegen/compiled.c $(wildcard tests/graphs/*.c)) $(LIBRARY)
 
-$(BUILD)/tests/check/%: tests/compiler/%.c $(COMPILED)
+$(BUILD)/tests/check/%: $(BUILD)/tests/compiler/%.o $(COMPILED)
 	@mkdir -p $(@D)
-	$(call say,cc)$(CC) $(CFLAGS) -DFLOWC_CODEGEN -o $@ $< $(COMPILED) -lm -ldl -lpthread
+	$(call say,link)$(CC) $(OPTIMISE) -o $@ $^ -lm -ldl -lpthread
 
-$(BUILD)/tests/check/codegen: tests/codegen/codegen.c $(COMPILED)
+$(BUILD)/tests/check/codegen: $(BUILD)/tests/codegen/codegen.o $(COMPILED)
 	@mkdir -p $(@D)
-	$(call say,cc)$(CC) $(CFLAGS) -o $@ $< $(COMPILED) -lm -ldl -lpthread
+	$(call say,link)$(CC) $(OPTIMISE) -o $@ $^ -lm -ldl -lpthread
 
-PROGRAMS := $(wildcard tests/fuzz/programs/*.c) tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c
+PROGRAMS := $(patsubst %.c,$(BUILD)/%.o,$(LOADED) $(wildcard tests/fuzz/programs/*.c)) $(LIBRARY)
 
-$(BUILD)/tests/check/programs: $(PROGRAMS) $(wildcard tests/fuzz/programs/*.h) $(LIBRARY)
+$(BUILD)/tests/check/programs: $(PROGRAMS)
 	@mkdir -p $(@D)
-	$(call say,cc)$(CC) $(CFLAGS) -o $@ $(PROGRAMS) $(LIBRARY) -lm -ldl -lpthread
+	$(call say,link)$(CC) $(OPTIMISE) -o $@ $^ -lm -ldl -lpthread
 
-PATTERNS := tests/fuzz/patterns/main.c $(filter-out %/main.c,$(PROGRAMS))
-
-$(BUILD)/tests/check/patterns: $(PATTERNS) tests/fuzz/patterns/patterns.def $(wildcard tests/fuzz/programs/*.h) $(LIBRARY)
+$(BUILD)/tests/check/patterns: $(BUILD)/tests/fuzz/patterns/main.o $(filter-out %/programs/main.o,$(PROGRAMS))
 	@mkdir -p $(@D)
-	$(call say,cc)$(CC) $(CFLAGS) -o $@ $(PATTERNS) $(LIBRARY) -lm -ldl -lpthread
+	$(call say,link)$(CC) $(OPTIMISE) -o $@ $^ -lm -ldl -lpthread
 
 $(BUILD)/tests/print: tests/print.c $(LIBRARY)
 	@mkdir -p $(@D)

@@ -8,6 +8,7 @@
 #include "runtime/flow.h"
 #include "tests/codegen/elements.h"
 #include "tests/codegen/gpu.h"
+#include "tests/codegen/runtime.h"
 #include "tests/codegen/threads.h"
 
 #include <dlfcn.h>
@@ -84,7 +85,8 @@ static void *load(Arena *arena, const char *text, const char *device) {
     const char *cc = getenv("CC"), *flags = getenv("FLOWC_TEST_FLAGS"), *longer = getenv("LONG");
     const char *target = getenv("FLOWC_TEST_TARGET");
     if (!flags) flags = longer && *longer ? "-O3" : "-O1";
-    write_file(arena_format(arena, "%s/program.c", folder), text);
+    const char *program = arena_format(arena, "%s/program.c", folder);
+    write_file(program, text);
     const char *kernels = arena_format(arena, "%s/program.cu", folder);
     if (*device) write_file(kernels, device);
     char *command = arena_format(
@@ -92,11 +94,9 @@ static void *load(Arena *arena, const char *text, const char *device) {
         "%s %s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -Wno-type-limits -fPIC -shared "
         "-pthread -fwrapv "
         "-ffp-contract=fast -fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates %s/program.c runtime/barrier.c runtime/half.c %s "
-        "$(grep -q '\"product.c\"' %s/program.c && echo runtime/product/*.c) -o %s/program.so "
-        "-lm -ldl",
-        cc ? cc : "gcc", target ? target : "-march=native", flags, folder,
-        *device ? gpu_sources(arena, kernels) : "", folder, folder);
+        "-Icompiler/codegen/templates -o %s/program.so %s %s %s",
+        cc ? cc : "gcc", target ? target : "-march=native", flags, folder, program,
+        *device ? gpu_sources(arena, kernels) : "", runtime_words(arena, program));
     void *library = NULL;
     if (system(command)) printf("does not compile: %s/program.c\n", folder);
     else library = dlopen(arena_format(arena, "%s/program.so", folder), RTLD_NOW | RTLD_LOCAL);
@@ -293,10 +293,12 @@ bool runs_as_evaluated(const Compiled *compiled, size_t index, const double *con
     return agrees;
 }
 
-bool compiled_agrees(const Graph *graph, const double *const *values, int64_t batch) {
+bool compiled_agrees(const Graph *graph, const double *const *values, const int64_t *batches) {
     Arena *arena = arena_new();
     Compiled *compiled = compile_graphs(arena, &graph, 1);
-    bool agrees = compiled && runs_as_evaluated(compiled, 0, values, batch, CLOSE_as_sums);
+    bool agrees = compiled != NULL;
+    for (; agrees && *batches; batches++)
+        agrees = runs_as_evaluated(compiled, 0, values, *batches, CLOSE_as_sums);
     if (compiled) compiled_unload(compiled);
     arena_free(arena);
     return agrees;

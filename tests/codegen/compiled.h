@@ -23,7 +23,7 @@ typedef enum Closeness { CLOSE_as_elements, CLOSE_as_sums } Closeness;
 bool runs_as_evaluated(const Compiled *compiled, size_t index, const double *const *values,
                        int64_t batch, Closeness closeness);
 
-/* All of it for one graph. */
-bool compiled_agrees(const Graph *graph, const double *const *values, int64_t batch);
+/* All of it for one graph, with batches of each of these sizes; their list ends with 0. */
+bool compiled_agrees(const Graph *graph, const double *const *values, const int64_t *batches);
 
 #endif

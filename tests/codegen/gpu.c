@@ -2,6 +2,7 @@
 #include "tests/codegen/gpu.h"
 
 #include "compiler/codegen/gpu_tile.h"
+#include "tests/codegen/runtime.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -45,20 +46,18 @@ void gpu_take(Program *program) {
 
 /* The runtime's own launches, with the kernels as text. */
 static const char *driver_sources(Arena *arena, const char *path) {
-    const char *build = getenv("BUILD");
     return arena_format(
         arena,
         "$(awk -v folders='compiler/codegen/templates compiler/ops runtime .' "
         "-f tests/codegen/expand.awk %s >%s.text) -DDEVICE_TEXT='\"\\\"%s.text\\\"\"' "
         "tests/codegen/launch_driver.c -Wl,--wrap=flow_gpu_begin -Wl,--wrap=flow_gpu_end "
-        "%s/lib/flowc/libflowrt.a -ldl",
-        path, path, path, build && *build ? build : "build");
+        "%s",
+        path, path, path, runtime_archive(arena));
 }
 
 const char *gpu_sources(Arena *arena, const char *path) {
     if (by_driver()) return driver_sources(arena, path);
-    return arena_format(arena,
-                        "-DFLOW_SIMULATED -x c %s -x none tests/codegen/launch.c "
-                        "runtime/device/simulated*.c runtime/device/fiber.c",
-                        path);
+    return arena_format(arena, "-DFLOW_SIMULATED -x c %s -x none tests/codegen/launch.c %s", path,
+                        runtime_is_compiled() ? "runtime/device/simulated*.c runtime/device/fiber.c"
+                                              : "");
 }

@@ -4,6 +4,7 @@
 #include "compiler/codegen/program_text.h"
 #include "compiler/passes/passes.h"
 #include "tests/codegen/gpu.h"
+#include "tests/codegen/runtime.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -96,17 +97,15 @@ static bool write_variant(Arena *arena, Program *program, const char *path) {
 }
 
 static const char *compile_command(Arena *arena, const char *folder, const Variant *variant) {
+    const char *path = arena_format(arena, "%s/%d.c", folder, variant->way);
     return arena_format(
         arena,
         "%s -std=gnu11 -w -fPIC -shared -pthread -fwrapv -ffp-contract=fast "
         "-fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates %s/%d.c runtime/barrier.c runtime/half.c %s "
-        "$(grep -q '\"product.c\"' %s/%d.c && echo runtime/product/*.c) -o %s/%d.so -lm",
-        compiler_of(arena, variant->way), folder, variant->way,
-        variant->program->gpus
-            ? gpu_sources(arena, arena_format(arena, "%s/%d.cu", folder, variant->way))
-            : "",
-        folder, variant->way, folder, variant->way);
+        "-Icompiler/codegen/templates -o %s/%d.so %s %s %s",
+        compiler_of(arena, variant->way), folder, variant->way, path,
+        variant->program->gpus ? gpu_sources(arena, arena_format(arena, "%su", path)) : "",
+        runtime_words(arena, path));
 }
 
 /* All at once; fails if one fails. */

@@ -1,0 +1,23 @@
+/* Runtime. */
+#include "tests/codegen/runtime.h"
+
+#include "lang/base/text.h"
+
+#include <stdlib.h>
+
+bool runtime_is_compiled(void) {
+    return getenv("FLOWC_TEST_TARGET") != NULL;
+}
+
+const char *runtime_archive(Arena *arena) {
+    const char *build = getenv("BUILD");
+    return arena_format(arena, "%s/lib/flowc/libflowrt.a", build && *build ? build : "build");
+}
+
+const char *runtime_words(Arena *arena, const char *path) {
+    if (!runtime_is_compiled()) return arena_format(arena, "%s -lm -ldl", runtime_archive(arena));
+    return arena_format(arena,
+                        "runtime/barrier.c runtime/half.c "
+                        "$(grep -q '\"product.c\"' %s && echo runtime/product/*.c) -lm -ldl",
+                        path);
+}
