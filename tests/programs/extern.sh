@@ -121,7 +121,7 @@ done
 cp factor.h folder/linked
 cp functions.c "two words.c"
 expect 2 "a Makefile can't name it" "$FLOWC" build p.flow fit --emit=c --link="two words.c" -o unnamed
-[ -n "$SAN" ] || { make -s -C folder CC="$cc" && ./folder/trainer >made; }
+[ -n "$SAN" ] || { make_emitted folder && ./folder/trainer >made; }
 [ -n "$SAN" ] || same made again
 
 # Files that are missing or wrong.

@@ -23,7 +23,7 @@ grep -L FLOW_NO_ROW_FUNCTIONS several/kernels_*.c | grep -q . || fail "no unit h
 cp -r several one
 (cd one && cat kernels_*.c program.c | grep -v '^#define FLOW_NO_' >whole && rm kernels_*.c && mv whole program.c && echo UNITS = program.c >units.mk)
 for folder in several one; do
-    make -s -C $folder CC="${CC:-gcc}" ARCH=-march=x86-64-v3
+    make_emitted $folder ARCH=-march=x86-64-v3
     trained $folder/trainer $folder
 done
 same several.safetensors one.safetensors

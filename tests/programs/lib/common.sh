@@ -46,6 +46,13 @@ alone() {
     if nm -u "$1" | grep -E ' (pthread_|omp_|__kmp|inflate)'; then fail "$1 needs more than it should"; fi
 }
 
+# make_emitted FOLDER WORDS…: by the Makefile there, but for the runtime, which is built: emit_c.sh shows that it
+# can be made. One with sanitizers is for programs with them alone.
+make_emitted() {
+    [ -n "$SAN" ] || set -- "$@" RUNTIME="$root/$BUILD/lib/flowc/libflowrt.a"
+    make -s -C "$1" CC="${CC:-gcc}" "${@:2}"
+}
+
 # A set of 2,000 images, so that a run takes a moment only.
 small_data() {
     mkdir -p data
