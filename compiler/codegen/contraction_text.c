@@ -52,7 +52,7 @@ static bool is_plain(const Writer *writer) {
 
 /* Is the name wanted inside the loops of the tile? */
 static bool in_tile(const Writer *writer, const char *name) {
-    return has_name(&writer->lines[LEVEL_row], name) ||
+    return !strcmp(writer->columns, name) || has_name(&writer->lines[LEVEL_row], name) ||
            has_name(&writer->lines[LEVEL_column], name) || has_name(&writer->stores, name) ||
            in_logs(writer, name) || in_fills(writer, name);
 }
@@ -147,12 +147,13 @@ static Element stored_element(const Writer *writer) {
     return node_of(writer, contraction_operand(writer->graph, matmul, 0).node)->type.element;
 }
 
-static void write_context(Writer *writer, Text *text, const char *a, const char *b) {
+/* fields: its operands, as members of a struct; values: of these. */
+static void write_context(Writer *writer, Text *text, const char *fields, const char *values) {
     const char *name = writer->name;
     text_format(text,
                 "struct %s {\n    int64_t batch;\n    const int64_t *sizes;\n"
-                "    const %s *a, *b;\n",
-                name, element_info[stored_element(writer)].c);
+                "    %s;\n",
+                name, fields);
     if (writer->kept.count) text_add(text, "    FlowGuard *guard;\n");
     vector_each(Pointer, pointer, writer->pointers)
         text_format(text, "    %s%s *%s;\n", pointer->written ? "" : "const ",
@@ -168,7 +169,7 @@ static void write_context(Writer *writer, Text *text, const char *a, const char 
     text_add(text, sizes_line);
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);
-    text_format(text, "    return (struct %s){batch, sizes, %s, %s", name, a, b);
+    text_format(text, "    return (struct %s){batch, sizes, %s", name, values);
     if (writer->kept.count) text_add(text, ", frame->guard");
     vector_each(Pointer, pointer, writer->pointers) text_format(text, ", %s", pointer->name);
     vector_each(Variable, variable, writer->variables)
@@ -235,39 +236,35 @@ static bool sees_windows(const Writer *writer, const ContractionOperand *a,
            columns <= MOST_WINDOW_COLUMNS;
 }
 
+/* Is there so much to add up that it takes no longer with sizes that are not numbers? */
+static bool is_large(const Loops *loops) {
+    int64_t rows = dim_bound(loops->rows), columns = dim_bound(loops->columns);
+    int64_t depth = dim_bound(loops->depth);
+    double slice = (double)rows * (double)columns * (double)depth;
+    if (rows < FLOW_PRODUCT_ROWS || columns < FLOW_PRODUCT_COLUMNS) return false;
+    if (depth >= FLOW_PRODUCT_DEPTH) return slice >= FLOW_PRODUCT_WORK;
+    return depth >= FLOW_PRODUCT_LEAST_DEPTH &&
+           slice * (double)dim_bound(loops->outer) >= FLOW_PRODUCT_MUCH_WORK;
+}
+
 /* Is it one that was compiled ahead? */
 static bool is_compiled_ahead(const Writer *writer, const ContractionOperand *a,
                               const ContractionOperand *b) {
     Element element = node_of(writer, writer->kernel->nodes[0])->type.element;
-    int64_t rows = dim_bound(writer->loops->rows), columns = dim_bound(writer->loops->columns);
-    int64_t depth = dim_bound(writer->loops->depth);
-    bool plain = a->first.count <= FLOW_DIGITS && a->second.count <= FLOW_DIGITS &&
+    bool plain = a->outer.count <= FLOW_DIGITS && a->first.count <= FLOW_DIGITS &&
+                 a->second.count <= FLOW_DIGITS && b->outer.count <= FLOW_DIGITS &&
                  b->first.count <= 1 && b->second.count <= 1;
     return element == TYPE_f32 && stored_element(writer) == TYPE_f32 && plain &&
-           rows >= FLOW_PRODUCT_ROWS && columns >= FLOW_PRODUCT_COLUMNS &&
-           depth >= FLOW_PRODUCT_DEPTH && (double)rows * columns * depth >= FLOW_PRODUCT_WORK;
+           is_large(writer->loops);
 }
 
-/* "{2, {8, 64}, {1024, 1}}": an initialiser of FlowDigits. */
-static const char *digits_initialiser(Writer *writer, const Digits *digits) {
-    Text sizes = text_new(writer->arena), strides = text_new(writer->arena);
-    for (int i = 0; i < digits->count; i++) {
-        const char *comma = i ? ", " : "";
-        text_format(&sizes, "%s%s", comma, dim_expression(writer->arena, digits->items[i].size));
-        text_format(&strides, "%s%s", comma,
-                    dim_expression(writer->arena, digits->items[i].stride));
-    }
-    return arena_format(writer->arena, "{%d, {%s}, {%s}}", digits->count, text_string(&sizes),
-                        text_string(&strides));
-}
-
-/* Asks for element i of what lies as the results do. */
-static const char *ask_macro(Writer *writer) {
+/* Asks for element i of what lies as the results do. context: with what leads to its members. */
+static const char *ask_macro(Writer *writer, const char *context) {
     Text text = text_new(writer->arena);
     vector_each(Pointer, pointer, writer->pointers)
         if (pointer->written || pointer->whole)
-            text_format(&text, "%s__builtin_prefetch(context.%s + (i), %d)", text.size ? ", " : "",
-                        pointer->name, pointer->written);
+            text_format(&text, "%s__builtin_prefetch(%s%s + (i), %d)", text.size ? ", " : "",
+                        context, pointer->name, pointer->written);
     return text.size ? text_string(&text) : "(void)0";
 }
 
@@ -294,7 +291,7 @@ void write_contraction_parameters(Writer *writer, Text *text) {
                          : "work->waiting"},
         {plain ? "FINISH(...)" : "FINISH",
          plain ? "(void)0" : arena_format(arena, "%s_finish", name)},
-        {"ASK(i)", ask_macro(writer)},
+        {"ASK(i)", ask_macro(writer, "context.")},
         {"STORED", element_info[stored].c},
         {"LOAD(a)", load_macro(arena, stored)},
         {"OUTER", dim_expression(arena, loops->outer)},
@@ -320,8 +317,6 @@ void write_contraction_parameters(Writer *writer, Text *text) {
         {"A_INSIDE_BY_ROW", number_text(arena, padding.by_row)},
         {"A_INSIDE_BY_DEPTH", number_text(arena, padding.by_depth)},
         {"A_TABLE", a.first.count > 1 || a.second.count > 1 ? "1" : "0"},
-        {"A_ROWS", digits_initialiser(writer, &a.first)},
-        {"A_DEPTHS", digits_initialiser(writer, &a.second)},
         {"B_OUTER(s)", offset_expression(writer, &b.outer, "s")},
         {"B_DEPTH_AT(k)", offset_expression(writer, &b.first, "k")},
         {"B_COLUMN_AT(n)", offset_expression(writer, &b.second, "n")},
@@ -360,35 +355,72 @@ static Writer new_tile(Arena *arena, const FunctionPlan *plan, int kernel, const
     return new_writer(arena, plan, kernel, name);
 }
 
+static bool calls_product(const Writer *writer) {
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
+    ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
+    return !strcmp(template_of(writer, &a, &b), "product.c");
+}
+
 /* With the lines of what is stored. */
 static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, const char *name,
                           Text *tile) {
     Writer narrow = new_tile(arena, plan, kernel, name, tile);
     if (!is_plain(&narrow) && make_narrow_rows(&narrow)) return narrow;
     Writer writer = new_tile(arena, plan, kernel, name, tile);
+    if (!is_plain(&writer) && calls_product(&writer)) own_columns(&writer);
     writer.logs = logs_kept(&writer);
     store_values(&writer, INDEX_full);
     return writer;
+}
+
+/* A product that was compiled ahead, behind its context. */
+static void write_call_of_product(Writer *writer, Text *text) {
+    const char *name = writer->name;
+    bool plain = is_plain(writer);
+    text_format(text,
+                "#define KERNEL %s\n#define CONTEXT struct %s\n#define PREPARE %s_prepare\n"
+                "#define PLAIN %d\n#define ASK(i) %s\n",
+                name, name, name, plain, ask_macro(writer, "context->"));
+    if (!plain) text_format(text, "#define FINISH %s_finish\n", name);
+    text_add(text, "#include \"product.c\"\n\n");
+}
+
+static void write_product(Writer *writer, Text *text) {
+    const char *sums = is_plain(writer) ? writer->pointers.items[0].name : "NULL";
+    const char *product = product_initialiser(writer, sums);
+    text_add(text, "#include \"runtime/product/product.h\"\n");
+    write_context(writer, text, "FlowProduct product", product);
+    if (!is_plain(writer)) write_finish(writer, text, false);
+    write_call_of_product(writer, text);
+}
+
+static void write_template(Writer *writer, Text *text, const Text *tile) {
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
+    ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
+    const char *left = operand_address(writer, &a), *right = operand_address(writer, &b);
+    write_context(
+        writer, text,
+        arena_format(writer->arena, "const %s *a, *b", element_info[stored_element(writer)].c),
+        arena_format(writer->arena, "%s, %s", left, right));
+    bool whole = sees_windows(writer, &a, &b) && !writer->kernel->by_columns;
+    if (!is_plain(writer)) write_finish(writer, text, whole);
+    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", writer->name,
+                element_info[matmul->type.element].computed);
+    text_add(text, tile->size ? text_string(tile)
+                              : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
+    write_contraction_parameters(writer, text);
+    text_format(text, "#include \"%s\"\n\n", template_of(writer, &a, &b));
 }
 
 KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                         const char *name) {
     Text tile;
     Writer writer = new_results(text->arena, plan, kernel, name, &tile);
-    const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
-    assert(matmul->op == OP_matmul);
-    ContractionOperand a = contraction_operand(writer.graph, matmul, 0);
-    ContractionOperand b = contraction_operand(writer.graph, matmul, 1);
-    const char *left = operand_address(&writer, &a), *right = operand_address(&writer, &b);
-    write_context(&writer, text, left, right);
-    bool whole = sees_windows(&writer, &a, &b) && !writer.kernel->by_columns;
-    if (!is_plain(&writer)) write_finish(&writer, text, whole);
-    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", writer.name,
-                element_info[matmul->type.element].computed);
-    text_add(text, tile.size ? text_string(&tile)
-                             : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
-    write_contraction_parameters(&writer, text);
-    text_format(text, "#include \"%s\"\n\n", template_of(&writer, &a, &b));
+    assert(node_of(&writer, writer.kernel->nodes[0])->op == OP_matmul);
+    if (calls_product(&writer)) write_product(&writer, text);
+    else write_template(&writer, text, &tile);
     return writer.operands;
 }
 

@@ -230,10 +230,35 @@ const char *operand_of_place(Writer *writer, Place place) {
     return operand_text(writer, place_operand(writer, place));
 }
 
-const char *number_operand(Writer *writer, int64_t number) {
+const char *own_number(Writer *writer, int64_t number) {
     vector_push(writer->arena, &writer->operands, (KernelOperand){false, number});
-    const char *text = operand_text(writer, (int)writer->operands.count - 1);
-    return define_index(writer, LEVEL_call, text).text;
+    return operand_text(writer, (int)writer->operands.count - 1);
+}
+
+const char *own_size(Writer *writer, Dim size) {
+    int64_t number;
+    return dim_is_constant(size, &number) ? own_number(writer, number)
+                                          : dim_expression(writer->arena, size);
+}
+
+const char *number_operand(Writer *writer, int64_t number) {
+    return define_index(writer, LEVEL_call, own_number(writer, number)).text;
+}
+
+void own_columns(Writer *writer) {
+    int64_t columns;
+    if (dim_is_constant(writer->loops->columns, &columns))
+        writer->columns = number_operand(writer, columns);
+}
+
+void own_loops(Writer *writer) {
+    enum { LEAST = 256 /* elements */ };
+    const Loops *loops = writer->loops;
+    double elements = (double)dim_bound(loops->rows) * (double)dim_bound(loops->columns) *
+                      (double)dim_bound(loops->depth);
+    if (writer->plan->function->of_record || elements < LEAST) return;
+    writer->owns_sizes = true;
+    own_columns(writer);
 }
 
 const char *place_number(Writer *writer, NodeId id) {
@@ -328,10 +353,12 @@ void write_head(Writer *writer, Text *text) {
     text_add(text, sizes_line);
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);
+    Dim share = writer->kernel->share;
     text_format(text,
                 "    int64_t first, last;\n"
                 "    flow_share(%s, thread, threads, &first, &last);\n",
-                dim_expression(writer->arena, writer->kernel->share));
+                writer->owns_sizes ? own_size(writer, share)
+                                   : dim_expression(writer->arena, share));
     declare_faults(writer, text);
 }
 

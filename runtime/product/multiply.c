@@ -31,7 +31,8 @@ enum {
 
 /* The rows of a product that are worked on, and what of them at the moment. */
 typedef struct Work {
-    const FlowProduct *product;
+    const FlowProduct *product; /* whose operands are those of one slice */
+    int64_t named;              /* what its first row is called */
     int64_t row;
     int64_t column, columns; /* of the block */
     int64_t k, depth;        /* of the part */
@@ -62,10 +63,9 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* What an index adds, where the last digit is one that goes on by itself. */
-static int64_t offset_of(const FlowDigits *digits, int64_t stride, int64_t index) {
+/* What an index adds. */
+static int64_t offset_of(const FlowDigits *digits, int64_t index) {
     int64_t sum = 0;
-    if (!digits) return index * stride;
     for (int64_t i = digits->count - 1; i > 0; i--) {
         sum += index % digits->size[i] * digits->stride[i];
         index /= digits->size[i];
@@ -74,11 +74,11 @@ static int64_t offset_of(const FlowDigits *digits, int64_t stride, int64_t index
 }
 
 static int64_t row_at(const FlowProduct *product, int64_t row) {
-    return offset_of(product->rows, product->a_row, row);
+    return product->in_runs ? offset_of(&product->a_rows, row) : row * product->a_row;
 }
 
 static int64_t depth_at(const FlowProduct *product, int64_t k) {
-    return offset_of(product->depths, product->a_depth, k);
+    return product->in_runs ? offset_of(&product->a_depths, k) : k * product->a_depth;
 }
 
 /* Lanes of a panel of b. mask: of those that are columns, if not `whole`, where a part of a vector
@@ -311,14 +311,13 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                       GROUP / TILE_ROWS * panels, &tile);
         if (work->asks_results && (plain || last))
             product->ask(product->context,
-                         (product->first + row) * product->columns + work->column + n, height,
-                         WIDTH);
+                         (work->named + row) * product->columns + work->column + n, height, WIDTH);
         if (!full) low_tile(&tile, height);
         else if (tile.columns < WIDTH) part_tile(&tile);
         else full_tile(&tile);
     }
     if (last && product->finish)
-        product->finish(product->context, sums, work->stride, product->first + row, work->column,
+        product->finish(product->context, sums, work->stride, work->named + row, work->column,
                         height, columns);
 }
 
@@ -355,10 +354,9 @@ static void add_columns(Work *work, int64_t rows) {
 /* How a is read, and b. */
 static void choose_copies(Work *work, int64_t rows) {
     const FlowProduct *product = work->product;
-    const bool in_runs = product->rows || product->depths;
     work->across = product->a_depth != 1 && product->a_row == 1;
     work->copies_a =
-        in_runs ||
+        product->in_runs ||
         (product->columns > 2 * WIDTH &&
          (work->across || (TILE_ROWS > 8 && product->a_row * sizeof(float) % 4096 == 0)));
     work->copies_b =
@@ -387,13 +385,23 @@ static void choose_block(Work *work, int64_t columns) {
     work->stride = product->sums ? product->columns : work->wide;
 }
 
-FLOW_WIDE void flow_multiply(const FlowProduct *product, int64_t row, int64_t rows, int64_t first,
-                             int64_t last) {
+static FlowProduct product_of_slice(const FlowProduct *all, int64_t slice) {
+    FlowProduct product = *all;
+    product.a += offset_of(&all->a_slices, slice);
+    product.b += offset_of(&all->b_slices, slice);
+    if (all->sums) product.sums += slice * all->rows * all->columns;
+    return product;
+}
+
+FLOW_WIDE void flow_multiply(const FlowProduct *all, int64_t slice, int64_t row, int64_t rows,
+                             int64_t first, int64_t last) {
     _Alignas(64) float right[BLOCK], left[GROUP * (MOST_PART + 16)], waiting[WAITING];
     int64_t depths[MOST_PART];
+    const FlowProduct one = product_of_slice(all, slice), *product = &one;
     const int64_t most = !product->sums ? MOST_PART : product->most_depth > 1024 ? 256 : 512;
     const int64_t parts = (product->depth - 1) / most + 1;
     Work work = {.product = product,
+                 .named = slice * product->rows,
                  .row = row,
                  .most = most,
                  .part = (product->depth - 1) / parts + 1,

@@ -25,26 +25,28 @@ typedef void FlowFinish(const void *context, const float *sums, int64_t stride, 
  * i on. */
 typedef void FlowAsk(const void *context, int64_t i, int64_t rows, int64_t columns);
 
-/* One product. Everything belongs to the caller; distances count floats. */
+/* Products of one shape, one for each slice. Everything belongs to the caller; distances count
+ * floats. */
 typedef struct FlowProduct {
     const float *a, *b;
-    float *sums;         /* where they go; NULL: to `finish` */
-    FlowFinish *finish;  /* or NULL */
-    FlowAsk *ask;        /* or NULL */
-    const void *context; /* of both */
-    int64_t first;       /* what the first row is called there */
-    int64_t depth, columns;
+    float *sums;                         /* where they go, slice after slice; NULL: to `finish` */
+    FlowFinish *finish;                  /* or NULL */
+    FlowAsk *ask;                        /* or NULL */
+    const void *context;                 /* of both */
+    int64_t outer, rows, depth, columns; /* outer: slices */
+    int64_t by_columns;                  /* threads split columns, not rows */
     int64_t most_rows, most_depth; /* of any call of this kernel: in which parts the depth is taken
                                         follows from the latter, so bits depend on nothing else */
     int64_t a_row, a_depth;        /* what the next one adds, in a run */
     int64_t b_depth, b_column;
-    int64_t a_row_run, a_depth_run;  /* how many there are in one */
-    const FlowDigits *rows, *depths; /* of a, where they are not one run each; else NULL */
+    int64_t a_row_run, a_depth_run; /* how many there are in one */
+    int64_t in_runs;                /* rows or depths of a are not one run each */
+    FlowDigits a_slices, b_slices, a_rows, a_depths;
 } FlowProduct;
 
-/* Computes rows [row, row + rows) and columns [first, last). */
-typedef void FlowMultiply(const FlowProduct *product, int64_t row, int64_t rows, int64_t first,
-                          int64_t last);
+/* Computes rows [row, row + rows) and columns [first, last) of a slice. */
+typedef void FlowMultiply(const FlowProduct *product, int64_t slice, int64_t row, int64_t rows,
+                          int64_t first, int64_t last);
 
 /* What it is for: other products are faster as kernels that know their sizes. */
 enum {
@@ -52,7 +54,9 @@ enum {
     FLOW_PRODUCT_ROWS = 65,   /* at least */
     FLOW_PRODUCT_COLUMNS = 49,
     FLOW_PRODUCT_DEPTH = 257,
-    FLOW_PRODUCT_WORK = 1 << 20 /* all three multiplied */
+    FLOW_PRODUCT_WORK = 1 << 20,      /* all three multiplied */
+    FLOW_PRODUCT_LEAST_DEPTH = 48,    /* is enough where there are many slices or much of one: */
+    FLOW_PRODUCT_MUCH_WORK = 1 << 26, /* of all slices */
 };
 
 #define FLOW_PRODUCT_NAMES(name, suffix) name##suffix

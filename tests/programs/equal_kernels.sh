@@ -26,3 +26,20 @@ grep -q '(.* calls) \*/' many/kernels_*.c || fail "no comment says how often a k
 program more 64
 longest=$(awk 'FNR == 1 { start = 0 } /^FLOW_KERNEL void/ { start = FNR } /^}/ && start { if (FNR - start > most) most = FNR - start; start = 0 } END { print most }' more/kernels_*.c more/program.c)
 [ "$longest" -lt 200 ] || fail "a kernel of $longest lines"
+
+# Neither do other sizes of what is large.
+sizes() { # name, width
+    cat >"$1.flow" <<END
+pipeline rows(file: path) -> (x: f32[512]) { return idx(x: file) |> map(x) }
+train fit {
+  data      = rows("rows.idx") |> batch(512)
+  loss      = sum(dense(dense(data.x, 512), $2) ^ 2)
+  optimizer = adam(0.01)
+}
+END
+    "$FLOWC" build "$1.flow" --emit=c -o "$1"
+}
+sizes same 512
+sizes other 768
+[ "$(kernels other)" -le $(($(kernels same) + 2)) ] ||
+    fail "same sizes: $(kernels same) kernels, others: $(kernels other)"
