@@ -8,6 +8,24 @@
 
 /* Kernels of all functions. */
 
+static bool any_calls(const Kernels *kernels, const char *function) {
+    vector_each(SharedKernel, kernel, kernels->list)
+        if (strstr(kernel->text, function)) return true;
+    return false;
+}
+
+/* Of floats, and of doubles, if kernels call it. */
+static void print_put_back(Printer *printer) {
+    bool floats = any_calls(&printer->kernels, "flow_put_back_f32") ||
+                  any_calls(&printer->kernels, "flow_put_kept_f32");
+    bool doubles = any_calls(&printer->kernels, "flow_put_back_f64") ||
+                   any_calls(&printer->kernels, "flow_put_kept_f64");
+    if (floats || doubles) text_add(printer->text, "#include \"put_back.c\"\n");
+    if (floats) text_add(printer->text, "FLOW_PUT_BACK(f32, float, int32_t)\n");
+    if (doubles) text_add(printer->text, "FLOW_PUT_BACK(f64, double, int64_t)\n");
+    if (floats || doubles) text_add(printer->text, "\n");
+}
+
 static void print_kernels(Printer *printer) {
     vector_each(FunctionPlan *, plan, printer->plan->functions)
         add_kernels(&printer->kernels, *plan);
@@ -15,6 +33,7 @@ static void print_kernels(Printer *printer) {
     if (apart) write_kernel_declarations(printer->text, &printer->kernels);
     vector_each(SharedKernel, kernel, printer->kernels.list)
         if (!apart || !is_apart(kernel)) write_kernel(printer->text, kernel);
+    print_put_back(printer);
 }
 
 static void print_options(Printer *printer) {

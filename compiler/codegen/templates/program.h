@@ -63,36 +63,27 @@ static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t plac
  * flow_is_doubtful: may any have to be put back?
  * flow_put_back: puts back what keep would have kept; was any good value lost to one not finite?
  * flow_put_kept: stores new values as keep would; was any good one lost?
- * step: as keep takes it; good: is the step a good one? */
-#define FLOW_LOGGED(suffix, type, integer, infinity)                               \
-    static inline integer flow_worse_##suffix(integer worst, type value) {         \
-        integer bits;                                                              \
-        __builtin_memcpy(&bits, &value, sizeof bits);                              \
-        bits &= ~((integer)1 << (8 * sizeof bits - 1));                            \
-        return worst > bits ? worst : bits;                                        \
-    }                                                                              \
-    static inline bool flow_is_doubtful_##suffix(integer worst, int step) {        \
-        return !step || worst >= infinity;                                         \
-    }                                                                              \
-    static __attribute__((noinline, cold, unused)) integer flow_put_back_##suffix( \
-        type *values, const type *log, int64_t count, int step, int good) {        \
-        integer lost = 0;                                                          \
-        for (int64_t j = 0; j < count; j++) {                                      \
-            lost |= good & flow_is_lost(values[j], log[j]);                        \
-            values[j] = keep(step, values[j], log[j]);                             \
-        }                                                                          \
-        return lost;                                                               \
-    }                                                                              \
-    static __attribute__((noinline, cold, unused)) integer flow_put_kept_##suffix( \
-        type *values, const type *given, int64_t count, int step, int good) {      \
-        integer lost = 0;                                                          \
-        for (int64_t j = 0; j < count; j++) {                                      \
-            lost |= good & flow_is_lost(given[j], values[j]);                      \
-            values[j] = keep(step, given[j], values[j]);                           \
-        }                                                                          \
-        return lost;                                                               \
-    }
+ * step: as keep takes it; good: is the step a good one? The last two are in put_back.c, once in a
+ * program. */
+#define FLOW_LOGGED(suffix, type, integer, infinity)                                         \
+    static inline integer flow_worse_##suffix(integer worst, type value) {                   \
+        integer bits;                                                                        \
+        __builtin_memcpy(&bits, &value, sizeof bits);                                        \
+        bits &= ~((integer)1 << (8 * sizeof bits - 1));                                      \
+        return worst > bits ? worst : bits;                                                  \
+    }                                                                                        \
+    static inline bool flow_is_doubtful_##suffix(integer worst, int step) {                  \
+        return !step || worst >= infinity;                                                   \
+    }                                                                                        \
+    __attribute__((cold)) integer flow_put_back_##suffix(type *values, const type *log,      \
+                                                         int64_t count, int step, int good); \
+    __attribute__((cold)) integer flow_put_kept_##suffix(type *values, const type *given,    \
+                                                         int64_t count, int step, int good);
 
+#define flow_put_back_f32 FLOW_OF_PROGRAM(flow_put_back_f32)
+#define flow_put_kept_f32 FLOW_OF_PROGRAM(flow_put_kept_f32)
+#define flow_put_back_f64 FLOW_OF_PROGRAM(flow_put_back_f64)
+#define flow_put_kept_f64 FLOW_OF_PROGRAM(flow_put_kept_f64)
 FLOW_LOGGED(f32, float, int32_t, 0x7f800000)
 FLOW_LOGGED(f64, double, int64_t, 0x7ff0000000000000)
 
