@@ -17,20 +17,19 @@ static bool has_updates(const Graph *graph) {
     return false;
 }
 
-/* How many lines of an image the digit goes on, where one is `line` elements; 0: it goes elsewhere. */
+/* How many lines of `line` elements the digit goes on; 0: it goes elsewhere. */
 static int64_t pitch_of(const Digit *digit, int64_t line, int64_t lines) {
     int64_t stride;
     if (!dim_is_constant(digit->stride, &stride) || stride % line || stride <= 0) return 0;
     return stride / line < lines ? stride / line : 0;
 }
 
-/* How the rows go on from line to line: by their last digit but one, or by the last, which is all of
- * several lines. */
+/* How the rows go on from line to line: by their last digit but one, or by the last, which is all
+ * of several lines. */
 static bool find_lines(const Digits *rows, int64_t line, int64_t lines, Padding *padding) {
-    const Digit *last = &rows->items[rows->count - 1];
+    const Digit *last = rows->items + rows->count - 1;
     int64_t size, stride;
-    if (!rows->count || !dim_is_constant(last->size, &size) ||
-        !dim_is_constant(last->stride, &stride))
+    if (!dim_is_constant(last->size, &size) || !dim_is_constant(last->stride, &stride))
         return false;
     bool several =
         stride > 0 && line % stride == 0 && size > line / stride && size % (line / stride) == 0;
@@ -66,7 +65,7 @@ Padding padding_of(const Writer *writer, const ContractionOperand *a) {
     static const Padding none = {.line = 1, .lines = 1, .by_row = 1, .by_depth = 1};
     Padding padding;
     const Node *view = node_of(writer, a->node);
-    if (view->op != OP_view || view->view->fill != 0 || a->second.count != 2 ||
+    if (view->op != OP_view || view->view->fill != 0 || !a->first.count || a->second.count != 2 ||
         view->view->rank != view->type.rank || !has_updates(writer->graph))
         return none;
     for (int axis = 0; axis < view->type.rank; axis++)
