@@ -36,6 +36,11 @@
     (ONE_PART ? (int64_t)(MOST_DEPTH) \
               : ((PART_LEAST - 1) / (A_DEPTH_RUN) + 1) * (int64_t)(A_DEPTH_RUN))
 #define WAITING 65536
+/* Are results asked for before a tile, which is deep enough, since the second cache does not hold
+ * them? */
+#define FAR_RESULTS               \
+    (!PLAIN && MOST_DEPTH > 64 && \
+     MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_COLUMNS, 65536))
 /* Panels that are not whole are copied where a part of a vector can't be loaded. */
 #define COPIES_B (PARTIAL && !FLOW_MASKS)
 
@@ -185,6 +190,9 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
     const int64_t columns = BY_COLUMNS ? work->columns : (COLUMNS);
     for (int64_t row = work->start, height; row < end; row += height) {
         height = FLOW_JOIN(KERNEL, _height)(row, end - row);
+        for (int64_t i = 0; FAR_RESULTS && work->end == (DEPTH) && i < height; i++)
+            for (int64_t n = 0; n < columns; n += LANES)
+                ASK((work->slice * (ROWS) + row + i) * (COLUMNS) + work->column + n);
         ELEMENT *sums =
             PLAIN ? (ELEMENT *)RESULT + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
                   : work->waiting + (ONE_PART ? 0 : (row - work->start) * stride);
@@ -253,4 +261,5 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef PART
 #undef WAITING
 #undef COPIES_B
+#undef FAR_RESULTS
 #include "split.h"
