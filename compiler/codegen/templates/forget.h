@@ -30,8 +30,8 @@
 #undef A_DEPTH_RUN
 #undef A_INSIDE
 #undef A_INSIDE_FIRST
-#undef A_LINE
-#undef A_LINES
+#undef A_INSIDE_LINE
+#undef A_INSIDE_LINES
 #undef A_INSIDE_BY_ROW
 #undef A_INSIDE_BY_DEPTH
 #undef A_TABLE

@@ -24,9 +24,9 @@
  *   A_ROW_RUNS                for windows.c: so many runs of rows are evenly spaced
  *   A_INSIDE                  for windows.c: so many lines of a padded image are no padding, or 0;
  *   A_INSIDE_FIRST            the first of them
- *   A_LINE, A_LINES           so many rows begin in one line, and in so many lines
- *   A_INSIDE_BY_ROW, A_INSIDE_BY_DEPTH     how many the next A_LINE rows, or the next run of
- *                             depths, go on
+ *   A_INSIDE_LINE, A_INSIDE_LINES     so many rows begin in one line, and in so many lines
+ *   A_INSIDE_BY_ROW, A_INSIDE_BY_DEPTH     how many the next A_INSIDE_LINE rows, or the next run
+ *                             of depths, go on
  *   A_TABLE                   0: rows are one run, and so are depths
  *   B_DEPTH_AT(k), B_COLUMN_AT(n), B_DEPTH, B_COLUMN, B_DEPTH_RUN, B_COLUMN_RUN     same for b
  *   B_TABLE                   0: depths are one run
@@ -83,8 +83,8 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define A_TABLE 0
 #define A_INSIDE 0
 #define A_INSIDE_FIRST 0
-#define A_LINE 1
-#define A_LINES 1
+#define A_INSIDE_LINE 1
+#define A_INSIDE_LINES 1
 #define A_INSIDE_BY_ROW 1
 #define A_INSIDE_BY_DEPTH 1
 #define B_OUTER(s) 0

@@ -58,9 +58,10 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
 FLOW_TILE void FLOW_JOIN(KERNEL, _inside)(WORK, int64_t row, int64_t rows, int64_t *first,
                                           int64_t *end) {
     const int64_t by_row = A_INSIDE_BY_ROW, by_depth = A_INSIDE_BY_DEPTH;
-    const int64_t line = row / A_LINE % A_LINES, more = (row % A_LINE + rows - 1) / A_LINE;
+    const int64_t line = row / A_INSIDE_LINE % A_INSIDE_LINES,
+                  more = (row % A_INSIDE_LINE + rows - 1) / A_INSIDE_LINE;
     *first = work->k, *end = work->end;
-    if (!A_INSIDE || line + more >= A_LINES) return; /* not known, or of several images */
+    if (!A_INSIDE || line + more >= A_INSIDE_LINES) return; /* not known, or of several images */
     const int64_t before = A_INSIDE_FIRST - (line + more) * by_row;
     const int64_t last = A_INSIDE_FIRST + A_INSIDE - 1 - line * by_row;
     const int64_t least = before > 0 ? (before - 1) / by_depth + 1 : 0;
