@@ -70,6 +70,7 @@ FlowStatus look_at_step(Run *run, const Batch *batch) {
 }
 
 FlowStatus look_at_steps(Run *run, int64_t ahead) {
+    if (run->made_count - run->seen_count <= ahead) return flow_ok;
     const int64_t before = clock_nanoseconds();
     FlowStatus status = flow_ok;
     while (!status.exit && run->made_count - run->seen_count > ahead)

@@ -16,8 +16,19 @@ static void move_down(Progression *progression) {
     progression->low++;
 }
 
+int64_t progression_beyond(const Progression *progression) {
+    int64_t count = 0;
+    for (int i = 0; i < OVERTAKE_LIMIT / 64; i++)
+        count += __builtin_popcountll(progression->beyond[i]);
+    return count;
+}
+
 void progression_add(Progression *progression, int64_t number) {
     int64_t index = number - progression->low;
+    if (!index && !progression_beyond(progression)) {
+        progression->low++;
+        return;
+    }
     progression->beyond[index / 64] |= UINT64_C(1) << index % 64;
     while (bit_of(progression, 0)) move_down(progression);
 }
@@ -25,13 +36,6 @@ void progression_add(Progression *progression, int64_t number) {
 bool progression_has(const Progression *progression, int64_t number) {
     int64_t index = number - progression->low;
     return index < 0 || (index < OVERTAKE_LIMIT && bit_of(progression, index));
-}
-
-int64_t progression_beyond(const Progression *progression) {
-    int64_t count = 0;
-    for (int i = 0; i < OVERTAKE_LIMIT / 64; i++)
-        count += __builtin_popcountll(progression->beyond[i]);
-    return count;
 }
 
 void progression_text(const Progression *progression, char text[PROGRESSION_TEXT_SIZE]) {

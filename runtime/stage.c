@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Start and stop. */
 
@@ -261,23 +262,58 @@ static FlowStatus end_of(const Stage *stage) {
     return flow_failure(FLOW_EXIT_internal, "pipeline `%s` ended early", stage->pipeline->name);
 }
 
-static void note_ready(const Stage *stage, int ready) {
+static void tell_ready(const Stage *stage, int ready) {
     char name[96];
-    if (!timeline_is_on()) return;
     snprintf(name, sizeof name, "batches of `%.64s` that lie ready", stage->pipeline->name);
     timeline_count(name, ready);
 }
 
-FlowStatus stage_take(Stage *stage, const Batch **batch) {
+/* The queue, which lies in the cache of who filled it last, is only asked where it matters. */
+static void note_ready(Stage *stage) {
+    if (stage->held_count >= stage->least_ready && !timeline_is_on()) return;
     int ready = queue_count(stage->ready) + stage->held_count;
     if (ready < stage->least_ready) stage->least_ready = ready;
-    note_ready(stage, ready);
+    if (timeline_is_on()) tell_ready(stage, ready);
+}
+
+/* Asks for what a step will read of a batch, if that fits beside what a step works on. */
+static void ask_for_values(const Stage *stage, const Batch *batch) {
+    enum { LINE = 64, MOST = 64 << 10 };
+    size_t size = 0;
+    for (int i = 0; i < stage->section->output_count; i++)
+        size += (size_t)batch->rows * batch->row_sizes[i];
+    for (int i = 0; size <= MOST && i < stage->section->output_count; i++)
+        for (size_t at = 0; at < (size_t)batch->rows * batch->row_sizes[i]; at += LINE)
+            __builtin_prefetch((const char *)batch->arrays[i] + at);
+}
+
+static void ask_for(const Batch *batch) {
+    __builtin_prefetch(&batch->number);
+    __builtin_prefetch(&batch->rows);
+    __builtin_prefetch(&batch->failure);
+}
+
+/* What workers have made lies in their caches: all that is ready is taken at once, and the next one
+ * comes while the step works on this one. */
+static void look_ahead(Stage *stage) {
+    void *batch;
+    if (!stage->held_count)
+        while (queue_try_pop(stage->ready, &batch)) {
+            order_hold(stage, batch);
+            ask_for(batch);
+        }
+    if (stage->held_count) ask_for_values(stage, stage->held[0]);
+}
+
+FlowStatus stage_take(Stage *stage, const Batch **batch) {
+    note_ready(stage);
     Batch *held = order_find(stage);
     *batch = stage->taken = held ? held : wait_for_batch(stage);
     if (!stage->taken) return end_of(stage);
     stage->delivered++;
     stage->given_batches++;
     stage->given_rows += stage->taken->rows;
+    look_ahead(stage);
     if (!stage->wanted && !stage->held_count && !are_in_hands(stage)) begin_filling(stage);
     return settle(stage, stage->taken);
 }
@@ -288,6 +324,10 @@ void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *t
     for (int64_t i = 0; batch->rejected && i <= row; i++) row += batch->rejected[i];
     records_locate(stage->source, records_find(stage->source, &shuffle, batch->first + row),
                    batch->epoch, text, size);
+}
+
+void stage_ask_next(Stage *stage, int thread) {
+    if (stage->filling) ask_for_share(stage, stage->filling, thread);
 }
 
 void stage_fill_next(Stage *stage, int thread, int threads) {
@@ -346,8 +386,9 @@ static FlowStatus open_records(Stage *stage, Places places, Sizes sizes, int64_t
 
 FlowStatus stage_open(const FlowPipeline *pipeline, Places places, Sizes sizes, int64_t seed,
                       Stage **out) {
-    Stage *stage = *out = calloc(1, sizeof *stage);
+    Stage *stage = *out = aligned_alloc(_Alignof(Stage), sizeof *stage);
     if (!stage) return flow_failure(FLOW_EXIT_resource, "pipeline `%s`: no memory", pipeline->name);
+    memset(stage, 0, sizeof *stage);
     stage->pipeline = pipeline;
     pthread_mutex_init(&stage->mutex, NULL);
     pthread_mutex_init(&stage->claiming, NULL);

@@ -97,8 +97,9 @@ FlowStatus stage_take(Stage *stage, const Batch **batch);
 /* Writes where the record in that place of the batch comes from. */
 void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *text, size_t size);
 
-/* Called by all threads of the team while they hold a batch: makes the next one, when there
- * are no workers to do so. */
+/* Called by all threads of the team while they hold a batch, before and after the step's work: asks
+ * memory for what the next one is made of, and makes it, when there are no workers to do so. */
+void stage_ask_next(Stage *stage, int thread);
 void stage_fill_next(Stage *stage, int thread, int threads);
 
 /* Is there one to be made so? */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum {
-    FOUND = 64,  /* rows of which is known at a time which records they are */
     TURN = 5000, /* nanoseconds in which no other thread of the team can help */
     TURNS = 16,  /* of a share, as long as nobody knows how long a record takes; then at least: */
     LEAST_TURNS = 4,
@@ -30,16 +29,9 @@ static bool is_behind_failure(const Batch *batch, int64_t row) {
     return !batch->rejected && row > atomic_load_explicit(&batch->failure, memory_order_relaxed);
 }
 
-/* Rows that are made one after the other: which records the next ones are. */
-typedef struct Ahead {
-    Permutation shuffle;
-    int64_t records[FOUND];
-    int64_t first, found, asked; /* rows: of records[0]; one past the last that is known; one past
-                                    those whose bytes were asked for */
-} Ahead;
-
-static Ahead look_ahead(const Stage *stage, const Batch *batch) {
-    return (Ahead){.shuffle = records_shuffle(stage->source, batch->epoch, batch->bucket)};
+static void begin_ahead(const Stage *stage, const Batch *batch, Ahead *ahead) {
+    ahead->shuffle = records_shuffle(stage->source, batch->epoch, batch->bucket);
+    ahead->first = ahead->found = ahead->asked = 0;
 }
 
 /* From the row on, which is the next one to be made, up to `last`. */
@@ -126,15 +118,16 @@ static void note_made(const Stage *stage, const Batch *batch, int64_t begun, con
 
 void make_batch(const Stage *stage, Batch *batch, Hand *hand) {
     const int64_t begun = timeline_begin();
-    Ahead ahead = look_ahead(stage, batch);
+    begin_ahead(stage, batch, &hand->ahead);
     beat_begin(&hand->beat, making);
-    make_rows(stage, batch, hand, &ahead, 0, batch->rows, batch->rows);
+    make_rows(stage, batch, hand, &hand->ahead, 0, batch->rows, batch->rows);
     beat_end(&hand->beat);
     note_made(stage, batch, begun, "a batch of");
 }
 
 void share_batch(Stage *stage, const Batch *batch, int threads) {
     for (int i = 0; i < threads; i++) {
+        begin_ahead(stage, batch, &stage->hands[i]->ahead);
         stage->shares[i].next = batch->rows * i / threads;
         stage->shares[i].end = batch->rows * (i + 1) / threads;
     }
@@ -148,17 +141,25 @@ static int64_t turn_of(const Stage *stage, const Hand *hand, int64_t share) {
     return time ? least(TURN / time, share / LEAST_TURNS) + 1 : share / TURNS + 1;
 }
 
+void ask_for_share(Stage *stage, const Batch *batch, int thread) {
+    const Share *share = &stage->shares[thread];
+    int64_t first = share->next;
+    RecordList list = list_of(stage, batch, &stage->hands[thread]->ahead, first, first, share->end);
+    for (int i = list.asked; i < least(list.known, FLOW_ROWS_AHEAD); i++)
+        records_prefetch(stage->source, list.records[i], batch->epoch);
+}
+
 /* Its own share first, since it lies in its cache. */
 void make_share(Stage *stage, Batch *batch, int thread, int threads) {
     Hand *hand = stage->hands[thread];
     int64_t turn = turn_of(stage, hand, batch->rows / threads), before = clock_nanoseconds();
     const int64_t begun = timeline_begin();
-    Ahead ahead = look_ahead(stage, batch);
+    Ahead *ahead = &hand->ahead;
     beat_begin(&hand->beat, making);
     for (int i = 0; i < stage->share_count; i++) {
         Share *share = &stage->shares[(thread + i) % stage->share_count];
         for (int64_t row; (row = atomic_fetch_add(&share->next, turn)) < share->end;)
-            make_rows(stage, batch, hand, &ahead, row, least(row + turn, share->end), share->end);
+            make_rows(stage, batch, hand, ahead, row, least(row + turn, share->end), share->end);
     }
     beat_end(&hand->beat);
     hand->busy += clock_nanoseconds() - before;

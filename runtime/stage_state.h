@@ -26,12 +26,23 @@ typedef struct Share {
     int64_t end;
 } Share;
 
+enum { FOUND = 64 }; /* rows of which is known at a time which records they are */
+
+/* Rows that are made one after the other: which records the next ones are. */
+typedef struct Ahead {
+    Permutation shuffle;
+    int64_t records[FOUND];
+    int64_t first, found, asked; /* rows: of records[0]; one past the last that is known; one past
+                                    those whose bytes were asked for */
+} Ahead;
+
 /* What a thread makes records with. */
 typedef struct Hand {
     char *scratch;
     char name[NAME_SIZE]; /* of its beat */
     Beat beat;
     Costs costs;
+    Ahead ahead;  /* of the team's batch */
     int64_t busy; /* nanoseconds in which it made batches, of the team */
 } Hand;
 
@@ -51,9 +62,7 @@ struct Stage {
     Records *source;
     int64_t records, batches; /* in an epoch; -1: of a feed */
     Rejects *rejects;         /* or NULL: the first one stops the run */
-    int64_t input_time, team_time;
-    int64_t given_batches, given_rows; /* since it was opened */
-    char name[NAME_SIZE];              /* of these: */
+    char name[NAME_SIZE];     /* of these: */
     Beat opening, logging;
 
     /* stage_slots.c */
@@ -68,8 +77,6 @@ struct Stage {
     int spare_count, surplus;
     int queue;              /* batches that lie ready, as tuned; 0: as usual */
     atomic_llong idle_time; /* of all workers, in which they waited for a vacant one */
-    int64_t wait_time;      /* of the step, in which it waited for one that is ready */
-    int least_ready;        /* when one was taken */
 
     /* stage_workers.c */
     Worker **workers;
@@ -84,7 +91,13 @@ struct Stage {
     pthread_mutex_t mutex;    /* of whom is wanted and who is there */
     int wanted, working;
 
-    /* stage_order.c, for the step alone */
+    /* For the step alone, on lines of its own: of workers none reads them. */
+    _Alignas(64) int64_t input_time, team_time;
+    int64_t wait_time;                 /* in which it waited for a batch that is ready */
+    int64_t given_batches, given_rows; /* since it was opened */
+    int least_ready;                   /* batches, when one was taken */
+
+    /* stage_order.c, for the step as well */
     Progression done;
     int64_t ends[OVERTAKE_LIMIT]; /* of a feed: positions behind the batches that are done */
     Batch **held;                 /* batches that are made, not given */
@@ -146,6 +159,9 @@ void begin_batch(const Stage *stage, Batch *batch, int64_t rows);
 void make_batch(const Stage *stage, Batch *batch, Hand *hand);
 void share_batch(Stage *stage, const Batch *batch, int threads);
 void make_share(Stage *stage, Batch *batch, int thread, int threads);
+
+/* Asks for the first records of the share that the thread is to make, when it has done a step. */
+void ask_for_share(Stage *stage, const Batch *batch, int thread);
 
 /* Makes a record that failed once more, to hear why. */
 FlowStatus failure_of(const Stage *stage, const Batch *batch, int64_t row, int64_t *record);

@@ -10,6 +10,7 @@ typedef struct Step {
 
 static void run_step(void *argument, int thread, int threads) {
     const Step *step = argument;
+    if (step->stage) stage_ask_next(step->stage, thread);
     step->function->run(&step->frame, thread, threads);
     if (step->stage) stage_fill_next(step->stage, thread, threads);
 }

@@ -74,6 +74,7 @@ static inline Stage *open_stage(const FlowPipeline *pipeline) {
 }
 
 static inline void fill_next(void *stage, int thread, int threads) {
+    stage_ask_next(stage, thread);
     stage_fill_next(stage, thread, threads);
 }
 

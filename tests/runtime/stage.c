@@ -210,6 +210,35 @@ static void check_scarcity(FlowOnError on_error, int workers) {
     stage_close(stage);
 }
 
+static atomic_int asked_of_memory[RECORDS];
+
+static void ask_memory(const FlowReader *reader, int64_t record) {
+    (void)reader;
+    asked_of_memory[record]++;
+}
+
+/* The first records of a batch are asked for before the step's work, and not once more after it. */
+static void check_asking(void) {
+    static const FlowSource far = NUMBERS(.make = make_number, .prefetch = ask_memory);
+    FlowPipeline pipeline = pipeline_of(0, 0);
+    Team team = {.threads = 1};
+    const Batch *batch;
+    pipeline.source = &far;
+    Stage *stage = opened(&pipeline);
+    CHECK(!stage_start(stage, NULL, 2, 0, &team).exit, "not started");
+    CHECK(!stage_take(stage, &batch).exit, "no batch");
+    memset(asked_of_memory, 0, sizeof asked_of_memory);
+    stage_ask_next(stage, 0);
+    CHECK(asked_of_memory[BATCH] == 1, "the first record is not asked for");
+    stage_fill_next(stage, 0, 1);
+    for (int i = 0; i < RECORDS; i++)
+        CHECK(asked_of_memory[i] <= (i / BATCH == 1), "%d was asked for %d times", i,
+              asked_of_memory[i]);
+    stage_release(stage);
+    next_batch(stage);
+    stage_close(stage);
+}
+
 /* While there is no memory for what the team makes batches with, workers go on making them. */
 static void check_poor_team(void) {
     FlowPipeline pipeline = pipeline_of(0, 0);
@@ -292,6 +321,7 @@ int main(void) {
         check_scarcity(FLOW_ON_ERROR_skip, workers);
     }
     check_poor_team();
+    check_asking();
     check_stop();
     check_cost();
     check_command_line_wins();
