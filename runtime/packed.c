@@ -15,6 +15,7 @@
 
 enum {
     INPUT_SIZE = 128 << 10,
+    READ_MOST = 16 << 20, /* before an interruption is noticed */
     BEST_RATIO = 1032,    /* of deflate: 258 bytes for two bits; others may do no better */
     LEAST_ROOM = 1 << 20, /* what any file may hold */
 };
@@ -46,17 +47,21 @@ static FlowStatus ends_early(const Packed *file) {
                                      : "it ends early: the file is truncated");
 }
 
+/* *count: 0 at the end of the file. */
+static FlowStatus read_file(const Packed *file, void *bytes, size_t size, size_t *count) {
+    ssize_t got;
+    do got = read(file->descriptor, bytes, size);
+    while (got < 0 && errno == EINTR);
+    *count = got < 0 ? 0 : (size_t)got;
+    if (got >= 0) return flow_ok;
+    return flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", file->path, strerror(errno));
+}
+
 /* Makes input available; none is left when in_size stays 0. */
 static FlowStatus refill(Packed *file) {
     if (file->flood.in_size) return flow_ok;
-    ssize_t count;
-    do count = read(file->descriptor, file->input, sizeof file->input);
-    while (count < 0 && errno == EINTR);
-    if (count < 0)
-        return flow_failure(FLOW_EXIT_data, "%s: cannot be read: %s", file->path, strerror(errno));
     file->flood.in = file->input;
-    file->flood.in_size = (size_t)count;
-    return flow_ok;
+    return read_file(file, file->input, sizeof file->input, &file->flood.in_size);
 }
 
 static void copy_some(Flood *flood) {
@@ -76,15 +81,38 @@ static FlowStatus unpack_some(Packed *file) {
     return flow_failure(status.exit, "%s: %s", file->path, status.text);
 }
 
+/* Many bytes of a plain file are read where they are wanted. */
+static bool reads_in_place(const Packed *file) {
+    const Flood *flood = &file->flood;
+    return !file->codec && !flood->in_size && flood->out_size >= INPUT_SIZE;
+}
+
+static FlowStatus read_in_place(Packed *file) {
+    Flood *flood = &file->flood;
+    size_t size = flood->out_size < READ_MOST ? flood->out_size : READ_MOST, count;
+    FlowStatus status = read_file(file, flood->out, size, &count);
+    flood->out += count;
+    flood->out_size -= count;
+    return status;
+}
+
+/* *last: only a codec may still hold something back. */
+static FlowStatus read_more(Packed *file, bool *last) {
+    *last = true;
+    if (reads_in_place(file)) return read_in_place(file);
+    FlowStatus status = refill(file);
+    *last = !file->flood.in_size;
+    return status.exit ? status : unpack_some(file);
+}
+
 /* Reads until the output is full or the file ends. */
 static FlowStatus advance(Packed *file) {
     Flood *flood = &file->flood;
     while (flood->out_size) {
         if (interrupted()) return interrupt_reading(file->path);
-        FlowStatus status = refill(file);
         size_t before = flood->out_size;
-        bool last = !flood->in_size; /* a codec may still hold something back */
-        if (!status.exit) status = unpack_some(file);
+        bool last;
+        FlowStatus status = read_more(file, &last);
         if (status.exit || (last && flood->out_size == before)) return status;
     }
     return flow_ok;

@@ -140,8 +140,30 @@ static void knows_names(void) {
     CHECK(!packed_is_named("a.gz.bin") && !packed_is_named("zst"), "names that do not");
 }
 
+/* Of a plain file, bytes of its beginning, then all others and one more. */
+static void reads_plain(size_t size) {
+    enum { FIRST = 7 };
+    unsigned char *bytes = malloc(size), *found = calloc(size + 1, 1);
+    size_t count = 0;
+    Packed *file;
+    for (size_t i = 0; i < size; i++) bytes[i] = (unsigned char)(i * 2654435761U >> 9);
+    write_test_file("a.plain", bytes, size);
+    CHECK(!packed_open("a.plain", &file).exit, "a plain file is not opened");
+    CHECK(!packed_read(file, found, FIRST).exit, "its beginning is not read");
+    CHECK(!packed_read_some(file, found + FIRST, size + 1 - FIRST, &count).exit, "not read");
+    CHECK(FIRST + count == size && !memcmp(found, bytes, size), "%zu of %zu bytes", FIRST + count,
+          size);
+    CHECK(!packed_finish(file).exit, "there is more than all");
+    CHECK(packed_read(file, found, 1).exit == FLOW_EXIT_data, "a byte behind its end");
+    packed_close(file);
+    free(bytes);
+    free(found);
+}
+
 int main(void) {
     test_folder();
+    reads_plain(1000);
+    reads_plain(700001); /* which is more than is read ahead */
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
         reads_parts(codecs[i].name, codecs[i].compress);
         survives_damage(codecs[i].name, codecs[i].compress);
