@@ -1,25 +1,9 @@
 # examples/tensorflow on two simulated GPUs: each runs exactly where it says, which `explain` shows, and gives what
 # the CPU gives. There are fewer and smaller records here, as the stand-in is slow.
-. tests/programs/lib/common.sh
+. tests/programs/lib/gpus.sh
 
 # small NAME SED: the program with less to do.
 small() { sed "s#\.\./data#$data#g; $2" "$root/examples/tensorflow/$1.flow" >"$1.flow"; }
-
-# close: the numbers of `out` are those expected, to three digits.
-close() {
-    paste expected out | tr '=:' '  ' | awk '
-        { if (NF % 2) exit 1
-          for (i = 1; i <= NF / 2; i++) { a = $i; b = $(i + NF / 2); size = a < 0 ? -a : a
-              if (a != b && (a - b) ^ 2 > (1e-3 * (size + 1)) ^ 2) exit 1 } }' || fail "$1: $(cat out), not $(cat expected)"
-}
-
-# run FILE flags…: what `name` prints, and what training says of its loss.
-run() {
-    local file=$1
-    shift
-    "$FLOWC" run "$name.flow" --progress=plain "$@" >"$file" 2>stderr || fail "$name: exit $?: $(cat stderr)"
-    grep -E '^epoch 1/1: ' stderr | grep -oE 'loss=[0-9.]+' >>"$file" || true
-}
 
 # annotated NAME PLACED flags…: so many kernels and stages are on a device that is asked for by an order, none is elsewhere.
 annotated() {

@@ -1,0 +1,19 @@
+# For tests of programs on simulated GPUs: what they print there is what they print on the CPU.
+. tests/programs/lib/common.sh
+
+# close NAME [EXPECTED OUT]: both files have the same words, and the same numbers to three digits.
+close() {
+    paste "${2:-expected}" "${3:-out}" | tr '=:,' '   ' | awk '
+        { if (NF % 2) exit 1
+          for (i = 1; i <= NF / 2; i++) { a = $i; b = $(i + NF / 2); size = a < 0 ? -a : a
+              if (a != b && (a - b) ^ 2 > (1e-3 * (size + 1)) ^ 2) exit 1 } }' ||
+        fail "$1: $(cat "${3:-out}"), not $(cat "${2:-expected}")"
+}
+
+# run FILE flags…: what the program `name` prints, and what training says of its loss at last.
+run() {
+    local file=$1
+    shift
+    "$FLOWC" run "$name.flow" --progress=plain "$@" >"$file" 2>stderr || fail "$name: exit $?: $(cat stderr)"
+    sed -nE 's#^epoch ([0-9]*)/\1: .*(loss=[0-9.]+).*#\2#p' stderr | tail -n 1 >>"$file"
+}
