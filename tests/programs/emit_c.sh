@@ -5,6 +5,6 @@ small_data
 "$FLOWC" build "$digits" --emit=c -o one
 "$FLOWC" build "$digits" --emit=c -o two
 diff -r one two || fail "not reproducible"
-make -s -C one CC="${CC:-gcc}" ARCH=-march=x86-64-v3
+make -s -C one CC="$quick_cc" ARCH=-march=x86-64-v3
 one/trainer --epochs=1 >emitted.out
 grep -q '^evaluate digits: ' emitted.out

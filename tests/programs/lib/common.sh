@@ -53,6 +53,9 @@ make_emitted() {
     make -s -C "$1" CC="${CC:-gcc}" "${@:2}"
 }
 
+# The compiler for a Makefile that is left behind, where nobody waits for the runtime.
+quick_cc="$root/tests/programs/lib/quick_cc ${CC:-gcc}"
+
 # A set of 2,000 images, so that a run takes a moment only.
 small_data() {
     mkdir -p data
