@@ -16,8 +16,7 @@ enum {
 typedef struct Launch {
     Planner *planner;
     bool *member; /* of each kernel */
-    int *counted; /* of each node: 1 + the kernel that it was counted for */
-    int first, count, operands;
+    int first, count;
     int reader;   /* the kernel whose reads are visited; */
     bool depends; /* one of them is a member's */
 } Launch;
@@ -74,8 +73,6 @@ static void note_read(void *context, NodeId read, IndexKind index) {
     const int writers[] = {node_of(planner, read)->kernel,
                            update == NODE_NONE ? NO_KERNEL : node_of(planner, update)->kernel};
     (void)index;
-    launch->operands += writers[0] != launch->reader && launch->counted[read] != 1 + launch->reader;
-    launch->counted[read] = 1 + launch->reader;
     for (int i = 0; i < 2; i++)
         if (writers[i] != NO_KERNEL && writers[i] != launch->reader && launch->member[writers[i]])
             launch->depends = true;
@@ -103,16 +100,6 @@ static bool is_apart(Launch *launch, int k) {
     return apart;
 }
 
-/* At most. */
-static int operands_of(Launch *launch, int k) {
-    const KernelPlan *kernel = &launch->planner->plan->kernels[k];
-    launch->operands = OF_MEMBER;
-    depends(launch, k);
-    for (size_t i = 0; i < kernel->node_count; i++)
-        launch->operands += launch->planner->stored[kernel->nodes[i]];
-    return launch->operands;
-}
-
 static bool joins(Launch *launch, int k) {
     const FunctionPlan *plan = launch->planner->plan;
     const KernelPlan *kernel = &plan->kernels[k],
@@ -127,7 +114,7 @@ static int launch_at(Launch *launch, int first) {
     int operands = OF_LAUNCH;
     launch->first = first, launch->count = 0;
     for (int i = first; i < plan->kernel_count && joins(launch, plan->order[i]); i++) {
-        operands += operands_of(launch, plan->order[i]);
+        operands += OF_MEMBER + launch_operands(launch->planner, plan->order[i]);
         if (operands > FLOW_LAUNCH_OPERANDS) break;
         launch->member[plan->order[i]] = true;
         launch->count++;
@@ -148,8 +135,7 @@ static void join(FunctionPlan *plan, const Band *band) {
 void join_updates(Planner *planner) {
     FunctionPlan *plan = planner->plan;
     Launch launch = {.planner = planner,
-                     .member = arena_new_array(planner->arena, bool, plan->kernel_count + 1),
-                     .counted = arena_new_array(planner->arena, int, plan->graph->nodes.count + 1)};
+                     .member = arena_new_array(planner->arena, bool, plan->kernel_count + 1)};
     if (!uses_gpu(plan) || makes_records(plan->function)) return;
     plan->bands.count = 0;
     for (int i = 0; i < plan->kernel_count;) {

@@ -207,22 +207,33 @@ static void choose_shares(Planner *planner) {
     }
 }
 
+typedef struct Counting {
+    const Planner *planner;
+    int kernel, count;
+} Counting;
+
 static void count_read(void *context, NodeId read, IndexKind index) {
-    (void)read, (void)index;
-    ++*(int *)context;
+    Counting *counting = context;
+    int *counted = &counting->planner->counted[read];
+    (void)index;
+    if (node_of(counting->planner, read)->kernel == counting->kernel ||
+        *counted == counting->planner->counts)
+        return;
+    *counted = counting->planner->counts;
+    counting->count++;
 }
 
-/* At most. */
-static int operands_of(const Planner *planner, int k) {
+int launch_operands(Planner *planner, int k) {
     const KernelPlan *kernel = &planner->plan->kernels[k];
-    int count = kernel->loops.kind == KERNEL_contraction; /* the sums of parts */
+    Counting counting = {planner, k, kernel->loops.kind == KERNEL_contraction}; /* sums of parts */
+    planner->counts++;
     for (size_t i = 0; i < kernel->node_count; i++) {
         NodeId id = kernel->nodes[i];
         const LoopClass class = op_info[node_of(planner, id)->op].class;
-        each_read(planner->graph, k, &kernel->loops, id, count_read, &count);
-        count += planner->stored[id] + (class == LOOP_generate);
+        each_read(planner->graph, k, &kernel->loops, id, count_read, &counting);
+        counting.count += planner->stored[id] + (class == LOOP_generate);
     }
-    return count;
+    return counting.count;
 }
 
 /* Seed and epoch stand behind the fields of a record, then its outputs. */
@@ -242,7 +253,7 @@ static void keep_small_launches(Planner *planner) {
                 planner->graph->dimensions->bounded_count <= FLOW_LAUNCH_SIZES;
     for (int k = 0; k < plan->kernel_count; k++) {
         KernelPlan *kernel = &plan->kernels[k];
-        if (!runs_on_gpu(kernel) || (fits && operands_of(planner, k) < FLOW_LAUNCH_OPERANDS))
+        if (!runs_on_gpu(kernel) || (fits && launch_operands(planner, k) < FLOW_LAUNCH_OPERANDS))
             continue;
         kernel->given = (Placement){.device = DEVICE_cpu};
         kernel->held = "its kernel takes more values than can be given to a GPU";

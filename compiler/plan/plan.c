@@ -15,6 +15,7 @@ static void prepare(Planner *planner) {
     planner->update = arena_new_array(arena, NodeId, nodes);
     planner->late = arena_new_array(arena, bool, nodes);
     planner->accesses = arena_new_array(arena, Access, nodes);
+    planner->counted = arena_new_array(arena, int, nodes);
     planner->last_use = arena_new_array(arena, int, nodes);
     planner->users = arena_new_array(arena, Edges, kernels);
     planner->waits = arena_new_array(arena, int, kernels);

@@ -32,8 +32,9 @@ typedef struct Planner {
     Edges *users; /* of each kernel */
     int *waits;   /* of each kernel: how many must run before */
     int *data_waits;
-    int *last_use;     /* of each node: phase */
-    int kernel, phase; /* while visiting */
+    int counts, *counted; /* of operands, made so far; of each node the last one that has it */
+    int *last_use;        /* of each node: phase */
+    int kernel, phase;    /* while visiting */
     bool needs_barrier;
     bool launched; /* the last kernel of the order runs on a GPU */
     NodeId node;
@@ -55,6 +56,10 @@ static inline void visit_kernel(Planner *planner, int k, VisitRead *visit) {
 
 /* kernels.c: what each kernel is, what it stores, and which weights are updated in place. */
 void find_kernels(Planner *planner);
+
+/* At most, where a kernel is launched; those of random numbers that no node of its own makes are
+ * not counted. */
+int launch_operands(Planner *planner, int kernel);
 
 /* parts.c: into how many parts the depth of a product is cut, and memory for their sums. */
 void find_parts(const Planner *planner, KernelPlan *kernel);

@@ -35,6 +35,9 @@ FLOWC_DEVICE=gpu "$FLOWC" check --explain --simulate=gpu:1 rnn.flow >plan || fai
 sed -n '/^fit.step/,/^$/p' plan | grep -q ' on cpu' && fail "$(cat plan)"
 # Their updates, which wait for the norm of all gradients, are one launch.
 [ "$(sed -n '/^fit.step/,/^$/p' plan | grep -c 'kernels in one launch, updates of 24 weights and states')" = 1 ] || fail "$(cat plan)"
+# Nothing of a step is on the CPU where kernels read and write a hundred values each.
+FLOWC_DEVICE=gpu "$FLOWC" check --explain --simulate=gpu:1 "$root/examples/char_gpt.flow" >plan || fail "$(cat plan)"
+sed -n '/^fit.step/,/^$/p' plan | grep -q ' on cpu' && fail "$(cat plan)"
 
 # In a loop, in the turn that makes it; in a loop of a loop.
 { echo a; for i in 1 2 3 4 5 6 7 8; do echo "$i"; done; } >numbers.csv
