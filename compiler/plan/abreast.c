@@ -1,7 +1,8 @@
-/* Abreast: updates of weights and states that follow one another on a GPU are one launch, whose
- * blocks are divided among them. Elements are a thread's by themselves there, so nothing is
- * computed in another order. Small ones wait until nothing else can run, so that they do follow
- * one another; what they read stays in memory for as long. */
+/* Abreast: elementwise kernels of known sizes that follow one another on a GPU and don't need each
+ * other are one launch, whose blocks are divided among them; updates of weights and states most of
+ * all. Elements are a thread's by themselves there, so nothing is computed in another order. Small
+ * updates wait until nothing else can run, so that they do follow one another; what they read stays
+ * in memory for as long. */
 #include "compiler/plan/planner.h"
 
 #include "runtime/device/launch_limits.h"
@@ -50,19 +51,21 @@ static bool is_elementwise(const Planner *planner, const KernelPlan *kernel) {
     return true;
 }
 
-static bool is_update(const Planner *planner, const KernelPlan *kernel) {
-    bool updates = false;
-    if (!runs_on_gpu(kernel) || kernel->loops.kind != KERNEL_rows || elements_of(kernel) < 0)
-        return false;
+static bool may_join(const Planner *planner, const KernelPlan *kernel) {
+    return runs_on_gpu(kernel) && kernel->loops.kind == KERNEL_rows && elements_of(kernel) >= 0 &&
+           is_elementwise(planner, kernel);
+}
+
+static bool updates(const Planner *planner, const KernelPlan *kernel) {
     for (size_t i = 0; i < kernel->node_count; i++)
-        updates |= planner->target[kernel->nodes[i]] != NODE_NONE;
-    return updates && is_elementwise(planner, kernel);
+        if (planner->target[kernel->nodes[i]] != NODE_NONE) return true;
+    return false;
 }
 
 bool may_wait(const Planner *planner, int k) {
     const KernelPlan *kernel = &planner->plan->kernels[k];
-    return !planner->graph->wishes.recompute && is_update(planner, kernel) &&
-           elements_of(kernel) <= SMALL;
+    return !planner->graph->wishes.recompute && may_join(planner, kernel) &&
+           updates(planner, kernel) && elements_of(kernel) <= SMALL;
 }
 
 /* The kernel that writes what is read, or writes over it. */
@@ -104,7 +107,7 @@ static bool joins(Launch *launch, int k) {
     const FunctionPlan *plan = launch->planner->plan;
     const KernelPlan *kernel = &plan->kernels[k],
                      *first = &plan->kernels[plan->order[launch->first]];
-    return is_update(launch->planner, kernel) && kernel->given.index == first->given.index &&
+    return may_join(launch->planner, kernel) && kernel->given.index == first->given.index &&
            is_apart(launch, k);
 }
 
@@ -132,7 +135,7 @@ static void join(FunctionPlan *plan, const Band *band) {
     }
 }
 
-void join_updates(Planner *planner) {
+void join_launches(Planner *planner) {
     FunctionPlan *plan = planner->plan;
     Launch launch = {.planner = planner,
                      .member = arena_new_array(planner->arena, bool, plan->kernel_count + 1)};

@@ -37,7 +37,7 @@ FunctionPlan *plan_function(const Plan *program_plan, const Function *function) 
     find_kernels(&planner);
     order_kernels(&planner);
     find_bands(&planner);
-    join_updates(&planner);
+    join_launches(&planner);
     place_all(&planner, function->of_record ? 0 : program_plan->storage_size);
     estimate_kernels(&planner);
     plan->together = records_together(plan);

@@ -71,9 +71,9 @@ void order_kernels(Planner *planner);
 /* bands.c: which kernels are run a few rows at a time, and which values then need no memory. */
 void find_bands(Planner *planner);
 
-/* abreast.c: which updates a GPU makes in one launch; may one wait for that, so that others come
+/* abreast.c: which kernels a GPU does in one launch; may one wait for that, so that others come
  * before? */
-void join_updates(Planner *planner);
+void join_launches(Planner *planner);
 bool may_wait(const Planner *planner, int kernel);
 
 /* place.c: where every value lies; scratch begins at base. */

@@ -258,6 +258,13 @@ static int updates_of(const FunctionPlan *plan, const Band *band) {
     return updates;
 }
 
+static void print_launch(const FunctionPlan *plan, const Band *band, int depth, Text *text) {
+    const int updates = updates_of(plan, band);
+    text_format(text, "%*skernels in one launch", depth, "");
+    if (updates) text_format(text, ", updates of %d weights and states", updates);
+    text_add(text, ":\n");
+}
+
 static void print_band(const Printer *printer, const FunctionPlan *plan, const Band *band,
                        int depth) {
     Text *text = printer->text;
@@ -267,9 +274,7 @@ static void print_band(const Printer *printer, const FunctionPlan *plan, const B
         text_add(text, "\n");
         return;
     }
-    if (band->count > 1 && !band->rows)
-        text_format(text, "%*skernels in one launch, updates of %d weights and states:\n", depth,
-                    "", updates_of(plan, band));
+    if (band->count > 1 && !band->rows) print_launch(plan, band, depth, text);
     else if (band->count > 1)
         text_format(text,
                     "%*skernels %d to %d in bands of %lld rows, which a thread holds %s of:\n",
