@@ -142,49 +142,24 @@ typedef struct FlowMade {
     FlowMaking making;
     const char *text; /* "log, digits.flow:24" */
     const FlowType *type;
-    int operation; /* FlowTrace.compute knows it */
+    int operation; /* FlowTraceText.compute knows it */
     double number; /* constant: the number; reduce: what is begun with; view: what lies outside */
     uint32_t axes; /* reduce, best */
     int64_t stream;
     const FlowCoordinate *coordinates; /* view: one an axis of the operand */
 } FlowMade;
 
-/* A value in a function. */
-typedef struct FlowValue {
-    const FlowMade *made;
-    int call;        /* that stores it, or -1 */
-    int64_t place;   /* an offset in memory; ~i: input i; FLOW_NOWHERE */
-    int operands[3]; /* values; or -1 */
-} FlowValue;
-
-/* A floating-point value that a call stores. */
-typedef struct FlowStored {
-    int value;        /* FlowTrace.values[value] */
-    const int *reads; /* what the call reads: FlowTrace.stored[i], or storage ~i */
-    int read_count;
-} FlowStored;
-
-/* The new value of a weight or a state. */
-typedef struct FlowUpdate {
-    int stored;  /* FlowTrace.stored[stored] */
-    int storage; /* FlowProgram.storage[storage] */
-} FlowUpdate;
-
 /* What leads to the first result and to the updates of a training function, or what a turn of a
- * loop computes. */
-typedef struct FlowTrace {
+ * loop computes: as text that runtime/trace_text.h reads, which compiles soon however long it is. */
+typedef struct FlowTraceText {
     const FlowCall *calls; /* to be made one by one; NULL in a loop */
-    int call_count;
-    const FlowValue *values; /* operands before those who use them */
-    int value_count;
-    const FlowStored *stored; /* in the order of calls */
-    int stored_count;
-    const FlowUpdate *updates;
-    int update_count;
-    const struct FlowTrace *const *bodies; /* of each call: what a turn of it does, or NULL */
+    int call_count, value_count, stored_count, read_count, update_count;
+    const FlowMade *const *made; /* how values are */
+    const char *numbers;         /* of the values, of those that are stored, of the updates */
+    const struct FlowTraceText *const *bodies; /* of each call: what a turn of it does, or NULL */
     double (*compute)(int operation, double a, double b, double c, double y, int64_t stream,
                       int64_t index);
-} FlowTrace;
+} FlowTraceText;
 
 /* Where a function's input comes from. */
 typedef enum FlowInputKind {
@@ -242,8 +217,8 @@ typedef struct FlowFunction {
     int input_count;
     const FlowResult *results;
     int result_count;
-    const FlowTrace *trace; /* of training functions; or NULL */
-    const FlowWork *work;   /* of each call; NULL in a library */
+    const FlowTraceText *trace; /* of training functions; or NULL */
+    const FlowWork *work;       /* of each call; NULL in a library */
     int work_count;
     bool ahead; /* one GPU computes all of it, so `run` may return before it is done */
 } FlowFunction;

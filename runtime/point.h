@@ -2,6 +2,7 @@
 #ifndef FLOW_POINT_H
 #define FLOW_POINT_H
 
+#include "runtime/trace_text.h"
 #include "runtime/type.h"
 
 /* What a number is that is not finite. */

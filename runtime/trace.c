@@ -25,7 +25,7 @@ typedef struct Faults {
 
 typedef struct Tracing {
     const Call *call;
-    const FlowTrace *trace;
+    FlowTrace *trace;
     const FlowProgram *program;
     const char *before; /* the memory when the trace began */
     char *memory;       /* that the calls work in: the same, or a copy */
@@ -340,7 +340,7 @@ static Tracing begin_trace(const Call *call, const char *before, char *memory, c
                            Trace *trace) {
     gpus_bring_home();
     Tracing tracing = {.call = call,
-                       .trace = call->function->trace,
+                       .trace = trace_read(call->function->trace),
                        .program = call->sizes.program,
                        .before = before,
                        .memory = memory,
@@ -350,6 +350,11 @@ static Tracing begin_trace(const Call *call, const char *before, char *memory, c
     if (tracing.trace)
         tracing.faults = calloc((size_t)tracing.trace->stored_count, sizeof *tracing.faults);
     return tracing;
+}
+
+static void end_trace(const Tracing *tracing) {
+    trace_free(tracing->trace);
+    free(tracing->faults);
 }
 
 Trace trace_loss(const Call *call, char *memory, const Batch *batch) {
@@ -365,13 +370,12 @@ Trace trace_loss(const Call *call, char *memory, const Batch *batch) {
         if (result >= 0 && has_found(&tracing, result, tracing.fault))
             find_origin_of_stored(&tracing, result);
     }
-    free(tracing.faults);
+    end_trace(&tracing);
     return trace;
 }
 
 /* The update that was held back first in memory, or NULL. */
-static const FlowUpdate *held_update(const Call *call) {
-    const FlowTrace *trace = call->function->trace;
+static const FlowUpdate *held_update(const FlowTrace *trace, const Call *call) {
     for (int i = 0; trace && i < trace->update_count; i++)
         if (stored_value(trace, trace->updates[i].stored)->place == call->guard.place)
             return &trace->updates[i];
@@ -392,20 +396,24 @@ static void trace_stored(Tracing *tracing, int stored, Trace *trace) {
     }
 }
 
+static void trace_held(Tracing *tracing, Trace *trace) {
+    const FlowUpdate *update = held_update(tracing->trace, tracing->call);
+    if (!update) return;
+    snprintf(trace->what, sizeof trace->what, "the update of `%s`",
+             tracing->program->storage[update->storage].name);
+    size_t size = tracing->program->memory_size;
+    tracing->memory = holding_take(NULL, HOLDING_program, size) ? memory_new(size) : NULL;
+    FlowGuard open = {.open = true};
+    tracing->guard = &open;
+    if (tracing->memory && tracing->faults) trace_stored(tracing, update->stored, trace);
+    if (tracing->memory) holding_give(NULL, HOLDING_program, size);
+    free(tracing->memory);
+}
+
 Trace trace_update(const Call *call, const char *memory, const Batch *batch) {
     Trace trace = {.what = "an update", .fault = "not finite"};
-    const FlowUpdate *update = held_update(call);
-    if (!update) return trace;
-    snprintf(trace.what, sizeof trace.what, "the update of `%s`",
-             call->sizes.program->storage[update->storage].name);
-    size_t size = call->sizes.program->memory_size;
-    char *copy = holding_take(NULL, HOLDING_program, size) ? memory_new(size) : NULL;
-    Tracing tracing = begin_trace(call, memory, copy, batch, &trace);
-    FlowGuard open = {.open = true};
-    tracing.guard = &open;
-    if (copy && tracing.faults) trace_stored(&tracing, update->stored, &trace);
-    free(tracing.faults);
-    free(copy);
-    if (copy) holding_give(NULL, HOLDING_program, size);
+    Tracing tracing = begin_trace(call, memory, NULL, batch, &trace);
+    trace_held(&tracing, &trace);
+    end_trace(&tracing);
     return trace;
 }

@@ -25,6 +25,11 @@ typedef struct Tracer {
     int *stored;  /* of each node: 1 + its number among those stored, or 0 */
     int kernel;   /* whose reads are looked at */
     Numbers reads;
+    Text numbers; /* runtime/trace_text.h says what they are */
+    Map made;     /* the names of makings that they speak of, to 1 + their place */
+    Text makings; /* those names */
+    int call;     /* of the value written last */
+    int read_count;
 } Tracer;
 
 static const Node *node_at(const Tracer *tracer, NodeId id) {
@@ -132,19 +137,31 @@ static const char *type_name(Tracer *tracer, const Type *type) {
     return shared_constant(tracer, "FlowType", text_string(&text));
 }
 
-static void add_index(Text *text, int index) {
-    text_add(text, "~");
-    text_add_number(text, index);
+/* Numbers. */
+
+static void add_number(Tracer *tracer, uint64_t number) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
+    enum { BASE = 32, MOST = 14 };
+    char word[MOST + 1];
+    int count = 0;
+    for (; number >= BASE; number /= BASE) word[count++] = digits[BASE + number % BASE];
+    word[count++] = digits[number];
+    text_add_bytes(&tracer->numbers, word, (size_t)count);
 }
 
-static void add_place(const Tracer *tracer, NodeId id, Text *text) {
+static void add_signed(Tracer *tracer, int64_t number) {
+    add_number(tracer, number < 0 ? 2 * (uint64_t)~number + 1 : 2 * (uint64_t)number);
+}
+
+static void add_place(Tracer *tracer, NodeId id) {
     Place place = tracer->plan->places[id];
-    switch (place.kind) {
-    case PLACE_memory: text_add_number(text, (int64_t)place.offset); break;
-    case PLACE_input: add_index(text, place.index); break;
-    case PLACE_output: add_index(text, place.index + field_count(tracer->plan)); break;
-    default: text_add(text, "FLOW_NOWHERE");
-    }
+    bool known =
+        place.kind == PLACE_memory || place.kind == PLACE_input || place.kind == PLACE_output;
+    add_number(tracer, known);
+    if (place.kind == PLACE_memory) add_signed(tracer, (int64_t)place.offset);
+    if (place.kind == PLACE_input) add_signed(tracer, ~(int64_t)place.index);
+    if (place.kind == PLACE_output)
+        add_signed(tracer, ~(int64_t)(place.index + field_count(tracer->plan)));
 }
 
 static int call_of(const Tracer *tracer, NodeId id) {
@@ -243,33 +260,37 @@ static const char *made_name(Tracer *tracer, const Node *node) {
     return name;
 }
 
-static void write_value(Tracer *tracer, NodeId id, Text *text) {
-    const Node *node = node_at(tracer, id);
-    text_add(text, "    {");
-    text_add(text, made_name(tracer, node));
-    text_add(text, ", ");
-    text_add_number(text, call_of(tracer, id));
-    text_add(text, ", ");
-    add_place(tracer, id, text);
-    text_add(text, ", {");
-    for (int i = 0; i < ARITY_LIMIT; i++) {
-        if (i) text_add(text, ", ");
-        text_add_number(text, i < node->input_count ? tracer->values[node->inputs[i]] : -1);
+static void add_making(Tracer *tracer, const char *name) {
+    uintptr_t known = (uintptr_t)map_get(&tracer->made, name);
+    if (!known) {
+        known = tracer->made.count + 1;
+        map_put(&tracer->made, name, (void *)known);
+        text_format(&tracer->makings, "%s, ", name);
     }
-    text_add(text, "}},\n");
+    add_number(tracer, known - 1);
+}
+
+static void write_value(Tracer *tracer, NodeId id) {
+    const Node *node = node_at(tracer, id);
+    int call = call_of(tracer, id);
+    add_making(tracer, made_name(tracer, node));
+    add_signed(tracer, call - tracer->call);
+    tracer->call = call;
+    add_place(tracer, id);
+    add_number(tracer, (uint64_t)node->input_count);
+    for (int i = 0; i < node->input_count; i++)
+        add_number(tracer, (uint64_t)(tracer->values[id] - tracer->values[node->inputs[i]]));
     if (is_computed(node)) tracer->trace->computes[node->op] = true;
 }
 
 static int write_values(Tracer *tracer) {
-    Text values = text_new(tracer->arena);
     int count = 0;
+    tracer->call = -1;
     for (NodeId id = 0; id < tracer->graph->nodes.count; id++) {
         if (!tracer->wanted[id]) continue;
-        write_value(tracer, id, &values);
+        write_value(tracer, id);
         count++;
     }
-    text_format(tracer->text, "static const FlowValue %s_values[] = {\n%s};\n", tracer->prefix,
-                text_string(&values));
     return count;
 }
 
@@ -302,29 +323,24 @@ static void add_reads(Tracer *tracer, int number) {
 static void write_reads(Tracer *tracer, int kernel) {
     tracer->reads = (Numbers){0};
     if (!tracer->body) add_reads(tracer, kernel);
-    text_add(tracer->text, "(const int[]){");
-    vector_each(int, read, tracer->reads) {
-        if (*read < 0) add_index(tracer->text, ~*read);
-        else text_add_number(tracer->text, *read);
-        text_add(tracer->text, ", ");
-    }
-    text_format(tracer->text, "0}, %zu", tracer->reads.count);
+    add_number(tracer, tracer->reads.count);
+    vector_each(int, read, tracer->reads) add_signed(tracer, *read);
+    tracer->read_count += (int)tracer->reads.count;
 }
 
 static int write_stored(Tracer *tracer) {
-    int count = 0;
-    text_format(tracer->text, "static const FlowStored %s_stored[] = {\n", tracer->prefix);
+    int count = 0, before = 0;
     for (int i = 0; i < tracer->plan->kernel_count; i++) {
         const KernelPlan *kernel = &tracer->plan->kernels[tracer->plan->order[i]];
         for (size_t j = 0; j < kernel->node_count; j++) {
             if (!tracer->stored[kernel->nodes[j]]) continue;
-            text_format(tracer->text, "    {%d, ", tracer->values[kernel->nodes[j]]);
+            int value = tracer->values[kernel->nodes[j]];
+            add_signed(tracer, value - before);
+            before = value;
             write_reads(tracer, tracer->plan->order[i]);
-            text_add(tracer->text, "},\n");
             count++;
         }
     }
-    text_add(tracer->text, "};\n");
     return count;
 }
 
@@ -332,16 +348,24 @@ static int write_stored(Tracer *tracer) {
 
 static int write_updates(Tracer *tracer) {
     int count = 0;
-    text_format(tracer->text, "static const FlowUpdate %s_updates[] = {\n", tracer->prefix);
     vector_each(Output, output, tracer->graph->outputs) {
         int stored = tracer->stored[value_of_output(tracer, output)];
         if (!is_kept(tracer, output) || !stored) continue;
-        text_format(tracer->text, "    {%d, %d},\n", stored - 1,
-                    tracer->plan->places[output->target].index);
+        add_number(tracer, (uint64_t)(stored - 1));
+        add_number(tracer, (uint64_t)tracer->plan->places[output->target].index);
         count++;
     }
-    text_add(tracer->text, count ? "};\n" : "    {0}};\n");
     return count;
+}
+
+/* As literals of a line each. */
+static void print_numbers(Tracer *tracer) {
+    enum { LINE = 90 };
+    const char *numbers = text_string(&tracer->numbers);
+    text_format(tracer->text, "static const char %s_numbers[] =", tracer->prefix);
+    for (size_t at = 0; at < tracer->numbers.size; at += LINE)
+        text_format(tracer->text, "\n    \"%.*s\"", LINE, numbers + at);
+    text_add(tracer->text, ";\n");
 }
 
 /* Loops and functions. */
@@ -367,7 +391,7 @@ static bool write_bodies(Tracer *tracer) {
         any |= traced;
     }
     if (any)
-        text_format(tracer->text, "static const FlowTrace *const %s_bodies[] = {%s};\n",
+        text_format(tracer->text, "static const FlowTraceText *const %s_bodies[] = {%s};\n",
                     tracer->prefix, text_string(&list));
     return any;
 }
@@ -392,19 +416,24 @@ static bool write_tables(TraceText *trace, const FunctionPlan *plan, const char 
                      .wanted = arena_new_array(arena, bool, nodes),
                      .calls = arena_new_array(arena, int, plan->kernel_count + 1),
                      .values = arena_new_array(arena, int, nodes),
-                     .stored = arena_new_array(arena, int, nodes)};
+                     .stored = arena_new_array(arena, int, nodes),
+                     .numbers = text_new(arena),
+                     .made = map_new(arena),
+                     .makings = text_new(arena)};
     find_wanted(&tracer);
     number_values(&tracer);
     if (!is_any_stored(&tracer)) return false;
     bool bodies = write_bodies(&tracer);
     int values = write_values(&tracer), stored = write_stored(&tracer);
     int updates = write_updates(&tracer);
+    print_numbers(&tracer);
     text_format(trace->text,
-                "static const FlowTrace %s_trace = {%s%s, %d, %s_values, %d, %s_stored, %d, "
-                "%s_updates, %d, %s%s, trace_compute};\n",
-                prefix, body ? "NULL" : prefix, body ? "" : "_calls", (int)plan->bands.count,
-                prefix, values, prefix, stored, prefix, updates, bodies ? prefix : "NULL",
-                bodies ? "_bodies" : "");
+                "static const FlowMade *const %s_made[] = {%s};\n"
+                "static const FlowTraceText %s_trace = {%s%s, %d, %d, %d, %d, %d, %s_made, "
+                "%s_numbers, %s%s, trace_compute};\n",
+                prefix, text_string(&tracer.makings), prefix, body ? "NULL" : prefix,
+                body ? "" : "_calls", (int)plan->bands.count, values, stored, tracer.read_count,
+                updates, prefix, prefix, bodies ? prefix : "NULL", bodies ? "_bodies" : "");
     return true;
 }
 
