@@ -153,9 +153,22 @@ static void add_node(Builder *builder, NodeId id) {
                   computed && !builder->member->prepares);
 }
 
+/* Kernels that are one on a GPU stay together: apart, each takes far longer than said. */
+static void tie_kernels(Builder *builder) {
+    enum { LONG = 1 /* second */ };
+    const FunctionPlan *plan = builder->member->gpu;
+    for (int k = 0; k < plan->kernel_count; k++) {
+        Items tied = {0};
+        if (plan->kernels[k].with == NO_KERNEL) continue;
+        add_reader(builder, &tied, builder->member->first + k);
+        add_value(builder, builder->member->first + plan->kernels[k].with, &tied, LONG, false);
+    }
+}
+
 static void add_member_items(Builder *builder, const Member *member) {
     builder->member = member;
     add_kernels(builder);
+    tie_kernels(builder);
     find_readers(builder);
     note_outputs(builder);
     for (NodeId id = 0; id < member->gpu->graph->nodes.count; id++)

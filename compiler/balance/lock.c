@@ -11,8 +11,8 @@ static const char head[] = "flowc lock 1";
 static void add_elements(const FunctionPlan *plan, int k, Text *text) {
     const KernelPlan *kernel = &plan->kernels[k];
     uint64_t found = 0;
-    for (size_t i = 0; i < kernel->node_count; i++) {
-        const Node *node = graph_node(plan->graph, kernel->nodes[i]);
+    for (size_t i = 0; i < kernel->fused_count; i++) {
+        const Node *node = graph_node(plan->graph, kernel->fused[i]);
         found |= (uint64_t)1 << node->type.element;
         for (int n = 0; n < node->input_count; n++)
             found |= (uint64_t)1 << graph_node(plan->graph, node->inputs[n])->type.element;

@@ -105,6 +105,7 @@ static double loop_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, in
 
 double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double batch) {
     if (plan->kernels[k].scan) return loop_on_gpu(gpu, plan, k, batch);
+    if (!plan->kernels[k].node_count) return 0; /* another does it on the way */
     double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;
     return starts_on_gpu(gpu, &plan->kernels[k]) + alone_on_gpu(gpu, plan, k, times);
 }
@@ -126,6 +127,7 @@ static double launches_for(const FunctionPlan *plan, double records) {
 
 double records_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double records) {
     double launches = launches_for(plan, records);
+    if (!plan->kernels[k].node_count) return 0;
     return launches *
            (starts_on_gpu(gpu, &plan->kernels[k]) + alone_on_gpu(gpu, plan, k, records / launches));
 }

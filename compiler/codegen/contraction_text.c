@@ -14,8 +14,7 @@ enum {
     MOST_WINDOW_COLUMNS = 128,
 };
 
-/* What digits of a loop's index add, as C of the index `name`. */
-static const char *offset_expression(Writer *writer, const Digits *digits, const char *name) {
+const char *offset_expression(Writer *writer, const Digits *digits, const char *name) {
     Text sum = text_new(writer->arena);
     Dim below = dim_constant(writer->table, 1);
     for (int i = digits->count - 1; i >= 0; i--) {
@@ -177,7 +176,7 @@ static void write_context(Writer *writer, Text *text, const char *fields, const 
     text_add(text, "};\n}\n\n");
 }
 
-static const char *operand_address(Writer *writer, const ContractionOperand *operand) {
+const char *operand_address(Writer *writer, const ContractionOperand *operand) {
     int64_t start;
     const char *address = address_of(writer, operand->node);
     if (dim_is_constant(operand->start, &start) && !start) return address;
@@ -192,7 +191,7 @@ const char *contraction_address(Writer *writer, int which) {
     return operand_address(writer, &operand);
 }
 
-static const char *load_macro(Arena *arena, Element element) {
+const char *load_macro(Arena *arena, Element element) {
     return is_half(element) ? arena_format(arena, "flow_load_%s(a)", element_info[element].name)
                             : "(a)";
 }

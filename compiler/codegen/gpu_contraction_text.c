@@ -3,17 +3,9 @@
 #include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/gpu_tile.h"
 
-/* Sums of a tile are added up, and its rows begin. */
-static void write_tile_loops(Writer *writer, Text *text, const char *sum) {
-    const GpuTile tile = gpu_tile(writer);
-    const char *left = contraction_address(writer, 0), *right = contraction_address(writer, 1);
-    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", writer->name, sum);
-    write_contraction_parameters(writer, text);
-    write_gpu_tile(&tile, text);
+void write_gpu_sums(Writer *writer, Text *text, const char *sum) {
     text_format(
         text,
-        "    const STORED *a = (const STORED *)(%s), *b = (const STORED *)(%s);\n"
-        "#include \"cuda_matmul.h\"\n"
         "    for (int piece = 0; piece < TILE_ROWS / PIECE_ROWS; piece++) {\n"
         "#include \"cuda_sums.h\"\n"
         "    for (int n = (int)FLOW_THREAD; n < PIECE_ROWS * TILE_COLUMNS; n += %d) {\n"
@@ -24,17 +16,31 @@ static void write_tile_loops(Writer *writer, Text *text, const char *sum) {
         "        const %s sum = FLOW_GET((const %s *)tiles, n / TILE_COLUMNS * SUMS_PITCH + "
         "n %% TILE_COLUMNS);\n"
         "        (void)i;\n",
-        left, right, GPU_THREADS, writer->columns, sum, sum);
+        GPU_THREADS, writer->columns, sum, sum);
 }
 
-static void end_tile_loops(Text *text) {
-    text_add(text, "    }\n    }\n#include \"cuda_forget.h\"\n");
-}
-
-static void move_results(Writer *writer, Text *text, int depth) {
+void move_gpu_results(Writer *writer, Text *text, int depth) {
     move_lines(writer, &writer->lines[LEVEL_row], text, depth);
     move_lines(writer, &writer->lines[LEVEL_column], text, depth);
     move_lines(writer, &writer->stores, text, depth);
+}
+
+void end_gpu_sums(Text *text) {
+    text_add(text, "    }\n    }\n#include \"cuda_forget.h\"\n");
+}
+
+/* Sums of a tile are added up, and its rows begin. */
+static void write_tile_loops(Writer *writer, Text *text, const char *sum) {
+    const GpuTile tile = gpu_tile(writer);
+    const char *left = contraction_address(writer, 0), *right = contraction_address(writer, 1);
+    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", writer->name, sum);
+    write_contraction_parameters(writer, text);
+    write_gpu_tile(&tile, text);
+    text_format(text,
+                "    const STORED *a = (const STORED *)(%s), *b = (const STORED *)(%s);\n"
+                "#include \"cuda_matmul.h\"\n",
+                left, right);
+    write_gpu_sums(writer, text, sum);
 }
 
 static const char *results_of(const Writer *writer) {
@@ -49,7 +55,7 @@ static void write_parts(Writer *writer, Text *text, const char *sum, const char 
     write_tile_loops(writer, text, sum);
     text_format(text, "        FLOW_STORE((%s *)(%s), part * (%s) + i, sum);\n", sum, place,
                 results_of(writer));
-    end_tile_loops(text);
+    end_gpu_sums(text);
     text_add(text, "}\n\n");
 }
 
@@ -68,12 +74,13 @@ static const char *write_joined(Writer *writer, Text *text, const char *sum, con
         "    for (int part = 0; part < %d; part++) sum += FLOW_LOAD(parts, part * (%s) + i);\n",
         GPU_THREADS, count, writer->columns, writer->columns, sum, sum, place, sum,
         writer->kernel->parts, count);
-    move_results(writer, text, 1);
+    move_gpu_results(writer, text, 1);
     write_gpu_tail(writer, text);
     return gpu_blocks(writer, count, GPU_THREADS);
 }
 
 const char *gpu_contraction_form(const Writer *writer) {
+    if (writer->kernel->attention) return gpu_attention_form(writer);
     const GpuTile tile = gpu_tile(writer);
     const char *parts =
         tile.parts > 1 ? arena_format(writer->arena, ", of %d parts of the depth", tile.parts) : "";
@@ -93,6 +100,7 @@ static const char *tile_blocks(Writer *writer) {
 
 const char *write_gpu_contraction(Writer *writer, Text *text) {
     const KernelPlan *kernel = writer->kernel;
+    if (kernel->attention) return write_gpu_attention(writer, text);
     const char *sum = element_info[node_of(writer, kernel->nodes[0])->type.element].computed;
     store_values(writer, INDEX_full);
     if (kernel->parts > 1) {
@@ -103,8 +111,8 @@ const char *write_gpu_contraction(Writer *writer, Text *text) {
     }
     write_gpu_head(writer, text);
     write_tile_loops(writer, text, sum);
-    move_results(writer, text, 2);
-    end_tile_loops(text);
+    move_gpu_results(writer, text, 2);
+    end_gpu_sums(text);
     write_gpu_tail(writer, text);
     return tile_blocks(writer);
 }

@@ -30,12 +30,22 @@ void write_gpu_joins(Text *text, const Plan *plan);
 const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel);
 const char *gpu_rows_form(const Writer *writer);
 const char *gpu_contraction_form(const Writer *writer);
+const char *gpu_attention_form(const Writer *writer);
 
 /* Of each kind, in gpu_KIND_text.c: writes the function; returns how many blocks it needs, as C of
  * `batch` and `sizes`. */
 typedef const char *WriteGpuKernel(Writer *writer, Text *text);
 WriteGpuKernel write_gpu_rows, write_gpu_columns, write_gpu_contraction, write_gpu_scatter,
     write_gpu_row_function;
+
+/* gpu_attention_text.c: the same of a product whose left operand is computed on the way. */
+WriteGpuKernel write_gpu_attention;
+
+/* Of products: the loops over the sums of a tile, `sum` of the type of that name, and their end;
+ * and what is done with each of them. */
+void write_gpu_sums(Writer *writer, Text *text, const char *type);
+void end_gpu_sums(Text *text);
+void move_gpu_results(Writer *writer, Text *text, int depth);
 
 /* The start of a kernel's function, and its end. write_gpu_start: of one that comes before it, with
  * the end of its name, and of its text nothing but sizes and operands. */

@@ -69,6 +69,14 @@ static GpuSide side(const ContractionOperand *operand, const Digits *lines, cons
     return (GpuSide){by_depth, fits ? vector : 1};
 }
 
+int gpu_vector(const Writer *writer, const ContractionOperand *operand, const Digits *lines,
+               const Digits *depths) {
+    if (writer->plan->function->of_record) return 1; /* records lie one after the other */
+    const int size = (int)element_info[node_of(writer, operand->node)->type.element].size;
+    const GpuSide found = side(operand, lines, depths, true, VECTOR_SIZE / size);
+    return found.by_depth ? found.vector : 1;
+}
+
 /* The largest place that a loop's index adds. */
 static double reach(const Digits *digits) {
     double sum = 0;

@@ -25,6 +25,10 @@ extern int gpu_tiles_enough;
 
 GpuTile gpu_tile(const Writer *writer);
 
+/* How many elements, the most that 16 bytes hold or one, of an operand's lines are loaded at once. */
+int gpu_vector(const Writer *writer, const ContractionOperand *operand, const Digits *lines,
+               const Digits *depths);
+
 /* The macros that cuda_matmul.h takes beside those of write_contraction_parameters. */
 void write_gpu_tile(const GpuTile *tile, Text *text);
 

@@ -9,6 +9,7 @@
 #ifndef FLOW_CODEGEN_WRITER_H
 #define FLOW_CODEGEN_WRITER_H
 
+#include "compiler/passes/operand.h"
 #include "compiler/plan/plan.h"
 
 typedef enum Level { LEVEL_call, LEVEL_row, LEVEL_column, LEVEL_count } Level;
@@ -390,6 +391,12 @@ const char *contraction_address(Writer *writer, int which);
 /* product_text.c: of a product that was compiled ahead, the C of its FlowProduct. sums: a pointer
  * to where they go, or NULL. */
 const char *product_initialiser(Writer *writer, const char *sums);
+
+/* What digits of a loop's index add, as C of the index `name`; the address of an operand's first
+ * element; what makes a float or an integer of a stored element `a`. */
+const char *offset_expression(Writer *writer, const Digits *digits, const char *name);
+const char *operand_address(Writer *writer, const ContractionOperand *operand);
+const char *load_macro(Arena *arena, Element element);
 
 /* Where vectors have so many bytes, and there are so many registers. */
 Tile contraction_tile(const Contraction *contraction, int vector, int registers);

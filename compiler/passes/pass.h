@@ -15,6 +15,9 @@ Graph *replicate(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 /* What flows back through a convolution becomes a convolution. */
 Graph *convolve(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
+/* What the gradient of a softmax sums over a row of weights is summed over what they weighed. */
+Graph *attend(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
 /* A product that is read column after column is computed the other way round. */
 Graph *turn(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 

@@ -211,8 +211,11 @@ void find_bands(Planner *planner) {
                      .kept = arena_new_array(planner->arena, bool, count),
                      .positions = arena_new_array(planner->arena, int, plan->kernel_count + 1)};
     find_readings(&bander);
-    for (int i = 0; i < plan->kernel_count; i += plan->bands.items[plan->bands.count - 1].count) {
+    for (int i = 0, step; i < plan->kernel_count; i += step) {
         Band alone = {.kernels = plan->order + i, .count = 1};
-        vector_push(planner->arena, &plan->bands, never ? alone : band_at(&bander, i));
+        Band band = never ? alone : band_at(&bander, i);
+        step = band.count;
+        if (plan->kernels[plan->order[i]].node_count)
+            vector_push(planner->arena, &plan->bands, band);
     }
 }

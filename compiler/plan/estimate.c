@@ -120,7 +120,7 @@ static void note_read(void *context, NodeId read, IndexKind index) {
     const Planner *planner = all->planner;
     const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
     const Node *node = node_of(planner, all->node);
-    bool whole = kernel->scan || kernel->loops.kind == KERNEL_external;
+    bool whole = kernel->scan || kernel->attention || kernel->loops.kind == KERNEL_external;
     if (node_of(planner, read)->kernel == planner->kernel) return;
     if (!all->elements[read]) vector_push(planner->arena, &all->reads, read);
     all->elements[read] += whole ? elements_of(planner, read)
@@ -179,8 +179,15 @@ static void estimate_operations(Planner *planner, int k) {
         kernel->operations = scan_operations(planner->plan, k);
         return;
     }
-    for (size_t i = 0; i < kernel->node_count; i++)
-        kernel->operations += operations_of(planner, &kernel->loops, kernel->nodes[i]);
+    const Attention *attention = kernel->attention;
+    if (attention) kernel->operations = attention->operations;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        const NodeId id = kernel->nodes[i];
+        if (attention &&
+            (id == attention->product || id == attention->most || id == attention->total))
+            continue;
+        kernel->operations += operations_of(planner, &kernel->loops, id);
+    }
 }
 
 void estimate_kernels(Planner *planner) {

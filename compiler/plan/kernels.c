@@ -114,6 +114,9 @@ static void collect_kernels(Planner *planner) {
     for (int k = 0; k < plan->kernel_count; k++) {
         KernelPlan *kernel = &plan->kernels[k];
         kernel->nodes = lists[k];
+        kernel->fused = lists[k];
+        kernel->fused_count = kernel->node_count;
+        kernel->with = NO_KERNEL;
         kernel->loops = kernel_loops(planner->graph, kernel->nodes, kernel->node_count);
         kernel->share = loops_share(planner->graph->dimensions, &kernel->loops);
         give_device(planner, kernel);
@@ -136,6 +139,7 @@ static bool is_external_result(const Graph *graph, NodeId id) {
 }
 
 static void find_stored(Planner *planner) {
+    memset(planner->stored, 0, sizeof *planner->stored * planner->graph->nodes.count);
     for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, mark_stored);
     vector_each(Output, output, planner->graph->outputs)
         planner->stored[strip_reshapes(planner->graph, output->value)] = true;
@@ -282,6 +286,8 @@ void find_kernels(Planner *planner) {
     collect_kernels(planner);
     find_stored(planner);
     keep_small_launches(planner);
+    find_attention(planner);
+    find_stored(planner);
     plan_loops(planner);
     follow_operands(planner);
     for (int k = 0; k < planner->plan->kernel_count; k++)

@@ -40,9 +40,26 @@ typedef struct ScanPlan {
     size_t offsets_from; /* of the turn places, in that memory */
 } ScanPlan;
 
+/* Of a product on a GPU whose left operand, the weights, is computed on the way, from scores: they
+ * have a row for each query and a column for each key (attention.c). */
+typedef struct Attention {
+    NodeId product;        /* weights times something; the kernel's first node */
+    NodeId scores, second; /* products that the weights are made of; second: or NODE_NONE */
+    NodeId weights;        /* element by element; forward: what exp is taken of, less `most` */
+    NodeId most, total;    /* forward: of each row the largest, and the sum of what exp gives */
+    bool forward;          /* a softmax; the kernel leaves these two */
+    bool turned;           /* the product's rows are keys, not queries */
+    NodeId mask;           /* causal: a choice by whether the query sees the key, or NODE_NONE: */
+    int64_t seen;          /* keys behind query + seen weigh nothing */
+    double operations;     /* of it all but what follows the product */
+} Attention;
+
 typedef struct KernelPlan {
     Loops loops;
-    ScanPlan *scan; /* KERNEL_scan; else NULL */
+    ScanPlan *scan;       /* KERNEL_scan; else NULL */
+    Attention *attention; /* or NULL */
+    int with;  /* attention: the kernel that it is nothing without, or NO_KERNEL; one that has no
+                 nodes any more is computed there */
     Dim share; /* what is split over threads; kernels with the same share split it the same way;
                   NULL: nothing is */
     int parts; /* on a GPU, of a contraction's depth, added up by themselves: 1, or more */
@@ -51,6 +68,8 @@ typedef struct KernelPlan {
     bool by_columns;   /* contractions of few rows: share is the columns */
     const NodeId *nodes;
     size_t node_count;
+    const NodeId *fused; /* the nodes that fuse gave it, which it is known by */
+    size_t fused_count;
     bool barrier; /* before it */
     int phase;
     double operations;

@@ -61,6 +61,9 @@ void find_kernels(Planner *planner);
  * not counted. */
 int launch_operands(Planner *planner, int kernel);
 
+/* attention.c: products whose left operand is computed on the way take in the kernels that do. */
+void find_attention(Planner *planner);
+
 /* parts.c: into how many parts the depth of a product is cut, and memory for their sums. */
 void find_parts(const Planner *planner, KernelPlan *kernel);
 void buffer_parts(Planner *planner, int kernel);

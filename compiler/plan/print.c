@@ -34,12 +34,12 @@ static void print_loops(const Loops *loops, Text *text) {
 static void print_nodes(const Graph *graph, const KernelPlan *kernel, size_t most, Text *text) {
     const Source *last_source = NULL;
     uint32_t last_line = 0;
-    for (size_t i = 0; i < kernel->node_count; i++) {
+    for (size_t i = 0; i < kernel->fused_count; i++) {
         if (i == most) {
             text_add(text, " …");
             return;
         }
-        const Node *node = graph_node(graph, kernel->nodes[i]);
+        const Node *node = graph_node(graph, kernel->fused[i]);
         if (node->range.source) {
             uint32_t line = source_position(node->range.source, node->range.begin).line;
             const char *name = strrchr(node->range.source->path, '/');
@@ -48,7 +48,7 @@ static void print_nodes(const Graph *graph, const KernelPlan *kernel, size_t mos
             last_source = node->range.source;
             last_line = line;
         }
-        text_format(text, " %s%s", op_info[node->op].name, i + 1 < kernel->node_count ? "," : "");
+        text_format(text, " %s%s", op_info[node->op].name, i + 1 < kernel->fused_count ? "," : "");
     }
 }
 
@@ -171,7 +171,7 @@ static void print_work(const Printer *printer, const FunctionPlan *plan, int k, 
     text_add(text, ", ");
     print_device(&kernel->wanted, &kernel->given, kernel->held, text);
     text_format(text, "\n%*s", depth + 1, "");
-    print_nodes(plan->graph, kernel, kernel->node_count, text);
+    print_nodes(plan->graph, kernel, kernel->fused_count, text);
     text_add(text, "\n");
     print_values(plan, k, depth + 2, text);
     text_format(text, "%*s%s; moves %s", depth + 2, "",

@@ -12,11 +12,16 @@ typedef struct Reader {
 } Reader;
 
 static void read_operands(const Reader *reader, const Node *node, IndexKind index);
+static void read_contraction(const Reader *reader, const Node *node);
+
+static bool is_in_memory(const Node *node) {
+    return node->op == OP_input || node->op == OP_weight || node->kernel != NO_KERNEL;
+}
 
 static void read_value(const Reader *reader, NodeId id, IndexKind index) {
     const Node *node = graph_node(reader->graph, id);
-    bool in_memory = node->op == OP_input || node->op == OP_weight || node->kernel != NO_KERNEL;
-    if (in_memory) reader->visit(reader->context, id, index);
+    if (is_in_memory(node)) reader->visit(reader->context, id, index);
+    else if (node->op == OP_matmul) read_contraction(reader, node);
     else read_operands(reader, node, index);
 }
 
@@ -27,11 +32,11 @@ static void read_operands(const Reader *reader, const Node *node, IndexKind inde
     }
 }
 
-/* Rows of a that lie in order belong to the same rows of the result. */
+/* Rows of a that lie in order belong to the same rows of the result; or a is computed on the way. */
 static void read_contraction(const Reader *reader, const Node *node) {
     ContractionOperand a = contraction_operand(reader->graph, node, 0);
-    reader->visit(reader->context, a.node,
-                  is_in_order(reader->graph, &a) ? INDEX_row : INDEX_other);
+    bool rows = is_in_order(reader->graph, &a) && is_in_memory(graph_node(reader->graph, a.node));
+    read_value(reader, a.node, rows ? INDEX_row : INDEX_other);
     ContractionOperand b = contraction_operand(reader->graph, node, 1);
     reader->visit(reader->context, b.node, INDEX_other);
 }

@@ -45,11 +45,13 @@ typedef uint64_t uintptr_t;
 #ifdef FLOW_SIMULATED
 #include "device/simulated.h"
 #define FLOW_UNROLL
+#define FLOW_UNROLL_TWICE
 #else
 #include "cuda_overloads.h"
 
 #define restrict __restrict__
 #define FLOW_UNROLL _Pragma("unroll")
+#define FLOW_UNROLL_TWICE _Pragma("unroll 2") /* what it loads is loaded in each turn */
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1107
 #define FLOW_NOT_COPIED __grid_constant__ /* where its address is taken */
 #else

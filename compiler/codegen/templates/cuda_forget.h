@@ -1,4 +1,4 @@
-/* cuda_forget.h: takes the parameters of a contraction on a GPU back. */
+/* cuda_forget.h: takes the parameters of a contraction on a GPU back, and those of attention. */
 #include "forget.h"
 #undef TENSOR
 #undef PARTS
@@ -10,7 +10,36 @@
 #undef A_VECTOR
 #undef B_BY_DEPTH
 #undef B_VECTOR
-#undef TILES_COUNT
-#undef TILES
 #undef ROW_OF
 #undef COLUMN_OF
+#undef PACK
+#undef FORWARD
+#undef TURNED
+#undef SECOND
+#undef WEIGHED
+#undef CAUSAL
+#undef SEEN
+#undef QUERIES
+#undef KEYS
+#undef COMING
+#undef DEPTH_0
+#undef DEPTH_1
+#undef DEPTH_2
+#undef OWN_0
+#undef OWN_1
+#undef COME_0
+#undef COME_1
+#undef COME_2
+#undef OWN_VECTOR_0
+#undef OWN_VECTOR_1
+#undef VECTOR_0
+#undef VECTOR_1
+#undef VECTOR_2
+#undef FLOW_DEEP
+#undef FLOW_PITCH
+#undef FLOW_OWN_HALF
+#undef FLOW_TAKE_OWN
+#undef FLOW_FOUR
+#undef FLOW_COME
+#undef FLOW_SCORE
+#undef FLOW_WEIGH

@@ -21,15 +21,6 @@ enum {
     SUMS_PITCH = TILE_COLUMNS + 8,
     PIECE_ROWS = TILE_ROWS < 4096 / TILE_COLUMNS ? TILE_ROWS : 4096 / TILE_COLUMNS,
 };
-/* Elements of shared memory: for tiles, and later for the sums that are handed over. */
-#define TILES_COUNT(type, count)                                                  \
-    ((count) * (int)sizeof(type) > PIECE_ROWS * SUMS_PITCH * (int)sizeof(ELEMENT) \
-         ? (count)                                                                \
-         : PIECE_ROWS * SUMS_PITCH * (int)sizeof(ELEMENT) / (int)sizeof(type))
-/* Not more than each GPU gives a block without being asked: else there is no such constant. */
-#define TILES(type, count)                              \
-    FLOW_SHARED(type, tiles, TILES_COUNT(type, count)); \
-    enum { TILES_FIT = 1 / (TILES_COUNT(type, count) * (int)sizeof(type) <= 48 << 10) }
 #if TENSOR && FLOW_TENSOR_CORES
 #include "cuda_mma.h"
 #else

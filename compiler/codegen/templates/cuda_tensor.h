@@ -7,7 +7,8 @@
  *                           each row an element of `rows`: lane i names row i % 8 of matrix i / 8.
  *                           Of matrix m, y[m] are two halves; turned: of the transposed one
  * FLOW_MULTIPLY_bf16, _f16(sums, a, b0, b1)   sums, 16 x 8 floats, four a lane, += a, 16 x 16,
- *                           times b, 16 x 8 */
+ *                           times b, 16 x 8
+ * FLOW_PACK_bf16, _f16(low, high)   two floats, rounded to halves, as a register has them */
 #ifndef FLOW_CUDA_TENSOR_H
 #define FLOW_CUDA_TENSOR_H
 
@@ -70,6 +71,10 @@ static inline uint16_t flow_element_of_b(const char *met, int k, int column) {
 FLOW_MULTIPLY(bf16)
 FLOW_MULTIPLY(f16)
 #undef FLOW_MULTIPLY
+#define FLOW_PACK_bf16(low, high) \
+    ((uint32_t)flow_store_bf16(low) | (uint32_t)flow_store_bf16(high) << 16)
+#define FLOW_PACK_f16(low, high) \
+    ((uint32_t)flow_store_f16(low) | (uint32_t)flow_store_f16(high) << 16)
 #define FLOW_MULTIPLY_bf16(sums, a, b0, b1) flow_multiply_bf16(sums, a, b0, b1, __LINE__)
 #define FLOW_MULTIPLY_f16(sums, a, b0, b1) flow_multiply_f16(sums, a, b0, b1, __LINE__)
 
@@ -114,6 +119,16 @@ static inline void flow_get_matrices(uint32_t *y, const FlowQuad *row, bool turn
 FLOW_MULTIPLY(bf16)
 FLOW_MULTIPLY(f16)
 #undef FLOW_MULTIPLY
+
+#define FLOW_PACK(name)                                                               \
+    static inline uint32_t FLOW_PACK_##name(float low, float high) {                  \
+        uint32_t both;                                                                \
+        asm("cvt.rn." #name "x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low)); \
+        return both;                                                                  \
+    }
+FLOW_PACK(bf16)
+FLOW_PACK(f16)
+#undef FLOW_PACK
 #else
 #define FLOW_TENSOR_CORES 0
 #endif

@@ -83,6 +83,16 @@ static inline int flow_swizzled(int row, int column, int width) {
                 FLOW_PUT(to, place + v * S##_PITCH, elements.at[v]);                     \
     }
 
+/* Elements of shared memory: for tiles, and later for the sums that are handed over. */
+#define TILES_COUNT(type, count)                                                  \
+    ((count) * (int)sizeof(type) > PIECE_ROWS * SUMS_PITCH * (int)sizeof(ELEMENT) \
+         ? (count)                                                                \
+         : PIECE_ROWS * SUMS_PITCH * (int)sizeof(ELEMENT) / (int)sizeof(type))
+/* Not more than each GPU gives a block without being asked: else there is no such constant. */
+#define TILES(type, count)                              \
+    FLOW_SHARED(type, tiles, TILES_COUNT(type, count)); \
+    enum { TILES_FIT = 1 / (TILES_COUNT(type, count) * (int)sizeof(type) <= 48 << 10) }
+
 /* `count` of them, as the memory has them at once. */
 #define FLOW_VECTOR(name, type, count)                                                       \
     typedef struct FLOW_ALIGNED((count) * sizeof(type) < 16 ? (count) * sizeof(type) : 16) { \

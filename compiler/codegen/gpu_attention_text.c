@@ -1,0 +1,258 @@
+/* GPU attention text: a product whose left operand, the weights, is computed on the way, by
+ * cuda_attention.h. An element of the scores becomes one of the weights by the same lines of values
+ * as in any other kernel; what is fused behind the product is done as behind any other. */
+#include "compiler/codegen/gpu_text.h"
+#include "compiler/codegen/gpu_tile.h"
+
+typedef struct Attending {
+    Writer *writer;
+    const Attention *attention;
+    Text *text;
+} Attending;
+
+/* An operand whose lines are rows of results, or come by. */
+typedef struct Lines {
+    ContractionOperand operand;
+    bool first; /* the lines are what its first axis counts: rows of a, the depth of b */
+} Lines;
+
+static Lines lines_of(const Attending *all, NodeId product, int which, bool first) {
+    const Node *node = node_of(all->writer, product);
+    return (Lines){contraction_operand(all->writer->graph, node, which), first};
+}
+
+/* Of a product of scores: what has queries, or what has keys. */
+static Lines queries_of(const Attending *all, NodeId product) {
+    return lines_of(all, product, 0, true);
+}
+
+static Lines keys_of(const Attending *all, NodeId product) {
+    return lines_of(all, product, 1, false);
+}
+
+static const Digits *line_digits(const Lines *lines) {
+    return lines->first ? &lines->operand.first : &lines->operand.second;
+}
+
+static const Digits *depth_digits(const Lines *lines) {
+    return lines->first ? &lines->operand.second : &lines->operand.first;
+}
+
+static bool same_digits(const Digits *a, const Digits *b) {
+    if (a->count != b->count) return false;
+    for (int i = 0; i < a->count; i++)
+        if (a->items[i].size != b->items[i].size || a->items[i].stride != b->items[i].stride)
+            return false;
+    return true;
+}
+
+static bool same_lines(const Lines *a, const Lines *b) {
+    return a->operand.node == b->operand.node && a->operand.start == b->operand.start &&
+           same_digits(&a->operand.outer, &b->operand.outer) &&
+           same_digits(line_digits(a), line_digits(b)) &&
+           same_digits(depth_digits(a), depth_digits(b));
+}
+
+/* Macros and the pointer of an operand; word: "own" or "come". */
+static void write_lines(const Attending *all, const Lines *lines, const char *word, int number) {
+    Writer *writer = all->writer;
+    const bool own = *word == 'o';
+    text_format(all->text,
+                "#define %s_%d(s, l, k) (%s + %s + %s)\n"
+                "#define %sVECTOR_%d %d\n"
+                "    const STORED *const %s_%d = (const STORED *)(%s);\n",
+                own ? "OWN" : "COME", number, offset_expression(writer, &lines->operand.outer, "s"),
+                offset_expression(writer, line_digits(lines), "l"),
+                offset_expression(writer, depth_digits(lines), "k"), own ? "OWN_" : "", number,
+                gpu_vector(writer, &lines->operand, line_digits(lines), depth_digits(lines)), word,
+                number, operand_address(writer, &lines->operand));
+}
+
+static void write_product(const Attending *all, NodeId product, int number) {
+    const Lines queries = queries_of(all, product), keys = keys_of(all, product);
+    const bool turned = all->attention->turned;
+    write_lines(all, turned ? &keys : &queries, "own", number);
+    write_lines(all, turned ? &queries : &keys, "come", number);
+}
+
+static const char *depth_of(const Attending *all, NodeId product) {
+    if (product == NODE_NONE) return "0";
+    const Loops loops = node_loops(all->writer->graph, node_of(all->writer, product));
+    return dim_expression(all->writer->arena, loops.depth);
+}
+
+/* Which of what comes by is what the weights weigh: 2 is nothing else. */
+static int weighed(const Attending *all, const Lines *values) {
+    const Attention *attention = all->attention;
+    const NodeId products[] = {attention->scores, attention->second};
+    for (int i = 0; i < 2 && products[i] != NODE_NONE; i++) {
+        const Lines come =
+            attention->turned ? queries_of(all, products[i]) : keys_of(all, products[i]);
+        if (same_lines(&come, values)) return i;
+    }
+    return 2;
+}
+
+static Element stored_element(const Writer *writer, const Lines *lines) {
+    return node_of(writer, lines->operand.node)->type.element;
+}
+
+static void write_parameters(const Attending *all, const Lines *values) {
+    Writer *writer = all->writer;
+    Arena *arena = writer->arena;
+    const Attention *attention = all->attention;
+    const Loops *loops = writer->loops;
+    const Element stored = stored_element(writer, values);
+    const char *name = element_info[stored].name;
+    const char *rows = dim_expression(arena, loops->rows),
+               *depth = dim_expression(arena, loops->depth);
+    const char *lines[][2] = {
+        {"ELEMENT", "float"},
+        {"STORED", element_info[stored].c},
+        {"LOAD(a)", load_macro(arena, stored)},
+        {"TENSOR", is_half(stored) ? "1" : "0"},
+        {"MULTIPLY", arena_format(arena, "FLOW_MULTIPLY_%s", name)},
+        {"PACK", arena_format(arena, "FLOW_PACK_%s", name)},
+        {"FORWARD", attention->forward ? "1" : "0"},
+        {"TURNED", attention->turned ? "1" : "0"},
+        {"SECOND", attention->second != NODE_NONE ? "1" : "0"},
+        {"WEIGHED", arena_format(arena, "%d", weighed(all, values))},
+        {"CAUSAL", attention->mask != NODE_NONE ? "1" : "0"},
+        {"SEEN", arena_format(arena, "%lld", (long long)attention->seen)},
+        {"ROWS", rows},
+        {"COLUMNS", writer->columns},
+        {"COMING", depth},
+        {"QUERIES", attention->turned ? "COMING" : "ROWS"},
+        {"KEYS", attention->turned ? "ROWS" : "COMING"},
+        {"DEPTH_0", depth_of(all, attention->scores)},
+        {"DEPTH_1", depth_of(all, attention->second)},
+        {"DEPTH_2", "COLUMNS"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        text_format(all->text, "#define %s %s\n", lines[i][0], lines[i][1]);
+}
+
+static void write_operands(const Attending *all, const Lines *values) {
+    const Attention *attention = all->attention;
+    write_product(all, attention->scores, 0);
+    if (attention->second != NODE_NONE) write_product(all, attention->second, 1);
+    if (weighed(all, values) == 2) write_lines(all, values, "come", 2);
+}
+
+/* What the loop knows needs no numbers of rows and columns. */
+static void define_mask(Writer *writer, NodeId choice, Index full) {
+    const Node *node = node_of(writer, choice);
+    const Index at = operand_index_text(writer, node, 0, full);
+    const NodeId seen = strip_reshapes(writer->graph, node->inputs[0]);
+    text_format(&writer->lines[at.level], "(void)%s;\n", at.text);
+    define_variable(writer, seen, at, "bool", "c <= query + SEEN");
+}
+
+/* The lines that make a weight of scores, as of a kernel whose columns are keys. */
+static Text weight_lines(Writer *writer, const Attention *attention) {
+    Dimensions *table = writer->table;
+    const Loops *own = writer->loops;
+    const char *columns = writer->columns;
+    const Loops product = node_loops(writer->graph, node_of(writer, attention->scores));
+    const Dim one = dim_constant(table, 1);
+    const Loops loops = {KERNEL_rows, one, dim_multiply(table, product.outer, product.rows), one,
+                         product.columns};
+    Text text = text_new(writer->arena);
+    writer->loops = &loops;
+    writer->columns = dim_expression(writer->arena, product.columns);
+    const Index full = plain_index(writer, INDEX_full);
+    define_variable(writer, attention->scores, full, "float", "scores[n]");
+    if (attention->second != NODE_NONE)
+        define_variable(writer, attention->second, full, "float", "seconds[n]");
+    if (attention->mask != NODE_NONE) define_mask(writer, attention->mask, full);
+    const char *weight = value_of(writer, attention->weights, full);
+    move_lines(writer, &writer->lines[LEVEL_row], &text, 3);
+    move_lines(writer, &writer->lines[LEVEL_column], &text, 3);
+    text_format(&text, "            scores[n] = %s;\n", weight);
+    next_scope(writer, LEVEL_row);
+    writer->loops = own;
+    writer->columns = columns;
+    return text;
+}
+
+static void write_weights(const Attending *all, const Text *lines) {
+    text_format(
+        all->text,
+        "#include \"cuda_attention.h\"\n"
+        "    for (int64_t coming = first_come; coming < last_come; coming += ACROSS) {\n"
+        "#include \"cuda_scores.h\"\n"
+        "        FLOW_UNROLL for (int n = 0; n < SCORES; n++) {\n"
+        "            const int64_t own = first_row + ROW_OF(n), come = coming + COLUMN_OF(n);\n"
+        "            const int64_t query = TURNED ? come : own, c = TURNED ? own : come;\n"
+        "            const int64_t r = slice * QUERIES + query, i = r * KEYS + c;\n"
+        "            (void)i;\n"
+        "            if (query >= QUERIES || c >= KEYS) {\n"
+        "                scores[n] = FORWARD ? -__builtin_inff() : 0;\n"
+        "                continue;\n"
+        "            }\n"
+        "%s        }\n"
+        "#include \"cuda_weigh.h\"\n"
+        "    }\n",
+        text_string((Text *)lines));
+}
+
+/* What the way back wants of a softmax. */
+static void write_rows_left(const Attending *all) {
+    Writer *writer = all->writer;
+    const NodeId left[] = {all->attention->most, all->attention->total};
+    static const char *const values[] = {"most[h]", "total[h]"};
+    text_add(all->text, "#include \"cuda_weighed.h\"\n");
+    text_add(all->text, "    FLOW_UNROLL for (int h = 0; h < 2; h++) {\n"
+                        "        const int64_t row = first_row + own_row + h * 8;\n"
+                        "        const int64_t r = slice * ROWS + row;\n"
+                        "        (void)r;\n"
+                        "        if (lane % 4 || row >= ROWS) continue;\n");
+    for (int i = 0; i < 2; i++)
+        if (is_stored(writer, left[i]))
+            text_format(all->text, "        %s", store_text(writer, left[i], "r", values[i]));
+    text_add(all->text, "    }\n");
+}
+
+/* Adds the lines of what is stored of each sum. */
+static void store_results(Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        const NodeId id = writer->kernel->nodes[at];
+        if (is_stored(writer, id) && !is_reduction(writer, id))
+            store_value(writer, id, plain_index(writer, INDEX_full));
+    }
+}
+
+const char *gpu_attention_form(const Writer *writer) {
+    const Attention *attention = writer->kernel->attention;
+    const Node *scores = node_of(writer, attention->scores);
+    const ContractionOperand a = contraction_operand(writer->graph, scores, 0);
+    const bool halves = is_half(node_of(writer, a.node)->type.element);
+    return arena_format(writer->arena, "cuda_attention.h%s, a block for 128 %s%s; %s%s",
+                        halves ? " by cuda_attention_mma.h from sm_80 on" : "",
+                        attention->turned ? "keys" : "queries",
+                        attention->mask != NODE_NONE ? ", what they don't see left out" : "",
+                        attention->forward ? "scores, their softmax" : "weights again",
+                        attention->second != NODE_NONE ? " and their gradient" : "");
+}
+
+const char *write_gpu_attention(Writer *writer, Text *text) {
+    const Attending all = {writer, writer->kernel->attention, text};
+    const Lines values = lines_of(&all, all.attention->product, 1, true);
+    const Text weights = weight_lines(writer, all.attention);
+    Text body = text_new(writer->arena);
+    const Attending inside = {writer, all.attention, &body};
+    write_operands(&inside, &values);
+    write_parameters(&all, &values);
+    write_weights(&inside, &weights);
+    if (all.attention->forward) write_rows_left(&inside);
+    store_results(writer);
+    write_gpu_head(writer, text);
+    text_add(text, text_string(&body));
+    write_gpu_sums(writer, text, "float");
+    move_gpu_results(writer, text, 2);
+    end_gpu_sums(text);
+    write_gpu_tail(writer, text);
+    return arena_format(
+        writer->arena, "(%s) * (%s)", dim_expression(writer->arena, writer->loops->outer),
+        gpu_blocks(writer, dim_expression(writer->arena, writer->loops->rows), 128));
+}

@@ -1,0 +1,479 @@
+/* Attention: products on a GPU whose left operand, the weights of some values, is computed tile by
+ * tile on the way and never stored (T. Dao, "FlashAttention-2", 2023).
+ *
+ * Weights are what is computed element by element from one or two products of the same shape, the
+ * scores, and of what is known of each row. Forwards they are a softmax: its largest score and its
+ * sum grow while the product goes over the keys, and are left for the way back. There weights are
+ * computed again from scores, for queries (the gradient of q) or for keys (those of k and v).
+ *
+ * Fuse has put all of that into kernels of their own, whose nodes become nobody's: who reads them
+ * computes them. That holds only if nobody else wants them, so heads, the kernels of the products,
+ * are given up until it does. A kernel that is left with no nodes does nothing. */
+#include "compiler/plan/planner.h"
+
+#include "compiler/passes/operand.h"
+
+#include <math.h>
+
+enum { DEPTH_MOST = 128 /* columns of a tile: what a thread has of it fits its registers */ };
+
+typedef enum State { STATE_unknown, STATE_apart, STATE_weight } State;
+
+/* A kernel whose left operand may be computed on the way. */
+typedef struct Head {
+    Attention attention;
+    int kernel;
+    Dim queries, keys;
+    unsigned char *states; /* of each node: is it made of scores? */
+    bool good;
+} Head;
+
+typedef struct Finder {
+    Planner *planner;
+    FunctionPlan *plan;
+    const Graph *graph;
+    Vector(Head) heads;
+    int *left_by; /* of each node, the largest score or the sum of a row: 1 + the head, or 0 */
+    bool *weight; /* of each node: some head computes it on the way */
+    bool dropped;
+} Finder;
+
+static const Node *node_at(const Finder *finder, NodeId id) {
+    return graph_node(finder->graph, id);
+}
+
+static const Node *operand_of(const Finder *finder, const Node *node, int i) {
+    return node_at(finder, strip_reshapes(finder->graph, node->inputs[i]));
+}
+
+static NodeId id_of(const Finder *finder, const Node *node) {
+    return (NodeId)(node - finder->graph->nodes.items);
+}
+
+/* Products. */
+
+static bool reads_element(const Finder *finder, NodeId id, Element element) {
+    if (id == NODE_NONE) return true;
+    const Node *product = node_at(finder, id);
+    for (int i = 0; i < 2; i++) {
+        const NodeId read = contraction_operand(finder->graph, product, i).node;
+        if (node_at(finder, read)->type.element != element) return false;
+    }
+    return product->type.element == TYPE_f32;
+}
+
+/* Are all operands of the same floats or halves? */
+static bool reads_alike(const Finder *finder, const Head *head) {
+    const Attention *attention = &head->attention;
+    const Node *product = node_at(finder, attention->product);
+    const NodeId read = contraction_operand(finder->graph, product, 0).node;
+    const Element element = node_at(finder, read)->type.element;
+    return (element == TYPE_f32 || is_half(element)) &&
+           reads_element(finder, attention->product, element) &&
+           reads_element(finder, attention->scores, element) &&
+           reads_element(finder, attention->second, element);
+}
+
+static bool is_narrow(Dim dim) {
+    int64_t size;
+    return dim_is_constant(dim, &size) && size <= DEPTH_MOST;
+}
+
+/* Has the product a row for each query, a column for each key, and little depth? */
+static bool gives_scores(const Finder *finder, const Head *head, const Node *product) {
+    const Loops *all = &finder->plan->kernels[head->kernel].loops;
+    const Loops loops = node_loops(finder->graph, product);
+    return loops.outer == all->outer && loops.rows == head->queries &&
+           loops.columns == head->keys && is_narrow(loops.depth) &&
+           product->type.element == TYPE_f32;
+}
+
+static bool is_same_device(const Finder *finder, const Head *head, const Node *node) {
+    const Placement *here = &finder->plan->kernels[head->kernel].given;
+    const Placement *there = &finder->plan->kernels[node->kernel].given;
+    return node->kernel == NO_KERNEL ||
+           (there->device == here->device && there->index == here->index);
+}
+
+static bool note_product(Head *head, NodeId id) {
+    Attention *attention = &head->attention;
+    if (attention->scores == NODE_NONE) attention->scores = id;
+    else if (attention->second == NODE_NONE) attention->second = id;
+    else head->good = false;
+    return true;
+}
+
+/* What weights are made of. */
+
+static bool is_made(Finder *finder, Head *head, NodeId id);
+
+static bool is_made_of_operands(Finder *finder, Head *head, const Node *node) {
+    bool made = false;
+    for (int i = 0; i < node->input_count; i++) made |= is_made(finder, head, node->inputs[i]);
+    return made;
+}
+
+/* Is the node computed from scores, one element from one? */
+static bool is_made(Finder *finder, Head *head, NodeId id) {
+    id = strip_reshapes(finder->graph, id);
+    const Node *node = node_at(finder, id);
+    unsigned char *state = &head->states[id];
+    if (*state != STATE_unknown) return *state == STATE_weight;
+    bool made = false;
+    if (op_info[node->op].class == LOOP_elementwise && !op_is_whole(node->op))
+        made = is_made_of_operands(finder, head, node);
+    else if (node->op == OP_matmul && gives_scores(finder, head, node))
+        made = note_product(head, id);
+    *state = made ? STATE_weight : STATE_apart;
+    if (!made) return false;
+    Dimensions *table = finder->graph->dimensions;
+    const Type *scores = &node_at(finder, head->attention.scores)->type;
+    if (type_elements(table, &node->type) != type_elements(table, scores) ||
+        !is_same_device(finder, head, node))
+        head->good = false;
+    return true;
+}
+
+/* Without the rounding that the product does itself. */
+static NodeId unrounded(const Finder *finder, NodeId id) {
+    const Node *node = node_at(finder, id);
+    if (node->op == OP_cast && is_half(node->type.element) &&
+        node_at(finder, node->inputs[0])->type.element == TYPE_f32)
+        return strip_reshapes(finder->graph, node->inputs[0]);
+    return id;
+}
+
+/* A softmax. */
+
+static bool is_row_of(const Finder *finder, const Node *row, Op op, NodeId of, Dim keys) {
+    if (row->op != op || strip_reshapes(finder->graph, row->inputs[0]) != of) return false;
+    const Loops loops = node_loops(finder->graph, row);
+    return loops.kind == KERNEL_rows && loops.columns == keys;
+}
+
+static void match_softmax(const Finder *finder, Head *head) {
+    Attention *attention = &head->attention;
+    const Node *weights = node_at(finder, attention->weights);
+    if (weights->op != OP_divide || attention->turned) return;
+    const Node *power = operand_of(finder, weights, 0), *total = operand_of(finder, weights, 1);
+    if (power->op != OP_exp || !is_row_of(finder, total, OP_sum, id_of(finder, power), head->keys))
+        return;
+    const Node *less = operand_of(finder, power, 0);
+    if (less->op != OP_subtract) return;
+    const NodeId scores = strip_reshapes(finder->graph, less->inputs[0]);
+    const Node *most = operand_of(finder, less, 1);
+    if (!is_row_of(finder, most, OP_max, scores, head->keys)) return;
+    if (finder->left_by[id_of(finder, most)] || finder->left_by[id_of(finder, total)]) return;
+    attention->forward = true;
+    attention->weights = scores;
+    attention->most = id_of(finder, most);
+    attention->total = id_of(finder, total);
+}
+
+/* Causal scores. */
+
+static bool is_count(const Node *node, Dim size) {
+    return node->op == OP_iota && node->type.rank && node->type.dims[node->type.rank - 1] == size;
+}
+
+/* The number that a key's is less by where it is compared with a query's; -1: it isn't. */
+static int64_t less_by(const Finder *finder, const Node *node, Dim keys) {
+    if (is_count(node, keys)) return 0;
+    if (node->op != OP_subtract || !is_count(operand_of(finder, node, 0), keys)) return -1;
+    const Node *by = operand_of(finder, node, 1);
+    return by->op == OP_constant && by->number >= 0 ? (int64_t)by->number : -1;
+}
+
+/* Does a row of the condition hold for a key from 0 to that of the row, and so many behind? */
+static bool is_causal(const Finder *finder, const Head *head, const Node *node, int64_t *seen) {
+    if (node->op != OP_less_equal) return false;
+    const Node *query = operand_of(finder, node, 1);
+    const Type *of_query = &node_at(finder, node->inputs[1])->type;
+    *seen = less_by(finder, operand_of(finder, node, 0), head->keys);
+    return *seen >= 0 && is_count(query, head->queries) && of_query->rank > 1 &&
+           dim_is_one(of_query->dims[of_query->rank - 1]) &&
+           of_query->dims[of_query->rank - 2] == head->queries;
+}
+
+/* Are scores behind what is seen so low that nothing is left of exp? Each row sees key 0. */
+static bool is_masked(const Finder *finder, Head *head, const Node *scores) {
+    int64_t seen;
+    if (scores->op != OP_select || !is_causal(finder, head, operand_of(finder, scores, 0), &seen))
+        return false;
+    const Node *behind = operand_of(finder, scores, 2);
+    if (behind->op != OP_constant || behind->number > -1e29) return false;
+    head->attention.mask = id_of(finder, scores);
+    head->attention.seen = seen;
+    return true;
+}
+
+/* Is the element 0 where that exp is? */
+static bool vanishes(const Finder *finder, Head *head, const Node *node) {
+    const Node *a = node->input_count ? operand_of(finder, node, 0) : NULL;
+    switch (node->op) {
+    case OP_constant: return node->number == 0;
+    case OP_exp: return a->op == OP_subtract && is_masked(finder, head, operand_of(finder, a, 0));
+    case OP_divide:
+    case OP_negate:
+    case OP_cast: return vanishes(finder, head, a);
+    case OP_multiply:
+        return vanishes(finder, head, a) || vanishes(finder, head, operand_of(finder, node, 1));
+    case OP_select:
+        return vanishes(finder, head, operand_of(finder, node, 1)) &&
+               vanishes(finder, head, operand_of(finder, node, 2));
+    default: return false;
+    }
+}
+
+static void find_mask(const Finder *finder, Head *head) {
+    const Node *weights = node_at(finder, head->attention.weights);
+    const bool masked = head->attention.forward ? is_masked(finder, head, weights)
+                                                : vanishes(finder, head, weights);
+    if (!masked) head->attention.mask = NODE_NONE;
+}
+
+/* Heads. */
+
+static bool is_stride(const Digits *digits, Dim size, Dim stride) {
+    if (dim_is_one(size)) return true;
+    return digits->count == 1 && digits->items[0].size == size && digits->items[0].stride == stride;
+}
+
+/* Does the product read all weights, row by row, or column by column? */
+static bool reads_weights(const Finder *finder, const Loops *loops, const ContractionOperand *a,
+                          bool *turned) {
+    Dimensions *table = finder->graph->dimensions;
+    *turned = false;
+    if (is_in_order(finder->graph, a)) return true;
+    int64_t start;
+    const Dim one = dim_constant(table, 1), each = dim_multiply(table, loops->rows, loops->depth);
+    *turned = dim_is_constant(a->start, &start) && !start &&
+              is_stride(&a->first, loops->rows, one) &&
+              is_stride(&a->second, loops->depth, loops->rows) && each &&
+              is_stride(&a->outer, loops->outer, each) &&
+              type_elements(table, &node_at(finder, a->node)->type) ==
+                  dim_multiply(table, loops->outer, each);
+    return *turned;
+}
+
+static void add_head(Finder *finder, int k) {
+    const KernelPlan *kernel = &finder->plan->kernels[k];
+    if (!runs_on_gpu(kernel) || kernel->loops.kind != KERNEL_contraction) return;
+    const Node *product = node_at(finder, kernel->nodes[0]);
+    const ContractionOperand a = contraction_operand(finder->graph, product, 0);
+    Head head = {.kernel = k, .good = true};
+    head.attention = (Attention){.product = kernel->nodes[0],
+                                 .scores = NODE_NONE,
+                                 .second = NODE_NONE,
+                                 .mask = NODE_NONE,
+                                 .most = NODE_NONE,
+                                 .total = NODE_NONE};
+    const int from = node_at(finder, a.node)->kernel;
+    if (from == NO_KERNEL || from == k || !is_narrow(kernel->loops.columns) ||
+        !reads_weights(finder, &kernel->loops, &a, &head.attention.turned))
+        return;
+    head.queries = head.attention.turned ? kernel->loops.depth : kernel->loops.rows;
+    head.keys = head.attention.turned ? kernel->loops.rows : kernel->loops.depth;
+    head.states =
+        arena_new_array(finder->planner->arena, unsigned char, finder->graph->nodes.count + 1);
+    head.attention.weights = unrounded(finder, a.node);
+    if (!is_made(finder, &head, a.node) || !head.good || !reads_alike(finder, &head)) return;
+    match_softmax(finder, &head);
+    find_mask(finder, &head);
+    vector_push(finder->planner->arena, &finder->heads, head);
+    if (!head.attention.forward) return;
+    finder->left_by[head.attention.most] = (int)finder->heads.count;
+    finder->left_by[head.attention.total] = (int)finder->heads.count;
+}
+
+/* Giving up heads until nobody else wants what they compute on the way. */
+
+static void drop(Finder *finder, Head *head) {
+    finder->dropped |= head->good;
+    head->good = false;
+    if (!head->attention.forward) return;
+    finder->left_by[head->attention.most] = finder->left_by[head->attention.total] = 0;
+}
+
+static void drop_users(Finder *finder, NodeId weight) {
+    vector_each(Head, head, finder->heads)
+        if (head->good && head->states[weight] == STATE_weight) drop(finder, head);
+}
+
+static Head *head_of_kernel(const Finder *finder, int kernel) {
+    vector_each(Head, head, finder->heads)
+        if (head->good && head->kernel == kernel) return head;
+    return NULL;
+}
+
+/* May the node have operand i computed on the way? */
+static bool may_want(const Finder *finder, NodeId id, int i) {
+    const Node *node = node_at(finder, id);
+    if (finder->weight[id] || finder->left_by[id]) return true;
+    const Head *head = head_of_kernel(finder, node->kernel);
+    return head && head->attention.product == id && i == 0;
+}
+
+static bool is_passed_on(const Finder *finder, const Node *node) {
+    return node->kernel == NO_KERNEL &&
+           (op_info[node->op].class == LOOP_move || is_widening(finder->graph, node));
+}
+
+/* What is wanted by name of a node that moves it. */
+static NodeId wanted(const Finder *finder, NodeId id) {
+    while (is_passed_on(finder, node_at(finder, id))) id = node_at(finder, id)->inputs[0];
+    return id;
+}
+
+static void check_users(Finder *finder, const bool *needed) {
+    for (NodeId id = 0; id < finder->graph->nodes.count; id++) {
+        const Node *node = node_at(finder, id);
+        if (!needed[id] || is_passed_on(finder, node)) continue;
+        for (int i = 0; i < node->input_count; i++) {
+            const NodeId read = wanted(finder, node->inputs[i]);
+            if (finder->weight[read] && !may_want(finder, id, i)) drop_users(finder, read);
+        }
+    }
+    vector_each(Output, output, finder->graph->outputs) {
+        const NodeId value = wanted(finder, output->value);
+        if (finder->weight[value]) drop_users(finder, value);
+        if (finder->left_by[value]) drop(finder, &finder->heads.items[finder->left_by[value] - 1]);
+    }
+}
+
+/* A kernel gives all of its nodes, or it is a head. */
+static void check_kernels(Finder *finder) {
+    for (int k = 0; k < finder->plan->kernel_count; k++) {
+        const KernelPlan *kernel = &finder->plan->kernels[k];
+        size_t taken = 0;
+        for (size_t i = 0; i < kernel->node_count; i++)
+            taken += finder->weight[kernel->nodes[i]] || finder->left_by[kernel->nodes[i]];
+        if (!taken || taken == kernel->node_count) continue;
+        for (size_t i = 0; i < kernel->node_count; i++) {
+            const NodeId id = kernel->nodes[i];
+            if (finder->left_by[id]) drop(finder, &finder->heads.items[finder->left_by[id] - 1]);
+            else if (finder->weight[id]) drop_users(finder, id);
+        }
+    }
+}
+
+static void find_weights(Finder *finder) {
+    for (NodeId id = 0; id < finder->graph->nodes.count; id++) {
+        finder->weight[id] = false;
+        vector_each(Head, head, finder->heads)
+            finder->weight[id] |= head->good && head->states[id] == STATE_weight;
+    }
+}
+
+/* A head by itself, with no softmax of a forward one, is left to those who store the weights. */
+static void drop_lonely(Finder *finder, const bool *needed) {
+    for (finder->dropped = true; finder->dropped;) {
+        finder->dropped = false;
+        find_weights(finder);
+        check_users(finder, needed);
+        check_kernels(finder);
+    }
+}
+
+/* Taking kernels in. */
+
+static double points_of(const Finder *finder, const Head *head) {
+    const Dim outer = finder->plan->kernels[head->kernel].loops.outer;
+    const double all =
+        (double)dim_bound(outer) * (double)dim_bound(head->queries) * (double)dim_bound(head->keys);
+    return head->attention.mask != NODE_NONE ? all / 2 : all;
+}
+
+static double depth_of(const Finder *finder, NodeId product) {
+    if (product == NODE_NONE) return 0;
+    return (double)dim_bound(node_loops(finder->graph, node_at(finder, product)).depth);
+}
+
+static double operations_of(const Finder *finder, const Head *head) {
+    const Attention *attention = &head->attention;
+    const double columns = (double)dim_bound(finder->plan->kernels[head->kernel].loops.columns);
+    double each =
+        2 * (depth_of(finder, attention->scores) + depth_of(finder, attention->second) + columns);
+    for (NodeId id = 0; id < finder->graph->nodes.count; id++) {
+        const Node *node = node_at(finder, id);
+        if (head->states[id] == STATE_weight && node->op != OP_matmul)
+            each += op_info[node->op].cost ? op_info[node->op].cost : 1;
+    }
+    return each * points_of(finder, head);
+}
+
+/* The kernel that leaves the rows of a softmax that the head's weights are made of. */
+static int softmax_of(const Finder *finder, const Head *head) {
+    vector_each(Head, forward, finder->heads)
+        if (forward->good && forward->attention.forward && forward != head &&
+            head->states[forward->attention.scores] == STATE_weight)
+            return forward->kernel;
+    return NO_KERNEL;
+}
+
+/* The product first, then what else the kernel leaves. */
+static void give_nodes(const Finder *finder, const Head *head) {
+    KernelPlan *kernel = &finder->plan->kernels[head->kernel];
+    NodeId *nodes = arena_new_array(finder->planner->arena, NodeId, kernel->node_count + 2);
+    size_t count = 0;
+    for (size_t i = 0; i < kernel->node_count; i++) nodes[count++] = kernel->nodes[i];
+    if (head->attention.forward) {
+        nodes[count++] = head->attention.most;
+        nodes[count++] = head->attention.total;
+    }
+    kernel->nodes = nodes;
+    kernel->node_count = count;
+    kernel->attention = arena_new_item(finder->planner->arena, Attention);
+    *kernel->attention = head->attention;
+    kernel->attention->operations = operations_of(finder, head);
+    kernel->with = softmax_of(finder, head);
+}
+
+static void empty_kernel(const Finder *finder, KernelPlan *kernel) {
+    const NodeId first = kernel->nodes[0];
+    kernel->node_count = 0;
+    vector_each(Head, head, finder->heads) {
+        const bool made = head->states[first] == STATE_weight || head->attention.most == first ||
+                          head->attention.total == first;
+        if (head->good && made && kernel->with == NO_KERNEL) kernel->with = head->kernel;
+    }
+}
+
+/* A graph whose nodes are the same, but for whose kernel they are. */
+static void take_in(Finder *finder) {
+    Graph *own = arena_new_item(finder->planner->arena, Graph);
+    *own = *finder->graph;
+    const size_t count = own->nodes.count;
+    own->nodes.items = arena_new_array(finder->planner->arena, Node, count + 1);
+    memcpy(own->nodes.items, finder->graph->nodes.items, count * sizeof(Node));
+    for (NodeId id = 0; id < count; id++) {
+        const int kernel = own->nodes.items[id].kernel;
+        const bool goes = finder->weight[id] || finder->left_by[id];
+        if (goes && kernel != NO_KERNEL && finder->plan->kernels[kernel].node_count)
+            empty_kernel(finder, &finder->plan->kernels[kernel]);
+        if (finder->weight[id]) own->nodes.items[id].kernel = NO_KERNEL;
+        if (finder->left_by[id])
+            own->nodes.items[id].kernel = finder->heads.items[finder->left_by[id] - 1].kernel;
+    }
+    finder->plan->graph = finder->planner->graph = own;
+    vector_each(Head, head, finder->heads)
+        if (head->good) give_nodes(finder, head);
+}
+
+void find_attention(Planner *planner) {
+    if (planner->plan->function->of_turn) return;
+    Arena *arena = planner->arena;
+    const size_t count = planner->graph->nodes.count + 1;
+    Finder finder = {.planner = planner,
+                     .plan = planner->plan,
+                     .graph = planner->graph,
+                     .left_by = arena_new_array(arena, int, count),
+                     .weight = arena_new_array(arena, bool, count)};
+    for (int k = 0; k < planner->plan->kernel_count; k++) add_head(&finder, k);
+    if (!finder.heads.count) return;
+    drop_lonely(&finder, graph_needed(arena, planner->graph));
+    find_weights(&finder);
+    bool good = false;
+    vector_each(Head, head, finder.heads) good |= head->good;
+    if (good) take_in(&finder);
+}
