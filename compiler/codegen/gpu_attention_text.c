@@ -4,6 +4,8 @@
 #include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/gpu_tile.h"
 
+#include <ctype.h>
+
 typedef struct Attending {
     Writer *writer;
     const Attention *attention;
@@ -145,7 +147,34 @@ static void define_mask(Writer *writer, NodeId choice, Index full) {
     const Index at = operand_index_text(writer, node, 0, full);
     const NodeId seen = strip_reshapes(writer->graph, node->inputs[0]);
     text_format(&writer->lines[at.level], "(void)%s;\n", at.text);
-    define_variable(writer, seen, at, "bool", "c <= query + SEEN");
+    define_variable(writer, seen, at, "bool", "key <= query + SEEN");
+}
+
+/* The quotient by what a row has is a product, and exp is FLOW_POWER. */
+static void define_quickly(Writer *writer, NodeId id, Index full) {
+    const Node *node = node_of(writer, id);
+    if (node->op != OP_exp && node->op != OP_divide) return;
+    const char *a = value_of(writer, node->inputs[0], operand_index_text(writer, node, 0, full));
+    if (node->op == OP_exp) {
+        define_value(writer, id, full, arena_format(writer->arena, "FLOW_POWER(%s)", a));
+        return;
+    }
+    const Index at = operand_index_text(writer, node, 1, full);
+    const char *b = value_of(writer, node->inputs[1], at);
+    if (at.level != LEVEL_row || !isalpha((unsigned char)*b)) return;
+    const char *part = arena_format(writer->arena, "part_of_%s", b);
+    if (!has_name(&writer->lines[LEVEL_row], part))
+        text_format(&writer->lines[LEVEL_row], "const float %s = 1 / %s;\n", part, b);
+    define_value(writer, id, full, arena_format(writer->arena, "%s * %s", a, part));
+}
+
+/* Of what the weights are made of, unless the program is to be exact. */
+static void define_made(Writer *writer, const Attention *attention, Index full) {
+    for (size_t i = 0; i < attention->made_count && !writer->graph->wishes.exact; i++) {
+        const NodeId id = attention->made[i];
+        if (id <= attention->weights && node_of(writer, id)->type.element == TYPE_f32)
+            define_quickly(writer, id, full);
+    }
 }
 
 /* The lines that make a weight of scores, as of a kernel whose columns are keys. */
@@ -165,6 +194,7 @@ static Text weight_lines(Writer *writer, const Attention *attention) {
     if (attention->second != NODE_NONE)
         define_variable(writer, attention->second, full, "float", "seconds[n]");
     if (attention->mask != NODE_NONE) define_mask(writer, attention->mask, full);
+    define_made(writer, attention, full);
     const char *weight = value_of(writer, attention->weights, full);
     move_lines(writer, &writer->lines[LEVEL_row], &text, 3);
     move_lines(writer, &writer->lines[LEVEL_column], &text, 3);
@@ -182,14 +212,15 @@ static void write_weights(const Attending *all, const Text *lines) {
         "    for (int64_t coming = first_come; coming < last_come; coming += ACROSS) {\n"
         "#include \"cuda_scores.h\"\n"
         "        FLOW_UNROLL for (int n = 0; n < SCORES; n++) {\n"
-        "            const int64_t own = first_row + ROW_OF(n), come = coming + COLUMN_OF(n);\n"
-        "            const int64_t query = TURNED ? come : own, c = TURNED ? own : come;\n"
-        "            const int64_t r = slice * QUERIES + query, i = r * KEYS + c;\n"
-        "            (void)i;\n"
-        "            if (query >= QUERIES || c >= KEYS) {\n"
+        "            const int own = (int)first_row + ROW_OF(n);\n"
+        "            const int come = (int)coming + COLUMN_OF(n);\n"
+        "            const int query = TURNED ? come : own, key = TURNED ? own : come;\n"
+        "            if (query >= (int)(QUERIES) || key >= (int)(KEYS)) {\n"
         "                scores[n] = FORWARD ? -__builtin_inff() : 0;\n"
         "                continue;\n"
         "            }\n"
+        "            const int64_t c = key, r = slice * QUERIES + query, i = r * KEYS + c;\n"
+        "            (void)i;\n"
         "%s        }\n"
         "#include \"cuda_weigh.h\"\n"
         "    }\n",

@@ -79,12 +79,17 @@ static bool is_narrow(Dim dim) {
     return dim_is_constant(dim, &size) && size <= DEPTH_MOST;
 }
 
+/* By an int, with some more. */
+static bool is_counted(Dim dim) {
+    return dim_bound(dim) < INT32_MAX / 2;
+}
+
 /* Has the product a row for each query, a column for each key, and little depth? */
 static bool gives_scores(const Finder *finder, const Head *head, const Node *product) {
     const Loops *all = &finder->plan->kernels[head->kernel].loops;
     const Loops loops = node_loops(finder->graph, product);
-    return loops.outer == all->outer && loops.rows == head->queries &&
-           loops.columns == head->keys && is_narrow(loops.depth) &&
+    return loops.outer == all->outer && loops.rows == head->queries && is_counted(loops.rows) &&
+           is_counted(loops.columns) && loops.columns == head->keys && is_narrow(loops.depth) &&
            product->type.element == TYPE_f32;
 }
 
@@ -411,6 +416,14 @@ static int softmax_of(const Finder *finder, const Head *head) {
     return NO_KERNEL;
 }
 
+static void note_made(const Finder *finder, const Head *head, Attention *attention) {
+    const size_t count = finder->graph->nodes.count;
+    NodeId *made = arena_new_array(finder->planner->arena, NodeId, count + 1);
+    for (NodeId id = 0; id < count; id++)
+        if (head->states[id] == STATE_weight) made[attention->made_count++] = id;
+    attention->made = made;
+}
+
 /* The product first, then what else the kernel leaves. */
 static void give_nodes(const Finder *finder, const Head *head) {
     KernelPlan *kernel = &finder->plan->kernels[head->kernel];
@@ -426,6 +439,7 @@ static void give_nodes(const Finder *finder, const Head *head) {
     kernel->attention = arena_new_item(finder->planner->arena, Attention);
     *kernel->attention = head->attention;
     kernel->attention->operations = operations_of(finder, head);
+    note_made(finder, head, kernel->attention);
     kernel->with = softmax_of(finder, head);
 }
 

@@ -46,12 +46,14 @@ typedef struct Attention {
     NodeId product;        /* weights times something; the kernel's first node */
     NodeId scores, second; /* products that the weights are made of; second: or NODE_NONE */
     NodeId weights;        /* element by element; forward: what exp is taken of, less `most` */
-    NodeId most, total;    /* forward: of each row the largest, and the sum of what exp gives */
-    bool forward;          /* a softmax; the kernel leaves these two */
-    bool turned;           /* the product's rows are keys, not queries */
-    NodeId mask;           /* causal: a choice by whether the query sees the key, or NODE_NONE: */
-    int64_t seen;          /* keys behind query + seen weigh nothing */
-    double operations;     /* of it all but what follows the product */
+    const NodeId *made; /* of the product's left operand, in their order, what is made of scores */
+    size_t made_count;
+    NodeId most, total; /* forward: of each row the largest, and the sum of what exp gives */
+    bool forward;       /* a softmax; the kernel leaves these two */
+    bool turned;        /* the product's rows are keys, not queries */
+    NodeId mask;        /* causal: a choice by whether the query sees the key, or NODE_NONE: */
+    int64_t seen;       /* keys behind query + seen weigh nothing */
+    double operations;  /* of it all but what follows the product */
 } Attention;
 
 typedef struct KernelPlan {

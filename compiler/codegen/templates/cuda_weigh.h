@@ -9,12 +9,12 @@ FLOW_UNROLL for (int h = 0; h < 2; h++) {
         const float other = flow_shuffle_xor_f32(high, mask);
         high = high < other ? other : high;
     }
-    const float shift = high == -__builtin_inff() ? 0 : high, smaller = exp(most[h] - shift);
+    const float shift = high == -__builtin_inff() ? 0 : high, smaller = FLOW_POWER(most[h] - shift);
     most[h] = high;
     total[h] *= smaller;
     FLOW_UNROLL for (int n = 0; n < SUMS; n++) if (n % 4 / 2 == h) sums[n] *= smaller;
     FLOW_UNROLL for (int e = 0; e < SCORES; e++) if (e % 4 / 2 == h) {
-        scores[e] = exp(scores[e] - shift);
+        scores[e] = FLOW_POWER(scores[e] - shift);
         total[h] += scores[e];
     }
 }
