@@ -123,17 +123,20 @@ GpuTile gpu_tile(const Writer *writer) {
                   is_aligned(writer, b.node) ? VECTOR_SIZE / size : 1),
     };
     choose_sides(loops, size, &tile);
+    tile.tensor_group = tile.tensor && tile.rows == MOST && tile.columns == MOST;
     return tile;
 }
 
 void write_gpu_tile(const GpuTile *tile, Text *text) {
-    text_format(
-        text,
-        "#define TENSOR %d\n#define PARTS %d\n#define TILE_ROWS %d\n#define TILE_COLUMNS %d\n"
-        "#define INDEX %s\n#define MULTIPLY FLOW_MULTIPLY_%s\n"
-        "#define A_BY_DEPTH %d\n#define A_VECTOR %d\n"
-        "#define B_BY_DEPTH %d\n#define B_VECTOR %d\n",
-        tile->tensor, tile->parts, tile->rows, tile->columns, tile->small ? "int32_t" : "int64_t",
-        element_info[tile->stored].name, tile->a.by_depth, tile->a.vector, tile->b.by_depth,
-        tile->b.vector);
+    text_format(text,
+                "#define TENSOR %d\n#define TENSOR_GROUP %d\n#define PARTS %d\n#define TILE_ROWS "
+                "%d\n#define TILE_COLUMNS %d\n"
+                "#define INDEX %s\n#define MULTIPLY FLOW_MULTIPLY_%s\n"
+                "#define MULTIPLY_GROUP FLOW_MULTIPLY_GROUP_%s\n"
+                "#define A_BY_DEPTH %d\n#define A_VECTOR %d\n"
+                "#define B_BY_DEPTH %d\n#define B_VECTOR %d\n",
+                tile->tensor, tile->tensor_group, tile->parts, tile->rows, tile->columns,
+                tile->small ? "int32_t" : "int64_t", element_info[tile->stored].name,
+                element_info[tile->stored].name, tile->a.by_depth, tile->a.vector, tile->b.by_depth,
+                tile->b.vector);
 }

@@ -21,9 +21,10 @@ static bool is_gpu(const char *item) {
     return !strncmp(item, "sm", 2) || !strncmp(item, "compute", 7);
 }
 
-/* 0: it is none. */
+/* 0: it is none. Code for sm_90 is for sm_90a (runtime/device/nvrtc.c): nothing else is a 9.0. */
 static int parse_kind(const char *item) {
     char *end = NULL;
+    if (!strcmp(item, "sm_90a")) return 90;
     if (strncmp(item, "sm_", 3) || item[3] < '1' || item[3] > '9') return 0;
     long capability = strtol(item + 3, &end, 10);
     return !*end && capability >= 10 && capability < 1000 ? (int)capability : 0;

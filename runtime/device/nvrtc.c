@@ -97,10 +97,16 @@ static FlowStatus ask_known(const Nvrtc *nvrtc, Known *known) {
     return flow_failure(FLOW_EXIT_resource, "%s does not say what it compiles for", nvrtc->name);
 }
 
-static void set_option(Target *target, bool own, int capability) {
+/* Code for 9.0 runs on nothing else, so it may use all that is there alone. */
+static bool is_alone(const Nvrtc *nvrtc, int capability) {
+    int major = 0, minor = 0;
+    return capability == 90 && !nvrtc->version(&major, &minor) && major >= 12;
+}
+
+static void set_option(const Nvrtc *nvrtc, Target *target, bool own, int capability) {
     target->own = own;
-    snprintf(target->option, sizeof target->option, "--gpu-architecture=%s_%d",
-             own ? "sm" : "compute", capability);
+    snprintf(target->option, sizeof target->option, "--gpu-architecture=%s_%d%s",
+             own ? "sm" : "compute", capability, own && is_alone(nvrtc, capability) ? "a" : "");
 }
 
 static FlowStatus choose_target(const Nvrtc *nvrtc, int capability, Target *target) {
@@ -115,7 +121,7 @@ static FlowStatus choose_target(const Nvrtc *nvrtc, int capability, Target *targ
                             "%s no longer compiles for GPUs of compute capability %d.%d; an "
                             "earlier one does",
                             nvrtc->name, capability / 10, capability % 10);
-    set_option(target, best == capability, best);
+    set_option(nvrtc, target, best == capability, best);
     return flow_ok;
 }
 
@@ -133,7 +139,7 @@ static FlowStatus target_of_wish(const Nvrtc *nvrtc, const NvrtcWish *wish, Targ
     char list[300];
     FlowStatus status = ask_known(nvrtc, &known);
     if (status.exit) return status;
-    set_option(target, !wish->is_ptx, wish->capability);
+    set_option(nvrtc, target, !wish->is_ptx, wish->capability);
     for (int i = 0; i < known.count; i++)
         if (known.numbers[i] == wish->capability) return flow_ok;
     list_known(&known, list, sizeof list);

@@ -139,6 +139,7 @@ static void run_threads(void *context) {
         int thread = launch->order[launch->begun++];
         launch->lanes[thread] = (Lane){.state = LANE_ready};
         launch_forget_copies(thread);
+        launch_forget_products(thread);
         launch->seen.thread = thread;
         launch->kernel(NULL, &launch->seen);
         launch->lanes[launch->seen.thread].state = LANE_done;
@@ -350,6 +351,7 @@ static void begin_launch(Launch *launch) {
     launch->seen.meet = meet;
     launch_set_access(launch);
     launch_set_copies(launch);
+    launch_set_products(launch);
     for (int i = 0; i < launch->seen.threads; i++) launch->order[i] = i;
     for (int i = 0; i < simulator.fiber_count; i++) simulator.idle[i] = simulator.fibers[i];
     simulator.idle_count = simulator.fiber_count;

@@ -10,7 +10,8 @@
  * warp. Atomics race with all but atomics.
  *
  * A copy that goes on by itself lands when it is waited for; what is there before is nonsense, and
- * nobody may look at it.
+ * nobody may look at it. A product of a warpgroup reads when it begins and again when it is waited
+ * for, and what it reads may not change between; until then its sums are no numbers.
  *
  * Memory of the device is what flow_simulated_allocate gives: addresses that fault unless they go
  * through FLOW_LOAD and FLOW_STORE; and what flow_simulated_register is told. Where there is
@@ -41,7 +42,8 @@ typedef struct FlowSimulated {
                     const void *value, int line);
     void *(*shared)(FlowAccess access, const void *base, int64_t index, size_t size,
                     const void *value, int line);
-    void *(*share)(const char *name, size_t size, int64_t count, int line); /* an array */
+    void *(*share)(const char *name, size_t size, int64_t count, size_t alignment,
+                   int line); /* an array */
     void (*barrier)(int line);
     uint64_t (*shuffle)(uint64_t bits, int mask, int line); /* of the lane that differs by mask */
     /* What each of the warp's lanes brings, FLOW_MEETING bytes apart, until they meet again. */
@@ -54,6 +56,15 @@ typedef struct FlowSimulated {
                  int line);
     void (*end_copies)(void);
     void (*await_copies)(int groups, int line);
+
+    /* Products of a warpgroup (templates/cuda_group.h), simulated_products.c. */
+    uint32_t (*shared_address)(const void *place, int line);
+    void (*show_writes)(void);
+    void (*begin_products)(void);
+    void (*multiply)(float *sums, uint64_t a, uint64_t b, int a_by_depth, int b_by_depth,
+                     float (*product)(uint16_t a, uint16_t b), int line);
+    void (*end_products)(void);
+    void (*await_products)(int groups);
 } FlowSimulated;
 
 /* given: a launch begins, whose arguments these are; or NULL: one thread's turn. Gives the number
@@ -114,7 +125,9 @@ __attribute__((unused)) static FlowSimulated *flow_simulated;
     }                                                                \
     static void name##_thread(void)
 #define FLOW_SHARED(type, name, count) \
-    type *const name = (type *)flow_simulated->share(#name, sizeof(type), count, __LINE__)
+    type *const name = (type *)flow_simulated->share(#name, sizeof(type), count, 16, __LINE__)
+#define FLOW_SHARED_TILES(type, name, count) \
+    type *const name = (type *)flow_simulated->share(#name, sizeof(type), count, 1024, __LINE__)
 
 #define FLOW_REACH(memory, access, pointer, index)                                         \
     __extension__({                                                                        \

@@ -82,6 +82,8 @@ static void check_shared(const Wanted *wanted, const SharedArray *array, int64_t
     if (wanted->access == FLOW_ACCESS_read && !trace_is_written(trace, &epochs))
         launch_fail(launch, "thread %lld reads %s[%lld] at line %d, which nobody has written",
                     thread_of(launch), array->name, (long long)element, wanted->line);
+    Lane *lane = &launch->lanes[launch->seen.thread];
+    if (wanted->access != FLOW_ACCESS_read && lane->shown == epochs.now) lane->shown--;
     Clash clash = trace_touch(trace, &epochs, wanted->access, touch_of(wanted));
     if (!clash.found) return;
     char place[PLACE_SIZE];
@@ -123,14 +125,23 @@ static void *reach_shared_unchecked(FlowAccess access, const void *base, int64_t
     return (char *)(uintptr_t)base + index * (int64_t)size;
 }
 
-static void add_array(Launch *launch, const char *name, size_t size, int64_t count, int line) {
+/* Behind the arrays that are there; the first one lies at no multiple by itself. */
+static uint32_t next_start(const Launch *launch, size_t alignment) {
+    const SharedArray *last = &launch->arrays[launch->array_count - 1];
+    size_t end = launch->array_count ? last->start + last->size * (size_t)last->count : 1040;
+    return (uint32_t)((end + alignment - 1) / alignment * alignment);
+}
+
+static void add_array(Launch *launch, const char *name, size_t size, int64_t count,
+                      size_t alignment, int line) {
     SharedArray *array = &launch->arrays[launch->array_count];
     size_t bytes = (size * (size_t)count + 15) / 16 * 16;
     if (count <= 0 || launch->array_count == SHARED_ARRAY_LIMIT ||
         (launch->shared_size += bytes) > SHARED_LIMIT)
         launch_fail(launch, "%s at line %d: %zu bytes of shared memory, of which a block has %d",
                     name, line, launch->shared_size, SHARED_LIMIT);
-    *array = (SharedArray){.name = name, .line = line, .size = size, .count = count};
+    const uint32_t start = next_start(launch, alignment);
+    *array = (SharedArray){name, line, size, count, start, NULL, NULL, NULL};
     array->memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     array->traces = calloc((size_t)count, sizeof *array->traces);
     array->landing = calloc((size_t)count, sizeof *array->landing);
@@ -140,12 +151,12 @@ static void add_array(Launch *launch, const char *name, size_t size, int64_t cou
     memset(array->memory, UNWRITTEN, bytes);
 }
 
-static void *share(const char *name, size_t size, int64_t count, int line) {
+static void *share(const char *name, size_t size, int64_t count, size_t alignment, int line) {
     Launch *launch = launch_now;
     for (int i = 0; i < launch->array_count; i++)
         if (launch->arrays[i].line == line && !strcmp(launch->arrays[i].name, name))
             return launch->arrays[i].memory;
-    add_array(launch, name, size, count, line);
+    add_array(launch, name, size, count, alignment, line);
     return launch->arrays[launch->array_count - 1].memory;
 }
 
@@ -159,6 +170,38 @@ void launch_set_landing(Launch *launch, char *place, size_t size, bool landing, 
         if (landing) array->landing[i] = true;
     }
     if (landing) memset(place, UNWRITTEN, size);
+}
+
+/* For products. */
+
+uint32_t launch_shared_address(Launch *launch, const void *place, int line) {
+    Wanted wanted = {launch, FLOW_ACCESS_read, place, 0, 1, NULL, line};
+    const SharedArray *array = find_array(&wanted);
+    return array->start + (uint32_t)((const char *)place - array->memory);
+}
+
+static void check_shown(Launch *launch, const SharedArray *array, int64_t element, int line) {
+    Touch writer = array->traces[element].writer;
+    if (writer.epoch > launch->lanes[writer.thread].shown)
+        launch_fail(launch,
+                    "a product at line %d reads %s[%lld], which thread %u wrote at line %u and "
+                    "has not shown",
+                    line, array->name, (long long)element, writer.thread, writer.line);
+}
+
+uint16_t launch_half_at(Launch *launch, uint32_t address, int line) {
+    uint16_t half;
+    for (int i = 0; i < launch->array_count; i++) {
+        const SharedArray *array = &launch->arrays[i];
+        uint32_t offset = address - array->start;
+        if (offset + sizeof half > array->size * (size_t)array->count) continue;
+        memcpy(&half,
+               launch->seen.shared(FLOW_ACCESS_read, array->memory, offset / 2, 2, NULL, line), 2);
+        if (launch->checks >= FLOW_CHECKS_all)
+            check_shown(launch, array, offset / (int64_t)array->size, line);
+        return half;
+    }
+    launch_fail(launch, "a product at line %d reads what is in no array of the block", line);
 }
 
 void launch_clear_shared(Launch *launch) {

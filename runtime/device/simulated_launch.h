@@ -21,6 +21,7 @@ typedef struct SharedArray {
     int line;
     size_t size; /* of an element */
     int64_t count;
+    uint32_t start; /* its address in shared memory */
     char *memory;
     Trace *traces; /* one an element */
     bool *landing; /* a copy of it has not been waited for; one an element */
@@ -33,7 +34,8 @@ typedef struct Lane {
     LaneState state;
     int line; /* where it waits */
     int mask;
-    uint64_t bits; /* it brings to a shuffle, or gets there */
+    uint64_t bits;  /* it brings to a shuffle, or gets there */
+    uint32_t shown; /* epoch: what it wrote to shared memory, then or before, products see */
     char brought[FLOW_MEETING];
     Fiber *fiber; /* that it waits in; NULL: it has not begun */
 } Lane;
@@ -80,6 +82,15 @@ void launch_forget_copies(int thread);
 /* For copies: where an element of shared memory lies; it has a copy under way from now on, or not
  * any more, which writes it. */
 void launch_set_landing(Launch *launch, char *element, size_t size, bool landing, int line);
+
+/* Fills in what kernels see of products of warpgroups; a thread begins, and has none. */
+void launch_set_products(Launch *launch);
+void launch_forget_products(int thread);
+
+/* For products: the address that a place in an array has in shared memory; and the half that lies
+ * at one, which is written, and shown. */
+uint32_t launch_shared_address(Launch *launch, const void *place, int line);
+uint16_t launch_half_at(Launch *launch, uint32_t address, int line);
 
 /* Until trap_close, a thread of the launch fails where it would end the process: at an address of
  * the device that it goes to by itself, and where its stack ends. False: that cannot be had. */

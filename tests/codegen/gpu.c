@@ -57,7 +57,9 @@ static const char *driver_sources(Arena *arena, const char *path) {
 
 const char *gpu_sources(Arena *arena, const char *path) {
     if (by_driver()) return driver_sources(arena, path);
-    return arena_format(arena, "-DFLOW_SIMULATED -x c %s -x none tests/codegen/launch.c %s", path,
-                        runtime_is_compiled() ? "runtime/device/simulated*.c runtime/device/fiber.c"
-                                              : "");
+    const char *groups = getenv("FLOWC_TEST_WARPGROUPS");
+    return arena_format(
+        arena, "-DFLOW_SIMULATED -DFLOW_WARPGROUPS=%s -x c %s -x none tests/codegen/launch.c %s",
+        groups && *groups ? groups : "0", path,
+        runtime_is_compiled() ? "runtime/device/simulated*.c runtime/device/fiber.c" : "");
 }

@@ -12,7 +12,8 @@ bool gpu_is_wanted(void);
  * enough, so that small ones have large tiles. */
 void gpu_take(Program *program);
 
-/* Compiler arguments for the file with the kernels, and what runs them. */
+/* Compiler arguments for the file with the kernels, and what runs them; $FLOWC_TEST_WARPGROUPS=1:
+ * as GPUs of compute capability 9.0 do. */
 const char *gpu_sources(Arena *arena, const char *path);
 
 #endif

@@ -14,5 +14,6 @@ ops="add sum argmax matmul scatter_add"
 "$BUILD/tests/check/codegen" $(ls tests/codegen/*.graph | { [ -n "${LONG:-}" ] && cat || grep -v deep; }) \
     $([ -z "${LONG:-}" ] || ls tests/passes/scan*.graph)
 # As large as tiles get.
-FLOWC_TEST_TILES=1 "$BUILD/tests/check/codegen" tests/codegen/{gpu_product,half,convolution}.graph
+FLOWC_TEST_TILES=1 "$BUILD/tests/check/codegen" tests/codegen/{gpu_product,half,group,convolution}.graph
+FLOWC_TEST_TILES=1 FLOWC_TEST_WARPGROUPS=1 "$BUILD/tests/check/codegen" tests/codegen/group.graph
 "$BUILD/tests/check/programs" $([ -n "${LONG:-}" ] && echo 200 || echo 20) 1

@@ -40,11 +40,11 @@ trained early FLOWC_LIBNVRTC="$standin" FLOWC_SIMULATE_FAULT=cuModuleLoadData:1:
 grep -q 'the driver does not take the PTX that is built in for sm_80' stderr || fail "$(cat stderr)"
 
 # As C.
-build --target=sm_90 --emit=c -o source 2>stderr || fail "$(cat stderr)"
+build --target=sm_90a --emit=c -o source 2>stderr || fail "$(cat stderr)"
 grep -q '{90, true, image_1}' source/device_text.c || fail "no PTX"
 
 # What is wrong.
-for kind in sm_ sm_9x sm_90a smx compute_90 sm_-90; do
+for kind in sm_ sm_9x sm_80a sm_90ab smx compute_90 sm_-90; do
     FLOWC_LIBNVRTC=$standin expect 2 "--target=$kind: a kind of GPU is sm_ and" "$FLOWC" build small.flow --device=gpu "--target=$kind"
 done
 FLOWC_LIBNVRTC=$standin expect 2 'does not compile for sm_99; it does for sm_75, sm_80, sm_86, sm_90' "$FLOWC" build small.flow --device=gpu --target=sm_99
@@ -61,6 +61,6 @@ broken() { # fault, text
     rm -rf cache/flowc/gpu
     FLOWC_SIMULATE_FAULT=nvrtcCompileProgram:1:$1 FLOWC_LIBCUDA=$standin FLOWC_LIBNVRTC=$standin expect 3 "$2" ./late
 }
-broken HANG 'compiling for GPUs (sm_90), was stopped after 2 seconds'
-broken CRASH 'compiling for GPUs (sm_90), was ended by signal 11'
+broken HANG 'compiling for GPUs (sm_90a), was stopped after 2 seconds'
+broken CRASH 'compiling for GPUs (sm_90a), was ended by signal 11'
 FLOWC_NVRTC_SECONDS=0 FLOWC_SIMULATE_FAULT=nvrtcCompileProgram:1 FLOWC_LIBNVRTC=$standin expect 70 'does not compile the kernels' "$FLOWC" build small.flow --device=gpu --target=sm_90

@@ -13,6 +13,10 @@ for name in $names; do
         echo "$name $block: $(cat out)"
     done
 done
+# Products of halves that are large enough for warpgroups, each operand along the depth and across it.
+"$FLOWC" build "$root/tests/bench/gpu/kernels.flow" gemm --n=4096 --device=gpu --simulate=gpu:1 --emit=cuda -o gemm.cu || fail gemm
+grep -q 'define TENSOR_GROUP 1' gemm.cu || fail "a large product is none for warpgroups"
+"$nvrtc" gemm.cu >out || fail "gemm: $(cat out)"
 for name in 10_matmul_and_sum 12_compiled_function 15_uneven_tasks; do # kernels of records
     "$FLOWC" build "$root/examples/tensorflow/$name.flow" --simulate=gpu:1 --emit=cuda -o "$name.cu" || fail "$name"
     grep -q 'flow_at_record' "$name.cu" || fail "$name has no kernels of records"

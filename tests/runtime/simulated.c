@@ -124,8 +124,10 @@ static void check_values(const Case *given, void **operands) {
         CHECK(*(const int64_t *)(const void *)found == -6, "least");
         return;
     }
-    if (!strcmp(given->kernel, "wrong_fragment")) {
-        CHECK(found[0] != wanted_of(given, 0), "the fragments of a product may lie anywhere");
+    if (is_one_of("wrong_fragment\ngroup_not_awaited\ngroup_swizzle\n", given->kernel)) {
+        size_t same = 0;
+        while (same < size / 4 && found[same] == wanted_of(given, same)) same++;
+        CHECK(same < size / 4, "%s gives what is right", given->kernel);
         return;
     }
     for (size_t i = 0; i < size / 4; i++)

@@ -93,6 +93,7 @@ FLOW_SHUFFLE(i64, int64_t)
 #endif
 
 #include "cuda_tensor.h"
+#include "cuda_group.h"
 #include "cuda_tile.h"
 
 /* As those of program.h, in a kernel. */

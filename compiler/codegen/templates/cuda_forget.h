@@ -1,11 +1,13 @@
 /* cuda_forget.h: takes the parameters of a contraction on a GPU back, and those of attention. */
 #include "forget.h"
 #undef TENSOR
+#undef TENSOR_GROUP
 #undef PARTS
 #undef TILE_ROWS
 #undef TILE_COLUMNS
 #undef INDEX
 #undef MULTIPLY
+#undef MULTIPLY_GROUP
 #undef A_BY_DEPTH
 #undef A_VECTOR
 #undef B_BY_DEPTH

@@ -21,7 +21,9 @@ enum {
     SUMS_PITCH = TILE_COLUMNS + 8,
     PIECE_ROWS = TILE_ROWS < 4096 / TILE_COLUMNS ? TILE_ROWS : 4096 / TILE_COLUMNS,
 };
-#if TENSOR && FLOW_TENSOR_CORES
+#if TENSOR_GROUP && FLOW_WARPGROUPS
+#include "cuda_wgmma.h"
+#elif TENSOR && FLOW_TENSOR_CORES
 #include "cuda_mma.h"
 #else
 #include "cuda_fma.h"

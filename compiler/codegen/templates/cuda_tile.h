@@ -34,8 +34,13 @@ static inline int flow_swizzled(int row, int column, int width) {
     const int turn = width >= 64 ? row & 7 : row >> 1 & 3;
     return row * width + ((column >> 3 ^ turn) << 3) + (column & 7);
 }
+/* Where a half lies in a tile that has its lines next to each other: of up to 64 of them. */
+static inline int flow_in_panels(int line, int k, int lines, int deep) {
+    const int wide = lines < 64 ? lines : 64;
+    return line / wide * wide * deep + flow_swizzled(k, line % wide, wide);
+}
 #define FLOW_HALF_AT(S, line, k) \
-    (S##_BY_DEPTH ? flow_swizzled(line, k, DEEP) : flow_swizzled(k, line, S##_TILE))
+    (S##_BY_DEPTH ? flow_swizzled(line, k, DEEP) : flow_in_panels(line, k, S##_TILE, DEEP))
 
 /* Begins to bring a tile of halves to shared memory. */
 #define FLOW_BRING(S, s, to)                                                                \

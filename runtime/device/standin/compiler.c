@@ -167,7 +167,7 @@ typedef struct Command {
     char *words[ARGUMENTS_MOST];
     int count;
     int architecture;
-    bool is_virtual;
+    bool is_virtual, is_alone; /* for all later GPUs; for this one alone: "sm_90a" */
 } Command;
 
 __attribute__((format(printf, 2, 3))) static void add_word(Command *command, const char *format,
@@ -184,12 +184,15 @@ static void free_words(Command *command) {
     for (int i = 0; i < command->count; i++) free(command->words[i]);
 }
 
-/* "sm_90", "compute_90" */
+/* "sm_90", "sm_90a", "compute_90" */
 static bool read_architecture(Command *command, const char *text) {
     command->is_virtual = !strncmp(text, "compute_", 8);
     if (!command->is_virtual && strncmp(text, "sm_", 3)) return false;
-    command->architecture = atoi(strchr(text, '_') + 1);
-    return command->architecture >= 50;
+    char *end;
+    command->architecture = (int)strtol(strchr(text, '_') + 1, &end, 10);
+    command->is_alone = *end == 'a';
+    if (command->is_alone && command->architecture == 90) add_word(command, "-DFLOW_WARPGROUPS=1");
+    return command->architecture >= 50 && (!*end || (*end == 'a' && !end[1]));
 }
 
 static const char *value_of(const char *option, const char *name) {
@@ -267,6 +270,7 @@ static int keep_image(Program *program, const Command *command, const char *path
     program->head = (ImageHead){.mark = IMAGE_MARK,
                                 .architecture = command->architecture,
                                 .is_virtual = command->is_virtual,
+                                .is_alone = command->is_alone,
                                 .size = size};
     free(program->image);
     program->image = image;

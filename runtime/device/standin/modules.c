@@ -42,6 +42,7 @@ static int image_error(const ImageHead *head) {
     if (memcmp(head->mark, IMAGE_MARK, sizeof head->mark)) return ERROR_INVALID_IMAGE;
     bool same = head->architecture / 10 == MAJOR && head->architecture <= own;
     bool fits = head->is_virtual ? head->architecture <= own : same;
+    if (head->is_alone && head->architecture != own) fits = false;
     return fits ? ERROR_SUCCESS : ERROR_NO_BINARY_FOR_GPU;
 }
 

@@ -128,6 +128,7 @@ typedef struct ImageHead {
     char mark[8];
     int32_t architecture; /* 90 */
     int32_t is_virtual;   /* PTX, rather than for one architecture */
+    int32_t is_alone;     /* for that one only, not for what comes after it */
     uint64_t size;        /* of a shared library, which follows */
 } ImageHead;
 #define IMAGE_MARK "FLOWSIM"
