@@ -84,9 +84,9 @@ const char *gpu_contraction_form(const Writer *writer) {
     const GpuTile tile = gpu_tile(writer);
     const char *parts =
         tile.parts > 1 ? arena_format(writer->arena, ", of %d parts of the depth", tile.parts) : "";
-    const char *file = tile.tensor_group ? "cuda_wgmma.h on sm_90, cuda_mma.h from sm_80 on"
-                       : tile.tensor     ? "cuda_mma.h from sm_80 on"
-                                         : "cuda_fma.h";
+    const char *file = tile.group_columns ? "cuda_wgmma.h on sm_90, cuda_mma.h from sm_80 on"
+                       : tile.tensor      ? "cuda_mma.h from sm_80 on"
+                                          : "cuda_fma.h";
     return arena_format(writer->arena, "%s, a block for each tile of %d x %d%s", file, tile.rows,
                         tile.columns, parts);
 }

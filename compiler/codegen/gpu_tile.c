@@ -103,6 +103,13 @@ static bool is_aligned(const Writer *writer, NodeId id) {
            columns * element_info[type->element].size % VECTOR_SIZE == 0;
 }
 
+/* Two groups of four warps have 64 rows each. */
+static int group_columns(const GpuTile *tile) {
+    bool fits = tile->rows >= 64 && tile->columns >= 64;
+    int columns = tile->rows * tile->columns / 128;
+    return fits && columns >= 64 ? columns : 0;
+}
+
 GpuTile gpu_tile(const Writer *writer) {
     const Loops *loops = writer->loops;
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
@@ -123,7 +130,7 @@ GpuTile gpu_tile(const Writer *writer) {
                   is_aligned(writer, b.node) ? VECTOR_SIZE / size : 1),
     };
     choose_sides(loops, size, &tile);
-    tile.tensor_group = tile.tensor && tile.rows == MOST && tile.columns == MOST;
+    tile.group_columns = tile.tensor ? group_columns(&tile) : 0;
     return tile;
 }
 
@@ -132,11 +139,11 @@ void write_gpu_tile(const GpuTile *tile, Text *text) {
                 "#define TENSOR %d\n#define TENSOR_GROUP %d\n#define PARTS %d\n#define TILE_ROWS "
                 "%d\n#define TILE_COLUMNS %d\n"
                 "#define INDEX %s\n#define MULTIPLY FLOW_MULTIPLY_%s\n"
-                "#define MULTIPLY_GROUP FLOW_MULTIPLY_GROUP_%s\n"
+                "#define MULTIPLY_GROUP FLOW_GROUP_%s_%d\n"
                 "#define A_BY_DEPTH %d\n#define A_VECTOR %d\n"
                 "#define B_BY_DEPTH %d\n#define B_VECTOR %d\n",
-                tile->tensor, tile->tensor_group, tile->parts, tile->rows, tile->columns,
+                tile->tensor, tile->group_columns > 0, tile->parts, tile->rows, tile->columns,
                 tile->small ? "int32_t" : "int64_t", element_info[tile->stored].name,
-                element_info[tile->stored].name, tile->a.by_depth, tile->a.vector, tile->b.by_depth,
-                tile->b.vector);
+                element_info[tile->stored].name, tile->group_columns, tile->a.by_depth,
+                tile->a.vector, tile->b.by_depth, tile->b.vector);
 }

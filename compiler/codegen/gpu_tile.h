@@ -12,7 +12,7 @@ typedef struct GpuSide {
 
 typedef struct GpuTile {
     bool tensor;       /* by tensor cores, where there are */
-    bool tensor_group; /* by four warps at a time, where there are such (cuda_wgmma.h) */
+    int group_columns; /* of four warps, where these multiply together (cuda_wgmma.h), or 0 */
     int rows, columns; /* of a block of GPU_THREADS threads: powers of two from 32 to 128 */
     int parts;         /* of the depth, that are added up apart (plan/parts.c) */
     bool small;        /* places in both operands fit in 32 bits */

@@ -61,8 +61,8 @@ typedef struct FlowSimulated {
     uint32_t (*shared_address)(const void *place, int line);
     void (*show_writes)(void);
     void (*begin_products)(void);
-    void (*multiply)(float *sums, uint64_t a, uint64_t b, int a_by_depth, int b_by_depth,
-                     float (*product)(uint16_t a, uint16_t b), int line);
+    void (*multiply)(float *sums, int columns, uint64_t a, uint64_t b, int a_by_depth,
+                     int b_by_depth, float (*product)(uint16_t a, uint16_t b), int line);
     void (*end_products)(void);
     void (*await_products)(int groups);
 } FlowSimulated;

@@ -1,14 +1,14 @@
-/* Products: of a warpgroup, which go on while its threads do. Each thread has its share of the sums:
- * two lines of one operand with a quarter of the lines of the other. What it reads is read when the
- * product begins, and again when it is waited for, which must find the same; until then its sums
- * are not numbers. How matrices lie in shared memory, and in registers: see
+/* Products: of a warpgroup, which go on while its threads do. Each thread has its share of the
+ * sums: two lines of one operand with a quarter of the lines of the other. What it reads is read
+ * when the product begins, and again when it is waited for, which must find the same; until then
+ * its sums are not numbers. How matrices lie in shared memory, and in registers: see
  * compiler/codegen/templates/cuda_group.h. */
 #include "runtime/device/simulated_launch.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PRODUCT_LIMIT = 8, DEEP = 16, DOWN = 2, ACROSS = 32, SUMS = DOWN * ACROSS };
+enum { PRODUCT_LIMIT = 8, DEEP = 16, DOWN = 2, ACROSS = 32 /* at most */, SUMS = DOWN * ACROSS };
 
 typedef struct Matrix {
     uint64_t descriptor;
@@ -22,7 +22,7 @@ typedef struct Read {
 typedef struct Product {
     Matrix a, b;
     float (*product)(uint16_t a, uint16_t b);
-    int line, group;
+    int columns, line, group;
     Read read;
 } Product;
 
@@ -31,6 +31,7 @@ typedef struct Products {
     int count, group; /* of the next one */
     bool fenced;
     float *sums, held[SUMS];
+    int columns;
     Product items[PRODUCT_LIMIT];
 } Products;
 
@@ -73,21 +74,20 @@ static uint16_t half_of(const Matrix *matrix, int at, int k, int line) {
 /* Of one thread. */
 
 static Read read_operands(const Product *product) {
-    Read read;
+    Read read = {{{0}}, {{0}}};
     int thread = (int)launch_now->seen.thread % 128, lane = thread % WARP;
     for (int k = 0; k < DEEP; k++) {
         for (int i = 0; i < DOWN; i++)
             read.a[i][k] =
                 half_of(&product->a, thread / WARP * 16 + lane / 4 + i * 8, k, product->line);
-        for (int i = 0; i < ACROSS; i++)
-            read.b[i][k] =
-                half_of(&product->b, i / 2 * 8 + lane % 4 * 2 + i % 2, k, product->line);
+        for (int i = 0; i < product->columns / 4; i++)
+            read.b[i][k] = half_of(&product->b, i / 2 * 8 + lane % 4 * 2 + i % 2, k, product->line);
     }
     return read;
 }
 
 static void add_product(const Product *product, float *sums) {
-    for (int i = 0; i < SUMS; i++)
+    for (int i = 0; i < product->columns / 2; i++)
         for (int k = 0; k < DEEP; k++)
             sums[i] += product->product(product->read.a[i % 4 / 2][k],
                                         product->read.b[i / 4 * 2 + i % 2][k]);
@@ -102,12 +102,14 @@ static void finish_product(const Product *product, float *sums) {
     add_product(product, sums);
 }
 
-static void hold_sums(Products *products, float *sums, int line) {
-    if (products->count && products->sums != sums)
+static void hold_sums(Products *products, float *sums, int columns, int line) {
+    if (products->count && (products->sums != sums || products->columns != columns))
         launch_fail(launch_now, "a product at line %d begins while others have other sums", line);
-    if (!products->count) memcpy(products->held, sums, sizeof products->held);
+    const int count = columns / 2;
+    if (!products->count) memcpy(products->held, sums, (size_t)count * sizeof *sums);
     products->sums = sums;
-    for (int i = 0; i < SUMS; i++) sums[i] = NAN;
+    products->columns = columns;
+    for (int i = 0; i < count; i++) sums[i] = NAN;
 }
 
 /* All lanes name the same matrices. */
@@ -130,14 +132,19 @@ static void check_begin(const Products *products, int line) {
 
 /* What kernels call. */
 
-static void multiply(float *sums, uint64_t a, uint64_t b, int a_by_depth, int b_by_depth,
-                     float (*product)(uint16_t a, uint16_t b), int line) {
+static void multiply(float *sums, int columns, uint64_t a, uint64_t b, int a_by_depth,
+                     int b_by_depth, float (*product)(uint16_t a, uint16_t b), int line) {
     Products *products = own_products();
     check_begin(products, line);
     check_warp(a, b, line);
-    hold_sums(products, sums, line);
+    hold_sums(products, sums, columns, line);
     Product *next = &products->items[products->count];
-    *next = (Product){{a, a_by_depth}, {b, b_by_depth}, product, line, products->group, {{{0}}, {{0}}}};
+    *next = (Product){.a = {a, a_by_depth},
+                      .b = {b, b_by_depth},
+                      .product = product,
+                      .columns = columns,
+                      .line = line,
+                      .group = products->group};
     next->read = read_operands(next);
     products->count++;
 }
@@ -158,7 +165,8 @@ static void await_products(int groups) {
     products->count -= done;
     products->fenced = false;
     memmove(products->items, products->items + done, (size_t)products->count * sizeof(Product));
-    if (done && !products->count) memcpy(products->sums, products->held, sizeof products->held);
+    if (done && !products->count)
+        memcpy(products->sums, products->held, (size_t)products->columns / 2 * sizeof(float));
 }
 
 static void show_writes(void) {

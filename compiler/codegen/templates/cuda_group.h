@@ -10,9 +10,10 @@
  * FLOW_SHOW_WRITES()        what this thread wrote to shared memory, products see: before the
  *                           barrier that is before them
  * FLOW_BEGIN_PRODUCTS()     the sums are as they shall be, before the first product after others
- * FLOW_MULTIPLY_GROUP_bf16, _f16(sums, a, b, a_by_depth, b_by_depth)   begins sums += a times b:
- *                           64 x 128 floats, 64 a thread; until it is waited for, nobody looks at
- *                           the sums, nor writes what it reads
+ * FLOW_GROUP_bf16_128, _bf16_64, _f16_128, _f16_64(sums, a, b, a_by_depth, b_by_depth)
+ *                           begins sums += a times b: 64 rows of so many floats, half as many a
+ *                           thread; until it is waited for, nobody looks at the sums, nor writes
+ *                           what it reads
  * FLOW_END_PRODUCTS(), FLOW_AWAIT_PRODUCTS(groups)   as of copies */
 #ifndef FLOW_CUDA_GROUP_H
 #define FLOW_CUDA_GROUP_H
@@ -45,10 +46,11 @@ static inline uint64_t flow_matrix(uint32_t address, uint32_t leading, uint32_t 
 FLOW_PRODUCT(bf16)
 FLOW_PRODUCT(f16)
 #undef FLOW_PRODUCT
-#define FLOW_MULTIPLY_GROUP_bf16(sums, a, b, a_by_depth, b_by_depth) \
-    flow_simulated->multiply(sums, a, b, a_by_depth, b_by_depth, flow_product_bf16, __LINE__)
-#define FLOW_MULTIPLY_GROUP_f16(sums, a, b, a_by_depth, b_by_depth) \
-    flow_simulated->multiply(sums, a, b, a_by_depth, b_by_depth, flow_product_f16, __LINE__)
+#define FLOW_GROUP(name, columns, sums, a, b, a_by_depth, b_by_depth)                          \
+    flow_simulated->multiply(sums, columns, a, b, a_by_depth, b_by_depth, flow_product_##name, \
+                             __LINE__)
+#define FLOW_GROUP_64 FLOW_GROUP
+#define FLOW_GROUP_128 FLOW_GROUP
 
 #elif defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define FLOW_WARPGROUPS 1
@@ -60,30 +62,37 @@ FLOW_PRODUCT(f16)
 #define FLOW_AWAIT_PRODUCTS(groups) \
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory")
 
-#define FLOW_8_OF(sums, n)                                                              \
-    "+f"((sums)[n]), "+f"((sums)[n + 1]), "+f"((sums)[n + 2]), "+f"((sums)[n + 3]),     \
+#define FLOW_8_OF(sums, n)                                                          \
+    "+f"((sums)[n]), "+f"((sums)[n + 1]), "+f"((sums)[n + 2]), "+f"((sums)[n + 3]), \
         "+f"((sums)[n + 4]), "+f"((sums)[n + 5]), "+f"((sums)[n + 6]), "+f"((sums)[n + 7])
-#define FLOW_MULTIPLY_GROUP(name, sums, a, b, a_by_depth, b_by_depth)                            \
-    asm volatile("{\n"                                                                           \
-                 ".reg .pred add;\n"                                                             \
-                 "setp.eq.u32 add, 0, 0;\n"                                                      \
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." #name "." #name " "              \
-                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "       \
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "   \
-                 "%31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "   \
-                 "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, "   \
-                 "%61, %62, %63}, %64, %65, add, 1, 1, %66, %67;\n"                              \
-                 "}\n"                                                                           \
-                 : FLOW_8_OF(sums, 0), FLOW_8_OF(sums, 8), FLOW_8_OF(sums, 16),                  \
-                   FLOW_8_OF(sums, 24), FLOW_8_OF(sums, 32), FLOW_8_OF(sums, 40),                \
-                   FLOW_8_OF(sums, 48), FLOW_8_OF(sums, 56)                                      \
-                 : "l"(a), "l"(b), "n"(!(a_by_depth)), "n"(!(b_by_depth))                        \
+#define FLOW_32_OF(sums, n) \
+    FLOW_8_OF(sums, n), FLOW_8_OF(sums, n + 8), FLOW_8_OF(sums, n + 16), FLOW_8_OF(sums, n + 24)
+#define FLOW_FIRST_32                                                        \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define FLOW_LAST_32                                                                   \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define FLOW_GROUP(name, shape, named, operands, a, b, a_by_depth, b_by_depth, ...)       \
+    asm volatile("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"                           \
+                 "wgmma.mma_async.sync.aligned." shape ".f32." #name "." #name " {" named \
+                 "}, " operands ";\n}\n"                                                  \
+                 : __VA_ARGS__                                                            \
+                 : "l"(a), "l"(b), "n"(!(a_by_depth)), "n"(!(b_by_depth))                 \
                  : "memory")
-#define FLOW_MULTIPLY_GROUP_bf16(sums, a, b, a_by_depth, b_by_depth) \
-    FLOW_MULTIPLY_GROUP(bf16, sums, a, b, a_by_depth, b_by_depth)
-#define FLOW_MULTIPLY_GROUP_f16(sums, a, b, a_by_depth, b_by_depth) \
-    FLOW_MULTIPLY_GROUP(f16, sums, a, b, a_by_depth, b_by_depth)
+#define FLOW_GROUP_64(name, columns, sums, a, b, a_by_depth, b_by_depth)                \
+    FLOW_GROUP(name, "m64n64k16", FLOW_FIRST_32, "%32, %33, add, 1, 1, %34, %35", a, b, \
+               a_by_depth, b_by_depth, FLOW_32_OF(sums, 0))
+#define FLOW_GROUP_128(name, columns, sums, a, b, a_by_depth, b_by_depth)                          \
+    FLOW_GROUP(name, "m64n128k16", FLOW_FIRST_32 ", " FLOW_LAST_32,                                \
+               "%64, %65, add, 1, 1, %66, %67", a, b, a_by_depth, b_by_depth, FLOW_32_OF(sums, 0), \
+               FLOW_32_OF(sums, 32))
 #else
 #define FLOW_WARPGROUPS 0
 #endif
+
+#define FLOW_GROUP_bf16_64(...) FLOW_GROUP_64(bf16, 64, __VA_ARGS__)
+#define FLOW_GROUP_bf16_128(...) FLOW_GROUP_128(bf16, 128, __VA_ARGS__)
+#define FLOW_GROUP_f16_64(...) FLOW_GROUP_64(f16, 64, __VA_ARGS__)
+#define FLOW_GROUP_f16_128(...) FLOW_GROUP_128(f16, 128, __VA_ARGS__)
 #endif
