@@ -127,8 +127,9 @@ static void *reach_shared_unchecked(FlowAccess access, const void *base, int64_t
 
 /* Behind the arrays that are there; the first one lies at no multiple by itself. */
 static uint32_t next_start(const Launch *launch, size_t alignment) {
-    const SharedArray *last = &launch->arrays[launch->array_count - 1];
-    size_t end = launch->array_count ? last->start + last->size * (size_t)last->count : 1040;
+    size_t end = 1040;
+    for (int i = 0; i < launch->array_count; i++)
+        end = launch->arrays[i].start + launch->arrays[i].size * (size_t)launch->arrays[i].count;
     return (uint32_t)((end + alignment - 1) / alignment * alignment);
 }
 
