@@ -150,7 +150,7 @@ typedef struct FlowMade {
 } FlowMade;
 
 /* What leads to the first result and to the updates of a training function, or what a turn of a
- * loop computes: as text that runtime/trace_text.h reads, which compiles soon however long it is. */
+ * loop computes: as text that runtime/trace_text.h reads, which compiles soon. */
 typedef struct FlowTraceText {
     const FlowCall *calls; /* to be made one by one; NULL in a loop */
     int call_count, value_count, stored_count, read_count, update_count;

@@ -4,9 +4,9 @@
  * `f` are 0 to 31, and those after them (`g` to `z`, `0` to `9`, `+`, `-`) the same with more to
  * come. One that may be negative is twice as large, or one less than twice its size.
  *
- * A value: its making; its call less that of the value before (-1 before the first); 0, or 1 and its
- * place; how many operands it has, and how far before it each stands. A stored value: its number,
- * less that of the one before; how many it reads, and these. An update: both of its numbers. */
+ * A value: its making; its call less that of the value before (-1 before the first); 0, or 1 and
+ * its place; how many operands it has, and how far before it each stands. A stored value: its
+ * number, less that of the one before; how many it reads, and these. An update: both numbers. */
 #ifndef FLOW_TRACE_TEXT_H
 #define FLOW_TRACE_TEXT_H
 
