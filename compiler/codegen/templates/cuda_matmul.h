@@ -24,9 +24,6 @@ enum {
 #if TENSOR_GROUP && FLOW_WARPGROUPS
 #include "cuda_wgmma.h"
 #elif TENSOR && FLOW_TENSOR_CORES
-#if TENSOR_GROUP && FLOW_WARPGROUPS
-#include "cuda_wgmma.h"
-#elif TENSOR && FLOW_TENSOR_CORES
 #include "cuda_mma.h"
 #else
 #include "cuda_fma.h"

@@ -5,11 +5,11 @@
 #ifndef FLOW_CUDA_TILE_H
 #define FLOW_CUDA_TILE_H
 
-#define A_LINES_IN_ALL ROWS
+#define A_LINES ROWS
 #define A_LINE_AT(l) A_ROW_AT(l)
 #define A_TILE TILE_ROWS
 #define A_FIRST first_row
-#define B_LINES_IN_ALL COLUMNS
+#define B_LINES COLUMNS
 #define B_LINE_AT(l) B_COLUMN_AT(l)
 #define B_TILE TILE_COLUMNS
 #define B_FIRST first_column
@@ -23,7 +23,7 @@
 /* Declares `at`, where it lies, and whether it is inside of the operand. */
 #define FLOW_TILE_AT(S, line, k)                                                                  \
     const INDEX flow_line = (INDEX)(S##_FIRST) + (line), flow_depth = (INDEX)depth + (k);         \
-    const bool is_inside = flow_line < S##_LINES_IN_ALL && flow_depth < last_depth;               \
+    const bool is_inside = flow_line < S##_LINES && flow_depth < last_depth;                      \
     const INDEX at =                                                                              \
         is_inside ? (INDEX)(S##_OUTER(slice) + S##_LINE_AT(flow_line) + S##_DEPTH_AT(flow_depth)) \
                   : 0
