@@ -42,6 +42,7 @@ static bool is_random(const Planner *planner, const Node *node) {
 }
 
 static bool is_elementwise(const Planner *planner, const KernelPlan *kernel) {
+    if (!kernel->node_count) return false;
     for (size_t i = 0; i < kernel->node_count; i++) {
         const Node *node = node_of(planner, kernel->nodes[i]);
         if (op_info[node->op].class == LOOP_reduce || is_random(planner, node) ||
@@ -143,7 +144,8 @@ void join_launches(Planner *planner) {
     plan->bands.count = 0;
     for (int i = 0; i < plan->kernel_count;) {
         const Band band = {.kernels = plan->order + i, .count = launch_at(&launch, i)};
-        vector_push(planner->arena, &plan->bands, band);
+        if (plan->kernels[plan->order[i]].node_count)
+            vector_push(planner->arena, &plan->bands, band);
         join(plan, &band);
         i += band.count;
     }
