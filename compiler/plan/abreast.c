@@ -53,7 +53,8 @@ static bool is_elementwise(const Planner *planner, const KernelPlan *kernel) {
 }
 
 static bool may_join(const Planner *planner, const KernelPlan *kernel) {
-    return runs_on_gpu(kernel) && kernel->loops.kind == KERNEL_rows && elements_of(kernel) >= 0 &&
+    return runs_on_gpu(kernel) && !joins_replicas(planner->plan, kernel) &&
+           kernel->loops.kind == KERNEL_rows && elements_of(kernel) >= 0 &&
            is_elementwise(planner, kernel);
 }
 

@@ -8,7 +8,7 @@ pipeline drawn(n: int) -> (x: f32[12], y: i32 in 0..4) {
 
 train fit {
   data      = drawn(22) |> batch(8)
-  let p     = data.x |> dense(16) |> relu() |> dropout(0.3) |> dense(4)
+  let p     = data.x |> dense(16) |> relu() |> layer_norm() |> dropout(0.3) |> dense(4)
   loss      = cross_entropy(p, data.y)
   metric    = [accuracy(p, data.y), max(p), mean(data.x * random_normal([12]))]
   optimizer = adamw(0.01)
