@@ -80,8 +80,7 @@ static double bytes_of_parts(const FunctionPlan *plan, int k) {
 }
 
 static double starts_on_gpu(const DeviceProfile *gpu, const KernelPlan *kernel) {
-    const double launches = kernel->abreast ? 1. / kernel->abreast : kernel->parts > 1 ? 2 : 1;
-    return launches * gpu->figures[FIGURE_start].value;
+    return launches_of_kernel(kernel) * gpu->figures[FIGURE_start].value;
 }
 
 /* Of loops that are gone through so many times at once. */
@@ -105,7 +104,7 @@ static double loop_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, in
 
 double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double batch) {
     if (plan->kernels[k].scan) return loop_on_gpu(gpu, plan, k, batch);
-    if (!plan->kernels[k].node_count) return 0; /* another does it on the way */
+    if (is_taken_in(&plan->kernels[k])) return 0; /* another does it on the way */
     double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;
     return starts_on_gpu(gpu, &plan->kernels[k]) + alone_on_gpu(gpu, plan, k, times);
 }
@@ -127,7 +126,7 @@ static double launches_for(const FunctionPlan *plan, double records) {
 
 double records_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double records) {
     double launches = launches_for(plan, records);
-    if (!plan->kernels[k].node_count) return 0;
+    if (is_taken_in(&plan->kernels[k])) return 0;
     return launches *
            (starts_on_gpu(gpu, &plan->kernels[k]) + alone_on_gpu(gpu, plan, k, records / launches));
 }

@@ -7,8 +7,6 @@
  * member by halving. */
 #include "compiler/codegen/gpu_text.h"
 
-enum { OWN = 2 /* the first of a member's own operands */ };
-
 typedef struct Member {
     KernelOperands operands;
     int64_t elements;
@@ -20,10 +18,6 @@ typedef struct Formula {
 } Formula;
 
 typedef Vector(Formula) Formulas;
-
-static int64_t elements_of(const KernelPlan *kernel) {
-    return dim_bound(kernel->loops.rows) * dim_bound(kernel->loops.columns);
-}
 
 /* What a thread does of a member, whose operands are `operands`. */
 static const char *member_text(Writer *writer) {
@@ -64,13 +58,13 @@ static Formulas find_formulas(Arena *arena, const FunctionPlan *plan, const Band
         const char *text = member_text(&unnamed);
         Formula *formula = formula_of(arena, &formulas, text, name ? member_text(&named) : text);
         vector_push(arena, &formula->members,
-                    (Member){unnamed.operands, elements_of(unnamed.kernel)});
+                    (Member){unnamed.operands, elements_abreast(unnamed.kernel)});
     }
     return formulas;
 }
 
 static int stride_of(const Formula *formula) {
-    return OWN + (int)formula->members.items[0].operands.count;
+    return OPERANDS_OF_MEMBER + (int)formula->members.items[0].operands.count;
 }
 
 static KernelOperands joined_operands(Arena *arena, const Formulas *formulas, int gpu) {
@@ -100,7 +94,7 @@ static void write_formula(Writer *writer, Text *text, const Formula *formula, in
                 "        const int64_t *const operands = member + %d;\n"
                 "        const int64_t i = (FLOW_BLOCK - member[0]) * %d + FLOW_THREAD;\n"
                 "        if (i >= member[1]) return;\n",
-                base, base + count * stride, base, count, stride, OWN, GPU_THREADS);
+                base, base + count * stride, base, count, stride, OPERANDS_OF_MEMBER, GPU_THREADS);
     move_lines(writer, &own, text, 1);
     text_add(text, "    }\n");
 }

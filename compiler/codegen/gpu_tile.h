@@ -26,7 +26,7 @@ extern int gpu_tiles_enough;
 
 GpuTile gpu_tile(const Writer *writer);
 
-/* How many elements, the most that 16 bytes hold or one, of an operand's lines are loaded at once. */
+/* How many elements of an operand's lines are loaded at once: as 16 bytes hold, or one. */
 int gpu_vector(const Writer *writer, const ContractionOperand *operand, const Digits *lines,
                const Digits *depths);
 

@@ -11,8 +11,7 @@ typedef struct Attending {
     Graph *to;
     const Graph *from;
     NodeId *map;
-    NodeId *
-        weighed; /* of each node of `from`: what was copied that it is the left operand of, or NODE_NONE */
+    NodeId *weighed; /* of each node of `from`: the copy that it is left operand of, or NODE_NONE */
 } Attending;
 
 static const Node *node_of(const Attending *all, NodeId id) {

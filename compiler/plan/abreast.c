@@ -7,11 +7,7 @@
 
 #include "runtime/device/launch_limits.h"
 
-enum {
-    SMALL = 1 << 18, /* elements */
-    OF_MEMBER = 2,   /* operands that each has, and */
-    OF_LAUNCH = 2,   /* that all have */
-};
+enum { SMALL = 1 << 18 /* elements */ };
 
 /* Kernels that are next to each other, from `first` in the order on. */
 typedef struct Launch {
@@ -21,14 +17,6 @@ typedef struct Launch {
     int reader;   /* the kernel whose reads are visited; */
     bool depends; /* one of them is a member's */
 } Launch;
-
-/* -1: it isn't known. */
-static int64_t elements_of(const KernelPlan *kernel) {
-    int64_t rows, columns;
-    bool known = dim_is_constant(kernel->loops.rows, &rows) &&
-                 dim_is_constant(kernel->loops.columns, &columns);
-    return known ? rows * columns : -1;
-}
 
 /* Is it made, or of something that is made in the kernel, of random numbers? Their operands are not
  * among what is read. */
@@ -42,7 +30,7 @@ static bool is_random(const Planner *planner, const Node *node) {
 }
 
 static bool is_elementwise(const Planner *planner, const KernelPlan *kernel) {
-    if (!kernel->node_count) return false;
+    if (is_taken_in(kernel)) return false;
     for (size_t i = 0; i < kernel->node_count; i++) {
         const Node *node = node_of(planner, kernel->nodes[i]);
         if (op_info[node->op].class == LOOP_reduce || is_random(planner, node) ||
@@ -54,7 +42,7 @@ static bool is_elementwise(const Planner *planner, const KernelPlan *kernel) {
 
 static bool may_join(const Planner *planner, const KernelPlan *kernel) {
     return runs_on_gpu(kernel) && !joins_replicas(planner->plan, kernel) &&
-           kernel->loops.kind == KERNEL_rows && elements_of(kernel) >= 0 &&
+           kernel->loops.kind == KERNEL_rows && elements_abreast(kernel) >= 0 &&
            is_elementwise(planner, kernel);
 }
 
@@ -67,7 +55,7 @@ static bool updates(const Planner *planner, const KernelPlan *kernel) {
 bool may_wait(const Planner *planner, int k) {
     const KernelPlan *kernel = &planner->plan->kernels[k];
     return !planner->graph->wishes.recompute && may_join(planner, kernel) &&
-           updates(planner, kernel) && elements_of(kernel) <= SMALL;
+           updates(planner, kernel) && elements_abreast(kernel) <= SMALL;
 }
 
 /* The kernel that writes what is read, or writes over it. */
@@ -116,10 +104,10 @@ static bool joins(Launch *launch, int k) {
 /* As many as a launch has operands for. */
 static int launch_at(Launch *launch, int first) {
     const FunctionPlan *plan = launch->planner->plan;
-    int operands = OF_LAUNCH;
+    int operands = OPERANDS_OF_LAUNCH;
     launch->first = first, launch->count = 0;
     for (int i = first; i < plan->kernel_count && joins(launch, plan->order[i]); i++) {
-        operands += OF_MEMBER + launch_operands(launch->planner, plan->order[i]);
+        operands += OPERANDS_OF_MEMBER + launch_operands(launch->planner, plan->order[i]);
         if (operands > FLOW_LAUNCH_OPERANDS) break;
         launch->member[plan->order[i]] = true;
         launch->count++;
@@ -145,7 +133,7 @@ void join_launches(Planner *planner) {
     plan->bands.count = 0;
     for (int i = 0; i < plan->kernel_count;) {
         const Band band = {.kernels = plan->order + i, .count = launch_at(&launch, i)};
-        if (plan->kernels[plan->order[i]].node_count)
+        if (!is_taken_in(&plan->kernels[plan->order[i]]))
             vector_push(planner->arena, &plan->bands, band);
         join(plan, &band);
         i += band.count;

@@ -463,7 +463,7 @@ static void take_in(Finder *finder) {
     for (NodeId id = 0; id < count; id++) {
         const int kernel = own->nodes.items[id].kernel;
         const bool goes = finder->weight[id] || finder->left_by[id];
-        if (goes && kernel != NO_KERNEL && finder->plan->kernels[kernel].node_count)
+        if (goes && kernel != NO_KERNEL && !is_taken_in(&finder->plan->kernels[kernel]))
             empty_kernel(finder, &finder->plan->kernels[kernel]);
         if (finder->weight[id]) own->nodes.items[id].kernel = NO_KERNEL;
         if (finder->left_by[id])

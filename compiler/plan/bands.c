@@ -215,7 +215,7 @@ void find_bands(Planner *planner) {
         Band alone = {.kernels = plan->order + i, .count = 1};
         Band band = never ? alone : band_at(&bander, i);
         step = band.count;
-        if (plan->kernels[plan->order[i]].node_count)
+        if (!is_taken_in(&plan->kernels[plan->order[i]]))
             vector_push(planner->arena, &plan->bands, band);
     }
 }

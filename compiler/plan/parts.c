@@ -24,7 +24,7 @@ void find_parts(const Planner *planner, KernelPlan *kernel) {
     kernel->parts = 1;
     bool floats = element_info[sum_element(planner, kernel)].class == CLASS_floating;
     if (kernel->loops.kind != KERNEL_contraction || !runs_on_gpu(kernel) || !floats ||
-        kernel->attention || !kernel->node_count || makes_records(planner->plan->function) ||
+        kernel->attention || is_taken_in(kernel) || makes_records(planner->plan->function) ||
         planner->graph->wishes.replicas > 1) /* a call of theirs is one launch */
         return;
     double tiles = tiles_of(&kernel->loops);

@@ -85,6 +85,32 @@ static inline bool runs_on_gpu(const KernelPlan *kernel) {
     return kernel->given.device == DEVICE_gpu;
 }
 
+/* Has another kernel taken its nodes over (attention.c)? It does nothing then. */
+static inline bool is_taken_in(const KernelPlan *kernel) {
+    return !kernel->node_count;
+}
+
+/* On a GPU, of a kernel that is no loop; where others are in its launch, its part of that. */
+static inline double launches_of_kernel(const KernelPlan *kernel) {
+    if (is_taken_in(kernel)) return 0;
+    if (kernel->abreast) return 1. / kernel->abreast;
+    return kernel->parts > 1 ? 2 : 1;
+}
+
+/* Operands of a launch that several kernels share, beside those of each kernel. */
+enum {
+    OPERANDS_OF_MEMBER = 2, /* in front of a kernel's: its first block, its elements */
+    OPERANDS_OF_LAUNCH = 2, /* behind all: the blocks, the GPU */
+};
+
+/* -1: it isn't known, and the kernel shares no launch. */
+static inline int64_t elements_abreast(const KernelPlan *kernel) {
+    int64_t rows, columns;
+    const bool known = dim_is_constant(kernel->loops.rows, &rows) &&
+                       dim_is_constant(kernel->loops.columns, &columns);
+    return known ? rows * columns : -1;
+}
+
 /* Of a value that only the kernels of a band want: of each row, the bytes. */
 typedef struct BandValue {
     NodeId node;
@@ -183,9 +209,8 @@ int gpu_count(const Plan *plan);
 bool uses_gpu(const FunctionPlan *plan);
 void plan_transfers(const Plan *plan);
 
-/* scan.c: the turns of a kernel that is a loop; the kernels that a call launches. */
+/* scan.c: the turns of a kernel that is a loop. */
 double turns_of(const FunctionPlan *plan, int kernel);
-double launches_of(const FunctionPlan *plan);
 
 /* What others know of kernels and functions: each adds lines, so many spaces in. */
 typedef struct PlanNotes {

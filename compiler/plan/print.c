@@ -307,6 +307,18 @@ static void print_buffer(const FunctionPlan *plan, const Buffer *buffer, Text *t
                 op_info[node->op].name, node->kernel);
 }
 
+/* The kernels that a call launches. */
+static double launches_of(const FunctionPlan *plan) {
+    double launches = 0;
+    for (int k = 0; k < plan->kernel_count; k++) {
+        const KernelPlan *kernel = &plan->kernels[k];
+        if (!runs_on_gpu(kernel)) continue;
+        launches += kernel->scan ? turns_of(plan, k) * launches_of(kernel->scan->body)
+                                 : launches_of_kernel(kernel);
+    }
+    return launches;
+}
+
 static void print_function(const Printer *printer, const FunctionPlan *plan) {
     Text *text = printer->text;
     double operations = 0;

@@ -32,7 +32,8 @@ static void read_operands(const Reader *reader, const Node *node, IndexKind inde
     }
 }
 
-/* Rows of a that lie in order belong to the same rows of the result; or a is computed on the way. */
+/* Rows of a that lie in order belong to the same rows of the result, unless a is computed on the
+ * way. */
 static void read_contraction(const Reader *reader, const Node *node) {
     ContractionOperand a = contraction_operand(reader->graph, node, 0);
     bool rows = is_in_order(reader->graph, &a) && is_in_memory(graph_node(reader->graph, a.node));

@@ -146,19 +146,6 @@ double turns_of(const FunctionPlan *plan, int kernel) {
     return (double)dim_bound(graph_node(plan->graph, scan_node(plan, kernel))->scan->turns);
 }
 
-double launches_of(const FunctionPlan *plan) {
-    double launches = 0;
-    for (int k = 0; k < plan->kernel_count; k++) {
-        const KernelPlan *kernel = &plan->kernels[k];
-        if (!runs_on_gpu(kernel)) continue;
-        launches += kernel->scan        ? turns_of(plan, k) * launches_of(kernel->scan->body)
-                    : kernel->abreast   ? 1. / kernel->abreast
-                    : kernel->parts > 1 ? 2
-                                        : 1;
-    }
-    return launches;
-}
-
 double scan_operations(const FunctionPlan *plan, int kernel) {
     const FunctionPlan *body = plan->kernels[kernel].scan->body;
     double operations = 0;

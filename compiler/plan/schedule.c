@@ -179,14 +179,26 @@ static void release_users(Planner *planner, Ready *ready, const bool *done, int 
     }
 }
 
+/* In front, where they part nothing: kernels that do nothing. How many there are. */
+static int order_taken_in(FunctionPlan *plan, bool *done) {
+    int count = 0;
+    for (int k = 0; k < plan->kernel_count; k++) {
+        if (!is_taken_in(&plan->kernels[k])) continue;
+        done[k] = true;
+        plan->order[count++] = k;
+    }
+    return count;
+}
+
 void order_kernels(Planner *planner) {
     FunctionPlan *plan = planner->plan;
     for (int k = 0; k < plan->kernel_count; k++) visit_kernel(planner, k, add_read_edges);
     Ready ready = {0};
     bool *done = arena_new_array(planner->arena, bool, plan->kernel_count + 1);
+    const int taken_in = order_taken_in(plan, done);
     for (int k = 0; k < plan->kernel_count; k++)
-        if (!planner->waits[k]) release(planner, &ready, k);
-    for (int i = 0; i < plan->kernel_count; i++) {
+        if (!planner->waits[k] && !done[k]) release(planner, &ready, k);
+    for (int i = taken_in; i < plan->kernel_count; i++) {
         Numbers *next = ready.others.count ? &ready.others : &ready.updates;
         if (!next->count) heap_push(planner->arena, next, break_cycle(planner, done));
         bool barrier;
