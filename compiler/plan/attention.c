@@ -169,6 +169,7 @@ static void match_softmax(const Finder *finder, Head *head) {
     const Node *most = operand_of(finder, less, 1);
     if (!is_row_of(finder, most, OP_max, scores, head->keys)) return;
     if (finder->left_by[id_of(finder, most)] || finder->left_by[id_of(finder, total)]) return;
+    if (!is_same_device(finder, head, most) || !is_same_device(finder, head, total)) return;
     attention->forward = true;
     attention->weights = scores;
     attention->most = id_of(finder, most);
@@ -193,9 +194,11 @@ static int64_t less_by(const Finder *finder, const Node *node, Dim keys) {
 static bool is_causal(const Finder *finder, const Head *head, const Node *node, int64_t *seen) {
     if (node->op != OP_less_equal) return false;
     const Node *query = operand_of(finder, node, 1);
-    const Type *of_query = &node_at(finder, node->inputs[1])->type;
+    const Type *of_key = &node_at(finder, node->inputs[0])->type,
+               *of_query = &node_at(finder, node->inputs[1])->type;
     *seen = less_by(finder, operand_of(finder, node, 0), head->keys);
-    return *seen >= 0 && is_count(query, head->queries) && of_query->rank > 1 &&
+    return *seen >= 0 && is_count(query, head->queries) && of_key->rank &&
+           of_key->dims[of_key->rank - 1] == head->keys && of_query->rank > 1 &&
            dim_is_one(of_query->dims[of_query->rank - 1]) &&
            of_query->dims[of_query->rank - 2] == head->queries;
 }
@@ -207,6 +210,8 @@ static bool is_masked(const Finder *finder, Head *head, const Node *scores) {
         return false;
     const Node *behind = operand_of(finder, scores, 2);
     if (behind->op != OP_constant || behind->number > -1e29) return false;
+    if (head->attention.mask != NODE_NONE && head->attention.mask != id_of(finder, scores))
+        return false;
     head->attention.mask = id_of(finder, scores);
     head->attention.seen = seen;
     return true;
@@ -311,17 +316,29 @@ static Head *head_of_kernel(const Finder *finder, int kernel) {
     return NULL;
 }
 
-/* May the node have operand i computed on the way? */
-static bool may_want(const Finder *finder, NodeId id, int i) {
-    const Node *node = node_at(finder, id);
-    if (finder->weight[id] || finder->left_by[id]) return true;
-    const Head *head = head_of_kernel(finder, node->kernel);
-    return head && head->attention.product == id && i == 0;
-}
-
 static bool is_passed_on(const Finder *finder, const Node *node) {
     return node->kernel == NO_KERNEL &&
            (op_info[node->op].class == LOOP_move || is_widening(finder->graph, node));
+}
+
+/* Is a weight that another one is made of the one at the same place? */
+static bool is_in_place(const Finder *finder, NodeId id) {
+    const Node *node = node_at(finder, id);
+    while (is_passed_on(finder, node)) {
+        if (op_info[node->op].class == LOOP_move && node->op != OP_reshape) return false;
+        node = node_at(finder, node->inputs[0]);
+    }
+    return true;
+}
+
+/* May the node have operand i computed on the way? A product of scores reads what is stored. */
+static bool may_want(const Finder *finder, NodeId id, int i) {
+    const Node *node = node_at(finder, id);
+    if (finder->weight[id])
+        return node->op != OP_matmul && is_in_place(finder, node->inputs[i]);
+    if (finder->left_by[id]) return true;
+    const Head *head = head_of_kernel(finder, node->kernel);
+    return head && head->attention.product == id && i == 0;
 }
 
 /* What is wanted by name of a node that moves it. */
