@@ -24,8 +24,8 @@ static int64_t pitch_of(const Digit *digit, int64_t line, int64_t lines) {
     return stride / line < lines ? stride / line : 0;
 }
 
-/* How the rows go on from line to line: by their last digit but one, or by the last, which is all
- * of several lines. */
+/* How the rows go on from line to line, all of one image: by their last digit but one, or by the
+ * last, which is all of several lines. */
 static bool find_lines(const Digits *rows, int64_t line, int64_t lines, Padding *padding) {
     const Digit *last = rows->items + rows->count - 1;
     int64_t size, stride;
@@ -36,7 +36,20 @@ static bool find_lines(const Digits *rows, int64_t line, int64_t lines, Padding 
     padding->line = several ? line / stride : size;
     padding->lines = several ? size * stride / line : 0;
     padding->by_row = several ? 1 : rows->count > 1 ? pitch_of(last - 1, line, lines) : 0;
-    return padding->by_row && (several || dim_is_constant((last - 1)->size, &padding->lines));
+    return padding->by_row && (several || dim_is_constant((last - 1)->size, &padding->lines)) &&
+           (padding->lines - 1) * padding->by_row < lines;
+}
+
+/* Does each slice begin at the line where the first one does? */
+static bool keeps_line(const Digits *outer, int64_t line, int64_t lines) {
+    for (int i = 0; i < outer->count; i++) {
+        int64_t stride, size;
+        if (!dim_is_constant(outer->items[i].stride, &stride)) return false;
+        const bool in_line =
+            dim_is_constant(outer->items[i].size, &size) && (size - 1) * stride < line;
+        if (!in_line && stride % (line * lines)) return false;
+    }
+    return true;
 }
 
 /* The lines of axis `axis`. */
@@ -57,7 +70,7 @@ static bool find_axis(const Writer *writer, const ContractionOperand *a, int axi
     padding->first = -before - start / line % lines;
     padding->count = (inside - 1) * from->divisor + 1;
     padding->by_depth = pitch_of(&a->second.items[0], line, lines);
-    return padding->by_depth && padding->count < lines &&
+    return padding->by_depth && padding->count < lines && keeps_line(&a->outer, line, lines) &&
            find_lines(&a->first, line, lines, padding);
 }
 
