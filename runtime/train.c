@@ -398,9 +398,10 @@ static void make_steps(void *argument) {
     const int threads = run->team.threads;
     while (run->team.threads == threads) {
         stretch->status = one_step(run);
-        if (stretch->status.exit || !goes_on(run) || actions_are_due(run)) return;
+        if (stretch->status.exit || !goes_on(run)) return;
+        const bool come = run->team.alone && others_come(run);
+        if (come || actions_are_due(run)) return;
         tuning_look(run, run->step_end);
-        if (run->team.alone && others_come(run)) return;
     }
 }
 
