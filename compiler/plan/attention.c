@@ -387,10 +387,25 @@ static void find_weights(Finder *finder) {
     }
 }
 
-/* A head by itself, with no softmax of a forward one, is left to those who store the weights. */
+/* The kernel that leaves the rows of a softmax that the head's weights are made of. */
+static int softmax_of(const Finder *finder, const Head *head) {
+    vector_each(Head, forward, finder->heads)
+        if (forward->good && forward->attention.forward && forward != head &&
+            head->states[forward->attention.scores] == STATE_weight)
+            return forward->kernel;
+    return NO_KERNEL;
+}
+
+/* What is no softmax, nor the gradient of one, is a product of what is stored. */
+static void drop_others(Finder *finder) {
+    vector_each(Head, head, finder->heads)
+        if (!head->attention.forward && softmax_of(finder, head) == NO_KERNEL) drop(finder, head);
+}
+
 static void drop_lonely(Finder *finder, const bool *needed) {
     for (finder->dropped = true; finder->dropped;) {
         finder->dropped = false;
+        drop_others(finder);
         find_weights(finder);
         check_users(finder, needed);
         check_kernels(finder);
@@ -422,15 +437,6 @@ static double operations_of(const Finder *finder, const Head *head) {
             each += op_info[node->op].cost ? op_info[node->op].cost : 1;
     }
     return each * points_of(finder, head);
-}
-
-/* The kernel that leaves the rows of a softmax that the head's weights are made of. */
-static int softmax_of(const Finder *finder, const Head *head) {
-    vector_each(Head, forward, finder->heads)
-        if (forward->good && forward->attention.forward && forward != head &&
-            head->states[forward->attention.scores] == STATE_weight)
-            return forward->kernel;
-    return NO_KERNEL;
 }
 
 static void note_made(const Finder *finder, const Head *head, Attention *attention) {
