@@ -510,12 +510,13 @@ static void devices(void) {
 /* Where the operands lie is said by the kernels' own library, which the driver hides: it is asked
  * for by a copy of it. */
 static bool find_operands(void) {
+    enum { SIZE_AT = 24, LIBRARY_AT = 32 }; /* of an ImageHead */
     char path[] = "/tmp/flow-test-XXXXXX";
     char *image = image_of("sm_90");
     uint64_t size;
-    memcpy(&size, image + 16, sizeof size);
+    memcpy(&size, image + SIZE_AT, sizeof size);
     int file = mkstemp(path);
-    bool written = file >= 0 && write(file, image + 24, size) == (ssize_t)size && !close(file);
+    bool written = file >= 0 && write(file, image + LIBRARY_AT, size) == (ssize_t)size && !close(file);
     void *library = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     const int64_t *places = library ? dlsym(library, "places") : NULL;
     if (places) operands_place = *places;
