@@ -11,8 +11,8 @@
 static int wrong_kind(const char *item) {
     fprintf(stderr,
             "flowc: --target=%s: a kind of GPU is sm_ and its compute capability without the dot, "
-            "as sm_90 for 9.0; `flowc devices` shows that of a GPU; what later GPUs need is added "
-            "by itself\n",
+            "as sm_90 or sm_90a for 9.0; `flowc devices` shows that of a GPU; what later GPUs need "
+            "is added by itself\n",
             item);
     return EXIT_usage;
 }
