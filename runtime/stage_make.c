@@ -40,7 +40,7 @@ static void find_more(const Stage *stage, const Batch *batch, Ahead *ahead, int6
     int64_t left = ahead->found - row, begin = ahead->found;
     memmove(ahead->records, &ahead->records[row - ahead->first], (size_t)left * sizeof(int64_t));
     ahead->first = row;
-    ahead->found = least(row + FOUND, last);
+    ahead->found = least(row + RECORDS_KNOWN, last);
     for (int64_t i = begin; i < ahead->found; i++) ahead->records[i - row] = batch->first + i;
     records_find_each(stage->source, &ahead->shuffle, &ahead->records[left],
                       (int)(ahead->found - begin));

@@ -26,12 +26,12 @@ typedef struct Share {
     int64_t end;
 } Share;
 
-enum { FOUND = 64 }; /* rows of which is known at a time which records they are */
+enum { RECORDS_KNOWN = 64 }; /* rows of which is known at a time which records they are */
 
 /* Rows that are made one after the other: which records the next ones are. */
 typedef struct Ahead {
     Permutation shuffle;
-    int64_t records[FOUND];
+    int64_t records[RECORDS_KNOWN];
     int64_t first, found, asked; /* rows: of records[0]; one past the last that is known; one past
                                     those whose bytes were asked for */
 } Ahead;
@@ -42,7 +42,7 @@ typedef struct Hand {
     char name[NAME_SIZE]; /* of its beat */
     Beat beat;
     Costs costs;
-    Ahead ahead;  /* of the team's batch */
+    Ahead ahead;  /* of the batch that it makes */
     int64_t busy; /* nanoseconds in which it made batches, of the team */
 } Hand;
 

@@ -154,7 +154,8 @@ static bool has_few_values(const Settings *settings) {
 }
 
 /* A small program makes its first steps before the other threads would be there, and does not call
- * them for a single one. */
+ * them for a single one. So the team is begun as soon as it is known to be wanted: at the start, by
+ * the values; once data is open, by the batches as well; or when a second step comes. */
 static bool begins_alone(const Run *run) {
     const Settings *settings = run->settings;
     size_t batches = stage_needs(run->data, 0, settings->threads);

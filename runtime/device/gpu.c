@@ -290,7 +290,7 @@ bool gpu_launch(Gpu *gpu, void *function, const char *name, FlowArguments *argum
     gpu->counts->launches++;
     if (!gpu_use(gpu)) return false;
     int error = launch(gpu, GPU_KERNELS, function, arguments, blocks, threads);
-    if (!error && gpu->records && replay_takes_kernel())
+    if (!error && gpu->records && replay_add_kernel())
         error = launch(gpu, GPU_RECORDER, function, arguments, blocks, threads);
     return gpu_succeeded(gpu, error, "launch the kernel", name);
 }

@@ -69,7 +69,7 @@ static void stop_recording(void) {
     replays.recording = NULL;
 }
 
-bool replay_takes_kernel(void) {
+bool replay_add_kernel(void) {
     if (replays.kernels++ < replay_most) return true;
     replays.recording->records = false;
     refuse(replays.recording, replays.current);

@@ -22,8 +22,9 @@ typedef struct Replay {
 /* The call is going to be made on its one GPU, for that turn. */
 bool replay_begin(Gpu *gpu, const FlowFrame *frame, int64_t function, int64_t turn);
 
-/* While a call is recorded: does its graph take one more kernel? */
-bool replay_takes_kernel(void);
+/* Counts a kernel of the call that is recorded. False: it was one too many, and the recording has
+ * ended. */
+bool replay_add_kernel(void);
 
 /* What is asked of the kernels' stream now is in its graph, and not to be asked for. */
 bool replay_has_it(void);
