@@ -2,21 +2,19 @@
 #include "runtime/trace_text.h"
 
 #include <stdlib.h>
-
-enum { DIGIT_BITS = 5, MORE = 1 << DIGIT_BITS };
+#include <string.h>
 
 static int digit_of(char c) {
-    if (c >= 'a') return c - 'a' + 26;
-    if (c >= 'A') return c - 'A';
-    return c == '+' ? 62 : c == '-' ? 63 : c - '0' + 52;
+    static const char digits[] = FLOW_TRACE_DIGITS;
+    return (int)(strchr(digits, c) - digits);
 }
 
 static int64_t next_number(const char **at) {
     int64_t number = 0;
-    for (int shift = 0;; shift += DIGIT_BITS) {
+    for (int shift = 0;; shift += FLOW_TRACE_BITS) {
         const int digit = digit_of(*(*at)++);
-        number |= (int64_t)(digit % MORE) << shift;
-        if (digit < MORE) return number;
+        number |= (int64_t)(digit % FLOW_TRACE_MORE) << shift;
+        if (digit < FLOW_TRACE_MORE) return number;
     }
 }
 

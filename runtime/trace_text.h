@@ -1,8 +1,8 @@
 /* Trace text: the tables of a function's trace, read from a string.
  *
- * Numbers stand one after the other. Each is digits of 32, the lowest first: `A` to `Z` and `a` to
- * `f` are 0 to 31, and those after them (`g` to `z`, `0` to `9`, `+`, `-`) the same with more to
- * come. One that may be negative is twice as large, or one less than twice its size.
+ * Numbers stand one after the other, as digits of FLOW_TRACE_DIGITS, the lowest first: those from
+ * FLOW_TRACE_MORE on are the ones before them, with more to come. One that may be negative is twice
+ * as large, or one less than twice its size.
  *
  * A value: its making; its call less that of the value before (-1 before the first); 0, or 1 and
  * its place; how many operands it has, and how far before it each stands. A stored value: its
@@ -11,6 +11,9 @@
 #define FLOW_TRACE_TEXT_H
 
 #include "runtime/flow.h"
+
+#define FLOW_TRACE_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-"
+enum { FLOW_TRACE_BITS = 5, FLOW_TRACE_MORE = 1 << FLOW_TRACE_BITS };
 
 /* A value in a function. */
 typedef struct FlowValue {

@@ -8,6 +8,7 @@
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/writer.h"
 #include "compiler/graph/scan.h"
+#include "runtime/trace_text.h"
 
 typedef Vector(int) Numbers;
 
@@ -140,11 +141,12 @@ static const char *type_name(Tracer *tracer, const Type *type) {
 /* Numbers. */
 
 static void add_number(Tracer *tracer, uint64_t number) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
-    enum { BASE = 32, MOST = 14 };
-    char word[MOST + 1];
+    static const char digits[] = FLOW_TRACE_DIGITS;
+    enum { MOST = 64 / FLOW_TRACE_BITS + 1 };
+    char word[MOST];
     int count = 0;
-    for (; number >= BASE; number /= BASE) word[count++] = digits[BASE + number % BASE];
+    for (; number >= FLOW_TRACE_MORE; number >>= FLOW_TRACE_BITS)
+        word[count++] = digits[FLOW_TRACE_MORE + number % FLOW_TRACE_MORE];
     word[count++] = digits[number];
     text_add_bytes(&tracer->numbers, word, (size_t)count);
 }
