@@ -159,9 +159,10 @@ static void tie_kernels(Builder *builder) {
     const FunctionPlan *plan = builder->member->gpu;
     for (int k = 0; k < plan->kernel_count; k++) {
         Items tied = {0};
-        if (plan->kernels[k].with == NO_KERNEL) continue;
+        if (plan->kernels[k].computed_with == NO_KERNEL) continue;
         add_reader(builder, &tied, builder->member->first + k);
-        add_value(builder, builder->member->first + plan->kernels[k].with, &tied, LONG, false);
+        add_value(builder, builder->member->first + plan->kernels[k].computed_with, &tied, LONG,
+                  false);
     }
 }
 

@@ -27,14 +27,16 @@ static bool is_of_rows(const Attending *all, NodeId id) {
 static NodeId sum_of_products(const Attending *all, NodeId p, NodeId dp) {
     const Node *product = node_of(all, dp);
     if (product->op != OP_matmul || all->weighed[p] == NODE_NONE) return NODE_NONE;
-    const NodeId o = all->map[all->weighed[p]], of = all->map[product->inputs[0]];
+    const NodeId o = all->map[all->weighed[p]];
+    const NodeId output_gradient = all->map[product->inputs[0]];
     const NodeId v = all->map[node_of(all, all->weighed[p])->inputs[1]];
     const Type *type = &graph_node(all->to, o)->type;
-    if (!type_equal(type, &graph_node(all->to, of)->type)) return NODE_NONE;
+    if (!type_equal(type, &graph_node(all->to, output_gradient)->type)) return NODE_NONE;
     if (graph_transpose(all->to, v, product->range) != all->map[product->inputs[1]])
         return NODE_NONE;
     const uint32_t last = 1u << (type->rank - 1);
-    const NodeId products = graph_make(all->to, OP_multiply, of, o, NODE_NONE, product->range);
+    const NodeId products =
+        graph_make(all->to, OP_multiply, output_gradient, o, NODE_NONE, product->range);
     return graph_reduce(all->to, OP_sum, products, last, product->range);
 }
 

@@ -100,12 +100,11 @@ static bool is_same_device(const Finder *finder, const Head *head, const Node *n
            (there->device == here->device && there->index == here->index);
 }
 
-static bool note_product(Head *head, NodeId id) {
+static void note_product(Head *head, NodeId id) {
     Attention *attention = &head->attention;
     if (attention->scores == NODE_NONE) attention->scores = id;
     else if (attention->second == NODE_NONE) attention->second = id;
     else head->good = false;
-    return true;
 }
 
 /* What weights are made of. */
@@ -124,11 +123,10 @@ static bool is_made(Finder *finder, Head *head, NodeId id) {
     const Node *node = node_at(finder, id);
     unsigned char *state = &head->states[id];
     if (*state != STATE_unknown) return *state == STATE_weight;
-    bool made = false;
-    if (op_info[node->op].class == LOOP_elementwise && !op_is_whole(node->op))
+    bool made = node->op == OP_matmul && gives_scores(finder, head, node);
+    if (made) note_product(head, id);
+    else if (op_info[node->op].class == LOOP_elementwise && !op_is_whole(node->op))
         made = is_made_of_operands(finder, head, node);
-    else if (node->op == OP_matmul && gives_scores(finder, head, node))
-        made = note_product(head, id);
     *state = made ? STATE_weight : STATE_apart;
     if (!made) return false;
     Dimensions *table = finder->graph->dimensions;
@@ -347,6 +345,8 @@ static NodeId wanted(const Finder *finder, NodeId id) {
     return id;
 }
 
+/* Where no forward head leaves a softmax, its rows want the scores: heads of the way back are given
+ * up as well, and the weights are stored. */
 static void check_users(Finder *finder, const bool *needed) {
     for (NodeId id = 0; id < finder->graph->nodes.count; id++) {
         const Node *node = node_at(finder, id);
@@ -402,7 +402,7 @@ static void drop_others(Finder *finder) {
         if (!head->attention.forward && softmax_of(finder, head) == NO_KERNEL) drop(finder, head);
 }
 
-static void drop_lonely(Finder *finder, const bool *needed) {
+static void drop_until_unwanted(Finder *finder, const bool *needed) {
     for (finder->dropped = true; finder->dropped;) {
         finder->dropped = false;
         drop_others(finder);
@@ -463,7 +463,7 @@ static void give_nodes(const Finder *finder, const Head *head) {
     *kernel->attention = head->attention;
     kernel->attention->operations = operations_of(finder, head);
     note_made(finder, head, kernel->attention);
-    kernel->with = softmax_of(finder, head);
+    kernel->computed_with = softmax_of(finder, head);
 }
 
 static void empty_kernel(const Finder *finder, KernelPlan *kernel) {
@@ -472,7 +472,8 @@ static void empty_kernel(const Finder *finder, KernelPlan *kernel) {
     vector_each(Head, head, finder->heads) {
         const bool made = head->states[first] == STATE_weight || head->attention.most == first ||
                           head->attention.total == first;
-        if (head->good && made && kernel->with == NO_KERNEL) kernel->with = head->kernel;
+        if (head->good && made && kernel->computed_with == NO_KERNEL)
+            kernel->computed_with = head->kernel;
     }
 }
 
@@ -508,7 +509,7 @@ void find_attention(Planner *planner) {
                      .weight = arena_new_array(arena, bool, count)};
     for (int k = 0; k < planner->plan->kernel_count; k++) add_head(&finder, k);
     if (!finder.heads.count) return;
-    drop_lonely(&finder, graph_needed(arena, planner->graph));
+    drop_until_unwanted(&finder, graph_needed(arena, planner->graph));
     find_weights(&finder);
     bool good = false;
     vector_each(Head, head, finder.heads) good |= head->good;

@@ -43,14 +43,14 @@ static void want(const Placement *placement, Placement *wanted) {
     if (!is_placed(wanted) || firmer) *wanted = *placement;
 }
 
-/* Nothing is wanted any more where another device is asked for, not just preferred. */
-static void compare(const Placement *placement, Placement *wanted) {
+/* Where another device is asked for, not just preferred. */
+static void give_up_where_others_differ(const Placement *placement, Placement *wanted) {
     if (!placement->soft && devices_differ(placement, wanted)) wanted->device = DEVICE_any;
 }
 
 static bool asks_for_several(const Planner *planner, const KernelPlan *kernel) {
     Placement wanted = kernel->wanted;
-    visit_placements(node_of(planner, kernel->nodes[0]), compare, &wanted);
+    visit_placements(node_of(planner, kernel->nodes[0]), give_up_where_others_differ, &wanted);
     return is_placed(&kernel->wanted) && !is_placed(&wanted);
 }
 
@@ -116,7 +116,7 @@ static void collect_kernels(Planner *planner) {
         kernel->nodes = lists[k];
         kernel->fused = lists[k];
         kernel->fused_count = kernel->node_count;
-        kernel->with = NO_KERNEL;
+        kernel->computed_with = NO_KERNEL;
         kernel->loops = kernel_loops(planner->graph, kernel->nodes, kernel->node_count);
         kernel->share = loops_share(planner->graph->dimensions, &kernel->loops);
         give_device(planner, kernel);

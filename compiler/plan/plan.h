@@ -60,8 +60,8 @@ typedef struct KernelPlan {
     Loops loops;
     ScanPlan *scan;       /* KERNEL_scan; else NULL */
     Attention *attention; /* or NULL */
-    int with;  /* attention: the kernel that it is nothing without, or NO_KERNEL; one that has no
-                 nodes any more is computed there */
+    int computed_with; /* attention: the kernel that it is nothing without, or NO_KERNEL; one that
+                          is taken in is computed there */
     Dim share; /* what is split over threads; kernels with the same share split it the same way;
                   NULL: nothing is */
     int parts; /* on a GPU, of a contraction's depth, added up by themselves: 1, or more */

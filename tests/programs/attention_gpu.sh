@@ -40,3 +40,9 @@ learns_the_same() { # program, its option, kernels that compute weights on the w
 learns_the_same attend 70 4
 learns_the_same bf16 70 4
 learns_the_same stored 9 0
+
+# What is computed on the way ends no launch: operands made before and behind it are one.
+sed 's/return sdpa.*/let p = softmax(matmul(q * mean(x), transpose(k)))\n  return matmul(p, v * mean(x))/' attend.flow >sides.flow
+FLOWC_DEVICE=gpu "$FLOWC" check sides.flow --simulate=gpu:1 --explain >plan || fail "$(cat plan)"
+[ "$(sed -n '/^fit.step/,$p' plan | grep -A 30 'kernels in one launch' | grep -c '^    kernel [03]:')" = 2 ] ||
+    fail "two launches: $(cat plan)"
