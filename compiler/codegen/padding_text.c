@@ -7,15 +7,7 @@
  * that has one is not made anyway. */
 #include "compiler/codegen/writer.h"
 
-#include "compiler/passes/operand.h"
-
 #include <string.h>
-
-static bool has_updates(const Graph *graph) {
-    vector_each(Output, output, graph->outputs)
-        if (output->kind == OUTPUT_update) return true;
-    return false;
-}
 
 /* How many lines of `line` elements the digit goes on; 0: it goes elsewhere. */
 static int64_t pitch_of(const Digit *digit, int64_t line, int64_t lines) {
@@ -79,7 +71,7 @@ Padding padding_of(const Writer *writer, const ContractionOperand *a) {
     Padding padding;
     const Node *view = node_of(writer, a->node);
     if (view->op != OP_view || view->view->fill != 0 || !a->first.count || a->second.count != 2 ||
-        view->view->rank != view->type.rank || !has_updates(writer->graph))
+        view->view->rank != view->type.rank || !graph_has_updates(writer->graph))
         return none;
     for (int axis = 0; axis < view->type.rank; axis++)
         if (find_axis(writer, a, axis, &padding)) return padding;

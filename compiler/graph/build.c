@@ -209,6 +209,12 @@ bool passes_gradient(const Node *node, int operand) {
     return !op_info[node->op].gradient || op_gradient(node->op, operand, &size);
 }
 
+bool graph_has_updates(const Graph *graph) {
+    vector_each(Output, output, graph->outputs)
+        if (output->kind == OUTPUT_update) return true;
+    return false;
+}
+
 const bool *graph_needed(Arena *arena, const Graph *graph) {
     bool *needed = arena_new_array(arena, bool, graph->nodes.count + 1);
     vector_each(Output, output, graph->outputs) {

@@ -113,6 +113,9 @@ const Graph *graph_unplaced(Arena *arena, const Graph *graph);
  * one there is reported. */
 bool passes_gradient(const Node *node, int operand);
 
+/* Is some output the new value of a weight or a state? */
+bool graph_has_updates(const Graph *graph);
+
 /* For each node: is it needed by an output? The array lies in arena. */
 const bool *graph_needed(Arena *arena, const Graph *graph);
 

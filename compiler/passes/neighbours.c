@@ -260,13 +260,7 @@ static const Graph *with_neighbours(Arena *arena, const Graph *graph) {
     return to;
 }
 
-static bool has_updates(const Graph *graph) {
-    vector_each(Output, output, graph->outputs)
-        if (output->kind == OUTPUT_update) return true;
-    return false;
-}
-
 Graph *neighbours(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     (void)diagnostics;
-    return (Graph *)(has_updates(graph) ? with_neighbours(arena, graph) : graph);
+    return (Graph *)(graph_has_updates(graph) ? with_neighbours(arena, graph) : graph);
 }
