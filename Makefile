@@ -36,6 +36,7 @@ SHARED    := $(wildcard lang/std/*.flow lang/errors/*.md compiler/codegen/templa
 
 .PHONY: all demo check check-long fuzz bench check-gpu bench-gpu bless format check-format check-layers install clean help packages libraries test-packages long-packages test-programs
 .DELETE_ON_ERROR:
+# Objects of tests stay when what they were linked to is made.
 .SECONDARY:
 
 all: $(BUILD)/flowc $(BUILD)/lib/flowc/libflowrt.a $(SIMULATED) $(HOME_DIR)/.made ## build the compiler and its runtime

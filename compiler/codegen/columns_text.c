@@ -129,7 +129,7 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
                                     const char *name) {
     Writer writer = new_writer(text->arena, plan, kernel, name);
     if (dim_bound(writer.loops->columns) > RUN_MOST && columns_group(writer.loops) > 1)
-        own_loops(&writer);
+        pass_loops(&writer);
     if (has_partial_results(&writer)) write_rows_apart(&writer);
     else write_row_by_row(&writer);
     write_outputs(&writer);

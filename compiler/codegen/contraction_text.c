@@ -367,7 +367,7 @@ static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, co
     Writer narrow = new_tile(arena, plan, kernel, name, tile);
     if (!is_plain(&narrow) && make_narrow_rows(&narrow)) return narrow;
     Writer writer = new_tile(arena, plan, kernel, name, tile);
-    if (!is_plain(&writer) && calls_product(&writer)) own_columns(&writer);
+    if (!is_plain(&writer) && calls_product(&writer)) pass_columns(&writer);
     writer.logs = logs_kept(&writer);
     store_values(&writer, INDEX_full);
     return writer;

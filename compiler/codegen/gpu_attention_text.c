@@ -6,6 +6,8 @@
 
 #include <ctype.h>
 
+enum { BLOCK_ROWS = 128 /* of results; eight warps of 16 */ };
+
 typedef struct Attending {
     Writer *writer;
     const Attention *attention;
@@ -55,10 +57,9 @@ static bool same_lines(const Lines *a, const Lines *b) {
            same_digits(depth_digits(a), depth_digits(b));
 }
 
-/* Macros and the pointer of an operand; word: "own" or "come". */
-static void write_lines(const Attending *all, const Lines *lines, const char *word, int number) {
+/* Macros and the pointer of an operand. own: its lines are those of the block's rows. */
+static void write_lines(const Attending *all, const Lines *lines, bool own, int number) {
     Writer *writer = all->writer;
-    const bool own = *word == 'o';
     text_format(all->text,
                 "#define %s_%d(s, l, k) (%s + %s + %s)\n"
                 "#define %sVECTOR_%d %d\n"
@@ -66,15 +67,15 @@ static void write_lines(const Attending *all, const Lines *lines, const char *wo
                 own ? "OWN" : "COME", number, offset_expression(writer, &lines->operand.outer, "s"),
                 offset_expression(writer, line_digits(lines), "l"),
                 offset_expression(writer, depth_digits(lines), "k"), own ? "OWN_" : "", number,
-                gpu_vector(writer, &lines->operand, line_digits(lines), depth_digits(lines)), word,
-                number, operand_address(writer, &lines->operand));
+                gpu_vector(writer, &lines->operand, line_digits(lines), depth_digits(lines)),
+                own ? "own" : "come", number, operand_address(writer, &lines->operand));
 }
 
 static void write_product(const Attending *all, NodeId product, int number) {
     const Lines queries = queries_of(all, product), keys = keys_of(all, product);
     const bool turned = all->attention->turned;
-    write_lines(all, turned ? &keys : &queries, "own", number);
-    write_lines(all, turned ? &queries : &keys, "come", number);
+    write_lines(all, turned ? &keys : &queries, true, number);
+    write_lines(all, turned ? &queries : &keys, false, number);
 }
 
 static const char *depth_of(const Attending *all, NodeId product) {
@@ -99,46 +100,72 @@ static Element stored_element(const Writer *writer, const Lines *lines) {
     return node_of(writer, lines->operand.node)->type.element;
 }
 
-static void write_parameters(const Attending *all, const Lines *values) {
-    Writer *writer = all->writer;
-    Arena *arena = writer->arena;
-    const Attention *attention = all->attention;
-    const Loops *loops = writer->loops;
-    const Element stored = stored_element(writer, values);
+typedef struct Macro {
+    const char *name, *value;
+} Macro;
+
+static void write_macros(Text *text, const Macro *macros, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        text_format(text, "#define %s %s\n", macros[i].name, macros[i].value);
+}
+
+/* How elements are stored and multiplied. */
+static void write_element(const Attending *all, Element stored) {
+    Arena *arena = all->writer->arena;
     const char *name = element_info[stored].name;
-    const char *rows = dim_expression(arena, loops->rows),
-               *depth = dim_expression(arena, loops->depth);
-    const char *lines[][2] = {
+    const Macro macros[] = {
         {"ELEMENT", "float"},
         {"STORED", element_info[stored].c},
         {"LOAD(a)", load_macro(arena, stored)},
         {"TENSOR", is_half(stored) ? "1" : "0"},
         {"MULTIPLY", arena_format(arena, "FLOW_MULTIPLY_%s", name)},
         {"PACK", arena_format(arena, "FLOW_PACK_%s", name)},
+    };
+    write_macros(all->text, macros, sizeof macros / sizeof *macros);
+}
+
+static void write_form(const Attending *all, const Lines *values) {
+    Arena *arena = all->writer->arena;
+    const Attention *attention = all->attention;
+    const Macro macros[] = {
         {"FORWARD", attention->forward ? "1" : "0"},
         {"TURNED", attention->turned ? "1" : "0"},
         {"SECOND", attention->second != NODE_NONE ? "1" : "0"},
         {"WEIGHED", arena_format(arena, "%d", weighed(all, values))},
         {"CAUSAL", attention->mask != NODE_NONE ? "1" : "0"},
         {"SEEN", arena_format(arena, "%lld", (long long)attention->seen)},
-        {"ROWS", rows},
+    };
+    write_macros(all->text, macros, sizeof macros / sizeof *macros);
+}
+
+static void write_sizes(const Attending *all) {
+    const Writer *writer = all->writer;
+    const Attention *attention = all->attention;
+    const Macro macros[] = {
+        {"ROWS", dim_expression(writer->arena, writer->loops->rows)},
         {"COLUMNS", writer->columns},
-        {"COMING", depth},
+        {"COMING", dim_expression(writer->arena, writer->loops->depth)},
         {"QUERIES", attention->turned ? "COMING" : "ROWS"},
         {"KEYS", attention->turned ? "ROWS" : "COMING"},
         {"DEPTH_0", depth_of(all, attention->scores)},
         {"DEPTH_1", depth_of(all, attention->second)},
         {"DEPTH_2", "COLUMNS"},
+        {"TILE_ROWS", arena_format(writer->arena, "%d", BLOCK_ROWS)},
     };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        text_format(all->text, "#define %s %s\n", lines[i][0], lines[i][1]);
+    write_macros(all->text, macros, sizeof macros / sizeof *macros);
+}
+
+static void write_parameters(const Attending *all, const Lines *values) {
+    write_element(all, stored_element(all->writer, values));
+    write_form(all, values);
+    write_sizes(all);
 }
 
 static void write_operands(const Attending *all, const Lines *values) {
     const Attention *attention = all->attention;
     write_product(all, attention->scores, 0);
     if (attention->second != NODE_NONE) write_product(all, attention->second, 1);
-    if (weighed(all, values) == 2) write_lines(all, values, "come", 2);
+    if (weighed(all, values) == 2) write_lines(all, values, false, 2);
 }
 
 /* What the loop knows needs no numbers of rows and columns. */
@@ -205,7 +232,7 @@ static Text weight_lines(Writer *writer, const Attention *attention) {
     return text;
 }
 
-static void write_weights(const Attending *all, const Text *lines) {
+static void write_weights(const Attending *all, Text *lines) {
     text_format(
         all->text,
         "#include \"cuda_attention.h\"\n"
@@ -224,7 +251,7 @@ static void write_weights(const Attending *all, const Text *lines) {
         "%s        }\n"
         "#include \"cuda_weigh.h\"\n"
         "    }\n",
-        text_string((Text *)lines));
+        text_string(lines));
 }
 
 /* What the way back wants of a softmax. */
@@ -258,8 +285,8 @@ const char *gpu_attention_form(const Writer *writer) {
     const Node *scores = node_of(writer, attention->scores);
     const ContractionOperand a = contraction_operand(writer->graph, scores, 0);
     const bool halves = is_half(node_of(writer, a.node)->type.element);
-    return arena_format(writer->arena, "cuda_attention.h%s, a block for 128 %s%s; %s%s",
-                        halves ? " by cuda_attention_mma.h from sm_80 on" : "",
+    return arena_format(writer->arena, "cuda_attention.h%s, a block for %d %s%s; %s%s",
+                        halves ? " by cuda_attention_mma.h from sm_80 on" : "", BLOCK_ROWS,
                         attention->turned ? "keys" : "queries",
                         attention->mask != NODE_NONE ? ", what they don't see left out" : "",
                         attention->forward ? "scores, their softmax" : "weights again",
@@ -269,7 +296,7 @@ const char *gpu_attention_form(const Writer *writer) {
 const char *write_gpu_attention(Writer *writer, Text *text) {
     const Attending all = {writer, writer->kernel->attention, text};
     const Lines values = lines_of(&all, all.attention->product, 1, true);
-    const Text weights = weight_lines(writer, all.attention);
+    Text weights = weight_lines(writer, all.attention);
     Text body = text_new(writer->arena);
     const Attending inside = {writer, all.attention, &body};
     write_operands(&inside, &values);
@@ -285,5 +312,5 @@ const char *write_gpu_attention(Writer *writer, Text *text) {
     write_gpu_tail(writer, text);
     return arena_format(
         writer->arena, "(%s) * (%s)", dim_expression(writer->arena, writer->loops->outer),
-        gpu_blocks(writer, dim_expression(writer->arena, writer->loops->rows), 128));
+        gpu_blocks(writer, dim_expression(writer->arena, writer->loops->rows), BLOCK_ROWS));
 }

@@ -2,30 +2,29 @@
  * sizes and distances, which each call gives, so that one kernel serves products of all sizes. */
 #include "compiler/codegen/writer.h"
 
-#include "compiler/passes/operand.h"
 #include "runtime/product/product.h"
 
 /* Of the last digit: what one more adds, and how many there are; size: of the index. */
 static const char *step(Writer *writer, const Digits *digits) {
-    if (!digits->count) return own_number(writer, 0);
-    return own_size(writer, digits->items[digits->count - 1].stride);
+    if (!digits->count) return passed_number(writer, 0);
+    return passed_size(writer, digits->items[digits->count - 1].stride);
 }
 
 static const char *run(Writer *writer, const Digits *digits, Dim size) {
-    return own_size(writer, digits->count ? digits->items[digits->count - 1].size : size);
+    return passed_size(writer, digits->count ? digits->items[digits->count - 1].size : size);
 }
 
 /* All FLOW_DIGITS of them, whatever their count is: the text is the same. */
 static const char *digits_text(Writer *writer, const Digits *digits) {
     Text sizes = text_new(writer->arena), strides = text_new(writer->arena);
     Dim one = dim_constant(writer->table, 1), none = dim_constant(writer->table, 0);
-    const char *count = own_number(writer, digits->count ? digits->count : 1);
+    const char *count = passed_number(writer, digits->count ? digits->count : 1);
     for (int i = 0; i < FLOW_DIGITS; i++) {
         bool known = i < digits->count;
         text_format(&sizes, "%s%s", i ? ", " : "",
-                    own_size(writer, known ? digits->items[i].size : one));
+                    passed_size(writer, known ? digits->items[i].size : one));
         text_format(&strides, "%s%s", i ? ", " : "",
-                    own_size(writer, known ? digits->items[i].stride : none));
+                    passed_size(writer, known ? digits->items[i].stride : none));
     }
     return arena_format(writer->arena, "{%s, {%s}, {%s}}", count, text_string(&sizes),
                         text_string(&strides));
@@ -37,13 +36,13 @@ static void add_field(Text *text, const char *name, const char *value) {
 
 static void add_sizes(Writer *writer, Text *text) {
     const Loops *loops = writer->loops;
-    add_field(text, "outer", own_size(writer, loops->outer));
-    add_field(text, "rows", own_size(writer, loops->rows));
-    add_field(text, "depth", own_size(writer, loops->depth));
-    add_field(text, "columns", own_size(writer, loops->columns));
-    add_field(text, "by_columns", own_number(writer, writer->kernel->by_columns));
-    add_field(text, "most_rows", own_number(writer, dim_bound(loops->rows)));
-    add_field(text, "most_depth", own_number(writer, dim_bound(loops->depth)));
+    add_field(text, "outer", passed_size(writer, loops->outer));
+    add_field(text, "rows", passed_size(writer, loops->rows));
+    add_field(text, "depth", passed_size(writer, loops->depth));
+    add_field(text, "columns", passed_size(writer, loops->columns));
+    add_field(text, "by_columns", passed_number(writer, writer->kernel->by_columns));
+    add_field(text, "most_rows", passed_number(writer, dim_bound(loops->rows)));
+    add_field(text, "most_depth", passed_number(writer, dim_bound(loops->depth)));
 }
 
 static void add_left(Writer *writer, Text *text, const ContractionOperand *a) {
@@ -51,7 +50,7 @@ static void add_left(Writer *writer, Text *text, const ContractionOperand *a) {
     add_field(text, "a_depth", step(writer, &a->second));
     add_field(text, "a_row_run", run(writer, &a->first, writer->loops->rows));
     add_field(text, "a_depth_run", run(writer, &a->second, writer->loops->depth));
-    add_field(text, "in_runs", own_number(writer, a->first.count > 1 || a->second.count > 1));
+    add_field(text, "in_runs", passed_number(writer, a->first.count > 1 || a->second.count > 1));
     add_field(text, "a_slices", digits_text(writer, &a->outer));
     add_field(text, "a_rows", digits_text(writer, &a->first));
     add_field(text, "a_depths", digits_text(writer, &a->second));
@@ -59,7 +58,7 @@ static void add_left(Writer *writer, Text *text, const ContractionOperand *a) {
 
 static const char *place_of(Writer *writer, const ContractionOperand *operand) {
     return arena_format(writer->arena, "(const float *)%s + %s", address_of(writer, operand->node),
-                        own_size(writer, operand->start));
+                        passed_size(writer, operand->start));
 }
 
 const char *product_initialiser(Writer *writer, const char *sums) {

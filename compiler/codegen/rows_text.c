@@ -171,7 +171,7 @@ static bool write_flat(Writer *writer, Text *text) {
     writer->widens = !writer->logs && widens(writer);
     write_row_values(writer);
     if (writer->uses_rows) return false;
-    own_loops(writer);
+    pass_loops(writer);
     write_head(writer, text);
     if (streams(writer) || writer->logs) write_flat_parts(writer, text);
     else if (has_widened(writer)) write_widened_loop(writer, text);

@@ -230,35 +230,35 @@ const char *operand_of_place(Writer *writer, Place place) {
     return operand_text(writer, place_operand(writer, place));
 }
 
-const char *own_number(Writer *writer, int64_t number) {
+const char *passed_number(Writer *writer, int64_t number) {
     vector_push(writer->arena, &writer->operands, (KernelOperand){false, number});
     return operand_text(writer, (int)writer->operands.count - 1);
 }
 
-const char *own_size(Writer *writer, Dim size) {
+const char *passed_size(Writer *writer, Dim size) {
     int64_t number;
-    return dim_is_constant(size, &number) ? own_number(writer, number)
+    return dim_is_constant(size, &number) ? passed_number(writer, number)
                                           : dim_expression(writer->arena, size);
 }
 
 const char *number_operand(Writer *writer, int64_t number) {
-    return define_index(writer, LEVEL_call, own_number(writer, number)).text;
+    return define_index(writer, LEVEL_call, passed_number(writer, number)).text;
 }
 
-void own_columns(Writer *writer) {
+void pass_columns(Writer *writer) {
     int64_t columns;
     if (dim_is_constant(writer->loops->columns, &columns))
         writer->columns = number_operand(writer, columns);
 }
 
-void own_loops(Writer *writer) {
+void pass_loops(Writer *writer) {
     enum { LEAST = 256 /* elements */ };
     const Loops *loops = writer->loops;
     double elements = (double)dim_bound(loops->rows) * (double)dim_bound(loops->columns) *
                       (double)dim_bound(loops->depth);
     if (writer->plan->function->of_record || elements < LEAST) return;
-    writer->owns_sizes = true;
-    own_columns(writer);
+    writer->passes_sizes = true;
+    pass_columns(writer);
 }
 
 const char *place_number(Writer *writer, NodeId id) {
@@ -357,8 +357,8 @@ void write_head(Writer *writer, Text *text) {
     text_format(text,
                 "    int64_t first, last;\n"
                 "    flow_share(%s, thread, threads, &first, &last);\n",
-                writer->owns_sizes ? own_size(writer, share)
-                                   : dim_expression(writer->arena, share));
+                writer->passes_sizes ? passed_size(writer, share)
+                                     : dim_expression(writer->arena, share));
     declare_faults(writer, text);
 }
 

@@ -94,11 +94,11 @@ typedef struct Writer {
     Map mentioned;    /* NodeId to 1 + its place in mentions */
     int latest_index; /* variable that is an index, or -1 */
     int variable_count;
-    bool flat;       /* all rows are one loop */
-    bool owns_sizes; /* of its loops, each call for itself */
-    bool widens;     /* which reads elements of one byte from groups that are widened */
-    bool lanes;      /* of the innermost loop are rows, and buffers hold several rows */
-    bool narrow;     /* which is one of several rows, and finds what is not its own in buffers */
+    bool flat;         /* all rows are one loop */
+    bool passes_sizes; /* of its loops, each call for itself */
+    bool widens;       /* which reads elements of one byte from groups that are widened */
+    bool lanes;        /* of the innermost loop are rows, and buffers hold several rows */
+    bool narrow;       /* which is one of several rows, and finds what is not its own in buffers */
     Vector(Fill) fills;
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
@@ -155,15 +155,15 @@ const char *number_operand(Writer *writer, int64_t number);
 
 /* The C of a number or a size in the lines of a call, which may be another one in each: kernels
  * that differ in nothing else are one. */
-const char *own_number(Writer *writer, int64_t number);
-const char *own_size(Writer *writer, Dim size);
+const char *passed_number(Writer *writer, int64_t number);
+const char *passed_size(Writer *writer, Dim size);
 
 /* From here on, columns are such a size. */
-void own_columns(Writer *writer);
+void pass_columns(Writer *writer);
 
 /* The same, and the rows that threads share, of a kernel of the CPU whose loops are so long that
  * nothing depends on their sizes being numbers. */
-void own_loops(Writer *writer);
+void pass_loops(Writer *writer);
 
 /* The C of the place of a stored value, as flow_at takes it. */
 const char *place_number(Writer *writer, NodeId id);
@@ -381,8 +381,7 @@ typedef struct Padding {
     int64_t by_row, by_depth; /* how many the next `line` rows, or the next run of depths, go on */
 } Padding;
 
-struct ContractionOperand;
-Padding padding_of(const Writer *writer, const struct ContractionOperand *a);
+Padding padding_of(const Writer *writer, const ContractionOperand *a);
 
 /* The macros that the templates take, and the C of the address of operand 0 or 1. */
 void write_contraction_parameters(Writer *writer, Text *text);

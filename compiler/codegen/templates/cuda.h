@@ -10,7 +10,8 @@
  *                                    global to shared memory, or zeros
  * FLOW_END_COPIES(), FLOW_AWAIT_COPIES(groups)   those begun so far are a group; all but the latest
  *                                    groups have landed, for this thread
- * FLOW_POWER(a)                      exp of a float; without FLOW_EXACT, what is wrong grows with a
+ * FLOW_POWER(a)                      exp of a float; without FLOW_EXACT, its relative error grows
+ *                                    with |a|
  * FLOW_SYNC()                        all threads of the block wait for each other
  * flow_shuffle_xor_TYPE(value, mask) the value of the lane whose number differs by the mask
  * FLOW_ATOMIC_LEAST(place, value)    an int64_t becomes the smaller of two */
@@ -46,21 +47,11 @@ typedef uint64_t uintptr_t;
 #ifdef FLOW_SIMULATED
 #include "device/simulated.h"
 #define FLOW_UNROLL
-#define FLOW_POWER(a) exp(a)
 #define FLOW_UNROLL_TWICE
 #else
 #include "cuda_overloads.h"
 
 #define restrict __restrict__
-#ifdef FLOW_EXACT
-#define FLOW_POWER(a) exp(a)
-#else
-static inline float FLOW_POWER(float a) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(a * 1.44269504f));
-    return y;
-}
-#endif
 #define FLOW_UNROLL _Pragma("unroll")
 #define FLOW_UNROLL_TWICE _Pragma("unroll 2") /* what it loads is loaded in each turn */
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1107
@@ -90,6 +81,16 @@ FLOW_SHUFFLE(i32, int32_t)
 FLOW_SHUFFLE(i64, int64_t)
 #undef FLOW_SHUFFLE
 #define FLOW_ATOMIC_LEAST(place, value) atomicMin(place, value)
+#endif
+
+#if defined FLOW_SIMULATED || defined FLOW_EXACT
+#define FLOW_POWER(a) exp(a)
+#else
+static inline float FLOW_POWER(float a) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(a * 1.44269504f));
+    return y;
+}
 #endif
 
 #include "cuda_tensor.h"

@@ -35,8 +35,6 @@
 #undef A_INSIDE_BY_ROW
 #undef A_INSIDE_BY_DEPTH
 #undef A_TABLE
-#undef A_ROWS
-#undef A_DEPTHS
 #undef B_OUTER
 #undef B_DEPTH_AT
 #undef B_COLUMN_AT
