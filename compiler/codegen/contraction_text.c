@@ -271,18 +271,12 @@ static const char *number_text(Arena *arena, int64_t number) {
     return arena_format(arena, "%lld", (long long)number);
 }
 
-void write_contraction_parameters(Writer *writer, Text *text) {
+static void write_results(Writer *writer, Text *text) {
     Arena *arena = writer->arena;
     const char *name = writer->name;
-    const Loops *loops = writer->loops;
-    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
-    ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
-    ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
-    Element stored = stored_element(writer);
-    Padding padding = padding_of(writer, &a);
-    bool plain = is_plain(writer);
-    int64_t columns;
-    const char *lines[][2] = {
+    const Element stored = stored_element(writer);
+    const bool plain = is_plain(writer);
+    const Macro macros[] = {
         {"CONTEXT", arena_format(arena, "struct %s", name)},
         {"PREPARE", arena_format(arena, "%s_prepare", name)},
         {"PLAIN", plain ? "1" : "0"},
@@ -293,6 +287,15 @@ void write_contraction_parameters(Writer *writer, Text *text) {
         {"ASK(i)", ask_macro(writer, "context.")},
         {"STORED", element_info[stored].c},
         {"LOAD(a)", load_macro(arena, stored)},
+    };
+    write_macros(text, macros, sizeof macros / sizeof *macros);
+}
+
+static void write_sizes(Writer *writer, Text *text) {
+    Arena *arena = writer->arena;
+    const Loops *loops = writer->loops;
+    int64_t columns;
+    const Macro macros[] = {
         {"OUTER", dim_expression(arena, loops->outer)},
         {"ROWS", dim_expression(arena, loops->rows)},
         {"DEPTH", dim_expression(arena, loops->depth)},
@@ -301,33 +304,65 @@ void write_contraction_parameters(Writer *writer, Text *text) {
         {"MOST_DEPTH", bound_expression(writer, loops->depth)},
         {"MOST_COLUMNS", bound_expression(writer, loops->columns)},
         {"COLUMNS_VARY", dim_is_constant(loops->columns, &columns) ? "0" : "1"},
-        {"A_OUTER(s)", offset_expression(writer, &a.outer, "s")},
-        {"A_ROW_AT(m)", offset_expression(writer, &a.first, "m")},
-        {"A_DEPTH_AT(k)", offset_expression(writer, &a.second, "k")},
-        {"A_ROW", step_expression(writer, &a.first)},
-        {"A_DEPTH", step_expression(writer, &a.second)},
-        {"A_ROW_RUN", run_expression(writer, &a.first, loops->rows)},
-        {"A_ROW_RUNS", runs_expression(writer, &a.first)},
-        {"A_DEPTH_RUN", run_expression(writer, &a.second, loops->depth)},
+        {"BY_COLUMNS", writer->kernel->by_columns ? "1" : "0"},
+    };
+    write_macros(text, macros, sizeof macros / sizeof *macros);
+}
+
+static void write_left(Writer *writer, Text *text, const ContractionOperand *a) {
+    const Loops *loops = writer->loops;
+    const Macro macros[] = {
+        {"A_OUTER(s)", offset_expression(writer, &a->outer, "s")},
+        {"A_ROW_AT(m)", offset_expression(writer, &a->first, "m")},
+        {"A_DEPTH_AT(k)", offset_expression(writer, &a->second, "k")},
+        {"A_ROW", step_expression(writer, &a->first)},
+        {"A_DEPTH", step_expression(writer, &a->second)},
+        {"A_ROW_RUN", run_expression(writer, &a->first, loops->rows)},
+        {"A_ROW_RUNS", runs_expression(writer, &a->first)},
+        {"A_DEPTH_RUN", run_expression(writer, &a->second, loops->depth)},
+        {"A_TABLE", a->first.count > 1 || a->second.count > 1 ? "1" : "0"},
+    };
+    write_macros(text, macros, sizeof macros / sizeof *macros);
+}
+
+static void write_padding(Writer *writer, Text *text, const ContractionOperand *a) {
+    Arena *arena = writer->arena;
+    const Padding padding = padding_of(writer, a);
+    const Macro macros[] = {
         {"A_INSIDE", number_text(arena, padding.count)},
         {"A_INSIDE_FIRST", number_text(arena, padding.first)},
         {"A_INSIDE_LINE", number_text(arena, padding.line)},
         {"A_INSIDE_LINES", number_text(arena, padding.lines)},
         {"A_INSIDE_BY_ROW", number_text(arena, padding.by_row)},
         {"A_INSIDE_BY_DEPTH", number_text(arena, padding.by_depth)},
-        {"A_TABLE", a.first.count > 1 || a.second.count > 1 ? "1" : "0"},
-        {"B_OUTER(s)", offset_expression(writer, &b.outer, "s")},
-        {"B_DEPTH_AT(k)", offset_expression(writer, &b.first, "k")},
-        {"B_COLUMN_AT(n)", offset_expression(writer, &b.second, "n")},
-        {"B_DEPTH", step_expression(writer, &b.first)},
-        {"B_COLUMN", step_expression(writer, &b.second)},
-        {"B_DEPTH_RUN", run_expression(writer, &b.first, loops->depth)},
-        {"B_COLUMN_RUN", run_expression(writer, &b.second, loops->columns)},
-        {"B_TABLE", b.first.count > 1 ? "1" : "0"},
-        {"BY_COLUMNS", writer->kernel->by_columns ? "1" : "0"},
     };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        text_format(text, "#define %s %s\n", lines[i][0], lines[i][1]);
+    write_macros(text, macros, sizeof macros / sizeof *macros);
+}
+
+static void write_right(Writer *writer, Text *text, const ContractionOperand *b) {
+    const Loops *loops = writer->loops;
+    const Macro macros[] = {
+        {"B_OUTER(s)", offset_expression(writer, &b->outer, "s")},
+        {"B_DEPTH_AT(k)", offset_expression(writer, &b->first, "k")},
+        {"B_COLUMN_AT(n)", offset_expression(writer, &b->second, "n")},
+        {"B_DEPTH", step_expression(writer, &b->first)},
+        {"B_COLUMN", step_expression(writer, &b->second)},
+        {"B_DEPTH_RUN", run_expression(writer, &b->first, loops->depth)},
+        {"B_COLUMN_RUN", run_expression(writer, &b->second, loops->columns)},
+        {"B_TABLE", b->first.count > 1 ? "1" : "0"},
+    };
+    write_macros(text, macros, sizeof macros / sizeof *macros);
+}
+
+void write_contraction_parameters(Writer *writer, Text *text) {
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    const ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
+    const ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
+    write_results(writer, text);
+    write_sizes(writer, text);
+    write_left(writer, text, &a);
+    write_padding(writer, text, &a);
+    write_right(writer, text, &b);
 }
 
 static const char *template_of(const Writer *writer, const ContractionOperand *a,

@@ -100,15 +100,6 @@ static Element stored_element(const Writer *writer, const Lines *lines) {
     return node_of(writer, lines->operand.node)->type.element;
 }
 
-typedef struct Macro {
-    const char *name, *value;
-} Macro;
-
-static void write_macros(Text *text, const Macro *macros, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        text_format(text, "#define %s %s\n", macros[i].name, macros[i].value);
-}
-
 /* How elements are stored and multiplied. */
 static void write_element(const Attending *all, Element stored) {
     Arena *arena = all->writer->arena;
@@ -204,18 +195,19 @@ static void define_made(Writer *writer, const Attention *attention, Index full) 
     }
 }
 
-/* The lines that make a weight of scores, as of a kernel whose columns are keys. */
-static Text weight_lines(Writer *writer, const Attention *attention) {
-    Dimensions *table = writer->table;
-    const Loops *own = writer->loops;
-    const char *columns = writer->columns;
+/* Of a kernel whose rows are queries, of all slices, and whose columns are keys. */
+static Loops weight_loops(const Writer *writer, const Attention *attention) {
     const Loops product = node_loops(writer->graph, node_of(writer, attention->scores));
-    const Dim one = dim_constant(table, 1);
-    const Loops loops = {KERNEL_rows, one, dim_multiply(table, product.outer, product.rows), one,
-                         product.columns};
-    Text text = text_new(writer->arena);
-    writer->loops = &loops;
-    writer->columns = dim_expression(writer->arena, product.columns);
+    const Dim one = dim_constant(writer->table, 1);
+    return (Loops){.kind = KERNEL_rows,
+                   .outer = one,
+                   .rows = dim_multiply(writer->table, product.outer, product.rows),
+                   .depth = one,
+                   .columns = product.columns};
+}
+
+/* Adds the lines that make a weight of scores. */
+static void add_weight(Writer *writer, const Attention *attention, Text *text) {
     const Index full = plain_index(writer, INDEX_full);
     define_variable(writer, attention->scores, full, "float", "scores[n]");
     if (attention->second != NODE_NONE)
@@ -223,9 +215,18 @@ static Text weight_lines(Writer *writer, const Attention *attention) {
     if (attention->mask != NODE_NONE) define_mask(writer, attention->mask, full);
     define_made(writer, attention, full);
     const char *weight = value_of(writer, attention->weights, full);
-    move_lines(writer, &writer->lines[LEVEL_row], &text, 3);
-    move_lines(writer, &writer->lines[LEVEL_column], &text, 3);
-    text_format(&text, "            scores[n] = %s;\n", weight);
+    move_lines(writer, &writer->lines[LEVEL_row], text, 3);
+    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
+    text_format(text, "            scores[n] = %s;\n", weight);
+}
+
+static Text weight_lines(Writer *writer, const Attention *attention) {
+    const Loops *own = writer->loops, loops = weight_loops(writer, attention);
+    const char *columns = writer->columns;
+    Text text = text_new(writer->arena);
+    writer->loops = &loops;
+    writer->columns = dim_expression(writer->arena, loops.columns);
+    add_weight(writer, attention, &text);
     next_scope(writer, LEVEL_row);
     writer->loops = own;
     writer->columns = columns;

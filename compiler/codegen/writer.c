@@ -230,6 +230,11 @@ const char *operand_of_place(Writer *writer, Place place) {
     return operand_text(writer, place_operand(writer, place));
 }
 
+void write_macros(Text *text, const Macro *macros, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        text_format(text, "#define %s %s\n", macros[i].name, macros[i].value);
+}
+
 const char *passed_number(Writer *writer, int64_t number) {
     vector_push(writer->arena, &writer->operands, (KernelOperand){false, number});
     return operand_text(writer, (int)writer->operands.count - 1);

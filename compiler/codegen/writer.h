@@ -383,6 +383,12 @@ typedef struct Padding {
 
 Padding padding_of(const Writer *writer, const ContractionOperand *a);
 
+/* Adds a #define a line. */
+typedef struct Macro {
+    const char *name, *value;
+} Macro;
+void write_macros(Text *text, const Macro *macros, size_t count);
+
 /* The macros that the templates take, and the C of the address of operand 0 or 1. */
 void write_contraction_parameters(Writer *writer, Text *text);
 const char *contraction_address(Writer *writer, int which);

@@ -264,34 +264,52 @@ static bool reads_weights(const Finder *finder, const Loops *loops, const Contra
     return *turned;
 }
 
-static void add_head(Finder *finder, int k) {
+static Head new_head(const Finder *finder, int k, bool turned) {
     const KernelPlan *kernel = &finder->plan->kernels[k];
-    if (!runs_on_gpu(kernel) || kernel->loops.kind != KERNEL_contraction) return;
-    const Node *product = node_at(finder, kernel->nodes[0]);
-    const ContractionOperand a = contraction_operand(finder->graph, product, 0);
-    Head head = {.kernel = k, .good = true};
+    Head head = {.kernel = k,
+                 .queries = turned ? kernel->loops.depth : kernel->loops.rows,
+                 .keys = turned ? kernel->loops.rows : kernel->loops.depth,
+                 .good = true};
     head.attention = (Attention){.product = kernel->nodes[0],
+                                 .turned = turned,
                                  .scores = NODE_NONE,
                                  .second = NODE_NONE,
                                  .mask = NODE_NONE,
                                  .most = NODE_NONE,
                                  .total = NODE_NONE};
-    const int from = node_at(finder, a.node)->kernel;
-    if (from == NO_KERNEL || from == k || !is_narrow(kernel->loops.columns) ||
-        !reads_weights(finder, &kernel->loops, &a, &head.attention.turned))
-        return;
-    head.queries = head.attention.turned ? kernel->loops.depth : kernel->loops.rows;
-    head.keys = head.attention.turned ? kernel->loops.rows : kernel->loops.depth;
     head.states =
         arena_new_array(finder->planner->arena, unsigned char, finder->graph->nodes.count + 1);
-    head.attention.weights = unrounded(finder, a.node);
-    if (!is_made(finder, &head, a.node) || !head.good || !reads_alike(finder, &head)) return;
-    match_softmax(finder, &head);
-    find_mask(finder, &head);
+    return head;
+}
+
+/* Is its left operand a kernel's of its own, as weights lie, and are its columns few? */
+static bool may_be_head(const Finder *finder, int k, const ContractionOperand *a, bool *turned) {
+    const KernelPlan *kernel = &finder->plan->kernels[k];
+    const int from = node_at(finder, a->node)->kernel;
+    return from != NO_KERNEL && from != k && is_narrow(kernel->loops.columns) &&
+           reads_weights(finder, &kernel->loops, a, turned);
+}
+
+static void keep_head(Finder *finder, Head head) {
     vector_push(finder->planner->arena, &finder->heads, head);
     if (!head.attention.forward) return;
     finder->left_by[head.attention.most] = (int)finder->heads.count;
     finder->left_by[head.attention.total] = (int)finder->heads.count;
+}
+
+static void add_head(Finder *finder, int k) {
+    const KernelPlan *kernel = &finder->plan->kernels[k];
+    if (!runs_on_gpu(kernel) || kernel->loops.kind != KERNEL_contraction) return;
+    const Node *product = node_at(finder, kernel->nodes[0]);
+    const ContractionOperand a = contraction_operand(finder->graph, product, 0);
+    bool turned;
+    if (!may_be_head(finder, k, &a, &turned)) return;
+    Head head = new_head(finder, k, turned);
+    head.attention.weights = unrounded(finder, a.node);
+    if (!is_made(finder, &head, a.node) || !head.good || !reads_alike(finder, &head)) return;
+    match_softmax(finder, &head);
+    find_mask(finder, &head);
+    keep_head(finder, head);
 }
 
 /* Giving up heads until nobody else wants what they compute on the way. */
