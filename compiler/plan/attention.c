@@ -51,8 +51,7 @@ static bool is_in_place(const Finder *finder, NodeId id) {
 /* May the node have operand i computed on the way? A product of scores reads what is stored. */
 static bool may_want(const Finder *finder, NodeId id, int i) {
     const Node *node = node_at(finder, id);
-    if (finder->weight[id])
-        return node->op != OP_matmul && is_in_place(finder, node->inputs[i]);
+    if (finder->weight[id]) return node->op != OP_matmul && is_in_place(finder, node->inputs[i]);
     if (finder->left_by[id]) return true;
     const Head *head = head_of_kernel(finder, node->kernel);
     return head && head->attention.product == id && i == 0;

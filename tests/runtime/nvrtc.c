@@ -11,7 +11,8 @@ enum { NEWEST = 1000000 /* there is no driver that could be too old */ };
 static const int capabilities[] = {75, 80, 86, 89, 90, 100, 120};
 
 static const char small[] =
-    "#if __CUDA_ARCH__ == 900 && __CUDACC_VER_MAJOR__ >= 12 && !defined(__CUDA_ARCH_FEAT_SM90_ALL)\n"
+    "#if __CUDA_ARCH__ == 900 && __CUDACC_VER_MAJOR__ >= 12 && "
+    "!defined(__CUDA_ARCH_FEAT_SM90_ALL)\n"
     "#error what 9.0 alone has is not used\n"
     "#endif\n"
     "extern \"C\" __global__ void twice(float *x) { x[threadIdx.x] *= 2; }\n";
