@@ -46,10 +46,12 @@ static int new_kernel(Kernels *kernels, const FunctionPlan *plan, int number, co
     GpuText texts = {text_new(kernels->arena), text_new(kernels->arena)};
     const char *name = kernel_name(kernels->arena, unnamed);
     write_by_kind(&texts, kernels, plan, number, name);
-    vector_push(
-        kernels->arena, &kernels->list,
-        (SharedKernel){
-            name, text_string(&texts.host), text_string(&texts.device), plan, number, {0}, 0, 0});
+    vector_push(kernels->arena, &kernels->list,
+                (SharedKernel){.name = name,
+                               .text = text_string(&texts.host),
+                               .device = text_string(&texts.device),
+                               .plan = plan,
+                               .number = number});
     return (int)kernels->list.count - 1;
 }
 
@@ -140,7 +142,11 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
         const char *name = kernel_name(arena, text_string(&text));
         write_band_kernel(&own, kernels, plan, band, calls, name);
         add_kernel(kernels, text_string(&text),
-                   (SharedKernel){name, text_string(&own), "", plan, band->kernels[0], {0}, 0, 0});
+                   (SharedKernel){.name = name,
+                                  .text = text_string(&own),
+                                  .device = "",
+                                  .plan = plan,
+                                  .number = band->kernels[0]});
     }
     note_call(arena, &kernels->list.items[known], plan, band->kernels[0], named);
     return (Call){known, operands};

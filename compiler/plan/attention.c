@@ -63,8 +63,6 @@ static NodeId wanted(const Finder *finder, NodeId id) {
     return id;
 }
 
-/* Where no forward head leaves a softmax, its rows want the scores: heads of the way back are given
- * up as well, and the weights are stored. */
 static void check_users(Finder *finder, const bool *needed) {
     for (NodeId id = 0; id < finder->graph->nodes.count; id++) {
         const Node *node = node_at(finder, id);

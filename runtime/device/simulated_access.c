@@ -142,7 +142,8 @@ static void add_array(Launch *launch, const char *name, size_t size, int64_t cou
         launch_fail(launch, "%s at line %d: %zu bytes of shared memory, of which a block has %d",
                     name, line, launch->shared_size, SHARED_LIMIT);
     const uint32_t start = next_start(launch, alignment);
-    *array = (SharedArray){name, line, size, count, start, NULL, NULL, NULL};
+    *array =
+        (SharedArray){.name = name, .line = line, .size = size, .count = count, .start = start};
     array->memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     array->traces = calloc((size_t)count, sizeof *array->traces);
     array->landing = calloc((size_t)count, sizeof *array->landing);

@@ -516,7 +516,8 @@ static bool find_operands(void) {
     uint64_t size;
     memcpy(&size, image + SIZE_AT, sizeof size);
     int file = mkstemp(path);
-    bool written = file >= 0 && write(file, image + LIBRARY_AT, size) == (ssize_t)size && !close(file);
+    bool written =
+        file >= 0 && write(file, image + LIBRARY_AT, size) == (ssize_t)size && !close(file);
     void *library = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     const int64_t *places = library ? dlsym(library, "places") : NULL;
     if (places) operands_place = *places;

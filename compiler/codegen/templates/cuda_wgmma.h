@@ -1,6 +1,6 @@
 /* cuda_wgmma.h: the tile of cuda_matmul.h by two warpgroups, each of which has 64 rows: half of
  * 128, or all of them with half of the columns. Tiles of both operands are in shared memory as in
- * cuda_mma.h; while one is multiplied, all threads begin to bring another. */
+ * cuda_mma.h, whose loop this is but for the order: products go on while copies are asked for. */
 enum {
     DEEP = 32,
     STAGES = 3,
