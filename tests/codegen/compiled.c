@@ -79,12 +79,12 @@ static void write_file(const char *path, const char *text) {
     }
 }
 
-static void *load(Arena *arena, const char *text, const char *device, const char *usual) {
+static void *load(Arena *arena, const char *text, const char *device) {
     char folder[] = "/tmp/flowc-test-XXXXXX";
     if (!mkdtemp(folder)) return NULL;
     const char *cc = getenv("CC"), *flags = getenv("FLOWC_TEST_FLAGS"), *longer = getenv("LONG");
     const char *target = getenv("FLOWC_TEST_TARGET");
-    if (!flags) flags = longer && *longer ? "-O3" : usual;
+    if (!flags) flags = longer && *longer ? "-O3" : "-O1";
     const char *program = arena_format(arena, "%s/program.c", folder);
     write_file(program, text);
     const char *kernels = arena_format(arena, "%s/program.cu", folder);
@@ -118,13 +118,12 @@ static const char *text_of(Arena *arena, const Program *program, Text *device) {
     return NULL;
 }
 
-Compiled *compile_graphs(Arena *arena, const Graph *const *graphs, size_t count,
-                         const char *usual) {
+Compiled *compile_graphs(Arena *arena, const Graph *const *graphs, size_t count) {
     Compiled *compiled = arena_new_item(arena, Compiled);
     Text device = text_new(arena);
     const char *text = text_of(arena, program_of(arena, graphs, count), &device);
     compiled->graphs = graphs;
-    compiled->library = text ? load(arena, text, text_string(&device), usual) : NULL;
+    compiled->library = text ? load(arena, text, text_string(&device)) : NULL;
     if (compiled->library) compiled->program = dlsym(compiled->library, "flow_program");
     return compiled->program ? compiled : NULL;
 }
@@ -296,7 +295,7 @@ bool runs_as_evaluated(const Compiled *compiled, size_t index, const double *con
 
 bool compiled_agrees(const Graph *graph, const double *const *values, const int64_t *batches) {
     Arena *arena = arena_new();
-    Compiled *compiled = compile_graphs(arena, &graph, 1, "-O1");
+    Compiled *compiled = compile_graphs(arena, &graph, 1);
     bool agrees = compiled != NULL;
     for (; agrees && *batches; batches++)
         agrees = runs_as_evaluated(compiled, 0, values, *batches, CLOSE_as_sums);

@@ -8,10 +8,10 @@
 typedef struct Compiled Compiled;
 
 /* Fuses, plans, generates and compiles with $CC (gcc), $FLOWC_TEST_TARGET (-march=native) and
- * $FLOWC_TEST_FLAGS (-O3 if LONG is set, else `usual`). The graphs share one table of dimensions;
+ * $FLOWC_TEST_FLAGS (-O3 if LONG is set, else -O1). The graphs share one table of dimensions;
  * weights with the same name are one weight. NULL, and it says why, when that fails. Run from the
  * top of the repository. */
-Compiled *compile_graphs(Arena *arena, const Graph *const *graphs, size_t count, const char *usual);
+Compiled *compile_graphs(Arena *arena, const Graph *const *graphs, size_t count);
 void compiled_unload(Compiled *compiled);
 
 /* How far a result may be from the evaluator's: a few units in its last place, or as many in that

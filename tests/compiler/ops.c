@@ -265,11 +265,11 @@ static void check_gradient(const Case *given, size_t index) {
 }
 
 /* Compiles them as one program, and checks each. */
-static void check_cases(Arena *arena, const Cases *cases, const char *flags) {
+static void check_cases(Arena *arena, const Cases *cases) {
     if (!cases->count) return;
     const Graph **graphs = arena_new_array(arena, const Graph *, cases->count);
     for (size_t i = 0; i < cases->count; i++) graphs[i] = cases->items[i].graph;
-    Compiled *compiled = compile_graphs(arena, graphs, cases->count, flags);
+    Compiled *compiled = compile_graphs(arena, graphs, cases->count);
     check_holds(compiled, "generated code is broken", graphs[0]);
     if (!compiled) return;
     for (size_t i = 0; i < cases->count; i++) {
@@ -541,8 +541,8 @@ static int run_op(Op op) {
     begin_checks(op_info[op].name);
     for (size_t i = 0; i < COUNT(elements); i++)
         add_class(&suite, (Case){.op = op, .element = elements[i]});
-    check_cases(suite.arena, &suite.small, "-Og"); /* there are many, and the time is gcc's */
-    check_cases(suite.arena, &suite.large, "-O1");
+    check_cases(suite.arena, &suite.small);
+    check_cases(suite.arena, &suite.large);
     arena_free(suite.arena);
     return finish_checks();
 }
