@@ -28,9 +28,11 @@ static inline void group_product_by(const int64_t *operands, Wrong wrong) {
     if (wrong != NOT_SHOWN) FLOW_SHOW_WRITES();
     FLOW_SYNC();
     if (wrong != NOT_FENCED) FLOW_BEGIN_PRODUCTS();
-    for (int k = 0; k < 48; k += 16)
-        FLOW_GROUP_bf16_128(sums, FLOW_MATRIX(left + k, 16, 1024, swizzle),
-                            FLOW_MATRIX(right + k * 64, 48 * 128, 1024, FLOW_SWIZZLE_128), 1, 0);
+    for (int k = 0; k < 48; k += 16) {
+        const uint64_t a = FLOW_MATRIX(left + k, 16, 1024, swizzle),
+                       b = FLOW_MATRIX(right + k * 64, 48 * 128, 1024, FLOW_SWIZZLE_128);
+        FLOW_GROUP_bf16_128(sums, a, b, 1, 0);
+    }
     FLOW_END_PRODUCTS();
     if (wrong == CHANGED) {
         FLOW_SYNC();
