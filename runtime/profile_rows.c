@@ -23,7 +23,9 @@ static int find_row(Rows *rows, const FlowWork *work, int call) {
     for (int i = 0; i < rows->count; i++)
         if (is_like(&rows->items[i].work, work)) return i;
     rows->items[rows->count] =
-        (Row){.first = call, .place = rows->count, .work = {work->kernel, work->text, work->how}};
+        (Row){.first = call,
+              .place = rows->count,
+              .work = {.kernel = work->kernel, .text = work->text, .how = work->how}};
     return rows->count++;
 }
 
