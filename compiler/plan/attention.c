@@ -226,7 +226,6 @@ void find_attention(Planner *planner) {
     for (int k = 0; k < planner->plan->kernel_count; k++) add_head(&finder, k);
     if (!finder.heads.count) return;
     drop_until_unwanted(&finder, graph_needed(arena, planner->graph));
-    find_weights(&finder);
     bool good = false;
     vector_each(Head, head, finder.heads) good |= head->good;
     if (good) take_in(&finder);
