@@ -62,7 +62,8 @@ $(BUILD)/lang/lexer.c $(BUILD)/lang/lexer.h &: lang/lexer.l $(BUILD)/lang/parser
 GENERATED := -Wno-unused-function -Wno-sign-compare -Wno-unused-but-set-variable
 $(BUILD)/lang/lexer.o $(BUILD)/lang/parser.tab.o: CFLAGS += -I$(BUILD)/lang $(GENERATED)
 $(BUILD)/lang/%.o: CFLAGS += -I$(BUILD)/lang
-$(BUILD)/compiler/driver/%.o: CFLAGS += -DFLOWC_VERSION='"$(VERSION)"' -DFLOWC_LLVM='"$(LLVM)"' -DFLOWC_SANITIZE='"$(SAN)"'
+$(BUILD)/compiler/driver/%.o $(BUILD)/compiler/balance/times.o: CFLAGS += -DFLOWC_VERSION='"$(VERSION)"'
+$(BUILD)/compiler/driver/%.o: CFLAGS += -DFLOWC_LLVM='"$(LLVM)"' -DFLOWC_SANITIZE='"$(SAN)"'
 
 $(BUILD)/%.o: $(BUILD)/%.c
 	$(call say,cc)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -89,7 +90,7 @@ $(BUILD)/lib/flowc/libflowrt.a: $(RUNTIME_OBJECTS) $(PRODUCT_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,ar)rm -f $@ && ar rcs $@ $^
 
-# A driver and an NVRTC for who has no GPU, found with LD_LIBRARY_PATH=build/lib/flowc/simulated.
+# A driver, an NVRTC and an NCCL for who has no GPU, found with LD_LIBRARY_PATH=build/lib/flowc/simulated.
 STANDIN := $(wildcard runtime/device/standin/*.c runtime/device/simulated*.c runtime/device/fiber.c)
 
 $(BUILD)/runtime/device/standin/%.o: CFLAGS += -fvisibility=hidden $(if $(SAN),-fno-sanitize=function)
@@ -97,7 +98,7 @@ $(BUILD)/runtime/device/standin/%.o: CFLAGS += -fvisibility=hidden $(if $(SAN),-
 $(SIMULATED): $(STANDIN:%.c=$(BUILD)/%.o) runtime/device/standin/exports.map
 	@mkdir -p $(@D)
 	$(call say,link)$(CC) $(OPTIMISE) -shared -Wl,--version-script=$(lastword $^) -o $(BUILD)/lib/flowc/libflowsimcuda.so $(filter %.o,$^) -ldl -lpthread
-	@for name in libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12; do ln -sf ../libflowsimcuda.so $(@D)/$$name; done
+	@for name in libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libnccl.so.2; do ln -sf ../libflowsimcuda.so $(@D)/$$name; done
 
 # What flowc reads when it works: the library in .flow, templates, the runtime's sources.
 $(HOME_DIR)/.made: $(SHARED) Makefile
@@ -108,7 +109,7 @@ $(HOME_DIR)/.made: $(SHARED) Makefile
 # ---- using it ---------------------------------------------------------------------------------
 
 demo: all ## train examples/digits.flow on MNIST
-	$(BUILD)/flowc run examples/digits.flow
+	cd examples && $(abspath $(BUILD))/flowc run digits.flow
 
 # Test programs: those of the runtime, those of the compiler, and the printer of golden tests.
 TESTS := $(patsubst tests/runtime/%.c,$(BUILD)/tests/check/runtime-%,$(wildcard tests/runtime/*.c)) \
@@ -183,7 +184,7 @@ bench: all ## measure beside the peers (W=digits-b64,…: some rows); writes bui
 	@BUILD=$(BUILD) tests/bench/run $(W)
 
 # SIMULATE=1: a little of both on the stand-in, to test how they are made.
-check-gpu: all ## ops, graphs, random programs, examples, compute-sanitizer on a real GPU; "not run" without one (T=part)
+check-gpu: all ## ops, graphs, random programs, kernels' times, exports, replicas, examples, compute-sanitizer on a real GPU; "not run" without one (T=part)
 	@BUILD=$(BUILD) tests/gpu/run --here
 	@$(MAKE) --no-print-directory test-programs
 	@BUILD=$(BUILD) tests/gpu/pack

@@ -1,4 +1,5 @@
-/* Barrier: where the threads of a team wait for each other. Zero-initialised. */
+/* Barrier: where the threads of a team wait for each other. Zero-initialised, and made zero again
+ * before a team of another size meets there. */
 #ifndef FLOW_BARRIER_H
 #define FLOW_BARRIER_H
 
@@ -7,8 +8,7 @@
 #include <stdatomic.h>
 
 struct FlowBarrier {
-    _Alignas(64) atomic_int arrived;
-    _Alignas(64) atomic_uint turn; /* how often all have met */
+    _Alignas(64) atomic_uint_least64_t arrived; /* arrivals of all threads since it was zero */
 };
 
 void barrier_wait(FlowBarrier *barrier, int threads);

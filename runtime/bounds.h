@@ -18,7 +18,8 @@ enum {
     SMALL_HELD = 1 << 18,      /* bytes; else as of others */
     DEEPER = 8,                /* times as many, where they come unevenly, while they have: */
     DEEPER_HELD = 64 << 20,    /* bytes, of each worker */
-    WORKERS_BY_ITSELF = 16,    /* the most that a run starts without being asked */
+    THREADS_BY_ITSELF = 16,    /* the most that make a run's steps without being asked; */
+    WORKERS_BY_ITSELF = 16,    /* that prepare its batches */
     FEED_ROOM = 4 << 20,       /* bytes of a stream that are read ahead; one record may be longer */
     FEED_HELD = 2 * FEED_ROOM, /* with where records lie in them, when none is short or long */
     OUTPUT_HELD = 1 << 18,     /* bytes that are not written yet; one batch of text may be longer */

@@ -755,6 +755,8 @@ typedef struct FlowProgram {
     int vocabulary_count;
     const char *device_text; /* CUDA of the kernels that run on GPUs; NULL: there are none */
     int gpu_count;           /* they are those numbered below this */
+    bool exact;              /* --exact: replicas add up in their order */
+    bool simulated;          /* --simulate: it was built beside a stand-in for GPUs */
     const FlowDeviceImage *device_images; /* NULL: there are none */
 } FlowProgram;
 
@@ -767,18 +769,27 @@ int flow_main(int argc, char **argv, const FlowProgram *program);
  * threads at the same time; one instance by one thread at a time. */
 typedef struct FlowLibrary FlowLibrary;
 
-/* Loads the weights of every storage from a safetensors file. All memory is allocated here.
- * On failure *library is NULL. */
-FlowStatus flow_library_create(const FlowProgram *program, const char *weights,
-                               FlowLibrary **library);
+/* How it computes on GPUs: runtime/device/guest.h. */
+typedef struct FlowGuest FlowGuest;
+extern const FlowGuest flow_guest;
+
+/* Loads the weights of every storage from a safetensors file, and opens the GPUs that the exports
+ * use. All memory is allocated here, but for what GPUs need for an export's arguments: its first
+ * call takes that. guest: &flow_guest where the program has kernels for GPUs, else NULL. On failure
+ * *library is NULL. */
+FlowStatus flow_library_create(const FlowProgram *program, const FlowGuest *guest,
+                               const char *weights, FlowLibrary **library);
 void flow_library_destroy(FlowLibrary *library);
 
 /* Runs export `index`: arguments as in its inputs, results copied out as in its results. sizes: one
  * for each bound of the program. FLOW_EXIT_usage when one is out of its bounds or a size does not
  * come out whole, FLOW_EXIT_data when an argument's value is out of its range; nothing is computed
- * then. */
+ * then. FLOW_EXIT_resource when a GPU has failed: so do all calls that follow. */
 FlowExit flow_library_run(FlowLibrary *library, int index, const int64_t *sizes,
                           const void *const *arguments, void *const *results);
+
+/* How its GPUs failed, as one line; "": they did not. As long as the library lives. */
+const char *flow_library_message(const FlowLibrary *library);
 
 /* What the text stands for in that vocabulary; NULL: what is missing. -1: nothing. */
 int32_t flow_library_category(const FlowLibrary *library, int vocabulary, const char *text);

@@ -1,8 +1,9 @@
 /* Library: a program's exports with their weights, in one thread and one allocation made at
  * the start. It shares the compiled functions and the arithmetic mode of training, so
- * results agree. */
+ * results agree. What it does with GPUs it is given, so that a library without has none of that. */
 #include "runtime/call.h"
 #include "runtime/denormal.h"
+#include "runtime/device/guest.h"
 #include "runtime/format/safetensors.h"
 #include "runtime/memory.h"
 #include "runtime/vocabularies.h"
@@ -12,12 +13,14 @@
 
 struct FlowLibrary {
     const FlowProgram *program;
+    const FlowGuest *guest_calls; /* or NULL */
     char *memory;
     double *numbers;            /* the options' defaults */
     int64_t *sizes;             /* of the call: one for each bound */
     RunNumbers run;             /* all 0 */
     Call *calls;                /* one an export */
     Vocabularies *vocabularies; /* or NULL */
+    Guest *guest;               /* what it has of GPUs, or NULL */
 };
 
 static FlowStatus load_vocabularies(FlowLibrary *library, const Safetensors *file,
@@ -68,13 +71,18 @@ static FlowStatus prepare(FlowLibrary *library, const char *weights) {
     for (int i = 0; i < program->option_count; i++)
         library->numbers[i] = program->options[i].number;
     FlowStatus status = bind_exports(library);
-    return status.exit ? status : load_weights(library, weights);
+    if (!status.exit) status = load_weights(library, weights);
+    if (!status.exit && library->guest_calls)
+        status = library->guest_calls->open(program, library->memory, &library->guest);
+    return status;
 }
 
-FlowStatus flow_library_create(const FlowProgram *program, const char *weights, FlowLibrary **out) {
+FlowStatus flow_library_create(const FlowProgram *program, const FlowGuest *guest,
+                               const char *weights, FlowLibrary **out) {
     FlowLibrary *library = *out = calloc(1, sizeof *library);
     if (!library) return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
     library->program = program;
+    library->guest_calls = guest;
     FlowStatus status = prepare(library, weights);
     if (!status.exit) return status;
     flow_library_destroy(library);
@@ -84,6 +92,7 @@ FlowStatus flow_library_create(const FlowProgram *program, const char *weights, 
 
 void flow_library_destroy(FlowLibrary *library) {
     if (!library) return;
+    if (library->guest) library->guest_calls->close(library->guest);
     for (int i = 0; library->calls && i < library->program->export_count; i++)
         call_free(&library->calls[i]);
     free(library->calls);
@@ -124,6 +133,18 @@ static bool arguments_fit(const Call *call, const void *const *arguments) {
     return true;
 }
 
+/* False: a GPU has failed. */
+static bool compute(FlowLibrary *library, Call *call) {
+    bool good = true;
+    FlowFrame frame = {
+        .memory = library->memory, .inputs = call->inputs, .batch = 1, .sizes = library->sizes};
+    unsigned mode = denormals_to_zero();
+    if (library->guest) good = library->guest_calls->run(library->guest, call, &frame);
+    else call->function->run(&frame, 0, 1);
+    denormals_restore(mode);
+    return good;
+}
+
 FlowExit flow_library_run(FlowLibrary *library, int index, const int64_t *sizes,
                           const void *const *arguments, void *const *results) {
     Call *call = &library->calls[index];
@@ -131,13 +152,13 @@ FlowExit flow_library_run(FlowLibrary *library, int index, const int64_t *sizes,
     if (exit) return exit;
     if (!arguments_fit(call, arguments)) return FLOW_EXIT_data;
     call_bind(call, arguments, 1);
-    FlowFrame frame = {
-        .memory = library->memory, .inputs = call->inputs, .batch = 1, .sizes = library->sizes};
-    unsigned mode = denormals_to_zero();
-    call->function->run(&frame, 0, 1);
-    denormals_restore(mode);
+    if (!compute(library, call)) return FLOW_EXIT_resource;
     copy_results(library, call, results);
     return FLOW_EXIT_ok;
+}
+
+const char *flow_library_message(const FlowLibrary *library) {
+    return library->guest ? library->guest_calls->message(library->guest) : "";
 }
 
 int32_t flow_library_category(const FlowLibrary *library, int vocabulary, const char *text) {

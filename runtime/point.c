@@ -313,7 +313,12 @@ static bool can_compute(const FlowValue *value) {
 static Origin origin_of(const Points *points, Point point, Fault fault, Origin *infinity) {
     const FlowValue *value = &points->scene->trace->values[point.value];
     *infinity = (Origin){ORIGIN_unknown, point};
-    if (can_compute(value) && !has_fault(number_at(points, point), fault)) return *infinity;
+    if (can_compute(value)) {
+        const double number = number_at(points, point);
+        if (isfinite(number)) return *infinity;
+        /* A product that is added unrounded may be no infinity, the sum with one then no NaN. */
+        fault = isnan(number) ? FAULT_nan : FAULT_infinity;
+    }
     Origin origin = follow(points, point, fault);
     if (origin.kind != ORIGIN_made || fault != FAULT_nan) return origin;
     Point read = faulty_read(points, origin.point, FAULT_infinity);

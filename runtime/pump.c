@@ -7,6 +7,7 @@
 #include "runtime/format/safetensors.h"
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
+#include "runtime/measure.h"
 #include "runtime/memory.h"
 #include "runtime/outlet.h"
 #include "runtime/step.h"
@@ -66,6 +67,7 @@ static FlowStatus open_function(Pump *pump) {
         status = profile_watch(pump->settings->profile, pump->run->function, &pump->call.observer);
     if (!status.exit && !pump->call.observer)
         status = timeline_watch(pump->run->function, &pump->call.observer);
+    if (!status.exit) measure_open(&pump->call, pump->run->pipeline->batch);
     for (int i = 0; i < pump->run->load_count && !status.exit; i++)
         status = load_weights(pump, &pump->run->loads[i]);
     return status.exit ? status : gpus_open(pump->settings->program, pump->memory, size);
@@ -111,8 +113,11 @@ static void run_function(Pump *pump, const Batch *batch) {
     Profile *profile = pump->settings->profile;
     int64_t entered = profile_enter(profile), made = stage_team_time(pump->stage);
     int64_t before = clock_nanoseconds(), begun = timeline_begin();
-    if (pump->run->function) step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
-    else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
+    if (pump->run->function) {
+        measure_begin(&pump->call, batch->records, pump->team.threads);
+        step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
+        measure_end(&pump->call);
+    } else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
     pump->step_time += clock_nanoseconds() - before;
     timeline_end(begun, pump->run->name, NULL);
     pump->batches++;
@@ -237,6 +242,7 @@ FlowStatus pump_run(const Settings *settings) {
     stage_close(pump.stage);
     call_free(&pump.call);
     free(pump.outlets);
+    measure_close();
     gpus_close();
     free(pump.memory);
     profile_leave(settings->profile, entered, profile_closing);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREAD_LIMIT = 1024, DEFAULT_THREADS_LIMIT = 16, WORKERS_LIMIT = 256 };
+enum { THREAD_LIMIT = 1024, WORKERS_LIMIT = 256 };
 
 static const double largest_whole = 0x1p53; /* that a double counts to */
 
@@ -393,8 +393,7 @@ static FlowStatus settle_choice(Settings *settings) {
 
 static void settle_threads(Settings *settings) {
     int cpus = cpus_available();
-    if (!settings->threads)
-        settings->threads = cpus < DEFAULT_THREADS_LIMIT ? cpus : DEFAULT_THREADS_LIMIT;
+    if (!settings->threads) settings->threads = cpus < THREADS_BY_ITSELF ? cpus : THREADS_BY_ITSELF;
     if (settings->has_workers) return;
     settings->workers = cpus > settings->threads ? cpus - settings->threads : 0;
     if (settings->workers > WORKERS_BY_ITSELF) settings->workers = WORKERS_BY_ITSELF;

@@ -113,7 +113,7 @@ static struct Placement {
     cpu_set_t processors;
 } placement;
 
-static void prepare(int threads) {
+static void prepare_process(int threads) {
     if (placement.made) return;
     placement.made = true;
     wait_for_start();
@@ -121,6 +121,13 @@ static void prepare(int threads) {
     if (sched_getaffinity(0, sizeof placement.processors, &placement.processors)) return;
     placement.own_processors =
         CPU_COUNT(&placement.processors) == threads && !getenv("OMP_PROC_BIND");
+}
+
+/* Before a region of the team, which may get another number of threads than the one before. Inside
+ * of one that stays open it gets one, and the others may still be at the barrier. */
+static void prepare(Team *team) {
+    prepare_process(team->threads);
+    if (!team->stay) atomic_store(&team->barrier.arrived, 0);
 }
 
 /* Threads that wait for each other by spinning look busy to the scheduler, which may leave two of
@@ -203,7 +210,7 @@ void team_stay(Team *team, TeamTask *task, void *argument) {
         return;
     }
     Stay stay = {.wanted = team->threads};
-    prepare(team->threads);
+    prepare(team);
     team->stay = &stay;
     stay_region(team, task, argument);
     team->stay = NULL;
@@ -225,7 +232,7 @@ void team_run(Team *team, TeamBody *body, void *argument) {
     } else if (team->stay && team->stay->wanted == team->threads) {
         run_in_stay(team, body, argument);
     } else {
-        prepare(team->threads);
+        prepare(team);
         run_region(team, body, argument);
     }
 }

@@ -1,5 +1,6 @@
 #include "runtime/timeline.h"
 
+#include "runtime/bounds.h"
 #include "runtime/clock.h"
 #include "runtime/device/times.h"
 #include "runtime/format/events.h"
@@ -27,6 +28,7 @@ static struct Timeline {
     int64_t start, flushed;
     int threads;        /* that have a line */
     uint64_t gpu_named; /* bit: its lines have names */
+    uint64_t station_named[GPU_LIMIT];
     Watcher *watchers;
 } timeline = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -96,9 +98,19 @@ static void name_gpu(int gpu) {
         events_thread(&timeline.events, (EventTrack){FIRST_GPU + gpu, 1 + i}, lines[i]);
 }
 
+static void name_station(int gpu, int line) {
+    char name[32];
+    const int station = line - TIMES_STATIONS;
+    if (station < 0 || station >= 64 || timeline.station_named[gpu] >> station & 1) return;
+    timeline.station_named[gpu] |= UINT64_C(1) << station;
+    snprintf(name, sizeof name, "records %d", station + 1);
+    events_thread(&timeline.events, (EventTrack){FIRST_GPU + gpu, 1 + line}, name);
+}
+
 static void note_gpu(const GpuTime *time) {
     pthread_mutex_lock(&timeline.lock);
     name_gpu(time->gpu);
+    name_station(time->gpu, time->line);
     events_span(&timeline.events, (EventTrack){FIRST_GPU + time->gpu, 1 + time->line}, time->name,
                 time->detail, time->begin - timeline.start, time->end - timeline.start);
     pthread_mutex_unlock(&timeline.lock);

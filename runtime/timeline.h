@@ -1,7 +1,7 @@
 /* Timeline: what a run does when (--trace=FILE.json): each thread's batches, kernels and waits,
- * what GPUs compute and copy (stages of pipelines not yet), how many batches lie ready; on the
- * clock of clock.h, which is the one of all threads. Kernels are named by their lines of the
- * program. While it is on, kernels of GPUs are launched one by one, never as graphs.
+ * what GPUs compute and copy, for steps and for stages, how many batches lie ready; on the clock
+ * of clock.h, which is the one of all threads. Kernels are named by their lines of the program.
+ * While it is on, kernels of GPUs are launched one by one, never as graphs.
  *
  * There is one of the process. While it is off nothing is noted, which costs a look at a flag.
  * Thread-safe, but for opening and closing. */

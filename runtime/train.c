@@ -16,6 +16,7 @@
 #include "runtime/holdings.h"
 #include "runtime/interrupt.h"
 #include "runtime/run.h"
+#include "runtime/measure.h"
 #include "runtime/memory.h"
 #include "runtime/timeline.h"
 #include "runtime/tuning.h"
@@ -207,6 +208,7 @@ static FlowStatus open_run(Run *run) {
     if (!status.exit && run->train->accumulate)
         status = run_bind(run, run->train->accumulate, &run->accumulate);
     if (!status.exit) status = allocate(run);
+    if (!status.exit) measure_open(&run->step, run->train->data->batch);
     if (!status.exit)
         status =
             gpus_open(run->settings->program, run->memory, run->settings->program->memory_size);
@@ -247,7 +249,8 @@ static FlowStatus initialise_or_resume(Run *run) {
     return status;
 }
 
-/* Steps. */
+/* Steps. A status is half a kilobyte: in what each step goes through it is not assigned, which
+ * would copy it, but each has a name of its own. */
 
 /* Batches that the team makes belong to the input. */
 Pace run_pace(const Run *run) {
@@ -291,12 +294,9 @@ void count_updates(Run *run) {
     run->numbers.epoch = (double)run->position.step / (double)run->identity.batches;
 }
 
-static FlowStatus take_batch(Run *run, const Batch **batch) {
-    int64_t entered = profile_enter(run->settings->profile), begun = timeline_begin();
-    FlowStatus status = stage_take(run->data, batch);
+static void note_taken(const Run *run, int64_t entered, int64_t begun) {
     timeline_end(begun, "takes a batch", NULL);
     profile_leave(run->settings->profile, entered, profile_batches_awaited);
-    return status;
 }
 
 static void note_step(const Run *run, const Call *call, int64_t begun) {
@@ -311,7 +311,9 @@ static void run_call(Run *run, Call *call, const Batch *batch) {
     Profile *profile = run->settings->profile;
     int64_t entered = profile_enter(profile), made = stage_team_time(run->data);
     int64_t before = clock_nanoseconds();
+    measure_begin(call, batch->records, run->team.alone ? 1 : run->team.threads);
     step_run(call, run->memory, batch, run->data, &run->team);
+    measure_end(call);
     note_step(run, call, before);
     run->step_end = clock_nanoseconds();
     run->step_time += run->step_end - before;
@@ -337,8 +339,8 @@ static FlowStatus finish_batch(Run *run, const Batch *batch) {
 
 static FlowStatus make_step(Run *run, Call *call, const Batch *batch) {
     call->ahead = call->function->ahead && (!call->observer || call->observer->goes_on);
-    FlowStatus status = look_at_steps(run, call->ahead ? GPUS_AHEAD - 1 : 0);
-    if (status.exit) return status;
+    const FlowStatus looked = look_at_steps(run, call->ahead ? GPUS_AHEAD - 1 : 0);
+    if (looked.exit) return looked;
     count_updates(run);
     run_call(run, call, batch);
     note_made(run, call, batch);
@@ -354,13 +356,16 @@ static FlowStatus tell_progress(Run *run, int64_t records) {
 
 static FlowStatus update(Run *run) {
     const Batch *batch;
-    FlowStatus status = take_batch(run, &batch);
-    if (status.exit) return status;
+    const int64_t entered = profile_enter(run->settings->profile), begun = timeline_begin();
+    const FlowStatus taken = stage_take(run->data, &batch);
+    note_taken(run, entered, begun);
+    if (taken.exit) return taken;
     bool last = (run->position.step + 1) % run->group == 0;
     int64_t records = batch->records;
-    status = make_step(run, last ? &run->step : &run->accumulate, batch);
+    const FlowStatus made = make_step(run, last ? &run->step : &run->accumulate, batch);
     stage_release(run->data);
-    return status.exit ? status : tell_progress(run, records);
+    if (made.exit) return made;
+    return tell_progress(run, records);
 }
 
 static bool is_over(const Run *run) {
@@ -369,13 +374,15 @@ static bool is_over(const Run *run) {
 
 static FlowStatus one_step(Run *run) {
     if (run->position.step % run->identity.batches == 0) begin_epoch(run);
-    FlowStatus status = update(run);
-    if (!status.exit) status = evaluation_failure(run);
-    if (status.exit) return status;
+    const FlowStatus updated = update(run);
+    if (updated.exit) return updated;
+    const FlowStatus evaluated = evaluation_failure(run);
+    if (evaluated.exit) return evaluated;
     if (run->position.step % run->identity.batches && !is_over(run)) return flow_ok;
-    status = look_at_steps(run, 0);
-    if (!status.exit) progress_end_epoch(&run->progress, standing(run));
-    return status;
+    const FlowStatus looked = look_at_steps(run, 0);
+    if (looked.exit) return looked;
+    progress_end_epoch(&run->progress, standing(run));
+    return flow_ok;
 }
 
 static bool goes_on(const Run *run) {
@@ -398,8 +405,9 @@ static void make_steps(void *argument) {
     Run *run = stretch->run;
     const int threads = run->team.threads;
     while (run->team.threads == threads) {
-        stretch->status = one_step(run);
-        if (stretch->status.exit || !goes_on(run)) return;
+        const FlowStatus made = one_step(run);
+        if (made.exit) stretch->status = made;
+        if (made.exit || !goes_on(run)) return;
         const bool come = run->team.alone && others_come(run);
         if (come || actions_are_due(run)) return;
         tuning_look(run, run->step_end);
@@ -519,6 +527,7 @@ static void close_run(Run *run) {
     call_free(&run->step);
     call_free(&run->accumulate);
     call_free(&run->initialise);
+    measure_close();
     gpus_close();
     free(run->memory);
     free(run->last_times);

@@ -17,6 +17,7 @@ typedef struct Builder {
     const Decisions *decisions;
     const Choice *choice;
     const Scene *scene;
+    bool by_rooflines; /* whatever was measured */
     Round round;
     StoredValue *stored;
     const Member *member;
@@ -42,7 +43,7 @@ static void add_value(Builder *builder, int from, const Items *readers, double s
 /* Kernels. */
 
 static double records_of(const Builder *builder) {
-    return builder->member->times * builder->scene->batch;
+    return builder->member->runs * builder->scene->batch;
 }
 
 /* A pipeline that several loops read is where the first of them has it. */
@@ -54,16 +55,38 @@ static Side fixed_side(const Builder *builder, int k) {
     return member->before[k] == DECIDED_cpu ? SIDE_cpu : SIDE_gpu;
 }
 
+/* In other scenes the time changes as the roofline does. */
+static double corrected(const Builder *builder, const KernelTime *time, double now, double usual) {
+    return time && !builder->by_rooflines ? time->seconds * now / usual : now;
+}
+
+static double on_cpu(const Builder *builder, int k) {
+    const DeviceProfile *cpu = cpu_of(builder);
+    const FunctionPlan *plan = builder->member->cpu;
+    return corrected(builder, builder->member->on_cpu[k],
+                     work_on_cpu(cpu, plan, k, builder->scene->batch),
+                     work_on_cpu(cpu, plan, k, 1));
+}
+
+static double on_gpu(const Builder *builder, int k) {
+    const DeviceProfile *gpu = gpu_of(builder);
+    const FunctionPlan *plan = builder->member->gpu;
+    if (is_taken_in(&plan->kernels[k])) return 0;
+    const double share = 1 / shares_of(plan);
+    return corrected(builder, builder->member->on_gpu[k],
+                     work_on_gpu(gpu, plan, k, share * builder->scene->batch),
+                     work_on_gpu(gpu, plan, k, share));
+}
+
 static Item kernel_item(const Builder *builder, int k) {
     const Member *member = builder->member;
     const DeviceProfile *cpu = cpu_of(builder), *gpu = gpu_of(builder);
-    double batch = builder->scene->batch, times = member->times, records = records_of(builder);
+    double runs = member->runs, records = records_of(builder);
     if (member->prepares)
         return (Item){.cpu = records_on_cpu(cpu, member->cpu, k, records),
                       .gpu = records_on_gpu(gpu, member->gpu, k, records)};
-    return (Item){.cpu = times * work_on_cpu(cpu, member->cpu, k, batch),
-                  .gpu = times * work_on_gpu(gpu, member->gpu, k, batch),
-                  .in_step = true};
+    return (Item){
+        .cpu = runs * on_cpu(builder, k), .gpu = runs * on_gpu(builder, k), .in_step = true};
 }
 
 static void add_kernels(Builder *builder) {
@@ -140,7 +163,8 @@ static double copying(const Builder *builder, const Type *type) {
     if (member->prepares)
         return records_copy(gpu_of(builder), member->gpu, type, records_of(builder),
                             builder->scene->link);
-    return member->times * work_of_copy(gpu_of(builder), type, builder->scene);
+    const Scene share = {builder->scene->batch / shares_of(member->gpu), builder->scene->link};
+    return member->runs * work_of_copy(gpu_of(builder), type, &share);
 }
 
 static void add_node(Builder *builder, NodeId id) {
@@ -196,17 +220,22 @@ static double decoding(const Builder *builder, const Pipeline *pipeline) {
     return seconds;
 }
 
-Round choice_round(Arena *arena, const Decisions *decisions, const Choice *choice,
-                   const Scene *scene) {
-    size_t stored = decisions->gpu->program->storage.count;
-    Builder builder = {.arena = arena, .decisions = decisions, .choice = choice, .scene = scene};
+static Round build_round(Builder builder) {
+    Arena *arena = builder.arena;
+    size_t stored = builder.decisions->gpu->program->storage.count;
     builder.stored = arena_new_array(arena, StoredValue, stored + 1);
     for (size_t i = 0; i < stored; i++) builder.stored[i].writer = -1;
-    const Item home = {.cpu = decoding(&builder, choice->data), .fixed = SIDE_cpu};
+    const Item home = {.cpu = decoding(&builder, builder.choice->data), .fixed = SIDE_cpu};
     vector_push(arena, &builder.round.items, home);
-    vector_each(Member, member, choice->members) add_member_items(&builder, member);
+    vector_each(Member, member, builder.choice->members) add_member_items(&builder, member);
     add_stored(&builder);
     return builder.round;
+}
+
+Round choice_round(Arena *arena, const Decisions *decisions, const Choice *choice,
+                   const Scene *scene) {
+    return build_round(
+        (Builder){.arena = arena, .decisions = decisions, .choice = choice, .scene = scene});
 }
 
 /* Which loops there are. */
@@ -219,16 +248,33 @@ typedef struct Decider {
     int items;
 } Decider;
 
-static void add_member(Decider *decider, const Function *function, double times, bool prepares) {
+static void find_measured(Decider *decider, Member *member) {
+    Arena *arena = decider->arena;
     const Decisions *decisions = decider->decisions;
-    const Member member = {.function = function,
-                           .cpu = plan_of(decisions->cpu, function),
-                           .gpu = plan_of(decisions->gpu, function),
-                           .first = decider->items,
-                           .times = times,
-                           .prepares = prepares,
-                           .before = function->decided};
+    const DeviceProfile *cpu = &decisions->profile->cpu, *gpu = decisions->profile->gpus.items;
+    const int cores = (int)cpu->figures[FIGURE_cores].value, count = member->cpu->kernel_count;
+    member->on_cpu = arena_new_array(arena, const KernelTime *, count + 1);
+    member->on_gpu = arena_new_array(arena, const KernelTime *, count + 1);
+    const bool known = decisions->times && !member->prepares && shares_of(member->cpu) == 1;
+    for (int k = 0; k < count && known; k++) {
+        const uint64_t key = kernel_key(arena, member->cpu, k);
+        member->on_cpu[k] = times_find(decisions->times, time_key(arena, key, cpu->name, cores));
+        member->on_gpu[k] = times_find(decisions->times, time_key(arena, key, gpu->name, 0));
+        decider->choice.measured += (member->on_cpu[k] != NULL) + (member->on_gpu[k] != NULL);
+    }
+}
+
+static void add_member(Decider *decider, const Function *function, double runs, bool prepares) {
+    const Decisions *decisions = decider->decisions;
+    Member member = {.function = function,
+                     .cpu = plan_of(decisions->cpu, function),
+                     .gpu = plan_of(decisions->gpu, function),
+                     .first = decider->items,
+                     .runs = runs,
+                     .prepares = prepares,
+                     .before = function->decided};
     decider->items += member.cpu->kernel_count;
+    find_measured(decider, &member);
     vector_push(decider->arena, &decider->choice.members, member);
 }
 
@@ -253,11 +299,35 @@ static void note_decision(Decider *decider, const Choice *choice, const Member *
     ((Function *)member->function)->decided = decided;
 }
 
+static const Scene as_it_is = {1, 1};
+
+static bool *split_by_rooflines(const Decider *decider) {
+    const Round round = build_round((Builder){.arena = decider->arena,
+                                              .decisions = decider->decisions,
+                                              .choice = &decider->choice,
+                                              .scene = &as_it_is,
+                                              .by_rooflines = true});
+    return balance(decider->arena, &round).on_gpu;
+}
+
+/* What was measured differs a little from run to run. */
+static void prefer_rooflines(Decider *decider) {
+    static const double gain = 1.05;
+    Choice *choice = &decider->choice;
+    Split plain = choice->split; /* for its bound */
+    plain.on_gpu = split_by_rooflines(decider);
+    plain.loads = balance_loads(&choice->round, plain.on_gpu);
+    plain.seconds = plain.loads.seconds[balance_busiest(&plain.loads)];
+    choice->by_rooflines = plain.seconds;
+    choice->keeps_rooflines = plain.seconds <= gain * choice->split.seconds;
+    if (choice->keeps_rooflines) choice->split = plain;
+}
+
 static void end_choice(Decider *decider) {
-    static const Scene as_it_is = {1, 1};
     Choice *choice = &decider->choice;
     choice->round = choice_round(decider->arena, decider->decisions, choice, &as_it_is);
     choice->split = balance(decider->arena, &choice->round);
+    if (choice->measured) prefer_rooflines(decider);
     vector_each(Member, member, choice->members) note_decision(decider, choice, member);
     vector_push(decider->arena, &decider->decisions->choices, *choice);
 }
@@ -308,10 +378,12 @@ const Plan *plan_with(Arena *arena, Program *program, bool on_gpu) {
     return plan;
 }
 
-const Decisions *decide(Arena *arena, Program *program, const Profile *profile, double room) {
+const Decisions *decide(Arena *arena, Program *program, const Profile *profile, const Times *times,
+                        double room) {
     Decisions *decisions = arena_new_item(arena, Decisions);
     Decider decider = {.arena = arena, .program = program, .decisions = decisions};
     decisions->profile = profile;
+    decisions->times = times;
     decisions->cpu = plan_with(arena, program, false);
     decisions->gpu = plan_with(arena, program, true);
     decisions->needed =

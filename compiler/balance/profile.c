@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CPU = 1, GPU = 2 };
+enum { CPU = 1, GPU = 2, OPTIONAL = 4 };
 
 typedef struct FigureInfo {
     const char *name;
@@ -149,7 +149,8 @@ static bool read_of_machine(Reader *reader, const char *name, const char *value)
 static bool finish_device(Reader *reader) {
     if (!reader->device) return true;
     for (int i = 0; i < FIGURES; i++)
-        if (infos[i].kinds & reader->kind && !reader->device->figures[i].origin)
+        if (infos[i].kinds & reader->kind && !(infos[i].kinds & OPTIONAL) &&
+            !reader->device->figures[i].origin)
             return fail(reader, "`%s` is missing of the device that ends here", infos[i].name);
     if (!reader->device->name) return fail(reader, "the device that ends here has no name");
     return true;

@@ -30,11 +30,44 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-static double arithmetic_rate(const DeviceProfile *device, const FunctionPlan *plan, int k) {
+/* Of tf32 tensor cores compute half as many as of halves (whitepapers of A100 and H100). */
+static Figure arithmetic_figure(const DeviceProfile *device, const FunctionPlan *plan, int k) {
     static const FigureName rates[] = {[ARITHMETIC_single] = FIGURE_f32,
                                        [ARITHMETIC_double] = FIGURE_f64,
-                                       [ARITHMETIC_halves] = FIGURE_bf16};
-    return device->figures[rates[arithmetic_of(plan, k)]].value;
+                                       [ARITHMETIC_halves] = FIGURE_bf16,
+                                       [ARITHMETIC_tf32] = FIGURE_bf16};
+    const Arithmetic arithmetic = arithmetic_of(plan, k);
+    Figure figure = device->figures[rates[arithmetic]];
+    if (arithmetic == ARITHMETIC_tf32) figure.value /= 2;
+    return figure;
+}
+
+static double arithmetic_rate(const DeviceProfile *device, const FunctionPlan *plan, int k) {
+    return arithmetic_figure(device, plan, k).value;
+}
+
+/* Of the amounts by the figures, the one that takes longest. */
+static Origin longest(const double *amounts, const Figure *figures, int count) {
+    int most = 0;
+    for (int i = 1; i < count; i++)
+        if (amounts[i] / figures[i].value > amounts[most] / figures[most].value) most = i;
+    return figures[most].origin;
+}
+
+Origin origin_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int k) {
+    const KernelPlan *kernel = &plan->kernels[k];
+    const double amounts[] = {kernel->operations, kernel->bytes, kernel->far};
+    const Figure figures[] = {arithmetic_figure(cpu, plan, k), cpu->figures[FIGURE_cache],
+                              cpu->figures[FIGURE_memory]};
+    return longest(amounts, figures, 3);
+}
+
+Origin origin_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k) {
+    const KernelPlan *kernel = &plan->kernels[k];
+    if (joins_replicas(plan, kernel)) return rate_across(gpu).origin;
+    const double amounts[] = {kernel->operations, kernel->bytes};
+    const Figure figures[] = {arithmetic_figure(gpu, plan, k), gpu->figures[FIGURE_memory]};
+    return longest(amounts, figures, 2);
 }
 
 /* Without the time to start. */
@@ -102,7 +135,28 @@ static double loop_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, in
     return turns_of(plan, k) * seconds;
 }
 
+double shares_of(const FunctionPlan *plan) {
+    const int replicas = plan->graph->wishes.replicas;
+    return replicas > 1 ? replicas : 1;
+}
+
+Figure rate_across(const DeviceProfile *gpu) {
+    const Figure *link = &gpu->figures[FIGURE_link], *peer = &gpu->figures[FIGURE_peer];
+    return peer->origin ? *peer : (Figure){link->value / 2, link->origin};
+}
+
+/* Each replica sends its slices to the others, and what it made of theirs (device/replicas.c). */
+static double joining(const DeviceProfile *gpu, const FunctionPlan *plan, int k) {
+    const Node *node = graph_node(plan->graph, plan->kernels[k].nodes[0]);
+    const double others = shares_of(plan) - 1, bytes = (double)type_size_bound(&node->type);
+    const double slice = bytes / (others + 1);
+    return 2 * others * (gpu->figures[FIGURE_latency].value + slice / rate_across(gpu).value) +
+           gpu->figures[FIGURE_start].value +
+           (others + 2) * slice / gpu->figures[FIGURE_memory].value;
+}
+
 double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int k, double batch) {
+    if (joins_replicas(plan, &plan->kernels[k])) return joining(gpu, plan, k);
     if (plan->kernels[k].scan) return loop_on_gpu(gpu, plan, k, batch);
     if (is_taken_in(&plan->kernels[k])) return 0; /* another does it on the way */
     double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;

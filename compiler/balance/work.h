@@ -16,12 +16,22 @@ typedef struct Scene {
 double work_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int kernel, double batch);
 double work_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int kernel, double batch);
 
+/* In how many shares the replicas of a function divide a batch; 1: one device has it all. */
+double shares_of(const FunctionPlan *plan);
+
+/* Of copies from GPU to GPU, in bytes a second: by their link, or by way of the CPU's memory. */
+Figure rate_across(const DeviceProfile *gpu);
+
 /* The same of a function of records: so many of them, which the CPU's cores share, and a GPU makes
  * plan->together at a time of. */
 double records_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int kernel,
                       double records);
 double records_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int kernel,
                       double records);
+
+/* Where the figure that bounds a kernel's roofline comes from. */
+Origin origin_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int kernel);
+Origin origin_on_gpu(const DeviceProfile *gpu, const FunctionPlan *plan, int kernel);
 
 /* Of a value that goes over the link; of records, of so many. */
 double work_of_copy(const DeviceProfile *gpu, const Type *type, const Scene *scene);

@@ -40,9 +40,9 @@ Generated codegen_library(Arena *arena, const Plan *plan) {
     Text interface = text_new(arena), header_text = text_new(arena);
     add_program(arena, &generated, plan, false);
     text_format(&interface, "/* What %s offers. */\n#include \"%s\"\n\n", header, header);
-    write_library(&interface, program);
+    write_library(&interface, plan);
     add_file(arena, &generated, "interface.c", &interface);
-    write_header(&header_text, program);
+    write_header(&header_text, plan);
     add_file(arena, &generated, header, &header_text);
     return generated;
 }

@@ -328,6 +328,7 @@ static void write_left(Writer *writer, Text *text, const ContractionOperand *a) 
 static void write_padding(Writer *writer, Text *text, const ContractionOperand *a) {
     Arena *arena = writer->arena;
     const Padding padding = padding_of(writer, a);
+    const Sides sides = sides_of(writer, a);
     const Macro macros[] = {
         {"A_INSIDE", number_text(arena, padding.count)},
         {"A_INSIDE_FIRST", number_text(arena, padding.first)},
@@ -335,6 +336,10 @@ static void write_padding(Writer *writer, Text *text, const ContractionOperand *
         {"A_INSIDE_LINES", number_text(arena, padding.lines)},
         {"A_INSIDE_BY_ROW", number_text(arena, padding.by_row)},
         {"A_INSIDE_BY_DEPTH", number_text(arena, padding.by_depth)},
+        {"A_SIDE", number_text(arena, sides.count)},
+        {"A_SIDE_FIRST", number_text(arena, sides.first)},
+        {"A_SIDE_TAPS", number_text(arena, sides.taps)},
+        {"A_SIDE_BY_ROW", number_text(arena, sides.by_row)},
     };
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
@@ -363,6 +368,7 @@ void write_contraction_parameters(Writer *writer, Text *text) {
     write_left(writer, text, &a);
     write_padding(writer, text, &a);
     write_right(writer, text, &b);
+    write_triangle(writer, text);
 }
 
 static const char *template_of(const Writer *writer, const ContractionOperand *a,
@@ -417,6 +423,7 @@ static void write_call_of_product(Writer *writer, Text *text) {
                 "#define PLAIN %d\n#define ASK(i) %s\n",
                 name, name, name, plain, ask_macro(writer, "context->"));
     if (!plain) text_format(text, "#define FINISH %s_finish\n", name);
+    write_triangle(writer, text);
     text_add(text, "#include \"product.c\"\n\n");
 }
 
@@ -427,6 +434,18 @@ static void write_product(Writer *writer, Text *text) {
     write_context(writer, text, "FlowProduct product", product);
     if (!is_plain(writer)) write_finish(writer, text, false);
     write_call_of_product(writer, text);
+}
+
+/* Is all that the kernel stores one value that it updates? */
+static bool updates_one(const Writer *writer) {
+    const KernelPlan *kernel = writer->kernel;
+    int stored = 0, kept = 0;
+    for (size_t at = 0; at < kernel->node_count; at++) {
+        if (!is_stored(writer, kernel->nodes[at])) continue;
+        stored++;
+        kept += node_of(writer, kernel->nodes[at])->op == OP_keep;
+    }
+    return stored == 1 && kept == 1;
 }
 
 static void write_template(Writer *writer, Text *text, const Text *tile) {
@@ -440,8 +459,8 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
         arena_format(writer->arena, "%s, %s", left, right));
     bool whole = sees_windows(writer, &a, &b) && !writer->kernel->by_columns;
     if (!is_plain(writer)) write_finish(writer, text, whole);
-    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", writer->name,
-                element_info[matmul->type.element].computed);
+    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n",
+                writer->name, element_info[matmul->type.element].computed, updates_one(writer));
     text_add(text, tile->size ? text_string(tile)
                               : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
     write_contraction_parameters(writer, text);
@@ -463,6 +482,16 @@ static int64_t number_of_dim(Dim dim) {
     return dim_is_constant(dim, &value) ? value : 1;
 }
 
+/* Do columns or depths that no row sees take no time? matmul.c and windows.c go over all. */
+static bool leaves_out(const Writer *writer, const ContractionOperand *a,
+                       const ContractionOperand *b) {
+    const Triangle *triangle = &writer->kernel->triangle;
+    const bool halves = !strcmp(template_of(writer, a, b), "matmul_half.c");
+    const bool ahead = !strcmp(template_of(writer, a, b), "product.c");
+    return ((triangle->columns || triangle->depth) && (halves || ahead)) ||
+           (triangle->turned && halves);
+}
+
 Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
     Writer writer = new_writer(arena, plan, kernel, NULL);
     const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
@@ -475,9 +504,12 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
         .size = matmul->type.element == TYPE_f64 ? 8 : 4,
         .rows = dim_bound(writer.loops->rows),
         .columns = dim_bound(writer.loops->columns),
+        .depth = dim_bound(writer.loops->depth),
         .run = rows->count ? number_of_dim(rows->items[rows->count - 1].size) : 1,
         .runs = rows->count > 1 ? number_of_dim(rows->items[rows->count - 2].size) : 1,
         .padded = sees_windows(&writer, &a, &b) && padding_of(&writer, &a).count,
+        .triangle = leaves_out(&writer, &a, &b),
+        .updates_one = updates_one(&writer),
     };
 }
 
@@ -486,9 +518,13 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
     int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
     int64_t across = FLOW_ACROSS(contraction->columns, lanes);
     if (contraction->halves) return (Tile){SIDE, SIDE};
+    if (!strcmp(contraction->template, "product.c"))
+        return (Tile){sums / FLOW_PRODUCT_VECTORS, FLOW_PRODUCT_VECTORS * lanes};
     if (strcmp(contraction->template, "windows.c")) {
         int vectors = FLOW_TILE_VECTORS(contraction->rows, across);
-        return (Tile){FLOW_TILE_ROWS(contraction->rows, sums, vectors), vectors * lanes};
+        return (Tile){FLOW_TILE_ROWS(contraction->rows, contraction->depth,
+                                     contraction->updates_one, sums, vectors),
+                      vectors * lanes};
     }
     int vectors = FLOW_WINDOW_VECTORS(across), most = FLOW_WINDOW_MOST(sums, vectors);
     int times = FLOW_WINDOW_RUNS(contraction->run, contraction->runs, most);

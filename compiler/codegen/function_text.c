@@ -55,7 +55,8 @@ static const char *band_name(Printer *printer, const FunctionPlan *plan, const B
 static void print_band(Printer *printer, const FunctionPlan *plan, const Band *band) {
     static const char *const arithmetics[] = {[ARITHMETIC_single] = "FLOW_SINGLE",
                                               [ARITHMETIC_double] = "FLOW_DOUBLE",
-                                              [ARITHMETIC_halves] = "FLOW_HALVES"};
+                                              [ARITHMETIC_halves] = "FLOW_HALVES",
+                                              [ARITHMETIC_tf32] = "FLOW_SINGLE"};
     double operations = 0, bytes = 0, far = 0;
     int most = band->kernels[0];
     for (int i = 0; i < band->count; i++) {

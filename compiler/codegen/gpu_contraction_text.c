@@ -29,6 +29,16 @@ void end_gpu_sums(Text *text) {
     text_add(text, "    }\n    }\n#include \"cuda_forget.h\"\n");
 }
 
+/* columns: of a tile. */
+static const char *tile_blocks(Writer *writer, int columns) {
+    const Loops *loops = writer->loops;
+    const GpuTile tile = gpu_tile(writer);
+    return arena_format(writer->arena, "%d * (%s) * (%s) * (%s)", tile.parts,
+                        dim_expression(writer->arena, loops->outer),
+                        gpu_blocks(writer, dim_expression(writer->arena, loops->rows), tile.rows),
+                        gpu_blocks(writer, writer->columns, columns));
+}
+
 /* Sums of a tile are added up, and its rows begin. */
 static void write_tile_loops(Writer *writer, Text *text, const char *sum) {
     const GpuTile tile = gpu_tile(writer);
@@ -36,8 +46,11 @@ static void write_tile_loops(Writer *writer, Text *text, const char *sum) {
     text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", writer->name, sum);
     write_contraction_parameters(writer, text);
     write_gpu_tile(&tile, text);
+    if (tile.ring) write_gpu_ring(writer, text, &tile, tile_blocks(writer, tile.ring_columns));
     text_format(text,
+                "#if !IN_RING\n"
                 "    const STORED *a = (const STORED *)(%s), *b = (const STORED *)(%s);\n"
+                "#endif\n"
                 "#include \"cuda_matmul.h\"\n",
                 left, right);
     write_gpu_sums(writer, text, sum);
@@ -79,36 +92,41 @@ static const char *write_joined(Writer *writer, Text *text, const char *sum, con
     return gpu_blocks(writer, count, GPU_THREADS);
 }
 
+static const char *ring_form(const Writer *writer, const GpuTile *tile) {
+    return arena_format(writer->arena,
+                        "cuda_ring.h on sm_90 (wgmma of %d x %d, TMA, ring of %d), cuda_mma.h from "
+                        "sm_80 on",
+                        tile->rows, tile->ring_columns, tile->ring);
+}
+
 const char *gpu_contraction_form(const Writer *writer) {
     if (writer->kernel->attention) return gpu_attention_form(writer);
     const GpuTile tile = gpu_tile(writer);
     const char *parts =
         tile.parts > 1 ? arena_format(writer->arena, ", of %d parts of the depth", tile.parts) : "";
     const char *file = tile.group_columns ? "cuda_wgmma.h on sm_90, cuda_mma.h from sm_80 on"
-                       : tile.tensor      ? "cuda_mma.h from sm_80 on"
-                                          : "cuda_fma.h";
+                       : tile.tensor && tile.stored == TYPE_f32
+                           ? "cuda_mma.h in tf32 from sm_80 on, else cuda_fma.h in f32"
+                       : tile.tensor ? "cuda_mma.h from sm_80 on"
+                                     : "cuda_fma.h";
+    if (tile.ring) file = ring_form(writer, &tile);
     return arena_format(writer->arena, "%s, a block for each tile of %d x %d%s", file, tile.rows,
                         tile.columns, parts);
-}
-
-static const char *tile_blocks(Writer *writer) {
-    const Loops *loops = writer->loops;
-    const GpuTile tile = gpu_tile(writer);
-    return arena_format(writer->arena, "%d * (%s) * (%s) * (%s)", tile.parts,
-                        dim_expression(writer->arena, loops->outer),
-                        gpu_blocks(writer, dim_expression(writer->arena, loops->rows), tile.rows),
-                        gpu_blocks(writer, writer->columns, tile.columns));
 }
 
 const char *write_gpu_contraction(Writer *writer, Text *text) {
     const KernelPlan *kernel = writer->kernel;
     if (kernel->attention) return write_gpu_attention(writer, text);
     const char *sum = element_info[node_of(writer, kernel->nodes[0])->type.element].computed;
+    const GpuTile tile = gpu_tile(writer);
+    if (tile.ring)
+        writer->ring = (GpuRing){.kernel = kernel->parts > 1 ? "_parts" : "",
+                                 .abreast = gpu_ring_abreast(&tile)};
     store_values(writer, INDEX_full);
     if (kernel->parts > 1) {
         const char *place = address_of_place(writer, (Place){PLACE_memory, kernel->parts_sums, -1});
         write_parts(writer, text, sum, place);
-        writer->parts_blocks = tile_blocks(writer);
+        writer->parts_blocks = tile_blocks(writer, tile.columns);
         return write_joined(writer, text, sum, place);
     }
     write_gpu_head(writer, text);
@@ -116,5 +134,5 @@ const char *write_gpu_contraction(Writer *writer, Text *text) {
     move_gpu_results(writer, text, 2);
     end_gpu_sums(text);
     write_gpu_tail(writer, text);
-    return tile_blocks(writer);
+    return tile_blocks(writer, tile.columns);
 }

@@ -26,13 +26,19 @@ const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel) {
     }
 }
 
+static bool has_ring(const Writer *writer, const char *suffix) {
+    return writer->ring.kernel && !strcmp(writer->ring.kernel, suffix);
+}
+
 void write_gpu_start(Writer *writer, Text *text, const char *suffix) {
+    const bool ring = has_ring(writer, suffix);
     text_format(text,
-                "FLOW_GLOBAL(%s%s, %d) {\n"
+                "%s(%s%s, %d) {\n"
                 "    const int64_t batch = arguments.batch, *const sizes = arguments.sizes;\n"
                 "    const int64_t *const operands = arguments.operands;\n"
                 "    (void)batch, (void)sizes, (void)operands;\n",
-                writer->name, suffix, GPU_THREADS);
+                ring ? "FLOW_RING_GLOBAL" : "FLOW_GLOBAL", writer->name, suffix,
+                ring ? writer->ring.abreast : GPU_THREADS);
 }
 
 void write_gpu_head(Writer *writer, Text *text) {
@@ -65,12 +71,15 @@ static const char *launcher(const Function *function) {
 }
 
 static void write_launch(Writer *writer, Text *text, const char *suffix, const char *blocks) {
+    const bool ring = has_ring(writer, suffix);
     text_format(text,
-                "    static const FlowDeviceKernel kernel%s = {\"%s%s\", %d, %zu, %d, %d, %s};\n"
-                "    if (thread == 0) %s(frame, &kernel%s, operands, %s);\n",
+                "    static const FlowDeviceKernel kernel%s = {\"%s%s\", %d, %zu, %d, %d, %s};\n",
                 suffix, writer->name, suffix, GPU_THREADS, writer->operands.count,
-                inputs_of(writer), writer->table->bounded_count, writer->name,
-                launcher(writer->plan->function), suffix, blocks);
+                inputs_of(writer), writer->table->bounded_count, writer->name);
+    if (ring) text_format(text, "    const FlowRing ring%s = %s;\n", suffix, writer->ring.text);
+    text_format(text, "    if (thread == 0) %s(frame, &kernel%s, operands, %s%s%s);\n",
+                ring ? "flow_launch_ring" : launcher(writer->plan->function), suffix, blocks,
+                ring ? ", &ring" : "", ring ? suffix : "");
 }
 
 void write_gpu_host(Writer *writer, Text *text, const char *blocks) {

@@ -3,6 +3,7 @@
 #include "compiler/codegen/gpu_tile.h"
 
 #include "compiler/passes/operand.h"
+#include "runtime/device/launch_limits.h"
 
 #include <math.h>
 
@@ -66,7 +67,7 @@ static GpuSide side(const ContractionOperand *operand, const Digits *lines, cons
                 lies_at_multiples(&operand->outer, vector, false) &&
                 lies_at_multiples(lines, vector, !by_depth) &&
                 lies_at_multiples(depths, vector, by_depth);
-    return (GpuSide){by_depth, fits ? vector : 1};
+    return (GpuSide){.by_depth = by_depth, .vector = fits ? vector : 1};
 }
 
 int gpu_vector(const Writer *writer, const ContractionOperand *operand, const Digits *lines,
@@ -92,6 +93,23 @@ static bool is_small(const ContractionOperand *operand) {
            INT32_MAX;
 }
 
+/* Of so many elements, some bytes apart from each other; what is not a step of one, or of none for
+ * several slices of the same, lies at multiples of 16 bytes. */
+static bool is_axis(const Digit *digit, bool repeats) {
+    int64_t stride;
+    return dim_is_constant(digit->stride, &stride) && stride >= !repeats &&
+           dim_bound(digit->size) < INT32_MAX;
+}
+
+static bool is_tensor(const ContractionOperand *operand) {
+    bool fits = operand->first.count == 1 && operand->second.count == 1 &&
+                operand->outer.count + 2 <= FLOW_TENSOR_RANK &&
+                is_axis(&operand->first.items[0], false) &&
+                is_axis(&operand->second.items[0], false);
+    for (int i = 0; i < operand->outer.count; i++) fits &= is_axis(&operand->outer.items[i], true);
+    return fits;
+}
+
 /* Records lie one after the other, and so do the slices of turns. */
 static bool is_aligned(const Writer *writer, NodeId id) {
     const Function *function = writer->plan->function;
@@ -110,6 +128,29 @@ static int group_columns(const GpuTile *tile) {
     return fits && columns >= 64 ? columns : 0;
 }
 
+/* Two blocks of a multiprocessor share 227 KiB, but for the largest tiles. */
+static void choose_ring(const Writer *writer, const Loops *loops, GpuTile *tile) {
+    if (!tile->group_columns || writer->plan->function->of_turn || tile->a.vector == 1 ||
+        tile->b.vector == 1 || !tile->a.is_tensor || !tile->b.is_tensor)
+        return;
+    GpuTile wide = *tile;
+    wide.columns *= 2;
+    tile->ring_columns = tile->columns;
+    if (tile->rows == MOST && tile->columns == MOST && dim_bound(loops->columns) > MOST &&
+        tiles_of(loops, &wide) >= gpu_tiles_enough)
+        tile->ring_columns = wide.columns;
+    tile->ring = tile->rows + tile->ring_columns == 2 * MOST ? 3 : 4;
+}
+
+int gpu_ring_abreast(const GpuTile *tile) {
+    return tile->ring_columns > MOST ? 1 : 2;
+}
+
+int gpu_ring_size(const GpuTile *tile) {
+    enum { DEEP = 64, GATE = 8 };
+    return tile->ring * ((tile->rows + tile->ring_columns) * DEEP * 2 + 2 * GATE);
+}
+
 GpuTile gpu_tile(const Writer *writer) {
     const Loops *loops = writer->loops;
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
@@ -117,8 +158,10 @@ GpuTile gpu_tile(const Writer *writer) {
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     Element stored = node_of(writer, a.node)->type.element;
     int size = (int)element_info[stored].size;
+    const bool tf32 = stored == TYPE_f32 && writer->graph->wishes.tf32;
     GpuTile tile = {
-        .tensor = is_half(stored),
+        .tensor = is_half(stored) || tf32,
+        .product = tf32 ? "tf32" : element_info[stored].name,
         .parts = writer->kernel->parts,
         .small = is_small(&a) && is_small(&b) && dim_bound(loops->depth) < INT32_MAX / 2 &&
                  dim_bound(loops->rows) < INT32_MAX / 2 &&
@@ -129,21 +172,40 @@ GpuTile gpu_tile(const Writer *writer) {
         .b = side(&b, &b.second, &b.first, false,
                   is_aligned(writer, b.node) ? VECTOR_SIZE / size : 1),
     };
+    tile.a.is_tensor = is_tensor(&a);
+    tile.b.is_tensor = is_tensor(&b);
     choose_sides(loops, size, &tile);
-    tile.group_columns = tile.tensor ? group_columns(&tile) : 0;
+    tile.group_columns = is_half(stored) ? group_columns(&tile) : 0;
+    choose_ring(writer, loops, &tile);
     return tile;
+}
+
+static void write_ring(const GpuTile *tile, Text *text) {
+    const char *element = element_info[tile->stored].name;
+    const int columns = tile->ring_columns / (tile->rows > 64 ? 1 : 2);
+    text_format(text, "#define TENSOR_RING %d\n#define IN_RING (TENSOR_RING && FLOW_WARPGROUPS)\n",
+                tile->ring);
+    if (!tile->ring) {
+        text_format(text, "#define TILE_COLUMNS %d\n", tile->columns);
+        return;
+    }
+    text_format(text,
+                "#define TILE_COLUMNS (FLOW_WARPGROUPS ? %d : %d)\n"
+                "#define MULTIPLY_RING FLOW_GROUP_%s_%d\n#define RING_BYTES %d\n",
+                tile->ring_columns, tile->columns, element, columns, gpu_ring_size(tile));
 }
 
 void write_gpu_tile(const GpuTile *tile, Text *text) {
     text_format(text,
-                "#define TENSOR %d\n#define TENSOR_GROUP %d\n#define PARTS %d\n#define TILE_ROWS "
-                "%d\n#define TILE_COLUMNS %d\n"
+                "#define TENSOR %d\n#define TENSOR_GROUP %d\n#define PARTS %d\n"
+                "#define TILE_ROWS %d\n"
                 "#define INDEX %s\n#define MULTIPLY FLOW_MULTIPLY_%s\n"
                 "#define MULTIPLY_GROUP FLOW_GROUP_%s_%d\n"
                 "#define A_BY_DEPTH %d\n#define A_VECTOR %d\n"
                 "#define B_BY_DEPTH %d\n#define B_VECTOR %d\n",
-                tile->tensor, tile->group_columns > 0, tile->parts, tile->rows, tile->columns,
-                tile->small ? "int32_t" : "int64_t", element_info[tile->stored].name,
-                element_info[tile->stored].name, tile->group_columns, tile->a.by_depth,
-                tile->a.vector, tile->b.by_depth, tile->b.vector);
+                tile->tensor, tile->group_columns > 0, tile->parts, tile->rows,
+                tile->small ? "int32_t" : "int64_t", tile->product, element_info[tile->stored].name,
+                tile->group_columns, tile->a.by_depth, tile->a.vector, tile->b.by_depth,
+                tile->b.vector);
+    write_ring(tile, text);
 }

@@ -4,8 +4,14 @@
 
 #include "compiler/plan/plan.h"
 
-/* In which numbers a kernel computes most, as FlowArithmetic of the runtime has them. */
-typedef enum Arithmetic { ARITHMETIC_single, ARITHMETIC_double, ARITHMETIC_halves } Arithmetic;
+/* In which numbers a kernel computes most, as FlowArithmetic of the runtime has them; but for tf32,
+ * which GPUs alone have. */
+typedef enum Arithmetic {
+    ARITHMETIC_single,
+    ARITHMETIC_double,
+    ARITHMETIC_halves,
+    ARITHMETIC_tf32,
+} Arithmetic;
 Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel);
 
 /* "matmul.c, tiles of 12 x 32 (AVX-512), 6 x 16 (AVX), 6 x 8 (SSE), 12 x 8 (NEON)": rows and

@@ -24,22 +24,36 @@ static const char *tile_text(Arena *arena, const Contraction *contraction, const
     return arena_format(arena, "%d x %d", tile.rows, tile.columns);
 }
 
+static const char *unseen_text(const Contraction *contraction) {
+    return contraction->triangle ? ", without what no row sees" : "";
+}
+
 static bool is_product(const FunctionPlan *plan, int kernel) {
     return plan->kernels[kernel].loops.kind == KERNEL_contraction;
+}
+
+/* What a product's operands are of. */
+static Element multiplied(const FunctionPlan *plan, int kernel) {
+    const Node *node = graph_node(plan->graph, plan->kernels[kernel].nodes[0]);
+    NodeId a = contraction_operand(plan->graph, node, 0).node;
+    return graph_node(plan->graph, a)->type.element;
 }
 
 static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
     Contraction contraction = contraction_of(text->arena, plan, kernel);
     text_format(text, "%s, tiles of ", contraction.template);
     if (contraction.halves) {
-        text_format(text, "%s by matrix tiles, pairs or vectors, as the processor has them",
-                    tile_text(text->arena, &contraction, &kinds[0]));
+        text_format(text, "%s by matrix tiles, pairs or vectors, as the processor has them%s",
+                    tile_text(text->arena, &contraction, &kinds[0]), unseen_text(&contraction));
         return;
     }
     for (int i = 0; i < KINDS; i++)
         text_format(text, "%s%s (%s)", i ? ", " : "",
                     tile_text(text->arena, &contraction, &kinds[i]), kinds[i].name);
     if (contraction.padded) text_add(text, ", without lines of padding");
+    text_add(text, unseen_text(&contraction));
+    if (plan->graph->wishes.tf32 && multiplied(plan, kernel) == TYPE_f32)
+        text_add(text, ", in f32: only GPUs have tf32");
 }
 
 void how_print(const FunctionPlan *plan, int kernel, Text *text) {
@@ -76,9 +90,11 @@ Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel) {
     const Node *node = graph_node(plan->graph, plan->kernels[kernel].nodes[0]);
     if (node->type.element == TYPE_f64) return ARITHMETIC_double;
     if (node->op != OP_matmul) return ARITHMETIC_single;
-    NodeId a = contraction_operand(plan->graph, node, 0).node;
-    Element element = graph_node(plan->graph, a)->type.element;
-    bool halves = runs_on_gpu(&plan->kernels[kernel]) ? is_half(element) : element == TYPE_bf16;
+    const Element element = multiplied(plan, kernel);
+    const bool on_gpu = runs_on_gpu(&plan->kernels[kernel]);
+    const bool halves = on_gpu ? is_half(element) : element == TYPE_bf16;
+    const bool tf32 = plan->graph->wishes.tf32 && !plan->kernels[kernel].attention;
+    if (on_gpu && element == TYPE_f32 && tf32) return ARITHMETIC_tf32;
     return halves ? ARITHMETIC_halves : ARITHMETIC_single;
 }
 

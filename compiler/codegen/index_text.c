@@ -8,17 +8,16 @@
 Index plain_index(Writer *writer, IndexKind kind) {
     if (kind == INDEX_row || kind == INDEX_column) writer->uses_rows = true;
     switch (kind) {
-    case INDEX_zero: return (Index){kind, LEVEL_call, "0"};
-    case INDEX_row: return (Index){kind, LEVEL_row, "r"};
-    case INDEX_column: return (Index){kind, LEVEL_column, "c"};
-    case INDEX_output: return (Index){kind, LEVEL_column, "o"};
-    default: return (Index){INDEX_full, LEVEL_column, "i"};
+    case INDEX_zero: return (Index){kind, LEVEL_call, "0", NULL};
+    case INDEX_row: return (Index){kind, LEVEL_row, "r", NULL};
+    case INDEX_column: return (Index){kind, LEVEL_column, "c", NULL};
+    case INDEX_output: return (Index){kind, LEVEL_column, "o", NULL};
+    default: return (Index){INDEX_full, LEVEL_column, "i", "r"};
     }
 }
 
 static bool splits(Writer *writer, const Type *node, Index index) {
-    return index.kind == INDEX_full && node->rank > 1 &&
-           node->dims[node->rank - 1] == writer->loops->columns;
+    return index.row && node->rank > 1 && node->dims[node->rank - 1] == writer->loops->columns;
 }
 
 /* Adds the part of an operand's index that comes from axis `axis` of the node; `from` is the index
@@ -50,6 +49,13 @@ static bool repeats_in_columns(Writer *writer, const Type *node, const Type *ope
     return last == type_elements(writer->table, operand) && columns % *count == 0;
 }
 
+/* Column c of a row. */
+static Index in_row(Writer *writer, const char *row) {
+    const char *text = arena_format(writer->arena, "(%s * %s + c)", row, writer->columns);
+    if (writer->narrow) text = define_index(writer, LEVEL_column, text).text;
+    return (Index){INDEX_other, LEVEL_column, text, row};
+}
+
 static Index broadcast_index(Writer *writer, const Type *node, const Type *operand, Index index) {
     int64_t count;
     if (repeats_in_columns(writer, node, operand, index, &count)) {
@@ -65,12 +71,14 @@ static Index broadcast_index(Writer *writer, const Type *node, const Type *opera
         return define_index(writer, index.level, text_string(&sum));
     }
     writer->uses_rows = true;
+    Type outer = *node, rows = *operand; /* without the last axis */
+    outer.rank--, rows.rank--;
     for (int axis = 0; axis < rank - 1; axis++)
-        add_axis(writer, &sum, node, operand, axis, rank - 2, "r");
-    const char *row = sum.size ? text_string(&sum) : "0";
-    row = define_index(writer, LEVEL_row, row).text;
-    if (dim_is_one(operand->dims[operand->rank - 1])) return (Index){INDEX_other, LEVEL_row, row};
-    return define_index(writer, LEVEL_column, arena_format(writer->arena, "%s + c", row));
+        add_axis(writer, &sum, &outer, &rows, axis, rank - 2, index.row);
+    const bool one = dim_is_one(operand->dims[rows.rank]);
+    if (!sum.size) return plain_index(writer, one ? INDEX_zero : INDEX_column);
+    const Index row = define_index(writer, LEVEL_row, text_string(&sum));
+    return one ? row : in_row(writer, row.text);
 }
 
 /* Views. */
@@ -93,6 +101,17 @@ static const char *divided_text(const Writer *writer, Index index) {
     return rows != SIZE_UNKNOWN && rows <= INT32_MAX ? "(uint32_t)r" : index.text;
 }
 
+/* The index divided by `count`. Without a sign, a power of two is a shift: gcc vectorises that, and
+ * not the division. */
+static const char *quotient_text(Writer *writer, Index index, Dim count) {
+    const char *text = divided_text(writer, index);
+    const bool is_unsigned = text != index.text; /* divided_text made it so */
+    int64_t value;
+    if (is_unsigned && dim_is_constant(count, &value) && value > 0 && !(value & (value - 1)))
+        return arena_format(writer->arena, "(%s >> %d)", text, __builtin_ctzll((uint64_t)value));
+    return arena_format(writer->arena, "%s / %s", text, dim_expression(writer->arena, count));
+}
+
 /* The coordinate along one axis of the node. */
 static Index axis_index(Writer *writer, const Type *node, int axis, Index index) {
     if (dim_is_one(node->dims[axis])) return plain_index(writer, INDEX_zero);
@@ -105,10 +124,9 @@ static Index axis_index(Writer *writer, const Type *node, int axis, Index index)
         first = split;
     }
     if (axis == first && axis + 1 == last) return index;
-    const char *text = divided_text(writer, index);
-    if (axis + 1 < last)
-        text = arena_format(writer->arena, "%s / %s", text,
-                            count_expression(writer, node, axis + 1, last));
+    Dim inner = type_count(writer->table, node, axis + 1, last);
+    const char *text =
+        dim_is_one(inner) ? divided_text(writer, index) : quotient_text(writer, index, inner);
     if (axis > first)
         text = arena_format(writer->arena, "%s %% %s", text,
                             dim_expression(writer->arena, node->dims[axis]));
@@ -147,7 +165,7 @@ static void add_start(Writer *writer, Sum *sum, Dim start) {
 
 /* The sum as a variable, of outer parts by themselves. */
 static Index sum_index(Writer *writer, Sum *sum) {
-    Index known = {INDEX_other, LEVEL_call, NULL};
+    Index known = {.kind = INDEX_other, .level = LEVEL_call};
     for (int level = 0; level < LEVEL_count; level++) {
         Text *part = &sum->parts[level];
         if (!part->size) continue;
@@ -230,7 +248,7 @@ static Sum view_sum(Writer *writer, const Node *node, Index index, Index *inside
     const Type *operand = &node_of(writer, node->inputs[0])->type;
     bool tested[RANK_LIMIT] = {false};
     Sum sum = new_sum(writer);
-    *inside = (Index){INDEX_other, LEVEL_call, NULL};
+    *inside = (Index){.kind = INDEX_other, .level = LEVEL_call};
     for (int i = 0; i < operand->rank; i++) {
         const Coordinate *from = &node->view->coordinates[i];
         int guards = coordinate_guards(writer->table, from, operand->dims[i], &node->type);

@@ -274,9 +274,9 @@ static void write_reduction(Text *text, const FunctionPlan *plan, const Transfer
 static void write_transfer(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                            int function, const Transfer *transfer) {
     static const char *const names[] = {
-        [TRANSFER_begin] = "begin",   [TRANSFER_end] = "end",      [TRANSFER_copy] = "copy",
-        [TRANSFER_result] = "result", [TRANSFER_move] = "move",    [TRANSFER_need] = "need",
-        [TRANSFER_owns] = "owns",     [TRANSFER_reduce] = "reduce"};
+        [TRANSFER_begin] = "begin",   [TRANSFER_end] = "end",       [TRANSFER_copy] = "copy",
+        [TRANSFER_result] = "result", [TRANSFER_move] = "move",     [TRANSFER_need] = "need",
+        [TRANSFER_owns] = "owns",     [TRANSFER_reduce] = "reduce", [TRANSFER_await] = "await"};
     const Place *place = &plan->places[transfer->node];
     const size_t size = (size_t)type_size_bound(&graph_node(plan->graph, transfer->node)->type);
     bool notes = transfer->kind == TRANSFER_begin || transfer->kind == TRANSFER_owns;
@@ -297,7 +297,7 @@ static void write_transfer(Text *text, const Kernels *kernels, const FunctionPla
     else if (transfer->kind == TRANSFER_move)
         text_format(text, "%zu, %zu, %zu, %d", place->offset, plan->places[transfer->value].offset,
                     size, transfer->to);
-    else if (transfer->kind != TRANSFER_end)
+    else if (transfer->kind != TRANSFER_end && transfer->kind != TRANSFER_await)
         text_format(text, "%zu, %zu, %d", place->offset, size, transfer->to);
     else text_add(text, "0");
     text_add(text, "}},\n");

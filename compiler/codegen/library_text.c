@@ -99,6 +99,7 @@ static const char *export_name(Arena *arena, const Program *program, size_t inde
     Names names = {0};
     distinct(arena, &names, "create");
     distinct(arena, &names, "destroy");
+    distinct(arena, &names, "message");
     for (size_t i = 0; i < program->vocabularies.count; i++) {
         vector_push(arena, &names, category_name(arena, program, i, "index"));
         vector_push(arena, &names, category_name(arena, program, i, "text"));
@@ -193,50 +194,102 @@ static void describe_categories(Text *text, const Program *program, size_t index
     text_add(text, ";\n\n");
 }
 
-void write_library(Text *text, const Program *program) {
+static bool uses_gpus(const Plan *plan, const Export *export) {
+    const FunctionPlan *function = plan_of(plan, &export->function);
+    for (int k = 0; k < function->kernel_count; k++)
+        if (runs_on_gpu(&function->kernels[k])) return true;
+    return false;
+}
+
+static void write_message_head(Text *text, const Program *program) {
+    text_format(text, "const char *%s_message(const %s *instance)",
+                public_name(text->arena, program->name), handle_name(text->arena, program));
+}
+
+void write_library(Text *text, const Plan *plan) {
+    const Program *program = plan->program;
     const char *name = public_name(text->arena, program->name);
     const char *handle = handle_name(text->arena, program);
     text_format(text, "#define LIBRARY_HANDLE %s\n#define LIBRARY_CREATE %s_create\n", handle,
                 name);
-    text_format(text, "#define LIBRARY_DESTROY %s_destroy\n#include \"library.c\"\n\n", name);
+    text_format(text, "#define LIBRARY_DESTROY %s_destroy\n", name);
+    text_format(text, "#define LIBRARY_GUEST %s\n#include \"library.c\"\n\n",
+                gpu_count(plan) ? "&flow_guest" : "NULL");
+    if (gpu_count(plan)) {
+        write_message_head(text, program);
+        text_add(text,
+                 " {\n    return flow_library_message((const FlowLibrary *)instance);\n}\n\n");
+    }
     for (size_t i = 0; i < program->exports.count; i++) write_export(text, program, i);
     for (size_t i = 0; i < program->vocabularies.count; i++) write_categories(text, program, i);
 }
 
-static bool describe_returns(Text *text, const Program *program, const Export *export,
-                             const bool *used) {
-    bool sized = false;
-    bool ranged = false;
-    for (size_t i = 0; i < program->bounds.count; i++) sized |= used[i];
+static const char returns_size[] = "2, when a size is out of its bounds or does not come out whole";
+
+static bool describe_returns(Text *text, const Plan *plan, const Export *export, const bool *used) {
+    bool sized = false, ranged = false;
+    for (size_t i = 0; i < plan->program->bounds.count; i++) sized |= used[i];
     vector_each(Input, input, export->function.inputs) ranged |= input->low || input->high;
-    text_format(text, "/* %s. Returns 0%s.\n *\n", comment_text(text->arena, export->function.name),
-                ranged && sized ? "; 1, when a value is out of its range; or 2, when a size is out "
-                                  "of its bounds or does not come out whole"
+    text_format(text, "/* %s. Returns 0%s", comment_text(text->arena, export->function.name),
+                ranged && sized ? "; 1, when a value is out of its range; or "
                 : ranged        ? "; or 1, when a value is out of its range"
-                : sized ? "; or 2, when a size is out of its bounds or does not come out whole"
-                        : "");
+                : sized         ? "; or "
+                                : "");
+    text_format(text, "%s%s.\n *\n", sized ? returns_size : "",
+                uses_gpus(plan, export) ? "; or 3, when a GPU has failed" : "");
     return sized;
 }
 
-void write_header(Text *text, const Program *program) {
+/* What a host has to know of GPUs. */
+static void describe_gpus(Text *text, const Plan *plan) {
+    const Program *program = plan->program;
+    const char *name = public_name(text->arena, program->name);
+    text_format(
+        text,
+        "\n *\n * It computes on %s, by the NVIDIA driver of the machine; CUDA itself is not\n"
+        " * needed. $FLOWC_VISIBLE_DEVICES says which GPUs are meant, as 1,0. What else\n"
+        " * the process does with GPUs goes on beside it: contexts are shared, and a\n"
+        " * thread's own is current again when a call returns. A GPU that fails stays\n"
+        " * failed: all later calls on the instance return 3, %s_message says why, and\n"
+        " * %s_destroy is all that is left to do. GPUs don't come along where a process\n"
+        " * forks: each creates its instances, and none does before it forks.",
+        gpu_count(plan) > 1 ? arena_format(text->arena, "gpu(0) to gpu(%d)", gpu_count(plan) - 1)
+                            : "gpu(0)",
+        name, name);
+}
+
+static void write_message(Text *text, const Program *program) {
+    text_add(text,
+             "/* Of an instance whose call returned 3: why, as one line, as long as it lives; "
+             "else \"\". */\n");
+    write_message_head(text, program);
+    text_add(text, ";\n\n");
+}
+
+void write_header(Text *text, const Plan *plan) {
+    const Program *program = plan->program;
     Arena *arena = text->arena;
     const char *name = public_name(arena, program->name), *handle = handle_name(arena, program);
     text_format(text,
                 "/* %s.h: written by flowc.\n *\n"
                 " * Different instances may be used by different threads at the same time, one\n"
-                " * instance by one thread at a time. Arrays are dense, rows first. */\n"
-                "#ifndef FLOWC_%s_H\n#define FLOWC_%s_H\n\n"
+                " * instance by one thread at a time. Arrays are dense, rows first.",
+                name);
+    if (gpu_count(plan)) describe_gpus(text, plan);
+    text_format(text,
+                " */\n#ifndef FLOWC_%s_H\n#define FLOWC_%s_H\n\n"
                 "#include <stddef.h>\n#include <stdint.h>\n\n"
                 "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
                 "typedef struct %s %s;\n\n"
                 "/* Loads the weights. NULL on failure; message, if not NULL, then says why. */\n"
                 "%s *%s_create(const char *weights, char *message, size_t size);\n"
                 "void %s_destroy(%s *instance);\n\n",
-                name, handle, handle, handle, handle, handle, name, name, handle);
+                handle, handle, handle, handle, handle, name, name, handle);
+    if (gpu_count(plan)) write_message(text, program);
     for (size_t i = 0; i < program->exports.count; i++) {
         const Export *export = &program->exports.items[i];
         const bool *used = used_bounds(arena, program, export);
-        bool sized = describe_returns(text, program, export, used);
+        bool sized = describe_returns(text, plan, export, used);
         for (size_t j = 0; j < program->bounds.count && sized; j++)
             if (used[j])
                 text_format(text, " *   in %s: from 1 to %lld\n",

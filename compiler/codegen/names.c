@@ -48,8 +48,10 @@ const char *string_literal(Arena *arena, const char *text) {
     text_add(&literal, "\"");
     for (const char *c = text; *c; c++) {
         bool plain = is_word(*c) || *c == '.' || *c == '/' || *c == ' ' || *c == '-';
-        if (plain) text_add_bytes(&literal, c, 1);
-        else text_format(&literal, "\\%03o", (unsigned)(unsigned char)*c);
+        const unsigned byte = (unsigned char)*c;
+        const char octal[] = {'\\', (char)('0' + (byte >> 6)), (char)('0' + (byte >> 3 & 7)),
+                              (char)('0' + (byte & 7))};
+        text_add_bytes(&literal, plain ? c : octal, plain ? 1 : sizeof octal);
     }
     text_add(&literal, "\"");
     return text_string(&literal);

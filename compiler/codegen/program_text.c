@@ -117,6 +117,9 @@ static void print_program(Printer *printer) {
                     "    .device_text = flow_device_text,\n    .gpu_count = %d,\n"
                     "    .device_images = flow_device_images,\n",
                     gpu_count(printer->plan));
+    if (gpu_count(printer->plan) && program->exact) text_add(printer->text, "    .exact = true,\n");
+    if (gpu_count(printer->plan) && program->simulated)
+        text_add(printer->text, "    .simulated = true,\n");
     if (program->vocabularies.count)
         text_format(printer->text,
                     "    .vocabularies = vocabularies,\n    .vocabulary_count = %zu,\n",

@@ -11,7 +11,7 @@
 void write_program(Text *text, const Plan *plan, bool trains, Generated *others, Text *device);
 
 /* The public functions of a library, and its header. */
-void write_library(Text *text, const Program *program);
-void write_header(Text *text, const Program *program);
+void write_library(Text *text, const Plan *plan);
+void write_header(Text *text, const Plan *plan);
 
 #endif

@@ -76,17 +76,22 @@ static void end_reductions(Writer *writer) {
     }
 }
 
+/* Behind the last column that a row goes over, as C. */
+static const char *row_end(const Writer *writer) {
+    return writer->kernel->triangle.columns ? "seen" : writer->columns;
+}
+
 /* whole: rows are short enough to be kept; else reductions are fed part by part. */
 static void write_row_loop(Writer *writer, bool whole) {
     Text *body = &writer->body;
     start_reductions(writer, body);
     int depth = 2;
-    const char *count = writer->columns;
+    const char *all = row_end(writer), *count = all;
     if (!whole && stage_reduces(writer)) {
         text_format(body,
                     "        for (int64_t part = 0; part < %s; part += %d) {\n"
                     "            const int64_t count = flow_smaller(%s - part, %d);\n",
-                    writer->columns, ROW_PART, writer->columns, ROW_PART);
+                    all, ROW_PART, all, ROW_PART);
         count = "count";
         depth = 3;
     }
@@ -188,11 +193,16 @@ static void write_rows(Writer *writer, Text *text) {
     write_head(writer, text);
     text_add(text, "    for (int64_t r = first; r < last; r++) {\n");
     const char *place = arena_format(writer->arena, "r * %s", writer->columns);
+    const bool triangle = writer->kernel->triangle.columns;
+    if (triangle)
+        text_format(text, "        const int64_t seen = %s;\n",
+                    seen_columns(writer, "r", writer->columns));
     declare_buffers(writer, text, whole);
     declare_streamed(writer, text, writer->columns);
-    if (streams(writer)) ask_streamed(writer, text, place, writer->columns);
+    if (streams(writer)) ask_streamed(writer, text, place, row_end(writer));
     text_add(text, text_string(&writer->body));
-    write_streamed(writer, text, place, writer->columns);
+    write_streamed(writer, text, place, row_end(writer));
+    if (triangle) write_unseen(writer, text, place, "seen");
     text_add(text, "    }\n");
     write_tail(writer, text);
 }
@@ -209,12 +219,13 @@ static bool is_one_loop(const Writer *writer) {
 static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kernel, const char *name,
                                  const char **form) {
     Writer flat = new_writer(text->arena, plan, kernel, name);
-    if (is_one_loop(&flat) && write_flat(&flat, text)) {
+    const bool one_loop = is_one_loop(&flat) && !flat.kernel->triangle.columns;
+    if (one_loop && write_flat(&flat, text)) {
         *form = streams(&flat) ? "one loop, stored past the caches" : "one loop";
         return flat.operands;
     }
     Writer narrow = new_writer(text->arena, plan, kernel, name);
-    if (is_one_loop(&narrow) && make_narrow_rows(&narrow)) {
+    if (one_loop && make_narrow_rows(&narrow)) {
         write_head(&narrow, text);
         write_narrow_rows(&narrow, text, "first", "last");
         write_tail(&narrow, text);
@@ -227,7 +238,9 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
     }
     Writer writer = new_writer(text->arena, plan, kernel, name);
     write_rows(&writer, text);
-    *form = keeps_rows(writer.loops) ? "row by row" : "row by row, long ones in parts of 1024";
+    *form = writer.kernel->triangle.columns ? "row by row, what each sees"
+            : keeps_rows(writer.loops)      ? "row by row"
+                                            : "row by row, long ones in parts of 1024";
     return writer.operands;
 }
 

@@ -2,6 +2,7 @@
  * CPU does of a record between two launches is a function, called for one record after the other; a
  * launch, and what is copied for it, is for all of them. */
 #include "compiler/codegen/kernel_text.h"
+#include "compiler/codegen/names.h"
 
 static bool is_on_cpu(const FunctionPlan *plan, size_t band) {
     const Band *one = &plan->bands.items[band];
@@ -49,8 +50,18 @@ static const char *place_literal(Arena *arena, const FunctionPlan *plan, NodeId 
     return arena_format(arena, "~%d", input);
 }
 
+/* What is asked for next is shown as that by those who trace. */
+static void write_what(Text *text, const char *what) {
+    text_format(text, "    together.what = %s;\n", string_literal(text->arena, what));
+}
+
 static void write_copy(Text *text, const FunctionPlan *plan, const Transfer *transfer) {
-    const Type *type = &graph_node(plan->graph, transfer->node)->type;
+    const Node *node = graph_node(plan->graph, transfer->node);
+    const Type *type = &node->type;
+    Text what = text_new(text->arena);
+    text_format(&what, "%s ", place_text(text->arena, node->range));
+    transfer_print(plan, transfer, &what);
+    write_what(text, text_string(&what));
     text_format(text, "    good = good && flow_together_copy(&together, %s, %s, %zu, %d, %d);\n",
                 place_literal(text->arena, plan, transfer->node),
                 record_bytes(text->arena, plan, type), record_step(type), transfer->from,
@@ -67,6 +78,10 @@ static void write_launch(Text *text, const Kernels *kernels, const FunctionPlan 
                         place_literal(text->arena, plan, id),
                         record_step(&graph_node(plan->graph, id)->type), kernel->given.index);
     }
+    Text what = text_new(text->arena);
+    kernel_print(plan, plan->bands.items[band].kernels[0], &what);
+    const char *colon = strstr(text_string(&what), ": ");
+    write_what(text, colon ? colon + 2 : text_string(&what));
     text_add(text, "    if (good)\n    ");
     write_named_calls(text, kernels, plan, "&together.frame", band, band + 1);
 }
@@ -86,7 +101,7 @@ static void write_head_of(Text *text, const FunctionPlan *plan, const char *pref
                 "    const int thread = 0, threads = 1;\n"
                 "    const int64_t batch = 1;\n"
                 "    FlowTogether together = {\n"
-                "        {memory, NULL, 1, NULL, sizes, NULL, NULL}, rows, %zu, %d, NULL};\n"
+                "        {memory, NULL, 1, NULL, sizes, NULL, NULL}, rows, %zu, %d, NULL, NULL};\n"
                 "    bool good = flow_together_begin(&together);\n"
                 "    (void)thread, (void)threads, (void)batch;\n",
                 prefix, plan->scratch_size, field_count(plan));

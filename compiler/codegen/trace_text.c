@@ -63,7 +63,8 @@ static void find_wanted(Tracer *tracer) {
 
 static bool is_traced(const Tracer *tracer, NodeId id) {
     PlaceKind kind = tracer->plan->places[id].kind;
-    return tracer->wanted[id] && (kind == PLACE_output || kind == PLACE_memory) &&
+    const bool partial = tracer->plan->partial && tracer->plan->partial[id];
+    return tracer->wanted[id] && !partial && (kind == PLACE_output || kind == PLACE_memory) &&
            is_floating(node_at(tracer, id)->type.element);
 }
 
@@ -323,7 +324,7 @@ static void add_reads(Tracer *tracer, int number) {
 }
 
 static void write_reads(Tracer *tracer, int kernel) {
-    tracer->reads = (Numbers){0};
+    tracer->reads.count = 0;
     if (!tracer->body) add_reads(tracer, kernel);
     add_number(tracer, tracer->reads.count);
     vector_each(int, read, tracer->reads) add_signed(tracer, *read);

@@ -5,9 +5,9 @@
 #include <ctype.h>
 
 enum {
-    APART_WEIGHT = 1 << 14,        /* bytes of kernels that are worth units of their own */
-    UNIT_WEIGHT = 12 << 10,        /* and those of one, which reads the templates */
-    CONTRACTION_WEIGHT = 10 << 10, /* bytes that take as long to compile as a contraction */
+    APART_WEIGHT = 8 << 10,       /* bytes of kernels that are worth units of their own */
+    UNIT_WEIGHT = 40 << 10,       /* and those of one, whose compiler takes long to begin */
+    CONTRACTION_WEIGHT = 4 << 10, /* bytes that take as long to compile as a contraction */
     MOST_UNITS = 32
 };
 

@@ -132,7 +132,8 @@ static const char *element_of_row(Writer *writer, const Node *view, Index index)
     const char *type = element_info[view->type.element].c;
     const char *start = arena_format(writer->arena, "%s ? %s + %s : (const %s *)flow_outside",
                                      inside.text, pointer_to(writer, id, false), row.text, type);
-    Index known = {INDEX_other, LEVEL_row, arena_format(writer->arena, "row at %s", row.text)};
+    const char *at = arena_format(writer->arena, "row at %s", row.text);
+    const Index known = {.kind = INDEX_other, .level = LEVEL_row, .text = at};
     const char *name = find_variable(writer, id, LEVEL_row, known.text);
     if (!name)
         name = define_variable(writer, id, known, arena_format(writer->arena, "%s *", type), start);

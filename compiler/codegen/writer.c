@@ -178,14 +178,15 @@ const char *define_variable(Writer *writer, NodeId node, Index index, const char
 
 Index define_index(Writer *writer, Level level, const char *expression) {
     const char *known = find_variable(writer, NODE_NONE, level, expression);
-    if (known) return (Index){INDEX_other, level, known};
+    if (known) return (Index){.kind = INDEX_other, .level = level, .text = known};
     const char *name = new_name(writer, NODE_NONE);
     const char *line = arena_format(writer->arena, "const int64_t %s = %s;\n", name, expression);
     if (writer->narrow && level == LEVEL_column)
         vector_push(writer->arena, &writer->fills, (Fill){.name = name, .line = line});
     else text_add(&writer->lines[level], line);
-    remember(writer, NODE_NONE, (Index){INDEX_other, level, expression}, name, NULL);
-    return (Index){INDEX_other, level, name};
+    const Index index = {.kind = INDEX_other, .level = level, .text = expression};
+    remember(writer, NODE_NONE, index, name, NULL);
+    return (Index){.kind = INDEX_other, .level = level, .text = name};
 }
 
 /* KernelOperands and pointers. */

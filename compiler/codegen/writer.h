@@ -19,6 +19,7 @@ typedef struct Index {
     IndexKind kind;
     Level level;
     const char *text;
+    const char *row; /* it is this row of the loops' columns, and column c; NULL: not known */
 } Index;
 
 /* The value of a node at an index, or (node NODE_NONE) an index computed from text. */
@@ -74,6 +75,13 @@ typedef struct Fill {
     bool repeats;            /* the buffer's rows are all the same */
 } Fill;
 
+/* Of a product on a GPU whose operands come by a ring. */
+typedef struct GpuRing {
+    const char *kernel; /* the end of the name of the kernel that has it; NULL: there is none */
+    int abreast;        /* blocks that share a multiprocessor */
+    const char *text;   /* the FlowRing, as C */
+} GpuRing;
+
 typedef struct Writer {
     Arena *arena;
     Dimensions *table;
@@ -109,6 +117,7 @@ typedef struct Writer {
     bool vectors; /* what a column computes are vectors of a tile, in registers */
     bool refused; /* which something can't be */
     Vector(Result) results;
+    GpuRing ring;
     const char *parts_blocks; /* of the GPU's kernel that runs before this one, as C; or NULL */
     bool gpu;                 /* each thread has an element, or is a lane of a row: gpu_text.c */
 } Writer;
@@ -359,12 +368,14 @@ bool gives_index(const Node *reduction);
 
 /* contraction_text.c: what a product is for its template. */
 typedef struct Contraction {
-    const char *template;  /* "matmul.c" */
-    bool halves;           /* of bf16 */
-    int size;              /* of what is added up, in bytes */
-    int64_t rows, columns; /* at most */
-    int64_t run, runs;     /* windows.c: rows in a run, runs that are evenly spaced */
-    bool padded;           /* windows.c: padding is left out */
+    const char *template;         /* "matmul.c" */
+    bool halves;                  /* of bf16 */
+    int size;                     /* of what is added up, in bytes */
+    int64_t rows, columns, depth; /* at most */
+    int64_t run, runs;            /* windows.c: rows in a run, runs that are evenly spaced */
+    bool padded;                  /* windows.c: padding is left out */
+    bool triangle;                /* what no row sees is, too */
+    bool updates_one;             /* one value is updated, and nothing else is stored */
 } Contraction;
 
 typedef struct Tile {
@@ -382,6 +393,21 @@ typedef struct Padding {
 } Padding;
 
 Padding padding_of(const Writer *writer, const ContractionOperand *a);
+
+/* The same of the places in a line: row m of a run sees in place t of its `taps` that of number
+ * m * by_row + t; from `first` on, `count` are no padding. */
+typedef struct Sides {
+    int64_t first, count; /* none: not known */
+    int64_t taps, by_row;
+} Sides;
+
+Sides sides_of(const Writer *writer, const ContractionOperand *a);
+
+/* triangle_text.c: how many of `all` columns a row of the kernel sees, all three as C; the macros
+ * by which templates of products ask; after a row that stored what it sees, zeros in the rest. */
+const char *seen_columns(Writer *writer, const char *row, const char *all);
+void write_triangle(Writer *writer, Text *text);
+void write_unseen(Writer *writer, Text *text, const char *row, const char *seen);
 
 /* Adds a #define a line. */
 typedef struct Macro {

@@ -1,6 +1,7 @@
 #include "compiler/driver/ahead.h"
 
 #include "compiler/driver/device_text.h"
+#include "compiler/driver/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ int ahead_parse(Arena *arena, Arguments *arguments) {
         size_t length = strcspn(at, ",");
         const char *item = arena_copy(arena, at, length);
         int capability = parse_kind(item);
+        arguments->names_sm_90a |= !strcmp(item, "sm_90a");
         if (is_gpu(item) && !capability) return wrong_kind(item);
         if (capability) insert(arena, &arguments->capabilities, capability);
         else if (length) text_format(&others, "%s%s", others.size ? "," : "", item);
@@ -64,13 +66,29 @@ void ahead_expect(const Arguments *arguments, Gpus *gpus, int count) {
         gpus->items[gpus->count] = (Device){.name = "one of the machine that it is built for"};
 }
 
+int ahead_for_here(Arena *arena, Arguments *arguments, const Generated *generated) {
+    Processor processor;
+    Gpus gpus;
+    if (!has_device_text(generated) || arguments->capabilities.count) return EXIT_ok;
+    if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
+    for (int i = 0; i < gpus.count; i++)
+        if (gpus.items[i].capability)
+            insert(arena, &arguments->capabilities, gpus.items[i].capability);
+    if (arguments->capabilities.count) return EXIT_ok;
+    fprintf(stderr, "flowc: the driver does not say what kind the GPUs here are: name it, as "
+                    "--target=sm_90\n");
+    return EXIT_resource;
+}
+
 /* Compiling. */
 
-static NvrtcWish *wishes_of(Arena *arena, const Capabilities *kinds) {
+static NvrtcWish *wishes_of(Arena *arena, const Arguments *arguments) {
+    const Capabilities *kinds = &arguments->capabilities;
     NvrtcWish *wishes = arena_new_array(arena, NvrtcWish, kinds->count + 1);
     for (size_t i = 0; i <= kinds->count; i++)
         wishes[i] = i < kinds->count
-                        ? (NvrtcWish){.capability = kinds->items[i]}
+                        ? (NvrtcWish){.capability = kinds->items[i],
+                                      .is_alone = kinds->items[i] == 90 && arguments->names_sm_90a}
                         : (NvrtcWish){.capability = kinds->items[i - 1], .is_ptx = true};
     return wishes;
 }
@@ -80,7 +98,7 @@ static int compile_all(Arena *arena, const Arguments *arguments, const char *dev
     const Capabilities *kinds = &arguments->capabilities;
     *images = (DeviceImages){0};
     if (!kinds->count) return EXIT_ok;
-    NvrtcWish *wishes = wishes_of(arena, kinds);
+    NvrtcWish *wishes = wishes_of(arena, arguments);
     FlowStatus status =
         nvrtc_compile_all(device_text, wishes, (int)kinds->count + 1, processor_ask().cores);
     if (status.exit) {

@@ -15,6 +15,10 @@ int ahead_parse(Arena *arena, Arguments *arguments);
 /* Where there are such: the program may use so many GPUs, here or elsewhere. */
 void ahead_expect(const Arguments *arguments, Gpus *gpus, int count);
 
+/* For a program that will start no compiler: where --target names no kind of GPU, those that are
+ * here. EXIT_ok, or what to exit with. */
+int ahead_for_here(Arena *arena, Arguments *arguments, const Generated *generated);
+
 /* Adds the program's text for GPUs, if it has one, and what it is compiled to: for each of those
  * kinds, and for the last one what drivers compile for later GPUs. EXIT_ok, or what to exit
  * with. */

@@ -1,6 +1,7 @@
 /* Arguments: one table of flags for all commands. */
 #include "compiler/driver/arguments.h"
 
+#include "lang/base/text.h"
 #include "lang/diagnostic.h"
 
 #include <stddef.h>
@@ -44,6 +45,9 @@ static const Flag flags[] = {
     {"visible-devices", 0, FLAG_value, FIELD(visible_devices), "LIST",
      "the GPUs to use, as 0,1; or none"},
     {"gpu-memory", 0, FLAG_value, FIELD(gpu_memory), "SIZE", "the most memory of a GPU, as 4GiB"},
+    {"all-reduce", 0, FLAG_value, FIELD(all_reduce), "KIND",
+     "how replicas add up: nccl, or peer, in their order (default: FLOWC_ALL_REDUCE, or nccl where "
+     "it is)"},
     {"simulate", 0, FLAG_value, FIELD(simulate), "gpu:N",
      "instead of the machine's GPUs N that the CPU stands in for: slow, to test programs"},
     {"link", 0, FLAG_list, FIELD(link), "FILES",
@@ -89,6 +93,20 @@ static const Flag *find_flag(const Command *command, const char *argument, const
     return NULL;
 }
 
+const char *flag_takers(Arena *arena, const char *argument) {
+    static const Command all[] = {
+#define COMMAND(name, operands, help, flags) {#name, operands, help, flags, NULL},
+#include "compiler/driver/commands.def"
+#undef COMMAND
+    };
+    const char *value;
+    Text text = text_new(arena);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (*argument == '-' && find_flag(&all[i], argument, &value))
+            text_format(&text, "%s%s", text.size ? ", " : "; it is a flag of ", all[i].name);
+    return text_string(&text);
+}
+
 static void add_items(Arena *arena, Strings *list, const char *items) {
     while (*items) {
         size_t length = strcspn(items, ",");
@@ -104,8 +122,9 @@ static void set(Arena *arena, Arguments *arguments, const Flag *flag, const char
     else *(const char **)field = value;
 }
 
-static bool usage_error(const Command *command, const char *what, const char *argument) {
-    fprintf(stderr, "flowc %s: %s `%s`\n", command->name, what, argument);
+static bool usage_error(const Command *command, const char *what, const char *argument,
+                        const char *more) {
+    fprintf(stderr, "flowc %s: %s `%s`%s\n", command->name, what, argument, more);
     fprintf(stderr, "try `flowc %s --help`\n", command->name);
     return false;
 }
@@ -114,10 +133,10 @@ static bool usage_error(const Command *command, const char *what, const char *ar
 static bool parse_flag(const Command *command, int argc, char **argv, int *at, Arena *arena,
                        Arguments *arguments, const Flag *flag, const char *value) {
     if (value && flag->kind == FLAG_switch)
-        return usage_error(command, "no value belongs to", argv[*at]);
+        return usage_error(command, "no value belongs to", argv[*at], "");
     if (!value && flag->kind == FLAG_optional) value = "";
     if (!value && (flag->kind == FLAG_value || flag->kind == FLAG_list)) {
-        if (*at + 1 >= argc) return usage_error(command, "a value is missing after", argv[*at]);
+        if (*at + 1 >= argc) return usage_error(command, "a value is missing after", argv[*at], "");
         value = argv[++*at];
     }
     set(arena, arguments, flag, value);
@@ -140,7 +159,7 @@ bool arguments_parse(const Command *command, int argc, char **argv, Arena *arena
         if (flag) {
             if (!parse_flag(command, argc, argv, &at, arena, arguments, flag, value)) return false;
         } else if (!arguments->file && is_flag) {
-            return usage_error(command, "there is no flag", argument);
+            return usage_error(command, "there is no flag", argument, flag_takers(arena, argument));
         } else if (!arguments->file) {
             arguments->file = argument;
         } else {
@@ -148,7 +167,7 @@ bool arguments_parse(const Command *command, int argc, char **argv, Arena *arena
         }
     }
     if (arguments->file && !*command->operands)
-        return usage_error(command, "nothing is done with", arguments->file);
+        return usage_error(command, "nothing is done with", arguments->file, "");
     bool complete = arguments->file || *command->operands != 'F';
     if (complete || arguments->help) return true;
     fprintf(stderr, "flowc %s: which .flow file?\n", command->name);

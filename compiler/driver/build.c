@@ -69,6 +69,11 @@ static bool copy_linked(const Compilation *compilation, const char *folder) {
     return true;
 }
 
+static void add_gcc_flags(Text *text) {
+    text_add(text, "\nGCC_FLAGS =");
+    for (int i = 0; gcc_flags[i]; i++) text_format(text, " %s", gcc_flags[i]);
+}
+
 /* The libraries of the program's parts, and the sources of those that it has no use for. */
 static bool write_libraries(const Compilation *compilation, const char *folder) {
     Toolchain toolchain = {.arena = compilation->arena};
@@ -83,6 +88,7 @@ static bool write_libraries(const Compilation *compilation, const char *folder) 
     text_add(&text, "\nLINKED =");
     vector_each(const char *, path, compilation->arguments->link)
         text_format(&text, " linked/%s", file_name(*path));
+    add_gcc_flags(&text);
     text_add(&text, "\n");
     const char *path = arena_format(compilation->arena, "%s/libraries.mk", folder);
     return file_write(path, text_string(&text), text.size);

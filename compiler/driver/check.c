@@ -16,14 +16,16 @@ int command_compile(Compilation *compilation, Arguments *arguments, bool bake, S
     if (!compilation->home) return EXIT_resource;
     int status = compile(compilation, stop);
     if (status != EXIT_ok || !compilation->remaining.count || !bake) return status;
-    fprintf(stderr, "flowc: `%s` is no flag and no option of %s\n", compilation->remaining.items[0],
-            arguments->file);
+    fprintf(stderr, "flowc: `%s` is no flag and no option of %s%s\n",
+            compilation->remaining.items[0], arguments->file,
+            flag_takers(arena, compilation->remaining.items[0]));
     return EXIT_usage;
 }
 
 int command_check(Arguments *arguments) {
     Compilation compilation;
-    Stop stop = arguments->explain || arguments->dump_ir ? STOP_plan : STOP_fuse;
+    arguments->uses_gpus = arguments->explain; /* as `run` */
+    Stop stop = arguments->explain || arguments->dump_ir ? STOP_plan : STOP_check;
     int status = command_compile(&compilation, arguments, true, stop);
     return status == EXIT_ok && !is_unnamed(&compilation) ? EXIT_usage : status;
 }

@@ -1,4 +1,4 @@
-/* Compilation. */
+/* Compilation: from the text of a program to its plan, step by step. */
 #define _GNU_SOURCE
 #include "compiler/driver/compilation.h"
 
@@ -191,7 +191,11 @@ static void describe_pipeline(Text *text, const Pipeline *pipeline) {
 
 static void describe_function(const Compilation *compilation, Text *text,
                               const Function *function) {
+    const GraphWishes *wishes = &function->graph->wishes;
     graph_print(graph_unplaced(compilation->arena, function->graph), text);
+    if (is_half(wishes->product))
+        text_format(text, "products of %s\n", element_info[wishes->product].name);
+    if (wishes->tf32) text_add(text, "products of tf32\n");
 }
 
 static void describe_exact(const Compilation *compilation, Text *text) {
@@ -217,7 +221,9 @@ static const char *take_fingerprint(const Compilation *compilation) {
     vector_each(Function *, function, functions) describe_function(compilation, &text, *function);
     vector_each(Pipeline *, pipeline, compilation->program->pipelines)
         describe_pipeline(&text, *pipeline);
-    return hashed(compilation, &text);
+    const char *hash = hashed(compilation, &text);
+    arena_give_back(compilation->arena, text.bytes);
+    return hash;
 }
 
 /* Caches. */
@@ -404,11 +410,11 @@ int compile(Compilation *compilation, Stop stop) {
     dump_graphs(compilation, "lower");
     keep_lowered(compilation);
     const bool plans = stop == STOP_plan || has_limit(compilation->program);
-    const bool gpus =
-        plans && (compilation->arguments->uses_gpus || compilation->arguments->simulate);
+    const bool gpus = compilation->arguments->uses_gpus || compilation->arguments->simulate;
     if (gpus) status = find_replicas(compilation);
+    else if (stop == STOP_check) suppose_replicas(compilation);
     if (status == EXIT_ok) status = run_passes(compilation, &since);
-    if (status == EXIT_ok && gpus) status = find_gpus(compilation);
+    if (status == EXIT_ok && plans && gpus) status = find_gpus(compilation);
     if (status != EXIT_ok || !plans) return status;
     make_plan(compilation, &since);
     plan_check_memory(compilation->arena, compilation->plan, compilation->diagnostics);

@@ -9,6 +9,7 @@
 /* Exit codes, the same as those of built programs. */
 enum { EXIT_ok = 0, EXIT_program = 1, EXIT_usage = 2, EXIT_resource = 3, EXIT_internal = 70 };
 
+/* check: after fuse, too; where it can't be known whether there are replicas, it goes by some. */
 typedef enum Stop { STOP_check, STOP_fuse, STOP_plan } Stop;
 
 typedef struct Compilation {

@@ -2,6 +2,7 @@
 #include "compiler/driver/deciding.h"
 
 #include "compiler/balance/decide.h"
+#include "compiler/driver/kept_times.h"
 #include "compiler/driver/locks.h"
 #include "compiler/driver/machine.h"
 #include "compiler/driver/placement.h"
@@ -18,13 +19,30 @@ static void decide_by(Compilation *compilation, const Profile *profile, const De
     if (!profile->gpus.count) return;
     double room = profile->gpus.items[0].figures[FIGURE_size].value;
     if (gpu->memory && (double)gpu->memory < room) room = (double)gpu->memory;
-    compilation->decisions = decide(compilation->arena, compilation->program, profile, room);
+    /* --machine may be of another one than this. */
+    const Times *times = compilation->arguments->machine ? NULL : times_read(compilation->arena);
+    compilation->decisions = decide(compilation->arena, compilation->program, profile, times, room);
 }
 
 static int refuse_simulated(const Compilation *compilation) {
     fprintf(stderr, "flowc: %s is of simulated GPUs: it decides for them alone\n",
             compilation->arguments->machine);
     return EXIT_program;
+}
+
+/* As settle_devices does for this machine. */
+static bool has_replicas_gpus(const Compilation *compilation, int gpus) {
+    bool enough = true;
+    vector_each(Train, train, compilation->program->trains) {
+        const int wanted = train->replicas.value > 1 ? train->replicas.value : 1;
+        if (!train->on_gpus || wanted <= gpus) continue;
+        enough = false;
+        Diagnostic *d = diagnostic_add(compilation->diagnostics, E0304, train->replicas.range,
+                                       "gpu(%d) is not on that machine", wanted - 1);
+        diagnostic_note(d, (Range){0}, "%s has %d GPU%s", compilation->arguments->machine, gpus,
+                        gpus == 1 ? "" : "s");
+    }
+    return enough;
 }
 
 int foretell_gpus(Compilation *compilation) {
@@ -37,6 +55,8 @@ int foretell_gpus(Compilation *compilation) {
     compilation->program->gpus = (int)profile->gpus.count;
     if (!has_usual(compilation, compilation->program->gpus, "the profile has none"))
         return EXIT_program;
+    if (!arguments->soft_placement && !has_replicas_gpus(compilation, compilation->program->gpus))
+        return compilation_failed(compilation) ? EXIT_program : EXIT_ok;
     if (!is_fixed(compilation)) decide_by(compilation, profile, &gpus.items[0]);
     return EXIT_ok;
 }
@@ -46,7 +66,8 @@ static int decide_simulated(const Compilation *compilation) {
     if (!wanted_gpus(compilation))
         fprintf(stderr,
                 "flowc: simulated GPUs have no speed to go by: what %s places nowhere runs on the "
-                "CPU; --device=gpu or --machine=FILE says otherwise\n",
+                "CPU; FLOWC_DEVICE=gpu, `run --device=gpu` or `run --machine=FILE` says "
+                "otherwise\n",
                 compilation->arguments->file);
     return EXIT_ok;
 }

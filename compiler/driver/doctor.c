@@ -1,5 +1,6 @@
 /* flowc doctor: what flowc needs and finds here, what is missing, and how to get it. */
 #define _GNU_SOURCE
+#include "compiler/driver/all_reduce.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/machine.h"
@@ -43,6 +44,11 @@ static Finding lacking(const Doctor *doctor) {
 
 /* Compiling. */
 
+/* Some of gcc_flags came with gcc 11. */
+static bool is_old_gcc(const char *compiler, const char *version) {
+    return is_gcc(compiler) && atoi(version) < 11;
+}
+
 static void look_for_compiler(Doctor *doctor) {
     Strings words = {0};
     size_t size;
@@ -59,8 +65,10 @@ static void look_for_compiler(Doctor *doctor) {
     const char *found =
         arena_format(doctor->arena, "%s %.*s", compiler, version ? (int)strcspn(version, "\n") : 0,
                      version ? version : "");
-    tell(doctor, version ? FINDING_ok : FINDING_missing, "compiler", found,
-         "it does not run; install it anew (Debian: apt-get install --reinstall gcc)");
+    const bool old = version && is_old_gcc(compiler, version);
+    tell(doctor, version && !old ? FINDING_ok : FINDING_missing, "compiler", found,
+         old ? "gcc 11 and later do, and clang: --cc or FLOWC_CC name another one"
+             : "it does not run; install it anew (Debian: apt-get install --reinstall gcc)");
 }
 
 static void look_for_omp(Doctor *doctor) {
@@ -195,6 +203,20 @@ static void look_at_gpus(Doctor *doctor, const Gpus *gpus) {
     look_at_nvrtc(doctor, gpus);
 }
 
+/* Several GPUs do without it, unless it is there and no good. */
+static void look_at_nccl(Doctor *doctor, const Gpus *gpus) {
+    static const Finding findings[] = {[ALL_REDUCE_nccl] = FINDING_ok,
+                                       [ALL_REDUCE_peer] = FINDING_none,
+                                       [ALL_REDUCE_wrong] = FINDING_missing};
+    AllReduceText how;
+    if (gpus->count < 2) return;
+    const AllReduce found = all_reduce_find(false, &how);
+    const char *said = found == ALL_REDUCE_wrong
+                           ? how.text
+                           : arena_format(doctor->arena, "replicas add up %s", how.text);
+    tell(doctor, findings[found], "NCCL", said, how.fix);
+}
+
 static void look_for_standin(Doctor *doctor, const Home *home) {
     const char *library = arena_format(doctor->arena, "%s/libflowsimcuda.so",
                                        path_folder(doctor->arena, home->runtime));
@@ -228,6 +250,7 @@ int command_doctor(Arguments *arguments) {
     look_at_cache(&doctor);
     look_at_scratch(&doctor);
     look_at_gpus(&doctor, &gpus);
+    look_at_nccl(&doctor, &gpus);
     look_for_standin(&doctor, home);
     return doctor.failed ? EXIT_resource : EXIT_ok;
 }

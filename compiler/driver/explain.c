@@ -70,8 +70,9 @@ static int explain_file(Arguments *arguments) {
     if (status != EXIT_ok) return status;
     Text text = text_new(compilation.arena);
     if (arguments->lock) return keep_decisions(&compilation);
-    explain_program(compilation.plan, &text);
+    explain_program(compilation.plan, !arguments->machine, &text);
     if (compilation.decisions) explain_placement(&compilation, &text);
+    explain_links(&compilation, &text);
     if (compilation.decisions && is_locked(&compilation))
         text_format(&text, "%s decides for `run` and `build`, not what is said here\n",
                     lock_place(&compilation));

@@ -12,14 +12,17 @@ void explain_depth(const Plan *plan, const Pipeline *pipeline, Text *text);
 void explain_pipeline(const Plan *plan, const Pipeline *pipeline, const char *what, bool alone,
                       Text *text);
 
-/* Adds all train blocks and pipelines with a sink. */
-void explain_program(const Plan *plan, Text *text);
+/* Adds all train blocks and pipelines with a sink. here: they run on this machine. */
+void explain_program(const Plan *plan, bool here, Text *text);
 
 /* Adds the plan, with what each kernel becomes. predicts: and the time it takes at least here. */
 void explain_plan(const Plan *plan, bool predicts, Text *text);
 
 /* Adds what runs where by its cost, why, and what would move it. */
 void explain_placement(const Compilation *compilation, Text *text);
+
+/* Adds how copies go between two GPUs, if there are some: on this machine, or that of --machine. */
+void explain_links(const Compilation *compilation, Text *text);
 
 /* "digits.flow:31" */
 const char *explain_place(Arena *arena, Range range);

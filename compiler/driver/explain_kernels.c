@@ -7,6 +7,7 @@
 
 static FlowArithmetic arithmetic(const FunctionPlan *plan, int kernel) {
     switch (arithmetic_of(plan, kernel)) {
+    case ARITHMETIC_tf32: /* of GPUs, and this is a processor's */
     case ARITHMETIC_single: return FLOW_SINGLE;
     case ARITHMETIC_double: return FLOW_DOUBLE;
     case ARITHMETIC_halves: return FLOW_HALVES;
@@ -56,10 +57,22 @@ static void note_sum(const void *context, const FunctionPlan *plan, Text *text) 
         text_format(text, "  at least %.4g us, the sum of its kernels\n", seconds * 1e6);
 }
 
+/* "planned for a CPU and 2 GPUs" */
+static void print_machine(const Program *program, Text *text) {
+    const char *simulated = program->simulated ? "simulated " : "";
+    text_add(text, "planned for a CPU");
+    if (program->gpus)
+        text_format(text, " and %d %sGPU%s", program->gpus, simulated,
+                    program->gpus > 1 ? "s" : "");
+    else text_add(text, " alone: no GPU is here or visible, or the program has no use for one");
+    text_add(text, "\n");
+}
+
 void explain_plan(const Plan *plan, bool predicts, Text *text) {
     Peaks peaks = {0};
     if (predicts) {
         char said[160];
+        print_machine(plan->program, text);
         peaks = peaks_measure(processor_ask().cores);
         peaks_text(&peaks, said, sizeof said);
         text_format(text, "limits of %d threads, as measured now: %s\n\n", peaks.threads, said);

@@ -98,17 +98,57 @@ static void explain_flips(Explaining *explaining, int item) {
 
 /* Items. */
 
-static void explain_move(Explaining *explaining, int item) {
+/* The kernel that it goes with, which may be itself. */
+static int leader_of(const Member *member, int k) {
+    while (member->gpu->kernels[k].computed_with != NO_KERNEL)
+        k = member->gpu->kernels[k].computed_with;
+    return k;
+}
+
+/* With all that go with it. */
+static Loads loads_moved(Explaining *explaining, const Member *member, int k) {
+    const bool *on_gpu = explaining->choice->split.on_gpu + member->first;
+    bool *moved = explaining->moved + member->first;
+    for (int i = 0; i < member->cpu->kernel_count; i++)
+        if (leader_of(member, i) == k) moved[i] = !on_gpu[i];
+    const Loads loads = balance_loads(&explaining->choice->round, explaining->moved);
+    memcpy(moved, on_gpu, member->cpu->kernel_count);
+    return loads;
+}
+
+static void explain_move(Explaining *explaining, const Member *member, int k) {
+    const int item = member->first + k;
     const Split *split = &explaining->choice->split;
-    explaining->moved[item] = !split->on_gpu[item];
-    Loads loads = balance_loads(&explaining->choice->round, explaining->moved);
-    explaining->moved[item] = split->on_gpu[item];
+    const Loads loads = loads_moved(explaining, member, k);
     double copies = loads.seconds[BUSY_link] - split->loads.seconds[BUSY_link];
     text_format(explaining->text, "; on %s %s of copies %s, and a round would take %s\n",
                 device_text(!split->on_gpu[item]),
                 seconds_text(explaining->arena, copies < 0 ? -copies : copies),
                 copies < 0 ? "less" : "more",
                 seconds_text(explaining->arena, round_seconds(&loads)));
+}
+
+/* "12 us (measured 2026-11-22)": what stands behind a time says how well it is known. */
+static const char *time_text(Arena *arena, double seconds, const KernelTime *measured,
+                             Origin origin) {
+    const char *time = seconds_text(arena, seconds);
+    if (measured) return arena_format(arena, "%s (measured %s)", time, measured->date);
+    return arena_format(arena, "%s (%s)", time,
+                        origin == ORIGIN_guess       ? "guess"
+                        : origin == ORIGIN_simulated ? "simulated"
+                                                     : "roofline");
+}
+
+static const char *cpu_text(const Explaining *explaining, const Member *member, int k) {
+    const Item *item = &explaining->choice->round.items.items[member->first + k];
+    return time_text(explaining->arena, item->cpu, member->on_cpu[k],
+                     origin_on_cpu(&explaining->decisions->profile->cpu, member->cpu, k));
+}
+
+static const char *gpu_text(const Explaining *explaining, const Member *member, int k) {
+    const Item *item = &explaining->choice->round.items.items[member->first + k];
+    return time_text(explaining->arena, item->gpu, member->on_gpu[k],
+                     origin_on_gpu(explaining->decisions->profile->gpus.items, member->gpu, k));
 }
 
 static const char *placement_text(Arena *arena, const Placement *placement) {
@@ -137,9 +177,9 @@ static void explain_fixed(const Explaining *explaining, const Member *member, in
     Arena *arena = explaining->arena;
     const char *device = runs_on_gpu(kernel) ? placement_text(arena, &kernel->given)
                                              : device_text(item->fixed == SIDE_gpu);
-    text_format(explaining->text, "\n    %s: %s on cpu", device, seconds_text(arena, item->cpu));
+    text_format(explaining->text, "\n    %s: %s on cpu", device, cpu_text(explaining, member, k));
     if (item->fixed == SIDE_gpu)
-        text_format(explaining->text, ", %s on %s", seconds_text(arena, item->gpu), device);
+        text_format(explaining->text, ", %s on %s", gpu_text(explaining, member, k), device);
     text_format(explaining->text, "; %s\n",
                 item->fixed == SIDE_cpu ? why_on_cpu(explaining, member, k)
                 : runs_on_gpu(kernel)   ? "the program says so"
@@ -156,11 +196,15 @@ static void explain_kernel(Explaining *explaining, const Member *member, int k) 
         explain_fixed(explaining, member, k);
         return;
     }
-    text_format(text, "\n    %s: %s on cpu, %s on gpu(0)",
-                device_text(explaining->choice->split.on_gpu[number]),
-                seconds_text(explaining->arena, item->cpu),
-                seconds_text(explaining->arena, item->gpu));
-    explain_move(explaining, number);
+    text_format(text, "\n    %s: %s on cpu", device_text(explaining->choice->split.on_gpu[number]),
+                cpu_text(explaining, member, k));
+    if (!is_taken_in(&member->gpu->kernels[k]))
+        text_format(text, ", %s on gpu(0)", gpu_text(explaining, member, k));
+    if (leader_of(member, k) != k) {
+        text_format(text, "; goes with kernel %d\n", leader_of(member, k));
+        return;
+    }
+    explain_move(explaining, member, k);
     explain_flips(explaining, number);
 }
 
@@ -200,11 +244,38 @@ static void explain_loads(const Explaining *explaining) {
                 arena_format(arena, "takes less than %s", seconds_text(arena, split->bound)));
 }
 
+static void explain_measured(const Explaining *explaining) {
+    const Choice *choice = explaining->choice;
+    if (!choice->measured) return;
+    text_format(explaining->text, "  %d times of kernels were measured; %s %s\n", choice->measured,
+                choice->keeps_rooflines ? "by them the split that rooflines give takes"
+                                        : "the split that rooflines give would take",
+                seconds_text(explaining->arena, choice->by_rooflines));
+    if (choice->keeps_rooflines)
+        text_add(explaining->text, "  no other split gains a twentieth by them: it stays\n");
+}
+
+/* gpu(0) stands for all of them. */
+static void explain_shares(const Explaining *explaining) {
+    const Choice *choice = explaining->choice;
+    const DeviceProfile *gpu = explaining->decisions->profile->gpus.items;
+    const double shares = shares_of(choice->members.items[choice->members.count - 1].gpu);
+    if (shares == 1) return;
+    text_format(
+        explaining->text,
+        "  on %.0f GPUs, each with its share, as gpu(0) is; they join values %s, at %s\n", shares,
+        gpu->figures[FIGURE_peer].origin ? "from GPU to GPU"
+                                         : "by way of the CPU's memory, as no `peer` is known",
+        figure_text(explaining->arena, FIGURE_peer, rate_across(gpu).value));
+}
+
 static void explain_choice(Explaining *explaining) {
     const Choice *choice = explaining->choice;
     text_format(explaining->text, "placement of %s, a round for each batch of %lld\n", choice->name,
                 (long long)choice->data->batch);
     explain_loads(explaining);
+    explain_measured(explaining);
+    explain_shares(explaining);
     explaining->moved = arena_new_array(explaining->arena, bool, choice->round.items.count + 1);
     memcpy(explaining->moved, choice->split.on_gpu, choice->round.items.count);
     try_scenes(explaining);

@@ -1,5 +1,6 @@
 /* Explain program: each train block with its pipelines, each pipeline by itself, and what they
  * hold. */
+#include "compiler/driver/all_reduce.h"
 #include "compiler/driver/explain.h"
 
 #include <string.h>
@@ -52,24 +53,37 @@ static double joined_bytes(const FunctionPlan *step) {
     return bytes;
 }
 
-/* "replicas: 3, of 10 to 11 of 32 records each, all-reduce of 407 KiB a step" */
-static void explain_replicas(const Plan *plan, const Train *train, Text *text) {
+static void explain_all_reduce(bool exact, bool here, Text *text) {
+    AllReduceText how;
+    if (!here) {
+        text_format(text, " %s", all_reduce_elsewhere(exact));
+        return;
+    }
+    const bool wrong = all_reduce_find(exact, &how) == ALL_REDUCE_wrong;
+    text_format(text, wrong ? ", which can't be done here: %s" : " %s", how.text);
+    if (wrong && how.fix) text_format(text, "\n    %s", how.fix);
+}
+
+/* "replicas: 3, of 10 to 11 of 32 records each, all-reduce of 407 KiB a step by NCCL 2.27.3" */
+static void explain_replicas(const Plan *plan, const Train *train, bool here, Text *text) {
     const FunctionPlan *step = plan_of(plan, &train->step);
     const int64_t batch = step->batch, count = step->graph->wishes.replicas;
     if (!count) return;
     text_format(text, "  replicas: %lld, of %lld", (long long)count, (long long)(batch / count));
     if (batch % count) text_format(text, " to %lld", (long long)(batch / count + 1));
     text_format(text, " of %lld records each", (long long)batch);
-    if (count > 1)
+    if (count > 1) {
         text_format(text, ", all-reduce of %s a step", bytes_text(text->arena, joined_bytes(step)));
+        explain_all_reduce(plan->program->exact, here, text);
+    }
     text_add(text, "\n");
 }
 
-static void explain_train(const Plan *plan, const Train *train, Text *text) {
+static void explain_train(const Plan *plan, const Train *train, bool here, Text *text) {
     Bill bill = bill_of_train(text->arena, plan, train);
     Unknown unknown = {0};
     text_format(text, "train %s (%s)\n", train->name, explain_place(text->arena, train->range));
-    explain_replicas(plan, train, text);
+    explain_replicas(plan, train, here, text);
     explain_pipeline(plan, train->data, ": what it learns from", false, text);
     explain_depth(plan, train->data, text);
     add_unknown(&unknown, train->data);
@@ -90,7 +104,7 @@ static void explain_run(const Plan *plan, const Run *run, Text *text) {
     print_bill(&bill, &unknown, run->pipeline->memory, text);
 }
 
-void explain_program(const Plan *plan, Text *text) {
-    vector_each(Train, train, plan->program->trains) explain_train(plan, train, text);
+void explain_program(const Plan *plan, bool here, Text *text) {
+    vector_each(Train, train, plan->program->trains) explain_train(plan, train, here, text);
     vector_each(Run, run, plan->program->runs) explain_run(plan, run, text);
 }

@@ -1,6 +1,7 @@
 /* flowc export: a C library with its header, its weights and what pkg-config wants to know. */
 #define _GNU_SOURCE
 #include "compiler/codegen/names.h"
+#include "compiler/driver/ahead.h"
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
@@ -162,15 +163,33 @@ static int put_library(const Toolchain *toolchain, const Generated *generated, c
 }
 
 /* Training may want other devices. */
-static int settle_export(const Compilation *compilation, Program *deployed) {
+static int settle_export(const Compilation *compilation, Program *deployed, Plan *plan) {
     Compilation exports = *compilation;
     exports.program = deployed;
+    exports.plan = plan;
     return settle_devices(&exports);
+}
+
+static int put_export(const Toolchain *toolchain, Arguments *arguments,
+                      const Compilation *compilation, const Plan *plan, const Program *deployed,
+                      const char *folder) {
+    Arena *arena = compilation->arena;
+    const char *name = public_name(arena, deployed->name);
+    Generated generated = codegen_library(arena, plan);
+    int status = ahead_for_here(arena, arguments, &generated);
+    if (status == EXIT_ok) status = ahead_add(compilation, &generated);
+    if (status != EXIT_ok) return status;
+    status = put_library(toolchain, &generated, folder, name, arguments->keep);
+    if (compilation_failed(compilation)) status = EXIT_program;
+    if (status == EXIT_ok) status = put_description(arena, folder, name);
+    return status == EXIT_ok ? put_weights(compilation, deployed, folder, name) : status;
 }
 
 int command_export(Arguments *arguments) {
     Compilation compilation;
-    int status = command_compile(&compilation, arguments, true, STOP_plan);
+    arguments->uses_gpus = arguments->deploys = true;
+    int status = ahead_parse(arena_new(), arguments); /* lives as long as the process */
+    if (status == EXIT_ok) status = command_compile(&compilation, arguments, true, STOP_plan);
     if (status != EXIT_ok) return status;
     Arena *arena = compilation.arena;
     if (!compilation.program->exports.count) {
@@ -180,7 +199,8 @@ int command_export(Arguments *arguments) {
     status = select_exports(&compilation);
     if (status != EXIT_ok) return status;
     Program deployed = exports_only(compilation.program);
-    status = settle_export(&compilation, &deployed);
+    Plan *plan = plan_program(arena, &deployed);
+    status = settle_export(&compilation, &deployed, plan);
     if (status != EXIT_ok) return status;
     const char *folder = arguments->output ? arguments->output : ".";
     Toolchain toolchain = {.arena = arena, .home = compilation.home};
@@ -188,11 +208,9 @@ int command_export(Arguments *arguments) {
     if (status != EXIT_ok) return status;
     status = toolchain_link(&toolchain, &compilation, &deployed);
     if (status != EXIT_ok) return status;
+    const bool was_there = file_exists(folder);
     if (!folder_make(folder, 0777)) return failed(folder);
-    const char *name = public_name(arena, deployed.name);
-    Generated generated = codegen_library(arena, plan_program(arena, &deployed));
-    status = put_library(&toolchain, &generated, folder, name, arguments->keep);
-    if (compilation_failed(&compilation)) status = EXIT_program;
-    if (status == EXIT_ok) status = put_description(arena, folder, name);
-    return status == EXIT_ok ? put_weights(&compilation, &deployed, folder, name) : status;
+    status = put_export(&toolchain, arguments, &compilation, plan, &deployed, folder);
+    if (status != EXIT_ok && !was_there) folder_remove(folder);
+    return status;
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 char *file_read(Arena *arena, const char *path, size_t *size) {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO waits for nobody */
     struct stat status;
     if (descriptor < 0) return NULL;
     if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {

@@ -25,7 +25,8 @@ static int refuse_lock(const Compilation *compilation, const char *path, const c
     else
         fprintf(stderr,
                 "flowc: %s places kernels on gpu(%d), which is not on this machine\n  "
-                "`--device=cpu` or `--soft-placement` runs them on the CPU.\n",
+                "`--device=cpu` or `--soft-placement` runs them on the CPU; without the file "
+                "nothing is locked.\n",
                 path, gpu);
     return EXIT_program;
 }

@@ -1,4 +1,4 @@
-/* Machine. */
+/* Machine: its devices, without those that flags leave out, and their sizes in words. */
 #include "compiler/driver/machine.h"
 
 #include "lang/tree.h"
@@ -13,6 +13,10 @@ const char *memory_text(Arena *arena, uint64_t bytes) {
     if (!bytes) return "unknown memory";
     if (mebibytes < 1024) return arena_format(arena, "%.0f MiB", mebibytes);
     return arena_format(arena, "%.1f GiB", mebibytes / 1024);
+}
+
+bool gpu_reaches(const Gpus *gpus, int to, int from) {
+    return gpus->items[to].reaches >> gpus->items[from].ordinal & 1;
 }
 
 VersionText version_text(int version) {

@@ -12,6 +12,9 @@ bool machine_ask(const Arguments *arguments, Processor *processor, Gpus *gpus);
 /* What --gpu-memory leaves of each; text: its value, or NULL. False after saying what is wrong. */
 bool limit_memory(const char *text, Gpus *gpus);
 
+/* Does a GPU of the list copy from another one by their link? */
+bool gpu_reaches(const Gpus *gpus, int to, int from);
+
 /* "12.4" of 12040; "of an unknown version" of 0 */
 typedef struct VersionText {
     char text[32];

@@ -1,10 +1,12 @@
 /* Flowc: the command line. */
+#include "compiler/driver/all_reduce.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/report.h"
 #include "compiler/driver/simulate.h"
 
 #include <locale.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,13 +54,16 @@ static int run_command(Arena *arena, const Command *command, Arguments *argument
     if (arguments->help) return EXIT_ok;
     if (!report_form_known(arguments)) return EXIT_usage;
     int status = simulate_gpus(arena, command, arguments);
+    if (status == EXIT_ok) status = all_reduce_set(command, arguments);
     return status == EXIT_ok ? command->run(arguments) : status;
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* writing fails instead, here and in tools that are called */
     if (argc < 2) return usage(stderr, EXIT_usage);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) return usage(stdout, EXIT_ok);
     if (!strcmp(argv[1], "--version")) return printf("flowc %s\n", FLOWC_VERSION) < 0;
+    if (!strcmp(argv[1], "help")) return usage(stdout, EXIT_ok);
     const Command *command = find_command(argv[1]);
     if (!command) return unknown_command(argv[1]);
     Arena *arena = arena_new();

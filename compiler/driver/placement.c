@@ -7,6 +7,7 @@
 #include "compiler/driver/gpu_room.h"
 #include "compiler/driver/locks.h"
 #include "compiler/driver/machine.h"
+#include "compiler/driver/profiles.h"
 #include "compiler/graph/print.h"
 #include "compiler/passes/passes.h"
 
@@ -81,7 +82,7 @@ static void collect_stages(Settling *settling, const Pipeline *pipeline) {
 /* A trainer does not run what is exported. */
 static bool is_run(const Settling *settling, const Function *function) {
     vector_each(Export, export, settling->compilation->program->exports)
-        if (&export->function == function) return !settling->compilation->arguments->uses_gpus;
+        if (&export->function == function) return settling->compilation->arguments->deploys;
     return true;
 }
 
@@ -179,6 +180,7 @@ bool has_usual(const Compilation *compilation, int gpus, const char *missing) {
 /* Asking a driver takes long, loading none does not. */
 static bool may_use_gpus(const Compilation *compilation) {
     DeviceKind usual = compilation->program->usual.device;
+    if (compilation->arguments->deploys) return wanted_gpus(compilation);
     return wanted_gpus(compilation) || compilation->arguments->machine ||
            (usual == DEVICE_any && (gpus_are_likely() || is_locked(compilation)));
 }
@@ -212,15 +214,34 @@ static bool has_replicas(const Program *program) {
     return false;
 }
 
-int find_replicas(Compilation *compilation) {
+/* How many GPUs are here, or are built for, or foretold by --machine. EXIT_ok, or what to exit with
+ * after printing why it can't be known. */
+static int count_gpus(const Compilation *compilation, int *count) {
     Processor processor;
     Gpus gpus;
     const Arguments *arguments = compilation->arguments;
-    if (!has_replicas(compilation->program)) return EXIT_ok;
+    if (arguments->predicts && arguments->machine) {
+        const Profile *profile = profile_read(compilation->arena, arguments->machine);
+        if (profile) *count = (int)profile->gpus.count;
+        return profile ? EXIT_ok : EXIT_program;
+    }
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
     ahead_expect(arguments, &gpus, wanted_gpus(compilation));
-    vector_each(Train, train, compilation->program->trains) give_all_replicas(train, gpus.count);
+    *count = gpus.count;
     return EXIT_ok;
+}
+
+int find_replicas(Compilation *compilation) {
+    int gpus;
+    if (!has_replicas(compilation->program)) return EXIT_ok;
+    const int status = count_gpus(compilation, &gpus);
+    if (status != EXIT_ok) return status;
+    vector_each(Train, train, compilation->program->trains) give_all_replicas(train, gpus);
+    return EXIT_ok;
+}
+
+void suppose_replicas(Compilation *compilation) {
+    vector_each(Train, train, compilation->program->trains) give_all_replicas(train, GPU_LIMIT);
 }
 
 int find_gpus(Compilation *compilation) {
@@ -239,7 +260,10 @@ int find_gpus(Compilation *compilation) {
     if (!machine_ask(arguments, &processor, &gpus)) return EXIT_usage;
     ahead_expect(arguments, &gpus, wanted_gpus(compilation));
     program->gpus = gpus.count;
+    program->deploys_on_gpus = arguments->deploys;
+    program->simulated = arguments->simulate;
     if (!has_usual(compilation, gpus.count, gpus.missing)) return EXIT_program;
+    if (arguments->deploys) return EXIT_ok; /* what is placed nowhere is deployed on the CPU */
     return decide_devices(compilation, &processor, &gpus);
 }
 

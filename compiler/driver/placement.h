@@ -14,8 +14,12 @@ bool has_usual(const Compilation *compilation, int gpus, const char *missing);
 
 /* So many that the last one that the program or --device names is among them. */
 int wanted_gpus(const Compilation *compilation);
+
 /* Before passes: notes in functions how many GPUs each compute a share of their batches. */
 int find_replicas(Compilation *compilation);
+
+/* The same where nobody is asked: so many as the program may have. */
+void suppose_replicas(Compilation *compilation);
 
 /* Every device that the program insists on and that is missing is an error; with --soft-placement
  * it is said on standard error that the CPU stands in for it. EXIT_ok, or what to exit with. */

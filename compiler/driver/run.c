@@ -5,6 +5,7 @@
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"
+#include "compiler/driver/kept_times.h"
 #include "compiler/driver/placement.h"
 #include "compiler/driver/select.h"
 
@@ -22,13 +23,12 @@ static const char *folder_literal(Arena *arena, const char *file) {
 
 static int start(const Compilation *compilation, const CacheEntry *entry) {
     Strings words = {0};
-    if (compilation->arguments->simulate)
-        fprintf(stderr, "flowc: the GPUs are simulated: the CPU stands in for them\n");
     vector_push(compilation->arena, &words, compilation->program->name);
     for (size_t i = 0; i < compilation->remaining.count; i++)
         vector_push(compilation->arena, &words, compilation->remaining.items[i]);
     if (compilation->arguments->visible_devices)
         setenv("FLOWC_VISIBLE_DEVICES", compilation->arguments->visible_devices, true);
+    times_ask(compilation);
     fflush(stdout);
     const char *folder = entry->temporary && !compilation->arguments->keep ? entry->folder : NULL;
     process_become(compilation->arena, entry->program, &words, folder);

@@ -29,19 +29,25 @@ static void expand(const unsigned char *block, uint32_t w[64]) {
     }
 }
 
+/* Round j of eight. What the standard calls a to h goes one place on in each: a is s[-j & 7]. */
+static inline void one_round(uint32_t s[8], int j, uint32_t key) {
+    const uint32_t a = s[-j & 7], b = s[(1 - j) & 7], c = s[(2 - j) & 7];
+    const uint32_t e = s[(4 - j) & 7], f = s[(5 - j) & 7], g = s[(6 - j) & 7];
+    const uint32_t one = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+    const uint32_t zero = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+    uint32_t *d = &s[(3 - j) & 7], *h = &s[(7 - j) & 7];
+    const uint32_t first = *h + one + ((e & f) ^ (~e & g)) + key;
+    *d += first;
+    *h = first + zero + ((a & b) ^ (a & c) ^ (b & c));
+}
+
 static void compress(uint32_t state[8], const unsigned char *block) {
     uint32_t w[64], s[8];
     expand(block, w);
     memcpy(s, state, sizeof s);
-    for (int i = 0; i < 64; i++) {
-        uint32_t one = rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25);
-        uint32_t choose = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t first = s[7] + one + choose + round_constants[i] + w[i];
-        uint32_t zero = rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22);
-        uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += first;
-        s[0] = first + zero + majority;
+    for (int i = 0; i < 64; i += 8) {
+#pragma GCC unroll 8
+        for (int j = 0; j < 8; j++) one_round(s, j, round_constants[i + j] + w[i + j]);
     }
     for (int i = 0; i < 8; i++) state[i] += s[i];
 }

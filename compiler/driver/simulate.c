@@ -39,6 +39,7 @@ int simulate_gpus(Arena *arena, const Command *command, const Arguments *argumen
     }
     setenv("FLOWC_LIBCUDA", library, true);
     setenv("FLOWC_LIBNVRTC", library, true);
+    setenv("FLOWC_NCCL", library, true);
     setenv("FLOWC_SIMULATE", wanted, true);
     return EXIT_ok;
 }

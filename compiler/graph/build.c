@@ -31,6 +31,12 @@ void graph_reserve(Graph *graph, size_t count) {
     equal_reserve(graph, count);
 }
 
+void graph_forget(Graph *graph) {
+    arena_give_back(graph->arena, graph->nodes.items);
+    arena_give_back(graph->arena, graph->equal.entries);
+    *graph = (Graph){0};
+}
+
 /* The same pointer for equal strings, so that nodes can be compared as bytes. */
 static const char *intern_name(Graph *graph, const char *name) {
     if (!name) return NULL;
@@ -52,7 +58,7 @@ static const View *intern_view(Graph *graph, const View *view) {
     return known;
 }
 
-static NodeId append(Graph *graph, const Node *node, uint64_t hash, Problem *problem) {
+static NodeId append(Graph *graph, const Node *node, uint32_t hash, Problem *problem) {
     if (graph->nodes.count >= NODE_LIMIT) {
         *problem = (Problem){E0217, "the program needs more than 2^20 operations"};
         return NODE_NONE;
@@ -83,7 +89,7 @@ NodeId graph_append(Graph *graph, Node node, Problem *problem) {
 
 /* Appends the node, if it is new. */
 static NodeId intern(Graph *graph, const Node *node, Problem *problem) {
-    uint64_t hash = equal_hash(node);
+    uint32_t hash = equal_hash(node);
     NodeId known = equal_find(graph, node, hash);
     return known != NODE_NONE ? known : append(graph, node, hash, problem);
 }
@@ -177,6 +183,17 @@ void graph_copy_outputs(Graph *to, const Graph *from, const NodeId *map) {
         NodeId target = output->kind == OUTPUT_update ? map[output->target] : NODE_NONE;
         graph_output(to, output->kind, output->name, map[output->value], target);
     }
+}
+
+Graph *graph_rewrite(Arena *arena, const Graph *graph, RewriteNode *rewrite) {
+    Graph *to = graph_like(arena, graph);
+    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        map[id] = rewrite(to, graph, graph_node(graph, id), map);
+        if (map[id] == NODE_NONE) map[id] = graph_copy_node(to, graph, id, map);
+    }
+    graph_copy_outputs(to, graph, map);
+    return to;
 }
 
 static bool has_placed_nodes(const Graph *graph) {

@@ -2,7 +2,7 @@
 #include "compiler/graph/equal.h"
 
 typedef struct EqualEntry {
-    uint64_t hash;
+    uint32_t hash;
     NodeId node; /* 1 + its number; 0: free */
 } EqualEntry;
 
@@ -22,7 +22,7 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
     return hash ^ (hash >> 32);
 }
 
-uint64_t equal_hash(const Node *node) {
+uint32_t equal_hash(const Node *node) {
     uint64_t hash = mix((uint64_t)node->op << 32 | (uint64_t)node->type.element << 8 |
                             (uint64_t)node->type.rank,
                         bits_of(node->number));
@@ -30,7 +30,7 @@ uint64_t equal_hash(const Node *node) {
     for (int i = 0; i < node->type.rank; i++) hash = mix(hash, (uintptr_t)node->type.dims[i]);
     hash = mix(hash, (uint64_t)node->axes << 32 | (uint32_t)node->part);
     hash = mix(hash, (uintptr_t)node->view ^ (uintptr_t)node->scan);
-    return mix(hash, (uintptr_t)node->name ^ (uint64_t)node->stream);
+    return (uint32_t)mix(hash, (uintptr_t)node->name ^ (uint64_t)node->stream);
 }
 
 static bool on_same_device(const Placement *a, const Placement *b) {
@@ -47,7 +47,7 @@ static bool computes_same(const Node *a, const Node *b) {
            (is_leaf(a->op) || on_same_device(&a->placement, &b->placement));
 }
 
-NodeId equal_find(const Graph *graph, const Node *node, uint64_t hash) {
+NodeId equal_find(const Graph *graph, const Node *node, uint32_t hash) {
     const EqualNodes *table = &graph->equal;
     for (size_t at = hash; table->capacity; at++) {
         const EqualEntry *entry = &table->entries[at & (table->capacity - 1)];
@@ -71,15 +71,16 @@ static void grow(Graph *graph, size_t count) {
     if (!table->capacity) table->capacity = 64;
     while (4 * count > 3 * table->capacity) table->capacity *= 2;
     table->entries = arena_new_array(graph->arena, EqualEntry, table->capacity);
-    for (size_t i = 0; i < old.capacity; i++)
+    for (size_t i = 0; i < old.capacity && graph->nodes.count; i++)
         if (old.entries[i].node) put(table, old.entries[i]);
+    if (old.entries) arena_give_back(graph->arena, old.entries);
 }
 
 void equal_reserve(Graph *graph, size_t count) {
     if (4 * count > 3 * graph->equal.capacity) grow(graph, count);
 }
 
-void equal_note(Graph *graph, uint64_t hash) {
+void equal_note(Graph *graph, uint32_t hash) {
     equal_reserve(graph, graph->nodes.count);
     put(&graph->equal, (EqualEntry){hash, (NodeId)graph->nodes.count});
 }

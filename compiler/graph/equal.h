@@ -5,15 +5,15 @@
 
 #include "compiler/graph/graph.h"
 
-uint64_t equal_hash(const Node *node);
+uint32_t equal_hash(const Node *node);
 
 /* NODE_NONE if there is none. */
-NodeId equal_find(const Graph *graph, const Node *node, uint64_t hash);
+NodeId equal_find(const Graph *graph, const Node *node, uint32_t hash);
 
 /* Room for so many nodes. */
 void equal_reserve(Graph *graph, size_t count);
 
 /* The newest node of the graph, with its hash, can be found from now on. */
-void equal_note(Graph *graph, uint64_t hash);
+void equal_note(Graph *graph, uint32_t hash);
 
 #endif

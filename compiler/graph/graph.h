@@ -52,9 +52,10 @@ typedef struct Output {
 /* How a function is to be computed. */
 typedef struct GraphWishes {
     Element product; /* a half type: products read their operands rounded to it; else as they are */
-    bool recompute;  /* the way back computes again what it needs of the way there */
-    bool exact;      /* nothing is computed in a way that is faster and not as exact */
-    int replicas;    /* GPUs that each compute a share of the batch; 0: one device has all of it */
+    bool tf32;      /* products of f32 may round their operands to it, where a GPU then is faster */
+    bool recompute; /* the way back computes again what it needs of the way there */
+    bool exact;     /* nothing is computed in a way that is faster and not as exact */
+    int replicas;   /* GPUs that each compute a share of the batch; 0: one device has all of it */
 } GraphWishes;
 
 /* Which nodes there are, by what they compute (equal.h). */
@@ -83,6 +84,9 @@ Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name);
 /* An empty one with the same name, batch and wishes, and room for as many nodes and some more. */
 Graph *graph_like(Arena *arena, const Graph *graph);
 
+/* Gives back the memory of its nodes: nothing reads the graph any more. */
+void graph_forget(Graph *graph);
+
 /* Room for so many nodes in all. */
 void graph_reserve(Graph *graph, size_t count);
 
@@ -105,6 +109,10 @@ NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *ma
 
 /* The outputs of `from`, whose nodes are map[…] in `to`. */
 void graph_copy_outputs(Graph *to, const Graph *from, const NodeId *map);
+
+/* The graph anew: each node is what `rewrite` makes of it, or a copy where that is NODE_NONE. */
+typedef NodeId RewriteNode(Graph *to, const Graph *from, const Node *node, const NodeId *map);
+Graph *graph_rewrite(Arena *arena, const Graph *graph, RewriteNode *rewrite);
 
 /* The same for any device; nodes that differ in nothing else become one. It may be the graph. */
 const Graph *graph_unplaced(Arena *arena, const Graph *graph);

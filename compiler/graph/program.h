@@ -414,6 +414,7 @@ typedef struct Program {
     Placement usual;      /* where what nobody placed runs; any: on the CPU */
     int gpus;             /* code is written for those numbered below this */
     bool deploys_on_gpus; /* exports, too */
+    bool simulated;       /* the GPUs are */
     Vector(Option) options;
     Vector(Bound) bounds;
     Vector(Dim) sizes; /* wanted as numbers when the program runs */

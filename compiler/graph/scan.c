@@ -152,6 +152,13 @@ const char *scan_verify(Arena *arena, const Scan *scan) {
     return NULL;
 }
 
+bool graph_has(const Graph *graph, IsNode *is_such) {
+    vector_each(Node, node, graph->nodes)
+        if (is_such(graph, node) || (node->op == OP_scan && graph_has(node->scan->body, is_such)))
+            return true;
+    return false;
+}
+
 NodeId scan_copy(Graph *to, const Node *scan, NodeId list, const Graph *body) {
     Scan *copy = arena_new_item(to->arena, Scan);
     *copy = *scan->scan;

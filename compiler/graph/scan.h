@@ -63,6 +63,11 @@ Problem scan_infer_part(const Scan *scan, Node *node);
 /* What is broken in a scan's body beside what graph_verify sees, or NULL. */
 const char *scan_verify(Arena *arena, const Scan *scan);
 
+/* Is there such a node in the graph, or in the body of a loop? Passes that would change none give
+ * back the graph that they were given. */
+typedef bool IsNode(const Graph *graph, const Node *node);
+bool graph_has(const Graph *graph, IsNode *is_such);
+
 /* The scan node with other operands' list and another body. */
 NodeId scan_copy(Graph *to, const Node *scan, NodeId list, const Graph *body);
 

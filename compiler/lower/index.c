@@ -104,8 +104,9 @@ static int64_t step_of(Index *index, const Expression *slice) {
 static Dim step_count(Index *index, Dim length, int64_t step) {
     int64_t known;
     Dimensions *table = table_of(index);
+    if (step == 1) return length; /* also of a batch of one record */
     if (dim_is_constant(length, &known)) return dim_constant(table, (known + step - 1) / step);
-    return step == 1 ? length : dim_divide(table, length, dim_constant(table, step));
+    return dim_divide(table, length, dim_constant(table, step));
 }
 
 static void take_slice(Index *index, const Expression *slice) {

@@ -185,21 +185,29 @@ static int64_t lower_count(const Context *context, const Declaration *declaratio
     return 1;
 }
 
-/* What products round their operands to; f32: they don't. */
-static Element lower_precision(const Context *context, const Declaration *declaration) {
-    const Statement *statement = find_entry(declaration, "precision");
-    if (!statement) return TYPE_f32;
-    Value value = lower_expression(context, statement->value);
-    bool known = value.kind == VALUE_element;
-    if (known && (value.element == TYPE_f32 || value.element == TYPE_bf16)) return value.element;
-    if (value.kind == VALUE_error) return TYPE_f32;
-    Diagnostic *d =
-        report(context, E0203, statement->value->range, "expects `bf16` or `f32`, receives %s",
-               value_text(context->lowering->arena, &value));
-    if (known && value.element == TYPE_f16)
+static void refuse_precision(const Context *context, Range range, const Value *value) {
+    Diagnostic *d = report(context, E0203, range, "expects `bf16`, `tf32` or `f32`, receives %s",
+                           value_text(context->lowering->arena, value));
+    if (value->kind == VALUE_element && value->element == TYPE_f16)
         diagnostic_help(d,
                         "gradients are often too small for `f16`; `bf16` has the range of `f32`");
-    return TYPE_f32;
+}
+
+/* What products round their operands to; f32: they don't. tf32 is the type of no value, only a name
+ * here. */
+static void lower_precision(const Context *context, const Declaration *declaration,
+                            GraphWishes *wishes) {
+    const Statement *statement = find_entry(declaration, "precision");
+    const Expression *wanted = statement ? statement->value : NULL;
+    wishes->product = TYPE_f32;
+    if (!wanted) return;
+    wishes->tf32 = wanted->kind == EXPRESSION_name && !strcmp(wanted->name.text, "tf32");
+    if (wishes->tf32) return;
+    Value value = lower_expression(context, wanted);
+    bool known = value.kind == VALUE_element;
+    if (known && (value.element == TYPE_f32 || value.element == TYPE_bf16))
+        wishes->product = value.element;
+    else if (value.kind != VALUE_error) refuse_precision(context, wanted->range, &value);
 }
 
 static bool lower_recompute(const Context *context, const Declaration *declaration) {
@@ -294,7 +302,7 @@ void lower_train(const Context *context, const Declaration *declaration) {
     lower_length(&inner, declaration, &train);
     train.seed = lower_setting(&inner, declaration, "seed", 0, 0);
     train.accumulate_count = lower_count(&inner, declaration);
-    train.wishes.product = lower_precision(&inner, declaration);
+    lower_precision(&inner, declaration, &train.wishes);
     train.wishes.recompute = lower_recompute(&inner, declaration);
     lowering->learning = true;
     Value data = lower_data(&inner, find_entry(declaration, "data")->value);

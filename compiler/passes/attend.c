@@ -40,6 +40,12 @@ static NodeId sum_of_products(const Attending *all, NodeId p, NodeId dp) {
     return graph_reduce(all->to, OP_sum, products, last, product->range);
 }
 
+/* What a factor is but for its sign. */
+static NodeId without_sign(const Graph *graph, NodeId id) {
+    const Node *node = graph_node(graph, id);
+    return node->op == OP_negate ? node->inputs[0] : id;
+}
+
 /* The sum over rows of what is p dp but for signs and factors that a row has. */
 static NodeId row_sum(const Attending *all, NodeId id) {
     const Node *node = node_of(all, id);
@@ -53,18 +59,19 @@ static NodeId row_sum(const Attending *all, NodeId id) {
     if (node->op != OP_multiply) return NODE_NONE;
     for (int i = 0; i < 2; i++) {
         const NodeId p = node->inputs[1 - i], other = node->inputs[i];
-        const bool negated = node_of(all, other)->op == OP_negate;
-        const NodeId dp = negated ? node_of(all, other)->inputs[0] : other;
+        const NodeId dp = without_sign(all->from, other);
         const NodeId sum = sum_of_products(all, p, dp);
         if (sum == NODE_NONE) continue;
-        return negated ? graph_make(all->to, OP_negate, sum, NODE_NONE, NODE_NONE, node->range)
-                       : sum;
+        return dp != other ? graph_make(all->to, OP_negate, sum, NODE_NONE, NODE_NONE, node->range)
+                           : sum;
     }
     return NODE_NONE;
 }
 
-static bool is_row_sum(const Node *node, const Type *operand) {
-    return node->op == OP_sum && operand->rank > 1 && node->axes == 1u << (operand->rank - 1);
+static bool is_row_sum(const Graph *graph, const Node *node) {
+    if (node->op != OP_sum) return false;
+    const int rank = graph_node(graph, node->inputs[0])->type.rank;
+    return rank > 1 && node->axes == 1u << (rank - 1);
 }
 
 static const Graph *with_sums(Arena *arena, const Graph *graph);
@@ -76,8 +83,7 @@ static NodeId copy_node(const Attending *all, NodeId id) {
                          with_sums(all->to->arena, node->scan->body));
     all->to->placement = node->placement;
     all->to->gradient_of = node->gradient_of;
-    const bool sums = node->input_count && is_row_sum(node, &node_of(all, node->inputs[0])->type);
-    const NodeId sum = sums ? row_sum(all, node->inputs[0]) : NODE_NONE;
+    const NodeId sum = is_row_sum(all->from, node) ? row_sum(all, node->inputs[0]) : NODE_NONE;
     all->to->placement = (Placement){0};
     all->to->gradient_of = OP_constant;
     return sum != NODE_NONE ? sum : graph_copy_node(all->to, all->from, id, all->map);
@@ -99,7 +105,31 @@ static const Graph *with_sums(Arena *arena, const Graph *graph) {
     return all.to;
 }
 
+/* Whether row_sum may find something. */
+
+/* left: which nodes are left operand of a product. */
+static bool weighs_products(const Graph *graph, const bool *left, NodeId id) {
+    const Node *node = graph_node(graph, id);
+    if (node->op == OP_negate || node->op == OP_divide)
+        return weighs_products(graph, left, node->inputs[0]);
+    for (int i = 0; node->op == OP_multiply && i < 2; i++) {
+        const NodeId dp = without_sign(graph, node->inputs[i]);
+        if (left[node->inputs[1 - i]] && graph_node(graph, dp)->op == OP_matmul) return true;
+    }
+    return false;
+}
+
+static bool has_sums(Arena *arena, const Graph *graph) {
+    bool *left = arena_new_array(arena, bool, graph->nodes.count + 1);
+    vector_each(Node, node, graph->nodes) {
+        if (node->op == OP_scan && has_sums(arena, node->scan->body)) return true;
+        if (node->op == OP_matmul) left[node->inputs[0]] = true;
+        if (is_row_sum(graph, node) && weighs_products(graph, left, node->inputs[0])) return true;
+    }
+    return false;
+}
+
 Graph *attend(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     (void)diagnostics;
-    return (Graph *)with_sums(arena, graph);
+    return (Graph *)(has_sums(arena, graph) ? with_sums(arena, graph) : graph);
 }

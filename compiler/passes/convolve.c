@@ -104,6 +104,15 @@ static bool find_slice(const Graph *graph, const Node *slice, Windows *windows) 
     return true;
 }
 
+static bool find(const Graph *graph, const Node *node, Windows *windows) {
+    return find_sum(graph, node, windows) || find_slice(graph, node, windows);
+}
+
+static bool is_of_windows(const Graph *graph, const Node *node) {
+    Windows windows;
+    return find(graph, node, &windows);
+}
+
 /* Axes. */
 
 /* Axes of o and k, in the order in which an operand has them. */
@@ -401,7 +410,7 @@ static NodeId added_product(Graph *to, const Graph *from, const Windows *windows
 /* The node as a product, or NODE_NONE. */
 static NodeId as_product(Graph *to, const Graph *from, const Node *node, const NodeId *map) {
     Windows windows;
-    if (!find_sum(from, node, &windows) && !find_slice(from, node, &windows)) return NODE_NONE;
+    if (!find(from, node, &windows)) return NODE_NONE;
     to->placement = node->placement;
     to->gradient_of = node->gradient_of;
     NodeId product = added_product(to, from, &windows, node, map);
@@ -411,26 +420,15 @@ static NodeId as_product(Graph *to, const Graph *from, const Node *node, const N
     return product;
 }
 
-static const Graph *with_products(Arena *arena, const Graph *graph);
-
-static NodeId copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
-    const Node *node = graph_node(from, id);
+static NodeId rewritten(Graph *to, const Graph *from, const Node *node, const NodeId *map) {
     if (node->op == OP_scan)
         return scan_copy(to, node, map[node->inputs[0]],
-                         with_products(to->arena, node->scan->body));
-    NodeId product = as_product(to, from, node, map);
-    return product != NODE_NONE ? product : graph_copy_node(to, from, id, map);
-}
-
-static const Graph *with_products(Arena *arena, const Graph *graph) {
-    Graph *to = graph_like(arena, graph);
-    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
-    for (NodeId id = 0; id < graph->nodes.count; id++) map[id] = copy_node(to, graph, id, map);
-    graph_copy_outputs(to, graph, map);
-    return to;
+                         graph_rewrite(to->arena, node->scan->body, rewritten));
+    return as_product(to, from, node, map);
 }
 
 Graph *convolve(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     (void)diagnostics;
-    return (Graph *)with_products(arena, graph);
+    return (Graph *)(graph_has(graph, is_of_windows) ? graph_rewrite(arena, graph, rewritten)
+                                                     : graph);
 }

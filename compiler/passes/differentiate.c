@@ -14,6 +14,7 @@
 #include "compiler/graph/expression.h"
 #include "compiler/graph/external.h"
 #include "compiler/graph/list.h"
+#include "compiler/passes/factor.h"
 #include "compiler/passes/scan.h"
 #include "lang/parse.h"
 
@@ -118,7 +119,8 @@ static void add_gradient(Differentiation *all, Sweep *sweep, NodeId id, NodeId g
                          Range range) {
     NodeId *sum = &sweep->gradients[id];
     gradient = fit(all->to, gradient, graph_node(all->to, id)->type, range);
-    *sum = *sum == NODE_NONE ? gradient : graph_make(all->to, OP_add, *sum, gradient, 0, range);
+    if (*sum == NODE_NONE) *sum = gradient;
+    else *sum = factored_sum(all->to, *sum, gradient, sweep->loss, range);
 }
 
 static Environment environment_of(Differentiation *all, const Sweep *sweep, NodeId id) {
@@ -342,6 +344,8 @@ static Graph *drop_stops(Arena *arena, const Graph *graph) {
 }
 
 Graph *differentiate(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
-    const Graph *expanded = expand(arena, graph, diagnostics);
-    return expanded ? drop_unneeded(arena, expanded) : NULL;
+    Graph *expanded = expand(arena, graph, diagnostics);
+    Graph *result = expanded ? drop_unneeded(arena, expanded) : NULL;
+    if (expanded) graph_forget(expanded);
+    return result;
 }

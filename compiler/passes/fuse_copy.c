@@ -116,6 +116,7 @@ static NodeId copy_scan(Graph *to, const Node *node, const NodeId *map,
                         Graph *(*body)(Arena *, const Graph *)) {
     Graph turn = *node->scan->body;
     turn.wishes.exact = to->wishes.exact;
+    turn.wishes.tf32 = to->wishes.tf32;
     return scan_copy(to, node, map[node->inputs[0]], body(to->arena, &turn));
 }
 

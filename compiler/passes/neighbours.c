@@ -225,42 +225,43 @@ static NodeId transposed(const Graph *graph, NodeId id) {
     return is ? view->inputs[0] : NODE_NONE;
 }
 
+/* is_depth: they are the columns of a, whose transpose is viewed. */
+static bool find_narrow(const Graph *graph, const Node *node, Windows *windows, bool *is_depth) {
+    if (node->op != OP_matmul || is_half(node->type.element) || !contraction_collapses(graph, node))
+        return false;
+    const NodeId other = transposed(graph, node->inputs[0]);
+    *is_depth = other != NODE_NONE;
+    return find_windows(graph, *is_depth ? other : node->inputs[0], windows) &&
+           is_better_together(windows, &node->type);
+}
+
+static bool is_narrow(const Graph *graph, const Node *node) {
+    Windows windows;
+    bool is_depth;
+    return find_narrow(graph, node, &windows, &is_depth);
+}
+
 /* The node as a product of wider windows, or NODE_NONE. */
 static NodeId together(Graph *to, const Graph *from, const Node *node, const NodeId *map) {
     Windows windows;
-    if (node->op != OP_matmul || is_half(node->type.element) || !contraction_collapses(from, node))
-        return NODE_NONE;
-    NodeId a = node->inputs[0], other = transposed(from, a), product = NODE_NONE;
-    bool is_depth = other != NODE_NONE;
-    if (!find_windows(from, is_depth ? other : a, &windows) ||
-        !is_better_together(&windows, &node->type))
-        return NODE_NONE;
+    bool is_depth;
+    if (!find_narrow(from, node, &windows, &is_depth)) return NODE_NONE;
     to->placement = node->placement;
     to->gradient_of = node->gradient_of;
-    product = (is_depth ? of_depth : of_windows)(to, &windows, node, map);
+    NodeId product = (is_depth ? of_depth : of_windows)(to, &windows, node, map);
     to->placement = (Placement){0};
     to->gradient_of = OP_constant;
     return product;
 }
 
-static const Graph *with_neighbours(Arena *arena, const Graph *graph) {
-    Graph *to = graph_like(arena, graph);
-    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
-    for (NodeId id = 0; id < graph->nodes.count; id++) {
-        const Node *node = graph_node(graph, id);
-        if (node->op == OP_scan) {
-            map[id] =
-                scan_copy(to, node, map[node->inputs[0]], with_neighbours(arena, node->scan->body));
-            continue;
-        }
-        NodeId product = together(to, graph, node, map);
-        map[id] = product != NODE_NONE ? product : graph_copy_node(to, graph, id, map);
-    }
-    graph_copy_outputs(to, graph, map);
-    return to;
+static NodeId rewritten(Graph *to, const Graph *from, const Node *node, const NodeId *map) {
+    if (node->op != OP_scan) return together(to, from, node, map);
+    const Graph *body = graph_rewrite(to->arena, node->scan->body, rewritten);
+    return scan_copy(to, node, map[node->inputs[0]], body);
 }
 
 Graph *neighbours(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     (void)diagnostics;
-    return (Graph *)(graph_has_updates(graph) ? with_neighbours(arena, graph) : graph);
+    const bool changes = graph_has_updates(graph) && graph_has(graph, is_narrow);
+    return (Graph *)(changes ? graph_rewrite(arena, graph, rewritten) : graph);
 }

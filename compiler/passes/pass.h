@@ -1,4 +1,5 @@
-/* Pass: from a graph to a better one. A pass reads its graph and builds another in `arena`. */
+/* Pass: from a graph to a better one. A pass reads its graph and builds another in `arena`; one
+ * that would change nothing may give back its graph. */
 #ifndef FLOW_PASSES_PASS_H
 #define FLOW_PASSES_PASS_H
 
@@ -23,6 +24,9 @@ Graph *turn(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
 /* A product of windows with few columns takes several windows side by side together. */
 Graph *neighbours(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
+
+/* A product over all records that gives little is the sum of products of each record. */
+Graph *apart(Arena *arena, const Graph *graph, Diagnostics *diagnostics);
 
 /* A product with a weight that is updated is a sum of parts, so that the weight's rows stay with
  * the threads that update them. */

@@ -10,12 +10,20 @@ const Pass passes[] = {
 };
 const int pass_count = sizeof passes / sizeof *passes;
 
+/* The function's graph is the new one. That before all passes stays. */
+static void replace(Function *function, Graph *graph) {
+    Graph *old = function->graph;
+    function->graph = graph;
+    if (function->lowered && function->lowered != old) graph_forget(old);
+}
+
 bool pass_run(const Pass *pass, Program *program, Diagnostics *diagnostics, const char **broken) {
     FunctionList functions = program_functions(program->arena, program);
     vector_each(Function *, function, functions) {
         Graph *graph = pass->run(program->arena, (*function)->graph, diagnostics);
         if (!graph) return false;
-        (*function)->graph = graph;
+        if (graph == (*function)->graph) continue;
+        replace(*function, graph);
         const char *fault = graph_verify(program->arena, graph);
         if (!fault) continue;
         *broken =

@@ -4,7 +4,8 @@
 
 #include "compiler/graph/program.h"
 
-/* A pass reads its graph and builds another in `arena`; NULL after reporting an error. */
+/* A pass reads its graph and builds another in `arena`, or gives back the same one; NULL after
+ * reporting an error. */
 typedef struct Pass {
     const char *name, *help;
     Graph *(*run)(Arena *arena, const Graph *graph, Diagnostics *diagnostics);

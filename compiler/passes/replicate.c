@@ -10,6 +10,8 @@
 
 #include "compiler/graph/list.h"
 
+#include <ctype.h>
+
 enum { NO_AXIS = -1, BAD_AXIS = -2 };
 
 typedef struct Replication {
@@ -116,12 +118,21 @@ static Op whole_op(const Graph *graph, const Node *node) {
     }
 }
 
+/* As the program calls it, or the operation's own name where that is no call. */
+static const char *written_name(const Replication *all, const Node *node) {
+    const Range range = node->range;
+    const char *text = range.source ? range.source->text + range.begin : "";
+    size_t size = 0;
+    while (isalnum((unsigned char)text[size]) || text[size] == '_') size++;
+    return size ? arena_copy(all->to->arena, text, size) : op_info[node->op].name;
+}
+
 static bool refuse(const Replication *all, const Node *node) {
     Diagnostic *d = diagnostic_add(all->diagnostics, E0214, node->range,
                                    "`%s` goes from record to record here, and each replica has "
                                    "records of its own",
-                                   op_info[node->op].name);
-    diagnostic_help(d, "without `replicas`, or `@cpu`, one device has the whole batch");
+                                   written_name(all, node));
+    diagnostic_help(d, "without `replicas`, or `@cpu` behind it, one device has the whole batch");
     return false;
 }
 
@@ -190,6 +201,7 @@ static Graph *replicate_needed(const Replication *all, Arena *arena) {
 }
 
 Graph *replicate(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
+    if (graph->wishes.replicas < 2) return (Graph *)graph;
     const Replication all = {graph, graph_like(arena, graph), diagnostics};
-    return graph->wishes.replicas > 1 ? replicate_needed(&all, arena) : (Graph *)graph;
+    return replicate_needed(&all, arena);
 }

@@ -73,7 +73,9 @@ static NodeId part(Graph *to, NodeId parts, int64_t number, Type type, Range ran
     return graph_view(to, parts, &view, type, range);
 }
 
-static NodeId in_parts(Graph *to, const Node *node, int64_t count, const NodeId *map) {
+static NodeId in_parts(Graph *to, const Graph *from, const Node *node, const NodeId *map) {
+    const int64_t count = parts_of_product(from, node);
+    if (count <= 1) return NODE_NONE;
     Dim parts = dim_constant(to->dimensions, count);
     NodeId weight = map[node->inputs[1]];
     Type type = graph_node(to, weight)->type;
@@ -95,15 +97,13 @@ static NodeId in_parts(Graph *to, const Node *node, int64_t count, const NodeId 
     return sum;
 }
 
+static bool has_parts(const Graph *graph) {
+    vector_each(Node, node, graph->nodes)
+        if (parts_of_product(graph, node) > 1) return true;
+    return false;
+}
+
 Graph *stay(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     (void)diagnostics;
-    Graph *to = graph_like(arena, graph);
-    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
-    for (NodeId id = 0; id < graph->nodes.count; id++) {
-        const Node *node = graph_node(graph, id);
-        int64_t parts = parts_of_product(graph, node);
-        map[id] = parts > 1 ? in_parts(to, node, parts, map) : graph_copy_node(to, graph, id, map);
-    }
-    graph_copy_outputs(to, graph, map);
-    return to;
+    return has_parts(graph) ? graph_rewrite(arena, graph, in_parts) : (Graph *)graph;
 }

@@ -25,8 +25,8 @@ static bool goes_down(const Node *view, int rank) {
            row->divisor == 1 && !column->factors[last];
 }
 
-static bool is_read_across(const Graph *graph, const Node *node, const int *users) {
-    if (node->op != OP_view || users[node->inputs[0]] != 1) return false;
+static bool is_read_across(const Graph *graph, const Node *node) {
+    if (node->op != OP_view) return false;
     const Node *product = graph_node(graph, node->inputs[0]);
     int rank = product->type.rank;
     return product->op == OP_matmul && rank > 2 &&
@@ -61,7 +61,8 @@ static const Graph *with_turned(Arena *arena, const Graph *graph) {
         if (node->op == OP_scan)
             map[id] =
                 scan_copy(to, node, map[node->inputs[0]], with_turned(arena, node->scan->body));
-        else if (is_read_across(graph, node, users)) map[id] = turned(to, graph, node, map);
+        else if (is_read_across(graph, node) && users[node->inputs[0]] == 1)
+            map[id] = turned(to, graph, node, map);
         else map[id] = graph_copy_node(to, graph, id, map);
     }
     graph_copy_outputs(to, graph, map);
@@ -70,5 +71,5 @@ static const Graph *with_turned(Arena *arena, const Graph *graph) {
 
 Graph *turn(Arena *arena, const Graph *graph, Diagnostics *diagnostics) {
     (void)diagnostics;
-    return (Graph *)with_turned(arena, graph);
+    return (Graph *)(graph_has(graph, is_read_across) ? with_turned(arena, graph) : graph);
 }

@@ -52,10 +52,19 @@ static bool updates(const Planner *planner, const KernelPlan *kernel) {
     return false;
 }
 
+/* Results that replicas add up, the loss above all, are worked out at the end, where only updates
+ * ask for them: kernels in between need not wait for the sums then. */
+static bool only_reports(const Planner *planner, int k) {
+    vector_each(Edge, edge, planner->users[k])
+        if (!updates(planner, &planner->plan->kernels[edge->kernel])) return false;
+    return planner->graph->wishes.replicas > 1;
+}
+
 bool may_wait(const Planner *planner, int k) {
     const KernelPlan *kernel = &planner->plan->kernels[k];
     return !planner->graph->wishes.recompute && may_join(planner, kernel) &&
-           updates(planner, kernel) && elements_abreast(kernel) <= SMALL;
+           (updates(planner, kernel) || only_reports(planner, k)) &&
+           elements_abreast(kernel) <= SMALL;
 }
 
 /* The kernel that writes what is read, or writes over it. */
@@ -72,12 +81,9 @@ static void note_read(void *context, NodeId read, IndexKind index) {
 }
 
 static bool depends(Launch *launch, int k) {
-    const Planner *planner = launch->planner;
-    const KernelPlan *kernel = &planner->plan->kernels[k];
     launch->depends = false;
     launch->reader = k;
-    for (size_t i = 0; i < kernel->node_count; i++)
-        each_read(planner->graph, k, &kernel->loops, kernel->nodes[i], note_read, launch);
+    visit_kernel(launch->planner, k, note_read, launch);
     return launch->depends;
 }
 

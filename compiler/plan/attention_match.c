@@ -141,35 +141,11 @@ static void match_softmax(const Finder *finder, Head *head) {
 
 /* Causal scores. */
 
-static bool is_count(const Node *node, Dim size) {
-    return node->op == OP_iota && node->type.rank && node->type.dims[node->type.rank - 1] == size;
-}
-
-/* The number that a key's is less by where it is compared with a query's; -1: it isn't. */
-static int64_t less_by(const Finder *finder, const Node *node, Dim keys) {
-    if (is_count(node, keys)) return 0;
-    if (node->op != OP_subtract || !is_count(operand_of(finder, node, 0), keys)) return -1;
-    const Node *by = operand_of(finder, node, 1);
-    return by->op == OP_constant && by->number >= 0 ? (int64_t)by->number : -1;
-}
-
-/* Does a row of the condition hold for a key from 0 to that of the row, and so many behind? */
-static bool is_causal(const Finder *finder, const Head *head, const Node *node, int64_t *seen) {
-    if (node->op != OP_less_equal) return false;
-    const Node *query = operand_of(finder, node, 1);
-    const Type *of_key = &node_at(finder, node->inputs[0])->type,
-               *of_query = &node_at(finder, node->inputs[1])->type;
-    *seen = less_by(finder, operand_of(finder, node, 0), head->keys);
-    return *seen >= 0 && is_count(query, head->queries) && of_key->rank &&
-           of_key->dims[of_key->rank - 1] == head->keys && of_query->rank > 1 &&
-           dim_is_one(of_query->dims[of_query->rank - 1]) &&
-           of_query->dims[of_query->rank - 2] == head->queries;
-}
-
 /* Are scores behind what is seen so low that nothing is left of exp? Each row sees key 0. */
 static bool is_masked(const Finder *finder, Head *head, const Node *scores) {
     int64_t seen;
-    if (scores->op != OP_select || !is_causal(finder, head, operand_of(finder, scores, 0), &seen))
+    if (scores->op != OP_select ||
+        !is_causal(finder->graph, operand_of(finder, scores, 0), head->queries, head->keys, &seen))
         return false;
     const Node *behind = operand_of(finder, scores, 2);
     if (behind->op != OP_constant || behind->number > -1e29) return false;

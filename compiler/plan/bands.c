@@ -36,12 +36,8 @@ static const KernelPlan *kernel_at(const Bander *bander, int position) {
 }
 
 static void visit_reads(Bander *bander, int position, VisitRead *visit) {
-    const FunctionPlan *plan = bander->planner->plan;
-    const KernelPlan *kernel = kernel_at(bander, position);
     bander->reader = position;
-    for (size_t i = 0; i < kernel->node_count; i++)
-        each_read(plan->graph, plan->order[position], &kernel->loops, kernel->nodes[i], visit,
-                  bander);
+    visit_kernel(bander->planner, bander->planner->plan->order[position], visit, bander);
 }
 
 /* Readings. */

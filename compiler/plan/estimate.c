@@ -24,7 +24,6 @@ typedef struct Estimator {
     size_t held;
     double *elements; /* of each node: that the kernel reads at most */
     Vector(NodeId) reads;
-    NodeId node;       /* whose reads are visited */
     double bytes, far; /* of the kernel */
 } Estimator;
 
@@ -119,7 +118,7 @@ static void note_read(void *context, NodeId read, IndexKind index) {
     Estimator *all = context;
     const Planner *planner = all->planner;
     const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
-    const Node *node = node_of(planner, all->node);
+    const Node *node = node_of(planner, planner->node);
     bool whole = kernel->scan || kernel->attention || kernel->loops.kind == KERNEL_external;
     if (node_of(planner, read)->kernel == planner->kernel) return;
     if (!all->elements[read]) vector_push(planner->arena, &all->reads, read);
@@ -131,12 +130,8 @@ static void note_read(void *context, NodeId read, IndexKind index) {
 
 static void count_reads(Estimator *all, int k) {
     Planner *planner = all->planner;
-    const KernelPlan *kernel = &planner->plan->kernels[k];
     all->reads.count = 0;
-    for (size_t i = 0; i < kernel->node_count; i++) {
-        all->node = kernel->nodes[i];
-        each_read(planner->graph, k, &kernel->loops, kernel->nodes[i], note_read, all);
-    }
+    visit_kernel(planner, k, note_read, all);
     vector_each(NodeId, read, all->reads) {
         double elements = all->elements[*read], most = elements_of(planner, *read);
         count(all, *read, (elements < most ? elements : most) * element_size(planner, *read));
@@ -148,7 +143,6 @@ static void estimate_bytes(Estimator *all, int k) {
     Planner *planner = all->planner;
     KernelPlan *kernel = &planner->plan->kernels[k];
     all->bytes = all->far = 0;
-    planner->kernel = k;
     count_reads(all, k);
     for (size_t i = 0; i < kernel->node_count; i++) {
         NodeId id = kernel->nodes[i];
@@ -188,6 +182,7 @@ static void estimate_operations(Planner *planner, int k) {
             continue;
         kernel->operations += operations_of(planner, &kernel->loops, id);
     }
+    kernel->operations *= seen_share(kernel);
 }
 
 void estimate_kernels(Planner *planner) {

@@ -65,7 +65,7 @@ static const char *why_on_cpu(const Planner *planner, const KernelPlan *kernel) 
     if (loop && asks_for_several(planner, kernel))
         return "the body of the loop asks for several devices";
     if (kernel->loops.kind == KERNEL_external) return "a C function runs on the CPU";
-    return is_deployed_on_cpu(planner) ? "what is exported runs on the CPU" : NULL;
+    return is_deployed_on_cpu(planner) ? "it runs on a GPU only as `flowc export` makes it" : NULL;
 }
 
 /* Of what the program doesn't say; a single replica is gpu(0). --device is for what is trained:
@@ -140,7 +140,8 @@ static bool is_external_result(const Graph *graph, NodeId id) {
 
 static void find_stored(Planner *planner) {
     memset(planner->stored, 0, sizeof *planner->stored * planner->graph->nodes.count);
-    for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, mark_stored);
+    for (int k = 0; k < planner->plan->kernel_count; k++)
+        visit_kernel(planner, k, mark_stored, planner);
     vector_each(Output, output, planner->graph->outputs)
         planner->stored[strip_reshapes(planner->graph, output->value)] = true;
     for (NodeId id = 0; id < planner->graph->nodes.count; id++)
@@ -231,10 +232,10 @@ int launch_operands(Planner *planner, int k) {
     const KernelPlan *kernel = &planner->plan->kernels[k];
     Counting counting = {planner, k, kernel->loops.kind == KERNEL_contraction}; /* sums of parts */
     planner->counts++;
+    visit_kernel(planner, k, count_read, &counting);
     for (size_t i = 0; i < kernel->node_count; i++) {
         NodeId id = kernel->nodes[i];
         const LoopClass class = op_info[node_of(planner, id)->op].class;
-        each_read(planner->graph, k, &kernel->loops, id, count_read, &counting);
         counting.count += planner->stored[id] + (class == LOOP_generate);
     }
     return counting.count;
@@ -294,5 +295,6 @@ void find_kernels(Planner *planner) {
         find_parts(planner, &planner->plan->kernels[k]);
     find_updates(planner);
     choose_shares(planner);
-    for (int k = 0; k < planner->plan->kernel_count; k++) visit_kernel(planner, k, check_in_place);
+    for (int k = 0; k < planner->plan->kernel_count; k++)
+        visit_kernel(planner, k, check_in_place, planner);
 }

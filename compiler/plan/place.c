@@ -39,16 +39,66 @@ static bool place_record_result(Planner *planner, NodeId id) {
     return false;
 }
 
-static void place_value(Planner *planner, NodeId id, const bool *results) {
+/* What replicas have becomes whole where it lies, if nobody wants the parts afterwards: sums may
+ * then go on while other kernels do. */
+
+static bool is_scratch(const Planner *planner, NodeId id, const bool *results) {
+    return planner->target[id] == NODE_NONE && !results[id] && planner->stored[id] &&
+           planner->plan->places[id].kind == PLACE_none;
+}
+
+/* The value that the node's place is; NODE_NONE: it has its own. */
+static NodeId place_of_parts(const Planner *planner, NodeId id, const bool *results) {
+    const Node *node = node_of(planner, id);
+    if (!op_is_whole(node->op) || planner->target[id] != NODE_NONE || !planner->stored[id])
+        return NODE_NONE;
+    const KernelPlan *kernel = &planner->plan->kernels[node->kernel];
+    const NodeId parts = strip_reshapes(planner->graph, node->inputs[0]);
+    const bool ends = runs_on_gpu(kernel) && planner->last_use[parts] == kernel->phase;
+    return ends && is_scratch(planner, parts, results) ? parts : NODE_NONE;
+}
+
+/* What place_value asks, of each node. */
+typedef struct Wanted {
+    bool *results;  /* it is one of the function's */
+    NodeId *wholes; /* that comes to lie where it lies, or NODE_NONE */
+    NodeId *parts;  /* where it comes to lie, or NODE_NONE */
+} Wanted;
+
+static Wanted wanted_places(const Planner *planner) {
+    const Graph *graph = planner->graph;
+    const size_t count = graph->nodes.count + 1;
+    const Wanted wanted = {arena_new_array(planner->arena, bool, count),
+                           arena_new_array(planner->arena, NodeId, count),
+                           arena_new_array(planner->arena, NodeId, count)};
+    vector_each(Output, output, graph->outputs)
+        if (output->kind == OUTPUT_result)
+            wanted.results[strip_reshapes(graph, output->value)] = true;
+    for (NodeId id = 0; id < graph->nodes.count; id++) wanted.wholes[id] = NODE_NONE;
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        wanted.parts[id] = place_of_parts(planner, id, wanted.results);
+        if (wanted.parts[id] != NODE_NONE) wanted.wholes[wanted.parts[id]] = id;
+    }
+    return wanted;
+}
+
+/* The last phase that wants it. */
+static int last_phase(const Planner *planner, NodeId id, const Wanted *wanted) {
+    const NodeId whole = wanted->wholes[id];
+    if (whole != NODE_NONE) return last_phase(planner, whole, wanted);
+    const bool forever = planner->target[id] != NODE_NONE || wanted->results[id];
+    return forever ? planner->plan->phase_count : planner->last_use[id];
+}
+
+static void place_value(Planner *planner, NodeId id, const Wanted *wanted) {
     NodeId target = planner->target[id];
     if (target != NODE_NONE && !planner->late[target]) {
         planner->plan->places[id] = planner->plan->places[target];
         return;
     }
+    if (wanted->parts[id] != NODE_NONE) return;
     if (planner->plan->function->of_record && place_record_result(planner, id)) return;
-    int kernel = node_of(planner, id)->kernel;
-    bool forever = target != NODE_NONE || results[id];
-    int last = forever ? planner->plan->phase_count : planner->last_use[id];
+    int kernel = node_of(planner, id)->kernel, last = last_phase(planner, id, wanted);
     size_t size = align_size((size_t)type_size_bound(&node_of(planner, id)->type));
     vector_push(planner->arena, &planner->plan->buffers,
                 (Buffer){id, size, 0, planner->plan->kernels[kernel].phase, last, 0});
@@ -56,14 +106,11 @@ static void place_value(Planner *planner, NodeId id, const bool *results) {
 
 void place_all(Planner *planner, size_t base) {
     FunctionPlan *plan = planner->plan;
-    bool *results = arena_new_array(planner->arena, bool, planner->graph->nodes.count + 1);
-    vector_each(Output, output, planner->graph->outputs)
-        if (output->kind == OUTPUT_result)
-            results[strip_reshapes(planner->graph, output->value)] = true;
     for (NodeId id = 0; id < planner->graph->nodes.count; id++) place_leaf(planner, id);
+    const Wanted wanted = wanted_places(planner);
     for (NodeId id = 0; id < planner->graph->nodes.count; id++)
         if (planner->stored[id] && plan->places[id].kind != PLACE_band)
-            place_value(planner, id, results);
+            place_value(planner, id, &wanted);
     for (int k = 0; k < plan->kernel_count; k++)
         if (plan->kernels[k].scan) buffer_scan(planner->arena, plan, k, planner->stored);
         else buffer_parts(planner, k);
@@ -71,6 +118,8 @@ void place_all(Planner *planner, size_t base) {
     vector_each(Buffer, buffer, plan->buffers)
         if (buffer->parts_of) plan->kernels[buffer->parts_of - 1].parts_sums = buffer->offset;
         else plan->places[buffer->node] = (Place){PLACE_memory, buffer->offset, -1};
+    for (NodeId id = 0; id < planner->graph->nodes.count; id++)
+        if (wanted.parts[id] != NODE_NONE) plan->places[id] = plan->places[wanted.parts[id]];
     for (int k = 0; k < plan->kernel_count; k++)
         if (plan->kernels[k].scan) place_scan(planner->arena, plan, k);
     for (NodeId id = 0; id < planner->graph->nodes.count; id++) {

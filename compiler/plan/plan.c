@@ -17,6 +17,7 @@ static void prepare(Planner *planner) {
     planner->accesses = arena_new_array(arena, Access, nodes);
     planner->counted = arena_new_array(arena, int, nodes);
     planner->last_use = arena_new_array(arena, int, nodes);
+    planner->reads_of = arena_new_array(arena, KernelReads, kernels);
     planner->users = arena_new_array(arena, Edges, kernels);
     planner->waits = arena_new_array(arena, int, kernels);
     planner->data_waits = arena_new_array(arena, int, kernels);
@@ -35,12 +36,14 @@ FunctionPlan *plan_function(const Plan *program_plan, const Function *function) 
         .arena = arena, .program_plan = program_plan, .plan = plan, .graph = function->graph};
     prepare(&planner);
     find_kernels(&planner);
+    find_triangles(&planner);
     order_kernels(&planner);
     find_bands(&planner);
     join_launches(&planner);
     place_all(&planner, function->of_record ? 0 : program_plan->storage_size);
     estimate_kernels(&planner);
     plan->together = records_together(plan);
+    arena_give_back(arena, planner.reads.items);
     return plan;
 }
 

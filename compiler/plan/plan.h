@@ -56,8 +56,18 @@ typedef struct Attention {
     double operations;  /* of it all but what follows the product */
 } Attention;
 
+/* Of causal scores, and what is made of them, row r sees columns up to r % queries + seen. */
+typedef struct Triangle {
+    int64_t queries, seen;
+    bool columns; /* the kernel computes no others; where it stores a value that is not `partial`,
+                     they are 0 */
+    bool depth;   /* the others of a product's left operand are 0 */
+    bool turned;  /* it has a row for each key, and is 0 up to depth r - seen */
+} Triangle;
+
 typedef struct KernelPlan {
     Loops loops;
+    Triangle triangle;    /* queries 0: none */
     ScanPlan *scan;       /* KERNEL_scan; else NULL */
     Attention *attention; /* or NULL */
     int computed_with; /* attention: the kernel that it is nothing without, or NO_KERNEL; one that
@@ -128,6 +138,7 @@ typedef enum TransferKind {
     TRANSFER_need,   /* the node, a weight or its new value, is up to date on a device */
     TRANSFER_owns,   /* it was written there */
     TRANSFER_reduce, /* the node becomes whole on each replica, of what all have of `value` */
+    TRANSFER_await,  /* kernels behind it may read all that became whole */
 } TransferKind;
 typedef struct Transfer {
     TransferKind kind;
@@ -169,10 +180,12 @@ typedef struct FunctionPlan {
     int kernel_count, phase_count;
     Vector(Band) bands; /* the order in parts: what is called */
     Place *places;      /* of each node */
+    bool *partial; /* of each node: behind what rows see of a triangle lies anything; or NULL */
     Vector(Buffer) buffers;
     Vector(LateCopy) late;
     size_t scratch_size;
-    int one_gpu; /* 1 + the GPU that computes all of it, so that nobody has to wait for its end */
+    int one_gpu; /* 1 + the GPU that computes all of it (EVERY_GPU: its replicas do), so that nobody
+                    has to wait for its end */
     int64_t together; /* of records, on GPUs: the most that are made at a time; else 0 */
 } FunctionPlan;
 

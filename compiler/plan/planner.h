@@ -19,6 +19,17 @@ typedef struct Access {
     bool write_columns, read_columns;
 } Access;
 
+/* What a kernel's nodes read, once it was asked for: `count` of Planner.reads from `first` on. They
+ * hold for those nodes of the kernel. */
+typedef struct KernelRead {
+    NodeId node, read; /* the kernel's node, and what it reads */
+    IndexKind index;
+} KernelRead;
+typedef struct KernelReads {
+    const NodeId *nodes; /* NULL: not known yet */
+    size_t node_count, first, count;
+} KernelReads;
+
 typedef struct Planner {
     Arena *arena;
     const Plan *program_plan;
@@ -29,8 +40,10 @@ typedef struct Planner {
     NodeId *update; /* of each weight node: its new value, or NODE_NONE */
     bool *late;     /* of each weight node: is copied at the end */
     Access *accesses;
-    Edges *users; /* of each kernel */
-    int *waits;   /* of each kernel: how many must run before */
+    Vector(KernelRead) reads;
+    KernelReads *reads_of; /* of each kernel */
+    Edges *users;          /* the same */
+    int *waits;            /* of each kernel: how many must run before */
     int *data_waits;
     int counts, *counted; /* of operands, made so far; of each node the last one that has it */
     int *last_use;        /* of each node: phase */
@@ -44,15 +57,9 @@ static inline const Node *node_of(const Planner *planner, NodeId id) {
     return graph_node(planner->graph, id);
 }
 
-/* Calls visit for each value that the kernel reads, with planner->kernel and planner->node set. */
-static inline void visit_kernel(Planner *planner, int k, VisitRead *visit) {
-    const KernelPlan *kernel = &planner->plan->kernels[k];
-    planner->kernel = k;
-    for (size_t i = 0; i < kernel->node_count; i++) {
-        planner->node = kernel->nodes[i];
-        each_read(planner->graph, k, &kernel->loops, kernel->nodes[i], visit, planner);
-    }
-}
+/* reads.c: calls visit for each value that the kernel reads, with planner->kernel and planner->node
+ * set. */
+void visit_kernel(Planner *planner, int kernel, VisitRead *visit, void *context);
 
 /* kernels.c: what each kernel is, what it stores, and which weights are updated in place. */
 void find_kernels(Planner *planner);
@@ -63,6 +70,15 @@ int launch_operands(Planner *planner, int kernel);
 
 /* attention.c: products whose left operand is computed on the way take in the kernels that do. */
 void find_attention(Planner *planner);
+
+/* triangle.c: which kernels leave out what no row sees of causal scores. */
+void find_triangles(Planner *planner);
+
+/* Does a row of the condition, one for each query, hold for keys up to its own number + *seen? */
+bool is_causal(const Graph *graph, const Node *condition, Dim queries, Dim keys, int64_t *seen);
+
+/* The part of the kernel's points that its rows see, of 1. */
+double seen_share(const KernelPlan *kernel);
 
 /* parts.c: into how many parts the depth of a product is cut, and memory for their sums. */
 void find_parts(const Planner *planner, KernelPlan *kernel);

@@ -245,6 +245,7 @@ void transfer_print(const FunctionPlan *plan, const Transfer *transfer, Text *te
                     op_info[graph_node(plan->graph, transfer->value)->op].name, to,
                     type_text(text->arena, &node->type));
         break;
+    case TRANSFER_await: text_format(text, "waits on %s for what becomes whole", to); break;
     }
 }
 

@@ -1,6 +1,6 @@
 /* Reads: which values a kernel needs for a node, and where in its loops. */
 #include "compiler/passes/operand.h"
-#include "compiler/plan/plan.h"
+#include "compiler/plan/planner.h"
 #include "compiler/graph/scan.h"
 
 typedef struct Reader {
@@ -67,4 +67,32 @@ void each_read(const Graph *graph, int kernel, const Loops *loops, NodeId id, Vi
         read_value(&reader, node->inputs[0],
                    loops->kind == KERNEL_columns ? INDEX_other : INDEX_full);
     else read_operands(&reader, node, native_index(graph->dimensions, loops, &node->type));
+}
+
+static void keep_read(void *context, NodeId read, IndexKind index) {
+    Planner *planner = context;
+    vector_push(planner->arena, &planner->reads, (KernelRead){planner->node, read, index});
+}
+
+static void find_reads(Planner *planner, int k, KernelReads *reads) {
+    const KernelPlan *kernel = &planner->plan->kernels[k];
+    *reads = (KernelReads){kernel->nodes, kernel->node_count, planner->reads.count, 0};
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        planner->node = kernel->nodes[i];
+        each_read(planner->graph, k, &kernel->loops, kernel->nodes[i], keep_read, planner);
+    }
+    reads->count = planner->reads.count - reads->first;
+}
+
+void visit_kernel(Planner *planner, int k, VisitRead *visit, void *context) {
+    const KernelPlan *kernel = &planner->plan->kernels[k];
+    KernelReads *reads = &planner->reads_of[k];
+    if (reads->nodes != kernel->nodes || reads->node_count != kernel->node_count)
+        find_reads(planner, k, reads);
+    planner->kernel = k;
+    for (size_t i = reads->first; i < reads->first + reads->count; i++) {
+        const KernelRead read = planner->reads.items[i];
+        planner->node = read.node;
+        visit(context, read.read, read.index);
+    }
 }

@@ -73,7 +73,7 @@ static void check_barrier(void *context, NodeId read, IndexKind index) {
 /* One thread launches kernels on a GPU, so others wait for it, and it for them. */
 static bool needs_barrier(Planner *planner, int k) {
     planner->needs_barrier = runs_on_gpu(&planner->plan->kernels[k]) || planner->launched;
-    visit_kernel(planner, k, check_barrier);
+    visit_kernel(planner, k, check_barrier, planner);
     const KernelPlan *kernel = &planner->plan->kernels[k];
     for (size_t i = 0; i < kernel->node_count; i++) {
         const Access *access = access_of(planner, kernel->nodes[i]);
@@ -101,7 +101,7 @@ static void note_read(void *context, NodeId read, IndexKind index) {
 static void note_kernel(Planner *planner, int k) {
     KernelPlan *kernel = &planner->plan->kernels[k];
     kernel->phase = planner->phase;
-    visit_kernel(planner, k, note_read);
+    visit_kernel(planner, k, note_read, planner);
     for (size_t i = 0; i < kernel->node_count; i++) {
         Access *access = access_of(planner, kernel->nodes[i]);
         access->write_phase = planner->phase;
@@ -192,7 +192,7 @@ static int order_taken_in(FunctionPlan *plan, bool *done) {
 
 void order_kernels(Planner *planner) {
     FunctionPlan *plan = planner->plan;
-    for (int k = 0; k < plan->kernel_count; k++) visit_kernel(planner, k, add_read_edges);
+    for (int k = 0; k < plan->kernel_count; k++) visit_kernel(planner, k, add_read_edges, planner);
     Ready ready = {0};
     bool *done = arena_new_array(planner->arena, bool, plan->kernel_count + 1);
     const int taken_in = order_taken_in(plan, done);

@@ -13,6 +13,7 @@ typedef struct Tracker {
     const Plan *program;
     FunctionPlan *plan;
     uint64_t *valid;   /* of each node in scratch, and of inputs: the devices that have it */
+    bool *summed;      /* of each node: it becomes whole, and kernels don't wait for that yet */
     uint64_t *storage; /* of each weight and state: those that it is known to be up to date on */
     int device;        /* of the kernel whose reads are visited */
     int kernel;
@@ -41,7 +42,12 @@ static void copy(Tracker *tracker, NodeId node, int from, int to) {
     tracker->valid[node] |= bit_of(to);
 }
 
-/* Between two GPUs by way of the CPU. */
+/* From GPU to GPU, where both have the value at the same place: no replicas, no records. */
+static bool goes_across(const Tracker *tracker, const Place *place, int from, int to) {
+    return place->kind == PLACE_memory && !makes_records(tracker->plan->function) && from != CPU &&
+           to != CPU && from != EVERY_GPU && to != EVERY_GPU;
+}
+
 static void bring(Tracker *tracker, NodeId node, int device) {
     const Place *place = &tracker->plan->places[node];
     uint64_t *known = is_storage(place) ? &tracker->storage[place->index] : &tracker->valid[node];
@@ -53,13 +59,20 @@ static void bring(Tracker *tracker, NodeId node, int device) {
     }
     int from = CPU;
     while (!(*known & bit_of(from))) from++;
-    if (from != CPU && device != CPU) copy(tracker, node, from, CPU), from = CPU;
+    const bool by_cpu = from != CPU && device != CPU && !goes_across(tracker, place, from, device);
+    if (by_cpu) copy(tracker, node, from, CPU), from = CPU;
     copy(tracker, node, from, device);
+}
+
+static void await(Tracker *tracker) {
+    add(tracker, (Transfer){.kind = TRANSFER_await, .to = EVERY_GPU});
+    memset(tracker->summed, 0, tracker->plan->graph->nodes.count * sizeof *tracker->summed);
 }
 
 static void bring_read(void *context, NodeId read, IndexKind index) {
     Tracker *tracker = context;
     (void)index;
+    if (tracker->summed[read]) await(tracker);
     if (graph_node(tracker->plan->graph, read)->kernel != tracker->kernel)
         bring(tracker, read, tracker->device);
 }
@@ -89,7 +102,8 @@ static void note_results(Tracker *tracker, int k) {
     }
 }
 
-/* A value that replicas have in parts or as shares becomes whole on each. */
+/* A value that replicas have in parts or as shares becomes whole on each: where it lies, by and by;
+ * else at once, as other values may come to lie where the parts do. */
 static void add_reduction(Tracker *tracker, const Band *band) {
     const int k = band->kernels[0];
     const KernelPlan *kernel = &tracker->plan->kernels[k];
@@ -103,6 +117,9 @@ static void add_reduction(Tracker *tracker, const Band *band) {
     added->kernels = band->kernels;
     added->count = 1;
     note_results(tracker, k);
+    tracker->summed[node] = true;
+    const Place *places = tracker->plan->places;
+    if (places[node].offset != places[value].offset) await(tracker);
 }
 
 static void add_band(Tracker *tracker, const Band *band) {
@@ -171,12 +188,12 @@ bool uses_gpu(const FunctionPlan *plan) {
     return false;
 }
 
-/* The GPU that all its kernels run on, or -1. */
+/* The GPU that all its kernels run on, or EVERY_GPU, or -1. */
 static int only_gpu(const FunctionPlan *plan) {
     int gpu = plan->kernel_count ? device_of(&plan->kernels[0]) : CPU;
     for (int k = 1; k < plan->kernel_count; k++)
         if (device_of(&plan->kernels[k]) != gpu) return CPU;
-    return gpu == EVERY_GPU ? CPU : gpu;
+    return gpu;
 }
 
 static bool copies_input(const FunctionPlan *plan, const Band *band) {
@@ -227,6 +244,7 @@ static void add_transfers(const Plan *program, FunctionPlan *plan) {
     Tracker tracker = {.program = program,
                        .plan = plan,
                        .valid = arena_new_array(arena, uint64_t, plan->graph->nodes.count + 1),
+                       .summed = arena_new_array(arena, bool, plan->graph->nodes.count + 1),
                        .storage =
                            arena_new_array(arena, uint64_t, program->program->storage.count + 1)};
     for (NodeId id = 0; id < plan->graph->nodes.count; id++) tracker.valid[id] = bit_of(CPU);

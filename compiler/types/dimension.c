@@ -206,10 +206,7 @@ static bool multiply_terms(const Term *a, const Term *b, Term *product) {
     return true;
 }
 
-Dim dim_multiply(Dimensions *table, Dim a, Dim b) {
-    if (dim_is_one(a)) return b;
-    if (dim_is_one(b)) return a;
-    if (is_plain(a) && is_plain(b)) return plain_product(table, plain_value(a), plain_value(b));
+static Dim product_of_terms(Dimensions *table, Dim a, Dim b) {
     Sum sum;
     sum.count = 0;
     for (int i = 0; i < a->count; i++)
@@ -219,6 +216,19 @@ Dim dim_multiply(Dimensions *table, Dim a, Dim b) {
             if (!add_term(&sum, &product)) return NULL;
         }
     return within_limit(table, &sum);
+}
+
+Dim dim_multiply(Dimensions *table, Dim a, Dim b) {
+    if (dim_is_one(a)) return b;
+    if (dim_is_one(b)) return a;
+    if (is_plain(a) && is_plain(b)) return plain_product(table, plain_value(a), plain_value(b));
+    const size_t at = ((uintptr_t)a / 16 * 31 + (uintptr_t)b / 16) % DIMENSIONS_RECENT;
+    if (table->products[at].a != a || table->products[at].b != b) {
+        Dim product = product_of_terms(table, a, b); /* which multiplies, too */
+        table->products[at].a = a, table->products[at].b = b;
+        table->products[at].product = product;
+    }
+    return table->products[at].product;
 }
 
 /* a / b for a one-term b that divides every term of a. */

@@ -24,6 +24,9 @@ typedef struct Dimensions {
     Arena *arena;
     Map interned;
     Dim recent[DIMENSIONS_RECENT]; /* constants, by their last bits: asked for again and again */
+    struct {
+        Dim a, b, product;
+    } products[DIMENSIONS_RECENT]; /* the same of products, by their factors */
     int symbol_count, bounded_count;
 } Dimensions;
 

@@ -20,9 +20,12 @@ void arena_clear(Arena *arena);
 /* Zeroed memory of size bytes, aligned for any type. Never NULL. */
 void *arena_allocate(Arena *arena, size_t size);
 
-/* Makes the newest memory of the arena larger where it lies, `size` bytes before and `grown` after,
- * which are not zeroed. False: it is not the newest, or there is no room behind it. */
+/* Makes memory larger where it lies, `size` bytes before and `grown` after, which are not zeroed:
+ * the newest of the arena, or what is 1 MiB and more. False: there is no room behind it. */
 bool arena_extend(Arena *arena, const void *memory, size_t size, size_t grown);
+
+/* What nobody needs any more, and is 1 MiB or more, goes back to the system; less stays. */
+void arena_give_back(Arena *arena, const void *memory);
 
 /* A NUL-terminated copy of size bytes. */
 char *arena_copy(Arena *arena, const char *bytes, size_t size);

@@ -53,7 +53,7 @@ void *map_get_bytes(const Map *map, const void *key, size_t size) {
 
 static void grow(Map *map) {
     Map old = *map;
-    map->capacity = old.capacity ? 2 * old.capacity : 16;
+    map->capacity = old.capacity ? 2 * old.capacity : 4;
     map->entries = arena_new_array(map->arena, MapEntry, map->capacity);
     for (size_t i = 0; i < old.capacity; i++) {
         const MapEntry *entry = &old.entries[i];

@@ -1,7 +1,8 @@
 /* Text: a growing string. */
 #include "lang/base/text.h"
 
-#include <stdio.h>
+#include "lang/base/format.h"
+
 #include <string.h>
 
 enum { FORMATTED = 60 /* bytes that most of what is formatted fits into */ };
@@ -48,10 +49,10 @@ void text_format(Text *text, const char *format, ...) {
     va_copy(again, arguments);
     reserve(text, FORMATTED);
     size_t room = text->capacity - text->size;
-    int length = vsnprintf(text->bytes + text->size, room, format, arguments);
+    int length = format_bytes(text->bytes + text->size, room, format, arguments);
     if (length > 0 && (size_t)length >= room) {
         reserve(text, (size_t)length);
-        vsnprintf(text->bytes + text->size, (size_t)length + 1, format, again);
+        format_bytes(text->bytes + text->size, (size_t)length + 1, format, again);
     }
     if (length > 0) text->size += (size_t)length;
     va_end(again);

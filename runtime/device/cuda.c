@@ -6,8 +6,8 @@
 
 static bool succeeded(const Driver *driver, int error, const char *what, Gpus *gpus) {
     if (error)
-        snprintf(gpus->missing, sizeof gpus->missing, "the NVIDIA driver can't %s: %.110s", what,
-                 driver_error(driver, error).text);
+        snprintf(gpus->missing, sizeof gpus->missing, "the %s driver can't %s: %.110s",
+                 driver->maker, what, driver_error(driver, error).text);
     return !error;
 }
 
@@ -26,20 +26,35 @@ static bool describe(const Driver *driver, int ordinal, Gpus *gpus) {
     return true;
 }
 
+/* A driver that can't say has none that do. */
+static void find_reached(const Driver *driver, Gpus *gpus) {
+    for (int i = 0; i < gpus->count; i++)
+        for (int k = 0; k < gpus->count; k++) {
+            int own, other, can = 0;
+            if (i == k || driver->get(&own, i) || driver->get(&other, k) ||
+                driver->can_reach(&can, own, other))
+                continue;
+            gpus->items[i].reaches |= (uint64_t)(can != 0) << k;
+        }
+}
+
 static void list(const Driver *driver, Gpus *gpus) {
     int count = 0;
     if (!succeeded(driver, driver->initialise(0), "start", gpus) ||
         !succeeded(driver, driver->count(&count), "count the GPUs", gpus))
         return;
-    if (!count) snprintf(gpus->missing, sizeof gpus->missing, "the NVIDIA driver sees no GPU");
+    if (!count)
+        snprintf(gpus->missing, sizeof gpus->missing, "the %s driver sees no GPU", driver->maker);
     for (int i = 0; i < count && i < GPU_LIMIT && describe(driver, i, gpus); i++)
         gpus->count = i + 1;
+    find_reached(driver, gpus);
 }
 
 void gpus_ask(Gpus *gpus) {
     Driver driver;
     *gpus = (Gpus){0};
     bool loaded = driver_load(&driver, gpus->missing);
+    gpus->simulated = driver.simulated;
     if (loaded) list(&driver, gpus);
     gpus->driver = loaded ? driver_version(&driver) : 0;
     gpus->compiles = nvrtc_name(gpus->driver, gpus->compiler);

@@ -12,9 +12,10 @@ enum { DEVICE_TEXT = 160 };
 
 typedef struct Device {
     char name[DEVICE_TEXT];
-    uint64_t memory; /* bytes; 0: not known */
-    int capability;  /* of a GPU: 90 is 9.0; 0: not known */
-    int ordinal;     /* of a GPU: the driver's number of it */
+    uint64_t memory;  /* bytes; 0: not known */
+    int capability;   /* of a GPU: 90 is 9.0; 0: not known */
+    int ordinal;      /* of a GPU: the driver's number of it */
+    uint64_t reaches; /* of a GPU: bit i: it copies from the one of number i by their link */
 } Device;
 
 typedef struct Processor {
@@ -25,6 +26,7 @@ typedef struct Processor {
 
 typedef struct Gpus {
     int count;
+    bool simulated; /* a stand-in's */
     Device items[GPU_LIMIT];
     char missing[DEVICE_TEXT];  /* why there are none, or "" */
     char compiler[DEVICE_TEXT]; /* the NVRTC library that was found and fits the driver, or "" */

@@ -14,7 +14,10 @@ static const char *library_name(void) {
 static const char *find_symbols(Driver *driver) {
 #define CUDA(name, symbol, parameters) \
     if (!(*(void **)&driver->name = dlsym(driver->library, #symbol))) return #symbol;
+#define CUDA_LATER(name, symbol, parameters) \
+    *(void **)&driver->name = dlsym(driver->library, #symbol);
 #include "runtime/device/cuda.def"
+#undef CUDA_LATER
 #undef CUDA
     return NULL;
 }
@@ -23,6 +26,8 @@ bool driver_load(Driver *driver, char *missing) {
     const char *name = library_name();
     *driver = (Driver){.library = dlopen(name, RTLD_NOW | RTLD_LOCAL)};
     const char *symbol = driver->library ? find_symbols(driver) : NULL;
+    driver->simulated = driver->library && dlsym(driver->library, "cuSimulated");
+    driver->maker = driver->simulated ? "simulated" : "NVIDIA";
     if (!driver->library)
         snprintf(missing, DEVICE_TEXT, "no NVIDIA driver: %.100s is not found", name);
     else if (symbol)

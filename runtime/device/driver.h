@@ -10,8 +10,12 @@
 /* Functions return 0, or an error that error_text knows. */
 typedef struct Driver {
     void *library;
+    const char *maker; /* "NVIDIA" or "simulated" */
+    bool simulated;    /* a stand-in's */
 #define CUDA(name, symbol, parameters) int(*name) parameters;
+#define CUDA_LATER CUDA
 #include "runtime/device/cuda.def"
+#undef CUDA_LATER
 #undef CUDA
 } Driver;
 

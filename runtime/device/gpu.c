@@ -1,18 +1,23 @@
+#define _GNU_SOURCE
 #include "runtime/device/gpu.h"
 
+#include "runtime/device/gpus_state.h"
 #include "runtime/device/kernel_line.h"
 #include "runtime/device/replay.h"
 #include "runtime/device/times.h"
 #include "runtime/device/turn.h"
+#include "runtime/device/whole.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SLEEPING = 1, NOT_TIMED = 2, NOT_BLOCKING = 1 }; /* of events; of streams */
 enum { WAITERS_SLEEP = 4 };                             /* of contexts */
 enum { FOR_ALL_GPUS = 1 };                              /* of memory of the host */
 enum { OUT_OF_MEMORY = 2, NOT_READY = 600, REACHED_ALREADY = 704, TOO_MANY_REACHED = 711 };
 enum { MOST_BLOCKS = INT32_MAX };
+enum { WAIT_MICROSECONDS = 50, LOOK_EVERY = 200 };
 
 /* What went wrong. */
 
@@ -65,10 +70,11 @@ void gpu_end_pinned(Gpu *gpu, void *memory) {
 
 /* Opening. */
 
-static bool describe(Gpu *gpu, int ordinal) {
+static bool describe(Gpu *gpu) {
     const Driver *driver = gpu->driver;
     size_t bytes = 0;
-    if (!gpu_succeeded(gpu, driver->get(&gpu->handle, ordinal), "be opened", NULL)) return false;
+    if (!gpu_succeeded(gpu, driver->get(&gpu->handle, gpu->ordinal), "be opened", NULL))
+        return false;
     int error = driver->get_name(gpu->device.name, sizeof gpu->device.name, gpu->handle);
     if (!error) error = driver->get_memory(&bytes, gpu->handle);
     if (!error) error = driver_capability(driver, gpu->handle, &gpu->capability);
@@ -78,19 +84,26 @@ static bool describe(Gpu *gpu, int ordinal) {
 
 static bool start(Gpu *gpu) {
     const Driver *driver = gpu->driver;
-    int error = driver->set_flags(gpu->handle, WAITERS_SLEEP);
+    int error = gpus_state.guest ? 0 : driver->set_flags(gpu->handle, WAITERS_SLEEP);
     if (!error) error = driver->retain(&gpu->context, gpu->handle);
     if (error) gpu->context = NULL;
     if (!error) error = driver->use(gpu->context);
-    for (int i = 0; i < GPU_STREAMS && !error; i++)
+    for (int i = 0; i < GPU_SUMS && !error; i++)
         error = driver->new_stream(&gpu->streams[i], NOT_BLOCKING);
     return gpu_succeeded(gpu, error, "be started", NULL) && gpu_new_event(gpu, &gpu->event);
 }
 
+bool gpu_open_sums(Gpu *gpu) {
+    return gpu->streams[GPU_SUMS] ||
+           (gpu_use(gpu) &&
+            gpu_succeeded(gpu, gpu->driver->new_stream(&gpu->streams[GPU_SUMS], NOT_BLOCKING),
+                          "be started", NULL));
+}
+
 bool gpu_open(Gpu *gpu, const Driver *driver, GpuCounts *counts, int number, int ordinal,
               size_t memory) {
-    *gpu = (Gpu){.driver = driver, .counts = counts, .number = number};
-    return describe(gpu, ordinal) && start(gpu) &&
+    *gpu = (Gpu){.driver = driver, .counts = counts, .number = number, .ordinal = ordinal};
+    return describe(gpu) && start(gpu) &&
            (!memory || gpu_allocate(gpu, &gpu->memory, memory, "the program")) && turns_open(gpu) &&
            times_open(gpu);
 }
@@ -134,7 +147,7 @@ void gpu_close(Gpu *gpu) {
     *gpu = (Gpu){0};
 }
 
-bool gpu_open_beside(Gpu *gpu, GpuCounts *counts, const Gpu *first) {
+bool gpu_open_beside(Gpu *gpu, GpuCounts *counts, const Gpu *first, int station) {
     *gpu = (Gpu){.driver = first->driver,
                  .counts = counts,
                  .number = first->number,
@@ -142,14 +155,17 @@ bool gpu_open_beside(Gpu *gpu, GpuCounts *counts, const Gpu *first) {
                  .device = first->device,
                  .handle = first->handle,
                  .context = first->context,
-                 .module = first->module};
+                 .module = first->module,
+                 .station = station};
     return gpu_use(gpu) &&
            gpu_succeeded(gpu, gpu->driver->new_stream(&gpu->streams[GPU_KERNELS], NOT_BLOCKING),
-                         "be started", NULL);
+                         "be started", NULL) &&
+           times_open(gpu);
 }
 
 void gpu_close_beside(Gpu *gpu) {
     void *stream = gpu->streams[GPU_KERNELS];
+    times_close(gpu);
     if (stream && !gpu->driver->use(gpu->context)) gpu->driver->end_stream(stream);
     *gpu = (Gpu){0};
 }
@@ -184,20 +200,46 @@ bool gpu_order(Gpu *gpu, GpuStream first, void *event, GpuStream later) {
     return gpu_record(gpu, event, first) && await(gpu, later, event);
 }
 
+/* What NCCL meets the driver does not know: a sum that never ends would be waited for. */
+static int look_and_wait(const Gpu *gpu, void *event) {
+    int error = gpu->driver->has_happened(event);
+    for (int turn = 1; error == NOT_READY && (turn % LOOK_EVERY || whole_goes_on()); turn++) {
+        usleep(WAIT_MICROSECONDS);
+        error = gpu->driver->has_happened(event);
+    }
+    return error;
+}
+
 bool gpu_wait(Gpu *gpu, void *event, const char *what) {
     if (!gpu_use(gpu)) return false;
     int error = gpu->driver->has_happened(event);
     if (error == NOT_READY) {
         gpu->counts->waits++;
-        error = gpu->driver->wait_until(event);
+        error = whole_uses_nccl() ? look_and_wait(gpu, event) : gpu->driver->wait_until(event);
     }
     return gpu_succeeded(gpu, error, what, NULL);
 }
 
+/* May what the stream does wait for NCCL? Not of a GPU beside another. */
+static bool follows_sums(const Gpu *gpu, GpuStream stream) {
+    return !gpu->station && (stream == GPU_KERNELS || stream == GPU_SUMS) && whole_uses_nccl();
+}
+
+/* The current GPU's. */
+static int finish(Gpu *gpu, GpuStream stream) {
+    if (!follows_sums(gpu, stream)) return gpu->driver->finish(gpu->streams[stream]);
+    const int error = gpu->driver->record(gpu->event, gpu->streams[stream]);
+    return error ? error : look_and_wait(gpu, gpu->event);
+}
+
 bool gpu_finish(Gpu *gpu) {
     gpu->counts->synchronisations++;
-    return gpu_use(gpu) && gpu_succeeded(gpu, gpu->driver->finish(gpu->streams[GPU_KERNELS]),
-                                         "do its kernels", NULL);
+    return gpu_use(gpu) && gpu_succeeded(gpu, finish(gpu, GPU_KERNELS), "do its kernels", NULL);
+}
+
+bool gpu_finish_sums(Gpu *gpu) {
+    return !gpu->streams[GPU_SUMS] ||
+           (gpu_use(gpu) && gpu_succeeded(gpu, finish(gpu, GPU_SUMS), "add up", NULL));
 }
 
 bool gpu_finish_copies(Gpu *gpu) {
@@ -208,11 +250,17 @@ bool gpu_finish_copies(Gpu *gpu) {
 
 /* Copies. */
 
+/* The driver may wait in a copy of memory that is not pinned: for all before it. */
+static bool may_copy(Gpu *gpu, GpuStream stream) {
+    return gpu_use(gpu) && (!follows_sums(gpu, stream) ||
+                            gpu_succeeded(gpu, finish(gpu, stream), "do its kernels", NULL));
+}
+
 bool gpu_copy_in(Gpu *gpu, GpuStream stream, uint64_t to, const void *from, size_t size) {
     if (!size) return true;
     gpu->counts->copies_in++;
     gpu->counts->bytes_in += (int64_t)size;
-    if (!gpu_use(gpu)) return false;
+    if (!may_copy(gpu, stream)) return false;
     times_begin(gpu, stream, "copy in");
     int error = gpu->driver->copy_in(to, from, size, gpu->streams[stream]);
     times_end(gpu, stream);
@@ -223,7 +271,7 @@ bool gpu_copy_out(Gpu *gpu, GpuStream stream, void *to, uint64_t from, size_t si
     if (!size) return true;
     gpu->counts->copies_out++;
     gpu->counts->bytes_out += (int64_t)size;
-    if (!gpu_use(gpu)) return false;
+    if (!may_copy(gpu, stream)) return false;
     times_begin(gpu, stream, "copy out");
     int error = gpu->driver->copy_out(to, from, size, gpu->streams[stream]);
     times_end(gpu, stream);
@@ -238,9 +286,9 @@ static bool copy_within(Gpu *gpu, GpuStream stream, uint64_t to, uint64_t from, 
 }
 
 bool gpu_copy_within(Gpu *gpu, uint64_t to, uint64_t from, size_t size) {
-    if (!size || replay_has_it()) return true;
+    if (!size || replay_has_it(gpu)) return true;
     return gpu_use(gpu) && copy_within(gpu, GPU_KERNELS, to, from, size) &&
-           (!gpu->records || copy_within(gpu, GPU_RECORDER, to, from, size));
+           (!gpu->records || !replay_add(gpu) || copy_within(gpu, GPU_RECORDER, to, from, size));
 }
 
 /* What `later` is asked for from now on waits for what `first` was asked for. */
@@ -250,12 +298,12 @@ static bool wait_for(Gpu *later, Gpu *first) {
 
 bool gpu_copy_across(Gpu *gpu, uint64_t to, Gpu *other, uint64_t from, size_t size) {
     if (!size) return true;
-    return wait_for(gpu, other) &&
-           gpu_succeeded(gpu,
-                         gpu->driver->copy_across(to, gpu->context, from, other->context, size,
-                                                  gpu->streams[GPU_KERNELS]),
-                         "take a copy from another GPU", NULL) &&
-           wait_for(other, gpu);
+    if (!wait_for(gpu, other)) return false;
+    times_begin(gpu, GPU_KERNELS, "copy from another GPU");
+    int error = gpu->driver->copy_across(to, gpu->context, from, other->context, size,
+                                         gpu->streams[GPU_KERNELS]);
+    times_end(gpu, GPU_KERNELS);
+    return gpu_succeeded(gpu, error, "take a copy from another GPU", NULL) && wait_for(other, gpu);
 }
 
 /* Kernels. */
@@ -269,28 +317,29 @@ void *gpu_find(Gpu *gpu, const char *name) {
 }
 
 static int launch(Gpu *gpu, GpuStream stream, void *function, FlowArguments *arguments,
-                  int64_t blocks, int threads) {
+                  GpuShape shape) {
     void *parameters[] = {arguments};
     const unsigned records = arguments->records ? (unsigned)arguments->records : 1;
     times_begin(gpu, stream, "kernel");
-    int error = gpu->driver->launch(function, (unsigned)blocks, records, 1, (unsigned)threads, 1, 1,
-                                    0, gpu->streams[stream], parameters, NULL);
+    int error =
+        gpu->driver->launch(function, (unsigned)shape.blocks, records, 1, (unsigned)shape.threads,
+                            1, 1, (unsigned)shape.shared, gpu->streams[stream], parameters, NULL);
     times_end(gpu, stream);
     return error;
 }
 
 bool gpu_launch(Gpu *gpu, void *function, const char *name, FlowArguments *arguments,
-                int64_t blocks, int threads) {
-    if (blocks < 1) return true;
-    if (blocks > MOST_BLOCKS)
+                GpuShape shape) {
+    if (shape.blocks < 1) return true;
+    if (shape.blocks > MOST_BLOCKS)
         return gpus_fail(FLOW_EXIT_resource,
                          "gpu(%d): the kernel `%s` has %lld blocks, more than "
                          "GPUs take",
-                         gpu->number, name, (long long)blocks);
+                         gpu->number, name, (long long)shape.blocks);
     gpu->counts->launches++;
     if (!gpu_use(gpu)) return false;
-    int error = launch(gpu, GPU_KERNELS, function, arguments, blocks, threads);
-    if (!error && gpu->records && replay_add_kernel())
-        error = launch(gpu, GPU_RECORDER, function, arguments, blocks, threads);
+    int error = launch(gpu, GPU_KERNELS, function, arguments, shape);
+    if (!error && gpu->records && replay_add(gpu))
+        error = launch(gpu, GPU_RECORDER, function, arguments, shape);
     return gpu_succeeded(gpu, error, "launch the kernel", name);
 }

@@ -1,9 +1,9 @@
 /* Gpu: one GPU at work, in the primary context that CUDA has of it. Inside device/.
  *
  * It has four streams: what kernels do, in that order; copies of what a call is given; copies of
- * what it gives; and one that only records. Other copies stand among the kernels. What waits for
- * what is said by events, on the GPU: the host waits, asleep, in gpu_finish, gpu_wait and
- * gpu_copy_out to memory that is not pinned.
+ * what it gives; and one that only records; replicas have a fifth. Other copies stand among the
+ * kernels. What waits for what is said by events, on the GPU: the host waits, asleep, in
+ * gpu_finish, gpu_wait and copies of memory that is not pinned.
  *
  * Functions return false once something has gone wrong, which gpus_fail was told. Copies to the
  * program's memory may return before they are done; gpu_finish waits. Those from it have read it by
@@ -20,6 +20,7 @@ typedef enum GpuStream {
     GPU_IN,
     GPU_OUT,
     GPU_RECORDER, /* does nothing: what it is asked for becomes a graph */
+    GPU_SUMS,     /* what replicas add up; opened when they do */
     GPU_STREAMS
 } GpuStream;
 
@@ -32,7 +33,7 @@ typedef struct Gpu {
     GpuCounts *counts;
     int number, capability;
     Device device;
-    int handle;
+    int ordinal, handle; /* the driver's number, and what it calls that GPU */
     void *context, *streams[GPU_STREAMS], *event, *module;
     uint64_t memory;     /* address: of the layout of the program's memory */
     uint64_t numbers;    /* address: of turns, for loops (loop.c), */
@@ -42,7 +43,9 @@ typedef struct Gpu {
     Turn *turns;         /* turn.h */
     Turn *turn;          /* of the call that is made; NULL: it has not used this GPU */
     Times *times;        /* times.h; NULL: nobody wants to know */
+    int station;         /* 0; of a GPU beside another: its number, for those who show times */
     bool records;        /* what is asked of the kernels' stream goes to the recorder, too */
+    bool replays;        /* it is in a graph, and not asked for */
 } Gpu;
 
 /* number: of the program; ordinal: the driver's. A failed one may be closed, too, and one that was
@@ -55,9 +58,12 @@ bool gpu_not_loaded(const Gpu *gpu, int error);
 void gpu_close(Gpu *gpu);
 
 /* The same GPU with a stream of its own for kernels, and no memory; closed before the first, when
- * all that it was asked for is done. A failed one may be closed, too. */
-bool gpu_open_beside(Gpu *gpu, GpuCounts *counts, const Gpu *first);
+ * all that it was asked for is done. A failed one may be closed, too. station: from 1 on. */
+bool gpu_open_beside(Gpu *gpu, GpuCounts *counts, const Gpu *first, int station);
 void gpu_close_beside(Gpu *gpu);
+
+/* Opens GPU_SUMS, unless it is open. */
+bool gpu_open_sums(Gpu *gpu);
 
 /* It copies from the other one by the link between them, if there is one that has room for both;
  * otherwise copies go by way of the host. */
@@ -82,8 +88,9 @@ bool gpu_copy_out(Gpu *gpu, GpuStream stream, void *to, uint64_t from, size_t si
 bool gpu_copy_within(Gpu *gpu, uint64_t to, uint64_t from, size_t size);
 /* Behind all that the kernels' streams of both were asked for, before all that both will be. */
 bool gpu_copy_across(Gpu *gpu, uint64_t to, Gpu *other, uint64_t from, size_t size);
-/* All kernels, and what they wait for. */
+/* All kernels, and what they wait for; all that replicas add up. */
 bool gpu_finish(Gpu *gpu);
+bool gpu_finish_sums(Gpu *gpu);
 /* All copies of what calls are given. */
 bool gpu_finish_copies(Gpu *gpu);
 
@@ -97,8 +104,12 @@ bool gpu_wait(Gpu *gpu, void *event, const char *what);
 
 /* NULL: it has none of that name. */
 void *gpu_find(Gpu *gpu, const char *name);
+typedef struct GpuShape {
+    int64_t blocks;
+    int threads, shared; /* of a block; bytes that the launch adds to what the kernel has */
+} GpuShape;
 bool gpu_launch(Gpu *gpu, void *function, const char *name, FlowArguments *arguments,
-                int64_t blocks, int threads);
+                GpuShape shape);
 
 /* gpus.c: notes what went wrong, unless something has before. Returns false. */
 bool gpus_fail(FlowExit exit, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,8 @@
 /* Gpus: which of them there are, and where weights and states are up to date. */
 #include "runtime/device/gpus_state.h"
+#include "runtime/device/times.h"
 #include "runtime/device/images.h"
+#include "runtime/device/whole.h"
 
 #include "runtime/type.h"
 
@@ -8,9 +10,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-GpusState gpus_state;
+static GpusState of_process;
+_Thread_local GpusState *gpus_now = &of_process;
 
 /* What went wrong. */
 
@@ -50,24 +52,46 @@ static int ordinal_of(int number, int count) {
     return -1;
 }
 
-static bool is_driver_there(GpusState *state) {
-    char missing[DEVICE_TEXT];
-    int wanted = state->program->gpu_count;
-    if (!driver_load(&state->driver, missing))
-        return gpus_fail(FLOW_EXIT_resource, "`%.100s` computes on a GPU: %s; " DRIVER_COMES,
-                         state->program->name, missing);
-    int error = state->driver.initialise(0);
-    if (!error) error = state->driver.count(&state->there);
-    if (error)
-        return gpus_fail(
-            FLOW_EXIT_resource, "`%.100s` computes on a GPU: the NVIDIA driver can't start: %s%s",
-            state->program->name, driver_error(&state->driver, error).text, driver_advice(error));
-    if (ordinal_of(wanted - 1, state->there) >= 0) return true;
-    return gpus_fail(FLOW_EXIT_resource, "`%.100s` computes on gpu(%d), and %s",
+static bool lacks_gpus(const GpusState *state) {
+    const char *visible = getenv("FLOWC_VISIBLE_DEVICES");
+    const int wanted = state->program->gpu_count;
+    if (!visible) visible = "";
+    return gpus_fail(FLOW_EXIT_resource, "`%.100s` computes on gpu(%d), and %s%s%.40s",
                      state->program->name, wanted - 1,
                      ordinal_of(0, state->there) < 0 ? "there is none"
                      : wanted == 2                   ? "there is only gpu(0)"
-                                                     : "there are fewer GPUs");
+                                                     : "there are fewer GPUs",
+                     *visible ? ": FLOWC_VISIBLE_DEVICES=" : "", visible);
+}
+
+static bool lacks_driver(const FlowProgram *program, const char *missing) {
+    if (!program->simulated)
+        return gpus_fail(FLOW_EXIT_resource, "`%.100s` computes on a GPU: %s; " DRIVER_COMES,
+                         program->name, missing);
+    return gpus_fail(FLOW_EXIT_resource,
+                     "`%.100s` was built with --simulate, and finds no GPU: %s; "
+                     "FLOWC_SIMULATE=gpu:%d, with FLOWC_LIBCUDA, FLOWC_LIBNVRTC and FLOWC_NCCL "
+                     "that name flowc's libflowsimcuda.so, gives it simulated ones",
+                     program->name, missing, program->gpu_count);
+}
+
+static const char *advice_to_start(const GpusState *state, int error) {
+    enum { NO_DEVICE = 100 };
+    if (error != NO_DEVICE || !state->driver.simulated) return driver_advice(error);
+    return "; FLOWC_SIMULATE=gpu:N says how many there are";
+}
+
+static bool is_driver_there(GpusState *state) {
+    char missing[DEVICE_TEXT];
+    if (!driver_load(&state->driver, missing)) return lacks_driver(state->program, missing);
+    int error = state->driver.initialise(0);
+    if (!error) error = state->driver.count(&state->there);
+    if (error)
+        return gpus_fail(FLOW_EXIT_resource,
+                         "`%.100s` computes on a GPU: the %s driver can't start: %s%s",
+                         state->program->name, state->driver.maker,
+                         driver_error(&state->driver, error).text, advice_to_start(state, error));
+    return ordinal_of(state->program->gpu_count - 1, state->there) >= 0 || lacks_gpus(state);
 }
 
 static bool allocate(GpusState *state) {
@@ -108,6 +132,15 @@ static bool load_all(GpusState *state) {
     return good;
 }
 
+/* Once: train blocks open GPUs one after the other. */
+static void say_simulated(const GpusState *state) {
+    static bool said;
+    if (said || state->guest || !state->driver.simulated) return;
+    fprintf(stderr, "%s: the GPUs are simulated: the CPU stands in for them\n",
+            state->program->name);
+    said = true;
+}
+
 FlowStatus gpus_open(const FlowProgram *program, char *memory, size_t size) {
     GpusState *state = &gpus_state;
     if (!program->device_text || !program->gpu_count) return flow_ok;
@@ -116,9 +149,11 @@ FlowStatus gpus_open(const FlowProgram *program, char *memory, size_t size) {
                             "one program of a process computes on GPUs: "
                             "`%.100s` does already",
                             state->program->name);
-    *state = (GpusState){.program = program, .memory = memory, .turn = TURN_ALONE};
-    bool good = allocate(state) && is_driver_there(state) && open_all(state, size) &&
-                reach_all(state) && load_all(state);
+    *state = (GpusState){
+        .program = program, .guest = state->guest, .memory = memory, .turn = TURN_ALONE};
+    bool good = allocate(state) && is_driver_there(state);
+    if (good) say_simulated(state);
+    good = good && open_all(state, size) && reach_all(state) && load_all(state);
     FlowStatus status = gpus_status();
     gpus_leave();
     if (!good) gpus_close();
@@ -129,11 +164,16 @@ void gpus_close(void) {
     GpusState *state = &gpus_state;
     if (state->gpus) replay_forget();
     together_close();
+    whole_close();
     for (int i = 0; i < state->count; i++) gpu_close(&state->gpus[i]);
     free(state->gpus);
     free(state->fresh);
     free(state->kernels);
     *state = (GpusState){0};
+}
+
+void gpus_tell_times(void) {
+    for (int i = 0; i < gpus_state.count; i++) times_look(&gpus_state.gpus[i], true);
 }
 
 GpuCounts gpus_counts(void) {
@@ -149,22 +189,25 @@ int gpus_calls_ahead(void) {
 void gpus_wait_for_inputs(void) {
     const int64_t last = gpus_state.calls_begun - 1;
     for (int i = 0; gpus_work() && gpus_calls_ahead() && i < gpus_state.count; i++)
-        turn_wait_for_inputs(&gpus_state.gpus[i], &gpus_state.gpus[i].turns[last % GPUS_AHEAD]);
+        turn_wait_for_inputs(&gpus_state.gpus[i],
+                             &gpus_state.gpus[i].turns[gpus_turn_number(last)]);
 }
 
 void gpus_take_call(char *memory, FlowGuard *guard) {
     const int64_t first = gpus_state.calls_taken++;
     for (int i = 0; gpus_work() && i < gpus_state.count; i++)
-        turn_wait(&gpus_state.gpus[i], &gpus_state.gpus[i].turns[first % GPUS_AHEAD], memory,
+        turn_wait(&gpus_state.gpus[i], &gpus_state.gpus[i].turns[gpus_turn_number(first)], memory,
                   guard);
+    if (gpus_work()) whole_goes_on();
 }
 
 bool gpus_input_again(int i, void *to, size_t size) {
-    const int64_t turn = (gpus_state.calls_taken - 1) % GPUS_AHEAD;
+    const int64_t turn = gpus_turn_number(gpus_state.calls_taken - 1);
     if (!gpus_state.calls_taken || i >= FLOW_LAUNCH_INPUTS) return false;
     for (int k = 0; gpus_work() && k < gpus_state.count; k++) {
         Gpu *gpu = &gpus_state.gpus[k];
         const TurnInput *input = &gpu->turns[turn].inputs[i];
+        if (input->size && input->outer) return replicas_input_again(i, input, turn, to);
         if (input->size && input->size >= size && !input->is_number)
             return gpu_copy_out(gpu, GPU_KERNELS, to, input->address, size) && gpu_finish(gpu);
     }
@@ -297,7 +340,7 @@ void gpus_mark(void) {
 
 void gpus_show(const FlowFrame *frame, int64_t place, size_t size, size_t record) {
     const FlowLoop *loop = gpus_state.loop;
-    if (!gpus_state.marked || !gpus_work()) return;
+    if (!gpus_state.marked || !gpus_work() || !whole_await()) return;
     if (loop && frame == &loop->frame) {
         loop_show(loop, place, size);
         return;

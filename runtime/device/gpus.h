@@ -5,7 +5,7 @@
  * which ones is noted whenever they are written. All functions are called by one thread at a time,
  * which may be any; gpus_status by several. $FLOWC_VISIBLE_DEVICES are the driver's numbers of
  * gpu(0), gpu(1) …, as 1,0; those that no GPU has are left out. FlowFrame says nothing of GPUs: one
- * program of a process uses them. */
+ * program of a process uses them, beside instances of deployed libraries (guest.h). */
 #ifndef FLOW_GPUS_H
 #define FLOW_GPUS_H
 
@@ -54,6 +54,9 @@ void gpus_take_call(char *memory, FlowGuard *guard);
 bool gpus_input_again(int i, void *to, size_t size);
 
 GpuCounts gpus_counts(void);
+
+/* Waits for what is measured (times.h) of steps, and tells it. */
+void gpus_tell_times(void);
 
 /* Weights and states are up to date in the program's memory, and may be read there. */
 void gpus_bring_home(void);

@@ -1,5 +1,6 @@
 /* Gpus state: what gpus.c and launch.c share. FlowFrame says nothing of GPUs, so there is one state
- * for the process. Inside device/. */
+ * for the process, and for each instance of a deployed library one while a thread runs it. Inside
+ * device/. */
 #ifndef FLOW_GPUS_STATE_H
 #define FLOW_GPUS_STATE_H
 
@@ -25,11 +26,13 @@ typedef struct FoundKernel {
     const FlowDeviceKernel *kernel; /* NULL: none */
     int gpu;
     void *function;
+    bool is_ring; /* it is of the ring's name */
 } FoundKernel;
 
 typedef struct GpusState {
     const FlowProgram *program; /* NULL: not open */
-    char *memory;               /* the program's */
+    bool guest;   /* the process is somebody else's: nothing is printed, compiled or set for all */
+    char *memory; /* the program's */
     Driver driver;
     int there;       /* GPUs that the driver has */
     Gpu *gpus;       /* program->gpu_count of them */
@@ -42,16 +45,26 @@ typedef struct GpusState {
     int64_t turn;                     /* of the call that is made */
     bool ahead;                       /* nobody waits for it */
     GpuCounts counts;
-    int replicas;         /* GPUs 0 … that have shares in the function that is run; 0: none */
-    Share share;          /* of the one that is launched for */
-    const FlowLoop *loop; /* the innermost one that has begun, or NULL */
-    int marked;           /* 1 + the GPU of the last launch since gpus_mark; 0: there was none */
+    Replays replays;
+    struct Wholes *wholes; /* whole.c; NULL: nothing was made whole so far */
+    int replicas;          /* GPUs 0 … that have shares in the function that is run; 0: none */
+    Share share;           /* of the one that is launched for */
+    const FlowLoop *loop;  /* the innermost one that has begun, or NULL */
+    int marked;            /* 1 + the GPU of the last launch since gpus_mark; 0: there was none */
     FlowStatus status;
     atomic_bool failed;       /* the status says how */
-    struct FlowStation *idle; /* of functions of records: together.c */
+    struct FlowStation *idle; /* of functions of records: together.c; */
+    int stations;             /* so many were begun */
 } GpusState;
 
-extern GpusState gpus_state;
+/* The thread's: the process's, if guest.c says no other. */
+extern _Thread_local GpusState *gpus_now;
+#define gpus_state (*gpus_now)
+
+/* Of a call that nobody waits for, which is the only one of a guest. */
+static inline int64_t gpus_turn_number(int64_t call) {
+    return gpus_state.guest ? 0 : call % GPUS_AHEAD;
+}
 
 /* Are there GPUs, and has nothing gone wrong? */
 static inline bool gpus_work(void) {
@@ -73,6 +86,8 @@ bool gpus_written(char *memory, int64_t begin, int64_t size, int device);
 void replicas_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
                      const int64_t *operands);
 void replicas_copy(const FlowFrame *frame, const int64_t *operands);
+/* What was copied as an input of that turn. */
+bool replicas_input_again(int i, const TurnInput *input, int64_t turn, void *to);
 bool replicas_show(char *memory, int64_t place, int64_t size, int64_t record);
 
 /* loop.c: what a kernel of its body left at a place of the frame's is on the CPU. */
@@ -83,6 +98,17 @@ bool gpus_have(int device);
 
 /* launch.c: on that GPU. NULL after noting why. */
 void *gpus_kernel(const FlowDeviceKernel *kernel, int gpu);
+
+/* ring.c: looks for the kernel that has a ring: none, or it may be launched so. False after noting
+ * why it can't. */
+bool ring_find(Gpu *gpu, const FlowDeviceKernel *kernel, const FlowRing *ring, void **function);
+/* Fills in the maps of its tensors: of what the memory and the inputs of the arguments say. */
+bool ring_fill(Gpu *gpu, const FlowDeviceKernel *kernel, const FlowRing *ring,
+               FlowArguments *arguments);
+
+/* launch.c: what each kernel is given, but for its inputs. memory: an address of the GPU. */
+void gpus_fill(FlowArguments *arguments, const FlowFrame *frame, const FlowDeviceKernel *kernel,
+               const int64_t *operands, uint64_t memory);
 
 /* launch.c: the GPU's turn for the call. */
 Turn *gpus_turn_of(Gpu *gpu, const FlowFrame *frame);

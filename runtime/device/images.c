@@ -61,16 +61,30 @@ static bool load_compiled(GpusState *state, int capability) {
     return good;
 }
 
+/* A guest starts no compiler. error: of the driver, for what is built in; 0: nothing is. */
+static bool load_none(const GpusState *state, int capability, int error) {
+    char kinds[DEVICE_TEXT];
+    if (error) return gpu_not_loaded(&state->gpus[0], error);
+    images_list(state->program, kinds, sizeof kinds);
+    return gpus_fail(FLOW_EXIT_resource,
+                     "`%.100s` has no code for a GPU of compute capability %d.%d, only for %s: "
+                     "`flowc export --target=sm_%d` makes it",
+                     state->program->name, capability / 10, capability % 10,
+                     *kinds ? kinds : "none", capability);
+}
+
 bool images_load(GpusState *state, int capability) {
+    int refusal = 0;
     for (int is_ptx = 0; is_ptx < 2; is_ptx++) {
         const FlowDeviceImage *image = find(state->program, is_ptx, capability);
         int error = image ? load(state, capability, image->bytes) : 0;
         if (image && !error) return true;
         if (!error) continue;
         if (!is_refusal(error)) return gpu_not_loaded(&state->gpus[0], error);
-        tell_refusal(state, image, error);
+        if (!state->guest) tell_refusal(state, image, error);
+        refusal = error;
     }
-    return load_compiled(state, capability);
+    return state->guest ? load_none(state, capability, refusal) : load_compiled(state, capability);
 }
 
 void images_list(const FlowProgram *program, char *text, size_t size) {

@@ -7,7 +7,8 @@
 #include "runtime/device/gpus_state.h"
 
 /* Loads it on all open GPUs of that compute capability. False after gpus_fail. When the driver does
- * not take what was built in, that is said on standard error. */
+ * not take what was built in, that is said on standard error. A guest has what was built in, and
+ * fails without. */
 bool images_load(GpusState *state, int capability);
 
 /* "sm_80, sm_90, PTX of sm_90": what was built in; "": nothing. */

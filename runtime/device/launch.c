@@ -1,5 +1,6 @@
 /* Launch: what generated functions call. */
 #include "runtime/device/gpus_state.h"
+#include "runtime/device/whole.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,15 +36,23 @@ static bool grow(void) {
     return true;
 }
 
-void *gpus_kernel(const FlowDeviceKernel *kernel, int gpu) {
-    if (!grow()) return NULL;
-    FoundKernel *found = place_of(kernel, gpu);
-    if (found->kernel) return found->function;
-    void *function = gpu_find(&gpus_state.gpus[gpu], kernel->name);
-    if (!function) return NULL;
-    *found = (FoundKernel){kernel, gpu, function};
+/* ring: or NULL. Its function is NULL after a failure. */
+static FoundKernel find(const FlowDeviceKernel *kernel, int number, const FlowRing *ring) {
+    Gpu *gpu = &gpus_state.gpus[number];
+    void *function = NULL;
+    if (!grow()) return (FoundKernel){0};
+    FoundKernel *found = place_of(kernel, number);
+    if (found->kernel) return *found;
+    if (ring && !ring_find(gpu, kernel, ring, &function)) return (FoundKernel){0};
+    const bool is_ring = function;
+    if (!function) function = gpu_find(gpu, kernel->name);
+    if (!function) return (FoundKernel){0};
     gpus_state.kernel_count++;
-    return function;
+    return *found = (FoundKernel){kernel, number, function, is_ring};
+}
+
+void *gpus_kernel(const FlowDeviceKernel *kernel, int gpu) {
+    return find(kernel, gpu, NULL).function;
 }
 
 bool gpus_have(int device) {
@@ -60,40 +69,55 @@ Turn *gpus_turn_of(Gpu *gpu, const FlowFrame *frame) {
     return gpu->turn;
 }
 
-static void fill(FlowArguments *arguments, const FlowFrame *frame, const Gpu *gpu,
-                 const FlowDeviceKernel *kernel, const int64_t *operands) {
-    arguments->memory = (char *)gpu->memory;
-    arguments->guard =
-        gpu->turn->guarded ? (FlowGuard *)(gpu->turn->block + offsetof(TurnBlock, guard)) : NULL;
-    arguments->batch = frame->batch;
-    arguments->records = 0;
-    arguments->first = gpus_state.share.first;
-    arguments->all = gpus_state.share.all;
+void gpus_fill(FlowArguments *arguments, const FlowFrame *frame, const FlowDeviceKernel *kernel,
+               const int64_t *operands, uint64_t memory) {
+    arguments->memory = (char *)memory;
+    arguments->guard = NULL;
+    arguments->batch = arguments->all = frame->batch;
+    arguments->records = arguments->first = 0;
     if (kernel->sizes)
         memcpy(arguments->sizes, frame->sizes, (size_t)kernel->sizes * sizeof *frame->sizes);
-    for (int i = 0; i < kernel->inputs; i++)
-        arguments->inputs[i] = (char *)turn_input(gpu->turn, i);
     memcpy(arguments->operands, operands, (size_t)kernel->operands * sizeof *operands);
 }
 
-void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
-                 int64_t blocks) {
+static void fill(FlowArguments *arguments, const FlowFrame *frame, const Gpu *gpu,
+                 const FlowDeviceKernel *kernel, const int64_t *operands) {
+    gpus_fill(arguments, frame, kernel, operands, gpu->memory);
+    if (gpu->turn->guarded)
+        arguments->guard = (FlowGuard *)(gpu->turn->block + offsetof(TurnBlock, guard));
+    arguments->first = gpus_state.share.first;
+    arguments->all = gpus_state.share.all;
+    for (int i = 0; i < kernel->inputs; i++)
+        arguments->inputs[i] = (char *)turn_input(gpu->turn, i);
+}
+
+void flow_launch_ring(const FlowFrame *frame, const FlowDeviceKernel *kernel,
+                      const int64_t *operands, int64_t blocks, const FlowRing *ring) {
     int device = (int)operands[kernel->operands - 1];
     FlowArguments arguments; /* what the kernel does not look at is not set */
-    if (replay_has_it() || !gpus_have(device)) return;
+    if (!gpus_have(device)) return;
     if (device == FLOW_EVERY_GPU && gpus_state.share.replica < 0) {
         replicas_launch(frame, kernel, operands);
         return;
     }
     if (device == FLOW_EVERY_GPU) device = gpus_state.share.replica;
     Gpu *gpu = &gpus_state.gpus[device];
-    void *function = gpus_kernel(kernel, device);
+    if (replay_has_it(gpu)) return;
+    const FoundKernel found = find(kernel, device, ring);
+    GpuShape shape = {blocks, kernel->threads, 0};
+    if (found.is_ring) shape = (GpuShape){ring->blocks, ring->threads, ring->shared};
     gpus_turn_of(gpu, frame);
-    if (!function || !turn_send(gpu)) return;
+    if (!found.function || !turn_send(gpu)) return;
     fill(&arguments, frame, gpu, kernel, operands);
+    if (found.is_ring && shape.blocks > 0 && !ring_fill(gpu, kernel, ring, &arguments)) return;
     gpus_state.marked = 1 + device;
-    bool launched = gpu_launch(gpu, function, kernel->name, &arguments, blocks, kernel->threads);
+    bool launched = gpu_launch(gpu, found.function, kernel->name, &arguments, shape);
     if (launched && frame->observer && !frame->observer->goes_on) gpu_finish(gpu);
+}
+
+void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
+                 int64_t blocks) {
+    flow_launch_ring(frame, kernel, operands, blocks, NULL);
 }
 
 /* Calls. */
@@ -102,15 +126,18 @@ static void begin(const FlowFrame *frame, int64_t function, int gpu) {
     GpusState *state = &gpus_state;
     for (int i = 0; i < state->count; i++) state->gpus[i].turn = NULL;
     state->ahead = frame->ahead && gpu != GPU_CPU;
-    state->turn = state->ahead ? state->calls_begun % GPUS_AHEAD : TURN_ALONE;
+    state->turn = state->ahead ? gpus_turn_number(state->calls_begun) : TURN_ALONE;
     if (!state->ahead || !gpus_have(gpu)) return;
     if (gpus_calls_ahead() == GPUS_AHEAD) {
         gpus_fail(FLOW_EXIT_internal, "too many calls are on their way");
         return;
     }
     state->calls_begun++;
-    gpus_turn_of(&state->gpus[gpu], frame);
-    replay_begin(&state->gpus[gpu], frame, function, state->turn);
+    const bool every = gpu == FLOW_EVERY_GPU;
+    for (int i = every ? 0 : gpu; i < (every ? state->replicas : gpu + 1); i++) {
+        gpus_turn_of(&state->gpus[i], frame);
+        replay_begin(&state->gpus[i], frame, function, state->turn);
+    }
 }
 
 void flow_gpu_begin(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
@@ -127,11 +154,11 @@ static bool wait_for_all(const FlowFrame *frame) {
     for (int i = 0; good && i < gpus_state.count; i++)
         good = turn_wait(&gpus_state.gpus[i], &gpus_state.gpus[i].turns[TURN_ALONE], frame->memory,
                          frame->guard);
-    return good;
+    return good && whole_goes_on();
 }
 
 static bool end(const FlowFrame *frame) {
-    bool good = true;
+    bool good = whole_await();
     for (int i = 0; good && i < gpus_state.count; i++) {
         Gpu *gpu = &gpus_state.gpus[i];
         if (gpu->turn)
@@ -161,7 +188,7 @@ void flow_gpu_copy(const FlowFrame *frame, const int64_t *operands, int thread, 
     (void)threads;
     const int64_t place = operands[0], count = operands[2] ? frame->batch : 1;
     const int from = (int)operands[3], to = (int)operands[4];
-    if (thread || !gpus_have(from) || !gpus_have(to) || from == to) return;
+    if (thread || !gpus_have(from) || !gpus_have(to) || from == to || !whole_await()) return;
     const int64_t size = gpus_size(frame, operands[1]) * count;
     if (from == FLOW_EVERY_GPU || to == FLOW_EVERY_GPU) replicas_copy(frame, operands);
     else if (place < 0) copy_input(frame, (int)~place, size, !operands[2], from, to);
@@ -174,7 +201,7 @@ void flow_gpu_result(const FlowFrame *frame, const int64_t *operands, int thread
     (void)threads;
     const int64_t place = operands[0], size = operands[1];
     const int device = (int)operands[2];
-    if (thread || !gpus_have(device)) return;
+    if (thread || !gpus_have(device) || !whole_await()) return;
     Gpu *gpu = &gpus_state.gpus[device];
     if (turn_has_room(gpus_turn_of(gpu, frame), (size_t)size))
         turn_put_result(gpu, place, (size_t)size);
@@ -192,7 +219,7 @@ static void move_on(int device, const int64_t *operands) {
 void flow_gpu_move(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)threads;
     const int device = (int)operands[3];
-    if (thread || !gpus_have(device)) return;
+    if (thread || !gpus_have(device) || !whole_await()) return;
     if (device == GPU_CPU)
         memcpy(frame->memory + operands[0], frame->memory + operands[1], (size_t)operands[2]);
     else if (device == FLOW_EVERY_GPU)

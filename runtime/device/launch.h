@@ -13,9 +13,16 @@ typedef struct FlowGuard {
 } FlowGuard;
 #endif
 
+/* What the driver makes of a tensor, of which the GPU brings boxes to shared memory by itself:
+ * CUtensorMap, which only it reads. */
+typedef struct FlowTensorMap {
+    __attribute__((aligned(64))) uint64_t words[16];
+} FlowTensorMap;
+
 /* A kernel's one parameter, of less than 4 KiB, as CUDA before 12.1 has it. All addresses are of
  * the device. */
 typedef struct FlowArguments {
+    FlowTensorMap maps[FLOW_LAUNCH_MAPS]; /* of flow_launch_ring */
     char *memory; /* operands that are places are offsets there, or ~i of input i */
     FlowGuard *guard;
     int64_t batch;
@@ -36,6 +43,25 @@ typedef struct FlowDeviceKernel {
     FlowKernel *call;  /* what launches it: the caller of flow_launch */
 } FlowDeviceKernel;
 
+/* An operand as a tensor of halves, the first dimension of which lies element by element, at a
+ * multiple of 16 bytes, as all strides are; from the second one on, no stride is less than that
+ * before it. */
+typedef struct FlowTensor {
+    int64_t place, offset; /* as an operand; bytes from there on */
+    int rank;
+    int64_t sizes[FLOW_TENSOR_RANK], strides[FLOW_TENSOR_RANK]; /* in elements */
+    int box[FLOW_TENSOR_RANK];
+} FlowTensor;
+
+/* What is different of a kernel whose operands the GPU brings by itself, where its code was
+ * compiled for that: it has the kernel's name with "_ring" behind it, and templates/cuda_box.h's
+ * threads. */
+typedef struct FlowRing {
+    int64_t blocks;
+    int threads, shared; /* bytes that the launch adds */
+    FlowTensor tensors[FLOW_LAUNCH_MAPS];
+} FlowRing;
+
 /* How what replicas have is put together. */
 typedef enum FlowWhole {
     FLOW_whole_sum,
@@ -49,6 +75,10 @@ typedef enum FlowWhole {
 void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
                  int64_t blocks);
 
+/* The same of a kernel that may have a ring: see there. */
+void flow_launch_ring(const FlowFrame *frame, const FlowDeviceKernel *kernel,
+                      const int64_t *operands, int64_t blocks, const FlowRing *ring);
+
 /* Calls that stand between those of kernels; thread 0 does what they do. A device is -1, the CPU,
  * or a GPU's number, or FLOW_EVERY_GPU: GPUs 0 … replicas-1, each of which has a share of the
  * batch, its own in all that has records, the same in all else; kernels are launched for each.
@@ -57,15 +87,18 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
  * when it is there.
  *
  * flow_gpu_begin, flow_gpu_end   around the calls of a function that uses GPUs: its number, the one
- *                                device that computes all of it, or -1, the number of replicas; at
- *                                the end all that was launched is done, and the frame's guard is up
- *                                to date; not so where FlowFrame.ahead says that nobody waits
+ *                                device that computes all of it, FLOW_EVERY_GPU too, or -1, the
+ *                                number of replicas. At the end all that was launched is done, and
+ *                                the frame's guard is up to date; not so where FlowFrame.ahead says
+ *                                that nobody waits
  * flow_gpu_copy                  a value goes to another device: its place, its size (of a record,
  *                                if the next is 1), 1 or 0, from, to. Between the CPU and all
  *                                replicas: its place, its size, 0, from, to; or the size that lies
  *                                together of a record, and how many such parts a record has
  * flow_gpu_reduce                what replicas have becomes whole on each of them: to, from, the
- *                                elements, a FlowWhole, their FlowElement
+ *                                elements, a FlowWhole, their FlowElement. Kernels may read it, or
+ *                                write over either, behind the next flow_gpu_await
+ * flow_gpu_await                 what flow_gpu_reduce was asked for is there for what comes next
  * flow_gpu_result                a value is on the CPU at the end: its place, its size, from
  * flow_gpu_move                  in one device's memory: to, from, size, device
  * flow_gpu_need                  a part of weights and states is up to date on a device: its
@@ -73,7 +106,7 @@ void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const i
  * flow_gpu_owns                  it has just been written there, so it is out of date elsewhere;
  *                                what was not written of a weight or state is kept */
 FlowKernel flow_gpu_begin, flow_gpu_end, flow_gpu_copy, flow_gpu_result, flow_gpu_move,
-    flow_gpu_need, flow_gpu_owns, flow_gpu_reduce;
+    flow_gpu_need, flow_gpu_owns, flow_gpu_reduce, flow_gpu_await;
 
 /* A function of records whose kernels run on GPUs makes several at a time: each launch is for all
  * of them. On the CPU every record has scratch of its own, one behind the other. On a GPU each
@@ -85,6 +118,7 @@ typedef struct FlowTogether {
     int64_t scratch;             /* bytes of a record */
     int fields;                  /* inputs below are fields, the others outputs */
     struct FlowStation *station; /* what flow_together_begin took */
+    const char *what; /* of what is asked for next: "x.flow:3 add", for those who trace */
 } FlowTogether;
 
 /* Any thread calls them. What is false has failed, which gpus_status says; so do all that follow.

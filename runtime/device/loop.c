@@ -40,8 +40,9 @@ static char *on_cpu(const FlowLoop *loop, int64_t place) {
 
 bool flow_loop_begin(FlowLoop *loop, const FlowFrame *around, bool inner, int64_t memory,
                      int64_t device, int64_t most) {
-    if (replay_has_it() || !gpus_have((int)device)) return false;
+    if (!gpus_have((int)device)) return false;
     Gpu *gpu = &gpus_state.gpus[device];
+    if (replay_has_it(gpu)) return false;
     if (!inner) gpus_turn_of(gpu, around);
     if (!inner && !make_numbers(gpu, most)) return false;
     loop->frame = *around;
@@ -71,30 +72,19 @@ void flow_loop_end(const FlowLoop *loop) {
     gpus_state.loop = loop->inner ? (const FlowLoop *)loop->around : NULL;
 }
 
-static void fill(FlowArguments *arguments, const FlowLoop *loop, const FlowDeviceKernel *kernel,
-                 const int64_t *operands) {
-    const FlowFrame *frame = &loop->frame;
-    arguments->memory = loop->memory;
-    arguments->guard = NULL;
-    arguments->batch = arguments->all = frame->batch;
-    arguments->records = arguments->first = 0;
-    if (kernel->sizes)
-        memcpy(arguments->sizes, frame->sizes, (size_t)kernel->sizes * sizeof *frame->sizes);
-    memcpy(arguments->inputs, loop->inputs, (size_t)kernel->inputs * sizeof *loop->inputs);
-    memcpy(arguments->operands, operands, (size_t)kernel->operands * sizeof *operands);
-}
-
 void flow_loop_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
                       const int64_t *operands, int64_t blocks) {
     const FlowLoop *loop = (const FlowLoop *)frame;
     FlowArguments arguments; /* what the kernel does not look at is not set */
-    if (replay_has_it() || !gpus_have(loop->device)) return;
+    if (!gpus_have(loop->device) || replay_has_it(&gpus_state.gpus[loop->device])) return;
     Gpu *gpu = &gpus_state.gpus[loop->device];
     void *function = gpus_kernel(kernel, loop->device);
     if (!function || !turn_send(gpu)) return;
-    fill(&arguments, loop, kernel, operands);
+    gpus_fill(&arguments, frame, kernel, operands, (uint64_t)(uintptr_t)loop->memory);
+    memcpy(arguments.inputs, loop->inputs, (size_t)kernel->inputs * sizeof *loop->inputs);
     gpus_state.marked = 1 + loop->device;
-    bool launched = gpu_launch(gpu, function, kernel->name, &arguments, blocks, kernel->threads);
+    bool launched =
+        gpu_launch(gpu, function, kernel->name, &arguments, (GpuShape){blocks, kernel->threads, 0});
     if (launched && frame->observer && !frame->observer->goes_on) gpu_finish(gpu);
 }
 

@@ -139,6 +139,12 @@ static FlowStatus target_of_wish(const Nvrtc *nvrtc, const NvrtcWish *wish, Targ
     char list[300];
     FlowStatus status = ask_known(nvrtc, &known);
     if (status.exit) return status;
+    if (wish->is_alone && !is_alone(nvrtc, wish->capability))
+        return flow_failure(
+            FLOW_EXIT_resource,
+            "%s does not compile for sm_%da, which NVRTC 12 and later do: " NVRTC_COMES
+            "; for sm_%d it does",
+            nvrtc->name, wish->capability, wish->capability);
     set_option(nvrtc, target, !wish->is_ptx, wish->capability);
     for (int i = 0; i < known.count; i++)
         if (known.numbers[i] == wish->capability) return flow_ok;
@@ -157,14 +163,17 @@ static void first_error(char *log) {
     log[strcspn(log, "\n")] = 0;
 }
 
-static FlowStatus refused(const Nvrtc *nvrtc, void *program) {
+static FlowStatus refused(const Nvrtc *nvrtc, void *program, int error) {
+    enum { OUT_OF_MEMORY = 1 };
     size_t size = 0;
     nvrtc->log_size(program, &size);
     char *log = calloc(size + 1, 1);
     if (log && size) nvrtc->log(program, log);
     if (log) first_error(log);
-    FlowStatus status = flow_failure(FLOW_EXIT_internal, "%s does not compile the kernels: %.300s",
-                                     nvrtc->name, log && *log ? log : "it does not say why");
+    FlowStatus status =
+        flow_failure(error == OUT_OF_MEMORY ? FLOW_EXIT_resource : FLOW_EXIT_internal,
+                     "%s does not compile the kernels: %.300s", nvrtc->name,
+                     log && *log ? log : "it does not say why");
     free(log);
     return status;
 }
@@ -187,9 +196,9 @@ static FlowStatus compile(const Nvrtc *nvrtc, const char *text, const Target *ta
     void *program;
     if (nvrtc->create(&program, text, "program.cu", 0, NULL, NULL))
         return flow_failure(FLOW_EXIT_resource, "%s does not start", nvrtc->name);
-    FlowStatus status = nvrtc->compile(program, 2, options)
-                            ? refused(nvrtc, program)
-                            : take_image(nvrtc, program, target->own, image);
+    const int error = nvrtc->compile(program, 2, options);
+    FlowStatus status =
+        error ? refused(nvrtc, program, error) : take_image(nvrtc, program, target->own, image);
     nvrtc->destroy(&program);
     return status;
 }

@@ -32,7 +32,8 @@ FlowStatus nvrtc_compile(const char *text, int capability, int version, GpuImage
 /* What is wanted ahead of any GPU. */
 typedef struct NvrtcWish {
     int capability;
-    bool is_ptx; /* the code that drivers compile further, rather than that GPU's own */
+    bool is_ptx;   /* the code that drivers compile further, rather than that GPU's own */
+    bool is_alone; /* with what later GPUs don't have: sm_90a */
     GpuImage image;
 } NvrtcWish;
 

@@ -5,6 +5,7 @@
  * twice, however many there are (Rabenseifner, Optimization of Collective Reduction Operations,
  * 2004). */
 #include "runtime/device/gpus_state.h"
+#include "runtime/device/whole.h"
 
 /* Shares. */
 
@@ -21,7 +22,7 @@ void replicas_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
     for (int i = 0; i < gpus_state.replicas && gpus_work(); i++) {
         gpus_state.share = share_of(frame->batch, i);
         own.batch = gpus_state.share.batch;
-        kernel->call(&own, operands, 0, 1);
+        if (!replay_has_it(&gpus_state.gpus[i])) kernel->call(&own, operands, 0, 1);
     }
     gpus_state.share = all;
     gpus_state.marked = 1 + FLOW_EVERY_GPU;
@@ -38,7 +39,11 @@ typedef struct Spread {
 /* Room for the largest share. */
 static bool make_room(const Spread *spread, Gpu *gpu) {
     const int64_t most = share_of(spread->batch, gpus_state.replicas - 1).batch;
-    return turn_make_room(gpu, (int)~spread->place, (size_t)(spread->outer * most * spread->size));
+    const int i = (int)~spread->place;
+    if (!turn_make_room(gpu, i, (size_t)(spread->outer * most * spread->size))) return false;
+    TurnInput *input = &gpu->turn->inputs[i];
+    input->outer = spread->outer, input->each = spread->size, input->batch = spread->batch;
+    return true;
 }
 
 static bool copy_part(const Spread *spread, Gpu *gpu, int64_t at, int64_t own, int64_t size,
@@ -96,6 +101,15 @@ bool replicas_show(char *memory, int64_t place, int64_t size, int64_t record) {
     return copy_home(&spread);
 }
 
+bool replicas_input_again(int i, const TurnInput *input, int64_t turn, void *to) {
+    const Spread spread = {~(int64_t)i, input->each, input->outer, input->batch, to};
+    const int count = gpus_state.replicas;
+    for (int k = 0; k < count; k++) gpus_state.gpus[k].turn = &gpus_state.gpus[k].turns[turn];
+    const bool good = copy_home(&spread);
+    for (int k = 0; k < count; k++) gpus_state.gpus[k].turn = NULL;
+    return good;
+}
+
 /* Making whole. */
 
 enum { JOIN_THREADS = 256 };
@@ -116,18 +130,12 @@ static const FlowDeviceKernel joins[][FLOW_f64 + 1] = {
     [FLOW_whole_prod] = KERNELS(prod),
 };
 
-/* A value that is made whole: places in memory, bytes, elements. */
-typedef struct Join {
-    const FlowDeviceKernel *kernel;
-    int64_t to, from, count, size;
-} Join;
-
 /* Elements before the slice of a replica, and in it. */
-static int64_t slice_begin(const Join *join, int replica) {
+static int64_t slice_begin(const Whole *join, int replica) {
     return join->count * replica / gpus_state.replicas;
 }
 
-static int64_t slice_count(const Join *join, int replica) {
+static int64_t slice_count(const Whole *join, int replica) {
     return slice_begin(join, replica + 1) - slice_begin(join, replica);
 }
 
@@ -143,7 +151,7 @@ static bool make_joining_room(Gpu *gpu, size_t size) {
 }
 
 /* A replica's slice of what all have, one behind the other. */
-static bool gather_slice(const Join *join, int replica) {
+static bool gather_slice(const Whole *join, int replica) {
     Gpu *gpu = &gpus_state.gpus[replica];
     const size_t bytes = (size_t)(slice_count(join, replica) * join->size);
     const uint64_t at = (uint64_t)(join->from + slice_begin(join, replica) * join->size);
@@ -157,7 +165,7 @@ static bool gather_slice(const Join *join, int replica) {
     return good;
 }
 
-static bool join_slice(const Join *join, int replica) {
+static bool join_slice(const Whole *join, int replica) {
     Gpu *gpu = &gpus_state.gpus[replica];
     const int64_t count = slice_count(join, replica);
     const uint64_t to =
@@ -166,12 +174,13 @@ static bool join_slice(const Join *join, int replica) {
         .inputs = {(char *)to, (char *)gpu->joining},
         .operands = {count, gpus_state.replicas},
     };
-    void *function = gpus_kernel(join->kernel, replica);
-    return function && gpu_launch(gpu, function, join->kernel->name, &arguments,
-                                  (count + JOIN_THREADS - 1) / JOIN_THREADS, JOIN_THREADS);
+    const FlowDeviceKernel *kernel = &joins[join->how][join->element];
+    void *function = gpus_kernel(kernel, replica);
+    const GpuShape shape = {(count + JOIN_THREADS - 1) / JOIN_THREADS, JOIN_THREADS, 0};
+    return function && gpu_launch(gpu, function, kernel->name, &arguments, shape);
 }
 
-static bool give_slice(const Join *join, int replica) {
+static bool give_slice(const Whole *join, int replica) {
     Gpu *gpu = &gpus_state.gpus[replica];
     const uint64_t at = (uint64_t)(join->to + slice_begin(join, replica) * join->size);
     bool good = true;
@@ -184,19 +193,37 @@ static bool give_slice(const Join *join, int replica) {
     return good;
 }
 
-static bool join_all(const Join *join) {
+static bool join_one(const Whole *join) {
     const int count = gpus_state.replicas;
-    bool good = count > 1 && count <= gpus_state.count && gpus_work();
+    bool good = gpus_work();
     for (int i = 0; i < count && good; i++) good = gather_slice(join, i);
     for (int i = 0; i < count && good; i++) good = join_slice(join, i);
     for (int i = 0; i < count && good; i++) good = give_slice(join, i);
-    gpus_state.marked = 1;
+    return good;
+}
+
+bool replicas_join(const Whole *wholes, int count) {
+    bool good = true;
+    for (int i = 0; i < count && good; i++) good = join_one(&wholes[i]);
     return good;
 }
 
 void flow_gpu_reduce(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     (void)frame, (void)threads;
-    const Join join = {&joins[operands[3]][operands[4]], operands[0], operands[1], operands[2],
-                       (int64_t)flow_element_size((FlowElement)operands[4])};
-    if (thread == 0) join_all(&join);
+    const FlowElement element = (FlowElement)operands[4];
+    const Whole whole = {.to = operands[0],
+                         .from = operands[1],
+                         .count = operands[2],
+                         .size = (int64_t)flow_element_size(element),
+                         .how = (FlowWhole)operands[3],
+                         .element = element};
+    const int count = gpus_state.replicas;
+    if (thread || count < 2 || count > gpus_state.count || !gpus_work()) return;
+    whole_add(&whole);
+    gpus_state.marked = 1;
+}
+
+void flow_gpu_await(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    (void)frame, (void)operands, (void)threads;
+    if (thread == 0 && gpus_work()) whole_await();
 }

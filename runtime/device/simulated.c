@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STACK = 64 << 10 };
+enum { STACK = 64 << 10, WAIT_SIZE = 128 };
 
 /* The launch that is made now: there is one at a time. */
 static struct {
@@ -46,7 +46,7 @@ void flow_simulation_set(FlowSimulation simulation) {
 
 /* Chance. */
 
-static uint64_t draw(Launch *launch, uint64_t below) {
+uint64_t launch_draw(Launch *launch, uint64_t below) {
     launch->random ^= launch->random << 13;
     launch->random ^= launch->random >> 7;
     launch->random ^= launch->random << 17;
@@ -55,7 +55,7 @@ static uint64_t draw(Launch *launch, uint64_t below) {
 
 static void shuffle_threads(Launch *launch) {
     for (int i = launch->seen.threads - 1; i > 0; i--) {
-        int j = (int)draw(launch, (uint64_t)i + 1), thread = launch->order[i];
+        int j = (int)launch_draw(launch, (uint64_t)i + 1), thread = launch->order[i];
         launch->order[i] = launch->order[j];
         launch->order[j] = thread;
     }
@@ -67,8 +67,8 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 
 static void shuffle_blocks(Launch *launch) {
     int64_t blocks = launch->all_blocks;
-    launch->block_start = (int64_t)draw(launch, (uint64_t)blocks);
-    launch->block_stride = 1 + (int64_t)draw(launch, (uint64_t)blocks);
+    launch->block_start = (int64_t)launch_draw(launch, (uint64_t)blocks);
+    launch->block_stride = 1 + (int64_t)launch_draw(launch, (uint64_t)blocks);
     while (common_divisor(launch->block_stride, blocks) != 1) launch->block_stride++;
 }
 
@@ -106,6 +106,14 @@ __attribute__((format(printf, 3, 4))) static bool fault(Launch *launch, bool in_
     va_list arguments;
     va_start(arguments, format);
     note_fault(launch, in_block, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool launch_fault(Launch *launch, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    note_fault(launch, true, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -181,8 +189,28 @@ static void wait_as(Launch *launch, LaneState state, int line) {
     fiber_pause(launch->running);
 }
 
+static void barrier_of(int threads, int line) {
+    Launch *launch = &simulator.launch;
+    if (threads % WARP || launch->seen.thread >= threads)
+        launch_fail(launch, "thread %lld comes to the barrier of the first %d at line %d",
+                    (long long)launch->seen.thread, threads, line);
+    launch->lanes[launch->seen.thread].mask = threads;
+    wait_as(launch, LANE_barrier, line);
+}
+
 static void barrier(int line) {
-    wait_as(&simulator.launch, LANE_barrier, line);
+    barrier_of(simulator.launch.seen.threads, line);
+}
+
+void launch_wait(Launch *launch, const Wait *wait, int line) {
+    Lane *lane = &launch->lanes[launch->seen.thread];
+    lane->wait = wait;
+    if (!wait->is_over(launch, (int)launch->seen.thread)) wait_as(launch, LANE_waits, line);
+}
+
+void launch_let_go_first(Launch *launch, int line) {
+    launch->arrived++;
+    wait_as(launch, LANE_arrived, line);
 }
 
 static uint64_t shuffle(uint64_t bits, int mask, int line) {
@@ -202,9 +230,10 @@ static const char *meet(const void *brought, size_t size, int line) {
     return launch->met[thread / WARP * WARP];
 }
 
-static const char *doing(const Lane *lane, char *text, size_t size) {
+static const char *doing(const Launch *launch, const Lane *lane, char *text, size_t size) {
     switch (lane->state) {
     case LANE_done: return "has ended";
+    case LANE_waits: lane->wait->tell(launch, (int)(lane - launch->lanes), text, size); break;
     case LANE_barrier: snprintf(text, size, "waits at the barrier of line %d", lane->line); break;
     default: snprintf(text, size, "waits at the shuffle of line %d", lane->line);
     }
@@ -253,7 +282,7 @@ static int first_shuffling(const Launch *launch, int first) {
 /* Warps go on after a shuffle. No thread is ready any more, so one that has not come never will. */
 static bool settle_shuffles(Launch *launch, bool *any) {
     for (int first = 0; first < launch->seen.threads; first += WARP) {
-        char text[64];
+        char text[WAIT_SIZE];
         int waiting = first_shuffling(launch, first);
         if (waiting < 0) continue;
         const Lane *lane = &launch->lanes[waiting];
@@ -263,42 +292,96 @@ static bool settle_shuffles(Launch *launch, bool *any) {
                          "%d of the 32 lanes of warp %d wait at the shuffle of line %d, "
                          "while thread %d %s",
                          count_like(launch, first, WARP, lane), first / WARP, lane->line, stranger,
-                         doing(&launch->lanes[stranger], text, sizeof text));
+                         doing(launch, &launch->lanes[stranger], text, sizeof text));
         if (!exchange(launch, first)) return false;
         *any = true;
     }
     return true;
 }
 
+/* What one of them has seen of gates comes before what all do from now on. */
+static void release_barrier(Launch *launch, int threads) {
+    uint32_t most[GATE_LIMIT] = {0};
+    for (int i = 0; i < threads; i++)
+        for (int gate = 0; gate < GATE_LIMIT; gate++)
+            if (launch->lanes[i].seen[gate] > most[gate]) most[gate] = launch->lanes[i].seen[gate];
+    for (int i = 0; i < threads; i++) {
+        launch->lanes[i].state = LANE_ready;
+        memcpy(launch->lanes[i].seen, most, sizeof most);
+    }
+    launch->epochs.now++;
+    for (int warp = 0; warp < threads / WARP; warp++) launch->since[warp] = launch->epochs.now;
+}
+
 static bool settle_barrier(Launch *launch, bool *any) {
     int threads = launch->seen.threads, waiting = 0;
-    char text[64];
+    char text[WAIT_SIZE];
     while (waiting < threads && launch->lanes[waiting].state != LANE_barrier) waiting++;
     if (waiting == threads) return true;
     const Lane *lane = &launch->lanes[waiting];
+    threads = lane->mask;
     int stranger = find_stranger(launch, 0, threads, lane);
     if (stranger >= 0)
         return fault(launch, true,
                      "%d of %d threads wait at the barrier of line %d, while thread %d %s",
                      count_like(launch, 0, threads, lane), threads, lane->line, stranger,
-                     doing(&launch->lanes[stranger], text, sizeof text));
-    for (int i = 0; i < threads; i++) launch->lanes[i].state = LANE_ready;
-    launch->epochs.now++;
+                     doing(launch, &launch->lanes[stranger], text, sizeof text));
+    release_barrier(launch, threads);
     *any = true;
     return true;
 }
 
-/* Who waits goes on, where all have come. any: is there such a one? */
+static bool settle_waits(Launch *launch) {
+    bool any = false;
+    for (int i = 0; i < launch->seen.threads; i++) {
+        Lane *lane = &launch->lanes[i];
+        if (lane->state != LANE_waits || !lane->wait->is_over(launch, i)) continue;
+        lane->state = LANE_ready;
+        any = true;
+    }
+    return any;
+}
+
+/* After those who waited for the gates. */
+static bool settle_arrived(Launch *launch) {
+    if (!launch->arrived) return false;
+    for (int i = 0; i < launch->seen.threads; i++)
+        if (launch->lanes[i].state == LANE_arrived) launch->lanes[i].state = LANE_ready;
+    launch->arrived = 0;
+    return true;
+}
+
+/* Nobody can go on. */
+static bool check_ended(Launch *launch) {
+    char first[WAIT_SIZE], second[WAIT_SIZE];
+    int waiting = 0, other = 0;
+    while (waiting < launch->seen.threads && launch->lanes[waiting].state != LANE_waits) waiting++;
+    if (waiting == launch->seen.threads) return true;
+    const Lane *lane = &launch->lanes[waiting];
+    while (other + 1 < launch->seen.threads && launch->lanes[other].state == lane->state &&
+           launch->lanes[other].line == lane->line)
+        other++;
+    return fault(launch, true, "nobody can go on: thread %d %s, thread %d %s", waiting,
+                 doing(launch, lane, first, sizeof first), other,
+                 doing(launch, &launch->lanes[other], second, sizeof second));
+}
+
+/* Who waits goes on, where that is over. What goes on beside threads takes as long as they can go
+ * on without it. any: is there such a one? */
 static bool settle(Launch *launch, bool *any) {
-    *any = false;
-    if (!settle_shuffles(launch, any)) return false;
-    return *any || settle_barrier(launch, any);
+    *any = settle_waits(launch) || settle_arrived(launch);
+    if (!*any && !launch_land_box(launch, any)) return false;
+    if (!*any && !settle_shuffles(launch, any)) return false;
+    if (!*any && !settle_barrier(launch, any)) return false;
+    return *any || check_ended(launch);
 }
 
 /* Blocks. */
 
 static void begin_block(Launch *launch, int64_t turn) {
     launch->epochs.block = ++launch->epochs.now;
+    for (int warp = 0; warp < THREAD_LIMIT / WARP; warp++)
+        launch->since[warp] = launch->epochs.block;
     launch->block_epochs[turn] = launch->epochs.now;
     launch->blocks_begun = turn + 1;
     const int64_t block = block_number(launch, turn);
@@ -306,6 +389,7 @@ static void begin_block(Launch *launch, int64_t turn) {
     launch->seen.record = block / launch->seen.blocks;
     launch->begun = 0;
     launch_clear_shared(launch);
+    launch_clear_gates();
     shuffle_threads(launch);
 }
 
@@ -344,14 +428,18 @@ static void begin_launch(Launch *launch) {
     if (simulator.epoch > UINT32_MAX / 2) memory_forget_touches(), simulator.epoch = 0;
     launch->epochs.now = simulator.epoch;
     launch->epochs.launch = simulator.epoch + 1;
+    launch->epochs.since = launch->since;
     launch->random = (simulation.seed + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
     launch->checks = simulation.checks;
     launch->seen.barrier = barrier;
+    launch->seen.barrier_of = barrier_of;
     launch->seen.shuffle = shuffle;
     launch->seen.meet = meet;
     launch_set_access(launch);
     launch_set_copies(launch);
     launch_set_products(launch);
+    launch_set_gates(launch);
+    launch_set_boxes(launch);
     for (int i = 0; i < launch->seen.threads; i++) launch->order[i] = i;
     for (int i = 0; i < simulator.fiber_count; i++) simulator.idle[i] = simulator.fibers[i];
     simulator.idle_count = simulator.fiber_count;
@@ -374,13 +462,14 @@ static bool run_launch(Launch *launch) {
     bool good = run_blocks(launch);
     simulator.epoch = launch->epochs.now;
     launch_free_shared(launch);
+    launch_free_boxes();
     free(launch->block_epochs);
     return good;
 }
 
-bool flow_simulate_records(FlowSimulatedKernel *kernel, const char *name,
-                           const FlowArguments *arguments, int64_t blocks, int64_t records,
-                           int threads, char *fault_text, size_t fault_size) {
+bool flow_simulate_shape(FlowSimulatedKernel *kernel, const char *name,
+                         const FlowArguments *arguments, FlowSimulatedShape shape, char *fault_text,
+                         size_t fault_size) {
     memory_lock();
     Launch *launch = &simulator.launch;
     memset(launch, 0, offsetof(Launch, lanes));
@@ -389,9 +478,11 @@ bool flow_simulate_records(FlowSimulatedKernel *kernel, const char *name,
     launch->failed = false;
     launch->name = name;
     launch->kernel = kernel;
-    launch->seen.blocks = blocks;
-    launch->all_blocks = blocks * records;
-    launch->seen.threads = threads;
+    launch->seen.blocks = shape.blocks;
+    launch->all_blocks = shape.blocks * shape.records;
+    launch->seen.threads = shape.threads;
+    launch->more = (size_t)shape.shared;
+    launch->more_used = 0;
     bool good = is_possible(launch, kernel(arguments, &launch->seen)) && run_launch(launch);
     if (!good) snprintf(fault_text, fault_size, "%s", launch->fault);
     memory_unlock();
@@ -400,6 +491,6 @@ bool flow_simulate_records(FlowSimulatedKernel *kernel, const char *name,
 
 bool flow_simulate(FlowSimulatedKernel *kernel, const char *name, const FlowArguments *arguments,
                    int64_t blocks, int threads, char *fault_text, size_t fault_size) {
-    return flow_simulate_records(kernel, name, arguments, blocks, 1, threads, fault_text,
-                                 fault_size);
+    return flow_simulate_shape(kernel, name, arguments, (FlowSimulatedShape){blocks, 1, threads, 0},
+                               fault_text, fault_size);
 }

@@ -7,11 +7,12 @@
  * of them to write, with no barrier between, or from two blocks; barriers and shuffles that some
  * threads don't come to; elements outside of an array or of global memory, not aligned, or never
  * written; more shared memory or threads than a GPU has. A shuffle orders no memory, nor does a
- * warp. Atomics race with all but atomics.
+ * warp; a barrier of some threads does for these alone. Atomics race with all but atomics.
  *
  * A copy that goes on by itself lands when it is waited for; what is there before is nonsense, and
  * nobody may look at it. A product of a warpgroup reads when it begins and again when it is waited
- * for, and what it reads may not change between; until then its sums are no numbers.
+ * for, and what it reads may not change between; until then its sums are no numbers. Who arrives at
+ * a gate goes on after those who waited for it: they write at once over what was given back.
  *
  * Memory of the device is what flow_simulated_allocate gives: addresses that fault unless they go
  * through FLOW_LOAD and FLOW_STORE; and what flow_simulated_register is told. Where there is
@@ -26,6 +27,7 @@
 #include <stdint.h>
 
 typedef struct FlowArguments FlowArguments;
+typedef struct FlowTensorMap FlowTensorMap;
 
 enum { FLOW_MEETING = 32 /* bytes that a lane may bring */ };
 
@@ -44,7 +46,9 @@ typedef struct FlowSimulated {
                     const void *value, int line);
     void *(*share)(const char *name, size_t size, int64_t count, size_t alignment,
                    int line); /* an array */
+    void *(*share_more)(const char *name, size_t size, int64_t count, int line);
     void (*barrier)(int line);
+    void (*barrier_of)(int threads, int line);              /* of the first so many */
     uint64_t (*shuffle)(uint64_t bits, int mask, int line); /* of the lane that differs by mask */
     /* What each of the warp's lanes brings, FLOW_MEETING bytes apart, until they meet again. */
     const char *(*meet)(const void *brought, size_t size, int line);
@@ -64,7 +68,15 @@ typedef struct FlowSimulated {
     void (*multiply)(float *sums, int columns, uint64_t a, uint64_t b, int a_by_depth,
                      int b_by_depth, float (*product)(uint16_t a, uint16_t b), int line);
     void (*end_products)(void);
-    void (*await_products)(int groups);
+    void (*await_products)(int groups, int line);
+
+    /* What goes on beside threads (templates/cuda_box.h): simulated_gates.c, simulated_boxes.c.
+     * bytes: 0, or so many are expected. */
+    void (*gate)(const void *place, int arrivals, int line);
+    void (*arrive)(const void *place, int bytes, int line);
+    void (*await)(const void *place, int odd, int line);
+    void (*bring)(const void *to, const void *gate, const FlowTensorMap *map, const int32_t *at,
+                  size_t rank, int line);
 } FlowSimulated;
 
 /* given: a launch begins, whose arguments these are; or NULL: one thread's turn. Gives the number
@@ -75,10 +87,24 @@ typedef int FlowSimulatedKernel(const FlowArguments *given, FlowSimulated *simul
 bool flow_simulate(FlowSimulatedKernel *kernel, const char *name, const FlowArguments *arguments,
                    int64_t blocks, int threads, char *fault, size_t fault_size);
 
-/* The same with so many blocks for each of so many records. */
-bool flow_simulate_records(FlowSimulatedKernel *kernel, const char *name,
-                           const FlowArguments *arguments, int64_t blocks, int64_t records,
-                           int threads, char *fault, size_t fault_size);
+/* The same with so many blocks for each of so many records, and bytes of shared memory for what is
+ * FLOW_SHARED_MORE. */
+typedef struct FlowSimulatedShape {
+    int64_t blocks, records;
+    int threads, shared;
+} FlowSimulatedShape;
+bool flow_simulate_shape(FlowSimulatedKernel *kernel, const char *name,
+                         const FlowArguments *arguments, FlowSimulatedShape shape, char *fault,
+                         size_t fault_size);
+
+/* Fills a map as the driver does. False: it is no tensor that GPUs bring boxes of. strides: in
+ * bytes, of all dimensions but the first. */
+typedef struct FlowSimulatedTensor {
+    uintptr_t address;
+    uint64_t sizes[5], strides[4];
+    int32_t rank, box[5], element;
+} FlowSimulatedTensor;
+bool flow_simulated_map(FlowTensorMap *map, const FlowSimulatedTensor *tensor);
 
 /* How launches are made from now on. FLOWC_SIMULATE_SEED and FLOWC_SIMULATE_CHECKS (a number) say
  * it until this is called. */
@@ -128,6 +154,8 @@ __attribute__((unused)) static FlowSimulated *flow_simulated;
     type *const name = (type *)flow_simulated->share(#name, sizeof(type), count, 16, __LINE__)
 #define FLOW_SHARED_TILES(type, name, count) \
     type *const name = (type *)flow_simulated->share(#name, sizeof(type), count, 1024, __LINE__)
+#define FLOW_SHARED_MORE(type, name, count) \
+    type *const name = (type *)flow_simulated->share_more(#name, sizeof(type), count, __LINE__)
 
 #define FLOW_REACH(memory, access, pointer, index)                                         \
     __extension__({                                                                        \

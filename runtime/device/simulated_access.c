@@ -68,18 +68,35 @@ static const SharedArray *find_array(const Wanted *wanted) {
                 thread_of(launch), verbs[wanted->access], wanted->line);
 }
 
+/* What a box brought is there for who has seen its gate open, until something else is written.
+ * False: no box brought it. */
+static bool see_mark(const Wanted *wanted, const SharedArray *array, int64_t element) {
+    Mark *mark = &array->marks[element];
+    const Launch *launch = wanted->launch;
+    if (!mark->gate) return false;
+    if (launch->lanes[launch->seen.thread].seen[mark->gate - 1] <= mark->opened)
+        launch_fail(wanted->launch,
+                    "thread %lld %s %s[%lld] at line %d, and has not waited for the gate of the "
+                    "box that comes there",
+                    thread_of(launch), verbs[wanted->access], array->name, (long long)element,
+                    wanted->line);
+    if (wanted->access != FLOW_ACCESS_read) *mark = (Mark){0};
+    return true;
+}
+
 static void check_shared(const Wanted *wanted, const SharedArray *array, int64_t element) {
     Launch *launch = wanted->launch;
     Trace *trace = &array->traces[element];
     Epochs epochs = launch->epochs;
     epochs.launch = epochs.block; /* other blocks have other arrays */
+    const bool is_there = see_mark(wanted, array, element);
     if (array->landing[element])
         launch_fail(launch,
                     "thread %lld %s %s[%lld] at line %d, where a copy that thread %u began at "
                     "line %u was not waited for",
                     thread_of(launch), verbs[wanted->access], array->name, (long long)element,
                     wanted->line, trace->writer.thread, trace->writer.line);
-    if (wanted->access == FLOW_ACCESS_read && !trace_is_written(trace, &epochs))
+    if (wanted->access == FLOW_ACCESS_read && !is_there && !trace_is_written(trace, &epochs))
         launch_fail(launch, "thread %lld reads %s[%lld] at line %d, which nobody has written",
                     thread_of(launch), array->name, (long long)element, wanted->line);
     Lane *lane = &launch->lanes[launch->seen.thread];
@@ -133,33 +150,54 @@ static uint32_t next_start(const Launch *launch, size_t alignment) {
     return (uint32_t)((end + alignment - 1) / alignment * alignment);
 }
 
+/* used: what of `most` bytes arrays have so far. */
 static void add_array(Launch *launch, const char *name, size_t size, int64_t count,
-                      size_t alignment, int line) {
+                      size_t alignment, size_t *used, size_t most, int line) {
     SharedArray *array = &launch->arrays[launch->array_count];
     size_t bytes = (size * (size_t)count + 15) / 16 * 16;
-    if (count <= 0 || launch->array_count == SHARED_ARRAY_LIMIT ||
-        (launch->shared_size += bytes) > SHARED_LIMIT)
-        launch_fail(launch, "%s at line %d: %zu bytes of shared memory, of which a block has %d",
-                    name, line, launch->shared_size, SHARED_LIMIT);
+    if (count <= 0 || launch->array_count == SHARED_ARRAY_LIMIT || (*used += bytes) > most)
+        launch_fail(launch, "%s at line %d: %zu bytes of shared memory, of which a block has %zu",
+                    name, line, *used, most);
     const uint32_t start = next_start(launch, alignment);
     *array =
         (SharedArray){.name = name, .line = line, .size = size, .count = count, .start = start};
     array->memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     array->traces = calloc((size_t)count, sizeof *array->traces);
     array->landing = calloc((size_t)count, sizeof *array->landing);
+    array->marks = calloc((size_t)count, sizeof *array->marks);
     launch->array_count++;
-    if (!array->memory || !array->traces || !array->landing)
+    if (!array->memory || !array->traces || !array->landing || !array->marks)
         launch_fail(launch, "there is no memory for %s", name);
     memset(array->memory, UNWRITTEN, bytes);
 }
 
-static void *share(const char *name, size_t size, int64_t count, size_t alignment, int line) {
-    Launch *launch = launch_now;
+/* The array of that line and name, if it is there. */
+static void *find_shared(const Launch *launch, const char *name, int line) {
     for (int i = 0; i < launch->array_count; i++)
         if (launch->arrays[i].line == line && !strcmp(launch->arrays[i].name, name))
             return launch->arrays[i].memory;
-    add_array(launch, name, size, count, alignment, line);
-    return launch->arrays[launch->array_count - 1].memory;
+    return NULL;
+}
+
+/* A block has so much, beside what the launch adds. */
+static size_t shared_limit(const Launch *launch) {
+    const size_t left = launch->more < SHARED_MOST ? SHARED_MOST - launch->more : 0;
+    return left < SHARED_LIMIT ? left : SHARED_LIMIT;
+}
+
+static void *share(const char *name, size_t size, int64_t count, size_t alignment, int line) {
+    Launch *launch = launch_now;
+    if (!find_shared(launch, name, line))
+        add_array(launch, name, size, count, alignment, &launch->shared_size, shared_limit(launch),
+                  line);
+    return find_shared(launch, name, line);
+}
+
+static void *share_more(const char *name, size_t size, int64_t count, int line) {
+    Launch *launch = launch_now;
+    if (!find_shared(launch, name, line))
+        add_array(launch, name, size, count, 1024, &launch->more_used, launch->more, line);
+    return find_shared(launch, name, line);
 }
 
 void launch_set_landing(Launch *launch, char *place, size_t size, bool landing, int line) {
@@ -182,13 +220,15 @@ uint32_t launch_shared_address(Launch *launch, const void *place, int line) {
     return array->start + (uint32_t)((const char *)place - array->memory);
 }
 
-static void check_shown(Launch *launch, const SharedArray *array, int64_t element, int line) {
+/* what, does: of that which is done beside threads. */
+static void check_shown(Launch *launch, const SharedArray *array, int64_t element, const char *what,
+                        const char *does, int line) {
     Touch writer = array->traces[element].writer;
     if (writer.epoch > launch->lanes[writer.thread].shown)
         launch_fail(launch,
-                    "a product at line %d reads %s[%lld], which thread %u wrote at line %u and "
-                    "has not shown",
-                    line, array->name, (long long)element, writer.thread, writer.line);
+                    "a %s at line %d %s %s[%lld], which thread %u wrote at line %u and has not "
+                    "shown",
+                    what, line, does, array->name, (long long)element, writer.thread, writer.line);
 }
 
 uint16_t launch_half_at(Launch *launch, uint32_t address, int line) {
@@ -200,10 +240,56 @@ uint16_t launch_half_at(Launch *launch, uint32_t address, int line) {
         memcpy(&half,
                launch->seen.shared(FLOW_ACCESS_read, array->memory, offset / 2, 2, NULL, line), 2);
         if (launch->checks >= FLOW_CHECKS_all)
-            check_shown(launch, array, offset / (int64_t)array->size, line);
+            check_shown(launch, array, offset / (int64_t)array->size, "product", "reads", line);
         return half;
     }
     launch_fail(launch, "a product at line %d reads what is in no array of the block", line);
+}
+
+/* For boxes. */
+
+static const SharedArray *array_at(Launch *launch, uint32_t address, size_t size) {
+    for (int i = 0; i < launch->array_count; i++) {
+        const SharedArray *array = &launch->arrays[i];
+        const uint32_t offset = address - array->start;
+        if (offset + size <= array->size * (size_t)array->count) return array;
+    }
+    return NULL;
+}
+
+static void begin_element(const Wanted *wanted, const SharedArray *array, int64_t element,
+                          Mark mark) {
+    Launch *launch = wanted->launch;
+    Trace *trace = &array->traces[element];
+    Epochs epochs = launch->epochs;
+    epochs.launch = epochs.block;
+    if (array->marks[element].gate && !launch_has_opened(array->marks[element]))
+        launch_fail(launch, "a box at line %d goes over %s[%lld], to which another one comes",
+                    wanted->line, array->name, (long long)element);
+    if (!array->marks[element].gate) {
+        if (trace_is_written(trace, &epochs))
+            check_shown(launch, array, element, "box", "goes over", wanted->line);
+        array->marks[element] = (Mark){0};
+        check_shared(wanted, array, element);
+    }
+    *trace = (Trace){0};
+    array->marks[element] = mark;
+}
+
+void launch_begin_arrival(Launch *launch, uint32_t address, size_t size, Mark mark, int line) {
+    const SharedArray *array = array_at(launch, address, size);
+    if (!array) launch_fail(launch, "a box at line %d goes beyond the arrays of the block", line);
+    const uint32_t offset = address - array->start;
+    const Wanted wanted = {launch, FLOW_ACCESS_write, array->memory + offset, 0, size, NULL, line};
+    const int64_t first = offset / (int64_t)array->size;
+    for (int64_t i = 0; i * (int64_t)array->size < (int64_t)size; i++)
+        if (launch->checks >= FLOW_CHECKS_all) begin_element(&wanted, array, first + i, mark);
+    memset(array->memory + offset, UNWRITTEN, size);
+}
+
+void launch_end_arrival(Launch *launch, uint32_t address, const void *bytes, size_t size) {
+    const SharedArray *array = array_at(launch, address, size);
+    memcpy(array->memory + (address - array->start), bytes, size);
 }
 
 void launch_clear_shared(Launch *launch) {
@@ -211,6 +297,7 @@ void launch_clear_shared(Launch *launch) {
         const SharedArray *array = &launch->arrays[i];
         memset(array->memory, UNWRITTEN, (size_t)array->count * array->size);
         memset(array->landing, false, (size_t)array->count);
+        memset(array->marks, 0, (size_t)array->count * sizeof *array->marks);
     }
 }
 
@@ -219,6 +306,7 @@ void launch_free_shared(Launch *launch) {
         free(launch->arrays[i].memory);
         free(launch->arrays[i].traces);
         free(launch->arrays[i].landing);
+        free(launch->arrays[i].marks);
     }
     launch->array_count = 0;
     launch->shared_size = 0;
@@ -338,4 +426,5 @@ void launch_set_access(Launch *launch) {
     launch->seen.global = checked ? reach_global : reach_global_unchecked;
     launch->seen.shared = checked ? reach_shared : reach_shared_unchecked;
     launch->seen.share = share;
+    launch->seen.share_more = share_more;
 }

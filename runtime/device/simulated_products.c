@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PRODUCT_LIMIT = 8, DEEP = 16, DOWN = 2, ACROSS = 32 /* at most */, SUMS = DOWN * ACROSS };
+enum { PRODUCT_LIMIT = 8, DEEP = 16, DOWN = 2, ACROSS = 64 /* at most */, SUMS = DOWN * ACROSS };
 
 typedef struct Matrix {
     uint64_t descriptor;
@@ -29,21 +29,33 @@ typedef struct Product {
 /* Those of a thread that are not waited for, all of the same sums. */
 typedef struct Products {
     int count, group; /* of the next one */
+    uint32_t number;  /* of the next one */
     bool fenced;
     float *sums, held[SUMS];
     int columns;
     Product items[PRODUCT_LIMIT];
 } Products;
 
+/* What a group's product number `number` of that block multiplies. */
+typedef struct Named {
+    uint32_t block, number;
+    int64_t line;
+    uint64_t a, b;
+} Named;
+
+enum { GROUP = 128, NAMED = 64 /* products that a warp may be ahead of another one */ };
+
 static Launch *launch_now;
+static Named all_named[THREAD_LIMIT / GROUP][NAMED];
 static Products all[THREAD_LIMIT];
 static bool is_used[THREAD_LIMIT]; /* by the thread that has this number now */
 
 static Products *own_products(void) {
     int thread = (int)launch_now->seen.thread;
-    if (!is_used[thread]) all[thread].count = all[thread].group = all[thread].fenced = 0;
+    Products *own = &all[thread];
+    if (!is_used[thread]) own->count = own->group = own->fenced = 0, own->number = 0;
     is_used[thread] = true;
-    return &all[thread];
+    return own;
 }
 
 /* Descriptors. */
@@ -121,8 +133,19 @@ static void check_warp(uint64_t a, uint64_t b, int line) {
             launch_fail(launch_now, "lanes of a warp multiply different matrices at line %d", line);
 }
 
+/* So do all warps, by the number of the product: the first one that comes to it says which. */
+static void check_group(uint32_t number, uint64_t a, uint64_t b, int line) {
+    const Named wanted = {launch_now->epochs.block, number, line, a, b};
+    Named *named = &all_named[launch_now->seen.thread / GROUP][number % NAMED];
+    if (named->block != wanted.block || named->number < number) *named = wanted;
+    if (named->number == number && memcmp(named, &wanted, sizeof wanted))
+        launch_fail(launch_now,
+                    "warps of a group multiply different matrices at line %d and line %d",
+                    (int)named->line, line);
+}
+
 static void check_begin(const Products *products, int line) {
-    if (launch_now->seen.threads % 128)
+    if (launch_now->seen.thread / GROUP >= launch_now->seen.threads / GROUP)
         launch_fail(launch_now, "a product at line %d by a warpgroup that is not whole", line);
     if (!products->fenced)
         launch_fail(launch_now, "a product begins at line %d with no fence before it", line);
@@ -137,6 +160,7 @@ static void multiply(float *sums, int columns, uint64_t a, uint64_t b, int a_by_
     Products *products = own_products();
     check_begin(products, line);
     check_warp(a, b, line);
+    check_group(products->number++, a, b, line);
     hold_sums(products, sums, columns, line);
     Product *next = &products->items[products->count];
     *next = (Product){.a = {a, a_by_depth},
@@ -157,7 +181,8 @@ static void end_products(void) {
     own_products()->group++;
 }
 
-static void await_products(int groups) {
+/* The warp goes on together. */
+static void await_products(int groups, int line) {
     Products *products = own_products();
     int done = 0;
     while (done < products->count && products->items[done].group < products->group - groups)
@@ -167,6 +192,7 @@ static void await_products(int groups) {
     memmove(products->items, products->items + done, (size_t)products->count * sizeof(Product));
     if (done && !products->count)
         memcpy(products->sums, products->held, (size_t)products->columns / 2 * sizeof(float));
+    launch_now->seen.shuffle(0, 0, line);
 }
 
 static void show_writes(void) {

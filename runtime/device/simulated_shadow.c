@@ -18,16 +18,14 @@ struct Shadow {
 };
 
 static bool is_ordered(Touch before, const Epochs *epochs, uint32_t thread) {
-    if (before.epoch < epochs->launch) return true;
-    if (before.epoch < epochs->block) return false; /* another block */
-    return before.epoch < epochs->now || before.thread == thread;
+    if (before.epoch < epochs->block) return before.epoch < epochs->launch; /* another block */
+    return epochs_order(epochs, before.epoch, before.thread, thread);
 }
 
 static void note_reader(Trace *trace, const Epochs *epochs, Touch touch) {
     Touch *latest = &trace->readers[0], *other = &trace->readers[1];
     bool same = latest->epoch == touch.epoch && latest->thread == touch.thread;
-    bool of_another_block = other->epoch >= epochs->launch && other->epoch < epochs->block;
-    if (!same && !of_another_block) *other = *latest;
+    if (!same && is_ordered(*other, epochs, touch.thread)) *other = *latest;
     *latest = touch;
 }
 

@@ -1,16 +1,24 @@
 /* Shadow: who touched an element last. Time is counted in epochs: each barrier and each block
  * begins another one, and no epoch comes twice, so what earlier launches left is known to be
- * old. */
+ * old. A barrier is of the first so many warps: it orders what these have touched, for these. */
 #ifndef FLOW_SIMULATED_SHADOW_H
 #define FLOW_SIMULATED_SHADOW_H
 
 #include "runtime/device/simulated.h"
 
+enum { WARP = 32 };
+
 typedef struct Epochs {
     uint32_t now;
-    uint32_t block;  /* the first one of this block */
-    uint32_t launch; /* the first one whose touches count */
+    uint32_t block;        /* the first one of this block */
+    uint32_t launch;       /* the first one whose touches count */
+    const uint32_t *since; /* of each warp: since it met all those before it at a barrier */
 } Epochs;
+
+/* What one of two threads of the block did in an epoch comes before what the other one does now. */
+static inline bool epochs_order(const Epochs *epochs, uint32_t epoch, uint32_t a, uint32_t b) {
+    return a == b || epoch < epochs->since[(a > b ? a : b) / WARP];
+}
 
 typedef struct Touch {
     uint32_t epoch; /* 0: nobody's */

@@ -13,7 +13,7 @@ enum { MARK_ROOM = 4096, RENEWED = 500 /* milliseconds */, SLEEPING = 1 };
 typedef struct Mark {
     void *begin, *end;
     const char *name, *detail;
-    int line;
+    int stream;
 } Mark;
 
 struct Times {
@@ -24,7 +24,7 @@ struct Times {
     int64_t last[GPU_STREAMS]; /* ends that were told */
 };
 
-static TellTime *told;
+static TellTime *_Atomic told;
 static _Thread_local GpuName own;
 
 void times_tell(TellTime *tell) {
@@ -86,15 +86,20 @@ static void renew(Times *times, Mark *mark, double end) {
     mark->end = old;
 }
 
+static int line_of(const Gpu *gpu, const Mark *mark) {
+    return gpu->station ? TIMES_STATIONS + gpu->station - 1 : mark->stream;
+}
+
 static void tell(Gpu *gpu, Mark *mark) {
     Times *times = gpu->times;
+    TellTime *const tell_time = told;
     double begin = time_of(gpu, mark->begin), end = time_of(gpu, mark->end);
-    if (!begin || !end || !told) return;
-    int64_t *last = &times->last[mark->line], from = (int64_t)begin, to = (int64_t)end;
+    if (!begin || !end || !tell_time) return;
+    int64_t *last = &times->last[mark->stream], from = (int64_t)begin, to = (int64_t)end;
     if (from < *last) from = *last;
     if (to < from) to = from;
     *last = to;
-    told(&(GpuTime){gpu->number, mark->line, mark->name, mark->detail, from, to});
+    tell_time(&(GpuTime){gpu->number, line_of(gpu, mark), mark->name, mark->detail, from, to});
     renew(times, mark, end);
 }
 
@@ -113,18 +118,18 @@ void times_look(Gpu *gpu, bool all) {
 
 void times_begin(Gpu *gpu, int stream, const char *name) {
     Times *times = gpu->times;
-    if (!times || stream >= GPU_RECORDER) return;
+    if (!times || !told || stream >= GPU_RECORDER) return;
     if (times->begun - times->told == MARK_ROOM) times_look(gpu, true);
     Mark *mark = &times->marks[times->begun % MARK_ROOM];
     mark->name = own.name ? own.name : name;
     mark->detail = own.detail;
-    mark->line = stream;
+    mark->stream = stream;
     if (new_event(gpu, &mark->begin) && new_event(gpu, &mark->end))
         gpu_record(gpu, mark->begin, (GpuStream)stream);
 }
 
 void times_end(Gpu *gpu, int stream) {
     Times *times = gpu->times;
-    if (!times || stream >= GPU_RECORDER) return;
+    if (!times || !told || stream >= GPU_RECORDER) return;
     gpu_record(gpu, times->marks[times->begun++ % MARK_ROOM].end, (GpuStream)stream);
 }

@@ -6,14 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { TIMES_STATIONS = 3 };
+
 /* Nanoseconds of clock.h. Those of a line don't overlap. */
 typedef struct GpuTime {
-    int gpu, line; /* 0: kernels; 1: copies in; 2: copies out */
+    int gpu, line; /* 0: kernels; 1: copies in; 2: copies out; from TIMES_STATIONS on: all that one
+                      station (together.c) asks for */
     const char *name, *detail;
     int64_t begin, end;
 } GpuTime;
 
-/* Before gpus_open: who is told. NULL: nobody, and nothing is measured. */
+/* Before gpus_open: who is told, by any thread. NULL, at any time: nobody, and nothing is measured
+ * from then on. */
 typedef void TellTime(const GpuTime *time);
 void times_tell(TellTime *tell);
 

@@ -2,6 +2,7 @@
  * so each call takes a station, which nobody else has: of each GPU a stream of its own and room for
  * values. Stations are kept for the calls to come; there are never more than threads. */
 #include "runtime/device/gpus_state.h"
+#include "runtime/device/times.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ typedef struct StationGpu {
 
 typedef struct FlowStation {
     struct FlowStation *next; /* idle */
+    int number;               /* from 1 on */
     char *staging;            /* what is copied next, or was last: all records' values */
     size_t room;
     GpuCounts counts;
@@ -42,20 +44,29 @@ static bool no_memory(void) {
     return gpus_fail(FLOW_EXIT_resource, "no memory for records on GPUs");
 }
 
+static FlowStation *new_station(void) {
+    const size_t gpus = (size_t)gpus_state.count;
+    FlowStation *station = calloc(1, sizeof(FlowStation) + gpus * sizeof(StationGpu));
+    pthread_mutex_lock(&taking);
+    if (station) station->number = ++gpus_state.stations;
+    pthread_mutex_unlock(&taking);
+    return station;
+}
+
 bool flow_together_begin(FlowTogether *together) {
-    size_t gpus = (size_t)gpus_state.count;
     together->station = NULL;
-    if (!gpus) return gpus_fail(FLOW_EXIT_internal, "records for GPUs, and none is open");
+    if (!gpus_state.count)
+        return gpus_fail(FLOW_EXIT_internal, "records for GPUs, and none is open");
     if (!gpus_work()) return false;
     together->station = take_idle();
-    if (!together->station)
-        together->station = calloc(1, sizeof(FlowStation) + gpus * sizeof(StationGpu));
+    if (!together->station) together->station = new_station();
     return together->station || no_memory();
 }
 
 bool flow_together_end(FlowTogether *together) {
     FlowStation *station = together->station;
     if (!station) return false;
+    for (int i = 0; i < gpus_state.count; i++) times_look(&station->gpus[i].gpu, false);
     pthread_mutex_lock(&taking);
     station->next = gpus_state.idle;
     gpus_state.idle = station;
@@ -107,7 +118,7 @@ static StationGpu *gpu_of(const FlowTogether *together, int device) {
     StationGpu *own = &station->gpus[device];
     size_t size = (size_t)(together->scratch * together->rows->count);
     if (!own->gpu.context &&
-        !gpu_open_beside(&own->gpu, &station->counts, &gpus_state.gpus[device]))
+        !gpu_open_beside(&own->gpu, &station->counts, &gpus_state.gpus[device], station->number))
         return NULL;
     return !size || grow(&own->gpu, &own->scratch, size) ? own : NULL;
 }
@@ -162,6 +173,20 @@ static void scatter(const FlowTogether *together, int64_t place, int64_t size, i
                (size_t)size);
 }
 
+static bool copy_in(const FlowTogether *together, Gpu *gpu, uint64_t address, size_t size) {
+    times_name((GpuName){together->what, NULL});
+    bool good = gpu_copy_in(gpu, GPU_KERNELS, address, together->station->staging, size);
+    times_name((GpuName){NULL, NULL});
+    return good;
+}
+
+static bool copy_out(const FlowTogether *together, Gpu *gpu, uint64_t address, size_t size) {
+    times_name((GpuName){together->what, NULL});
+    bool good = gpu_copy_out(gpu, GPU_KERNELS, together->station->staging, address, size);
+    times_name((GpuName){NULL, NULL});
+    return good && gpu_finish(gpu);
+}
+
 /* The driver has read what is not pinned when it returns, so the next copy may be gathered. */
 bool flow_together_copy(const FlowTogether *together, int64_t place, int64_t size, int64_t step,
                         int from, int to) {
@@ -173,27 +198,13 @@ bool flow_together_copy(const FlowTogether *together, int64_t place, int64_t siz
     uint64_t address = own ? address_of(together, own, place, step) : 0;
     const size_t all = (size_t)(step * (together->rows->count - 1) + size);
     if (!address || !make_staging(together->station, all)) return false;
-    char *staging = together->station->staging;
     if (from == GPU_CPU) {
         gather(together, place, size, step);
-        return gpu_copy_in(&own->gpu, GPU_KERNELS, address, staging, all);
+        return copy_in(together, &own->gpu, address, all);
     }
-    if (!gpu_copy_out(&own->gpu, GPU_KERNELS, staging, address, all) || !gpu_finish(&own->gpu))
-        return false;
+    if (!copy_out(together, &own->gpu, address, all)) return false;
     scatter(together, place, size, step);
     return true;
-}
-
-static void fill(FlowArguments *arguments, const FlowTogether *together, const StationGpu *own,
-                 const FlowDeviceKernel *kernel, const int64_t *operands) {
-    const int64_t *sizes = together->frame.sizes;
-    arguments->memory = (char *)own->scratch.address;
-    arguments->guard = NULL;
-    arguments->batch = 1;
-    arguments->records = together->rows->count;
-    if (kernel->sizes) memcpy(arguments->sizes, sizes, (size_t)kernel->sizes * sizeof *sizes);
-    for (int i = 0; i < kernel->inputs; i++) arguments->inputs[i] = (char *)own->inputs[i].address;
-    memcpy(arguments->operands, operands, (size_t)kernel->operands * sizeof *operands);
 }
 
 void flow_together_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
@@ -203,6 +214,12 @@ void flow_together_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel
     StationGpu *own = gpu_of(together, (int)operands[kernel->operands - 1]);
     void *function = own ? gpu_find(&own->gpu, kernel->name) : NULL;
     if (!function) return;
-    fill(&arguments, together, own, kernel, operands);
-    gpu_launch(&own->gpu, function, kernel->name, &arguments, blocks, kernel->threads);
+    gpus_fill(&arguments, frame, kernel, operands, own->scratch.address);
+    arguments.batch = 1;
+    arguments.records = together->rows->count;
+    for (int i = 0; i < kernel->inputs; i++) arguments.inputs[i] = (char *)own->inputs[i].address;
+    const GpuShape shape = {blocks, kernel->threads, 0};
+    times_name((GpuName){together->what, NULL});
+    gpu_launch(&own->gpu, function, kernel->name, &arguments, shape);
+    times_name((GpuName){NULL, NULL});
 }

@@ -65,7 +65,10 @@ static bool give_back(Gpu *gpu, TurnInput *input) {
     return true;
 }
 
+/* By half at least from the second time on: all graphs are made again. */
 static bool grow(Gpu *gpu, TurnInput *input, size_t size) {
+    const size_t more = input->room + input->room / 2;
+    if (size < more) size = more;
     if (!give_back(gpu, input)) return false;
     if (!gpu_allocate(gpu, &input->address, size, "the data of a batch")) return false;
     input->room = size;
@@ -77,6 +80,7 @@ bool turn_make_room(Gpu *gpu, int i, size_t size) {
     if ((!input->address || input->room < size) && !grow(gpu, input, size)) return false;
     input->size = size;
     input->is_number = false;
+    input->outer = 0;
     return true;
 }
 

@@ -26,8 +26,10 @@ typedef struct TurnBlock {
 typedef struct TurnInput {
     uint64_t address;
     size_t room;
-    size_t size;    /* of what this call copied; 0: nothing */
-    bool is_number; /* it lies in the block */
+    size_t size;                /* of what this call copied; 0: nothing */
+    bool is_number;             /* it lies in the block */
+    int64_t outer, each, batch; /* of a replica's share: parts that lie apart, bytes of a record's
+                                   in each, all records; outer 0: it has all */
 } TurnInput;
 
 typedef struct TurnResult {

@@ -18,6 +18,7 @@ enum {
     TILE_ROWS = FLOW_SUMS / TILE_VECTORS,
     LOW_ROWS = 4, /* of a tile where fewer are left */
     WIDTH = TILE_VECTORS * LANES,
+    ROWS_AHEAD = 4, /* of b, while it is copied */
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
      * a group of rows of a, and sums that wait for the rest of their depth. */
@@ -25,6 +26,7 @@ enum {
     BLOCK = FLOW_BLOCK / sizeof(float),
     GROUP = 2 * TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(float),
+    LINE = 64 / sizeof(float), /* elements of a line of the caches */
 };
 
 #include "runtime/product/turn.h"
@@ -190,7 +192,7 @@ static FLOW_WIDE void copy_panel(const Work *work, int64_t first, int64_t column
 }
 
 /* Row by row, so that what is read is adjacent, panels of b that are rows of columns but scattered,
- * or not whole. */
+ * or not whole. Rows are asked for ahead: the processor goes on with none of them by itself. */
 static FLOW_WIDE void copy_rows_of_b(const Work *work, int64_t first) {
     const FlowProduct *product = work->product;
     const int64_t columns = work->columns, part = work->part, depth = work->depth;
@@ -198,6 +200,8 @@ static FLOW_WIDE void copy_rows_of_b(const Work *work, int64_t first) {
     float *copy = work->right;
     for (int64_t k = 0; k < depth; k++, row += product->b_depth, copy += WIDTH) {
         int64_t n = first;
+        for (int64_t i = n; i < columns; i += LINE)
+            __builtin_prefetch(row + ROWS_AHEAD * product->b_depth + i, 0, 2);
         for (; n + WIDTH <= columns; n += WIDTH)
 #pragma GCC unroll 8
             for (int v = 0; v < TILE_VECTORS; v++)
@@ -268,14 +272,13 @@ static void copy_along(const Work *work, int64_t first, int64_t rows) {
 /* What tile `call` of `calls` asks for: its share of the group of rows that begins with `row`. */
 static void ask_ahead(const Work *work, int64_t row, int64_t call, int64_t calls, Place *tile) {
     const FlowProduct *product = work->product;
-    const int64_t line = 64 / sizeof(float);
     const float *a = product->a + depth_at(product, work->k);
     if (work->across) {
-        tile->ahead = (const char *)(a + row_at(product, row) + call * line);
-        tile->ahead_step = call * line < GROUP ? product->a_depth : 0;
+        tile->ahead = (const char *)(a + row_at(product, row) + call * LINE);
+        tile->ahead_step = call * LINE < GROUP ? product->a_depth : 0;
     } else {
         tile->ahead = (const char *)(a + row_at(product, row + call * GROUP / calls));
-        tile->ahead_step = smaller(line, (GROUP - 1) / calls + 1);
+        tile->ahead_step = smaller(LINE, (GROUP - 1) / calls + 1);
     }
     tile->ahead_step *= (int64_t)sizeof(float);
 }

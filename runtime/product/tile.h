@@ -20,11 +20,19 @@
            : (rows) < 8    ? FLOW_LEAST(across, 3) \
            : (across) == 3 ? 3                     \
                            : FLOW_LEAST(across, 2)))
-/* Lower where more than a fifth of few rows would be left over for low tiles. */
-#define FLOW_TILE_MOST(rows, most) \
-    ((most) == 12 && (rows) > 12 && (rows) % 12 * 5 > (rows) ? 8 : (most))
-#define FLOW_TILE_ROWS(rows, sums, vectors) \
-    ((int)FLOW_LEAST(rows, FLOW_TILE_MOST(rows, (sums) / (vectors))))
+/* Lower where more than a fifth of few rows would be left over for low tiles, and where there is
+ * little to add up and none would be: what follows the sums then has registers, too. An update of
+ * one value needs few. */
+#define FLOW_TILE_LEAVES(rows, most) ((rows) > (most) && (rows) % (most)*5 > (rows))
+#define FLOW_TILE_MOST(rows, depth, updates_one, most)                                         \
+    ((most) == 12 &&                                                                           \
+             (FLOW_TILE_LEAVES(rows, 12) || (!(updates_one) && (depth) <= 64 && (rows) > 12 && \
+                                             (rows) % 12 != 0 && (rows) % 8 == 0))             \
+         ? 8                                                                                   \
+     : (most) == 24 && FLOW_TILE_LEAVES(rows, 24) ? 16                                         \
+                                                  : (most))
+#define FLOW_TILE_ROWS(rows, depth, updates_one, sums, vectors) \
+    ((int)FLOW_LEAST(rows, FLOW_TILE_MOST(rows, depth, updates_one, (sums) / (vectors))))
 
 /* windows.c: as high as registers allow: runs of rows, or the pieces of a run, all of one height
  * but the last. */

@@ -101,7 +101,8 @@ static double half_multiply_add(Worker *worker) {
 #elif defined __AVX512BF16__
 static double half_multiply_add(Worker *worker) {
     __m512bh factor = (__m512bh)_mm512_set1_epi32((int)worker->count);
-    __m512 chain[CHAINS] = {0}, sum = {0};
+    __m512 chain[CHAINS], sum = {0};
+    for (int i = 0; i < CHAINS; i++) chain[i] = _mm512_set1_ps((float)i); /* equal ones are one */
     for (int turn = 0; turn < TURNS; turn++)
 #pragma GCC unroll 12
         for (int i = 0; i < CHAINS; i++) chain[i] = _mm512_dpbf16_ps(chain[i], factor, factor);

@@ -53,6 +53,7 @@ static void add_export(Program *program, const Graph *graph, size_t index) {
         if (output->kind == OUTPUT_result)
             vector_push(arena, &export.function.results, graph_node(graph, output->value)->type);
     export.function.graph = (Graph *)graph;
+    export.function.graph->wishes.tf32 = gpu_rounds_floats();
     for (int i = 0; i < pass_count; i++) /* there are no gradients any more */
         if (passes[i].run != differentiate)
             export.function.graph = passes[i].run(arena, export.function.graph, NULL);
@@ -160,7 +161,8 @@ static double element_bound(Element element, double wanted) {
 /* Halves are added in f32 and rounded once. */
 static double sum_bound(Element element, double wanted, double scale) {
     double once = is_half(element) ? unit_of(element) * fabs(wanted) : 0;
-    return once + (element == TYPE_f64 ? 1e-12 : 3e-5) * (fabs(wanted) + scale);
+    const double each = element == TYPE_f64 ? 1e-12 : gpu_rounds_floats() ? 1e-3 : 3e-5;
+    return once + each * (fabs(wanted) + scale);
 }
 
 /* scale: the size of the largest result if they are sums, else 0. */

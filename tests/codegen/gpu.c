@@ -18,6 +18,11 @@ bool gpu_is_wanted(void) {
     return wanted() != NULL;
 }
 
+bool gpu_rounds_floats(void) {
+    const char *text = getenv("FLOWC_TEST_TF32");
+    return gpu_is_wanted() && text && *text;
+}
+
 static bool by_driver(void) {
     return wanted() && !strcmp(wanted(), "driver");
 }

@@ -8,6 +8,9 @@
 
 bool gpu_is_wanted(void);
 
+/* $FLOWC_TEST_TF32: its products of f32 may round their operands to that. */
+bool gpu_rounds_floats(void);
+
 /* Everything of the program is wanted on it. $FLOWC_TEST_TILES: so many tiles of a product are
  * enough, so that small ones have large tiles. */
 void gpu_take(Program *program);

@@ -15,5 +15,11 @@ ops="add sum argmax matmul scatter_add"
     $([ -z "${LONG:-}" ] || ls tests/passes/scan*.graph)
 # As large as tiles get.
 FLOWC_TEST_TILES=1 "$BUILD/tests/check/codegen" tests/codegen/{gpu_product,half,group,convolution}.graph
-FLOWC_TEST_TILES=1 FLOWC_TEST_WARPGROUPS=1 "$BUILD/tests/check/codegen" tests/codegen/group.graph
+FLOWC_TEST_TILES=1 FLOWC_TEST_TF32=1 "$BUILD/tests/check/codegen" tests/codegen/{gpu_product,convolution}.graph
+FLOWC_TEST_TILES=1 FLOWC_TEST_WARPGROUPS=1 "$BUILD/tests/check/codegen" tests/codegen/{group,ring}.graph
+# Also as programs do it, by the driver, which may have less shared memory for a block.
+by_driver() { LD_LIBRARY_PATH=$BUILD/lib/flowc/simulated FLOWC_TEST_GPU=driver FLOWC_TEST_TILES=1 "$BUILD/tests/check/codegen" tests/codegen/ring.graph; }
+by_driver
+said=$(FLOWC_SIMULATE_SHARED=65536 by_driver) && { echo "less shared memory is enough"; exit 1; }
+[[ $said == *"gives a block 65536 bytes of shared memory, and the kernel"* ]] || { echo "$said"; exit 1; }
 "$BUILD/tests/check/programs" $([ -n "${LONG:-}" ] && echo 200 || echo 20) 1

@@ -41,11 +41,30 @@ static FlowSimulatedKernel *find(const char *name) {
     return library ? (FlowSimulatedKernel *)dlsym(library, name) : NULL;
 }
 
+static void map_tensor(const FlowTensor *tensor, char *memory, char *const *inputs,
+                       FlowTensorMap *map) {
+    const char *base = tensor->place < 0 ? inputs[~tensor->place] : memory + tensor->place;
+    FlowSimulatedTensor made = {
+        .address = (uintptr_t)(base + tensor->offset), .rank = tensor->rank, .element = 2};
+    for (int i = 0; i < tensor->rank; i++) made.sizes[i] = (uint64_t)tensor->sizes[i];
+    for (int i = 0; i < tensor->rank; i++) made.box[i] = tensor->box[i];
+    for (int i = 1; i < tensor->rank; i++) made.strides[i - 1] = (uint64_t)tensor->strides[i] * 2;
+    if (!flow_simulated_map(map, &made)) fail("a tensor", "can't be mapped");
+}
+
+/* ring: or NULL. */
 static void launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
-                   int64_t blocks, char *memory, char *const *inputs) {
+                   int64_t blocks, char *memory, char *const *inputs, const FlowRing *ring) {
     FlowArguments arguments = {.memory = memory, .batch = frame->batch};
-    FlowSimulatedKernel *function = find(kernel->name);
-    char fault[512] = "there is no such kernel";
+    FlowSimulatedShape shape = {blocks, 1, kernel->threads, 0};
+    char fault[512] = "there is no such kernel", name[256];
+    snprintf(name, sizeof name, "%s_ring", kernel->name);
+    FlowSimulatedKernel *function = ring ? find(name) : NULL;
+    for (int i = 0; function && i < FLOW_LAUNCH_MAPS; i++)
+        map_tensor(&ring->tensors[i], memory, inputs, &arguments.maps[i]);
+    if (function) shape = (FlowSimulatedShape){ring->blocks, 1, ring->threads, ring->shared};
+    else function = find(kernel->name);
+    if (ring && (shape.shared > 0) != FLOW_WARPGROUPS) fail(name, "is not what this GPU has");
     if (kernel->operands > FLOW_LAUNCH_OPERANDS || kernel->inputs > FLOW_LAUNCH_INPUTS ||
         kernel->sizes > FLOW_LAUNCH_SIZES)
         fail(kernel->name, "its arguments are too many");
@@ -53,14 +72,19 @@ static void launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const
         memcpy(arguments.sizes, frame->sizes, (size_t)kernel->sizes * sizeof *frame->sizes);
     memcpy(arguments.inputs, inputs, (size_t)kernel->inputs * sizeof *inputs);
     memcpy(arguments.operands, operands, (size_t)kernel->operands * sizeof *operands);
-    if (!function || !flow_simulate(function, kernel->name, &arguments, blocks, kernel->threads,
-                                    fault, sizeof fault))
+    if (!function ||
+        !flow_simulate_shape(function, kernel->name, &arguments, shape, fault, sizeof fault))
         fail(kernel->name, fault);
 }
 
 void flow_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel, const int64_t *operands,
                  int64_t blocks) {
-    launch(frame, kernel, operands, blocks, device_memory, device_inputs);
+    launch(frame, kernel, operands, blocks, device_memory, device_inputs, NULL);
+}
+
+void flow_launch_ring(const FlowFrame *frame, const FlowDeviceKernel *kernel,
+                      const int64_t *operands, int64_t blocks, const FlowRing *ring) {
+    launch(frame, kernel, operands, blocks, device_memory, device_inputs, ring);
 }
 
 static void to_device(void *device, const void *from, size_t size) {
@@ -104,7 +128,7 @@ void flow_loop_end(const FlowLoop *loop) {
 void flow_loop_launch(const FlowFrame *frame, const FlowDeviceKernel *kernel,
                       const int64_t *operands, int64_t blocks) {
     const FlowLoop *loop = (const FlowLoop *)frame;
-    launch(frame, kernel, operands, blocks, loop->memory, loop->inputs);
+    launch(frame, kernel, operands, blocks, loop->memory, loop->inputs, NULL);
 }
 
 static struct Storage *storage_at(int64_t offset, int64_t size) {
@@ -187,6 +211,10 @@ void flow_gpu_result(const FlowFrame *frame, const int64_t *operands, int thread
     (void)threads;
     if (thread) return;
     from_device(frame->memory + operands[0], device_memory + operands[0], (size_t)operands[1]);
+}
+
+void flow_gpu_await(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+    (void)frame, (void)operands, (void)thread, (void)threads;
 }
 
 /* Of the only replica: what it has is whole. */

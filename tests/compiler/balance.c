@@ -1,10 +1,12 @@
 /* The split that balance finds beside the best of all, which is found by trying them; and large
  * problems. */
 #include "compiler/balance/balance.h"
+#include "compiler/balance/times.h"
 #include "tests/compiler/real_rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { GENERATED = 24, FREE_MOST = 16, LARGE = 10000, READERS_MOST = 4 };
@@ -136,7 +138,7 @@ static bool try_program(Arena *arena, Program *program, const RealMachine *machi
     bool good = true;
     const Profile *profile = read_machine(arena, machine);
     double room = profile->gpus.items[0].figures[FIGURE_size].value;
-    const Decisions *decisions = decide(arena, program, profile, room);
+    const Decisions *decisions = decide(arena, program, profile, NULL, room);
     vector_each(Choice, choice, decisions->choices)
         if (free_items(&choice->round) <= FREE_MOST) good &= compare(arena, &choice->round, ratios);
     return good;
@@ -202,8 +204,45 @@ static bool try_between(void) {
     return good;
 }
 
+static const char kept[] = "0000000000000002 3e-6 2026-11-22 b\n"
+                           "0000000000000001 2e-6 2026-11-23 c\n";
+static const char lines[] = "0000000000000001 9e-6 2026-10-01 old\n"
+                            "0000000000000001 1e-6 2026-11-22 a\n"
+                            "0000000000000002 3e-6 2026-11-22 b\n"
+                            "0000000000000003 1e\n"
+                            "0000000000000001 2e-6 2026-11-23 c\n";
+
+/* Of the lines that count the newest stay, and the least of them is the time. */
+static bool try_times(void) {
+    Arena *arena = arena_new();
+    Text shorter = text_new(arena);
+    const Times *times = times_parse(arena, lines, "2026-10-23");
+    const KernelTime *time = times_find(times, "0000000000000001");
+    bool good = times->lines == 5 && times->broken == 1 && times->old == 1;
+    good &= time && time->count == 2 && time->seconds == 1e-6 && !strcmp(time->date, "2026-11-22");
+    good &= !times_find(times, "0000000000000003");
+    times_shorten(lines, "2026-10-23", 2, &shorter);
+    good &= !strcmp(text_string(&shorter), kept);
+    arena_free(arena);
+    if (!good) printf("lines of times are read or shortened wrongly\n");
+    return good;
+}
+
+/* With as many cores as a run takes by itself, and with more, it measures the same. */
+static bool try_keys(void) {
+    Arena *arena = arena_new();
+    const char *some = time_key(arena, 1, "a", 16), *many = time_key(arena, 1, "a", 192);
+    bool good = !strcmp(some, many) && strcmp(some, time_key(arena, 1, "a", 15)) != 0;
+    good &= threads_on(2) == 2 && threads_on(192) == 16;
+    arena_free(arena);
+    if (!good) printf("keys of times are wrong\n");
+    return good;
+}
+
 int main(void) {
     bool good = try_between();
+    good &= try_times();
+    good &= try_keys();
     good &= try_generated();
     good &= try_real();
     good &= try_large();

@@ -48,9 +48,10 @@ for kind in sm_ sm_9x sm_80a sm_90ab smx compute_90 sm_-90; do
     FLOWC_LIBNVRTC=$standin expect 2 "--target=$kind: a kind of GPU is sm_ and" "$FLOWC" build small.flow --device=gpu "--target=$kind"
 done
 FLOWC_LIBNVRTC=$standin expect 2 'does not compile for sm_99; it does for sm_75, sm_80, sm_86, sm_90' "$FLOWC" build small.flow --device=gpu --target=sm_99
+FLOWC_SIMULATE_NVRTC=11 FLOWC_LIBNVRTC=$standin expect 3 'does not compile for sm_90a, which NVRTC 12 and later do' "$FLOWC" build small.flow --device=gpu --target=sm_90a
 FLOWC_LIBNVRTC=/nowhere expect 3 'NVRTC, which compiles for GPUs, is not found (/nowhere); it comes with' "$FLOWC" build small.flow --device=gpu --target=sm_90
 expect 1 'nothing of `small` runs on a GPU' "$FLOWC" build small.flow --target=sm_90
-expect 2 'kinds of GPUs are for `flowc build` alone' "$FLOWC" run small.flow --target=sm_90
+expect 2 'kinds of GPUs are for `flowc build` and `export`' "$FLOWC" run small.flow --target=sm_90
 expect 2 "--device is cpu, gpu or gpu(1), not \`gpu( 1)\`" "$FLOWC" build small.flow --target=sm_90 '--device=gpu( 1)'
 
 # A compiler that hangs, crashes or takes all memory is ended, whether ahead or when a program starts.

@@ -10,10 +10,19 @@ FLOWC_LIBCUDA=/nowhere tests/gpu/run --here >"$folder/out" || code=$?
 
 export SIMULATE=1
 tests/gpu/pack >"$folder/out" || fail "$(cat "$folder/out")"
-for part in graphs example; do
+for part in graphs measured example; do
     tests/gpu/run $part >"$folder/out" 2>&1 || fail "$(cat "$folder/out")"
     grep -q '^SIMULATED: 1 passed, 0 failed' "$folder/out" || fail "$(cat "$folder/out")"
 done
+for part in exports replicas; do
+    FLOWC_SIMULATE=gpu:2 tests/gpu/run $part >"$folder/out" 2>&1 || fail "$(cat "$folder/out")"
+    grep -q '^SIMULATED: 1 passed, 0 failed' "$folder/out" || fail "$(cat "$folder/out")"
+done
+tests/gpu/run replicas >"$folder/out" 2>&1 || fail "$(cat "$folder/out")"
+grep -qx 'not run replicas: it needs two GPUs, and there is one' "$folder/out" || fail "$(cat "$folder/out")"
+# Guests alone replay their calls.
+FLOWC_SIMULATE=gpu:2 FLOWC_SIMULATE_FAULT=cuGraphLaunch:2:LAUNCH_FAILED tests/gpu/run exports >"$folder/out" 2>&1 && fail "a guest that fails is not noticed"
+grep -qx ' *run:' "$folder/out" || fail "$(cat "$folder/out")"
 FLOWC_SIMULATE_FAULT=cuLaunchKernel:1 tests/gpu/run graphs >"$folder/out" 2>&1 && fail "a GPU that fails is not noticed"
 export FLOWC_LIBCUDA=$root/$BUILD/lib/flowc/libflowsimcuda.so FLOWC_LIBNVRTC=$root/$BUILD/lib/flowc/libflowsimcuda.so
 python3 tests/bench/gpu/bench.py gemm-bf16-4096 >"$folder/out" 2>&1 || fail "$(cat "$folder/out")"

@@ -17,6 +17,9 @@ says 3 '^MISSING +GPU' "$FLOWC" doctor --device=gpu
 grep -q -- '-> .*nvidia-driver' list || fail "no fix: $(cat list)"
 says 3 '^MISSING +compiler +no C compiler' "$FLOWC" doctor --cc=nowhere-cc
 grep -q -- '-> Debian: apt-get install gcc' list || fail "no fix: $(cat list)"
+printf '#!/bin/sh\necho 10.2.1\n' >gcc-10 && chmod +x gcc-10
+says 3 '^MISSING +compiler +.*gcc-10 10.2.1' "$FLOWC" doctor --cc="$PWD/gcc-10"
+grep -q -- '-> gcc 11 and later do' list || fail "no fix: $(cat list)"
 TMPDIR=/nowhere says 3 '^MISSING +scratch +/nowhere: No such file' "$FLOWC" doctor
 mkdir -m 777 open && chmod 777 open && mkdir open/flowc && chmod 777 open/flowc
 XDG_CACHE_HOME=$PWD/open says 0 '^none +cache +.*others could write there' "$FLOWC" doctor
@@ -26,6 +29,6 @@ says 0 '^ok +gpu\(0\) +simulated GPU 1,' "$FLOWC" doctor --simulate=gpu:2 --visi
 
 # A driver that is there and broken, or too old for the NVRTC that is there.
 FLOWC_SIMULATE_FAULT=cuDevicePrimaryCtxRetain:1:DEVICE_UNAVAILABLE says 3 '^MISSING +gpu\(0\) +.* busy or unavailable \(46\)' "$FLOWC" doctor --simulate=gpu:1
-FLOWC_SIMULATE_FAULT=cuInit:1:SYSTEM_DRIVER_MISMATCH says 3 '^MISSING +GPU +the NVIDIA driver can.t start: .*\(803\)' "$FLOWC" doctor --simulate=gpu:1 --device=gpu
+FLOWC_SIMULATE_FAULT=cuInit:1:SYSTEM_DRIVER_MISMATCH says 3 '^MISSING +GPU +the simulated driver can.t start: .*\(803\)' "$FLOWC" doctor --simulate=gpu:1 --device=gpu
 FLOWC_LIBCUDA=libm.so.6 says 0 '^none +GPU +the NVIDIA driver is too old: it has no cuInit' "$FLOWC" doctor
 expect 2 '--device is cpu or gpu' "$FLOWC" doctor --device=gpu9

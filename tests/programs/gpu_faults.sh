@@ -51,7 +51,8 @@ says() { # fault, text
     FLOWC_SIMULATE_FAULT=$1 expect 3 "$2" ./small --epochs=2
 }
 for ((n = 1; n <= $(grep -c cuMemAlloc calls); n++)); do says "cuMemAlloc_v2:$n" 'a smaller batch or `microbatches` take less'; done
-says cuInit:1:NO_DEVICE 'the NVIDIA driver can'"'"'t start: no CUDA-capable device is detected (100); `nvidia-smi` lists'
+says cuInit:1:NO_DEVICE 'the simulated driver can'"'"'t start: no CUDA-capable device is detected (100); FLOWC_SIMULATE=gpu:N says'
+says cuDevicePrimaryCtxRetain:1:NO_DEVICE 'is detected (100); `nvidia-smi` lists'
 says cuInit:1:SYSTEM_DRIVER_MISMATCH 'are of different versions: restart the machine'
 says cuDevicePrimaryCtxRetain:1:DEVICE_UNAVAILABLE 'another program holds it alone'
 says cuLaunchKernel:2:LAUNCH_TIMEOUT 'the GPU has a display, too'

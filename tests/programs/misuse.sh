@@ -6,7 +6,8 @@ sed 's/^option epochs .*/option epochs = 1 "passes"/' "$digits" >p.flow
 cp digits.safetensors good
 
 # A changed program does not resume another's run; a moved comment changes nothing.
-for edit in s/relu/tanh/ s/seed.=.7/seed=8/ 's/1 \/ 255/1 \/ 128/' 's/adam(.*/sgd(rate)/'; do
+for edit in s/relu/tanh/ s/seed.=.7/seed=8/ 's/1 \/ 255/1 \/ 128/' 's/adam(.*/sgd(rate)/' \
+    's/^train fit {/& precision = tf32/' 's/^train fit {/& precision = bf16/'; do
     sed "$edit" p.flow >changed.flow
     expect 1 "saved by another program, or by another version" "$FLOWC" run changed.flow --resume --epochs=2
     same good digits.safetensors
@@ -27,8 +28,12 @@ ln -s real.safetensors link.safetensors
 
 expect 2 "overwrite the program" "$FLOWC" build p.flow -o p.flow
 expect 2 "no target" "$FLOWC" build p.flow --target=vax
+"$FLOWC" help | grep -q -- 'flowc COMMAND --help' || fail "no help"
 expect 3 "false" "$FLOWC" build p.flow --cc=false -o trainer
 expect 2 "batch_sice" "$FLOWC" build p.flow --batch_sice=3
+expect 2 'no flag `--device=gpu`; it is a flag of run, build, export, explain, doctor' "$FLOWC" check --device=gpu p.flow
+expect 2 'no flag `--bundle`; it is a flag of build' "$FLOWC" check --bundle p.flow
+expect 2 "is no flag and no option of p.flow; it is a flag of run, build, export, explain, doctor" "$FLOWC" check p.flow --device=gpu
 expect 2 "whole number" "$FLOWC" run p.flow --epochs=abc
 expect 1 "nan" "$FLOWC" run p.flow --rate=1e30
 expect 1 "nothing.flow" "$FLOWC" run nothing.flow

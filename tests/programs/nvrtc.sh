@@ -15,8 +15,12 @@ for name in $names; do
 done
 # Products of halves that are large enough for warpgroups, each operand along the depth and across it.
 "$FLOWC" build "$root/tests/bench/gpu/kernels.flow" gemm --n=4096 --device=gpu --simulate=gpu:1 --emit=cuda -o gemm.cu || fail gemm
-grep -q 'define TENSOR_GROUP 1' gemm.cu || fail "a large product is none for warpgroups"
+grep -q 'define RING_BYTES 196672' gemm.cu || fail "a large product has no ring"
 "$nvrtc" gemm.cu >out || fail "gemm: $(cat out)"
+sed 's/precision = bf16/precision = tf32/' "$root/tests/bench/gpu/kernels.flow" >tf32.flow
+"$FLOWC" build tf32.flow gemm --n=4096 --device=gpu --simulate=gpu:1 --emit=cuda -o tf32.cu || fail tf32
+grep -q 'define MULTIPLY FLOW_MULTIPLY_tf32' tf32.cu || fail "no product of tf32"
+"$nvrtc" tf32.cu >out || fail "tf32: $(cat out)"
 for name in 10_matmul_and_sum 12_compiled_function 15_uneven_tasks; do # kernels of records
     "$FLOWC" build "$root/examples/tensorflow/$name.flow" --simulate=gpu:1 --emit=cuda -o "$name.cu" || fail "$name"
     grep -q 'flow_at_record' "$name.cu" || fail "$name has no kernels of records"

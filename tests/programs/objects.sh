@@ -2,7 +2,11 @@
 . tests/programs/lib/common.sh
 export XDG_CACHE_HOME=$PWD/cache
 cp "$digits" p.flow
-grep -q 'dense(256)' p.flow || fail "the example has changed"
+grep -q 'dense(256) |> relu()' p.flow || fail "the example has changed"
+# More kernels than one unit holds.
+deeper='dense(256) |> relu() |> dense(96) |> sigmoid() |> dense(48) |> sigmoid()'
+sed -i "s/dense(256) |> relu()/$deeper/" p.flow
+cp p.flow deeper.flow
 
 # compiled WORDS…: builds, and counts the sources that were compiled.
 compiled() { "$FLOWC" build p.flow -o p -v "$@" 2>&1 | grep -c ' -c ' || true; }
@@ -17,12 +21,12 @@ same first p
 sed -i '1i # moved by a line' p.flow
 changed=$(compiled)
 [ "$changed" -le 1 ] || fail "$changed sources were compiled for a moved line"
-sed -i 's/dense(256)/dense(250)/' p.flow
+sed -i 's/dense(256) |> relu()/dense(256) |> tanh()/' p.flow
 changed=$(compiled)
-[ "$changed" -ge 2 ] && [ "$changed" -lt "$all" ] || fail "$changed of $all were compiled for a size"
+[ "$changed" -ge 2 ] && [ "$changed" -lt "$all" ] || fail "$changed of $all were compiled for another activation"
 
 # A damaged object is made anew, and no object is taken from where others can write.
-cp "$digits" p.flow
+cp deeper.flow p.flow
 for object in "$objects"/*; do printf x | dd of="$object" bs=1 seek=500 conv=notrunc 2>/dev/null; done
 : >"$object"
 [ "$(compiled)" -ge 1 ] || fail "damaged objects are taken"

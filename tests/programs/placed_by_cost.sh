@@ -17,7 +17,7 @@ on() { grep -c "^    $1:" "$2" || true; }
 "$FLOWC" explain --machine=far.profile d.flow >far || fail "$(cat far)"
 [ "$(on 'gpu(0)' eager)" -gt 8 ] && [ "$(on 'gpu(0)' far)" = 0 ] || fail "$(cat eager far)"
 # What was said of each: time on both devices, copies, what would move it.
-grep -q 'us on cpu, .* us on gpu(0); on cpu .* of copies .*, and a round would take' eager || fail "$(cat eager)"
+grep -q 'us ([a-z]*) on cpu, .* us ([a-z]*) on gpu(0); on cpu .* of copies .*, and a round would take' eager || fail "$(cat eager)"
 grep -q 'no batch or link up to 1024 times as large moves it' far || fail "$(cat far)"
 # The batch that a kernel is said to go over with sends it over.
 "$FLOWC" explain --machine="$real" d.flow >now || fail "$(cat now)"
@@ -43,13 +43,19 @@ train fit {
 }
 E2
 "$FLOWC" explain --machine="$real" few.flow >out || fail "$(cat out)"
-grep -A 1 'scatter \[B, 10, 16\]' out | awk '/us on gpu/ { found = 1; sub(/.*on cpu, /, ""); if ($1 < 10) exit 1 } END { exit !found }' || fail "$(cat out)"
+grep -A 1 'scatter \[B, 10, 16\]' out | awk '/on gpu/ { found = 1; sub(/.*on cpu, /, ""); if ($1 < 10) exit 1 } END { exit !found }' || fail "$(cat out)"
 
 # Products of f16 take tensor cores, too, which are a GPU's alone.
 sed -e 's/batch(1000)/batch(4000)/; s/f32\[B, 16\]/f32[B, 2048]/' \
     -e 's/^  return embedding.*/  weight w: f32[2048, 2048] = normal(0.1)\n  return cast(matmul(cast(embedding(y, 2048), f16), cast(w, f16)), f32)/' few.flow >halves.flow
 "$FLOWC" explain --machine="$real" halves.flow >out || fail "$(cat out)"
-grep -A 1 'contraction \[B, 2048, 2048\]' out | awk '/us on gpu/ { found = 1; sub(/.*on cpu, /, ""); if ($1 > 100) exit 1 } END { exit !found }' || fail "$(cat out)"
+grep -A 1 'contraction \[B, 2048, 2048\]' out | awk '/on gpu/ { found = 1; sub(/.*on cpu, /, ""); if ($1 > 100) exit 1 } END { exit !found }' || fail "$(cat out)"
+
+# And so do those of tf32, at half their rate.
+sed 's/cast(matmul(cast(\(.*\), f16), cast(w, f16)), f32)/matmul(\1, w)/' halves.flow >single.flow
+sed 's/^train fit {/& precision = tf32/' single.flow >tf32.flow
+product() { "$FLOWC" explain --machine="$real" $1.flow | grep -A 1 'contraction \[B, 2048, 2048\]' | sed -n 's/.* on cpu, \([0-9.]* [mu]s\) .*/\1/p' | sed 's/ ms/e-3/; s/ us/e-6/; 1!d'; }
+awk "BEGIN { exit !($(product tf32) * 5 < $(product single) && $(product tf32) > $(product halves)) }" || fail "$(product single) $(product tf32) $(product halves)"
 
 # An annotation and --device come first.
 sed 's/|> dense(C)/|> dense(C) @cpu/' d.flow >fixed.flow
@@ -72,6 +78,10 @@ for profile in far slow; do
 done
 [ "$(grep -c '^    cpu: .*; as in the loop before' far.housing)" = 3 ] || fail "$(cat far.housing)"
 [ "$(grep -c '^    gpu(0): .*; as in the loop before' slow.housing)" = 3 ] || fail "$(cat slow.housing)"
+# What attention took in goes with its kernel, and that with all of it.
+"$FLOWC" explain --machine="$real" "$root/examples/char_gpt.flow" >out || fail "$(cat out)"
+grep -q '^    gpu(0): .* on cpu; goes with kernel [0-9]*$' out || fail "$(cat out)"
+! grep -q 'e+0' out || fail "$(cat out)"
 # What does not fit stays on the CPU, by the profile's memory or by what is left of it.
 sed 's/^size = .*published/size = 0.02 MiB guess/' eager.profile >small.profile
 for flags in --machine=small.profile '--machine=eager.profile --gpu-memory=20KiB'; do
@@ -107,7 +117,7 @@ close out
 # A stand-in's speed decides nothing, and it is said.
 "$FLOWC" run --simulate=gpu:1 d.flow --epochs=2 >out 2>stderr || fail "$(cat stderr)"
 same out expected
-grep -q 'simulated GPUs have no speed to go by' stderr || fail "$(cat stderr)"
+grep -q 'simulated GPUs have no speed to go by: .* FLOWC_DEVICE=gpu, ' stderr || fail "$(cat stderr)"
 
 # A profile is read wherever it is named, and what --device names is of its machine.
 for device in "" --device=cpu --visible-devices=none; do
@@ -131,6 +141,7 @@ expect 1 'd.lock: it would be decided otherwise now: `0 cpu contraction' "$FLOWC
 "$FLOWC" explain --machine=far.profile d.flow >out || fail "$(cat out)"
 grep -q 'd.lock decides for `run` and `build`' out || fail 'nothing of the lock'
 expect 1 'd.lock places kernels on gpu(0), which is not on this machine' "$FLOWC" run --visible-devices=none d.flow
+grep -q 'without the file nothing is locked' stderr || fail "$(cat stderr)"
 "$FLOWC" build --simulate=gpu:1 --emit=cuda -o d.cu d.flow 2>stderr && grep -q __global__ d.cu || fail "$(cat stderr)"
 # One that is built for has it.
 FLOWC_LIBNVRTC=$standin "$FLOWC" build --visible-devices=none --target=native,sm_90 -o ahead d.flow 2>stderr || fail "$(cat stderr)"

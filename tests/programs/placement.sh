@@ -24,6 +24,7 @@ grep -qF -- '--epochs=N' help || fail "$(cat help)"
 [ ! -s check ] || fail "check reads devices: $(cat check)"
 "$FLOWC" check --explain p.flow >explain
 grep -qE 'on cpu, gpu\(1\) wanted at p.flow:24' explain || fail "$(cat explain)"
+grep -q '^planned for a CPU alone: no GPU is here or visible, ' explain || fail "$(cat explain)"
 
 run() { "$FLOWC" run "$@" --epochs=1 2>stderr || fail "exit $?: $(cat stderr)"; }
 run --soft-placement p.flow >soft
@@ -45,8 +46,12 @@ same soft built
 grep -q 'p.flow:24' stderr || fail "$(cat stderr)"
 
 unset CUDA_STUB # two GPUs, but no more than their names
+"$FLOWC" check --explain p.flow >explain 2>stderr || fail "$(cat stderr)"
+grep -qxF 'planned for a CPU and 2 GPUs' explain || fail "$(cat explain)"
+grep -qE ' on gpu\(1\), gpu\(1\) wanted at p.flow:24' explain || fail "$(cat explain)"
 expect 3 "gpu(0), Stub 0, can't say what it is: an unknown error (801)" "$FLOWC" run p.flow
-expect 1 'gpu(1) is here, but what is exported runs on the CPU' "$FLOWC" export p.flow
-grep -qF 'gpu(1) (Stub 1)' stderr || fail "$(cat stderr)"
+expect 3 'the driver does not say what kind the GPUs here are' "$FLOWC" export p.flow
+expect 1 'gpu(1) is not on this machine' "$FLOWC" export --visible-devices=0 p.flow
+grep -qF 'gpu(0) (Stub 0)' stderr || fail "$(cat stderr)"
 expect 1 'gpu(1) is not on this machine' "$FLOWC" run --visible-devices=0 p.flow
 expect 2 'not `x`' "$FLOWC" run --visible-devices=x p.flow

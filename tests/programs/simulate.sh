@@ -17,6 +17,18 @@ expect 1 'gpu(1) is not on this machine' "$FLOWC" run --simulate=gpu:1 gpu.flow
 "$FLOWC" run cpu.flow --epochs=2 >expected 2>stderr || fail "exit $?"
 "$FLOWC" run --simulate=gpu:2 gpu.flow --epochs=2 >out 2>stderr || fail "exit $?: $(cat stderr)"
 grep -q 'the GPUs are simulated' stderr || fail "$(cat stderr)"
+weights() { tail -c 40000 digits.safetensors >"$1.weights"; }
+weights out
+# What was built for simulated GPUs says so, with the stand-in and without it.
+"$FLOWC" build --simulate=gpu:2 gpu.flow -o built 2>stderr || fail "$(cat stderr)"
+FLOWC_LIBCUDA=/nowhere expect 3 '`gpu` was built with --simulate, and finds no GPU: no NVIDIA driver' ./built
+export LD_LIBRARY_PATH=$root/$BUILD/lib/flowc/simulated
+FLOWC_SIMULATE=gpu:0 expect 3 "the simulated driver can't start" ./built
+FLOWC_SIMULATE=gpu:2 expect 0 'gpu: the GPUs are simulated' ./built --epochs=1
+unset LD_LIBRARY_PATH
+standin=$root/$BUILD/lib/flowc/libflowsimcuda.so
+FLOWC_SIMULATE=gpu:2 FLOWC_LIBCUDA=$standin FLOWC_LIBNVRTC=$standin FLOWC_NCCL=$standin \
+    expect 0 'gpu: the GPUs are simulated' ./built --epochs=1
 close() { # file: the same to three digits as was expected
     paste expected "$1" | tr '=' ' ' | awk '{ for (i = 1; i <= NF / 2; i++) if ($i != $(i + NF / 2) && ($i - $(i + NF / 2)) ^ 2 > 1e-6) exit 1 }' || fail "$(cat "$1"), not $(cat expected)"
 }
@@ -29,6 +41,9 @@ for placed in cpu gpu; do
 done
 "$FLOWC" check --explain --simulate=gpu:2 gpu_halves.flow >explained 2>&1 || fail "$(cat explained)"
 grep -q 'cuda_mma.h from sm_80 on, a block for each tile' explained || fail "no tensor cores"
+sed 's/let y     = product(data.x)/& @gpu(0)/' "$root/tests/bench/gpu/kernels.flow" >ring.flow
+"$FLOWC" check --explain --simulate=gpu:1 ring.flow >explained 2>&1 || fail "$(cat explained)"
+grep -q 'cuda_ring.h on sm_90 (wgmma of 128 x 256, TMA, ring of 4), cuda_mma.h from sm_80 on' explained || fail "no ring"
 # Each kernel's text has the lines that it is of, also the two of a product of parts.
 sed 's/batch(batch_size)/batch(8192)/' "$digits" >parts.flow
 "$FLOWC" build --simulate=gpu:1 --device=gpu --emit=cuda -o parts.cu parts.flow 2>stderr || fail "$(cat stderr)"
@@ -38,6 +53,30 @@ awk '/^FLOW_GLOBAL/ && before !~ /^\/\* parts.flow:/ { exit 1 } { before = $0 }'
 mv expected whole && mv cpu.halves expected
 close gpu.halves
 mv whole expected
+
+# tf32 rounds what GPUs multiply, and nothing on the CPU.
+for placed in cpu gpu; do
+    sed 's/^  epochs  .*/&\n  precision  = tf32/' $placed.flow >${placed}_tf32.flow
+    "$FLOWC" run --simulate=gpu:2 ${placed}_tf32.flow --epochs=2 >$placed.tf32 2>stderr || fail "exit $?: $(cat stderr)"
+done
+same cpu.tf32 expected
+close gpu.tf32
+weights tf32
+! cmp -s out.weights tf32.weights || fail "tf32 makes no difference"
+"$FLOWC" check --explain --simulate=gpu:2 gpu_tf32.flow >explained 2>&1 || fail "$(cat explained)"
+grep -q 'cuda_mma.h in tf32 from sm_80 on, else cuda_fma.h in f32' explained || fail "no tf32"
+"$FLOWC" check --explain cpu_tf32.flow >explained 2>&1 || fail "$(cat explained)"
+grep -q 'in f32: only GPUs have tf32' explained || fail "it is not said that the CPU has none"
+cat >doubles.flow <<'END'
+train fit {
+  data      = range(4) |> map(x: cast(random_normal([8]), f64)) |> batch(2)
+  loss      = mean(dense(data.x |> cast(f32), 1)) + cast(mean(matmul(data.x, transpose(data.x))), f32)
+  optimizer = sgd(0.1)
+  precision = tf32
+}
+END
+"$FLOWC" check --explain doubles.flow 2>&1 | grep -A 3 'writes f64\[B, B\]' >explained
+grep -q 'matmul.c' explained && ! grep -q 'only GPUs have tf32' explained || fail "$(cat explained)"
 
 # What is saved has come home; it is resumed from, and read by others.
 rm digits.safetensors

@@ -91,7 +91,7 @@ grep -q '2 records rejected' stderr || fail "$(cat stderr)"
 
 # A GPU that fails is no record's fault: the run ends, whatever becomes of records.
 for program in wrong skip; do
-    FLOWC_SIMULATE_FAULT=cuLaunchKernel:2 expect 3 "can't launch the kernel" "$FLOWC" run --simulate=gpu:1 $program.flow
+    FLOWC_SIMULATE_FAULT=cuLaunchKernel:2 expect 3 "can't launch the kernel" "$FLOWC" run --simulate=gpu:1 $program.flow --threads=1
     FLOWC_SIMULATE_FAULT=cuMemAlloc_v2:4 expect 3 'has no memory for' "$FLOWC" run --simulate=gpu:1 $program.flow
 done
 

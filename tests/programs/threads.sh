@@ -11,3 +11,25 @@ for threads in 1 2 7; do
         same run.safetensors digits.safetensors
     done
 done
+
+# agree PROGRAM SAVED: the weights after an epoch are the same with any number of threads.
+agree() {
+    "$FLOWC" build "$1" -o agreeing
+    for threads in 1 2 7; do
+        ./agreeing --epochs=1 --threads=$threads >/dev/null
+        mv "$2" $threads.safetensors
+    done
+    same 1.safetensors 2.safetensors
+    same 1.safetensors 7.safetensors
+}
+
+# Updates of columns that end within a tile are rounded alike wherever threads divide them.
+sed 's/dense(256)/dense(84)/; s/optimizer .*/optimizer = sgd(rate)/' "$digits" >narrow.flow
+grep -q 'dense(84)' narrow.flow && grep -q 'sgd(rate)' narrow.flow || fail "the example has changed"
+agree narrow.flow digits.safetensors
+
+# So is all of LeNet.
+sed 's/conv2d(32)/conv2d(6, 5, padding = "same")/; s/conv2d(64)/conv2d(16, 5)/; s/dense(128)/dense(84)/
+    s/optimizer .*/optimizer = sgd(rate)/' "$root/examples/digits_cnn.flow" >lenet.flow
+grep -q 'conv2d(16, 5)' lenet.flow && grep -q 'dense(84)' lenet.flow || fail "the example has changed"
+agree lenet.flow digits_cnn.safetensors

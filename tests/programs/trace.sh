@@ -68,6 +68,49 @@ assert any(steps[i + 2]["ts"] + steps[i + 2]["dur"] < results[i + 1]["ts"] for i
 E2
 python3 gpu.py gpu.json || fail "gpu.json"
 
+# What stages do on GPUs, on a line for each thread that makes records, beside nobody's kernels.
+cat >stage.flow <<'END'
+pipeline numbers {
+  return range(400) |> map(n: cast(index, i32) + 1)  @gpu(1) |> map(s: n * 2)  @cpu |> map(k: s * 3)  @gpu(0) |> csv(stdout)
+}
+END
+"$FLOWC" run stage.flow --simulate=gpu:2 --trace=stage.json >out 2>stderr || fail "$(cat stderr)"
+cat look.py - >stage.py <<'E2'
+made = has("gpu(1)", "records ", "stage.flow:2 add", 8)
+home = has("gpu(1)", "records ", "from gpu(1) to cpu", 8)
+has("gpu(0)", "records ", "from cpu to gpu(0)", 8)
+has("gpu(0)", "records ", "stage.flow:2 multiply", 8)
+assert not spans("gpu(0)", "kernels", ""), "no step has kernels"
+batches = has("cpu", "", "its share of a batch of `numbers`")
+begin, end = min(b["ts"] for b in batches), max(b["ts"] + b["dur"] for b in batches)
+assert all(begin - 1e5 <= span["ts"] <= end + 1e5 for span in home), "another clock"
+assert made[0]["ts"] <= home[0]["ts"]
+E2
+python3 stage.py stage.json || fail "stage.json"
+
+# From GPU to GPU it goes at once, and is shown where it arrives; explain says how.
+cat >across.flow <<'END'
+train fit {
+  data      = range(640) |> map(x: random_normal([64]), y: random_normal([1])) |> batch(64)
+  let h     = data.x |> dense(32) |> relu()  @gpu(0)
+  let p     = h |> dense(1)  @gpu(1)
+  loss      = mean((p - data.y) ^ 2)
+  optimizer = sgd(0.1)
+  every 1 epoch { evaluate range(64) |> map(x: random_normal([64]), y: random_normal([1])) |> batch(64) }
+}
+END
+sed 's/ *@gpu([01])//' across.flow >one.flow
+"$FLOWC" run one.flow >one 2>stderr || fail "$(cat stderr)"
+"$FLOWC" run across.flow --simulate=gpu:2 --trace=across.json >out 2>stderr || fail "$(cat stderr)"
+paste one out | tr '=' ' ' | awk '{ for (i = 1; i <= NF / 2; i++) if ($i != $(i + NF / 2) && ($i - $(i + NF / 2)) ^ 2 > 1e-6) exit 1 }' || fail "$(cat one out)"
+cat look.py - >across.py <<'E2'
+has("gpu(1)", "kernels", "copies maximum from gpu(0) to gpu(1)", 10)
+assert not spans("gpu(0)", "copies out", "copies maximum")
+E2
+python3 across.py across.json || fail "across.json"
+"$FLOWC" explain --simulate=gpu:2 across.flow | grep -q 'copies from gpu(0) to gpu(1) go directly, as the driver lets it' || fail 'explain says nothing of links'
+FLOWC_SIMULATE_FAULT=cuDeviceCanAccessPeer:1 "$FLOWC" devices --simulate=gpu:2 | grep -q "gpu(0) copies from 0 of 1 others directly, else by way of the CPU's memory" || fail 'devices says nothing of links'
+
 # Graphs are replayed where nobody looks.
 FLOWC_SIMULATE_FAULT=cuGraphLaunch:9 expect 3 "can't replay kernels" "$FLOWC" run --device=gpu --simulate=gpu:1 'a"b\.flow' --epochs=1
 

@@ -3,9 +3,9 @@
  * driver is the same for each of them; and each event that orders streams is needed: without it
  * results are wrong. */
 #include "runtime/device/gpus.h"
-#include "runtime/device/replay.h"
 #include "runtime/device/pinned.h"
-#include "tests/runtime/test.h"
+#include "runtime/device/replay.h"
+#include "tests/runtime/standin.h"
 
 #include <sys/wait.h>
 
@@ -16,6 +16,7 @@ enum {
     SIZE = 16384,
     BYTES = COUNT * 4,
     STEPS = 24,
+    MANY = 1500, /* functions */
     SETTLED = 9, /* of them: three turns, each launched, recorded and replayed once */
     CPU = -1,
     HELD = 17, /* the step that holds something back */
@@ -57,7 +58,7 @@ static const FlowDeviceKernel update = {"update", 64, 2, 2, 0, NULL},
 
 static _Alignas(64) char memory[SIZE];
 static int *batch; /* pinned */
-static int64_t records = 1, batch_size = BYTES;
+static int64_t function, records = 1, batch_size = BYTES;
 
 static int *at(int64_t place) {
     return (int *)(memory + place);
@@ -68,7 +69,7 @@ static int *at(int64_t place) {
 #define CALL(kernel, ...) kernel(frame, (const int64_t[]){__VA_ARGS__}, 0, 1)
 
 static void step(const FlowFrame *frame) {
-    CALL(flow_gpu_begin, 0, 0, 0);
+    CALL(flow_gpu_begin, function, 0, 0);
     CALL(flow_gpu_copy, ~INT64_C(0), batch_size / records, 1, CPU, 0);
     CALL(flow_gpu_copy, ~INT64_C(1), 8, 0, CPU, 0);
     CALL(flow_gpu_need, WEIGHT, BYTES, 0);
@@ -99,17 +100,8 @@ static void expect(void) {
 static bool open_gpus(void) {
     memset(memory, 0, sizeof memory);
     for (int i = 0; i < COUNT; i++) at(WEIGHT)[i] = i;
-    FlowStatus status = gpus_open(&program, memory, program.memory_size);
-    CHECK(!status.exit, "%s", status.text);
-    batch = pinned_new(BYTES);
-    CHECK(batch, "there is no pinned memory");
-    return !status.exit && batch;
-}
-
-static void close_gpus(void) {
-    CHECK(!gpus_status().exit, "%s", gpus_status().text);
-    pinned_free(batch);
-    gpus_close();
+    batch = test_open_gpus(&program, memory, BYTES);
+    return batch;
 }
 
 /* Steps that are looked at as late as may be. */
@@ -183,7 +175,7 @@ static void test_ahead(void) {
     CHECK(counts.replays == steps, "%lld replays", (long long)counts.replays);
     CHECK(counts.copies_in == 2 * steps, "%lld copies", (long long)counts.copies_in);
     CHECK(counts.copies_out == steps, "%lld copies back", (long long)counts.copies_out);
-    close_gpus();
+    test_close_gpus(batch);
 }
 
 /* The same, one after the other: kernels are launched, the end is waited for. */
@@ -193,7 +185,7 @@ static void test_alone(void) {
     CHECK(!wrong, "%d are wrong", wrong);
     CHECK(counts.launches == 2 * (STEPS - SETTLED), "%lld", (long long)counts.launches);
     CHECK(!counts.replays && !counts.allocations, "%lld", (long long)counts.replays);
-    close_gpus();
+    test_close_gpus(batch);
 }
 
 /* A call that is waited for has its own turn, between others. */
@@ -207,7 +199,7 @@ static void test_mixed(void) {
     }
     while (gpus_calls_ahead()) look();
     CHECK(!wrong, "%d are wrong", wrong);
-    close_gpus();
+    test_close_gpus(batch);
 }
 
 /* The inputs of a call that was taken are still there; numbers are the host's. */
@@ -224,7 +216,7 @@ static void test_again(void) {
     CHECK(!gpus_input_again(1, again, 8) && !gpus_input_again(2, again, 4), "there is none");
     gpus_take_call(NULL, NULL);
     CHECK(!wrong, "%d are wrong", wrong);
-    close_gpus();
+    test_close_gpus(batch);
 }
 
 /* A batch of another size is another graph; when one needs more room, others are not replayed with
@@ -247,7 +239,7 @@ static void test_sizes(void) {
     CHECK(counts.graphs == 6, "%lld graphs", (long long)counts.graphs);
     batch = small, records = 1, batch_size = BYTES;
     pinned_free(large);
-    close_gpus();
+    test_close_gpus(batch);
 }
 
 /* What has no room in the block would overtake the calls before. */
@@ -277,7 +269,7 @@ static void test_refused(void) {
     counts = gpus_counts();
     CHECK(counts.refused == 1, "%lld are refused", (long long)counts.refused);
     CHECK(counts.graphs == 2, "%lld graphs", (long long)counts.graphs);
-    close_gpus();
+    test_close_gpus(batch);
 }
 
 /* Nor are graphs made of too many kernels. */
@@ -291,7 +283,42 @@ static void test_large(void) {
     counts = gpus_counts();
     CHECK(counts.refused == GPUS_AHEAD, "%lld are refused", (long long)counts.refused);
     CHECK(!counts.graphs, "%lld graphs", (long long)counts.graphs);
-    close_gpus();
+    test_close_gpus(batch);
+}
+
+/* Where there is room for one function's calls, that of the one before is given up and counted. */
+static void test_given_up(void) {
+    if (!open_gpus()) return;
+    replay_room = GPUS_AHEAD;
+    make_steps(true);
+    function = 1;
+    memset(memory, 0, sizeof memory);
+    for (int i = 0; i < COUNT; i++) at(WEIGHT)[i] = i;
+    gpus_leave();
+    const GpuCounts counts = make_steps(true);
+    function = 0;
+    replay_room = 1 << 14;
+    CHECK(!wrong, "%d are wrong", wrong);
+    CHECK(!counts.launches, "%lld are launched", (long long)counts.launches);
+    CHECK(gpus_counts().refused == GPUS_AHEAD, "%lld", (long long)gpus_counts().refused);
+    CHECK(gpus_counts().graphs == 2 * GPUS_AHEAD, "%lld", (long long)gpus_counts().graphs);
+    test_close_gpus(batch);
+}
+
+/* Many functions have each a graph. */
+static void test_many(void) {
+    setenv("FLOWC_SIMULATE_DELAY", "0", 1);
+    if (!open_gpus()) return;
+    for (int i = 0; i < 2 * MANY; i++) {
+        function = i % MANY;
+        make_step(0, true);
+        gpus_take_call(memory, NULL);
+    }
+    function = 0;
+    unsetenv("FLOWC_SIMULATE_DELAY");
+    CHECK(gpus_counts().graphs == MANY, "%lld graphs", (long long)gpus_counts().graphs);
+    CHECK(!gpus_counts().refused, "%lld are refused", (long long)gpus_counts().refused);
+    test_close_gpus(batch);
 }
 
 /* The GPUs are closed in the middle of a call that is recorded, and opened again. */
@@ -304,11 +331,11 @@ static void test_broken_off(void) {
     FlowGuard guard = {.place = FLOW_NOWHERE};
     frame->guard = &guard;
     CALL(flow_gpu_begin, 0, 0, 0);
-    close_gpus();
+    test_close_gpus(batch);
     if (!open_gpus()) return;
     make_steps(true);
     CHECK(!wrong, "%d are wrong", wrong);
-    close_gpus();
+    test_close_gpus(batch);
 }
 
 /* Each wait is needed: without it a run goes wrong, sooner or later. */
@@ -345,13 +372,8 @@ static void test_lost(void) {
 }
 
 int main(void) {
-    char path[512], cache[256];
-    const char *build = getenv("BUILD");
-    char *full = realpath(build ? build : "build", NULL);
-    snprintf(path, sizeof path, "%.400s/lib/flowc/libflowsimcuda.so", full ? full : "");
-    free(full);
-    setenv("FLOWC_LIBCUDA", path, 1);
-    setenv("FLOWC_LIBNVRTC", path, 1);
+    char cache[256];
+    test_standin("gpu:1");
     test_folder();
     setenv("XDG_CACHE_HOME", getcwd(cache, sizeof cache), 1);
     expect();
@@ -364,6 +386,8 @@ int main(void) {
     test_results();
     test_refused();
     test_large();
+    test_given_up();
+    test_many();
     test_broken_off();
     test_folder_remove();
     return test_result();

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-enum { BLOCK = 500 << 10, PAGE = 4096, HUGE_BLOCK = 3 << 20 };
+enum { BLOCK = 500 << 10, PAGE = 4096, HUGE_BLOCK = 3 << 20, MANY_PAGES = 24 << 20 };
 
 static long faults(void) {
     struct rusage usage;
@@ -60,6 +60,31 @@ static void costs_few_faults(void) {
     free(block);
 }
 
+/* glibc's heap has large blocks from now on: a mapped one, of 32 MiB at most, was freed
+ * (mallopt(3)). */
+static void keep_freed_blocks(void) {
+    void *volatile mapped = malloc(MANY_PAGES + 2 * HUGE_BLOCK);
+    free(mapped);
+}
+
+/* Of a large block nothing is there before it is touched, and all of it is zero, also where it lies
+ * in a block that was freed. */
+static void takes_what_is_touched(void) {
+    uintptr_t freed = 0;
+    keep_freed_blocks();
+    for (int turn = 0; turn < 2; turn++) {
+        const long before = faults();
+        char *block = memory_zeroed(MANY_PAGES);
+        const long taken = faults() - before;
+        CHECK(block && (!is_glibcs_heap() || taken < 8), "%ld faults before it is touched", taken);
+        CHECK(block && is_written(block, MANY_PAGES, 0), "a large block is not zero");
+        CHECK(!turn || !is_glibcs_heap() || (uintptr_t)block == freed, "it lies elsewhere");
+        if (block) memset(block, 3, MANY_PAGES);
+        freed = (uintptr_t)block;
+        free(block);
+    }
+}
+
 static void serves_any_size(void) {
     for (size_t size = 1; size <= HUGE_BLOCK; size = size * 3 + 1) {
         char *block = memory_new(size);
@@ -72,6 +97,7 @@ static void serves_any_size(void) {
 int main(void) {
     memory_begin();
     costs_few_faults();
+    takes_what_is_touched();
     serves_any_size();
     if (!test_failures && !has_huge_page()) {
         printf("no huge page: a sanitizer has its own heap, or the system gives none\n");

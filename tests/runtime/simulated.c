@@ -12,7 +12,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 
-enum { SEEDS = 8, OPERANDS = 3, FAULT = 512 };
+enum { SEEDS = 8, OPERANDS = 3, FAULT = 512, MORE = 1024 /* bytes that a launch adds */ };
 
 typedef struct Case {
     char kernel[64];
@@ -23,12 +23,12 @@ typedef struct Case {
 
 /* As templates/cuda.h has it, and larger: kernels copy what they know of it. */
 typedef union Arguments {
-    char bytes[8192];
+    _Alignas(64) char bytes[8192];
     int64_t words[1024];
 } Arguments;
 
 static void *library;
-static int64_t operands_offset; /* in bytes */
+static int64_t operands_offset, maps_offset; /* in bytes */
 
 static bool matches(const char *pattern, const char *text) {
     for (; *pattern; pattern++, text++) {
@@ -124,7 +124,8 @@ static void check_values(const Case *given, void **operands) {
         CHECK(*(const int64_t *)(const void *)found == -6, "least");
         return;
     }
-    if (is_one_of("wrong_fragment\ngroup_not_awaited\ngroup_swizzle\n", given->kernel)) {
+    if (is_one_of("wrong_fragment\ngroup_not_awaited\ngroup_swizzle\nring_swizzle\n",
+                  given->kernel)) {
         size_t same = 0;
         while (same < size / 4 && found[same] == wanted_of(given, same)) same++;
         CHECK(same < size / 4, "%s gives what is right", given->kernel);
@@ -137,13 +138,29 @@ static void check_values(const Case *given, void **operands) {
 
 /* Launching. */
 
+/* See tests/device/ring_product.h. */
+static void map_operands(void **operands, Arguments *arguments) {
+    const FlowSimulatedTensor tensors[] = {
+        {(uintptr_t)operands[0], {80, 40}, {160}, 2, {64, 64}, 2},
+        {(uintptr_t)operands[1], {48, 79}, {48}, 2, {64, 64}, 2},
+    };
+    for (int i = 0; i < 2; i++) {
+        char *map = arguments->bytes + maps_offset + i * 128;
+        CHECK(flow_simulated_map((FlowTensorMap *)(void *)map, &tensors[i]), "tensor %d", i);
+    }
+}
+
+static int more = MORE;
+
 static bool launch(const Case *given, void **operands, char *fault) {
+    const FlowSimulatedShape shape = {given->blocks, 1, given->threads, more};
     Arguments arguments = {0};
     FlowSimulatedKernel *kernel = (FlowSimulatedKernel *)dlsym(library, given->kernel);
     CHECK(kernel, "there is no kernel %s", given->kernel);
     memcpy(arguments.bytes + operands_offset, operands, OPERANDS * sizeof *operands);
-    return kernel && flow_simulate(kernel, given->kernel, (const FlowArguments *)&arguments,
-                                   given->blocks, given->threads, fault, FAULT);
+    if (!strncmp(given->kernel, "ring_", 5)) map_operands(operands, &arguments);
+    return kernel && flow_simulate_shape(kernel, given->kernel, (const FlowArguments *)&arguments,
+                                         shape, fault, FAULT);
 }
 
 static void run_case(const Case *given, uint64_t seed) {
@@ -200,6 +217,22 @@ static void fewer_checks(void) {
     }
     free(race.faults);
     free(overrun.faults);
+}
+
+/* A block has 227 KiB in all, of which this kernel's own arrays take 20. */
+static void shared_beside(void) {
+    Case given = read_case("tests/device/group_product.cu");
+    void *operands[OPERANDS] = {0};
+    char fault[FAULT] = "";
+    flow_simulation_set((FlowSimulation){.seed = 3, .checks = FLOW_CHECKS_all});
+    make_operands(&given, operands);
+    more = (227 - 20) << 10;
+    CHECK(launch(&given, operands, fault), "%s", fault);
+    more += 16;
+    CHECK(!launch(&given, operands, fault), "there is not so much shared memory");
+    CHECK_SAYS(fault, "bytes of shared memory, of which a block has");
+    more = MORE;
+    free_operands(&given, operands);
 }
 
 /* Memory of the process, and none at all. */
@@ -278,9 +311,11 @@ static bool compile(void) {
              cc ? cc : "gcc", flags ? flags : "-O1", path);
     if (!system(command)) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const int64_t *offset = library ? dlsym(library, "operands_offset") : NULL;
+    const int64_t *maps = library ? dlsym(library, "maps_offset") : NULL;
     if (offset) operands_offset = *offset;
+    if (maps) maps_offset = *maps;
     snprintf(command, sizeof command, "rm -r %s", folder);
-    return !system(command) && offset;
+    return !system(command) && offset && maps;
 }
 
 int main(void) {
@@ -289,6 +324,7 @@ int main(void) {
         other_memory();
         memory_itself();
         all_cases();
+        shared_beside();
         fewer_checks();
         print_times();
     }

@@ -39,6 +39,18 @@ static void meets(int threads) {
         CHECK(work.counts[i][0] == 3 * ROUNDS, "%d threads: thread %d", threads, i);
 }
 
+/* A team that becomes smaller and larger meets at the same barrier of its own. */
+static void meets_in_any_number(void) {
+    static const int sizes[] = {3, 4, 2, 3};
+    Team team = {0};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        Work work = {.frame.barrier = &team.barrier, .rounds = ROUNDS};
+        team.threads = sizes[i];
+        team_run(&team, count, &work);
+        CHECK(!work.wrong, "%d threads after others: one was ahead", sizes[i]);
+    }
+}
+
 typedef struct Visit {
     Team *team;
     Work work;
@@ -208,6 +220,7 @@ int main(void) {
     for (int threads = 1; threads <= MOST_THREADS; threads++) meets(threads);
     for (int threads = 1; threads <= MOST_THREADS; threads++) meets_in_one_region(threads, 0);
     meets_in_one_region(2, 5000);
+    meets_in_any_number();
     runs_with_another_number();
     is_alone_for_now();
     needs_no_barrier_alone();

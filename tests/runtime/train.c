@@ -302,7 +302,7 @@ static void library(void) {
     FlowLibrary *library;
     float x[INPUTS], scores[OUTPUTS];
     for (int i = 0; i < INPUTS; i++) x[i] = (float)i / INPUTS;
-    FlowStatus status = flow_library_create(&linear_library, "expected", &library);
+    FlowStatus status = flow_library_create(&linear_library, NULL, "expected", &library);
     CHECK(!status.exit, "%s", status.text);
     if (status.exit) return;
     flow_library_run(library, 0, NULL, (const void *[]){x}, (void *[]){scores});
@@ -316,7 +316,7 @@ static void library(void) {
     }
     free(bytes);
     flow_library_destroy(library);
-    status = flow_library_create(&linear_library, "images.gz", &library);
+    status = flow_library_create(&linear_library, NULL, "images.gz", &library);
     CHECK(status.exit == FLOW_EXIT_data && !library, "%s", status.text);
 }
 

@@ -95,6 +95,7 @@ static inline float FLOW_POWER(float a) {
 
 #include "cuda_tensor.h"
 #include "cuda_group.h"
+#include "cuda_box.h"
 #include "cuda_tile.h"
 
 /* As those of program.h, in a kernel. */

@@ -8,6 +8,12 @@
 #undef INDEX
 #undef MULTIPLY
 #undef MULTIPLY_GROUP
+#undef MULTIPLY_RING
+#undef TENSOR_RING
+#undef IN_RING
+#undef RING_BYTES
+#undef A_BOX
+#undef B_BOX
 #undef A_BY_DEPTH
 #undef A_VECTOR
 #undef B_BY_DEPTH

@@ -1,8 +1,9 @@
 /* cuda_mma.h: the tile of cuda_matmul.h by tensor cores. Each of eight warps has a part of it, in
- * products of 16 x 16 by 16 x 8 halves. Three tiles of both operands are in shared memory: two are
- * on their way while one is multiplied. */
+ * products of 16 x 16 by 16 x 8 halves, or half as deep of floats, rounded to tf32. Three tiles of
+ * both operands are in shared memory: two are on their way while one is multiplied. */
 enum {
-    DEEP = 32,
+    DEEP = 64 / sizeof(STORED),
+    AT_ONCE = DEEP / 2,
     STAGES = 3,
     WARPS_ACROSS = TILE_COLUMNS < 64 ? TILE_COLUMNS / 16 : 4,
     WARP_ROWS = TILE_ROWS / (8 / WARPS_ACROSS),
@@ -13,15 +14,15 @@ enum {
 };
 #define ROW_OF(n) (warp_row + (n) / 4 / ACROSS * 16 + lane / 4 + (n) % 4 / 2 * 8)
 #define COLUMN_OF(n) (warp_column + (n) / 4 % ACROSS * 8 + lane % 4 * 2 + (n) % 2)
-TILES(uint16_t, STAGES *STAGE);
+TILES(STORED, STAGES *STAGE);
 const int lane = (int)FLOW_THREAD % 32, warp = (int)FLOW_THREAD / 32;
 const int warp_row = warp / WARPS_ACROSS * WARP_ROWS;
 const int warp_column = warp % WARPS_ACROSS * WARP_COLUMNS;
 float sums[SUMS] = {0};
 for (int64_t depth = first_depth, stage = 1 - STAGES; stage * DEEP < last_depth - first_depth;
      depth += DEEP, stage++) {
-    uint16_t *const next = tiles + (stage + STAGES - 1) % STAGES * STAGE;
-    const uint16_t *const now = tiles + (stage < 0 ? 0 : stage) % STAGES * STAGE;
+    STORED *const next = tiles + (stage + STAGES - 1) % STAGES * STAGE;
+    const STORED *const now = tiles + (stage < 0 ? 0 : stage) % STAGES * STAGE;
     if (stage >= 0) {
         FLOW_AWAIT_COPIES(STAGES - 2);
         FLOW_SYNC();
@@ -31,12 +32,12 @@ for (int64_t depth = first_depth, stage = 1 - STAGES; stage * DEEP < last_depth 
         FLOW_BRING(B, b, next + TILE_ROWS * DEEP)
     }
     FLOW_END_COPIES();
-    FLOW_UNROLL for (int k = 0; k < (stage < 0 ? 0 : DEEP); k += 16) {
+    FLOW_UNROLL for (int k = 0; k < (stage < 0 ? 0 : DEEP); k += AT_ONCE) {
         uint32_t left[DOWN][4], right[ACROSS / 2][4];
         FLOW_UNROLL for (int m = 0; m < DOWN; m++)
-            FLOW_GET_LINES(A, left[m], now, warp_row + m * 16, k);
+            FLOW_GET_FRAGMENTS(A, left[m], now, warp_row + m * 16, k);
         FLOW_UNROLL for (int n = 0; n < ACROSS / 2; n++)
-            FLOW_GET_LINES(B, right[n], now + TILE_ROWS * DEEP, warp_column + n * 16, k);
+            FLOW_GET_FRAGMENTS(B, right[n], now + TILE_ROWS * DEEP, warp_column + n * 16, k);
         FLOW_UNROLL for (int m = 0; m < DOWN; m++) FLOW_UNROLL for (int n = 0; n < ACROSS; n++)
             MULTIPLY(sums + (m * ACROSS + n) * 4, left[m], right[n / 2][n % 2],
                      right[n / 2][n % 2 + 2]);

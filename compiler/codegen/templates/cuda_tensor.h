@@ -1,13 +1,15 @@
 /* cuda_tensor.h: words for tensor cores, which GPUs from sm_80 on have as they are used here. How a
  * matrix lies in the registers of a warp is said by the PTX ISA: "Matrix Fragments for
- * mma.m16n8k16 with floating point type" and "Warp-level matrix load instruction: ldmatrix". The
- * stand-in follows the same tables, element by element.
+ * mma.m16n8k16 with floating point type", the same for mma.m16n8k8, and "Warp-level matrix load
+ * instruction: ldmatrix". The stand-in follows the same tables, element by element.
  *
  * FLOW_GET_MATRICES(y, rows, index, turned)   four matrices of 8 x 8 halves from shared memory,
  *                           each row an element of `rows`: lane i names row i % 8 of matrix i / 8.
  *                           Of matrix m, y[m] are two halves; turned: of the transposed one
  * FLOW_MULTIPLY_bf16, _f16(sums, a, b0, b1)   sums, 16 x 8 floats, four a lane, += a, 16 x 16,
  *                           times b, 16 x 8
+ * FLOW_MULTIPLY_tf32(sums, a, b0, b1)         the same of 16 x 8 and 8 x 8 floats, rounded by
+ * FLOW_ROUND_tf32(bits)     those of a float; to 10 bits behind the point, halves away from 0
  * FLOW_PACK_bf16, _f16(low, high)   two floats, rounded to halves, as a register has them */
 #ifndef FLOW_CUDA_TENSOR_H
 #define FLOW_CUDA_TENSOR_H
@@ -71,6 +73,27 @@ static inline uint16_t flow_element_of_b(const char *met, int k, int column) {
 FLOW_MULTIPLY(bf16)
 FLOW_MULTIPLY(f16)
 #undef FLOW_MULTIPLY
+
+static inline float flow_float_of(const char *met, int lane, int word) {
+    float number;
+    __builtin_memcpy(&number, met + lane * FLOW_MEETING + word * 4, sizeof number);
+    return number;
+}
+static inline void flow_multiply_tf32(float *sums, const uint32_t *a, uint32_t b0, uint32_t b1,
+                                      int line) {
+    const int lane = (int)FLOW_THREAD % 32;
+    const FlowFragments brought = {{a[0], a[1], a[2], a[3]}, {b0, b1}};
+    const char *met = flow_simulated->meet(&brought, sizeof brought, line);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 8; k++)
+            sums[i] += flow_float_of(met, lane / 4 * 4 + k % 4, i / 2 + k / 4 * 2) *
+                       flow_float_of(met, (lane % 4 * 2 + i % 2) * 4 + k % 4, 4 + k / 4);
+}
+static inline uint32_t FLOW_ROUND_tf32(uint32_t bits) {
+    const bool is_none = (bits & 0x7fffffff) > 0x7f800000;
+    return is_none ? 0x7fffffff : (bits + 0x1000) & ~UINT32_C(0x1fff);
+}
+#define FLOW_MULTIPLY_tf32(sums, a, b0, b1) flow_multiply_tf32(sums, a, b0, b1, __LINE__)
 #define FLOW_PACK_bf16(low, high) \
     ((uint32_t)flow_store_bf16(low) | (uint32_t)flow_store_bf16(high) << 16)
 #define FLOW_PACK_f16(low, high) \
@@ -108,17 +131,24 @@ static inline void flow_get_matrices(uint32_t *y, const FlowQuad *row, bool turn
 }
 #define FLOW_GET_MATRICES(y, rows, index, turned) flow_get_matrices(y, (rows) + (index), turned)
 
-#define FLOW_MULTIPLY(name)                                                                 \
+#define FLOW_MULTIPLY(name, shape)                                                          \
     static inline void FLOW_MULTIPLY_##name(float *sums, const uint32_t *a, uint32_t b0,    \
                                             uint32_t b1) {                                  \
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." #name "." #name               \
+        asm volatile("mma.sync.aligned." #shape ".row.col.f32." #name "." #name             \
                      ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
                      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])           \
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));       \
     }
-FLOW_MULTIPLY(bf16)
-FLOW_MULTIPLY(f16)
+FLOW_MULTIPLY(bf16, m16n8k16)
+FLOW_MULTIPLY(f16, m16n8k16)
+FLOW_MULTIPLY(tf32, m16n8k8)
 #undef FLOW_MULTIPLY
+
+static inline uint32_t FLOW_ROUND_tf32(uint32_t bits) {
+    uint32_t rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(bits)));
+    return rounded;
+}
 
 #define FLOW_PACK(name)                                                               \
     static inline uint32_t FLOW_PACK_##name(float low, float high) {                  \

@@ -42,16 +42,25 @@ static inline int flow_in_panels(int line, int k, int lines, int deep) {
 #define FLOW_HALF_AT(S, line, k) \
     (S##_BY_DEPTH ? flow_swizzled(line, k, DEEP) : flow_in_panels(line, k, S##_TILE, DEEP))
 
-/* Begins to bring a tile of halves to shared memory. */
-#define FLOW_BRING(S, s, to)                                                                \
-    FLOW_UNROLL for (unsigned n = (unsigned)FLOW_THREAD; n < S##_TILE * DEEP / S##_VECTOR;  \
-                     n += 256) {                                                            \
-        const int line = FLOW_TILE_LINE(S, n), k = FLOW_TILE_DEPTH(S, n);                   \
-        const int place = FLOW_HALF_AT(S, line, k);                                         \
-        FLOW_TILE_AT(S, line, k);                                                           \
-        if (S##_VECTOR == 8)                                                                \
-            FLOW_COPY((FlowQuad *)(to), place / 8, (const FlowQuad *)s, at / 8, is_inside); \
-        else FLOW_PUT(to, place, (uint16_t)(is_inside ? FLOW_LOAD(s, at) : 0));             \
+/* Where a float lies in a tile of floats: groups of four change places, so that what a warp takes
+ * at once, eight lines of four depths, lies in different banks. */
+#define FLOW_FLOAT_AT(S, line, k)                              \
+    (S##_BY_DEPTH ? flow_swizzled(line, 2 * (k), 2 * DEEP) / 2 \
+                  : (k)*S##_TILE + ((line) ^ ((k)&3) << 3))
+#define FLOW_ELEMENT_AT(S, line, k) \
+    (sizeof(STORED) == 4 ? FLOW_FLOAT_AT(S, line, k) : FLOW_HALF_AT(S, line, k))
+
+/* Begins to bring a tile of halves or floats to shared memory. */
+#define FLOW_BRING(S, s, to)                                                                      \
+    FLOW_UNROLL for (unsigned n = (unsigned)FLOW_THREAD; n < S##_TILE * DEEP / S##_VECTOR;        \
+                     n += 256) {                                                                  \
+        const int line = FLOW_TILE_LINE(S, n), k = FLOW_TILE_DEPTH(S, n);                         \
+        const int place = FLOW_ELEMENT_AT(S, line, k);                                            \
+        FLOW_TILE_AT(S, line, k);                                                                 \
+        if (S##_VECTOR > 1)                                                                       \
+            FLOW_COPY((FlowQuad *)(to), place / S##_VECTOR, (const FlowQuad *)s, at / S##_VECTOR, \
+                      is_inside);                                                                 \
+        else FLOW_PUT(to, place, (STORED)(is_inside ? FLOW_LOAD(s, at) : 0));                     \
     }
 
 /* The matrices of 16 lines and 16 depths from (first, k) on: those of the first eight depths, then
@@ -62,6 +71,27 @@ static inline int flow_in_panels(int line, int k, int lines, int deep) {
         const int flow_depth = (k) + (S##_BY_DEPTH ? lane / 16 * 8 : lane % 8 + lane / 16 * 8);    \
         FLOW_GET_MATRICES(y, (const FlowQuad *)(tile), FLOW_HALF_AT(S, flow_line, flow_depth) / 8, \
                           !S##_BY_DEPTH);                                                          \
+    } while (0)
+
+/* The same of floats and of eight depths, rounded: of the first four depths, then of the others. */
+#define FLOW_GET_FLOATS(S, y, tile, first, k)                                              \
+    do {                                                                                   \
+        const int flow_line = (first) + (S##_BY_DEPTH ? lane % 16 : lane / 4);             \
+        const int flow_depth = (k) + (S##_BY_DEPTH ? lane / 16 * 4 : lane % 4);            \
+        if (S##_BY_DEPTH)                                                                  \
+            FLOW_GET_MATRICES(y, (const FlowQuad *)(tile),                                 \
+                              FLOW_FLOAT_AT(S, flow_line, flow_depth) / 4, false);         \
+        else                                                                               \
+            FLOW_UNROLL for (int i = 0; i < 4; i++)(y)[i] =                                \
+                FLOW_GET((const uint32_t *)(tile),                                         \
+                         FLOW_FLOAT_AT(S, flow_line + i % 2 * 8, flow_depth + i / 2 * 4)); \
+        FLOW_UNROLL for (int i = 0; i < 4; i++)(y)[i] = FLOW_ROUND_tf32((y)[i]);           \
+    } while (0)
+
+#define FLOW_GET_FRAGMENTS(S, y, tile, first, k)                        \
+    do {                                                                \
+        if (sizeof(STORED) == 4) FLOW_GET_FLOATS(S, y, tile, first, k); \
+        else FLOW_GET_LINES(S, y, tile, first, k);                      \
     } while (0)
 
 /* Loads a thread's share of a tile into registers, and puts it into shared memory by depths. */

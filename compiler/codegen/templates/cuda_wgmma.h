@@ -18,6 +18,7 @@ FLOW_SHARED_TILES(uint16_t, tiles, TILES_COUNT(uint16_t, STAGES *STAGE));
 const int lane = (int)FLOW_THREAD % 32, warp = (int)FLOW_THREAD / 32;
 const int down = TILE_ROWS > 64 ? warp / 4 : 0, across = TILE_ROWS > 64 ? 0 : warp / 4;
 float sums[SUMS] = {0};
+FLOW_HOLD(sums, SUMS);
 for (int64_t depth = first_depth, stage = 1 - STAGES; stage * DEEP < last_depth - first_depth;
      depth += DEEP, stage++) {
     uint16_t *const next = tiles + (stage + STAGES - 1) % STAGES * STAGE;
@@ -40,4 +41,5 @@ for (int64_t depth = first_depth, stage = 1 - STAGES; stage * DEEP < last_depth 
     FLOW_END_COPIES();
 }
 FLOW_AWAIT_PRODUCTS(0);
+FLOW_HOLD(sums, SUMS);
 #undef FLOW_LINES

@@ -10,6 +10,7 @@
 #undef APPLIES
 #undef KEPT
 #undef RESULTS
+#undef UPDATES_ONE
 #undef STORED
 #undef LOAD
 #undef OUTER
@@ -34,6 +35,10 @@
 #undef A_INSIDE_LINES
 #undef A_INSIDE_BY_ROW
 #undef A_INSIDE_BY_DEPTH
+#undef A_SIDE
+#undef A_SIDE_FIRST
+#undef A_SIDE_TAPS
+#undef A_SIDE_BY_ROW
 #undef A_TABLE
 #undef B_OUTER
 #undef B_DEPTH_AT
@@ -44,3 +49,7 @@
 #undef B_COLUMN_RUN
 #undef B_TABLE
 #undef BY_COLUMNS
+#undef TRIANGLE
+#undef SEEN_COLUMNS
+#undef SEEN_DEPTH
+#undef UNSEEN_DEPTH

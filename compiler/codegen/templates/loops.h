@@ -81,6 +81,22 @@ static inline int64_t flow_smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+static inline int64_t flow_larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* How much of `all` a row sees, up to its number among `queries` and so many more. What is stored
+ * up to there is read up to there, so these steps are the same for all. */
+static inline int64_t flow_seen(int64_t row, int64_t queries, int64_t more, int64_t all) {
+    enum { LANES = 16 };
+    return flow_smaller((row % queries + more + LANES) / LANES * LANES, all);
+}
+
+/* Where the column that is turned into this row begins to be seen, but not all of it. */
+static inline int64_t flow_unseen(int64_t row, int64_t more, int64_t all) {
+    return row > more ? flow_smaller(row - more, all - 1) : 0;
+}
+
 #define FLOW_ADD(y, a) ((y) + (a))
 #define FLOW_MAX(y, a) ((y) < (a) ? (a) : (y))
 #define FLOW_MIN(y, a) ((a) < (y) ? (a) : (y))

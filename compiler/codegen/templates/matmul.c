@@ -13,6 +13,7 @@
  *   APPLIES, RESULTS, KEPT    1: the functions of codegen/tile_text.c make RESULTS vectors of one
  *                             of sums, where vectors are whole or may be parts; 1: some of these
  *                             results are not stored where they are not finite
+ *   UPDATES_ONE               1: all that is stored is one value that is updated
  *   STORED, LOAD(a)           type of the operands in memory, and what makes an ELEMENT of it
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
  *   MOST_ROWS, MOST_DEPTH, MOST_COLUMNS     numbers: their bounds
@@ -27,6 +28,8 @@
  *   A_INSIDE_LINE, A_INSIDE_LINES     so many rows begin in one line, and in so many lines
  *   A_INSIDE_BY_ROW, A_INSIDE_BY_DEPTH     how many the next A_INSIDE_LINE rows, or the next run
  *                             of depths, go on
+ *   A_SIDE, A_SIDE_FIRST      the same of the places in a line: so many, from the first on
+ *   A_SIDE_TAPS, A_SIDE_BY_ROW     how many of them a run of depths is, and the next row goes on
  *   A_TABLE                   0: rows are one run, and so are depths
  *   B_DEPTH_AT(k), B_COLUMN_AT(n), B_DEPTH, B_COLUMN, B_DEPTH_RUN, B_COLUMN_RUN     same for b
  *   B_TABLE                   0: depths are one run
@@ -62,6 +65,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define APPLIES 0
 #define KEPT 0
 #define RESULTS 0
+#define UPDATES_ONE 0
 #define STORED float
 #define LOAD(a) (a)
 #define OUTER 1
@@ -87,6 +91,10 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define A_INSIDE_LINES 1
 #define A_INSIDE_BY_ROW 1
 #define A_INSIDE_BY_DEPTH 1
+#define A_SIDE 0
+#define A_SIDE_FIRST 0
+#define A_SIDE_TAPS 1
+#define A_SIDE_BY_ROW 1
 #define B_OUTER(s) 0
 #define B_DEPTH_AT(k) (k) * 10
 #define B_COLUMN_AT(n) (n)
@@ -127,7 +135,7 @@ enum {
     /* The tile of sums. */
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
     TILE_VECTORS = FLOW_TILE_VECTORS(MOST_ROWS, ACROSS),
-    TILE_ROWS = FLOW_TILE_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS),
+    TILE_ROWS = FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
     LOW_ROWS = FLOW_LEAST(TILE_ROWS, TILE_VECTORS == 1 ? 8 : 4),
     WIDTH = TILE_VECTORS * LANES,
     ALL_WIDE = ((ACROSS - 1) / TILE_VECTORS + 1) * WIDTH,
@@ -185,7 +193,7 @@ enum {
  * other work to do during divisions and loads. */
 typedef struct FLOW_JOIN(KERNEL, _late) {
     int64_t row, column, columns; /* of the first result, and those that are left from there on */
-    int64_t count;                /* vectors */
+    int64_t rows;
     _Alignas(64) ELEMENT sums[IN_VECTORS ? TILE : 1];
     _Alignas(64) ELEMENT held[IN_VECTORS && KEPT ? RESULTS * TILE : 1]; /* results not stored yet */
 } FLOW_JOIN(KERNEL, _late);
@@ -218,19 +226,18 @@ typedef struct FLOW_JOIN(KERNEL, _place) {
 } FLOW_JOIN(KERNEL, _place);
 
 #if APPLIES
-/* Makes results of vector `at` of the late tile, which are held where they are doubtful: `held`,
- * with a bit for each vector, then has one more. */
+/* Makes results of vector v of row m of the late tile, whose first result is at `row` and `column`.
+ * They are held where they are doubtful: `held`, with a bit for each vector, then has one more. */
 FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context,
                                                     FLOW_JOIN(KERNEL, _late) * late, int64_t row,
-                                                    int64_t column, int64_t columns, uint64_t at,
-                                                    const int closed, uint64_t held) {
-    const int64_t across = (int64_t)(at % TILE_VECTORS * LANES),
-                  r = row + (int64_t)(at / TILE_VECTORS);
+                                                    int64_t column, int64_t columns, int64_t m,
+                                                    int v, const int closed, uint64_t held) {
+    const int64_t at = m * TILE_VECTORS + v, across = v * LANES;
     if (PARTIAL && columns <= across) return held;
     VECTOR results[RESULTS];
     const VECTOR kept =
-        FLOW_JOIN(KERNEL, _apply)(context, *(const VECTOR *)(late->sums + at * LANES), results, r,
-                                  column + across, !PARTIAL, columns - across);
+        FLOW_JOIN(KERNEL, _apply)(context, *(const VECTOR *)(late->sums + at * LANES), results,
+                                  row + m, column + across, !PARTIAL, columns - across);
     if (KEPT && __builtin_expect(closed || FLOW_JOIN(KERNEL, _has_nan)(kept - kept), 0)) {
 #pragma GCC unroll 16
         for (int i = 0; i < RESULTS; i++)
@@ -238,20 +245,21 @@ FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context,
         return held | (uint64_t)1 << at;
     }
     FLOW_JOIN(KERNEL, _put_results)
-    (context, results, r, column + across, !PARTIAL, columns - across);
+    (context, results, row + m, column + across, !PARTIAL, columns - across);
     return held;
 }
 
-/* Of those from `at` on. */
+/* Of the rows from m on. */
 static FLOW_WIDE __attribute__((noinline)) uint64_t FLOW_JOIN(KERNEL, _apply_from)(WORK,
-                                                                                   int64_t at) {
+                                                                                   int64_t m) {
     const CONTEXT context = *work->context;
     FLOW_JOIN(KERNEL, _late) *const late = work->late;
     const int closed = work->closed;
     uint64_t held = 0;
-    for (; at < late->count; at++)
-        held = FLOW_JOIN(KERNEL, _apply_vector)(&context, late, late->row, late->column,
-                                                late->columns, (uint64_t)at, closed, held);
+    for (; m < late->rows; m++)
+        for (int v = 0; v < TILE_VECTORS; v++)
+            held = FLOW_JOIN(KERNEL, _apply_vector)(&context, late, late->row, late->column,
+                                                    late->columns, m, v, closed, held);
     return held;
 }
 
@@ -274,7 +282,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _catch_up)(WORK) {
 #if APPLIES
     if (IN_VECTORS) {
         FLOW_JOIN(KERNEL, _settle)(work, FLOW_JOIN(KERNEL, _apply_from)(work, 0));
-        work->late->count = 0;
+        work->late->rows = 0;
     }
 #endif
     (void)work;
@@ -331,13 +339,15 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
         const CONTEXT context = *work->context;
         FLOW_JOIN(KERNEL, _late) *const late = work->late;
         const int64_t row = late->row, column = late->column, others = late->columns;
-        const int64_t most = work->closed ? 0 : flow_smaller(depth, late->count);
-        if (most < late->count) held = FLOW_JOIN(KERNEL, _apply_from)(work, most);
-        for (; k < most; k++) {
-            held = FLOW_JOIN(KERNEL, _apply_vector)(&context, late, row, column, others,
-                                                    (uint64_t)k, 0, held);
-            FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, k, y);
-        }
+        const int64_t most = work->closed ? 0 : flow_smaller(depth / TILE_VECTORS, late->rows);
+        if (most < late->rows) held = FLOW_JOIN(KERNEL, _apply_from)(work, most);
+        for (int64_t m = 0; m < most; m++)
+#pragma GCC unroll 8
+            for (int v = 0; v < TILE_VECTORS; v++, k++) {
+                held = FLOW_JOIN(KERNEL, _apply_vector)(&context, late, row, column, others, m, v,
+                                                        0, held);
+                FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, k, y);
+            }
     }
 #endif
     for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, k, y);
@@ -367,7 +377,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
         work->late->row = tile.row;
         work->late->column = tile.column;
         work->late->columns = columns;
-        work->late->count = late ? (last + 1) * TILE_VECTORS : 0;
+        work->late->rows = late ? last + 1 : 0;
     }
 #endif
 }
@@ -578,7 +588,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
     _Alignas(64) ELEMENT waiting[PLAIN ? 1 : WAITING];
     int64_t depth_at[COPIES_A ? PART : 1];
     FLOW_JOIN(KERNEL, _late) late;
-    late.count = 0;
+    late.rows = 0;
     const int64_t parts = ((DEPTH)-1) / PART + 1, part = ((DEPTH)-1) / parts + 1;
     const int64_t most = flow_smaller(BLOCK / part, 512) / WIDTH * WIDTH;
     const int64_t blocks = ONE_BLOCK ? 1 : (last - first - 1) / most + 1;

@@ -57,19 +57,37 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
 #define BY_DEPTH 0
 #include "half_operand.c"
 
+/* A pair of rows of tiles from row m on: its columns, and the tiles in depth, that its rows see. */
+typedef struct FLOW_JOIN(KERNEL, _seen) {
+    int64_t rows, columns, first, last;
+} FLOW_JOIN(KERNEL, _seen);
+
+static inline FLOW_WIDE FLOW_JOIN(KERNEL, _seen) FLOW_JOIN(KERNEL, _sees)(WORK, int64_t m) {
+    WITH_SIZES;
+    const int64_t rows = flow_smaller(work->rows - m, 2 * FLOW_SIDE);
+    const int64_t row = work->row + m, last = row + rows - 1;
+    (void)row, (void)last;
+    return (FLOW_JOIN(KERNEL, _seen)){
+        .rows = rows,
+        .columns = flow_smaller(work->columns, SEEN_COLUMNS(last, COLUMNS) - work->column),
+        .first = UNSEEN_DEPTH(row, DEPTH) / FLOW_DEPTH,
+        .last = flow_half_tiles(SEEN_DEPTH(last, DEPTH), FLOW_DEPTH)};
+}
+
 /* Of rows whose sums are whole. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _end)(WORK, const float *restrict sums,
-                                                     int64_t stride, int64_t m, int64_t rows) {
+                                                     int64_t stride, int64_t m,
+                                                     const FLOW_JOIN(KERNEL, _seen) * seen) {
     WITH_SIZES;
     const CONTEXT context = *work->context;
     const int64_t row = work->slice * (ROWS) + work->row + m;
     if (!PLAIN) {
-        FINISH(&context, sums, stride, row, work->column, rows, work->columns);
+        FINISH(&context, sums, stride, row, work->column, seen->rows, seen->columns);
         return;
     }
     float *restrict to = (float *)RESULT + row * (COLUMNS) + work->column;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t n = 0; n < work->columns; n++) to[i * (COLUMNS) + n] = sums[i * stride + n];
+    for (int64_t i = 0; i < seen->rows; i++)
+        for (int64_t n = 0; n < seen->columns; n++) to[i * (COLUMNS) + n] = sums[i * stride + n];
 }
 
 /* The block's sums over the stretch, from the copies. */
@@ -77,22 +95,27 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(WORK) {
     WITH_SIZES;
     const int64_t across = flow_half_tiles(work->columns, FLOW_SIDE), stride = across * FLOW_SIDE;
     const int64_t parts = flow_half_tiles(work->depth, FLOW_PART);
-    const int64_t part = flow_half_tiles(work->depth, parts);
+    const int64_t part = flow_half_tiles(work->depth, parts), before = work->k / FLOW_DEPTH;
     for (int64_t k = 0; k < work->depth; k += part)
         for (int64_t m = 0; m < work->rows; m += 2 * FLOW_SIDE) {
-            const FlowHalfProduct product = {.a = work->left + m / FLOW_SIDE * work->depth + k,
-                                             .b = work->right + k,
+            const FLOW_JOIN(KERNEL, _seen) seen = FLOW_JOIN(KERNEL, _sees)(work, m);
+            const int64_t first = flow_larger(k, seen.first - before);
+            const int64_t end =
+                flow_smaller(flow_smaller(k + part, work->depth), seen.last - before);
+            const FlowHalfProduct product = {.a = work->left + m / FLOW_SIDE * work->depth + first,
+                                             .b = work->right + first,
                                              .a_next = work->depth,
                                              .b_next = work->depth,
-                                             .depth = flow_smaller(work->depth - k, part),
-                                             .columns = across,
-                                             .rows = flow_smaller(work->rows - m, 2 * FLOW_SIDE),
+                                             .depth = end - first,
+                                             .columns = flow_half_tiles(seen.columns, FLOW_SIDE),
+                                             .rows = seen.rows,
                                              .sums = work->waiting + (ONE_PART ? 0 : m * stride),
                                              .stride = stride,
-                                             .more = work->k + k > 0};
-            flow_half_multiply(&product, work->means);
+                                             .more = before + first > seen.first};
+            if (seen.columns <= 0) continue;
+            if (product.depth > 0) flow_half_multiply(&product, work->means);
             if (k + part >= work->depth && work->k + work->depths == (DEPTH))
-                FLOW_JOIN(KERNEL, _end)(work, product.sums, stride, m, product.rows);
+                FLOW_JOIN(KERNEL, _end)(work, product.sums, stride, m, &seen);
         }
 }
 

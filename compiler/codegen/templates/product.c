@@ -2,8 +2,12 @@
  * rows. CONTEXT has it as `product`, whose numbers PREPARE takes from the call, so that one kernel
  * serves all sizes; what follows the product is called through pointers. Of the parameters of
  * matmul.c it takes KERNEL, CONTEXT, PREPARE, PLAIN, FINISH and, of a `context` that is pointed to,
- * ASK. */
+ * ASK; and what rows see: TRIANGLE, SEEN_COLUMNS and SEEN_DEPTH. */
 #include "runtime/product/vectors.h"
+
+/* Rows at a time that see as much as the last of them, counted from row 0, whoever computes them:
+ * what is added up in which parts depends on how much that is. */
+enum { FLOW_JOIN(KERNEL, _step) = 64 };
 
 #if !PLAIN
 static void FLOW_JOIN(KERNEL, _finish_any)(const void *context, const float *sums, int64_t stride,
@@ -28,7 +32,13 @@ static void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *of, int64_t slice, int64_t 
 #endif
     product.ask = FLOW_JOIN(KERNEL, _ask);
     product.context = of;
-    flow_multiply(&product, slice, row, rows, first, last);
+    const int64_t step = TRIANGLE ? FLOW_JOIN(KERNEL, _step) : product.rows;
+    for (int64_t end = row + rows, next; row < end; row = next) {
+        const int64_t after = flow_smaller(row - row % step + step, product.rows);
+        next = flow_smaller(after, end);
+        product.depth = SEEN_DEPTH(after - 1, of->product.depth);
+        flow_multiply(&product, slice, row, next - row, first, SEEN_COLUMNS(after - 1, last));
+    }
 }
 
 #define OUTER context.product.outer

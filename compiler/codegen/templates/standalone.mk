@@ -14,6 +14,9 @@ RUNTIME = $(SOURCES:.c=.o)
 include units.mk
 OBJECTS = $(UNITS:.c=.o)
 
+# With these gcc rounds alike on all paths, so that any number of threads gives the same bits.
+OWN_FLAGS := $(if $(findstring Free Software,$(shell $(CC) --version)),$(GCC_FLAGS))
+
 C_FILES = $(filter %.c,$(LINKED))
 OTHERS  = $(filter-out %.c,$(LINKED))
 
@@ -21,7 +24,7 @@ trainer: $(OBJECTS) $(C_FILES:.c=.o) $(OTHERS) $(RUNTIME)
 	$(CC) -o $@ $^ -Wl,-rpath,'$$ORIGIN/linked' $(OMP)libomp.so -Wl,-rpath,$(OMP) $(LIBRARIES) -lz -lm -ldl -lpthread
 
 $(OBJECTS) $(C_FILES:.c=.o): %.o: %.c
-	$(CC) $(FLAGS) -O3 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
+	$(CC) $(FLAGS) -O3 $(OWN_FLAGS) $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
 
 runtime/product/%.o: runtime/product/%.c
 	$(CC) $(FLAGS) -O2 $(ARCH) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<

@@ -6,7 +6,7 @@
  * b lies in order, one row of columns after the other.
  *
  * Besides, A_ROW_RUNS runs of rows are evenly spaced. What of an image's lines is padding adds
- * nothing: it is left out. */
+ * nothing: it is left out; so is what lies beside a line, where a tile is one. */
 #include "product/lanes.h"
 
 /* The tile of sums. */
@@ -22,25 +22,37 @@
 #define HIGH FLOW_WINDOW_ROWS(A_ROW_RUN, RUNS, TILE_MOST)
 #define LAST ((int)(RUNS > 1 ? PERIOD : (A_ROW_RUN) - (PIECES - 1) * HIGH))
 #define REGISTERS FLOW_OF_VECTORS(32, 16, 16, 32)
+/* Do registers hold two depths of so many rows? */
+#define PAIRS(rows) (((rows) + 2) * TILE_VECTORS + 1 <= REGISTERS)
 #define LOW ((int)FLOW_LEAST(TILE_MOST, TILE_VECTORS == 1 ? 8 : 4))
+/* Is a tile a line, of windows of few places? */
+#define SIDES (A_SIDE > 0 && RUNS == 1 && HIGH == (A_ROW_RUN) && A_SIDE_TAPS <= TAPS_MOST)
+#define TAPS_MOST 5
 /* Are all rows one tile, which two threads split after 16? */
 #define SPLITS (RUNS > 1 && MOST_ROWS == PERIOD && PERIOD > 16)
 
-/* The depth is taken in parts, of which a panel of b, or what a tile reads of both where depths lie
- * apart in a, fits the nearest cache. So many sums at most wait for the next part. */
+/* The depth is taken in parts of whole runs, of which a panel of b, or what a tile reads of both
+ * where depths lie apart in a, about fits the nearest cache. So many sums at most wait for the next
+ * part. */
 #define NEAREST ((int)(32768 / sizeof(ELEMENT)))
 #define DEPTH_APART ((A_DEPTH) < 0 ? -(A_DEPTH) : (A_DEPTH))
 #define PART_LEAST (NEAREST / (A_DEPTH == 1 ? WIDTH : DEPTH_APART + MOST_COLUMNS))
-#define ONE_PART (MOST_DEPTH <= PART_LEAST)
-#define PART                          \
-    (ONE_PART ? (int64_t)(MOST_DEPTH) \
-              : ((PART_LEAST - 1) / (A_DEPTH_RUN) + 1) * (int64_t)(A_DEPTH_RUN))
+#define PART_RUNS \
+    (PART_LEAST < (A_DEPTH_RUN) ? 1 : (PART_LEAST + (A_DEPTH_RUN) / 2) / (A_DEPTH_RUN))
+#define ONE_PART (MOST_DEPTH <= PART_RUNS * (int64_t)(A_DEPTH_RUN))
+#define PART (ONE_PART ? (int64_t)(MOST_DEPTH) : PART_RUNS * (int64_t)(A_DEPTH_RUN))
 #define WAITING 65536
 /* Are results asked for before a tile, which is deep enough, since the second cache does not hold
  * them? */
 #define FAR_RESULTS               \
     (!PLAIN && MOST_DEPTH > 64 && \
      MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_COLUMNS, 65536))
+/* Are rows of a asked for two tiles ahead, since the second cache does not hold a, and few products
+ * are made of each? */
+#define FAR_ROWS                                                      \
+    (TILE_VECTORS == 1 && A_DEPTH == 1 && RUNS == 1 && (A_ROW) > 0 && \
+     MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / ((A_ROW) > 0 ? (A_ROW) : 1))
+#define LINE ((int)(64 / sizeof(ELEMENT)))
 /* Panels that are not whole are copied where a part of a vector can't be loaded. */
 #define COPIES_B (PARTIAL && !FLOW_MASKS)
 
@@ -100,13 +112,33 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(const ELEMENT *restrict left, const int64
         }
 }
 
+/* Adds the products of a run of depths to the tile of a line, at place `tap` of the windows: to the
+ * rows alone that see more than padding there. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _add_tap)(const ELEMENT *left, const int64_t *row_at,
+                                           const ELEMENT *b, int64_t b_depth, int64_t columns,
+                                           const int tap, VECTOR y[TILE_MOST][TILE_VECTORS]) {
+    const int before = (A_SIDE_FIRST)-tap, behind = before + (A_SIDE), by_row = A_SIDE_BY_ROW;
+    const int first = before > 0 ? (before - 1) / by_row + 1 : 0;
+    const int end = behind > 0 ? FLOW_LEAST(((behind - 1) / by_row + 1), HIGH) : 0;
+    const int rows = end > first ? end - first : 0;
+    const int64_t run = (A_DEPTH_RUN) / (A_SIDE_TAPS);
+    if (tap >= (A_SIDE_TAPS) || !rows) return;
+    left += tap * run, b += tap * run * b_depth;
+    const int64_t together = PAIRS(rows) ? run / 2 * 2 : 0;
+    for (int64_t i = 0; i < together; i += 2, left += 2, b += 2 * b_depth) FLOW_JOIN(KERNEL, _add)
+    (left, row_at + first, b, b_depth, columns, 0, rows, 1, 2, y + first);
+    for (int64_t i = together; i < run; i++, left++, b += b_depth) FLOW_JOIN(KERNEL, _add)
+    (left, row_at + first, b, b_depth, columns, 0, rows, 1, 1, y + first);
+}
+
 /* A tile of `rows` rows; in_run: of one run; else the first is the one at `skip` of a period. a is
  * at its first row; columns: that are left; first, end: the depths that count. Rows past the last,
- * if that is less than all, are the last once more. */
+ * if that is less than all, are the last once more. line: the tile is a line of the image
+ * (SIDES). */
 FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const ELEMENT *restrict b,
                                         ELEMENT *restrict sums, int64_t stride, int64_t columns,
                                         int64_t first, int64_t end, const int skip, const int rows,
-                                        const int last, const int in_run) {
+                                        const int last, const int in_run, const int line) {
     WITH_SIZES;
     const int64_t b_depth = COPIES_B ? ALL_WIDE : (B_DEPTH);
     /* A number that gcc does not know: where it does, it may leave it out and round either of the
@@ -127,14 +159,22 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
             else if (!PLAIN || !PARTIAL) y[m][v] = *(const VECTOR *)from;
             else y[m][v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
         }
-    /* depths of a run that are added two at a time, where registers hold both */
-    const int64_t together =
-        A_DEPTH == 1 && A_ROW != 1 && (rows + 2) * TILE_VECTORS + 1 <= REGISTERS
-            ? (A_DEPTH_RUN) / 2 * 2
-            : 0;
+    /* depths of a run that are added two at a time */
+    const int64_t together = A_DEPTH == 1 && A_ROW != 1 && PAIRS(rows) ? (A_DEPTH_RUN) / 2 * 2 : 0;
     b += (first - work->k) * b_depth;
     for (int64_t k = first; k < end; k += (A_DEPTH_RUN)) {
         const ELEMENT *left = a + (A_DEPTH_AT(k));
+        if (line) {
+            /* As many as TAPS_MOST: calls and no loop, so that the rows of each are a number. */
+            _Static_assert(TAPS_MOST == 5, "a call for each");
+            FLOW_JOIN(KERNEL, _add_tap)(left, row_at, b, b_depth, columns, 0, y);
+            FLOW_JOIN(KERNEL, _add_tap)(left, row_at, b, b_depth, columns, 1, y);
+            FLOW_JOIN(KERNEL, _add_tap)(left, row_at, b, b_depth, columns, 2, y);
+            FLOW_JOIN(KERNEL, _add_tap)(left, row_at, b, b_depth, columns, 3, y);
+            FLOW_JOIN(KERNEL, _add_tap)(left, row_at, b, b_depth, columns, 4, y);
+            b += (A_DEPTH_RUN)*b_depth;
+            continue;
+        }
         for (int64_t i = 0; i < together; i += 2, left += 2 * (A_DEPTH), b += 2 * b_depth)
             FLOW_JOIN(KERNEL, _add)(left, row_at, b, b_depth, columns, skip, rows, in_run, 2, y);
         for (int64_t i = together; i < (A_DEPTH_RUN); i++, left += (A_DEPTH), b += b_depth)
@@ -167,20 +207,28 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _any_tile)(WORK, int64_t row, const ELEMENT *b,
     const ELEMENT *a = work->a + (A_ROW_AT(row));
     int64_t first, end;
     FLOW_JOIN(KERNEL, _inside)(work, row, height, &first, &end);
-#define TILE_OF(condition, skip, rows, in_run)                                         \
-    if ((rows) <= TILE_MOST && height == (rows) && (condition)) {                      \
-        const int high = (rows) <= TILE_MOST ? (rows) : 1;                             \
-        FLOW_JOIN(KERNEL, _tile)                                                       \
-        (work, a, b, sums, stride, columns, first, end, skip, high, high - 1, in_run); \
-        return;                                                                        \
+#define TILE_OF(condition, skip, rows, in_run, line)                                         \
+    if ((rows) <= TILE_MOST && height == (rows) && (condition)) {                            \
+        const int high = (rows) <= TILE_MOST ? (rows) : 1;                                   \
+        FLOW_JOIN(KERNEL, _tile)                                                             \
+        (work, a, b, sums, stride, columns, first, end, skip, high, high - 1, in_run, line); \
+        return;                                                                              \
     }
-    TILE_OF(1, 0, HIGH, RUNS == 1)
-    TILE_OF(SPLITS, 0, 16, 0)
-    TILE_OF(SPLITS && row == 16, 16, SPLITS ? PERIOD - 16 : 1, 0)
-    TILE_OF(RUNS == 1 && LAST != HIGH && LAST > LOW, 0, LAST, 1)
+    TILE_OF(1, 0, HIGH, RUNS == 1, SIDES)
+    TILE_OF(SPLITS, 0, 16, 0, 0)
+    TILE_OF(SPLITS && row == 16, 16, SPLITS ? PERIOD - 16 : 1, 0, 0)
+    TILE_OF(RUNS == 1 && LAST != HIGH && LAST > LOW, 0, LAST, 1, 0)
     FLOW_JOIN(KERNEL, _tile)
-    (work, a, b, sums, stride, columns, first, end, 0, LOW, height - 1, 1);
+    (work, a, b, sums, stride, columns, first, end, 0, LOW, height - 1, 1, 0);
 #undef TILE_OF
+}
+
+/* Of the tile after the next, what the windows see last: the others saw the rest. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _ask_rows)(WORK, int64_t row, int64_t height) {
+    WITH_SIZES;
+    if (row + 3 * height > (ROWS)) return;
+    const ELEMENT *next = work->a + (A_ROW_AT(row + 2 * height)) + (A_DEPTH_AT(work->end - 1));
+    for (int64_t i = 0; i < height * (A_ROW); i += LINE) __builtin_prefetch(next + i);
 }
 
 /* Rows [work->start, end) of one part of the depth. */
@@ -191,6 +239,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
     const int64_t columns = BY_COLUMNS ? work->columns : (COLUMNS);
     for (int64_t row = work->start, height; row < end; row += height) {
         height = FLOW_JOIN(KERNEL, _height)(row, end - row);
+        if (FAR_ROWS) FLOW_JOIN(KERNEL, _ask_rows)(work, row, height);
         for (int64_t i = 0; FAR_RESULTS && work->end == (DEPTH) && i < height; i++)
             for (int64_t n = 0; n < columns; n += LANES)
                 ASK((work->slice * (ROWS) + row + i) * (COLUMNS) + work->column + n);
@@ -253,14 +302,20 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef HIGH
 #undef LAST
 #undef REGISTERS
+#undef PAIRS
 #undef LOW
+#undef SIDES
+#undef TAPS_MOST
 #undef SPLITS
 #undef ONE_PART
 #undef NEAREST
 #undef DEPTH_APART
 #undef PART_LEAST
+#undef PART_RUNS
 #undef PART
 #undef WAITING
 #undef COPIES_B
 #undef FAR_RESULTS
+#undef FAR_ROWS
+#undef LINE
 #include "split.h"

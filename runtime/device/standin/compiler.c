@@ -4,6 +4,7 @@
 #include "runtime/device/standin/standin.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -57,7 +58,7 @@ API const char *nvrtcGetErrorString(int result) {
 }
 
 API int nvrtcVersion(int *major, int *minor) {
-    *major = 12;
+    *major = (int)standin_setting("FLOWC_SIMULATE_NVRTC", 12);
     *minor = 4;
     return RESULT_success;
 }
@@ -116,6 +117,15 @@ static bool write_file(const char *path, const char *text) {
     if (!out) return false;
     bool good = fputs(text, out) >= 0;
     return !fclose(out) && good;
+}
+
+/* There is no room, which the log says. */
+static int unwritten(Program *program, const char *path) {
+    char *log;
+    if (asprintf(&log, "%s: %s", path, strerror(errno)) < 0) return RESULT_out_of_memory;
+    free(program->log);
+    program->log = log;
+    return RESULT_out_of_memory;
 }
 
 /* The folders of a path below `folder` are there. */
@@ -283,7 +293,7 @@ static int compile_in(Program *program, const char *folder, const Command *comma
     size_t size = 0;
     snprintf(library, sizeof library, "%s/kernels.so", folder);
     snprintf(log, sizeof log, "%s/log", folder);
-    if (!write_sources(program, folder)) return RESULT_internal;
+    if (!write_sources(program, folder)) return unwritten(program, folder);
     bool compiled = run(command, log);
     char *said = read_file(log, 0, &size);
     if (said) {

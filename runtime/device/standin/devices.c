@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "runtime/device/standin/standin.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,27 +61,37 @@ static void count_call(const char *call) {
     fclose(list);
 }
 
-/* Is this the call that shall fail? */
-static int demanded_fault(const char *call) {
-    static int calls;
-    char name[64] = "", error[64] = "";
+static bool is_demanded(const char *call, char *error) {
+    static _Atomic int calls;
+    char name[64] = "";
     int number = 0;
     const char *text = getenv("FLOWC_SIMULATE_FAULT");
-    if (!text || sscanf(text, "%63[^:]:%d:%63s", name, &number, error) < 2) return ERROR_SUCCESS;
-    if (strcmp(name, call) && strcmp(name, "*")) return ERROR_SUCCESS;
-    if (__atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST) != number) return ERROR_SUCCESS;
+    *error = 0;
+    if (!text || sscanf(text, "%63[^:]:%d:%63s", name, &number, error) < 2) return false;
+    if (strcmp(name, call) && strcmp(name, "*")) return false;
+    return ++calls == number;
+}
+
+bool standin_fails(const char *call, char *error) {
+    count_call(call);
+    return is_demanded(call, error);
+}
+
+static int demanded_fault(const char *call) {
+    char error[64];
+    if (!standin_fails(call, error)) return ERROR_SUCCESS;
     int found = *error ? standin_result_of(error) : usual_fault(call);
     return found < 0 ? ERROR_UNKNOWN : found;
 }
 
 bool standin_loses(const char *call) {
-    static int calls;
+    static _Atomic int calls;
     char name[64] = "";
     int first = 0, step = 0;
     const char *text = getenv("FLOWC_SIMULATE_LOSE");
     if (!text || sscanf(text, "%63[^:]:%d:%d", name, &first, &step) < 3 || strcmp(name, call))
         return false;
-    int number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
+    int number = ++calls;
     return number >= first && step > 0 && (number - first) % step == 0;
 }
 
@@ -92,11 +103,10 @@ static bool stays(int error) {
 
 int standin_enter(const char *call, bool with_context) {
     int fault = demanded_fault(call);
-    count_call(call);
     if (device_count < 0 && strcmp(call, "cuInit")) return ERROR_NOT_INITIALIZED;
     if (fault && stays(fault) && current) current->error = fault;
     if (fault || !with_context) return fault;
-    return current ? __atomic_load_n(&current->error, __ATOMIC_SEQ_CST) : ERROR_INVALID_CONTEXT;
+    return current ? current->error : ERROR_INVALID_CONTEXT;
 }
 
 Device *standin_device(void) {
@@ -119,6 +129,11 @@ API int cuInit(unsigned flags) {
     device_count = wanted_devices();
     pthread_mutex_unlock(&standin_lock);
     return device_count ? ERROR_SUCCESS : ERROR_NO_DEVICE;
+}
+
+/* Tells it from NVIDIA's. */
+API int cuSimulated(void) {
+    return ERROR_SUCCESS;
 }
 
 API int cuDriverGetVersion(int *version) {
@@ -152,14 +167,31 @@ API int cuDeviceTotalMem_v2(size_t *bytes, int number) {
     return device ? ERROR_SUCCESS : ERROR_INVALID_DEVICE;
 }
 
+int standin_shared(void) {
+    return (int)standin_setting("FLOWC_SIMULATE_SHARED", SHARED_OF_BLOCK);
+}
+
 /* By the numbers of CUdevice_attribute. */
 API int cuDeviceGetAttribute(int *value, int attribute, int number) {
-    static const struct {
+    const struct {
         int attribute, value;
-    } known[] = {{1, 1024},      {2, 1024},     {5, INT32_MAX}, {8, 48 << 10}, {10, 32},
-                 {13, 1000000},  {16, 4},       {36, 1000000},  {37, 64},      {38, 1 << 20},
-                 {39, 2048},     {40, 2},       {41, 1},        {75, MAJOR},   {76, MINOR},
-                 {81, 48 << 10}, {97, 48 << 10}};
+    } known[] = {{1, 1024},
+                 {2, 1024},
+                 {5, INT32_MAX},
+                 {8, 48 << 10},
+                 {10, 32},
+                 {13, 1000000},
+                 {16, 4},
+                 {36, 1000000},
+                 {37, 64},
+                 {38, 1 << 20},
+                 {39, 2048},
+                 {40, 2},
+                 {41, 1},
+                 {75, MAJOR},
+                 {76, MINOR},
+                 {81, 228 << 10},
+                 {97, standin_shared()}};
     ENTER_ANYWHERE(cuDeviceGetAttribute);
     if (!standin_device_by_number(number)) return ERROR_INVALID_DEVICE;
     *value = 0;
@@ -178,7 +210,7 @@ API int cuDevicePrimaryCtxRetain(Device **context, int number) {
     ENTER_ANYWHERE(cuDevicePrimaryCtxRetain);
     Device *device = standin_device_by_number(number);
     if (!device) return ERROR_INVALID_DEVICE;
-    __atomic_add_fetch(&device->holders, 1, __ATOMIC_SEQ_CST);
+    device->holders++;
     *context = device;
     return device->error;
 }
@@ -187,7 +219,7 @@ API int cuDevicePrimaryCtxRelease_v2(int number) {
     ENTER_ANYWHERE(cuDevicePrimaryCtxRelease_v2);
     Device *device = standin_device_by_number(number);
     if (!device || device->holders <= 0) return ERROR_INVALID_CONTEXT;
-    if (!__atomic_sub_fetch(&device->holders, 1, __ATOMIC_SEQ_CST)) {
+    if (!--device->holders) {
         device->error = ERROR_SUCCESS;
         device->reached = 0;
     }
@@ -218,7 +250,7 @@ API int cuCtxEnablePeerAccess(Device *other, unsigned flags) {
     if (!other || flags) return ERROR_INVALID_VALUE;
     if (other == current || !other->holders) return ERROR_INVALID_DEVICE;
     const unsigned bit = 1u << other->number;
-    unsigned before = __atomic_fetch_or(&current->reached, bit, __ATOMIC_SEQ_CST);
+    unsigned before = atomic_fetch_or(&current->reached, bit);
     return before & bit ? ERROR_PEER_ACCESS_ALREADY_ENABLED : ERROR_SUCCESS;
 }
 

@@ -54,8 +54,7 @@ static bool take(Address address, bool of_device, bool registered) {
     return good;
 }
 
-/* Does the device have all the bytes? */
-static bool is_on(const Device *device, Address address, size_t size) {
+bool memory_is_on(const Device *device, Address address, size_t size) {
     pthread_mutex_lock(&standin_lock);
     const Piece *piece = *find(address, size);
     bool found = piece && piece->device == device;
@@ -65,7 +64,7 @@ static bool is_on(const Device *device, Address address, size_t size) {
 
 /* Another device's are not here. */
 static bool is_here(Address address, size_t size) {
-    return is_on(standin_device(), address, size);
+    return memory_is_on(standin_device(), address, size);
 }
 
 bool memory_is_pinned(const void *place, size_t size) {
@@ -85,6 +84,7 @@ static bool leaves_pinned(const void *place, size_t size) {
 
 API int cuMemAlloc_v2(Address *address, size_t size) {
     ENTER(cuMemAlloc_v2);
+    if (stream_forbids_allocation()) return ERROR_STREAM_CAPTURE_UNSUPPORTED;
     Device *device = standin_device();
     if (!size) return ERROR_INVALID_VALUE;
     if (size > device->memory - device->used) return ERROR_OUT_OF_MEMORY;
@@ -117,6 +117,7 @@ API int cuMemGetInfo_v2(size_t *available, size_t *total) {
 
 API int cuMemHostAlloc(void **place, size_t size, unsigned flags) {
     ENTER(cuMemHostAlloc);
+    if (stream_forbids_allocation()) return ERROR_STREAM_CAPTURE_UNSUPPORTED;
     (void)flags;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (!size) return ERROR_INVALID_VALUE;
@@ -249,7 +250,7 @@ API int cuMemcpyPeerAsync(Address target, Device *target_device, Address source,
                           Device *source_device, size_t size, Stream *stream) {
     ENTER(cuMemcpyPeerAsync);
     if (!target_device || !source_device) return ERROR_INVALID_CONTEXT;
-    if (!is_on(target_device, target, size) || !is_on(source_device, source, size))
+    if (!memory_is_on(target_device, target, size) || !memory_is_on(source_device, source, size))
         return ERROR_INVALID_VALUE;
     return stream_put(
         stream,
@@ -266,4 +267,26 @@ API int cuMemsetD8Async(Address target, unsigned char value, size_t size, Stream
 
 API int cuMemsetD8_v2(Address target, unsigned char value, size_t size) {
     return cuMemsetD8Async(target, value, size, NULL);
+}
+
+/* Tensor maps: only of halves as u16, in boxes of which 128 bytes are swizzled, with zeros
+ * around. */
+API int cuTensorMapEncodeTiled(FlowTensorMap *map, int type, unsigned rank, void *address,
+                               const uint64_t *sizes, const uint64_t *strides, const unsigned *box,
+                               const unsigned *steps, int interleave, int swizzle, int promotion,
+                               int fill) {
+    enum { U16 = 1, SWIZZLE_128 = 3 };
+    FlowSimulatedTensor tensor = {.address = (uintptr_t)address, .element = 2};
+    ENTER_ANYWHERE(cuTensorMapEncodeTiled);
+    if (type != U16 || !rank || rank > 5 || interleave || swizzle != SWIZZLE_128 || promotion < 0 ||
+        promotion > 3 || fill)
+        return ERROR_INVALID_VALUE;
+    tensor.rank = (int32_t)rank;
+    for (unsigned i = 0; i < rank; i++) {
+        if (steps[i] != 1) return ERROR_INVALID_VALUE;
+        tensor.sizes[i] = sizes[i];
+        tensor.box[i] = (int32_t)box[i];
+        if (i) tensor.strides[i - 1] = strides[i - 1];
+    }
+    return flow_simulated_map(map, &tensor) ? ERROR_SUCCESS : ERROR_INVALID_VALUE;
 }

@@ -91,6 +91,7 @@ API int cuModuleGetFunction(Function **found, Module *module, const char *name) 
     *function = (Function){.kernel = (FlowSimulatedKernel *)kernel,
                            .arguments = about[0],
                            .threads = about[1],
+                           .shared = SHARED_UNASKED,
                            .device = module->device,
                            .next = module->functions};
     snprintf(function->name, sizeof function->name, "%s", name);
@@ -102,6 +103,15 @@ API int cuModuleGetFunction(Function **found, Module *module, const char *name) 
 API int cuFuncGetAttribute(int *value, int attribute, const Function *function) {
     ENTER(cuFuncGetAttribute);
     *value = attribute == 0 ? (int)function->threads : attribute == 4 ? 32 : 0;
+    return ERROR_SUCCESS;
+}
+
+/* 8: bytes of shared memory that a launch may add. */
+API int cuFuncSetAttribute(Function *function, int attribute, int value) {
+    ENTER(cuFuncSetAttribute);
+    if (!function || attribute != 8 || value < 0 || value > standin_shared())
+        return ERROR_INVALID_VALUE;
+    function->shared = value;
     return ERROR_SUCCESS;
 }
 
@@ -118,9 +128,10 @@ API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const Function 
 int operation_launch(const Operation *operation) {
     char fault[512];
     const Function *function = operation->function;
-    if (flow_simulate_records(function->kernel, function->name,
-                              (const FlowArguments *)operation->bytes, operation->blocks,
-                              operation->records, operation->threads, fault, sizeof fault))
+    const FlowSimulatedShape shape = {operation->blocks, operation->records, operation->threads,
+                                      operation->shared};
+    if (flow_simulate_shape(function->kernel, function->name,
+                            (const FlowArguments *)operation->bytes, shape, fault, sizeof fault))
         return ERROR_SUCCESS;
     fprintf(stderr, "simulated GPU: %s\n", fault);
     bool address = strstr(fault, ": byte ") || strstr(fault, "which is in no memory") ||
@@ -134,7 +145,8 @@ API int cuLaunchKernel(const Function *function, unsigned blocks, unsigned block
     ENTER(cuLaunchKernel);
     if (!function || function->device != stream_device(stream)) return ERROR_INVALID_HANDLE;
     if (!blocks || blocks > INT32_MAX || !threads || !blocks_y || blocks_y > UINT16_MAX ||
-        blocks_z != 1 || threads_y != 1 || threads_z != 1 || shared || extra || !parameters)
+        blocks_z != 1 || threads_y != 1 || threads_z != 1 || extra || !parameters ||
+        shared > (unsigned)function->shared)
         return ERROR_INVALID_VALUE;
     if (threads > function->threads) return ERROR_LAUNCH_OUT_OF_RESOURCES;
     Operation operation = {.kind = OPERATION_launch,
@@ -142,7 +154,8 @@ API int cuLaunchKernel(const Function *function, unsigned blocks, unsigned block
                            .blocks = blocks,
                            .records = blocks_y,
                            .threads = (int)threads,
-                           .bytes = malloc((size_t)function->arguments)};
+                           .shared = (int)shared,
+                           .bytes = aligned_alloc(64, (size_t)function->arguments)};
     if (!operation.bytes) return ERROR_OUT_OF_MEMORY;
     memcpy(operation.bytes, parameters[0], (size_t)function->arguments);
     return stream_put(stream, operation);

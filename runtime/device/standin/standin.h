@@ -1,11 +1,13 @@
-/* Stand-in: CUDA's driver and NVRTC as one library that needs neither, for programs that find them
- * with dlopen; kernels run on the processor (runtime/device/simulated.h). What a program gets wrong
- * shows here as it would by bad luck on a GPU: each stream is a thread, which waits a little before
- * what it does; copies read and write pinned memory when their turn comes; addresses of the device
- * fault when the host goes there; errors of kernels come later, and stay.
+/* Stand-in: CUDA's driver, NVRTC and NCCL as one library that needs none of them, for programs that
+ * find them with dlopen; kernels run on the processor (runtime/device/simulated.h). What a program
+ * gets wrong shows here as it would by bad luck on a GPU: each stream is a thread, which waits a
+ * little before what it does; copies read and write pinned memory when their turn comes; addresses
+ * of the device fault when the host goes there; errors of kernels come later, and stay.
  *
  * FLOWC_SIMULATE=gpu:N          so many devices (1)
  * FLOWC_SIMULATE_MEMORY=BYTES   of each (4 GiB)
+ * FLOWC_SIMULATE_SHARED=BYTES   of shared memory a block may have (227 KiB)
+ * FLOWC_SIMULATE_NVRTC=MAJOR    version of NVRTC (12)
  * FLOWC_SIMULATE_DELAY=MICROS   the longest wait before an operation (200)
  * FLOWC_SIMULATE_FAULT=CALL:N[:ERROR]  the N-th call of a function, or of any for "*", fails
  * FLOWC_SIMULATE_FAULT=nvrtcCompileProgram:1[:HANG|:CRASH]  it fails; or never ends, or crashes
@@ -29,19 +31,24 @@ enum {
     DEVICE_MOST = 16,
     MAJOR = 9, /* of what devices say they can */
     MINOR = 0,
+    SHARED_UNASKED = 48 << 10,   /* bytes a block has, and may have when it asks for them: */
+    SHARED_OF_BLOCK = 227 << 10, /* CUDA C++ programming guide, compute capability 9.0 */
 };
 
 typedef uint64_t Address; /* CUdeviceptr */
 typedef struct Stream Stream;
 typedef struct Graph Graph;
 typedef struct Event Event;
+typedef struct Communicator Communicator;
 
 /* A device, and its primary context. */
 typedef struct Device {
-    int number, holders;
-    int error;        /* that stays; ERROR_SUCCESS */
-    unsigned reached; /* bits: other devices */
-    uint64_t memory, used;
+    int number;
+    _Atomic int holders;
+    _Atomic int error;        /* that stays; ERROR_SUCCESS */
+    _Atomic unsigned reached; /* bits: other devices */
+    uint64_t memory;
+    _Atomic uint64_t used;
     Stream *streams;
     Stream *plain; /* stream NULL; made when it is asked for */
 } Device;
@@ -51,6 +58,7 @@ typedef struct Function {
     FlowSimulatedKernel *kernel;
     char name[200];
     int64_t arguments, threads; /* bytes; of a block */
+    int shared;                 /* bytes that a launch may add */
     const Device *device;
     struct Function *next; /* of the module */
 } Function;
@@ -64,6 +72,7 @@ typedef enum OperationKind {
     OPERATION_launch,
     OPERATION_record,
     OPERATION_wait,
+    OPERATION_collective, /* value: ncclRedOp_t; threads: ncclDataType_t */
 } OperationKind;
 
 typedef struct Operation {
@@ -73,9 +82,10 @@ typedef struct Operation {
     unsigned value;
     Event *event;
     uint64_t record; /* of the event */
+    Communicator *communicator;
     const Function *function;
     int64_t blocks, records;
-    int threads;
+    int threads, shared;
     char *bytes; /* its own: arguments, or what pageable memory held */
     struct Operation *next;
 } Operation;
@@ -98,19 +108,26 @@ int standin_enter(const char *call, bool with_context);
         if (entered) return entered;               \
     } while (0)
 
+/* Counts the call. Is it the one that shall fail? error: what FLOWC_SIMULATE_FAULT says behind its
+ * number, of 64. */
+bool standin_fails(const char *call, char *error);
+
 /* Is this call of a function that makes somebody wait to be lost? */
 bool standin_loses(const char *call);
 
 Device *standin_device(void); /* the current one */
 Device *standin_device_by_number(int number);
+int standin_shared(void); /* bytes that a block may ask for */
 uint64_t standin_setting(const char *variable, uint64_t otherwise);
 int standin_result_of(const char *name); /* -1: no error has this name */
 
 /* Takes the operation with what it owns. NULL: stream NULL, which waits for all others first. */
 int stream_put(Stream *stream, Operation operation);
 int stream_wait(Stream *stream);
-const Device *stream_device(const Stream *stream);        /* NULL: the current one */
-void device_wait(Device *device);                         /* all its streams */
+const Device *stream_device(const Stream *stream); /* NULL: the current one */
+bool stream_is_captured(const Stream *stream);
+bool stream_forbids_allocation(void); /* somebody captures, and this thread heeds it */
+void device_wait(Device *device);     /* all its streams */
 void stream_append(Stream *stream, Operation *operation); /* a copy; while the lock is held */
 
 /* Its turn has come; then, after a while, it is done, on the stream's thread. Gives an error that
@@ -121,7 +138,12 @@ int operation_launch(const Operation *operation);
 void operation_free(Operation *operation);
 Operation *operation_copy(const Operation *operation);
 
+/* Waits for the other ranks; while the lock is held. */
+int collective_attend(const Operation *operation);
+
 bool memory_is_pinned(const void *place, size_t size);
+/* Does the device have all the bytes? */
+bool memory_is_on(const Device *device, Address address, size_t size);
 
 /* One image: what the compiler gives, and modules are made of. */
 typedef struct ImageHead {

@@ -32,7 +32,12 @@ struct Event {
 struct Graph {
     Operation *first, *last;
     Stream *origin;
+    int mode;
 };
+
+enum { GLOBAL, RELAXED = 2 }; /* modes of capture */
+static _Thread_local int own_mode = GLOBAL;
+static _Atomic int global_captures; /* that are going on, by any thread */
 
 enum { NOT_BLOCKING = 1, NOT_TIMED = 2 };
 
@@ -58,14 +63,16 @@ static void wait_a_little(Stream *stream) {
     usleep((useconds_t)((stream->random >> 33) % stream->delay));
 }
 
+/* Another stream may have done a later one before. */
 static void record(const Operation *operation) {
-    operation->event->done = operation->record;
+    if (operation->event->done < operation->record) operation->event->done = operation->record;
     operation->event->time = clock_nanoseconds();
 }
 
 /* While the lock is held, which it leaves for the time. */
 static void perform(Stream *stream, const Operation *operation) {
     const Event *event = operation->event;
+    const bool is_collective = operation->kind == OPERATION_collective;
     if (operation->kind == OPERATION_record) record(operation);
     else if (operation->kind == OPERATION_wait)
         while (event->done < operation->record) pthread_cond_wait(&standin_changed, &standin_lock);
@@ -73,8 +80,9 @@ static void perform(Stream *stream, const Operation *operation) {
         pthread_mutex_unlock(&standin_lock);
         operation_begin(operation);
         wait_a_little(stream);
-        int error = operation_run(operation);
+        int error = is_collective ? ERROR_SUCCESS : operation_run(operation);
         pthread_mutex_lock(&standin_lock);
+        if (is_collective) error = collective_attend(operation);
         if (error) stream->device->error = error;
     }
 }
@@ -191,6 +199,10 @@ int stream_wait(Stream *stream) {
     if (!captured && !stream) wait_for_all(device, true);
     pthread_mutex_unlock(&standin_lock);
     return captured ? ERROR_STREAM_CAPTURE_UNSUPPORTED : device->error;
+}
+
+bool stream_is_captured(const Stream *stream) {
+    return stream->capture;
 }
 
 const Device *stream_device(const Stream *stream) {
@@ -337,10 +349,26 @@ API int cuStreamBeginCapture_v2(Stream *stream, int mode) {
     Graph *graph = calloc(1, sizeof *graph);
     if (!graph) return ERROR_OUT_OF_MEMORY;
     graph->origin = stream;
+    graph->mode = mode;
+    if (mode == GLOBAL) global_captures++;
     pthread_mutex_lock(&standin_lock);
     stream->capture = graph;
     pthread_mutex_unlock(&standin_lock);
     return ERROR_SUCCESS;
+}
+
+/* CUDA: "Driver API, Stream Management": what an unsafe call may do while others capture. */
+API int cuThreadExchangeStreamCaptureMode(int *mode) {
+    ENTER_ANYWHERE(cuThreadExchangeStreamCaptureMode);
+    if (*mode < 0 || *mode > RELAXED) return ERROR_INVALID_VALUE;
+    const int before = own_mode;
+    own_mode = *mode;
+    *mode = before;
+    return ERROR_SUCCESS;
+}
+
+bool stream_forbids_allocation(void) {
+    return own_mode == GLOBAL && global_captures > 0;
 }
 
 API int cuStreamEndCapture(Stream *stream, Graph **graph) {
@@ -349,6 +377,7 @@ API int cuStreamEndCapture(Stream *stream, Graph **graph) {
     if (stream->capture->origin != stream) return ERROR_STREAM_CAPTURE_UNMATCHED;
     pthread_mutex_lock(&standin_lock);
     *graph = stream->capture;
+    if ((*graph)->mode == GLOBAL) global_captures--;
     for (Stream *other = stream->device->streams; other; other = other->next)
         if (other->capture == *graph) other->capture = NULL;
     pthread_mutex_unlock(&standin_lock);

@@ -1,4 +1,4 @@
-"""The weights of three models are alike on all targets: mlp.TARGET.1 and so on.
+"""The weights of MODELS are alike on all targets: mlp.TARGET.1 and so on.
 
     python3 alike.py FIRST TARGET…
 
@@ -8,7 +8,7 @@ import array
 import json
 import sys
 
-MODELS, TOLERANCE = ("mlp", "cnn", "gpt"), 1e-4
+MODELS, TOLERANCE = ("mlp", "smooth_cnn", "gpt"), 1e-4
 
 
 def tensors(path):

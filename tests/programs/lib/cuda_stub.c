@@ -50,16 +50,22 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     return 801;
 }
 
+int cuDeviceCanAccessPeer(int *can, int device, int other) {
+    (void)can, (void)device, (void)other;
+    return 801;
+}
+
 /* What a driver has to have, too; nobody calls it here. */
 #define UNUSED(symbol) \
     int symbol(void) { \
         return 801;    \
     }
+UNUSED(cuCtxGetCurrent)
+UNUSED(cuThreadExchangeStreamCaptureMode)
 UNUSED(cuDevicePrimaryCtxSetFlags_v2)
 UNUSED(cuDevicePrimaryCtxRetain)
 UNUSED(cuDevicePrimaryCtxRelease_v2)
 UNUSED(cuCtxSetCurrent)
-UNUSED(cuDeviceCanAccessPeer)
 UNUSED(cuCtxEnablePeerAccess)
 UNUSED(cuMemGetInfo_v2)
 UNUSED(cuMemAlloc_v2)
@@ -78,6 +84,7 @@ UNUSED(cuEventDestroy_v2)
 UNUSED(cuModuleLoadData)
 UNUSED(cuModuleUnload)
 UNUSED(cuModuleGetFunction)
+UNUSED(cuFuncSetAttribute)
 UNUSED(cuLaunchKernel)
 UNUSED(cuEventElapsedTime)
 UNUSED(cuEventQuery)

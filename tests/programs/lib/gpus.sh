@@ -3,10 +3,7 @@
 
 # close NAME [EXPECTED OUT]: both files have the same words, and the same numbers to three digits.
 close() {
-    paste "${2:-expected}" "${3:-out}" | tr '=:,' '   ' | awk '
-        { if (NF % 2) exit 1
-          for (i = 1; i <= NF / 2; i++) { a = $i; b = $(i + NF / 2); size = a < 0 ? -a : a
-              if (a != b && (a - b) ^ 2 > (1e-3 * (size + 1)) ^ 2) exit 1 } }' ||
+    paste "${2:-expected}" "${3:-out}" | awk -v most=1e-3 -f "$root/tests/programs/lib/close.awk" ||
         fail "$1: $(cat "${3:-out}"), not $(cat "${2:-expected}")"
 }
 

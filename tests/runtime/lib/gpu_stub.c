@@ -103,6 +103,11 @@ int cuCtxSetCurrent(void *context) {
     return 0;
 }
 
+int cuCtxGetCurrent(void **context) {
+    *context = NULL;
+    return 0;
+}
+
 int gpu_stub_reached(void);
 int gpu_stub_reached(void) {
     return reached;
@@ -255,6 +260,11 @@ int cuStreamBeginCapture_v2(void *stream, int mode) {
     return mode < 0 ? 0 : 801;
 }
 
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+    (void)mode;
+    return 0;
+}
+
 int cuStreamEndCapture(void *stream, void **graph) {
     (void)stream, (void)graph;
     return 801;
@@ -345,6 +355,11 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
             return 0;
         }
     return 500;
+}
+
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+    (void)function, (void)attribute, (void)value;
+    return 0;
 }
 
 int cuLaunchKernel(void *function, unsigned across, unsigned down, unsigned deep, unsigned threads,

@@ -1,0 +1,6 @@
+/* ring_too_many, 1 blocks of 160 threads, memory 6400 3840 -3840: more bytes are expected than come. */
+#include "tests/device/ring_product.h"
+
+FLOW_GLOBAL(ring_too_many, 160) {
+    ring_product_by(&arguments, TOO_MANY);
+}
