@@ -20,6 +20,10 @@ void barrier_wait(FlowBarrier *barrier, int threads) {
         else sched_yield();
 }
 
+void barrier_arrive(FlowBarrier *barrier) {
+    atomic_fetch_add_explicit(&barrier->arrived, 1, memory_order_release);
+}
+
 void flow_barrier(const FlowFrame *frame, int thread, int threads) {
     (void)thread;
     if (threads > 1) barrier_wait(frame->barrier, threads);

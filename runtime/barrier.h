@@ -13,6 +13,10 @@ struct FlowBarrier {
 
 void barrier_wait(FlowBarrier *barrier, int threads);
 
+/* The thread arrives and goes on: for one that others must wait for, and that comes back, or ends,
+ * only at the word of one who did wait. It does not look at the barrier again. */
+void barrier_arrive(FlowBarrier *barrier);
+
 /* Tells the processor that this is a waiting loop. */
 static inline void spin_pause(void) {
 #if defined __x86_64__ || defined __i386__

@@ -1,6 +1,7 @@
 /* Team: one OpenMP parallel region a call, or for many of them. Inside, the threads meet at our own
  * barrier, which is ten times quicker than OpenMP's; that it also stands at both ends of the region
- * lets ThreadSanitizer see the order that libomp makes without its knowledge.
+ * lets ThreadSanitizer see the order that libomp makes without its knowledge. At the end only
+ * thread 0 waits there, for the others: what they touch last is their arrival, and the team may go.
  *
  * To open a region and to close it takes microseconds, as long as a small step. In one that stays
  * open, thread 0 goes on alone, and the others wait for its bell.
@@ -144,13 +145,19 @@ static void settle(int thread) {
     settled = true;
 }
 
+/* The end of what the team does together. */
+static void leave(FlowBarrier *barrier, int thread, int threads) {
+    if (thread) barrier_arrive(barrier);
+    else barrier_wait(barrier, threads);
+}
+
 static void run_member(FlowBarrier *barrier, TeamBody *body, void *argument, int thread,
                        int threads) {
     denormals_to_zero();
     if (threads > 1) settle(thread);
     barrier_wait(barrier, threads);
     body(argument, thread, threads);
-    barrier_wait(barrier, threads);
+    leave(barrier, thread, threads);
 }
 
 /* OpenMP may give fewer threads than were asked for, so each asks how many there are. A function of
@@ -184,7 +191,7 @@ static void follow(Team *team, Stay *stay, int thread, int threads) {
         bell_wait(&stay->bell, &heard);
         if (!stay->body) return;
         stay->body(stay->argument, thread, threads);
-        barrier_wait(&team->barrier, threads);
+        leave(&team->barrier, thread, threads);
     }
 }
 
@@ -195,7 +202,7 @@ static void stay_member(Team *team, Stay *stay, TeamTask *task, void *argument, 
     barrier_wait(&team->barrier, threads);
     if (thread) follow(team, stay, thread, threads);
     else lead(team, task, argument, threads);
-    barrier_wait(&team->barrier, threads);
+    leave(&team->barrier, thread, threads);
 }
 
 static __attribute__((noinline)) void stay_region(Team *team, TeamTask *task, void *argument) {
@@ -223,7 +230,7 @@ static void run_in_stay(Team *team, TeamBody *body, void *argument) {
     denormals_to_zero();
     settle(0);
     body(argument, 0, stay->threads);
-    barrier_wait(&team->barrier, stay->threads);
+    leave(&team->barrier, 0, stay->threads);
 }
 
 void team_run(Team *team, TeamBody *body, void *argument) {
