@@ -1,7 +1,9 @@
 /* Team: one OpenMP parallel region a call, or for many of them. Inside, the threads meet at our own
- * barrier, which is ten times quicker than OpenMP's; that it also stands at both ends of the region
- * lets ThreadSanitizer see the order that libomp makes without its knowledge. At the end only
- * thread 0 waits there, for the others: what they touch last is their arrival, and the team may go.
+ * barrier, which is ten times quicker than OpenMP's.
+ *
+ * What was written before a region its threads see, and when it has ended they touch nothing more:
+ * so libomp has it, unknown to ThreadSanitizer. To show it that, they look at a count of regions
+ * first, and their arrival at the barrier is the last thing they do, for which thread 0 waits.
  *
  * To open a region and to close it takes microseconds, as long as a small step. In one that stays
  * open, thread 0 goes on alone, and the others wait for its bell.
@@ -124,11 +126,14 @@ static void prepare_process(int threads) {
         CPU_COUNT(&placement.processors) == threads && !getenv("OMP_PROC_BIND");
 }
 
+static atomic_uint regions; /* begun so far */
+
 /* Before a region of the team, which may get another number of threads than the one before. Inside
  * of one that stays open it gets one, and the others may still be at the barrier. */
 static void prepare(Team *team) {
     prepare_process(team->threads);
     if (!team->stay) atomic_store(&team->barrier.arrived, 0);
+    atomic_fetch_add_explicit(&regions, 1, memory_order_release);
 }
 
 /* Threads that wait for each other by spinning look busy to the scheduler, which may leave two of
@@ -145,6 +150,12 @@ static void settle(int thread) {
     settled = true;
 }
 
+static void enter(int thread, int threads) {
+    (void)atomic_load_explicit(&regions, memory_order_acquire);
+    denormals_to_zero();
+    if (threads > 1) settle(thread);
+}
+
 /* The end of what the team does together. */
 static void leave(FlowBarrier *barrier, int thread, int threads) {
     if (thread) barrier_arrive(barrier);
@@ -153,9 +164,7 @@ static void leave(FlowBarrier *barrier, int thread, int threads) {
 
 static void run_member(FlowBarrier *barrier, TeamBody *body, void *argument, int thread,
                        int threads) {
-    denormals_to_zero();
-    if (threads > 1) settle(thread);
-    barrier_wait(barrier, threads);
+    enter(thread, threads);
     body(argument, thread, threads);
     leave(barrier, thread, threads);
 }
@@ -197,9 +206,7 @@ static void follow(Team *team, Stay *stay, int thread, int threads) {
 
 static void stay_member(Team *team, Stay *stay, TeamTask *task, void *argument, int thread,
                         int threads) {
-    denormals_to_zero();
-    settle(thread);
-    barrier_wait(&team->barrier, threads);
+    enter(thread, threads);
     if (thread) follow(team, stay, thread, threads);
     else lead(team, task, argument, threads);
     leave(&team->barrier, thread, threads);

@@ -78,6 +78,10 @@ static void meets_in_one_region(int threads, int pause) {
     CHECK(visit.work.counts[threads - 1][0] == 4 * ROUNDS, "%d threads after a stay", threads);
 }
 
+static void nothing(void *argument, int thread, int threads) {
+    (void)argument, (void)thread, (void)threads;
+}
+
 static void count_threads(void *argument, int thread, int threads) {
     if (!thread) *(int *)argument = threads;
 }
@@ -100,6 +104,16 @@ static void runs_with_another_number(void) {
 
 static void count_call(void *argument, int thread, int threads) {
     ((int *)argument)[thread] += threads;
+}
+
+/* When it has run, a team may go: ThreadSanitizer tells who still looks at it. */
+static void leaves_nobody_behind(void) {
+    for (int i = 0; i < ROUNDS; i++) {
+        Team team = {.threads = MOST_THREADS};
+        Team other = {.threads = 2};
+        team_run(&team, nothing, NULL);
+        team_run(&other, count_threads, (int *)&team.barrier);
+    }
 }
 
 static void call_alone(void *argument) {
@@ -135,10 +149,6 @@ static void flushes_denormals(void) {
     Team team = {.threads = 2};
     team_run(&team, divide, results);
     CHECK(results[0] == 0 && results[1] == 0, "%g %g", (double)results[0], (double)results[1]);
-}
-
-static void nothing(void *argument, int thread, int threads) {
-    (void)argument, (void)thread, (void)threads;
 }
 
 /* What a process of the same number left that was killed while libomp registered there. */
@@ -223,6 +233,7 @@ int main(void) {
     meets_in_any_number();
     runs_with_another_number();
     is_alone_for_now();
+    leaves_nobody_behind();
     needs_no_barrier_alone();
 #if defined __SSE__
     flushes_denormals();
