@@ -4,6 +4,7 @@
 import dataclasses
 import gzip
 import io
+import itertools
 import pathlib
 
 import numpy
@@ -57,14 +58,15 @@ def decoded(images):
 
 
 def photos_file(scratch):
-    """Ten thousand images of CIFAR-10, decoded; or those of the examples."""
+    """Ten thousand images of CIFAR-10, decoded; or those of the examples, again and again."""
     path = scratch / "cifar10.bin"
     if not path.exists():
         shards = sorted((input_data.REAL / "cifar10").glob("cifar10-train-*.tar"))
         images = {}
         for (name, kind), content in input_data.members((shards or [SHIPPED / "cifar10-sample.tar"])[0]):
             images.setdefault(name, {})[kind] = content
-        path.write_bytes(b"".join(decoded(images)))
+        again = itertools.cycle(list(decoded(images)))
+        path.write_bytes(b"".join(itertools.islice(again, 10_000)))
     return path
 
 
