@@ -15,7 +15,7 @@ enum {
     PARTS_MOST = 8,
     ROWS_LEAST = 8,   /* which threads share as blocks */
     DEPTH_LEAST = 96, /* of a part */
-    WEIGHT_SHARE = 4, /* what parts give is at most this part of the weight */
+    WEIGHT_SHARE = 4, /* what more than two parts give is at most this part of the weight */
 };
 
 static bool is_updated(const Graph *graph, NodeId id) {
@@ -30,7 +30,7 @@ static int64_t parts_of(int64_t rows, int64_t depth, int64_t columns) {
     for (int64_t parts = PARTS_MOST; parts > 1; parts--) {
         int64_t part = depth / parts;
         if (depth % parts == 0 && part >= DEPTH_LEAST && part <= FACTOR_LIMIT &&
-            rows <= part / WEIGHT_SHARE)
+            rows <= part / (parts > 2 ? WEIGHT_SHARE : 1))
             return parts;
     }
     return 1;
