@@ -3,8 +3,9 @@
  * Each sum is taken in the order of depth, in parts that only the most depth decides, whatever the
  * tiles and threads. A tile of sums is kept in registers. A block of columns of b, as deep as one
  * part, fits half of the second cache, and all rows use it before the next one. A panel of it is as
- * wide as a tile, and read where it lies unless that is too scattered for so many rows. Rows of a
- * are copied where they are in runs, or would fall on the same lines of the nearest cache. */
+ * wide as a tile, and read where it lies unless that is too scattered for so many rows: then the
+ * first tile that reads it copies it by the way, while there is arithmetic to do. Rows of a are
+ * copied where they are in runs, or would fall on the same lines of the nearest cache. */
 #include "runtime/product/product.h"
 
 #include <stdbool.h>
@@ -16,10 +17,13 @@
 enum {
     TILE_VECTORS = FLOW_PRODUCT_VECTORS,
     TILE_ROWS = FLOW_SUMS / TILE_VECTORS,
-    LOW_ROWS = 4, /* of a tile where fewer are left */
+    MIDDLE_ROWS = TILE_ROWS / 3 * 2, /* of a tile where fewer are left, */
+    LOW_ROWS = 4,                    /* and where still fewer are */
     WIDTH = TILE_VECTORS * LANES,
     ROWS_AHEAD = 4, /* of b, while it is copied */
+    ROWS_NEAR = 8,  /* of b, while a tile copies it: rows may fall on the same lines of the cache */
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
+    MIDDLE_APART = 2, /* the same of a middle tile */
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
      * a group of rows of a, and sums that wait for the rest of their depth. */
     MOST_PART = 1024,
@@ -43,6 +47,7 @@ typedef struct Work {
     int64_t start;           /* the row whose sums are the first that wait */
     bool across;             /* adjacent rows of a are adjacent in memory, and not its depths */
     bool copies_a, copies_b, asks_results, asks_rows;
+    bool passes_on; /* whole panels of b are copied by the first tiles that read them */
     int64_t left_row, left_depth; /* what the next one adds, where a tile reads a */
     int64_t stride;               /* from row to row of sums */
     float *right, *left, *waiting;
@@ -59,6 +64,7 @@ typedef struct Place {
     bool exact; /* nothing is stored past the last column */
     const char *ahead;
     int64_t ahead_step;
+    float *copy; /* where b is left for the tiles below, by the tile that copies it */
 } Place;
 
 static int64_t smaller(int64_t a, int64_t b) {
@@ -112,15 +118,26 @@ FLOW_TILE void store_sums(const Place *tile, VECTOR y[][TILE_VECTORS], const int
     }
 }
 
+/* Asks for rows of b that come, since they may be what other threads have written: near ones, and
+ * those of the next panel, which lies beside this one where it is not a copy. */
+FLOW_TILE void ask_right(const float *b, int64_t b_depth, const bool copies) {
+#pragma GCC unroll 8
+    for (int v = 0; v < TILE_VECTORS; v++) {
+        __builtin_prefetch(b + (copies ? ROWS_NEAR : 16) * b_depth + v * LANES);
+        if (copies) __builtin_prefetch(b + WIDTH + v * LANES, 0, 2);
+    }
+}
+
 /* `rows` rows of sums, a constant where it is called. One pointer serves `apart` of them. Rows past
  * the last, if that is less than all, are the last once more. whole: all columns are wanted. asks:
- * for what comes, since b may be what other threads have written. */
+ * for what comes. copies: leaves a copy of b. */
 FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const int apart,
-                      const bool whole, const bool asks) {
+                      const bool whole, const bool asks, const bool copies) {
     const int64_t depth = tile->depth, a_row = tile->a_row, a_depth = tile->a_depth;
     const int64_t b_depth = tile->b_depth, ahead_step = tile->ahead_step;
     const float *b = tile->b, *a[TILE_ROWS];
     const char *ahead = tile->ahead;
+    float *copy = tile->copy;
     int mask[TILE_VECTORS];
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++) {
@@ -136,11 +153,12 @@ FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const i
     }
     for (int64_t k = 0; k < depth; k++) {
         VECTOR right[TILE_VECTORS];
-        if (asks) __builtin_prefetch(ahead, 0, 2);
+        if (asks && !copies) __builtin_prefetch(ahead, 0, 2);
+        if (asks) ask_right(b, b_depth, copies);
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) {
-            if (asks) __builtin_prefetch(b + 16 * b_depth + v * LANES);
             right[v] = load_right(b + v * LANES, whole, mask[v]);
+            if (copies) *(VECTOR *)(copy + v * LANES) = right[v];
         }
 #pragma GCC unroll 32
         for (int m = 0; m < rows; m++) {
@@ -148,7 +166,7 @@ FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const i
 #pragma GCC unroll 8
             for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
         }
-        b += b_depth, ahead += ahead_step;
+        b += b_depth, ahead += ahead_step, copy += WIDTH;
 #pragma GCC unroll 32
         for (int m = 0; m < rows; m += apart) {
             a[m / apart] += a_depth;
@@ -161,16 +179,25 @@ FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const i
 }
 
 static FLOW_WIDE __attribute__((noinline)) void full_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, true);
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, true, false);
+}
+
+/* Of a panel that it copies. */
+static FLOW_WIDE __attribute__((noinline)) void copying_tile(const Place *tile) {
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, true, true);
 }
 
 /* Of the last columns. */
 static FLOW_WIDE __attribute__((noinline)) void part_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, false);
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, false, false);
+}
+
+static FLOW_WIDE __attribute__((noinline)) void middle_tile(const Place *tile) {
+    add_up(tile, MIDDLE_ROWS, MIDDLE_ROWS - 1, MIDDLE_APART, false, false, false);
 }
 
 static FLOW_WIDE __attribute__((noinline)) void low_tile(const Place *tile, int height) {
-    add_up(tile, LOW_ROWS, height - 1, 1, false, false);
+    add_up(tile, LOW_ROWS, height - 1, 1, false, false, false);
 }
 
 /* Copies one panel of b, columns past `columns` as zero. */
@@ -217,8 +244,9 @@ static bool is_copied(const Work *work, int64_t n) {
     return work->copies_b || (!FLOW_MASKS && work->columns - n < WIDTH);
 }
 
+/* All panels that are read from copies, or those alone that tiles can't copy. */
 static void copy_b(const Work *work) {
-    int64_t n = 0;
+    int64_t n = work->passes_on ? work->columns / WIDTH * WIDTH : 0;
     while (n < work->columns && !is_copied(work, n)) n += WIDTH;
     if (work->product->b_column == 1) copy_rows_of_b(work, n);
     else
@@ -301,10 +329,11 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                   .stride = work->stride,
                   .adds = work->k,
                   .exact = plain};
+    const bool copies = work->passes_on && m == work->start;
     for (int64_t n = 0; n < columns; n += WIDTH) {
-        const bool copied = is_copied(work, n);
-        tile.b = copied ? work->right + n * work->part
-                        : product->b + work->k * product->b_depth + work->column + n;
+        const bool whole = columns - n >= WIDTH, copied = is_copied(work, n) && !(copies && whole);
+        tile.copy = work->right + n * work->part;
+        tile.b = copied ? tile.copy : product->b + work->k * product->b_depth + work->column + n;
         tile.b_depth = copied ? WIDTH : product->b_depth;
         tile.sums = sums + n;
         tile.columns = smaller(columns - n, WIDTH);
@@ -315,13 +344,22 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
         if (work->asks_results && (plain || last))
             product->ask(product->context,
                          (work->named + row) * product->columns + work->column + n, height, WIDTH);
-        if (!full) low_tile(&tile, height);
-        else if (tile.columns < WIDTH) part_tile(&tile);
+        if (height == MIDDLE_ROWS) middle_tile(&tile);
+        else if (!full) low_tile(&tile, height);
+        else if (!whole) part_tile(&tile);
+        else if (copies) copying_tile(&tile);
         else full_tile(&tile);
     }
     if (last && product->finish)
         product->finish(product->context, sums, work->stride, work->named + row, work->column,
                         height, columns);
+}
+
+/* Of the next tile, where `left` rows are left. */
+static int64_t height_of(int64_t left) {
+    return left >= TILE_ROWS     ? TILE_ROWS
+           : left >= MIDDLE_ROWS ? MIDDLE_ROWS
+                                 : smaller(left, LOW_ROWS);
 }
 
 /* Rows [work->start, end) of one part of the depth. */
@@ -331,7 +369,7 @@ static void add_part(const Work *work, int64_t end) {
         const int64_t left = smaller(end - m, GROUP - in_group);
         if (work->copies_a && !in_group)
             (work->across ? copy_across : copy_along)(work, work->row + m, smaller(end - m, GROUP));
-        height = left >= TILE_ROWS ? TILE_ROWS : smaller(left, LOW_ROWS);
+        height = height_of(left);
         add_tiles(work, m, in_group, (int)height);
     }
 }
@@ -347,6 +385,8 @@ static void add_columns(Work *work, int64_t rows) {
         for (work->k = 0; work->k < depth; work->k += work->part) {
             const bool first = !work->start || !one_part;
             work->depth = smaller(depth - work->k, work->part);
+            work->passes_on = first && work->copies_b && work->product->b_column == 1 &&
+                              rows - work->start >= TILE_ROWS;
             if (first) copy_b(work);
             for (int64_t k = 0; work->copies_a && first && k < work->depth; k++)
                 work->depth_at[k] = depth_at(work->product, work->k + k);
