@@ -128,12 +128,15 @@ FLOW_TILE void ask_right(const float *b, int64_t b_depth, const bool copies) {
     }
 }
 
-/* `rows` rows of sums, a constant where it is called. One pointer serves `apart` of them. Rows past
- * the last, if that is less than all, are the last once more. whole: all columns are wanted. asks:
- * for what comes. copies: leaves a copy of b. */
-FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const int apart,
-                      const bool whole, const bool asks, const bool copies) {
-    const int64_t depth = tile->depth, a_row = tile->a_row, a_depth = tile->a_depth;
+/* `rows` rows of sums, a constant where it is called. One pointer serves `apart` of them; across:
+ * of a copy in which they are adjacent, all. Rows past the last, if that is less than all, are the
+ * last once more. whole: all columns are wanted. asks: for what comes. copies: leaves a copy of b.
+ */
+FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const int served,
+                      const bool across, const bool whole, const bool asks, const bool copies) {
+    const int64_t depth = tile->depth;
+    const int64_t a_row = across ? 1 : tile->a_row, a_depth = across ? TILE_ROWS : tile->a_depth;
+    const int apart = across ? rows : served;
     const int64_t b_depth = tile->b_depth, ahead_step = tile->ahead_step;
     const float *b = tile->b, *a[TILE_ROWS];
     const char *ahead = tile->ahead;
@@ -179,25 +182,30 @@ FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const i
 }
 
 static FLOW_WIDE __attribute__((noinline)) void full_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, true, false);
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, true, true, false);
+}
+
+/* Of a copy of rows that lie side by side. */
+static FLOW_WIDE __attribute__((noinline)) void across_tile(const Place *tile) {
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, true, true, false);
 }
 
 /* Of a panel that it copies. */
 static FLOW_WIDE __attribute__((noinline)) void copying_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, true, true);
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, true, true, true);
 }
 
 /* Of the last columns. */
 static FLOW_WIDE __attribute__((noinline)) void part_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, false, false);
+    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, false, false, false);
 }
 
 static FLOW_WIDE __attribute__((noinline)) void middle_tile(const Place *tile) {
-    add_up(tile, MIDDLE_ROWS, MIDDLE_ROWS - 1, MIDDLE_APART, false, false, false);
+    add_up(tile, MIDDLE_ROWS, MIDDLE_ROWS - 1, MIDDLE_APART, false, false, false, false);
 }
 
 static FLOW_WIDE __attribute__((noinline)) void low_tile(const Place *tile, int height) {
-    add_up(tile, LOW_ROWS, height - 1, 1, false, false, false);
+    add_up(tile, LOW_ROWS, height - 1, 1, false, false, false, false);
 }
 
 /* Copies one panel of b, columns past `columns` as zero. */
@@ -348,6 +356,7 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
         else if (!full) low_tile(&tile, height);
         else if (!whole) part_tile(&tile);
         else if (copies) copying_tile(&tile);
+        else if (work->copies_a && work->across) across_tile(&tile);
         else full_tile(&tile);
     }
     if (last && product->finish)
