@@ -44,7 +44,7 @@ static void compare(const FlowProduct *product, const float *y) {
         for (int64_t n = 0; n < product->columns; n += n % 32 ? 1 : 7) {
             double sum = 0;
             for (int64_t k = 0; k < product->depth; k++)
-                sum += (double)product->a[m * product->a_row + k] *
+                sum += (double)product->a[m * product->a_row + k * product->a_depth] *
                        (double)product->b[k * product->b_depth + n];
             const double found = (double)y[m * product->columns + n];
             CHECK(fabs(found - sum) < 1e-4 * sqrt((double)product->depth),
@@ -53,8 +53,8 @@ static void compare(const FlowProduct *product, const float *y) {
         }
 }
 
-/* waits: sums go to `finish`. */
-static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits) {
+/* waits: sums go to `finish`. across: rows of a are adjacent, and not its depths. */
+static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits, bool across) {
     const int64_t size = rows * columns;
     float *a = random_matrix(rows * depth), *b = random_matrix(depth * columns);
     float *y = random_matrix(size), *split = random_matrix(size);
@@ -71,8 +71,8 @@ static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits)
                            .columns = columns,
                            .most_rows = rows,
                            .most_depth = depth,
-                           .a_row = depth,
-                           .a_depth = 1,
+                           .a_row = across ? 1 : depth,
+                           .a_depth = across ? rows : 1,
                            .b_depth = columns,
                            .b_column = 1,
                            .a_row_run = rows,
@@ -97,10 +97,11 @@ static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits)
 }
 
 int main(void) {
-    for (int64_t rows = 96; rows < 121; rows++) multiplies(rows, 300, 530, rows % 2);
-    multiplies(173, 1100, 544, true); /* rows are left that are too few for a tile that copies */
-    multiplies(250, 1100, 1100, false);
-    multiplies(100, 512, 1024, false); /* rows of b fall on the same lines */
-    multiplies(100, 300, 100, false);  /* b is read where it lies */
+    for (int64_t rows = 96; rows < 121; rows++) multiplies(rows, 300, 530, rows % 2, rows % 3 == 0);
+    for (int across = 0; across < 2; across++) /* rows are left, too few for a tile that copies */
+        multiplies(173, 1100, 544, true, across);
+    multiplies(250, 1100, 1100, false, false);
+    multiplies(100, 512, 1024, false, false); /* rows of b fall on the same lines */
+    multiplies(100, 300, 100, false, false);  /* b is read where it lies */
     return test_result();
 }
