@@ -5,12 +5,13 @@
 enough=60     # samples
 allowance=512 # KiB that the last third may hold more than the first
 
-# sample PROCESS: what it holds now: KiB of its own memory, open files, threads.
+# sample PROCESS: what it holds now: KiB of its own memory, open files, threads. The status is read at
+# once: it is made anew for each read, and its lines move.
 sample() {
     local key value rest memory threads
     while read -r key value rest; do
         case $key in RssAnon:) memory=$value ;; Threads:) threads=$value ;; esac
-    done <"/proc/$1/status"
+    done <<<"$(<"/proc/$1/status")"
     local files=("/proc/$1/fd/"*)
     echo "$memory ${#files[@]} $threads"
 }
