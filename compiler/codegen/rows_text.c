@@ -155,7 +155,6 @@ static void write_flat_parts(Writer *writer, Text *text) {
                 writer->columns, writer->columns, writer->columns, size);
     declare_streamed(writer, text, size);
     declare_logs(writer, text, 2);
-    if (streams(writer)) ask_streamed(writer, text, "part", "count");
     text_add(text, "        FLOW_INDEPENDENT\n"
                    "        for (int64_t j = 0; j < count; j++) {\n"
                    "            const int64_t i = part + j;\n");
@@ -199,7 +198,6 @@ static void write_rows(Writer *writer, Text *text) {
                     seen_columns(writer, "r", writer->columns));
     declare_buffers(writer, text, whole);
     declare_streamed(writer, text, writer->columns);
-    if (streams(writer)) ask_streamed(writer, text, place, row_end(writer));
     text_add(text, text_string(&writer->body));
     write_streamed(writer, text, place, row_end(writer));
     if (triangle) write_unseen(writer, text, place, "seen");

@@ -318,9 +318,8 @@ void tell_faults(Writer *writer, Text *text, const char *guard, const char *scop
 bool is_streamed(const Writer *writer, NodeId id);
 bool streams(const Writer *writer);
 
-/* Of a run of elements from `first` on: buffers, a wish for what will be read soon, stores. */
+/* Of a run of elements from `first` on: buffers; stores, and wishes for what will be read soon. */
 void declare_streamed(Writer *writer, Text *text, const char *count);
-void ask_streamed(Writer *writer, Text *text, const char *first, const char *count);
 void write_streamed(Writer *writer, Text *text, const char *first, const char *count);
 
 /* widen_text.c. */

@@ -7,10 +7,16 @@
 
 enum { FLOW_LINE = 64, FLOW_AHEAD = 8192 /* bytes */ };
 
-/* Asks for the bytes that lie FLOW_AHEAD behind these. */
-static inline void flow_ask(const void *from, size_t size) {
-    for (size_t at = 0; at < size; at += FLOW_LINE)
-        __builtin_prefetch((const char *)from + FLOW_AHEAD + at);
+/* What a loop has read, and reads on behind it. */
+typedef struct FlowAhead {
+    const void *from;
+    size_t size;
+} FlowAhead;
+
+/* Asks for the line that lies FLOW_AHEAD behind byte `at` of what was read: into the second cache,
+ * since lines on their way to the nearest one take the buffers of those that leave past it. */
+static inline void flow_ask(const FlowAhead *ahead, size_t at) {
+    if (at < ahead->size) __builtin_prefetch((const char *)ahead->from + FLOW_AHEAD + at, 0, 2);
 }
 
 #if defined __AVX512F__
@@ -37,13 +43,21 @@ static inline void flow_stream_line(char *to, const char *from) {
 #endif
 }
 
-/* Copies, whole lines past the caches. Others may read them after flow_stream_end and a barrier. */
-static inline void flow_stream(void *restrict to, const void *restrict from, size_t size) {
+/* Copies, whole lines past the caches, and between them asks for what comes. Others may read them
+ * after flow_stream_end and a barrier. */
+static inline void flow_stream(void *restrict to, const void *restrict from, size_t size,
+                               const FlowAhead *ahead, int count) {
     size_t at = -(uintptr_t)to % FLOW_LINE;
     if (at > size) at = size;
     __builtin_memcpy(to, from, at);
-    for (; at + FLOW_LINE <= size; at += FLOW_LINE)
+    size_t asked = 0;
+    for (; at + FLOW_LINE <= size; at += FLOW_LINE, asked += FLOW_LINE) {
+        for (int i = 0; i < count; i++) flow_ask(&ahead[i], asked);
         flow_stream_line((char *)to + at, (const char *)from + at);
+    }
+    for (int i = 0; i < count; i++)
+        for (size_t rest = asked; rest < ahead[i].size; rest += FLOW_LINE)
+            flow_ask(&ahead[i], rest);
     __builtin_memcpy((char *)to + at, (const char *)from + at, size - at);
 }
 
