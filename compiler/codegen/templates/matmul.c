@@ -130,6 +130,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define IN_VECTORS FLOW_JOIN(KERNEL, _IN_VECTORS)
 #define TILE FLOW_JOIN(KERNEL, _TILE)
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
+#define MASKS_COUNT FLOW_JOIN(KERNEL, _MASKS_COUNT)
 /* Numbers, not macros of macros, whose text would take long to read. */
 enum {
     /* The tile of sums. */
@@ -164,7 +165,9 @@ enum {
     IN_VECTORS = APPLIES && (!PARTIAL || (FLOW_MASKS && MOST_COLUMNS > WIDTH)),
     TILE = TILE_ROWS * WIDTH,
     /* Is a so large that its rows are asked for ahead? */
-    ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536)
+    ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
+    /* Is there so little arithmetic at a depth that masks of columns would take longer? */
+    MASKS_COUNT = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3
 };
 
 /* Does b lie as a tile reads it, if it is a whole panel? */
@@ -288,10 +291,10 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _catch_up)(WORK) {
     (void)work;
 }
 
-/* Adds the products of depth k to the tile y. */
+/* Adds the products of depth k to the tile y; whole: all its columns are wanted. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
-                                       const int64_t *row_at, const int rows, int64_t k,
-                                       VECTOR y[TILE_ROWS][TILE_VECTORS]) {
+                                       const int64_t *row_at, const int rows, const int whole,
+                                       int64_t k, VECTOR y[TILE_ROWS][TILE_VECTORS]) {
     WITH_SIZES;
     const int64_t a_row = COPIES_A ? COPY_ROW : (A_ROW),
                   a_depth = COPIES_A ? COPY_DEPTH : (A_DEPTH);
@@ -306,7 +309,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++) {
         const ELEMENT *from = b + k * b_depth + v * LANES;
-        if (!FLOW_MASKS || !PARTIAL) right[v] = *(const VECTOR *)from;
+        if (!FLOW_MASKS || whole) right[v] = *(const VECTOR *)from;
         else right[v] = FLOW_JOIN(KERNEL, _load)(from, tile->columns - v * LANES);
     }
 #pragma GCC unroll 32
@@ -346,11 +349,13 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
             for (int v = 0; v < TILE_VECTORS; v++, k++) {
                 held = FLOW_JOIN(KERNEL, _apply_vector)(&context, late, row, column, others, m, v,
                                                         0, held);
-                FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, k, y);
+                FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, !PARTIAL, k, y);
             }
     }
 #endif
-    for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, k, y);
+    if (MASKS_COUNT && columns >= WIDTH)
+        for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, 1, k, y);
+    for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, !PARTIAL, k, y);
     if (!ONE_PART && work->k)
 #pragma GCC unroll 32
         for (int m = 0; m < rows; m++)
@@ -643,6 +648,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef COPY_DEPTH
 #undef COPY_TILE
 #undef ASKS
+#undef MASKS_COUNT
 #undef FAR_RESULTS
 #undef IN_VECTORS
 #undef TILE
