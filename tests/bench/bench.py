@@ -61,7 +61,8 @@ def calibrate(program, when):
     rates = json.loads(subprocess.run([program], check=True, capture_output=True).stdout)
     print(
         f"calibration {when}: {rates['fma_gflops_one']:.0f} GFLOP/s fp32 on one core, "
-        f"{rates['fma_gflops_all']:.0f} on {rates['cores']}; GB/s copy "
+        f"{rates['fma_gflops_all']:.0f} on {rates['cores']}, "
+        f"{rates['tile_gflops_one']:.0f} and {rates['tile_gflops_all']:.0f} where operands are loaded; GB/s copy "
         f"{rates['copy_gbs_one']:.0f} and {rates['copy_gbs_all']:.0f}, triad "
         f"{rates['triad_gbs_one']:.0f} and {rates['triad_gbs_all']:.0f}",
         flush=True,
