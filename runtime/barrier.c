@@ -1,5 +1,5 @@
-/* Barrier: one count of arrivals. It goes up for good: all who are there wait until it reaches the
- * next multiple of their number. The last one then hands on one line of memory, once: between
+/* Barrier: one count of arrivals. It goes up for good: who waits does so until it reaches the next
+ * multiple of their number. The last one then hands on one line of memory, once: between
  * distant cores that takes longer than all else. A step waits a few hundred nanoseconds at most, so
  * threads spin; where there are more threads than processors they soon yield instead. */
 #include "runtime/barrier.h"

@@ -128,8 +128,8 @@ static void prepare_process(int threads) {
 
 static atomic_uint regions; /* begun so far */
 
-/* Before a region of the team, which may get another number of threads than the one before. Inside
- * of one that stays open it gets one, and the others may still be at the barrier. */
+/* Before a region of the team, which may get another number of threads than the one before, but not
+ * inside of one that stays open. */
 static void prepare(Team *team) {
     prepare_process(team->threads);
     if (!team->stay) atomic_store(&team->barrier.arrived, 0);

@@ -46,27 +46,31 @@ void declare_streamed(Writer *writer, Text *text, const char *count) {
     }
 }
 
-/* What the loop reads as it lies, to be asked for ahead. How much there is of it. */
-static int write_ahead(Writer *writer, Text *text, const char *first, const char *count) {
-    int read = 0;
+/* Of what the loop reads as it lies; `stored` is stored meanwhile. Returns of how many values. */
+static int write_ahead(Writer *writer, Text *text, const char *first, const char *count,
+                       const char *stored) {
+    int asked = 0;
     text_add(text, "        const FlowAhead ahead[] = {");
     vector_each(Pointer, pointer, writer->pointers)
         if (pointer->whole)
-            text_format(text, "%s{%s + %s, %s * sizeof *%s}", read++ ? ", " : "", pointer->name,
-                        first, count, pointer->name);
-    text_add(text, read ? "};\n" : "{NULL, 0}};\n");
-    return read;
+            text_format(text, "%s{%s + %s, %s * sizeof *%s, (sizeof *%s - 1) / sizeof *%s + 1}",
+                        asked++ ? ", " : "", pointer->name, first, count, pointer->name,
+                        pointer->name, stored);
+    text_add(text, asked ? "};\n" : "{NULL, 0, 0}};\n");
+    return asked;
 }
 
+/* The first store asks for what comes. */
 void write_streamed(Writer *writer, Text *text, const char *first, const char *count) {
-    if (!streams(writer)) return;
-    int read = write_ahead(writer, text, first, count);
+    bool asks = true;
+    int asked = 0;
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
         if (!is_streamed(writer, id)) continue;
         const char *pointer = pointer_to(writer, id, true);
+        if (asks) asked = write_ahead(writer, text, first, count, pointer);
         text_format(text, "        flow_stream(%s + %s, o%u, %s * sizeof *%s, ahead, %d);\n",
-                    pointer, first, number_of(writer, id), count, pointer, read);
-        read = 0;
+                    pointer, first, number_of(writer, id), count, pointer, asks ? asked : 0);
+        asks = false;
     }
 }

@@ -1,5 +1,5 @@
-/* Stay: a weight's rows stay with the thread that updates them. A product of few rows with a weight
- * that the same function updates becomes a sum over parts of its depth:
+/* Stay: a weight's rows stay with the thread that updates them. A product with a weight that the
+ * same function updates, of no more rows than a part is deep, is a sum over parts of its depth:
  *
  *     x w = sum(p) x[:, part p] w[part p, :]
  *
@@ -15,7 +15,9 @@ enum {
     PARTS_MOST = 8,
     ROWS_LEAST = 8,   /* which threads share as blocks */
     DEPTH_LEAST = 96, /* of a part */
-    WEIGHT_SHARE = 4, /* what more than two parts give is at most this part of the weight */
+    /* What is multiplied goes from thread to thread, too, and so does what the parts give: */
+    INPUT_TIMES = 2,  /* at most so many times the weight, */
+    WEIGHT_SHARE = 4, /* and of more than two parts at most this part of it */
 };
 
 static bool is_updated(const Graph *graph, NodeId id) {
@@ -24,13 +26,17 @@ static bool is_updated(const Graph *graph, NodeId id) {
     return false;
 }
 
+static bool pays(int64_t parts, int64_t part, int64_t rows, int64_t columns) {
+    return parts > 2 ? rows <= part / WEIGHT_SHARE : rows <= part && rows / INPUT_TIMES <= columns;
+}
+
 /* 1: it stays as it is. */
 static int64_t parts_of(int64_t rows, int64_t depth, int64_t columns) {
     if (rows < ROWS_LEAST || columns < 1 || depth < WEIGHT_LEAST / columns) return 1;
     for (int64_t parts = PARTS_MOST; parts > 1; parts--) {
         int64_t part = depth / parts;
         if (depth % parts == 0 && part >= DEPTH_LEAST && part <= FACTOR_LIMIT &&
-            rows <= part / (parts > 2 ? WEIGHT_SHARE : 1))
+            pays(parts, part, rows, columns))
             return parts;
     }
     return 1;

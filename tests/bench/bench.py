@@ -62,7 +62,7 @@ def calibrate(program, when):
     print(
         f"calibration {when}: {rates['fma_gflops_one']:.0f} GFLOP/s fp32 on one core, "
         f"{rates['fma_gflops_all']:.0f} on {rates['cores']}, "
-        f"{rates['tile_gflops_one']:.0f} and {rates['tile_gflops_all']:.0f} where operands are loaded; GB/s copy "
+        f"{rates['loaded_gflops_one']:.0f} and {rates['loaded_gflops_all']:.0f} where operands are loaded; GB/s copy "
         f"{rates['copy_gbs_one']:.0f} and {rates['copy_gbs_all']:.0f}, triad "
         f"{rates['triad_gbs_one']:.0f} and {rates['triad_gbs_all']:.0f}",
         flush=True,

@@ -1,7 +1,7 @@
-/* Calibrate: what this machine reaches now, as one line of JSON: multiply-adds per second from
- * registers, fp32 with the widest vectors and bf16 with what is fastest; of a tile of a product,
- * whose operands come from the nearest cache; and memory bandwidth; on one core and on all. Each figure is the best of several repeats. Bytes count as read + written
- * by the program. */
+/* Calibrate: what this machine reaches now, on one core and on all, as one line of JSON.
+ * Multiply-adds per second: fp32 with the widest vectors from registers, and as a product adds them
+ * up, whose operands come from the nearest cache; bf16 with what is fastest. Memory bandwidth, of
+ * bytes that the program reads and writes. Each figure is the best of several repeats. */
 #define _GNU_SOURCE
 #if defined __AVX512F__
 #include <immintrin.h>
@@ -37,8 +37,8 @@ typedef float Vector __attribute__((vector_size(VECTOR_BYTES)));
     DO(7);
 enum { CHAINS = 12, LANES = VECTOR_BYTES / sizeof(float) };
 enum { TURNS = 10000000, REPEATS = 7, CORE_LIMIT = 1024 };
-enum { TILE_HEIGHT = VECTOR_BYTES == 64 ? 8 : 4, TILE_WIDTH = VECTOR_BYTES == 16 ? 2 : 3 };
-enum { TILE_DEPTH = 128, TILE_TURNS = 50000 };
+enum { SUMS_HIGH = VECTOR_BYTES == 64 ? 8 : 4, SUMS_WIDE = VECTOR_BYTES == 16 ? 2 : 3 };
+enum { SUMS_DEPTH = 128, SUMS_TURNS = 50000 };
 enum { NEAR_FLOATS = 100 << 10, NEAR_TURNS = 200 };
 enum { ARRAY_FLOATS = 32 << 20 };
 
@@ -73,23 +73,23 @@ static double multiply_add(Worker *worker) {
     return 2.0 * TURNS * CHAINS * LANES;
 }
 
-/* A product's tile of sums, the best that a loop can do that loads what it multiplies: a processor
- * may lower its clock for it. */
-static double tile_multiply_add(Worker *worker) {
-    Vector sum[TILE_HEIGHT][TILE_WIDTH] = {{{0}}};
-    for (int turn = 0; turn < TILE_TURNS; turn++) {
+/* As a product adds up a block of its sums. A processor may lower its clock where a loop loads what
+ * it multiplies. */
+static double loaded_multiply_add(Worker *worker) {
+    Vector sum[SUMS_HIGH][SUMS_WIDE] = {{{0}}};
+    for (int turn = 0; turn < SUMS_TURNS; turn++) {
         const float *left = worker->a, *right = worker->b;
-        for (int k = 0; k < TILE_DEPTH; k++, left += TILE_HEIGHT, right += TILE_WIDTH * LANES)
+        for (int k = 0; k < SUMS_DEPTH; k++, left += SUMS_HIGH, right += SUMS_WIDE * LANES)
 #pragma GCC unroll 8
-            for (int row = 0; row < TILE_HEIGHT; row++)
+            for (int row = 0; row < SUMS_HIGH; row++)
 #pragma GCC unroll 3
-                for (int v = 0; v < TILE_WIDTH; v++)
+                for (int v = 0; v < SUMS_WIDE; v++)
                     sum[row][v] += left[row] * ((const Vector *)right)[v];
     }
-    for (int row = 0; row < TILE_HEIGHT; row++)
-        for (int v = 0; v < TILE_WIDTH; v++)
-            ((Vector *)worker->c)[row * TILE_WIDTH + v] = sum[row][v];
-    return 2.0 * TILE_TURNS * TILE_DEPTH * TILE_HEIGHT * TILE_WIDTH * LANES;
+    for (int row = 0; row < SUMS_HIGH; row++)
+        for (int v = 0; v < SUMS_WIDE; v++)
+            ((Vector *)worker->c)[row * SUMS_WIDE + v] = sum[row][v];
+    return 2.0 * SUMS_TURNS * SUMS_DEPTH * SUMS_HIGH * SUMS_WIDE * LANES;
 }
 
 #if defined __AMX_BF16__
@@ -237,7 +237,7 @@ static void share(Worker *workers, int count, float *a, float *b, float *c) {
 
 static void print_rates(Worker *workers, int count, const char *cores) {
     printf("\"fma_gflops_%s\": %.1f, ", cores, best_rate(workers, count, multiply_add));
-    printf("\"tile_gflops_%s\": %.1f, ", cores, best_rate(workers, count, tile_multiply_add));
+    printf("\"loaded_gflops_%s\": %.1f, ", cores, best_rate(workers, count, loaded_multiply_add));
     printf("\"bf16_gflops_%s\": %.1f, ", cores, best_rate(workers, count, half_multiply_add));
     printf("\"l2_gbs_%s\": %.1f, ", cores, best_rate(workers, count, read_near));
     printf("\"copy_gbs_%s\": %.1f, ", cores, best_rate(workers, count, copy));

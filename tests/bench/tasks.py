@@ -49,6 +49,9 @@ def points(scratch):
     return Data(numpy.load(x), numpy.load(y).astype(numpy.int64))
 
 
+RECORD_BYTES = 1 + 32 * 32 * 3  # its class, its pixels
+
+
 def decoded(images):
     """A byte of the class and the pixels of each."""
     from PIL import Image
@@ -59,20 +62,20 @@ def decoded(images):
 
 def photos_file(scratch):
     """Ten thousand images of CIFAR-10, decoded; or those of the examples, again and again."""
-    path = scratch / "cifar10.bin"
-    if not path.exists():
+    path, count = scratch / "cifar10.bin", input_data.SHARD_IMAGES
+    if not path.exists() or path.stat().st_size != count * RECORD_BYTES:
         shards = sorted((input_data.REAL / "cifar10").glob("cifar10-train-*.tar"))
         images = {}
         for (name, kind), content in input_data.members((shards or [SHIPPED / "cifar10-sample.tar"])[0]):
             images.setdefault(name, {})[kind] = content
         again = itertools.cycle(list(decoded(images)))
-        path.write_bytes(b"".join(itertools.islice(again, 10_000)))
+        path.write_bytes(b"".join(itertools.islice(again, count)))
     return path
 
 
 def photos(scratch):
     """u8[n, 32, 32, 3]."""
-    records = numpy.fromfile(photos_file(scratch), numpy.uint8).reshape(-1, 1 + 32 * 32 * 3)
+    records = numpy.fromfile(photos_file(scratch), numpy.uint8).reshape(-1, RECORD_BYTES)
     return Data(records[:, 1:].reshape(-1, 32, 32, 3).copy(), records[:, 0].astype(numpy.int64))
 
 

@@ -130,7 +130,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define IN_VECTORS FLOW_JOIN(KERNEL, _IN_VECTORS)
 #define TILE FLOW_JOIN(KERNEL, _TILE)
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
-#define MASKS_COUNT FLOW_JOIN(KERNEL, _MASKS_COUNT)
+#define MASKS_ARE_SLOW FLOW_JOIN(KERNEL, _MASKS_ARE_SLOW)
 /* Numbers, not macros of macros, whose text would take long to read. */
 enum {
     /* The tile of sums. */
@@ -167,7 +167,7 @@ enum {
     /* Is a so large that its rows are asked for ahead? */
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
     /* Is there so little arithmetic at a depth that masks of columns would take longer? */
-    MASKS_COUNT = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3
+    MASKS_ARE_SLOW = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3
 };
 
 /* Does b lie as a tile reads it, if it is a whole panel? */
@@ -353,9 +353,10 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
             }
     }
 #endif
-    if (MASKS_COUNT && columns >= WIDTH)
+    if (MASKS_ARE_SLOW && columns >= WIDTH)
         for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, 1, k, y);
-    for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, !PARTIAL, k, y);
+    else
+        for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, !PARTIAL, k, y);
     if (!ONE_PART && work->k)
 #pragma GCC unroll 32
         for (int m = 0; m < rows; m++)
@@ -648,7 +649,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef COPY_DEPTH
 #undef COPY_TILE
 #undef ASKS
-#undef MASKS_COUNT
+#undef MASKS_ARE_SLOW
 #undef FAR_RESULTS
 #undef IN_VECTORS
 #undef TILE

@@ -11,12 +11,17 @@ enum { FLOW_LINE = 64, FLOW_AHEAD = 8192 /* bytes */ };
 typedef struct FlowAhead {
     const void *from;
     size_t size;
+    size_t lines; /* of it beside each that is stored */
 } FlowAhead;
 
-/* Asks for the line that lies FLOW_AHEAD behind byte `at` of what was read: into the second cache,
- * since lines on their way to the nearest one take the buffers of those that leave past it. */
-static inline void flow_ask(const FlowAhead *ahead, size_t at) {
-    if (at < ahead->size) __builtin_prefetch((const char *)ahead->from + FLOW_AHEAD + at, 0, 2);
+/* Asks for what lies FLOW_AHEAD behind the lines that were read beside the `stored`th: into the
+ * second cache, since lines on their way to the nearest one take the buffers of those that leave
+ * past it. */
+static inline void flow_ask(const FlowAhead *ahead, size_t stored) {
+    for (size_t line = 0; line < ahead->lines; line++) {
+        const size_t at = (stored * ahead->lines + line) * FLOW_LINE;
+        if (at < ahead->size) __builtin_prefetch((const char *)ahead->from + FLOW_AHEAD + at, 0, 2);
+    }
 }
 
 #if defined __AVX512F__
@@ -50,14 +55,10 @@ static inline void flow_stream(void *restrict to, const void *restrict from, siz
     size_t at = -(uintptr_t)to % FLOW_LINE;
     if (at > size) at = size;
     __builtin_memcpy(to, from, at);
-    size_t asked = 0;
-    for (; at + FLOW_LINE <= size; at += FLOW_LINE, asked += FLOW_LINE) {
-        for (int i = 0; i < count; i++) flow_ask(&ahead[i], asked);
+    for (size_t stored = 0; at + FLOW_LINE <= size; at += FLOW_LINE, stored++) {
+        for (int i = 0; i < count; i++) flow_ask(&ahead[i], stored);
         flow_stream_line((char *)to + at, (const char *)from + at);
     }
-    for (int i = 0; i < count; i++)
-        for (size_t rest = asked; rest < ahead[i].size; rest += FLOW_LINE)
-            flow_ask(&ahead[i], rest);
     __builtin_memcpy((char *)to + at, (const char *)from + at, size - at);
 }
 
