@@ -103,6 +103,119 @@ FLOW_TILE void flow_half_turn(FlowPairs *restrict lines) {
 #endif
 }
 
+/* Whole tiles, from lines that lie `next` elements apart in memory. */
+
+#if FLOW_SHUFFLES
+
+typedef uint16_t FlowLane __attribute__((vector_size(16), may_alias, aligned(2)));
+typedef uint16_t FlowHalfLine __attribute__((vector_size(32), may_alias, aligned(2)));
+
+#define FLOW_LOW_WORDS(a, b)                                                                      \
+    __builtin_shufflevector((FlowWords)(a), (FlowWords)(b), 0, 32, 1, 33, 2, 34, 3, 35, 8, 40, 9, \
+                            41, 10, 42, 11, 43, 16, 48, 17, 49, 18, 50, 19, 51, 24, 56, 25, 57,   \
+                            26, 58, 27, 59)
+#define FLOW_HIGH_WORDS(a, b)                                                                   \
+    __builtin_shufflevector((FlowWords)(a), (FlowWords)(b), 4, 36, 5, 37, 6, 38, 7, 39, 12, 44, \
+                            13, 45, 14, 46, 15, 47, 20, 52, 21, 53, 22, 54, 23, 55, 28, 60, 29, \
+                            61, 30, 62, 31, 63)
+#define FLOW_LOW_PAIRS(a, b) \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define FLOW_HIGH_PAIRS(a, b) \
+    __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+
+/* A vector of parts, which a compiler would put together in memory. */
+#define FLOW_FIRST_LANE(line, from) \
+    __asm__("vmovdqu16 %1, %x0" : "=v"(line) : "m"(*(const FlowLane *)(from)))
+#define FLOW_NEXT_LANE(line, lane, from) \
+    __asm__("vinserti32x4 $" #lane ", %1, %0, %0" : "+v"(line) : "m"(*(const FlowLane *)(from)))
+#define FLOW_BOTH_HALVES(line, first, second)                  \
+    __asm__("vmovdqu16 %1, %t0\n\tvinserti64x4 $1, %2, %0, %0" \
+            : "=&v"(line)                                      \
+            : "m"(*(const FlowHalfLine *)(first)), "m"(*(const FlowHalfLine *)(second)))
+
+/* Eight elements of each of four lines, which are four lanes of a vector. */
+FLOW_TILE FlowWords flow_half_lanes(const uint16_t *from, int64_t next) {
+    FlowWords line;
+    FLOW_FIRST_LANE(line, from);
+    FLOW_NEXT_LANE(line, 1, from + next);
+    FLOW_NEXT_LANE(line, 2, from + 2 * next);
+    FLOW_NEXT_LANE(line, 3, from + 3 * next);
+    return line;
+}
+
+/* Lines as they are. */
+static FLOW_ONE_COPY FLOW_WIDE void flow_half_copy(const uint16_t *from, int64_t next,
+                                                   FlowTile *restrict tile) {
+#pragma GCC unroll 16
+    for (int i = 0; i < FLOW_SIDE; i++)
+        tile->lines[i] = (FlowPairs) * (const FlowHalves *)(from + i * next);
+}
+
+/* Lines are depths: elements of two next to each other become pairs. */
+static FLOW_ONE_COPY FLOW_WIDE void flow_half_pair(const uint16_t *from, int64_t next,
+                                                   FlowTile *restrict tile) {
+#pragma GCC unroll 16
+    for (int i = 0; i < FLOW_SIDE; i++, from += 2 * next) {
+        FlowWords both;
+        FLOW_BOTH_HALVES(both, from, from + next);
+        tile->lines[i] = (FlowPairs)__builtin_shufflevector(
+            both, both, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10,
+            26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        __builtin_prefetch(from + FLOW_DEPTH * next);
+        __builtin_prefetch(from + (FLOW_DEPTH + 1) * next);
+    }
+}
+
+/* Lines are depths, and become lanes: each lane turns eight by eight elements. */
+static FLOW_ONE_COPY FLOW_WIDE void flow_half_turn_depths(const uint16_t *from, int64_t next,
+                                                          FlowTile *restrict tile) {
+    enum { EACH = 8 };
+    for (int i = 0; i < FLOW_DEPTH; i++) __builtin_prefetch(from + (FLOW_DEPTH + i) * next);
+    for (int first = 0; first < FLOW_SIDE; first += EACH) {
+        FlowWords lines[EACH], turned[EACH];
+#pragma GCC unroll 8
+        for (int i = 0; i < EACH; i++)
+            lines[i] = flow_half_lanes(from + first + i * next, EACH * next);
+#pragma GCC unroll 3
+        for (int done = 1; done < EACH; done *= 2) {
+#pragma GCC unroll 4
+            for (int i = 0; i < EACH / 2; i++) {
+                turned[2 * i] = FLOW_LOW_WORDS(lines[i], lines[i + EACH / 2]);
+                turned[2 * i + 1] = FLOW_HIGH_WORDS(lines[i], lines[i + EACH / 2]);
+            }
+#pragma GCC unroll 8
+            for (int i = 0; i < EACH; i++) lines[i] = turned[i];
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < EACH; i++) tile->lines[first + i] = (FlowPairs)lines[i];
+    }
+}
+
+/* Lines are sides, and become lanes: each lane turns four by four pairs. */
+static FLOW_ONE_COPY FLOW_WIDE void flow_half_turn_sides(const uint16_t *from, int64_t next,
+                                                         FlowTile *restrict tile) {
+    enum { EACH = 4 };
+    for (int first = 0; first < FLOW_SIDE; first += EACH) {
+        FlowPairs lines[EACH], turned[EACH];
+#pragma GCC unroll 4
+        for (int i = 0; i < EACH; i++)
+            lines[i] = (FlowPairs)flow_half_lanes(from + 2 * first + i * next, EACH * next);
+#pragma GCC unroll 2
+        for (int done = 1; done < EACH; done *= 2) {
+#pragma GCC unroll 2
+            for (int i = 0; i < EACH / 2; i++) {
+                turned[2 * i] = FLOW_LOW_PAIRS(lines[i], lines[i + EACH / 2]);
+                turned[2 * i + 1] = FLOW_HIGH_PAIRS(lines[i], lines[i + EACH / 2]);
+            }
+#pragma GCC unroll 4
+            for (int i = 0; i < EACH; i++) lines[i] = turned[i];
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < EACH; i++) tile->lines[first + i] = lines[i];
+    }
+}
+#endif
+
 /* The processor's matrix tiles: four of sums, two of a, two of b. */
 
 #define FLOW_LOAD_TILE(tile, from, stride) \

@@ -54,6 +54,28 @@ FLOW_TILE void FLOW_JOIN(PACK, _pairs)(WORK, int64_t side, int64_t sides, int64_
     }
 }
 
+/* Are these evenly spaced? */
+#define IS_ONE_RUN(first, count, run, all) ((run) == (all) || (first) % (run) + (count) <= (run))
+
+/* A whole tile that is a matrix in memory with adjacent elements; 0: it is none. */
+FLOW_TILE int FLOW_JOIN(PACK, _matrix)(WORK, int64_t side, int64_t first, FlowTile *restrict tile) {
+    WITH_SIZES;
+    (void)side, (void)first, (void)tile;
+#if FLOW_SHUFFLES
+    const STORED *from = (OPERAND) + (SIDE_AT(side)) + (DEPTH_AT(first));
+    if (DEPTH_STEP != 1 && SIDE != 1) return 0;
+    if (!IS_ONE_RUN(side, FLOW_SIDE, SIDE_RUN, SIDES)) return 0;
+    if (!IS_ONE_RUN(first, FLOW_DEPTH, DEPTH_RUN, DEPTH)) return 0;
+    if (DEPTH_STEP == 1 && BY_DEPTH) flow_half_copy(from, SIDE, tile);
+    else if (DEPTH_STEP == 1) flow_half_turn_sides(from, SIDE, tile);
+    else if (BY_DEPTH) flow_half_turn_depths(from, DEPTH_STEP, tile);
+    else flow_half_pair(from, DEPTH_STEP, tile);
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 static inline FLOW_WIDE void FLOW_JOIN(PACK, _tile)(WORK, int64_t side, int64_t sides,
                                                     int64_t first, int64_t depths,
                                                     FlowTile *restrict tile) {
@@ -61,13 +83,12 @@ static inline FLOW_WIDE void FLOW_JOIN(PACK, _tile)(WORK, int64_t side, int64_t 
     FlowPairs lines[FLOW_SIDE];
     const int along_depth = DEPTH_STEP == 1 || SIDE != 1;
     const int whole = sides == FLOW_SIDE && depths == FLOW_DEPTH;
+    if (whole && FLOW_JOIN(PACK, _matrix)(work, side, first, tile)) return;
 #pragma GCC unroll 16
     for (int i = 0; along_depth && i < FLOW_SIDE; i++)
         lines[i] =
             i < sides ? FLOW_JOIN(PACK, _depths)(work, side + i, first, depths) : (FlowPairs){0};
-    if (!along_depth && whole)
-        FLOW_JOIN(PACK, _pairs)(work, side, FLOW_SIDE, first, FLOW_DEPTH, lines);
-    if (!along_depth && !whole) FLOW_JOIN(PACK, _pairs)(work, side, sides, first, depths, lines);
+    if (!along_depth) FLOW_JOIN(PACK, _pairs)(work, side, sides, first, depths, lines);
     if (along_depth != BY_DEPTH) flow_half_turn(lines);
 #pragma GCC unroll 16
     for (int i = 0; i < FLOW_SIDE; i++) tile->lines[i] = lines[i];
@@ -87,6 +108,7 @@ static FLOW_WIDE void PACK(WORK, int64_t first, int64_t count, FlowTile *restric
     }
 }
 
+#undef IS_ONE_RUN
 #undef PACK
 #undef OPERAND
 #undef SIDES
