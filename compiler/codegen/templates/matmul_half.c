@@ -16,6 +16,8 @@
 #define ROWS_OF_TILES ((MOST_ROWS - 1) / FLOW_SIDE + 1)
 #define COLUMNS_OF_TILES ((MOST_COLUMNS - 1) / FLOW_SIDE + 1)
 #define DEPTHS_OF_TILES ((MOST_DEPTH - 1) / FLOW_DEPTH + 1)
+/* Are results so many that the second cache does not keep them? Then rows are asked for ahead. */
+#define FAR_RESULTS (MOST_ROWS > FLOW_BLOCK / 4 / FLOW_LEAST(MOST_COLUMNS, 65536))
 /* Columns of tiles at a time, and sums: of all rows of a block, unless the depth is one part. */
 #define ONE_PART (DEPTHS_OF_TILES <= FLOW_PART)
 #define MOST_ACROSS (ONE_PART ? 16 : 4)
@@ -74,20 +76,42 @@ static inline FLOW_WIDE FLOW_JOIN(KERNEL, _seen) FLOW_JOIN(KERNEL, _sees)(WORK, 
         .last = flow_half_tiles(SEEN_DEPTH(last, DEPTH), FLOW_DEPTH)};
 }
 
-/* Of rows whose sums are whole. */
-static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _end)(WORK, const float *restrict sums,
-                                                     int64_t stride, int64_t m,
-                                                     const FLOW_JOIN(KERNEL, _seen) * seen) {
+/* Asks for row m of the block, of the results. */
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _ask)(WORK, int64_t m, int64_t columns) {
+    WITH_SIZES;
+    const CONTEXT context = *work->context;
+    const int64_t i = (work->slice * (ROWS) + work->row + m) * (COLUMNS) + work->column;
+    (void)context, (void)i;
+    for (int64_t n = 0; n < columns; n += FLOW_LINE / (int)sizeof(float)) ASK(i + n);
+}
+
+/* Of rows from m on, whose sums are whole. */
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _rows)(WORK, const float *restrict sums,
+                                                      int64_t stride, int64_t m, int64_t rows,
+                                                      int64_t columns) {
     WITH_SIZES;
     const CONTEXT context = *work->context;
     const int64_t row = work->slice * (ROWS) + work->row + m;
     if (!PLAIN) {
-        FINISH(&context, sums, stride, row, work->column, seen->rows, seen->columns);
+        FINISH(&context, sums, stride, row, work->column, rows, columns);
         return;
     }
     float *restrict to = (float *)RESULT + row * (COLUMNS) + work->column;
-    for (int64_t i = 0; i < seen->rows; i++)
-        for (int64_t n = 0; n < seen->columns; n++) to[i * (COLUMNS) + n] = sums[i * stride + n];
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t n = 0; n < columns; n++) to[i * (COLUMNS) + n] = sums[i * stride + n];
+}
+
+/* Of a pair of rows of tiles: row by row where others are asked for meanwhile, so that these don't
+ * all wait for memory at once. */
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _end)(WORK, const float *restrict sums,
+                                                     int64_t stride, int64_t m,
+                                                     const FLOW_JOIN(KERNEL, _seen) * seen) {
+    const int64_t rows = FAR_RESULTS ? 1 : seen->rows;
+    for (int64_t i = 0; i < seen->rows; i += rows) {
+        const int64_t later = m + i + FLOW_RESULTS_AHEAD;
+        if (FAR_RESULTS && later < work->rows) FLOW_JOIN(KERNEL, _ask)(work, later, seen->columns);
+        FLOW_JOIN(KERNEL, _rows)(work, sums + i * stride, stride, m + i, rows, seen->columns);
+    }
 }
 
 /* The block's sums over the stretch, from the copies. */
@@ -175,6 +199,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef ROWS_OF_TILES
 #undef COLUMNS_OF_TILES
 #undef DEPTHS_OF_TILES
+#undef FAR_RESULTS
 #undef ONE_PART
 #undef MOST_ACROSS
 #undef WAITING
