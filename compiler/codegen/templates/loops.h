@@ -108,32 +108,38 @@ static inline int64_t flow_unseen(int64_t row, int64_t more, int64_t all) {
 
 #ifndef FLOW_NO_REDUCTIONS /* which a file says that calls none */
 /* start, add and end of a reduction over the parts of a row, each part but the last a multiple of
- * 16 long. */
-#define FLOW_REDUCTION(name, suffix, type, combine, initial)                                       \
-    typedef struct flow_row_##name##_##suffix {                                                    \
-        type lanes[FLOW_LANES];                                                                    \
-    } flow_row_##name##_##suffix;                                                                  \
-    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {              \
-        flow_row_##name##_##suffix state;                                                          \
-        for (int lane = 0; lane < FLOW_LANES; lane++) state.lanes[lane] = initial;                 \
-        return state;                                                                              \
-    }                                                                                              \
-    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,           \
-                                                      const type *part, int64_t count) {           \
-        int64_t i = 0;                                                                             \
-        for (; i + FLOW_LANES <= count; i += FLOW_LANES)                                           \
-            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++)            \
-                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);            \
-        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {              \
-            if (i + lane < count)                                                                  \
-                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);            \
-        }                                                                                          \
-    }                                                                                              \
-    static inline type flow_row_##name##_end_##suffix(flow_row_##name##_##suffix *state) {         \
-        FLOW_UNROLLED for (int half = FLOW_LANES / 2; half > 0; half /= 2)                         \
-            FLOW_UNROLLED for (int lane = 0; lane < half; lane++)                                  \
-                state->lanes[lane] = (type)combine(state->lanes[lane], state->lanes[lane + half]); \
-        return state->lanes[0];                                                                    \
+ * 16 long. The end stores nothing: of halves that are folded in memory a compiler loads vectors at
+ * other places than it stores them, and such a load waits for all stores before it. */
+#define FLOW_REDUCTION(name, suffix, type, combine, initial)                                     \
+    typedef struct flow_row_##name##_##suffix {                                                  \
+        type lanes[FLOW_LANES];                                                                  \
+    } flow_row_##name##_##suffix;                                                                \
+    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {            \
+        flow_row_##name##_##suffix state;                                                        \
+        for (int lane = 0; lane < FLOW_LANES; lane++) state.lanes[lane] = initial;               \
+        return state;                                                                            \
+    }                                                                                            \
+    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,         \
+                                                      const type *part, int64_t count) {         \
+        int64_t i = 0;                                                                           \
+        for (; i + FLOW_LANES <= count; i += FLOW_LANES)                                         \
+            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++)          \
+                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);          \
+        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {            \
+            if (i + lane < count)                                                                \
+                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);          \
+        }                                                                                        \
+    }                                                                                            \
+    static inline type flow_row_##name##_end_##suffix(const flow_row_##name##_##suffix *state) { \
+        const type *const a = state->lanes;                                                      \
+        const type b0 = (type)combine(a[0], a[8]), b1 = (type)combine(a[1], a[9]);               \
+        const type b2 = (type)combine(a[2], a[10]), b3 = (type)combine(a[3], a[11]);             \
+        const type b4 = (type)combine(a[4], a[12]), b5 = (type)combine(a[5], a[13]);             \
+        const type b6 = (type)combine(a[6], a[14]), b7 = (type)combine(a[7], a[15]);             \
+        const type c0 = (type)combine(b0, b4), c1 = (type)combine(b1, b5);                       \
+        const type c2 = (type)combine(b2, b6), c3 = (type)combine(b3, b7);                       \
+        const type d0 = (type)combine(c0, c2), d1 = (type)combine(c1, c3);                       \
+        return (type)combine(d0, d1);                                                            \
     }
 
 /* The index of the first element that is better than all before it. */
