@@ -5,10 +5,12 @@
  * part, fits half of the second cache, and all rows use it before the next one. A panel of it is as
  * wide as a tile, and read where it lies unless that is too scattered for so many rows: then the
  * first tile that reads it copies it by the way, while there is arithmetic to do. Rows of a are
- * copied where they are in runs, or would fall on the same lines of the nearest cache. */
+ * copied, side by side for each depth, where they are in runs, or would fall on the same lines of
+ * the nearest cache. */
 #include "runtime/product/product.h"
 
 #include <stdbool.h>
+#include <unistd.h>
 
 #define KERNEL product
 #define ELEMENT float
@@ -22,6 +24,7 @@ enum {
     WIDTH = TILE_VECTORS * LANES,
     ROWS_AHEAD = 4, /* of b, while it is copied */
     ROWS_NEAR = 8,  /* of b, while a tile copies it: rows may fall on the same lines of the cache */
+    ROWS_PAY = 1024, /* for a copy of b, wherever it lies */
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
     MIDDLE_APART = 2, /* the same of a middle tile */
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
@@ -64,7 +67,7 @@ typedef struct Place {
     bool exact; /* nothing is stored past the last column */
     const char *ahead;
     int64_t ahead_step;
-    float *copy; /* where b is left for the tiles below, by the tile that copies it */
+    float *copy; /* where b is left for the tiles below, or NULL */
 } Place;
 
 static int64_t smaller(int64_t a, int64_t b) {
@@ -128,16 +131,37 @@ FLOW_TILE void ask_right(const float *b, int64_t b_depth, const bool copies) {
     }
 }
 
-/* `rows` rows of sums, a constant where it is called. One pointer serves `apart` of them; across:
- * of a copy in which they are adjacent, all. Rows past the last, if that is less than all, are the
- * last once more. whole: all columns are wanted. asks: for what comes. copies: leaves a copy of b.
- */
-FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const int served,
-                      const bool across, const bool whole, const bool asks, const bool copies) {
-    const int64_t depth = tile->depth;
-    const int64_t a_row = across ? 1 : tile->a_row, a_depth = across ? TILE_ROWS : tile->a_depth;
-    const int apart = across ? rows : served;
-    const int64_t b_depth = tile->b_depth, ahead_step = tile->ahead_step;
+/* How a tile is added up: numbers that are constants where one is compiled. */
+typedef struct Form {
+    int rows, last;         /* rows past the last, if that is less than all, are it once more */
+    int apart;              /* rows of a that one pointer serves */
+    int64_t a_row, a_depth; /* what the next one adds, where the tile reads a */
+    bool twice;  /* a turn of the loop is two depths: what counts up takes units that multiply */
+    bool whole;  /* all columns are wanted */
+    bool asks;   /* for what comes: */
+    bool copied; /* not for a copy of b, which the processor brings by itself */
+    bool copies; /* leaves a copy of b */
+} Form;
+
+/* Adds the products of one depth: of a, so far from where its pointers are. */
+FLOW_TILE void add_products(const Form form, const float *const *a, int64_t at, const float *b,
+                            const int *mask, float *copy, VECTOR y[][TILE_VECTORS]) {
+    VECTOR right[TILE_VECTORS];
+#pragma GCC unroll 8
+    for (int v = 0; v < TILE_VECTORS; v++) {
+        right[v] = load_right(b + v * LANES, form.whole, mask[v]);
+        if (form.copies) *(VECTOR *)(copy + v * LANES) = right[v];
+    }
+#pragma GCC unroll 32
+    for (int m = 0; m < form.rows; m++) {
+        const float left = a[m / form.apart][m % form.apart * form.a_row + at];
+#pragma GCC unroll 8
+        for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
+    }
+}
+
+FLOW_TILE void add_up(const Place *tile, const Form form) {
+    const int64_t b_depth = form.copied ? WIDTH : tile->b_depth, ahead_step = tile->ahead_step;
     const float *b = tile->b, *a[TILE_ROWS];
     const char *ahead = tile->ahead;
     float *copy = tile->copy;
@@ -149,63 +173,70 @@ FLOW_TILE void add_up(const Place *tile, const int rows, const int last, const i
     }
     VECTOR y[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 32
-    for (int m = 0; m < rows; m++) {
-        if (m % apart == 0) a[m / apart] = tile->a + smaller(m, last) * a_row;
+    for (int m = 0; m < form.rows; m++) {
+        if (m % form.apart == 0) a[m / form.apart] = tile->a + smaller(m, form.last) * form.a_row;
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
     }
-    for (int64_t k = 0; k < depth; k++) {
-        VECTOR right[TILE_VECTORS];
-        if (asks && !copies) __builtin_prefetch(ahead, 0, 2);
-        if (asks) ask_right(b, b_depth, copies);
-#pragma GCC unroll 8
-        for (int v = 0; v < TILE_VECTORS; v++) {
-            right[v] = load_right(b + v * LANES, whole, mask[v]);
-            if (copies) *(VECTOR *)(copy + v * LANES) = right[v];
+    const int turn = form.twice ? 2 : 1;
+    int64_t left = tile->depth;
+    for (; left >= turn; left -= turn) {
+        if (form.asks && !form.copies) __builtin_prefetch(ahead, 0, 2);
+#pragma GCC unroll 2
+        for (int k = 0; k < turn; k++) {
+            if (form.asks && !form.copied) ask_right(b + k * b_depth, b_depth, form.copies);
+            add_products(form, a, k * form.a_depth, b + k * b_depth, mask, copy, y);
+            if (form.copies) copy += WIDTH;
         }
+        b += turn * b_depth, ahead += turn * ahead_step;
 #pragma GCC unroll 32
-        for (int m = 0; m < rows; m++) {
-            const float left = a[m / apart][m % apart * a_row];
-#pragma GCC unroll 8
-            for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
-        }
-        b += b_depth, ahead += ahead_step, copy += WIDTH;
-#pragma GCC unroll 32
-        for (int m = 0; m < rows; m += apart) {
-            a[m / apart] += a_depth;
+        for (int m = 0; m < form.rows; m += form.apart) {
+            a[m / form.apart] += turn * form.a_depth;
             /* or gcc makes them one pointer and more distances than there are registers */
-            __asm__("" : "+r"(a[m / apart]));
+            __asm__("" : "+r"(a[m / form.apart]));
         }
     }
-    if (tile->adds) store_sums(tile, y, rows, last, whole, true);
-    else store_sums(tile, y, rows, last, whole, false);
+    for (; form.twice && left > 0; left--) /* one at most; with `if` gcc moves sums in the loop */
+        add_products(form, a, 0, b, mask, copy, y);
+    if (tile->adds) store_sums(tile, y, form.rows, form.last, form.whole, true);
+    else store_sums(tile, y, form.rows, form.last, form.whole, false);
 }
 
-static FLOW_WIDE __attribute__((noinline)) void full_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, true, true, false);
-}
+/* What is compiled: each in a function of its own, or gcc moves sums from register to register. */
+#define TILE(name, ...)                                                       \
+    static FLOW_WIDE __attribute__((noinline)) void name(const Place *tile) { \
+        add_up(tile, (Form){__VA_ARGS__});                                    \
+    }
+#define WHOLE .rows = TILE_ROWS, .last = TILE_ROWS - 1, .whole = true, .asks = true
+#define IN_PLACE(each) .apart = (each), .a_row = tile->a_row, .a_depth = tile->a_depth
+#define ALONG .apart = APART, .a_row = tile->a_row, .a_depth = 1, .twice = true
+#define PACKED .apart = TILE_ROWS, .a_row = 1, .a_depth = TILE_ROWS, .twice = true
 
-/* Of a copy of rows that lie side by side. */
-static FLOW_WIDE __attribute__((noinline)) void across_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, true, true, true, false);
-}
-
-/* Of a panel that it copies. */
-static FLOW_WIDE __attribute__((noinline)) void copying_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, true, true, true);
-}
-
-/* Of the last columns. */
-static FLOW_WIDE __attribute__((noinline)) void part_tile(const Place *tile) {
-    add_up(tile, TILE_ROWS, TILE_ROWS - 1, APART, false, false, false, false);
-}
-
-static FLOW_WIDE __attribute__((noinline)) void middle_tile(const Place *tile) {
-    add_up(tile, MIDDLE_ROWS, MIDDLE_ROWS - 1, MIDDLE_APART, false, false, false, false);
-}
+TILE(full_tile, WHOLE, IN_PLACE(APART))
+TILE(full_copying_tile, WHOLE, IN_PLACE(APART), .copies = true)
+TILE(along_tile, WHOLE, ALONG)
+TILE(along_copied_tile, WHOLE, ALONG, .copied = true)
+TILE(along_copying_tile, WHOLE, ALONG, .copies = true)
+TILE(packed_tile, WHOLE, PACKED)
+TILE(packed_copied_tile, WHOLE, PACKED, .copied = true)
+TILE(packed_copying_tile, WHOLE, PACKED, .copies = true)
+TILE(part_tile, TILE_ROWS, TILE_ROWS - 1, IN_PLACE(APART))
+TILE(middle_tile, MIDDLE_ROWS, MIDDLE_ROWS - 1, IN_PLACE(MIDDLE_APART))
 
 static FLOW_WIDE __attribute__((noinline)) void low_tile(const Place *tile, int height) {
-    add_up(tile, LOW_ROWS, height - 1, 1, false, false, false, false);
+    add_up(tile, (Form){LOW_ROWS, height - 1, IN_PLACE(1)});
+}
+
+/* A tile of all columns and as many rows as fit: a where it lies anyhow, with adjacent depths, or
+ * packed; b where it lies, copied, or copied by the way. */
+static void add_whole(const Place *tile, bool packed) {
+    static void (*const tiles[3][3])(const Place *) = {
+        {full_tile, full_tile, full_copying_tile},
+        {along_tile, along_copied_tile, along_copying_tile},
+        {packed_tile, packed_copied_tile, packed_copying_tile},
+    };
+    const int a = packed ? 2 : tile->a_depth == 1, b = tile->copy ? 2 : tile->b_depth == WIDTH;
+    tiles[a][b](tile);
 }
 
 /* Copies one panel of b, columns past `columns` as zero. */
@@ -263,9 +294,10 @@ static void copy_b(const Work *work) {
                        work->right + n * work->part);
 }
 
+/* Where the copy of a row of a group begins. */
 static float *left_of(const Work *work, int64_t in_group) {
-    const int64_t tile = work->across ? work->most * TILE_ROWS : (work->most + 16) * TILE_ROWS;
-    return work->left + in_group / TILE_ROWS * tile + in_group % TILE_ROWS * work->left_row;
+    const int64_t tile = (work->most + LANES) * TILE_ROWS; /* turned vectors may reach past it */
+    return work->left + in_group / TILE_ROWS * tile + in_group % TILE_ROWS;
 }
 
 /* Where rows are adjacent: so they are in the copy of a tile. */
@@ -286,21 +318,41 @@ static void copy_across(const Work *work, int64_t first, int64_t rows) {
     }
 }
 
+/* Turns `depth` adjacent depths of a tile's rows. Lanes past the last row lie where later rows or
+ * the next depth are stored afterwards. */
+static FLOW_WIDE void turn_rows(const float *const *rows, int64_t count, int64_t at, int64_t depth,
+                                float *to) {
+    for (int64_t k = 0; k < depth; k += LANES)
+        for (int64_t m = (count - 1) / LANES * LANES; m >= 0; m -= LANES) {
+            VECTOR a[LANES];
+#pragma GCC unroll 16
+            for (int n = 0; n < LANES; n++)
+                a[n] = m + n < count ? product_load(rows[m + n] + at + k, depth - k) : (VECTOR){0};
+            product_turn_lanes(a);
+#pragma GCC unroll 16
+            for (int n = 0; n < LANES; n++)
+                if (k + n < depth) *(VECTOR *)(to + (k + n) * TILE_ROWS + m) = a[n];
+        }
+}
+
 /* Run by run of the depth. */
-static void copy_along(const Work *work, int64_t first, int64_t rows) {
+static FLOW_WIDE void copy_along(const Work *work, int64_t first, int64_t rows) {
     const FlowProduct *product = work->product;
     const int64_t step = product->a_depth;
-    int64_t rows_at[GROUP];
-    for (int64_t m = 0; m < rows; m++) rows_at[m] = row_at(product, first + m);
-    for (int64_t k = 0, run; k < work->depth; k += run) {
-        run = smaller(product->a_depth_run - (work->k + k) % product->a_depth_run, work->depth - k);
-        for (int64_t m = 0; m < rows; m++) {
-            const float *from = product->a + work->depth_at[k] + rows_at[m];
-            float *to = left_of(work, m) + k;
-            int64_t i = 0;
-            for (; step == 1 && i + LANES <= run; i += LANES)
-                *(VECTOR *)(to + i) = *(const VECTOR *)(from + i);
-            for (; i < run; i++) to[i] = from[i * step];
+    const float *row[TILE_ROWS];
+    for (int64_t m = 0, count; m < rows; m += count) {
+        count = smaller(rows - m, TILE_ROWS);
+        for (int64_t i = 0; i < count; i++) row[i] = product->a + row_at(product, first + m + i);
+        float *to = left_of(work, m);
+        for (int64_t k = 0, run; k < work->depth; k += run, to += run * TILE_ROWS) {
+            const int64_t at = work->depth_at[k];
+            run = product->a_depth_run - (work->k + k) % product->a_depth_run;
+            run = smaller(run, work->depth - k);
+            if (step == 1) turn_rows(row, count, at, run, to);
+            else
+                for (int64_t i = 0; i < run; i++)
+                    for (int64_t n = 0; n < count; n++)
+                        to[i * TILE_ROWS + n] = row[n][at + i * step];
         }
     }
 }
@@ -340,8 +392,9 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
     const bool copies = work->passes_on && m == work->start;
     for (int64_t n = 0; n < columns; n += WIDTH) {
         const bool whole = columns - n >= WIDTH, copied = is_copied(work, n) && !(copies && whole);
-        tile.copy = work->right + n * work->part;
-        tile.b = copied ? tile.copy : product->b + work->k * product->b_depth + work->column + n;
+        float *copy = work->right + n * work->part;
+        tile.copy = copies && whole ? copy : NULL;
+        tile.b = copied ? copy : product->b + work->k * product->b_depth + work->column + n;
         tile.b_depth = copied ? WIDTH : product->b_depth;
         tile.sums = sums + n;
         tile.columns = smaller(columns - n, WIDTH);
@@ -355,9 +408,7 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
         if (height == MIDDLE_ROWS) middle_tile(&tile);
         else if (!full) low_tile(&tile, height);
         else if (!whole) part_tile(&tile);
-        else if (copies) copying_tile(&tile);
-        else if (work->copies_a && work->across) across_tile(&tile);
-        else full_tile(&tile);
+        else add_whole(&tile, work->copies_a);
     }
     if (last && product->finish)
         product->finish(product->context, sums, work->stride, work->named + row, work->column,
@@ -410,11 +461,11 @@ static void choose_copies(Work *work, int64_t rows) {
     work->copies_a =
         product->in_runs ||
         (product->columns > 2 * WIDTH &&
-         (work->across || (TILE_ROWS > 8 && product->a_row * sizeof(float) % 4096 == 0)));
-    work->copies_b =
-        product->b_column != 1 || (rows >= 32 && product->b_depth * sizeof(float) > 2048);
-    work->left_row = !work->copies_a ? product->a_row : work->across ? 1 : work->most + 16;
-    work->left_depth = !work->copies_a ? product->a_depth : work->across ? TILE_ROWS : 1;
+         (work->across || (TILE_ROWS > 8 && product->a_row * sizeof(float) % 2048 == 0)));
+    work->copies_b = product->b_column != 1 || rows >= ROWS_PAY ||
+                     (rows >= 32 && product->b_depth * sizeof(float) > 2048);
+    work->left_row = work->copies_a ? 1 : product->a_row;
+    work->left_depth = work->copies_a ? TILE_ROWS : product->a_depth;
 }
 
 /* Are results asked for before a tile, since they are more than the second cache holds beside b?
@@ -426,12 +477,25 @@ static void choose_asking(Work *work) {
     work->asks_rows = product->most_rows > 131072 / 4 / smaller(product->most_depth, 65536);
 }
 
+/* Elements of a block. One that is read where it lies, not beside its copy, may be twice as large
+ * where that is half of the second cache. */
+static int64_t block_of(const Work *work, int64_t columns) {
+#if FLOW_MASKS && defined _SC_LEVEL2_CACHE_SIZE
+    if (!work->copies_b && columns > BLOCK / work->most &&
+        sysconf(_SC_LEVEL2_CACHE_SIZE) >= 4 * FLOW_BLOCK)
+        return 2 * BLOCK;
+#endif
+    (void)work, (void)columns;
+    return BLOCK;
+}
+
 /* How wide blocks are, and how far apart rows of sums lie. */
 static void choose_block(Work *work, int64_t columns) {
     const FlowProduct *product = work->product;
-    const int64_t most = smaller(BLOCK / work->part, 512) / WIDTH * WIDTH;
+    const int64_t block = block_of(work, columns);
+    const int64_t most = smaller(block / work->part, 512) / WIDTH * WIDTH;
     const int64_t all = ((columns - 1) / WIDTH + 1) * WIDTH;
-    const bool one_block = all <= BLOCK / work->most;
+    const bool one_block = all <= block / work->most;
     const int64_t blocks = one_block ? 1 : (columns - 1) / most + 1;
     work->wide = ((columns - 1) / blocks / WIDTH + 1) * WIDTH;
     work->stride = product->sums ? product->columns : work->wide;
@@ -447,7 +511,7 @@ static FlowProduct product_of_slice(const FlowProduct *all, int64_t slice) {
 
 FLOW_WIDE void flow_multiply(const FlowProduct *all, int64_t slice, int64_t row, int64_t rows,
                              int64_t first, int64_t last) {
-    _Alignas(64) float right[BLOCK], left[GROUP * (MOST_PART + 16)], waiting[WAITING];
+    _Alignas(64) float right[BLOCK], left[GROUP * (MOST_PART + LANES)], waiting[WAITING];
     int64_t depths[MOST_PART];
     const FlowProduct one = product_of_slice(all, slice), *product = &one;
     const int64_t most = !product->sums ? MOST_PART : product->most_depth > 1024 ? 256 : 512;

@@ -1,5 +1,6 @@
-/* Products that were compiled ahead: each sum beside one in double precision, whatever rows are
- * left for lower tiles, whoever copies b, and the same bits however results are split. */
+/* Products that were compiled ahead, for each kind of processor: each sum beside one in double
+ * precision, whatever rows are left for lower tiles, however a lies, whoever copies b, and the same
+ * bits however results are split. */
 #include "runtime/product/product.h"
 #include "tests/runtime/test.h"
 
@@ -11,13 +12,7 @@
 FlowMultiply flow_multiply_v4, flow_multiply_v3;
 #endif
 
-static FlowMultiply *multiply_here(void) {
-#if defined __x86_64__
-    if (__builtin_cpu_supports("x86-64-v4")) return flow_multiply_v4;
-    if (__builtin_cpu_supports("x86-64-v3")) return flow_multiply_v3;
-#endif
-    return flow_multiply;
-}
+static FlowMultiply *multiply; /* of the processor that is tested */
 
 static float *random_matrix(int64_t count) {
     float *matrix = malloc((size_t)count * sizeof *matrix);
@@ -39,13 +34,24 @@ static void keep(const void *context, const float *sums, int64_t stride, int64_t
                (size_t)columns * sizeof(float));
 }
 
+static int64_t offset_of(const FlowDigits *digits, int64_t index) {
+    return index / digits->size[1] * digits->stride[0] +
+           index % digits->size[1] * digits->stride[1];
+}
+
+static float left_of(const FlowProduct *product, int64_t m, int64_t k) {
+    return product->in_runs
+               ? product->a[offset_of(&product->a_rows, m) + offset_of(&product->a_depths, k)]
+               : product->a[m * product->a_row + k * product->a_depth];
+}
+
 static void compare(const FlowProduct *product, const float *y) {
     for (int64_t m = 0; m < product->rows; m++)
         for (int64_t n = 0; n < product->columns; n += n % 32 ? 1 : 7) {
             double sum = 0;
             for (int64_t k = 0; k < product->depth; k++)
-                sum += (double)product->a[m * product->a_row + k * product->a_depth] *
-                       (double)product->b[k * product->b_depth + n];
+                sum +=
+                    (double)left_of(product, m, k) * (double)product->b[k * product->b_depth + n];
             const double found = (double)y[m * product->columns + n];
             CHECK(fabs(found - sum) < 1e-4 * sqrt((double)product->depth),
                   "%d x %d x %d: row %d, column %d is %g, not %g", (int)product->rows,
@@ -53,8 +59,14 @@ static void compare(const FlowProduct *product, const float *y) {
         }
 }
 
-/* waits: sums go to `finish`. across: rows of a are adjacent, and not its depths. */
-static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits, bool across) {
+/* Depths that are adjacent where not all are: those of the next row follow. */
+enum { RUN = 20 };
+
+typedef enum Left { ALONG, ACROSS, IN_RUNS } Left;
+
+/* waits: sums go to `finish`. left: depths of a are adjacent, or its rows, or runs of depths. */
+static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits, Left left) {
+    const bool across = left == ACROSS, runs = left == IN_RUNS;
     const int64_t size = rows * columns;
     float *a = random_matrix(rows * depth), *b = random_matrix(depth * columns);
     float *y = random_matrix(size), *split = random_matrix(size);
@@ -76,12 +88,12 @@ static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits,
                            .b_depth = columns,
                            .b_column = 1,
                            .a_row_run = rows,
-                           .a_depth_run = depth,
+                           .a_depth_run = runs ? RUN : depth,
+                           .in_runs = runs,
                            .a_slices = none,
                            .b_slices = none,
-                           .a_rows = none,
-                           .a_depths = none};
-    FlowMultiply *multiply = multiply_here();
+                           .a_rows = {2, {rows, 1}, {RUN, 0}},
+                           .a_depths = {2, {depth / RUN, RUN}, {RUN * rows, 1}}};
     CHECK(a && b && y && split, "no memory");
     multiply(&product, 0, 0, rows, 0, columns);
     compare(&product, y);
@@ -96,12 +108,28 @@ static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits,
     free(a), free(b), free(y), free(split);
 }
 
+static void multiplies_all(void) {
+    for (int64_t rows = 96; rows < 121; rows++)
+        multiplies(rows, 300, 530, rows % 2, rows % 3 ? ALONG : ACROSS);
+    multiplies(173, 1100, 544, true, ALONG); /* rows are left, too few for a tile that copies */
+    multiplies(173, 1100, 544, true, ACROSS);
+    multiplies(250, 1100, 1100, false, ALONG);
+    multiplies(100, 512, 1024, false, ALONG); /* rows of b fall on the same lines, and those of a */
+    multiplies(101, 1536, 200, false, ALONG); /* those of a alone */
+    multiplies(100, 512, 512, false, ALONG);  /* b is read where it lies, in one block, */
+    multiplies(100, 300, 100, false, ALONG);  /* or is narrow */
+    multiplies(1030, 301, 100, true, ALONG);  /* many rows pay for a copy of b; an odd depth */
+    multiplies(1030, 513, 100, true, ACROSS);
+    multiplies(107, 340, 200, true, IN_RUNS);
+    multiplies(107, 1100, 200, false, IN_RUNS);
+}
+
 int main(void) {
-    for (int64_t rows = 96; rows < 121; rows++) multiplies(rows, 300, 530, rows % 2, rows % 3 == 0);
-    for (int across = 0; across < 2; across++) /* rows are left, too few for a tile that copies */
-        multiplies(173, 1100, 544, true, across);
-    multiplies(250, 1100, 1100, false, false);
-    multiplies(100, 512, 1024, false, false); /* rows of b fall on the same lines */
-    multiplies(100, 300, 100, false, false);  /* b is read where it lies */
+    multiply = flow_multiply;
+    multiplies_all();
+#if defined __x86_64__
+    if (__builtin_cpu_supports("x86-64-v3")) multiply = flow_multiply_v3, multiplies_all();
+    if (__builtin_cpu_supports("x86-64-v4")) multiply = flow_multiply_v4, multiplies_all();
+#endif
     return test_result();
 }
