@@ -40,6 +40,8 @@
 #define PART_RUNS \
     (PART_LEAST < (A_DEPTH_RUN) ? 1 : (PART_LEAST + (A_DEPTH_RUN) / 2) / (A_DEPTH_RUN))
 #define ONE_PART (MOST_DEPTH <= PART_RUNS * (int64_t)(A_DEPTH_RUN))
+/* Is a run found by a table of the part's? The operations that find few are not many. */
+#define MANY_RUNS (!ONE_PART && PART_RUNS > 4)
 #define PART (ONE_PART ? (int64_t)(MOST_DEPTH) : PART_RUNS * (int64_t)(A_DEPTH_RUN))
 #define WAITING 65536
 /* Are results asked for before a tile, which is deep enough, since the second cache does not hold
@@ -52,6 +54,9 @@
 #define FAR_ROWS                                                      \
     (TILE_VECTORS == 1 && A_DEPTH == 1 && RUNS == 1 && (A_ROW) > 0 && \
      MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / ((A_ROW) > 0 ? (A_ROW) : 1))
+/* Are operands asked for a part ahead, where depths lie apart in a? All tiles of a part then use
+ * them before the next one's. */
+#define FAR_DEPTHS (!ONE_PART && A_DEPTH != 1 && A_ROW == 1)
 #define LINE ((int)(64 / sizeof(ELEMENT)))
 /* Panels that are not whole are copied where a part of a vector can't be loaded. */
 #define COPIES_B (PARTIAL && !FLOW_MASKS)
@@ -62,6 +67,8 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     int64_t slice, start; /* the first row whose sums wait */
     int64_t column, columns;
     int64_t k, end; /* of the part */
+    int64_t ask, asks; /* FAR_DEPTHS: what of each run of depths a tile asks for, and its end */
+    int64_t *runs_at; /* what each run of depths of the part adds to where a row of a begins */
     ELEMENT *right, *waiting;
 } FLOW_JOIN(KERNEL, _work);
 
@@ -131,6 +138,19 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add_tap)(const ELEMENT *left, const int64_t *r
     (left, row_at + first, b, b_depth, columns, 0, rows, 1, 1, y + first);
 }
 
+/* Of the run of depths a part behind k, the tile's share: what the windows see last of a, and b. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _ask_depths)(WORK, int64_t k) {
+    WITH_SIZES;
+    const ELEMENT *left = work->a + (A_DEPTH_AT(k + PART)) + (A_ROW_AT((ROWS)-1));
+    const ELEMENT *right = work->b + (k + PART) * (B_DEPTH) + work->column;
+    for (int64_t i = work->ask; i < work->asks; i++) {
+        for (int at = 0; at < DEPTH_APART; at += LINE)
+            __builtin_prefetch(left + i * (A_DEPTH) - at, 0, 2);
+        for (int at = 0; at < MOST_COLUMNS; at += LINE)
+            __builtin_prefetch(right + i * (B_DEPTH) + at, 0, 2);
+    }
+}
+
 /* A tile of `rows` rows; in_run: of one run; else the first is the one at `skip` of a period. a is
  * at its first row; columns: that are left; first, end: the depths that count. Rows past the last,
  * if that is less than all, are the last once more. line: the tile is a line of the image
@@ -162,8 +182,10 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
     /* depths of a run that are added two at a time */
     const int64_t together = A_DEPTH == 1 && A_ROW != 1 && PAIRS(rows) ? (A_DEPTH_RUN) / 2 * 2 : 0;
     b += (first - work->k) * b_depth;
+    const int64_t *run_at = work->runs_at + (first - work->k) / (A_DEPTH_RUN);
     for (int64_t k = first; k < end; k += (A_DEPTH_RUN)) {
-        const ELEMENT *left = a + (A_DEPTH_AT(k));
+        const ELEMENT *left = a + (MANY_RUNS ? *run_at++ : (A_DEPTH_AT(k)));
+        if (FAR_DEPTHS) FLOW_JOIN(KERNEL, _ask_depths)(work, k);
         if (line) {
             /* As many as TAPS_MOST: calls and no loop, so that the rows of each are a number. */
             _Static_assert(TAPS_MOST == 5, "a call for each");
@@ -232,11 +254,14 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _ask_rows)(WORK, int64_t row, int64_t height) {
 }
 
 /* Rows [work->start, end) of one part of the depth. */
-static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *restrict work,
+                                                       int64_t end) {
     WITH_SIZES;
     const CONTEXT context = *work->context;
     const int64_t stride = PLAIN ? (COLUMNS) : ALL_WIDE;
     const int64_t columns = BY_COLUMNS ? work->columns : (COLUMNS);
+    const int64_t tiles = ((end - work->start - 1) / HIGH + 1) * ((columns - 1) / WIDTH + 1);
+    int64_t tile = 0;
     for (int64_t row = work->start, height; row < end; row += height) {
         height = FLOW_JOIN(KERNEL, _height)(row, end - row);
         if (FAR_ROWS) FLOW_JOIN(KERNEL, _ask_rows)(work, row, height);
@@ -246,9 +271,16 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
         ELEMENT *sums =
             PLAIN ? (ELEMENT *)RESULT + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
                   : work->waiting + (ONE_PART ? 0 : (row - work->start) * stride);
-        for (int64_t n = 0; n < columns; n += WIDTH) FLOW_JOIN(KERNEL, _any_tile)
-        (work, row, COPIES_B ? work->right + n : work->b + work->k * (B_DEPTH) + work->column + n,
-         sums + n, stride, flow_smaller(columns - n, WIDTH), (int)height);
+        for (int64_t n = 0; n < columns; n += WIDTH) {
+            if (FAR_DEPTHS) {
+                work->ask = flow_smaller(tile * (A_DEPTH_RUN) / tiles, A_DEPTH_RUN);
+                work->asks = flow_smaller(++tile * (A_DEPTH_RUN) / tiles, A_DEPTH_RUN);
+                if (work->end == (DEPTH)) work->asks = work->ask;
+            }
+            FLOW_JOIN(KERNEL, _any_tile)
+            (work, row, COPIES_B ? work->right + n : work->b + work->k * (B_DEPTH) + work->column + n,
+             sums + n, stride, flow_smaller(columns - n, WIDTH), (int)height);
+        }
         if (work->end == (DEPTH))
             FINISH(&context, sums, stride, work->slice * (ROWS) + row, work->column, height,
                    columns);
@@ -272,6 +304,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
         waiting[PLAIN      ? 1
                 : ONE_PART ? TILE_MOST * ALL_WIDE
                            : WAITING];
+    int64_t runs_at[MANY_RUNS ? PART_RUNS : 1];
     FLOW_JOIN(KERNEL, _work)
     work = {.context = context,
             .a = (const ELEMENT *)context->a + (A_OUTER(slice)),
@@ -279,6 +312,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
             .slice = slice,
             .column = first,
             .columns = last - first,
+            .runs_at = runs_at,
             .right = right,
             .waiting = waiting};
     const int64_t high = ONE_PART ? rows : WAITING / ALL_WIDE;
@@ -286,6 +320,8 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
         for (work.k = 0; work.k < (DEPTH); work.k = work.end) {
             work.end = flow_smaller(work.k + PART, DEPTH);
             if (COPIES_B) FLOW_JOIN(KERNEL, _copy_b)(&work);
+            for (int64_t k = work.k, i = 0; MANY_RUNS && k < work.end; k += (A_DEPTH_RUN))
+                runs_at[i++] = A_DEPTH_AT(k);
             FLOW_JOIN(KERNEL, _part)(&work, flow_smaller(work.start + high, row + rows));
         }
 }
@@ -312,10 +348,12 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef DEPTH_APART
 #undef PART_LEAST
 #undef PART_RUNS
+#undef MANY_RUNS
 #undef PART
 #undef WAITING
 #undef COPIES_B
 #undef FAR_RESULTS
 #undef FAR_ROWS
+#undef FAR_DEPTHS
 #undef LINE
 #include "split.h"
