@@ -9,11 +9,6 @@
 
 #include <assert.h>
 
-enum {
-    LEAST_DEPTH_RUN = 3,
-    MOST_WINDOW_COLUMNS = 128,
-};
-
 const char *offset_expression(Writer *writer, const Digits *digits, const char *name) {
     Text sum = text_new(writer->arena);
     Dim below = dim_constant(writer->table, 1);
@@ -207,32 +202,9 @@ static const char *runs_expression(Writer *writer, const Digits *digits) {
     return runs && is_number(runs) ? dim_expression(writer->arena, runs) : "1";
 }
 
-/* Are they runs of numbers of elements, so many that going from run to run takes little of the time
- * of a tile? */
-static bool has_plain_runs(const Digits *digits, int64_t least) {
-    int64_t run = 0;
-    for (int i = 0; i < digits->count; i++)
-        if (!is_number(digits->items[i].stride) ||
-            ((i || digits->count == 1) && !dim_is_constant(digits->items[i].size, &run)))
-            return false;
-    return run >= least;
-}
-
-/* Is b a matrix that lies row after row? */
-static bool is_in_rows(const ContractionOperand *b) {
-    int64_t step;
-    return b->first.count == 1 && is_number(b->first.items[0].stride) && b->second.count == 1 &&
-           dim_is_constant(b->second.items[0].stride, &step) && step == 1;
-}
-
-/* Is it one for the template windows.c? With many columns, copies of a cost little. */
-static bool sees_windows(const Writer *writer, const ContractionOperand *a,
-                         const ContractionOperand *b) {
-    int64_t columns;
-    return (a->first.count > 1 || a->second.count > 1) && !is_half(stored_element(writer)) &&
-           has_plain_runs(&a->first, 1) && has_plain_runs(&a->second, LEAST_DEPTH_RUN) &&
-           is_in_rows(b) && dim_is_constant(writer->loops->columns, &columns) &&
-           columns <= MOST_WINDOW_COLUMNS;
+static bool is_of_windows(const Writer *writer, const ContractionOperand *a,
+                          const ContractionOperand *b) {
+    return sees_windows(writer->graph, a, b, writer->loops->columns);
 }
 
 /* Is there so much to add up that it takes no longer with sizes that are not numbers? */
@@ -291,7 +263,16 @@ static void write_results(Writer *writer, Text *text) {
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
 
-static void write_sizes(Writer *writer, Text *text) {
+/* The depth of a part, if the plan cuts it up: that of so many whole windows' records. */
+static const char *part_expression(Writer *writer, const ContractionOperand *a) {
+    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+    if (writer->kernel->parts == 1) return depth;
+    const long long each = depth_of_windows(a);
+    return arena_format(writer->arena, "(((%s) / %lld - 1) / %d + 1) * %lld", depth, each,
+                        writer->kernel->parts, each);
+}
+
+static void write_sizes(Writer *writer, Text *text, const ContractionOperand *a) {
     Arena *arena = writer->arena;
     const Loops *loops = writer->loops;
     int64_t columns;
@@ -305,6 +286,8 @@ static void write_sizes(Writer *writer, Text *text) {
         {"MOST_COLUMNS", bound_expression(writer, loops->columns)},
         {"COLUMNS_VARY", dim_is_constant(loops->columns, &columns) ? "0" : "1"},
         {"BY_COLUMNS", writer->kernel->by_columns ? "1" : "0"},
+        {"PARTS", number_text(arena, writer->kernel->parts)},
+        {"PART_DEPTH", part_expression(writer, a)},
     };
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
@@ -364,7 +347,7 @@ void write_contraction_parameters(Writer *writer, Text *text) {
     const ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
     const ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     write_results(writer, text);
-    write_sizes(writer, text);
+    write_sizes(writer, text, &a);
     write_left(writer, text, &a);
     write_padding(writer, text, &a);
     write_right(writer, text, &b);
@@ -374,7 +357,7 @@ void write_contraction_parameters(Writer *writer, Text *text) {
 static const char *template_of(const Writer *writer, const ContractionOperand *a,
                                const ContractionOperand *b) {
     if (stored_element(writer) == TYPE_bf16) return "matmul_half.c";
-    if (sees_windows(writer, a, b)) return "windows.c";
+    if (is_of_windows(writer, a, b)) return "windows.c";
     return is_compiled_ahead(writer, a, b) ? "product.c" : "matmul.c";
 }
 
@@ -453,11 +436,17 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
     const char *left = operand_address(writer, &a), *right = operand_address(writer, &b);
-    write_context(
-        writer, text,
-        arena_format(writer->arena, "const %s *a, *b", element_info[stored_element(writer)].c),
-        arena_format(writer->arena, "%s, %s", left, right));
-    bool whole = sees_windows(writer, &a, &b) && !writer->kernel->by_columns;
+    const char *fields =
+        arena_format(writer->arena, "const %s *a, *b", element_info[stored_element(writer)].c);
+    const char *values = arena_format(writer->arena, "%s, %s", left, right);
+    if (writer->kernel->parts > 1) {
+        const Place sums = {PLACE_memory, writer->kernel->parts_sums, -1};
+        fields = arena_format(writer->arena, "%s;\n    %s *parts", fields,
+                              element_info[matmul->type.element].computed);
+        values = arena_format(writer->arena, "%s, %s", values, address_of_place(writer, sums));
+    }
+    write_context(writer, text, fields, values);
+    bool whole = is_of_windows(writer, &a, &b) && !writer->kernel->by_columns;
     if (!is_plain(writer)) write_finish(writer, text, whole);
     text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n",
                 writer->name, element_info[matmul->type.element].computed, updates_one(writer));
@@ -507,7 +496,7 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
         .depth = dim_bound(writer.loops->depth),
         .run = rows->count ? number_of_dim(rows->items[rows->count - 1].size) : 1,
         .runs = rows->count > 1 ? number_of_dim(rows->items[rows->count - 2].size) : 1,
-        .padded = sees_windows(&writer, &a, &b) && padding_of(&writer, &a).count,
+        .padded = is_of_windows(&writer, &a, &b) && padding_of(&writer, &a).count,
         .triangle = leaves_out(&writer, &a, &b),
         .updates_one = updates_one(&writer),
     };

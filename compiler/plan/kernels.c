@@ -291,10 +291,10 @@ void find_kernels(Planner *planner) {
     find_stored(planner);
     plan_loops(planner);
     follow_operands(planner);
-    for (int k = 0; k < planner->plan->kernel_count; k++)
-        find_parts(planner, &planner->plan->kernels[k]);
     find_updates(planner);
     choose_shares(planner);
+    for (int k = 0; k < planner->plan->kernel_count; k++)
+        find_parts(planner, &planner->plan->kernels[k]);
     for (int k = 0; k < planner->plan->kernel_count; k++)
         visit_kernel(planner, k, check_in_place, planner);
 }

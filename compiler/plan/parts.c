@@ -1,13 +1,22 @@
 /* Parts: a deep product of few results has too few tiles for a GPU, so that parts of its depth are
  * added up by blocks of their own, and their sums afterwards, in their order: with any GPU the same
- * bits come out. */
+ * bits come out.
+ *
+ * On the CPU one of windows, whose operands are much more than its results, has parts that each
+ * thread reads for itself; else all threads would read all of both operands. Sizes alone say how
+ * many there are, so any number of threads gives the same bits. */
 #include "compiler/plan/planner.h"
+
+#include "compiler/passes/operand.h"
 
 enum {
     TILE = 64,
     ENOUGH = 128,      /* tiles */
     DEPTH_LEAST = 256, /* of a part */
     PARTS_LEAST = 4,   /* fewer don't make up for a kernel more */
+    CPU_PARTS = 8,
+    CPU_DEPTH_LEAST = 512, /* of a part */
+    CPU_DEPTH_SHARE = 2,   /* times the rows, of a part: results are stored, and read again */
 };
 
 static double tiles_of(const Loops *loops) {
@@ -20,17 +29,37 @@ static Element sum_element(const Planner *planner, const KernelPlan *kernel) {
     return node_of(planner, kernel->nodes[0])->type.element;
 }
 
-void find_parts(const Planner *planner, KernelPlan *kernel) {
-    kernel->parts = 1;
-    bool floats = element_info[sum_element(planner, kernel)].class == CLASS_floating;
-    if (kernel->loops.kind != KERNEL_contraction || !runs_on_gpu(kernel) || !floats ||
-        kernel->attention || is_taken_in(kernel) || makes_records(planner->plan->function) ||
-        planner->graph->wishes.replicas > 1) /* a call of theirs is one launch */
-        return;
+static int parts_on_gpu(const KernelPlan *kernel) {
     double tiles = tiles_of(&kernel->loops);
     int64_t most = dim_bound(kernel->loops.depth) / DEPTH_LEAST;
     int parts = (double)most < ENOUGH / tiles ? (int)most : (int)(ENOUGH / tiles);
-    if (parts >= PARTS_LEAST) kernel->parts = parts;
+    return parts >= PARTS_LEAST ? parts : 1;
+}
+
+static int parts_on_cpu(const Planner *planner, const KernelPlan *kernel) {
+    const Node *matmul = node_of(planner, kernel->nodes[0]);
+    const ContractionOperand a = contraction_operand(planner->graph, matmul, 0),
+                             b = contraction_operand(planner->graph, matmul, 1);
+    const int64_t depth = dim_bound(kernel->loops.depth), rows = dim_bound(kernel->loops.rows);
+    const int64_t each = depth_of_windows(&a);
+    if (kernel->by_columns || !dim_is_one(kernel->loops.outer) || !each ||
+        !sees_windows(planner->graph, &a, &b, kernel->loops.columns))
+        return 1;
+    int parts = CPU_PARTS;
+    while (parts > 1 && (depth / each < parts || depth / parts < CPU_DEPTH_LEAST ||
+                         depth / parts < rows * CPU_DEPTH_SHARE))
+        parts /= 2;
+    return parts;
+}
+
+void find_parts(const Planner *planner, KernelPlan *kernel) {
+    kernel->parts = 1;
+    bool floats = element_info[sum_element(planner, kernel)].class == CLASS_floating;
+    if (kernel->loops.kind != KERNEL_contraction || !floats || kernel->attention ||
+        is_taken_in(kernel) || makes_records(planner->plan->function) ||
+        planner->graph->wishes.replicas > 1) /* a call of theirs is one launch */
+        return;
+    kernel->parts = runs_on_gpu(kernel) ? parts_on_gpu(kernel) : parts_on_cpu(planner, kernel);
 }
 
 void buffer_parts(Planner *planner, int k) {

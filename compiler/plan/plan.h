@@ -74,7 +74,7 @@ typedef struct KernelPlan {
                           is taken in is computed there */
     Dim share; /* what is split over threads; kernels with the same share split it the same way;
                   NULL: nothing is */
-    int parts; /* on a GPU, of a contraction's depth, added up by themselves: 1, or more */
+    int parts; /* of a contraction's depth, added up by themselves: 1, or more */
     size_t parts_sums; /* where those lie that are not stored yet, part after part */
     int abreast;       /* on a GPU: the kernels of its launch; 0: it is one of its own */
     bool by_columns;   /* contractions of few rows: share is the columns */

@@ -49,6 +49,8 @@
 #undef B_COLUMN_RUN
 #undef B_TABLE
 #undef BY_COLUMNS
+#undef PARTS
+#undef PART_DEPTH
 #undef TRIANGLE
 #undef SEEN_COLUMNS
 #undef SEEN_DEPTH

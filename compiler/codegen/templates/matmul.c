@@ -34,6 +34,8 @@
  *   B_DEPTH_AT(k), B_COLUMN_AT(n), B_DEPTH, B_COLUMN, B_DEPTH_RUN, B_COLUMN_RUN     same for b
  *   B_TABLE                   0: depths are one run
  *   BY_COLUMNS                1: threads split the columns; 0: the rows
+ *   PARTS, PART_DEPTH         for windows.c: in so many parts, each but the last so deep, the depth
+ *                             is added up, to sums at `parts` of a `context`; 1: there are none
  *
  * Each sum is taken in the order of depth, in parts that only the depth decides, whatever the tiles
  * and threads.
@@ -104,6 +106,8 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define B_COLUMN_RUN 10
 #define B_TABLE 0
 #define BY_COLUMNS 0
+#define PARTS 1
+#define PART_DEPTH 128
 #endif
 
 #if !APPLIES /* which had to be known before */

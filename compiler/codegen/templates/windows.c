@@ -5,9 +5,19 @@
  * lies, run after run of depths. Nothing is copied: an element of a is used for few columns only.
  * b lies in order, one row of columns after the other.
  *
+ * The depth may be cut up, so that threads read what is theirs of both operands: parts.h.
+ *
  * Besides, A_ROW_RUNS runs of rows are evenly spaced. What of an image's lines is padding adds
  * nothing: it is left out; so is what lies beside a line, where a tile is one. */
 #include "product/lanes.h"
+
+/* Where sums are stored at once, and do not wait for what becomes of them. */
+#define STORES (PLAIN || PARTS > 1)
+#if PARTS > 1
+#define SUMS context.parts
+#else
+#define SUMS RESULT
+#endif
 
 /* The tile of sums. */
 #define ACROSS FLOW_ACROSS(MOST_COLUMNS, LANES)
@@ -47,7 +57,7 @@
 /* Are results asked for before a tile, which is deep enough, since the second cache does not hold
  * them? */
 #define FAR_RESULTS               \
-    (!PLAIN && MOST_DEPTH > 64 && \
+    (!STORES && MOST_DEPTH > 64 && \
      MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_COLUMNS, 65536))
 /* Are rows of a asked for two tiles ahead, since the second cache does not hold a, and few products
  * are made of each? */
@@ -66,7 +76,8 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     const ELEMENT *a, *b; /* of the slice */
     int64_t slice, start; /* the first row whose sums wait */
     int64_t column, columns;
-    int64_t k, end; /* of the part */
+    int64_t first, last; /* of the depth, what is added up */
+    int64_t k, end;      /* of the part */
     int64_t ask, asks; /* FAR_DEPTHS: what of each run of depths a tile asks for, and its end */
     int64_t *runs_at; /* what each run of depths of the part adds to where a row of a begins */
     ELEMENT *right, *waiting;
@@ -175,8 +186,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
 #pragma GCC unroll 4
         for (int v = 0; v < TILE_VECTORS; v++) {
             const ELEMENT *from = sums + row_at[m] * stride + v * LANES;
-            if (!work->k) y[m][v] = zero;
-            else if (!PLAIN || !PARTIAL) y[m][v] = *(const VECTOR *)from;
+            if (work->k == work->first) y[m][v] = zero;
+            else if (!STORES || !PARTIAL) y[m][v] = *(const VECTOR *)from;
             else y[m][v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
         }
     /* depths of a run that are added two at a time */
@@ -207,7 +218,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
 #pragma GCC unroll 4
         for (int v = 0; v < TILE_VECTORS; v++) {
             ELEMENT *to = sums + row_at[m] * stride + v * LANES;
-            if (!PLAIN || !PARTIAL) *(VECTOR *)to = y[m][v];
+            if (!STORES || !PARTIAL) *(VECTOR *)to = y[m][v];
             else FLOW_JOIN(KERNEL, _store)(to, y[m][v], columns - v * LANES);
         }
 }
@@ -258,30 +269,30 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
                                                        int64_t end) {
     WITH_SIZES;
     const CONTEXT context = *work->context;
-    const int64_t stride = PLAIN ? (COLUMNS) : ALL_WIDE;
+    const int64_t stride = STORES ? (COLUMNS) : ALL_WIDE;
     const int64_t columns = BY_COLUMNS ? work->columns : (COLUMNS);
     const int64_t tiles = ((end - work->start - 1) / HIGH + 1) * ((columns - 1) / WIDTH + 1);
     int64_t tile = 0;
     for (int64_t row = work->start, height; row < end; row += height) {
         height = FLOW_JOIN(KERNEL, _height)(row, end - row);
         if (FAR_ROWS) FLOW_JOIN(KERNEL, _ask_rows)(work, row, height);
-        for (int64_t i = 0; FAR_RESULTS && work->end == (DEPTH) && i < height; i++)
+        for (int64_t i = 0; FAR_RESULTS && work->end == work->last && i < height; i++)
             for (int64_t n = 0; n < columns; n += LANES)
                 ASK((work->slice * (ROWS) + row + i) * (COLUMNS) + work->column + n);
         ELEMENT *sums =
-            PLAIN ? (ELEMENT *)RESULT + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
-                  : work->waiting + (ONE_PART ? 0 : (row - work->start) * stride);
+            STORES ? (ELEMENT *)SUMS + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
+                   : work->waiting + (ONE_PART ? 0 : (row - work->start) * stride);
         for (int64_t n = 0; n < columns; n += WIDTH) {
             if (FAR_DEPTHS) {
                 work->ask = flow_smaller(tile * (A_DEPTH_RUN) / tiles, A_DEPTH_RUN);
                 work->asks = flow_smaller(++tile * (A_DEPTH_RUN) / tiles, A_DEPTH_RUN);
-                if (work->end == (DEPTH)) work->asks = work->ask;
+                if (work->end == work->last) work->asks = work->ask;
             }
             FLOW_JOIN(KERNEL, _any_tile)
             (work, row, COPIES_B ? work->right + n : work->b + work->k * (B_DEPTH) + work->column + n,
              sums + n, stride, flow_smaller(columns - n, WIDTH), (int)height);
         }
-        if (work->end == (DEPTH))
+        if (!STORES && work->end == work->last)
             FINISH(&context, sums, stride, work->slice * (ROWS) + row, work->column, height,
                    columns);
     }
@@ -301,29 +312,34 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
     const int64_t batch = context->batch, *const sizes = context->sizes;
     (void)batch, (void)sizes;
     _Alignas(64) ELEMENT right[COPIES_B ? PART * ALL_WIDE : 1],
-        waiting[PLAIN      ? 1
+        waiting[STORES     ? 1
                 : ONE_PART ? TILE_MOST * ALL_WIDE
                            : WAITING];
     int64_t runs_at[MANY_RUNS ? PART_RUNS : 1];
     FLOW_JOIN(KERNEL, _work)
     work = {.context = context,
-            .a = (const ELEMENT *)context->a + (A_OUTER(slice)),
-            .b = (const ELEMENT *)context->b + (B_OUTER(slice)),
+            .a = (const ELEMENT *)context->a + (PARTS > 1 ? 0 : (A_OUTER(slice))),
+            .b = (const ELEMENT *)context->b + (PARTS > 1 ? 0 : (B_OUTER(slice))),
             .slice = slice,
+            .first = PARTS > 1 ? flow_smaller(slice * (PART_DEPTH), DEPTH) : 0,
+            .last = PARTS > 1 ? flow_smaller((slice + 1) * (PART_DEPTH), DEPTH) : (DEPTH),
             .column = first,
             .columns = last - first,
             .runs_at = runs_at,
             .right = right,
             .waiting = waiting};
     const int64_t high = ONE_PART ? rows : WAITING / ALL_WIDE;
-    for (work.start = row; work.start < row + rows; work.start += high)
-        for (work.k = 0; work.k < (DEPTH); work.k = work.end) {
-            work.end = flow_smaller(work.k + PART, DEPTH);
+    for (work.start = row; work.start < row + rows; work.start += high) {
+        work.k = work.first;
+        do {
+            work.end = flow_smaller(work.k + PART, work.last);
             if (COPIES_B) FLOW_JOIN(KERNEL, _copy_b)(&work);
             for (int64_t k = work.k, i = 0; MANY_RUNS && k < work.end; k += (A_DEPTH_RUN))
                 runs_at[i++] = A_DEPTH_AT(k);
             FLOW_JOIN(KERNEL, _part)(&work, flow_smaller(work.start + high, row + rows));
-        }
+            work.k = work.end;
+        } while (work.k < work.last);
+    }
 }
 
 #undef ACROSS
@@ -356,4 +372,10 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef FAR_ROWS
 #undef FAR_DEPTHS
 #undef LINE
+#undef STORES
+#undef SUMS
+#if PARTS > 1
+#include "parts.h"
+#else
 #include "split.h"
+#endif
