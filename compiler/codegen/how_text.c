@@ -52,6 +52,8 @@ static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
                     tile_text(text->arena, &contraction, &kinds[i]), kinds[i].name);
     if (contraction.padded) text_add(text, ", without lines of padding");
     text_add(text, unseen_text(&contraction));
+    const int parts = plan->kernels[kernel].parts;
+    if (parts > 1) text_format(text, ", of %d parts of the depth", parts);
     if (plan->graph->wishes.tf32 && multiplied(plan, kernel) == TYPE_f32)
         text_add(text, ", in f32: only GPUs have tf32");
 }
@@ -72,13 +74,13 @@ void how_print(const FunctionPlan *plan, int kernel, Text *text) {
     }
 }
 
-/* As flow_share and flow_share_columns divide it. */
+/* As flow_share and flow_share_columns divide it: the rows of all parts, where there are some. */
 void share_print(const FunctionPlan *plan, int number, Text *text) {
     const KernelPlan *kernel = &plan->kernels[number];
     if (!kernel->share || runs_on_gpu(kernel)) return;
     bool columns = kernel->by_columns || kernel->loops.kind == KERNEL_columns;
     int64_t size = kernel->by_columns ? FLOW_COLUMN_BLOCK : FLOW_SHARE_BLOCK;
-    int64_t count = (dim_bound(kernel->share) + size - 1) / size;
+    int64_t count = (dim_bound(kernel->share) * kernel->parts + size - 1) / size;
     int64_t unit = kernel->loops.kind == KERNEL_columns ? columns_unit(&kernel->loops) : 1;
     if (count == 1) text_add(text, "; one block: one thread has all");
     else

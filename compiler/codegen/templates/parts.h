@@ -7,14 +7,13 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _add_parts)(const CONTEXT context, int64
                                                     int64_t last) {
     const int64_t batch = context.batch, *const sizes = context.sizes;
     (void)batch, (void)sizes;
-    _Alignas(64) ELEMENT added[FLOW_JOIN(KERNEL, _ROWS_ADDED) * MOST_COLUMNS];
     for (int64_t row = first, rows; row < last; row += rows) {
         rows = flow_smaller(last - row, FLOW_JOIN(KERNEL, _ROWS_ADDED));
         const ELEMENT *restrict parts = context.parts + row * (COLUMNS);
 #if PLAIN
         ELEMENT *restrict to = (ELEMENT *)RESULT + row * (COLUMNS);
 #else
-        ELEMENT *restrict to = added;
+        _Alignas(64) ELEMENT to[FLOW_JOIN(KERNEL, _ROWS_ADDED) * MOST_COLUMNS];
 #endif
         for (int64_t i = 0; i < rows * (COLUMNS); i++) {
             ELEMENT sum = parts[i];

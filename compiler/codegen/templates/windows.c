@@ -56,7 +56,7 @@
 #define WAITING 65536
 /* Are results asked for before a tile, which is deep enough, since the second cache does not hold
  * them? */
-#define FAR_RESULTS               \
+#define FAR_RESULTS                \
     (!STORES && MOST_DEPTH > 64 && \
      MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_COLUMNS, 65536))
 /* Are rows of a asked for two tiles ahead, since the second cache does not hold a, and few products
@@ -78,8 +78,8 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     int64_t column, columns;
     int64_t first, last; /* of the depth, what is added up */
     int64_t k, end;      /* of the part */
-    int64_t ask, asks; /* FAR_DEPTHS: what of each run of depths a tile asks for, and its end */
-    int64_t *runs_at; /* what each run of depths of the part adds to where a row of a begins */
+    int64_t ask, asks;   /* FAR_DEPTHS: what of each run of depths a tile asks for, and its end */
+    int64_t *runs_at;    /* what each run of depths of the part adds to where a row of a begins */
     ELEMENT *right, *waiting;
 } FLOW_JOIN(KERNEL, _work);
 
@@ -156,7 +156,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _ask_depths)(WORK, int64_t k) {
     const ELEMENT *right = work->b + (k + PART) * (B_DEPTH) + work->column;
     for (int64_t i = work->ask; i < work->asks; i++) {
         for (int at = 0; at < DEPTH_APART; at += LINE)
-            __builtin_prefetch(left + i * (A_DEPTH) - at, 0, 2);
+            __builtin_prefetch(left + i * (A_DEPTH)-at, 0, 2);
         for (int at = 0; at < MOST_COLUMNS; at += LINE)
             __builtin_prefetch(right + i * (B_DEPTH) + at, 0, 2);
     }
@@ -266,7 +266,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _ask_rows)(WORK, int64_t row, int64_t height) {
 
 /* Rows [work->start, end) of one part of the depth. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *restrict work,
-                                                       int64_t end) {
+                                                      int64_t end) {
     WITH_SIZES;
     const CONTEXT context = *work->context;
     const int64_t stride = STORES ? (COLUMNS) : ALL_WIDE;
@@ -289,7 +289,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
                 if (work->end == work->last) work->asks = work->ask;
             }
             FLOW_JOIN(KERNEL, _any_tile)
-            (work, row, COPIES_B ? work->right + n : work->b + work->k * (B_DEPTH) + work->column + n,
+            (work, row,
+             COPIES_B ? work->right + n : work->b + work->k * (B_DEPTH) + work->column + n,
              sums + n, stride, flow_smaller(columns - n, WIDTH), (int)height);
         }
         if (!STORES && work->end == work->last)
