@@ -13,6 +13,10 @@
 
 #include <string.h>
 
+/* The element of row r and column c: the tile's first one, and a number that the compiler adds to
+ * addresses, where rows are as long as a number says. */
+static const char in_tile[] = "first + further";
+
 static bool is_same_element(const Writer *writer, const Node *node) {
     return node->type.element == node_of(writer, writer->kernel->nodes[0])->type.element &&
            !is_half(node->type.element);
@@ -34,7 +38,7 @@ const char *vector_load(Writer *writer, NodeId id, Index index) {
         writer->refused = true;
     load_text(writer, id, index.text); /* which notes that the pointer is read */
     return arena_format(writer->arena, "FLOW_GET(%s + %s)", pointer_to(writer, id, false),
-                        index.text);
+                        strcmp(index.text, "i") ? index.text : in_tile);
 }
 
 const char *vector_store(Writer *writer, NodeId id, const char *value) {
@@ -140,13 +144,13 @@ static void write_apply(Writer *writer, Text *text) {
     text_format(
         text,
         "FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _apply)(\n"
-        "    const struct %s *context, VECTOR sums, VECTOR *results, int64_t r, int64_t c,\n"
-        "    const int whole, int64_t lanes) {\n"
+        "    const struct %s *context, VECTOR sums, VECTOR *results, int64_t first,\n"
+        "    int64_t further, int64_t r, int64_t c, const int whole, int64_t lanes) {\n"
         "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
-        "    (void)batch, (void)sizes, (void)whole, (void)lanes;\n",
+        "    (void)batch, (void)sizes, (void)r, (void)c, (void)whole, (void)lanes;\n",
         writer->name);
     write_known(writer, text, &lines);
-    text_format(text, "    const int64_t i = r * %s + c;\n    (void)i;\n", writer->columns);
+    text_format(text, "    const int64_t i = %s;\n    (void)i;\n", in_tile);
     text_add(text, text_string(&lines));
     text_format(text, "    return %s;\n}\n\n", kept_sum(writer));
 }
@@ -163,31 +167,20 @@ static void write_is_closed(Writer *writer, Text *text) {
     text_format(text, "    return %s;\n}\n\n", text_string(&closed));
 }
 
-/* A function of that head that does with a vector of each result what the lines say. */
-static void write_stores(Writer *writer, Text *text, const char *head, const Text *lines) {
-    text_add(text, head);
-    write_known(writer, text, lines);
-    text_format(text,
-                "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
-                "    const int64_t i = r * %s + c;\n"
-                "    (void)batch, (void)sizes;\n%s}\n\n",
-                writer->columns, text_string(lines));
-}
-
 static void write_put(Writer *writer, Text *text) {
     Text lines = text_new(writer->arena);
-    text_add(&lines, "    (void)whole, (void)lanes;\n");
     vector_each(Result, result, writer->results)
-        text_format(&lines, "    FLOW_PUT(%s + i, results[%zu]);\n",
-                    pointer_to(writer, result->node, true),
+        text_format(&lines, "    FLOW_PUT(%s + %s, results[%zu]);\n",
+                    pointer_to(writer, result->node, true), in_tile,
                     (size_t)(result - writer->results.items));
-    write_stores(writer, text,
-                 arena_format(writer->arena,
-                              "FLOW_TILE void FLOW_JOIN(KERNEL, _put_results)(\n"
-                              "    const struct %s *context, const VECTOR *results, int64_t r, "
-                              "int64_t c,\n    const int whole, int64_t lanes) {\n",
-                              writer->name),
-                 &lines);
+    text_format(text,
+                "FLOW_TILE void FLOW_JOIN(KERNEL, _put_results)(\n"
+                "    const struct %s *context, const VECTOR *results, int64_t first,\n"
+                "    int64_t further, const int whole, int64_t lanes) {\n"
+                "    (void)whole, (void)lanes;\n",
+                writer->name);
+    write_known(writer, text, &lines);
+    text_format(text, "%s}\n\n", text_string(&lines));
 }
 
 static void write_keep(Writer *writer, Text *text) {
@@ -208,13 +201,13 @@ static void write_keep(Writer *writer, Text *text) {
                         "*held);\n",
                         to, number);
     }
-    write_stores(writer, text,
-                 arena_format(writer->arena,
-                              "static __attribute__((noinline, cold)) void FLOW_JOIN(KERNEL, "
-                              "_keep)(\n    const struct %s *context, const ELEMENT *held, "
-                              "int64_t apart, int64_t r, int64_t c,\n    int64_t lanes) {\n",
-                              writer->name),
-                 &lines);
+    text_format(text,
+                "static __attribute__((noinline, cold)) void FLOW_JOIN(KERNEL, _keep)(\n"
+                "    const struct %s *context, const ELEMENT *held, int64_t apart, int64_t i,\n"
+                "    int64_t lanes) {\n",
+                writer->name);
+    write_known(writer, text, &lines);
+    text_format(text, "%s}\n\n", text_string(&lines));
 }
 
 /* What is held is settled where it goes: there lies what it would replace. */

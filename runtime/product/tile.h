@@ -22,10 +22,12 @@
                            : FLOW_LEAST(across, 2)))
 /* Lower where more than a fifth of few rows would be left over for low tiles, and where there is
  * little to add up and none would be: what follows the sums then has registers, too. An update of
- * one value needs few. */
+ * one value needs few, and is higher where that leaves no more over. */
 #define FLOW_TILE_LEAVES(rows, most) ((rows) > (most) && (rows) % (most)*5 > (rows))
+#define FLOW_TILE_HIGHER(rows) ((rows) >= 14 && (rows) % 14 <= (rows) % 12)
 #define FLOW_TILE_MOST(rows, depth, updates_one, most)                                         \
-    ((most) == 12 &&                                                                           \
+    ((most) == 12 && (updates_one) && FLOW_TILE_HIGHER(rows) ? 14                              \
+     : (most) == 12 &&                                                                         \
              (FLOW_TILE_LEAVES(rows, 12) || (!(updates_one) && (depth) <= 64 && (rows) > 12 && \
                                              (rows) % 12 != 0 && (rows) % 8 == 0))             \
          ? 8                                                                                   \

@@ -132,6 +132,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define SAME_TYPE FLOW_JOIN(KERNEL, _SAME_TYPE)
 #define FAR_RESULTS FLOW_JOIN(KERNEL, _FAR_RESULTS)
 #define IN_VECTORS FLOW_JOIN(KERNEL, _IN_VECTORS)
+#define AT_ONCE FLOW_JOIN(KERNEL, _AT_ONCE)
 #define TILE FLOW_JOIN(KERNEL, _TILE)
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
 #define MASKS_ARE_SLOW FLOW_JOIN(KERNEL, _MASKS_ARE_SLOW)
@@ -167,6 +168,9 @@ enum {
     /* Are results made vector by vector? A load waits for a store with a mask that spans it, as
      * that of a short row before it does. */
     IN_VECTORS = APPLIES && (!PARTIAL || (FLOW_MASKS && MOST_COLUMNS > WIDTH)),
+    /* Do they take the place of the sums in registers, as a single one for each does? Then none is
+     * stored before all are known to be finite, which takes one test for the tile. */
+    AT_ONCE = IN_VECTORS && UPDATES_ONE,
     TILE = TILE_ROWS * WIDTH,
     /* Is a so large that its rows are asked for ahead? */
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
@@ -239,20 +243,22 @@ FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context,
                                                     FLOW_JOIN(KERNEL, _late) * late, int64_t row,
                                                     int64_t column, int64_t columns, int64_t m,
                                                     int v, const int closed, uint64_t held) {
+    const int64_t batch = context->batch, *const sizes = context->sizes;
+    (void)batch, (void)sizes;
     const int64_t at = m * TILE_VECTORS + v, across = v * LANES;
+    const int64_t first = row * (COLUMNS) + column, further = m * (COLUMNS) + across;
     if (PARTIAL && columns <= across) return held;
     VECTOR results[RESULTS];
-    const VECTOR kept =
-        FLOW_JOIN(KERNEL, _apply)(context, *(const VECTOR *)(late->sums + at * LANES), results,
-                                  row + m, column + across, !PARTIAL, columns - across);
+    const VECTOR kept = FLOW_JOIN(KERNEL, _apply)(
+        context, *(const VECTOR *)(late->sums + at * LANES), results, first, further, row + m,
+        column + across, !PARTIAL, columns - across);
     if (KEPT && __builtin_expect(closed || FLOW_JOIN(KERNEL, _has_nan)(kept - kept), 0)) {
 #pragma GCC unroll 16
         for (int i = 0; i < RESULTS; i++)
             *(VECTOR *)(late->held + i * TILE + at * LANES) = results[i];
         return held | (uint64_t)1 << at;
     }
-    FLOW_JOIN(KERNEL, _put_results)
-    (context, results, row + m, column + across, !PARTIAL, columns - across);
+    FLOW_JOIN(KERNEL, _put_results)(context, results, first, further, !PARTIAL, columns - across);
     return held;
 }
 
@@ -273,21 +279,89 @@ static FLOW_WIDE __attribute__((noinline)) uint64_t FLOW_JOIN(KERNEL, _apply_fro
 /* Stores of what is held what is kept. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _settle)(WORK, uint64_t held) {
 #if KEPT
+    WITH_SIZES;
     const FLOW_JOIN(KERNEL, _late) *const late = work->late;
-    for (int64_t at = 0; held; at++, held >>= 1)
+    for (int64_t at = 0; held; at++, held >>= 1) {
+        const int64_t m = at / TILE_VECTORS, across = at % TILE_VECTORS * LANES;
         if (held & 1) FLOW_JOIN(KERNEL, _keep)
-    (work->context, late->held + at * LANES, TILE, late->row + at / TILE_VECTORS,
-     late->column + at % TILE_VECTORS * LANES,
-     flow_smaller(late->columns - at % TILE_VECTORS * LANES, LANES));
+        (work->context, late->held + at * LANES, TILE,
+         (late->row + m) * (COLUMNS) + late->column + across,
+         flow_smaller(late->columns - across, LANES));
+    }
 #endif
     (void)work, (void)held;
+}
+#endif
+
+#if APPLIES
+/* Holds all results of a tile, of which one is doubtful, and settles them. */
+static FLOW_WIDE __attribute__((noinline, cold)) void
+FLOW_JOIN(KERNEL, _doubt)(WORK, const FLOW_JOIN(KERNEL, _place) * tile, const int64_t rows,
+                          const VECTOR *results) {
+    FLOW_JOIN(KERNEL, _late) *const late = work->late;
+    late->row = tile->row, late->column = tile->column, late->columns = tile->columns;
+    uint64_t held = 0;
+    for (int64_t at = 0; at < rows * TILE_VECTORS; at++)
+        if (at % TILE_VECTORS * LANES < tile->columns) {
+            *(VECTOR *)(late->held + at * LANES) = results[at];
+            held |= (uint64_t)1 << at;
+        }
+    FLOW_JOIN(KERNEL, _settle)(work, held);
+}
+
+/* May any of a tile's results not be finite? A product of two that are is, or has to be looked at. */
+FLOW_TILE int FLOW_JOIN(KERNEL, _is_doubtful)(const int rows, VECTOR y[TILE_ROWS][TILE_VECTORS]) {
+    VECTOR doubts[TILE_VECTORS] = {{0}}, doubt = {0};
+#pragma GCC unroll 8
+    for (int v = 0; v < TILE_VECTORS; v++) {
+#pragma GCC unroll 16
+        for (int m = 0; m < rows / 2; m++) doubts[v] += y[2 * m][v] * y[2 * m + 1][v];
+        if (rows % 2) doubts[v] += y[rows - 1][v];
+        doubt += doubts[v];
+    }
+    return FLOW_JOIN(KERNEL, _has_nan)(doubt - doubt);
+}
+
+/* Makes results of the sums y, in their place, and stores them. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _conclude)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
+                                            const int64_t *row_at, const int rows, const int last,
+                                            VECTOR y[TILE_ROWS][TILE_VECTORS]) {
+    WITH_SIZES;
+    const CONTEXT context = *work->context;
+    const int64_t row = tile->row, column = tile->column, columns = tile->columns;
+    int64_t first = row * (COLUMNS) + column;
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 8
+        for (int v = 0, across = 0; v < TILE_VECTORS; v++, across += LANES)
+            if (!PARTIAL || columns > across)
+                FLOW_JOIN(KERNEL, _apply)
+    (&context, y[m][v], &y[m][v], first, row_at[m] * (COLUMNS) + across, row + row_at[m],
+     column + across, !PARTIAL, columns - across);
+    if (KEPT && __builtin_expect(work->closed || FLOW_JOIN(KERNEL, _is_doubtful)(rows, y), 0)) {
+        VECTOR results[TILE_ROWS * TILE_VECTORS];
+#pragma GCC unroll 32
+        for (int m = 0; m < rows; m++)
+#pragma GCC unroll 8
+            for (int v = 0; v < TILE_VECTORS; v++) results[m * TILE_VECTORS + v] = y[m][v];
+        FLOW_JOIN(KERNEL, _doubt)(work, tile, last + 1, results);
+        return;
+    }
+    __asm__("" : "+r"(first)); /* or all addresses would be kept from above */
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 8
+        for (int v = 0, across = 0; v < TILE_VECTORS; v++, across += LANES)
+            if (!PARTIAL || columns > across)
+                FLOW_JOIN(KERNEL, _put_results)
+    (&context, &y[m][v], first, row_at[m] * (COLUMNS) + across, !PARTIAL, columns - across);
 }
 #endif
 
 /* Makes results of the late tile. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _catch_up)(WORK) {
 #if APPLIES
-    if (IN_VECTORS) {
+    if (IN_VECTORS && !AT_ONCE) {
         FLOW_JOIN(KERNEL, _settle)(work, FLOW_JOIN(KERNEL, _apply_from)(work, 0));
         work->late->rows = 0;
     }
@@ -342,7 +416,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
 #if APPLIES
     uint64_t held = 0;
-    if (IN_VECTORS && rows == TILE_ROWS) {
+    if (IN_VECTORS && !AT_ONCE && rows == TILE_ROWS) {
         const CONTEXT context = *work->context;
         FLOW_JOIN(KERNEL, _late) *const late = work->late;
         const int64_t row = late->row, column = late->column, others = late->columns;
@@ -371,6 +445,12 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
                 else y[m][v] += FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
             }
     const int late = IN_VECTORS && (MOST_DEPTH <= PART || work->k + depth == (DEPTH));
+#if APPLIES
+    if (AT_ONCE && late) {
+        FLOW_JOIN(KERNEL, _conclude)(work, &tile, row_at, rows, last, y);
+        return;
+    }
+#endif
     ELEMENT *const base = late ? work->late->sums : sums;
     const int64_t apart = late ? WIDTH : stride;
 #pragma GCC unroll 32
@@ -656,5 +736,6 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef MASKS_ARE_SLOW
 #undef FAR_RESULTS
 #undef IN_VECTORS
+#undef AT_ONCE
 #undef TILE
 #include "split.h"
