@@ -141,14 +141,13 @@ static void write_apply(Writer *writer, Text *text) {
     move_lines(writer, &writer->lines[LEVEL_row], &lines, 1);
     move_lines(writer, &writer->lines[LEVEL_column], &lines, 1);
     move_lines(writer, &writer->stores, &lines, 1);
-    text_format(
-        text,
-        "FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _apply)(\n"
-        "    const struct %s *context, VECTOR sums, VECTOR *results, int64_t first,\n"
-        "    int64_t further, int64_t r, int64_t c, const int whole, int64_t lanes) {\n"
-        "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
-        "    (void)batch, (void)sizes, (void)r, (void)c, (void)whole, (void)lanes;\n",
-        writer->name);
+    text_format(text,
+                "FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _apply)(\n"
+                "    const struct %s *context, VECTOR sums, VECTOR *results, int64_t first,\n"
+                "    int64_t further, int64_t r, int64_t c, const int whole, int64_t lanes) {\n"
+                "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
+                "    (void)batch, (void)sizes, (void)r, (void)c, (void)whole, (void)lanes;\n",
+                writer->name);
     write_known(writer, text, &lines);
     text_format(text, "    const int64_t i = %s;\n    (void)i;\n", in_tile);
     text_add(text, text_string(&lines));

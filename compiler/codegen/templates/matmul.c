@@ -133,6 +133,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define FAR_RESULTS FLOW_JOIN(KERNEL, _FAR_RESULTS)
 #define IN_VECTORS FLOW_JOIN(KERNEL, _IN_VECTORS)
 #define AT_ONCE FLOW_JOIN(KERNEL, _AT_ONCE)
+#define BY_TWOS FLOW_JOIN(KERNEL, _BY_TWOS)
 #define TILE FLOW_JOIN(KERNEL, _TILE)
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
 #define MASKS_ARE_SLOW FLOW_JOIN(KERNEL, _MASKS_ARE_SLOW)
@@ -172,6 +173,9 @@ enum {
      * stored before all are known to be finite, which takes one test for the tile. */
     AT_ONCE = IN_VECTORS && UPDATES_ONE,
     TILE = TILE_ROWS * WIDTH,
+    /* Are two depths added in a turn? That saves what counts them, which is much where a tile is
+     * small; of one that needs most registers, sums then go from one to another. */
+    BY_TWOS = FLOW_OF_VECTORS(1, 0, 0, 0) && (TILE_VECTORS == 1 || TILE_ROWS <= 8),
     /* Is a so large that its rows are asked for ahead? */
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
     /* Is there so little arithmetic at a depth that masks of columns would take longer? */
@@ -334,8 +338,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _conclude)(WORK, const FLOW_JOIN(KERNEL, _place
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
         for (int v = 0, across = 0; v < TILE_VECTORS; v++, across += LANES)
-            if (!PARTIAL || columns > across)
-                FLOW_JOIN(KERNEL, _apply)
+            if (!PARTIAL || columns > across) FLOW_JOIN(KERNEL, _apply)
     (&context, y[m][v], &y[m][v], first, row_at[m] * (COLUMNS) + across, row + row_at[m],
      column + across, !PARTIAL, columns - across);
     if (KEPT && __builtin_expect(work->closed || FLOW_JOIN(KERNEL, _is_doubtful)(rows, y), 0)) {
@@ -352,8 +355,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _conclude)(WORK, const FLOW_JOIN(KERNEL, _place
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
         for (int v = 0, across = 0; v < TILE_VECTORS; v++, across += LANES)
-            if (!PARTIAL || columns > across)
-                FLOW_JOIN(KERNEL, _put_results)
+            if (!PARTIAL || columns > across) FLOW_JOIN(KERNEL, _put_results)
     (&context, &y[m][v], first, row_at[m] * (COLUMNS) + across, !PARTIAL, columns - across);
 }
 #endif
@@ -398,6 +400,17 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
     }
 }
 
+/* Those of the depths from k on. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _add_rest)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
+                                            const int64_t *row_at, const int rows, const int whole,
+                                            int64_t k, VECTOR y[TILE_ROWS][TILE_VECTORS]) {
+    for (; BY_TWOS && k + 1 < work->depth; k += 2) {
+        FLOW_JOIN(KERNEL, _add)(work, tile, row_at, rows, whole, k, y);
+        FLOW_JOIN(KERNEL, _add)(work, tile, row_at, rows, whole, k + 1, y);
+    }
+    for (; k < work->depth; k++) FLOW_JOIN(KERNEL, _add)(work, tile, row_at, rows, whole, k, y);
+}
+
 /* `rows` rows of sums, a constant where it is called, which are added to those of the parts
  * before. Rows past the last, if that is less than all, are the last once more. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * place,
@@ -432,9 +445,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     }
 #endif
     if (MASKS_ARE_SLOW && columns >= WIDTH)
-        for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, 1, k, y);
-    else
-        for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, !PARTIAL, k, y);
+        FLOW_JOIN(KERNEL, _add_rest)(work, &tile, row_at, rows, 1, k, y);
+    else FLOW_JOIN(KERNEL, _add_rest)(work, &tile, row_at, rows, !PARTIAL, k, y);
     if (!ONE_PART && work->k)
 #pragma GCC unroll 32
         for (int m = 0; m < rows; m++)
@@ -737,5 +749,6 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef FAR_RESULTS
 #undef IN_VECTORS
 #undef AT_ONCE
+#undef BY_TWOS
 #undef TILE
 #include "split.h"
