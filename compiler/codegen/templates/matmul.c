@@ -313,7 +313,7 @@ FLOW_JOIN(KERNEL, _doubt)(WORK, const FLOW_JOIN(KERNEL, _place) * tile, const in
     FLOW_JOIN(KERNEL, _settle)(work, held);
 }
 
-/* May any of a tile's results not be finite? A product of two that are is, or has to be looked at. */
+/* May a result of a tile not be finite? A product of two tells, or is itself too large. */
 FLOW_TILE int FLOW_JOIN(KERNEL, _is_doubtful)(const int rows, VECTOR y[TILE_ROWS][TILE_VECTORS]) {
     VECTOR doubts[TILE_VECTORS] = {{0}}, doubt = {0};
 #pragma GCC unroll 8
