@@ -509,13 +509,20 @@ static FlowProduct product_of_slice(const FlowProduct *all, int64_t slice) {
     return product;
 }
 
+/* The most of its depth at a time. A tile's rows of a should leave the nearest cache room; but of
+ * each part more, sums that wait for the rest are stored and loaded. */
+static int64_t most_depth_of(const FlowProduct *product) {
+    const int64_t depth = product->most_depth;
+    if (product->sums) return depth > 1024 ? 256 : 512;
+    return depth > 1536 ? MOST_PART / 2 : MOST_PART;
+}
+
 FLOW_WIDE void flow_multiply(const FlowProduct *all, int64_t slice, int64_t row, int64_t rows,
                              int64_t first, int64_t last) {
     _Alignas(64) float right[BLOCK], left[GROUP * (MOST_PART + LANES)], waiting[WAITING];
     int64_t depths[MOST_PART];
     const FlowProduct one = product_of_slice(all, slice), *product = &one;
-    const int64_t most = !product->sums ? MOST_PART : product->most_depth > 1024 ? 256 : 512;
-    const int64_t parts = (product->depth - 1) / most + 1;
+    const int64_t most = most_depth_of(product), parts = (product->depth - 1) / most + 1;
     Work work = {.product = product,
                  .named = slice * product->rows,
                  .row = row,

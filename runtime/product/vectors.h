@@ -7,7 +7,7 @@
 #define FLOW_VECTOR FLOW_OF_VECTORS(64, 32, 16, 16) /* bytes */
 #define FLOW_SUMS FLOW_SUMS_OF(FLOW_OF_VECTORS(32, 16, 16, 32))
 #define FLOW_BLOCK (FLOW_VECTOR * 8192)    /* bytes */
-#define FLOW_WAITING 131072                /* bytes of sums that wait for the rest of their depth */
+#define FLOW_WAITING 262144                /* bytes of sums that wait for the rest of their depth */
 #if defined __clang__ && FLOW_VECTOR == 64 /* which else halves vectors of 512 bits */
 #define FLOW_WIDE __attribute__((min_vector_width(512)))
 #else

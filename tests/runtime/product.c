@@ -122,6 +122,7 @@ static void multiplies_all(void) {
     multiplies(1030, 513, 100, true, ACROSS);
     multiplies(107, 340, 200, true, IN_RUNS);
     multiplies(107, 1100, 200, false, IN_RUNS);
+    multiplies(600, 1700, 100, true, ALONG); /* so deep that more sums wait than have room */
 }
 
 int main(void) {
