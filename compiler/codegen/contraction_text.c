@@ -263,10 +263,10 @@ static void write_results(Writer *writer, Text *text) {
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
 
-/* The depth of a part, if the plan cuts it up: that of so many whole windows' records. */
+/* The depth of a part, if the plan cuts it up: so many values of the depth's first axis, whole. */
 static const char *part_expression(Writer *writer, const ContractionOperand *a) {
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
-    if (writer->kernel->parts == 1) return depth;
+    if (writer->kernel->parts == 1 || writer->gpu) return depth;
     const long long each = depth_of_windows(a);
     return arena_format(writer->arena, "(((%s) / %lld - 1) / %d + 1) * %lld", depth, each,
                         writer->kernel->parts, each);

@@ -197,13 +197,13 @@ static void write_ring(const GpuTile *tile, Text *text) {
 
 void write_gpu_tile(const GpuTile *tile, Text *text) {
     text_format(text,
-                "#define TENSOR %d\n#define TENSOR_GROUP %d\n#define PARTS %d\n"
+                "#define TENSOR %d\n#define TENSOR_GROUP %d\n"
                 "#define TILE_ROWS %d\n"
                 "#define INDEX %s\n#define MULTIPLY FLOW_MULTIPLY_%s\n"
                 "#define MULTIPLY_GROUP FLOW_GROUP_%s_%d\n"
                 "#define A_BY_DEPTH %d\n#define A_VECTOR %d\n"
                 "#define B_BY_DEPTH %d\n#define B_VECTOR %d\n",
-                tile->tensor, tile->group_columns > 0, tile->parts, tile->rows,
+                tile->tensor, tile->group_columns > 0, tile->rows,
                 tile->small ? "int32_t" : "int64_t", tile->product, element_info[tile->stored].name,
                 tile->group_columns, tile->a.by_depth, tile->a.vector, tile->b.by_depth,
                 tile->b.vector);

@@ -70,7 +70,7 @@ static bool threads_stay_apart(const Scan *scan, const FunctionPlan *body) {
     for (int k = 0; k < body->kernel_count && turn.apart; k++) {
         const KernelPlan *kernel = &body->kernels[k];
         if (kernel->loops.kind == KERNEL_scan || kernel->loops.kind == KERNEL_external ||
-            kernel->by_columns || kernel->share != body->kernels[0].share)
+            kernel->by_columns || kernel->parts > 1 || kernel->share != body->kernels[0].share)
             return false;
         for (size_t i = 0; i < kernel->node_count; i++)
             each_read(body->graph, k, &kernel->loops, kernel->nodes[i], check_apart, &turn);

@@ -477,12 +477,21 @@ static void choose_asking(Work *work) {
     work->asks_rows = product->most_rows > 131072 / 4 / smaller(product->most_depth, 65536);
 }
 
+#if FLOW_MASKS && defined _SC_LEVEL2_CACHE_SIZE
+/* Bytes of a core's second cache. Asked for once: that may take a virtual machine microseconds. */
+static int64_t second_cache(void) {
+    static _Atomic int64_t known;
+    int64_t size = known;
+    if (!size) known = size = sysconf(_SC_LEVEL2_CACHE_SIZE) | 1;
+    return size;
+}
+#endif
+
 /* Elements of a block. One that is read where it lies, not beside its copy, may be twice as large
  * where that is half of the second cache. */
 static int64_t block_of(const Work *work, int64_t columns) {
 #if FLOW_MASKS && defined _SC_LEVEL2_CACHE_SIZE
-    if (!work->copies_b && columns > BLOCK / work->most &&
-        sysconf(_SC_LEVEL2_CACHE_SIZE) >= 4 * FLOW_BLOCK)
+    if (!work->copies_b && columns > BLOCK / work->most && second_cache() >= 4 * FLOW_BLOCK)
         return 2 * BLOCK;
 #endif
     (void)work, (void)columns;

@@ -2,7 +2,6 @@
 #include "forget.h"
 #undef TENSOR
 #undef TENSOR_GROUP
-#undef PARTS
 #undef TILE_ROWS
 #undef TILE_COLUMNS
 #undef INDEX

@@ -107,6 +107,7 @@ static inline int64_t flow_unseen(int64_t row, int64_t more, int64_t all) {
 #define FLOW_LESS(y, a) ((a) < (y))
 
 #ifndef FLOW_NO_REDUCTIONS /* which a file says that calls none */
+_Static_assert(FLOW_LANES == 16, "the end of a reduction folds 16 lanes");
 /* start, add and end of a reduction over the parts of a row, each part but the last a multiple of
  * 16 long. The end stores nothing: of halves that are folded in memory a compiler loads vectors at
  * other places than it stores them, and such a load waits for all stores before it. */

@@ -205,7 +205,7 @@ enum {
 #define TILE_CALL FLOW_TILE
 #endif
 /* A tile of sums whose results are made while the next tile is added up: the processor then has
- * other work to do during divisions and loads. */
+ * other work to do during divisions and loads. Or, AT_ONCE, one of which results are held. */
 typedef struct FLOW_JOIN(KERNEL, _late) {
     int64_t row, column, columns; /* of the first result, and those that are left from there on */
     int64_t rows;
@@ -295,9 +295,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _settle)(WORK, uint64_t held) {
 #endif
     (void)work, (void)held;
 }
-#endif
 
-#if APPLIES
 /* Holds all results of a tile, of which one is doubtful, and settles them. */
 static FLOW_WIDE __attribute__((noinline, cold)) void
 FLOW_JOIN(KERNEL, _doubt)(WORK, const FLOW_JOIN(KERNEL, _place) * tile, const int64_t rows,
