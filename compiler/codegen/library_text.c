@@ -270,11 +270,13 @@ void write_header(Text *text, const Plan *plan) {
     const Program *program = plan->program;
     Arena *arena = text->arena;
     const char *name = public_name(arena, program->name), *handle = handle_name(arena, program);
-    text_format(text,
-                "/* %s.h: written by flowc.\n *\n"
-                " * Different instances may be used by different threads at the same time, one\n"
-                " * instance by one thread at a time. Arrays are dense, rows first.",
-                name);
+    text_format(
+        text,
+        "/* %s.h: written by flowc.\n *\n"
+        " * Different instances may be used by different threads at the same time, one\n"
+        " * instance by one thread at a time. Arrays are dense, rows first. A call may take\n"
+        " * 1.5 MiB of its thread's stack.",
+        name);
     if (gpu_count(plan)) describe_gpus(text, plan);
     text_format(text,
                 " */\n#ifndef FLOWC_%s_H\n#define FLOWC_%s_H\n\n"
