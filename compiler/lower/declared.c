@@ -175,11 +175,10 @@ bool resolve_type(const Context *context, const TypeTree *declared, Type *type) 
             if (!push_dimension(context, declared, type, rest->value.items.values[j].size))
                 return false;
     }
-    bool sized = true;
-    for (int i = 0; i < type->rank; i++) sized &= dim_bound(type->dims[i]) != SIZE_UNKNOWN;
-    if (!sized || type_size_bound(type) >= 0) return true;
-    report(context, E0216, declared->range, "%s is larger than 2^47 bytes",
-           type_text(context->lowering->arena, type));
+    const char *excess = type_excess(context->lowering->dimensions, type);
+    if (!excess) return true;
+    report(context, E0216, declared->range, "%s %s", type_text(context->lowering->arena, type),
+           excess);
     return false;
 }
 

@@ -284,12 +284,7 @@ static Problem check_operands(Dimensions *table, Op op, const Operands *operands
 Problem op_infer(Dimensions *table, Op op, const Operands *operands, Type *result) {
     Problem found = check_operands(table, op, operands);
     if (!found.text) found = infer_by_class(table, op, operands, result);
-    if (!found.text && type_size_bound(result) < 0)
-        for (int i = 0; i < result->rank; i++) {
-            if (dim_bound(result->dims[i]) == SIZE_UNKNOWN) return found;
-            if (i == result->rank - 1)
-                return problem(table, E0216, "%s is larger than 2^47 bytes",
-                               type_text(table->arena, result));
-        }
-    return found;
+    const char *excess = found.text ? NULL : type_excess(table, result);
+    if (!excess) return found;
+    return problem(table, E0216, "%s %s", type_text(table->arena, result), excess);
 }

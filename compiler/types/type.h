@@ -64,6 +64,10 @@ Dim type_elements(Dimensions *table, const Type *type);
 /* Bytes at the largest size of every dimension; -1 past TENSOR_SIZE_LIMIT or when unbounded. */
 int64_t type_size_bound(const Type *type);
 
+/* Why a tensor of that type is too large, as "is larger than 2^47 bytes"; NULL: it isn't, its
+ * elements can be counted, or a dimension has no bound yet. */
+const char *type_excess(Dimensions *table, const Type *type);
+
 void type_print(const Type *type, Text *text); /* "f32[B, 784]", "i32" */
 const char *type_text(Arena *arena, const Type *type);
 
