@@ -83,7 +83,8 @@ const char *type_excess(Dimensions *table, const Type *type) {
     const int64_t size = type_size_bound(type), most = DIMENSION_LIMIT;
     if (size < 0) return "is larger than 2^47 bytes";
     if (size / element_info[type->element].size > most) return "has more than 2^40 values";
-    return type_elements(table, type) ? NULL : "has sizes whose product passes 32 terms or 8 factors";
+    return type_elements(table, type) ? NULL
+                                      : "has sizes whose product passes 32 terms or 8 factors";
 }
 
 void type_print(const Type *type, Text *text) {
