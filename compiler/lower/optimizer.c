@@ -148,12 +148,24 @@ static void add_to_sums(Optimizer *optimizer) {
 
 /* Clipping. */
 
+/* What an entry may be, where that is known when the program is compiled. */
+static bool is_possible(const Context *context, const char *name, const Value *value, Range range) {
+    if (value->kind != VALUE_number) return true;
+    const bool is_part = !strcmp(name, "ema");
+    if (value->number >= 0 && (!is_part || value->number <= 1)) return true;
+    report(context, E0211, range, "%s takes a number from 0 %s, not %.15g", name,
+           is_part ? "to 1" : "up", value->number);
+    return false;
+}
+
 /* The entry as one f32 of the step, or NODE_NONE. */
 static NodeId entry_node(const Optimizer *optimizer, const char *name) {
     const Statement *entry = find_entry(optimizer->declaration, name);
     if (!entry) return NODE_NONE;
+    const Range range = entry->value->range;
     Value value = lower_expression(optimizer->context, entry->value);
-    return to_node(optimizer->context, &value, TYPE_f32, entry->value->range);
+    if (!is_possible(optimizer->context, name, &value, range)) return NODE_NONE;
+    return to_node(optimizer->context, &value, TYPE_f32, range);
 }
 
 static void clip_values(Optimizer *optimizer) {
