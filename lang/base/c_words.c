@@ -22,7 +22,10 @@ bool is_c_word(const char *name) {
         "typeid",       "typename",      "typeof",      "union",    "unsigned",  "using",
         "virtual",      "void",          "volatile",    "wchar_t",  "while",     "xor",
         "xor_eq",       "linux",         "unix",        "main",     "errno",     "assert",
-        "stdin",        "stdout",        "stderr",
+        "stdin",        "stdout",        "stderr",      "char8_t",  "char16_t",  "char32_t",
+        "size_t",       "ptrdiff_t",     "max_align_t", "intptr_t", "uintptr_t", "int8_t",
+        "int16_t",      "int32_t",       "int64_t",     "uint8_t",  "uint16_t",  "uint32_t",
+        "uint64_t",     "intmax_t",      "uintmax_t",   "noreturn", "complex",   "imaginary",
     };
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         if (!strcmp(name, keywords[i])) return true;
