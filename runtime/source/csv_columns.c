@@ -139,13 +139,27 @@ static FlowStatus no_column(const Search *search, const char *wanted) {
                         list);
 }
 
+/* The first column of that name from `place` on, or as many as there are. */
+static int64_t next_column(const Search *search, const char *name, int64_t place) {
+    while (place < search->file->cells && !csv_cell_is(&search->names[place], name)) place++;
+    return place;
+}
+
+static FlowStatus find_named(const Search *search, const char *name, int64_t *place) {
+    const int64_t cells = search->file->cells;
+    *place = next_column(search, name, 0);
+    if (*place == cells) return no_column(search, name);
+    const int64_t other = next_column(search, name, *place + 1);
+    if (other == cells) return flow_ok;
+    return flow_failure(FLOW_EXIT_data, "%s: its columns %lld and %lld are both called `%s`",
+                        search->file->path, (long long)*place + 1, (long long)other + 1, name);
+}
+
 /* The place of the column of that name; without a header its name is the place. */
 static FlowStatus find_place(const Search *search, const char *name, int64_t *place) {
     int64_t cells = search->file->cells;
     char *end;
-    for (*place = 0; search->names && *place < cells; ++*place)
-        if (csv_cell_is(&search->names[*place], name)) return flow_ok;
-    if (search->names) return no_column(search, name);
+    if (search->names) return find_named(search, name, place);
     *place = strtoll(name, &end, 10);
     if (isdigit((unsigned char)*name) && !*end && *place < cells) return flow_ok;
     return flow_failure(FLOW_EXIT_data, "%s: has no column %s: it has %lld, counted from 0",

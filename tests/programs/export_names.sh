@@ -12,7 +12,7 @@ export class(unix: f32[2], uintptr_t: f32, result: f32) -> (double: f32[2], errn
 END
 "$FLOWC" export int.flow -o lib
 cat >use.c <<'END'
-#include "int.h"
+#include "int_.h"
 #include <complex.h>
 #include <errno.h>
 
@@ -21,4 +21,4 @@ int main(void) {
 }
 END
 "${CC:-gcc}" -Wall -Wextra -Werror -Ilib -c use.c
-"${CC:-gcc}" -x c++ -Wall -Wextra -Werror -Ilib -c lib/int.h -o header.o
+"${CC:-gcc}" -x c++ -Wall -Wextra -Werror -Ilib -c lib/int_.h -o header.o
