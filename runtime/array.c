@@ -3,6 +3,7 @@
  * theirs; floating-point numbers become wider ones. No value changes. */
 #include "runtime/array.h"
 
+#include "runtime/plural.h"
 #include "runtime/shards.h"
 #include "runtime/type.h"
 
@@ -128,10 +129,11 @@ void array_fill(Array *array, const char *bytes) {
 FlowStatus arrays_check(const Array *arrays, int count) {
     for (int i = 1; i < count; i++)
         if (array_records(&arrays[i]) != array_records(&arrays[0]))
-            return flow_failure(
-                FLOW_EXIT_data, "%s has %lld records, but %s has %lld",
-                place_text(arrays[0].place).text, (long long)array_records(&arrays[0]),
-                place_text(arrays[i].place).text, (long long)array_records(&arrays[i]));
+            return flow_failure(FLOW_EXIT_data, "%s has %lld record%s, but %s has %lld",
+                                place_text(arrays[0].place).text,
+                                (long long)array_records(&arrays[0]),
+                                plural(array_records(&arrays[0])), place_text(arrays[i].place).text,
+                                (long long)array_records(&arrays[i]));
     return flow_ok;
 }
 

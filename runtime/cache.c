@@ -5,6 +5,7 @@
 #include "runtime/holdings.h"
 #include "runtime/mapping.h"
 #include "runtime/mix.h"
+#include "runtime/plural.h"
 #include "runtime/records.h"
 #include "runtime/room.h"
 
@@ -85,11 +86,12 @@ static CacheHeader header_of(const Cache *cache, const CacheKey *key) {
 /* Open and close. */
 
 static FlowStatus too_large(const CacheForm *form, const Cache *cache, size_t room) {
-    return flow_failure(FLOW_EXIT_resource,
-                        "pipeline `%s` (%s): `cache` needs %.1f MB for %lld records, and there are "
-                        "%.1f MB: cache(\"file\") keeps them on a disk",
-                        form->name, form->line, (double)cache->size / 1e6,
-                        (long long)cache->records, (double)room / 1e6);
+    return flow_failure(
+        FLOW_EXIT_resource,
+        "pipeline `%s` (%s): `cache` needs %.1f MB for %lld record%s, and there are "
+        "%.1f MB: cache(\"file\") keeps them on a disk",
+        form->name, form->line, (double)cache->size / 1e6, (long long)cache->records,
+        plural(cache->records), (double)room / 1e6);
 }
 
 /* Counts it for all caches of the process; false: there is not that much room. */
@@ -194,8 +196,8 @@ FlowStatus cache_load(const CacheForm *form, Cache **out) {
 static void tell_unfinished(Cache *cache) {
     long long settled = atomic_load(&cache->settled);
     if (cache->loaded || !cache->bytes || settled == cache->records) return;
-    fprintf(stderr, "%s: not kept, since %lld of %lld records were made\n", cache->file.path,
-            settled, (long long)cache->records);
+    fprintf(stderr, "%s: not kept, since %lld of %lld record%s were made\n", cache->file.path,
+            settled, (long long)cache->records, plural(cache->records));
 }
 
 void cache_close(Cache *cache) {

@@ -4,6 +4,7 @@
 #include "runtime/checkpoint.h"
 
 #include "runtime/format/safetensors.h"
+#include "runtime/format/shortest.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -254,6 +255,15 @@ static FlowStatus expect_identity(const Safetensors *file, const char *path,
     return status;
 }
 
+/* The number that the text says, with as few digits as give it back; what is none, as it is. */
+static const char *shown_number(const char *text, char shown[SHORTEST_SIZE + 1]) {
+    char *end;
+    const double number = strtod(text, &end);
+    if (*end) return text;
+    *shortest_write(FLOW_f64, &number, shown) = 0;
+    return shown;
+}
+
 /* Fixed options have to agree; others may be changed on purpose, which is worth a note. */
 static FlowStatus expect_options(const Safetensors *file, const char *path,
                                  const Settings *settings) {
@@ -265,8 +275,10 @@ static FlowStatus expect_options(const Safetensors *file, const char *path,
         const char *found = safetensors_metadata(file, name);
         if (option->kind == FLOW_OPTION_string || !found || !strcmp(found, wanted)) continue;
         if (option->fixed) return expect(file, path, name, wanted);
+        char before[SHORTEST_SIZE + 1], now[SHORTEST_SIZE + 1];
         FlowStatus note = flow_failure(FLOW_EXIT_ok, "%s was saved with --%s=%s, this run has %s",
-                                       path, option->name, found, wanted);
+                                       path, option->name, shown_number(found, before),
+                                       shown_number(wanted, now));
         fprintf(stderr, "%s: note: %s\n", settings->program->name, note.text);
     }
     return flow_ok;

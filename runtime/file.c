@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 static FlowStatus cannot_write(const char *path, int error) {
-    return flow_failure(FLOW_EXIT_resource, "%s: cannot be written: %s", path, strerror(error));
+    return flow_failure(FLOW_EXIT_resource, "%s: cannot be written: %s", path,
+                        error == EEXIST ? "it is no regular file" : strerror(error));
 }
 
 /* Returns 0 or an error number, as do the next ones. */
@@ -154,7 +155,9 @@ static int take_lock(FileLock *lock) {
 
 FlowStatus file_lock(const char *path, FileLock *lock) {
     *lock = (FileLock){.descriptor = -1};
-    int error = asprintf(&lock->path, "%s.lock", path) < 0 ? ENOMEM : take_lock(lock);
+    int error = check_target(path);
+    if (error) return cannot_write(path, error);
+    error = asprintf(&lock->path, "%s.lock", path) < 0 ? ENOMEM : take_lock(lock);
     if (!error) return flow_ok;
     free(lock->path);
     *lock = (FileLock){.descriptor = -1};

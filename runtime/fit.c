@@ -6,6 +6,7 @@
 
 #include "runtime/device/gpus.h"
 #include "runtime/interrupt.h"
+#include "runtime/plural.h"
 #include "runtime/type.h"
 
 #include <math.h>
@@ -152,8 +153,9 @@ static FlowStatus run_pass(Run *run, const FlowFunction *function) {
 static void announce(const Run *run) {
     int count = run->train->fit_count;
     if (!count || progress_is_off(run->settings->progress)) return;
-    fprintf(stderr, "%s: fitting: %d pass%s over %lld records\n", run->settings->program->name,
-            count, count == 1 ? "" : "es", (long long)stage_records(run->data));
+    fprintf(stderr, "%s: fitting: %d pass%s over %lld record%s\n", run->settings->program->name,
+            count, count == 1 ? "" : "es", (long long)stage_records(run->data),
+            plural(stage_records(run->data)));
 }
 
 FlowStatus run_fits(Run *run) {

@@ -59,6 +59,10 @@ void pace_text(const Pace *pace, const Bottleneck *bottleneck, const char *sink,
                size_t size) {
     char bound[64], input[128] = "input", parts[256] = "";
     pace_short(pace, sink, bound, sizeof bound);
+    if (!*bound) {
+        snprintf(text, size, "nothing was waited for");
+        return;
+    }
     if (bottleneck->name) input_text(bottleneck, input, sizeof input);
     size_t used = part_text("step", pace->step, pace, parts, sizeof parts);
     part_text(sink, pace->sink, pace, parts + used, sizeof parts - used);

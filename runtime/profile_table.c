@@ -1,6 +1,8 @@
 /* Profile table: of the run where its time went, of each function its kernels. */
 #include "runtime/profile_state.h"
 
+#include "runtime/plural.h"
+
 enum { SHOWN_ALWAYS = 20 };
 static const double shown_least = 0.001; /* of the time in kernels, for a line behind those */
 
@@ -14,10 +16,6 @@ static double waiting_percent(const Watched *watched) {
             all += (double)(span->waiting + span->busy);
         }
     return all > 0 ? 100 * waiting / all : 0;
-}
-
-static const char *plural(int64_t count) {
-    return count == 1 ? "" : "s";
 }
 
 static void print_work(const Row *row) {

@@ -175,6 +175,7 @@ bool progress_is_due(Progress *progress, int64_t records, int64_t now) {
 }
 
 void progress_tell(Progress *progress, Standing standing, int64_t now) {
+    if (!progress->line && standing.batch == progress->batches) return; /* the epoch's own line */
     measure_rate(progress, now);
     measure_pace(progress, &standing.pace);
     if (progress->line) draw(progress, standing, now);

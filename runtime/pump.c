@@ -10,6 +10,7 @@
 #include "runtime/measure.h"
 #include "runtime/memory.h"
 #include "runtime/outlet.h"
+#include "runtime/plural.h"
 #include "runtime/step.h"
 #include "runtime/timeline.h"
 
@@ -172,8 +173,8 @@ static FlowStatus run_all(Pump *pump) {
         status = run_batch(pump, &more);
     if (!status.exit && !interrupted()) return stage_verdict(pump->stage);
     if (status.exit) return status;
-    return flow_failure(FLOW_EXIT_interrupted, "interrupted after %lld records",
-                        (long long)pump->written);
+    return flow_failure(FLOW_EXIT_interrupted, "interrupted after %lld record%s",
+                        (long long)pump->written, plural(pump->written));
 }
 
 /* Short runs say nothing. */
@@ -190,8 +191,8 @@ static void tell_pace(const Pump *pump) {
     if (time < TALKATIVE || progress_is_off(pump->settings->progress)) return;
     pace_text(&pace, &bottleneck, run->outlets[run->outlet_count - 1].sink->name, text,
               sizeof text);
-    fprintf(stderr, "%s: %lld records in %.1f s; %s\n", run->name, (long long)pump->written,
-            (double)time / 1e9, text);
+    fprintf(stderr, "%s: %lld record%s in %.1f s; %s\n", run->name, (long long)pump->written,
+            plural(pump->written), (double)time / 1e9, text);
 }
 
 static FlowEnd end_of(FlowStatus status) {
@@ -223,9 +224,10 @@ static FlowStatus close_outlets(Pump *pump, FlowStatus status) {
         else if (closed.exit && end != FLOW_END_failed) status = closed;
     }
     if (status.exit != FLOW_EXIT_interrupted || !parts.used) return status;
-    return flow_failure(FLOW_EXIT_interrupted, "%s after %lld records; they are in %s",
+    return flow_failure(FLOW_EXIT_interrupted, "%s after %lld record%s; %s in %s",
                         status.text[0] ? "interrupted" : "the reader of standard output has gone",
-                        (long long)pump->written, parts.names);
+                        (long long)pump->written, plural(pump->written),
+                        pump->written == 1 ? "it is" : "they are", parts.names);
 }
 
 FlowStatus pump_run(const Settings *settings) {

@@ -3,6 +3,7 @@
  * program uses are parsed. The values of a small table are kept from then on. */
 #define _GNU_SOURCE
 #include "runtime/source/csv_columns.h"
+#include "runtime/plural.h"
 #include "runtime/source/csv_feed.h"
 
 #include "runtime/blob.h"
@@ -208,7 +209,7 @@ static bool check_count(const Table *table, CsvRow *row, Wrong *wrong) {
         unquoted = csv_cell(row, row->count - 1, &cell);
     if (unquoted) return says(wrong, "its last cell %s", unquoted);
     if (count == table->file.cells) return true;
-    return says(wrong, "has %lld cells, the first line %lld", (long long)count,
+    return says(wrong, "has %lld cell%s, the first line %lld", (long long)count, plural(count),
                 (long long)table->file.cells);
 }
 

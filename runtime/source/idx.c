@@ -4,6 +4,7 @@
 #include "runtime/holdings.h"
 #include "runtime/packed.h"
 #include "runtime/memory.h"
+#include "runtime/plural.h"
 #include "runtime/type.h"
 
 #include <pthread.h>
@@ -215,8 +216,9 @@ static FlowStatus check_all(const FlowReader *reader) {
     for (int i = 1; i < reader->count; i++) {
         const Column *column = &reader->columns[i];
         if (column->records != first->records)
-            return flow_failure(FLOW_EXIT_data, "%s has %lld records, but %s has %lld",
-                                first->field->path, (long long)first->records, column->field->path,
+            return flow_failure(FLOW_EXIT_data, "%s has %lld record%s, but %s has %lld",
+                                first->field->path, (long long)first->records,
+                                plural(first->records), column->field->path,
                                 (long long)column->records);
     }
     return flow_ok;

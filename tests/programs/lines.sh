@@ -73,7 +73,7 @@ expect 1 'standard input: line 3: `line` `x` is no whole number' "$FLOWC" run li
 echo 7 >in
 until_true "grep -q '^7,14$' answers"
 stopped $run
-grep -qx 'lines: interrupted after 1 records' stderr || fail "$(cat stderr)"
+grep -qx 'lines: interrupted after 1 record' stderr || fail "$(cat stderr)"
 
 # What asks for any record at any time can't read it.
 expect 2 '`shuffle` asks for all records, and these come one after the other; give it a window: `shuffle(seed = 1, window = 10000)`' "$FLOWC" run lines.flow shuffled </dev/null

@@ -220,7 +220,7 @@ static void refuses_what_is_wrong(void) {
     refuses("alpha,beta\n1,2\n", x, true, "has no column `x`; its columns are alpha, beta");
     refuses("x,y,x\n1,2,3\n", x, true, "its columns 1 and 3 are both called `x`");
     refuses("1,2\n", field("2", FLOW_f32), false, "has no column 2: it has 2");
-    refuses("x,y\n1,2\n\n3\n", x, true, "line 4: has 1 cells, the first line 2");
+    refuses("x,y\n1,2\n\n3\n", x, true, "line 4: has 1 cell, the first line 2");
     refuses("x,y\n1,2\n,3\n", x, true, "line 3: `x` is missing; `missing(x, 0)` takes 0");
     refuses("x\n0x10\n", x, true, "line 2: `x` is `0x10`, the program expects f64");
     refuses("x\nnan\n", byte, true, "line 2: `x` is `nan`");

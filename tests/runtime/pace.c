@@ -26,6 +26,7 @@ int main(void) {
            "computes: more `@threads(n)` wait together");
     expect((Pace){.step = ms, .batches = 1}, (Bottleneck){0}, NULL,
            "step-bound 100 %: input, step 1.0 ms");
+    expect((Pace){0}, (Bottleneck){0}, NULL, "nothing was waited for");
     pace_short(&(Pace){0}, NULL, text, sizeof text);
     CHECK(!*text, "`%s` about nothing", text);
     return test_result();

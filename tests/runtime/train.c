@@ -158,6 +158,11 @@ static void resumes_from_nothing_and_from_the_end(void) {
     CHECK(run(ARGUMENTS("--epochs=1", "--save=half")) == 0, "%s", text_of(error_path));
     expect(0, ARGUMENTS("--resume=half"), "note: half was saved with --epochs=1, this run has 3");
     check_result("resumed with more epochs");
+    CHECK(run(ARGUMENTS("--epochs=1", "--rate=0.3", "--save=half")) == 0, "%s",
+          text_of(error_path));
+    expect(0, ARGUMENTS("--resume=half"), "was saved with --rate=0.3, this run has 0.01");
+    expect(3, ARGUMENTS("--save=/dev/full"), "/dev/full: cannot be written: it is no regular file");
+    CHECK(!strstr(text_of(error_path), "epoch"), "it was trained: %s", text_of(error_path));
 }
 
 static void refuses_other_records(void) {
