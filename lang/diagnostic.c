@@ -264,7 +264,7 @@ const char *nearest_name(const char *name, const char *const *candidates, size_t
     unsigned best = (unsigned)length < limit + 1 ? (unsigned)length : limit + 1;
     const char *nearest = NULL;
     for (size_t i = 0; i < count; i++) {
-        size_t other = strlen(candidates[i]);
+        size_t other = candidates[i] ? strlen(candidates[i]) : NEAREST_LENGTH + 1;
         if (other > NEAREST_LENGTH) continue;
         unsigned distance = edit_distance(name, length, candidates[i], other);
         if (distance < best) best = distance, nearest = candidates[i];

@@ -73,7 +73,8 @@ void diagnostics_print_json(const Diagnostics *diagnostics, FILE *file);
 const char *error_title(ErrorCode code);
 const char *error_name(ErrorCode code); /* "E0207" */
 
-/* The candidate nearest to name by edit distance, if it is near enough to be meant; else NULL. */
+/* The candidate nearest to name by edit distance, if it is near enough to be meant; else NULL. A
+ * candidate may be NULL, which is near to nothing. */
 const char *nearest_name(const char *name, const char *const *candidates, size_t count);
 
 #endif
