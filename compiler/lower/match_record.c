@@ -41,6 +41,18 @@ static bool has_extra_field(const Match *match, const Items *items) {
     return false;
 }
 
+/* Stages and batches know fields of records by name alone. */
+static bool are_named(const Match *match) {
+    for (size_t i = 0; i < match->declared->fields.count; i++) {
+        const FieldType *field = &match->declared->fields.items[i];
+        if (field->name.text) continue;
+        Range range = field->type->range;
+        report(match->context, E0204, range, "a field of records needs a name: `(x: f32[2])`");
+        return false;
+    }
+    return true;
+}
+
 static Items match_items(const Match *match, Items *items) {
     const TypeTree *declared = match->declared;
     Arena *arena = match->context->lowering->arena;
@@ -78,6 +90,7 @@ Value match_record(const Match *match, Value value) {
         return value_error;
     }
     Items *items = value.kind == VALUE_stream ? &value.stream->record : &value.items;
+    if (value.kind == VALUE_stream && !are_named(match)) return value_error;
     if (has_extra_field(match, items)) return value_error;
     Match inner = *match;
     Context record = *match->context;
