@@ -64,7 +64,8 @@ static FlowStatus set_workers(Settings *settings, const char *value) {
 static FlowStatus set_seed(Settings *settings, const char *value) {
     double number;
     if (!parse_whole(value, 0, largest_whole, &number))
-        return flow_failure(FLOW_EXIT_usage, "--seed: `%s` is not a whole number", value);
+        return flow_failure(FLOW_EXIT_usage, "--seed: `%s` is not a whole number from 0 to %.0f",
+                            value, largest_whole);
     settings->has_seed = true;
     settings->seed = (int64_t)number;
     return flow_ok;
@@ -273,8 +274,8 @@ static FlowStatus set_option(Settings *settings, int index, const char *value) {
         return flow_ok;
     }
     if (option->kind == FLOW_OPTION_integer && !parse_whole(value, -most, most, number))
-        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a whole number", option->name,
-                            value);
+        return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a whole number from %.0f to %.0f",
+                            option->name, value, -most, most);
     if (!parse_number(value, number))
         return flow_failure(FLOW_EXIT_usage, "--%s: `%s` is not a number", option->name, value);
     return flow_ok;

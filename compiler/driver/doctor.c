@@ -131,23 +131,24 @@ static void look_at_scratch(Doctor *doctor) {
          "set TMPDIR to a folder that can be written");
 }
 
-/* The processor and its memory, less what a container takes of it. */
+/* The processor and its memory, less what affinity and control groups take of them. */
 static void look_at_machine(Doctor *doctor, const Processor *processor) {
     Arena *arena = doctor->arena;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t whole = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     const char *limited =
         processor->cores < cores
-            ? arena_format(arena, " of %ld, as the container or its parent says", cores)
+            ? arena_format(arena, " of %ld, as affinity or a control group says", cores)
             : "";
     tell(doctor, FINDING_ok, "processor",
          arena_format(arena, "%s, %d core%s%s%s%s", processor->device.name, processor->cores,
                       processor->cores == 1 ? "" : "s", limited, processor->level[0] ? ", " : "",
                       processor->level),
          NULL);
-    limited = processor->device.memory < whole
-                  ? arena_format(arena, " of %s, as the container says", memory_text(arena, whole))
-                  : "";
+    limited =
+        processor->device.memory < whole
+            ? arena_format(arena, " of %s, as a control group says", memory_text(arena, whole))
+            : "";
     tell(doctor, FINDING_ok, "memory",
          arena_format(arena, "%s%s", memory_text(arena, processor->device.memory), limited), NULL);
 }

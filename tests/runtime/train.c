@@ -279,6 +279,8 @@ static void command_line(void) {
     expect(2, ARGUMENTS("--rate", "1x"), "--rate: `1x` is not a number");
     expect(2, ARGUMENTS("--batch-size=3"),
            "--batch_size was fixed at 32 when this program was built");
+    expect(2, ARGUMENTS("--seed=99999999999999999999"),
+           "is not a whole number from 0 to 9007199254740");
     expect(2, ARGUMENTS("--threads=0"), "--threads: `0` is not a whole number from 1 to 1024");
     expect(2, ARGUMENTS("--progress=loud"), "not one of auto, plain, off");
     expect(2, ARGUMENTS("--help=x"), "--help takes no value");
