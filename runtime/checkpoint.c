@@ -276,9 +276,9 @@ static FlowStatus expect_options(const Safetensors *file, const char *path,
         if (option->kind == FLOW_OPTION_string || !found || !strcmp(found, wanted)) continue;
         if (option->fixed) return expect(file, path, name, wanted);
         char before[SHORTEST_SIZE + 1], now[SHORTEST_SIZE + 1];
-        FlowStatus note = flow_failure(FLOW_EXIT_ok, "%s was saved with --%s=%s, this run has %s",
-                                       path, option->name, shown_number(found, before),
-                                       shown_number(wanted, now));
+        FlowStatus note =
+            flow_failure(FLOW_EXIT_ok, "%s was saved with --%s=%s, this run has %s", path,
+                         option->name, shown_number(found, before), shown_number(wanted, now));
         fprintf(stderr, "%s: note: %s\n", settings->program->name, note.text);
     }
     return flow_ok;
