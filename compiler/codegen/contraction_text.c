@@ -229,13 +229,19 @@ static bool is_compiled_ahead(const Writer *writer, const ContractionOperand *a,
            is_large(writer->loops);
 }
 
-/* Asks for element i of what lies as the results do. context: with what leads to its members. */
+/* Asks for element i of what lies as the results do. context: with what leads to its members. Where
+ * whole rows are asked for at once it is into the second cache: few lines may be on their way to
+ * the nearest one, and all others wait for them. */
 static const char *ask_macro(Writer *writer, const char *context) {
+    const bool rows = stored_element(writer) == TYPE_bf16;
     Text text = text_new(writer->arena);
     vector_each(Pointer, pointer, writer->pointers)
         if (pointer->written || pointer->whole)
-            text_format(&text, "%s__builtin_prefetch(%s%s + (i), %d)", text.size ? ", " : "",
-                        context, pointer->name, pointer->written);
+            text_format(&text, "%s__builtin_prefetch(%s%s + (i), %s)", text.size ? ", " : "",
+                        context, pointer->name,
+                        rows               ? "0, 2"
+                        : pointer->written ? "1"
+                                           : "0");
     return text.size ? text_string(&text) : "(void)0";
 }
 

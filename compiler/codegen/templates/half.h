@@ -22,7 +22,7 @@
 
 enum { FLOW_SIDE = 16, FLOW_DEPTH = 2 * FLOW_SIDE }; /* of a tile: lines, depths */
 enum { FLOW_PART = 16 };                             /* most tiles in depth of one product */
-enum { FLOW_RESULTS_AHEAD = 8 }; /* so far before results are made their rows are asked for */
+enum { FLOW_RESULTS_AHEAD = 16 }; /* so far before results are made their rows are asked for */
 
 typedef uint32_t FlowPairs __attribute__((vector_size(64), may_alias));
 typedef float FlowSums __attribute__((vector_size(64), may_alias));
