@@ -47,6 +47,27 @@ sed -n '/fit.step/,/fit.evaluate/p' graph | grep -c ' = cast .* : bf16' >count
 [ "$(cat count)" -ge 10 ] || fail "few casts: $(cat count)"
 sed -n '/fit.evaluate/,$p' graph | grep -q bf16 && fail "evaluate rounds"
 
+# A bias is taught by a sum of what products read, rounded; but where others read it too, as it is.
+cat >biases.flow <<'EOF'
+model net(x: f32[B, 8]) -> f32[B, 16] {
+  let first = x |> dense(16)
+  return first + (relu(first) |> dense(16))
+}
+pipeline numbers -> (x: f32[8]) { return range(64) |> map(x: random_normal([8])) }
+train fit {
+  data = numbers() |> batch(16)
+  let y = net(data.x) - 1
+  loss = mean(y * y)
+  optimizer = sgd(0.1)
+  precision = bf16
+}
+EOF
+"$FLOWC" check --dump-ir=precision biases.flow | sed -n "/fit.step/,\$p" >graph
+for sum in $(sed -n 's/.* = sum \(%[0-9]*\) axes=\[0\] .*/\1/p' graph); do
+    sed -n "s/.* $sum = \([a-z]*\) .*/\1/p" graph
+done >sums
+[ "$(sort sums | tr '\n' ' ')" = 'add cast ' ] || fail "sums of $(cat sums)"
+
 # Parts of one product of rounded operands are read where they lie; the C is without a warning.
 cat >parts.flow <<'EOF'
 model attend(x: f32[B, T, E]) -> f32[B, T, E] {
