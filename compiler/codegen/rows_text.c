@@ -196,6 +196,7 @@ static void write_rows(Writer *writer, Text *text) {
     if (triangle)
         text_format(text, "        const int64_t seen = %s;\n",
                     seen_columns(writer, "r", writer->columns));
+    write_asks(writer, text);
     declare_buffers(writer, text, whole);
     declare_streamed(writer, text, writer->columns);
     text_add(text, text_string(&writer->body));

@@ -4,6 +4,7 @@
 
 enum {
     STREAM_LEAST = 64 << 20, /* bytes of a value */
+    ASK_LEAST = 1 << 20,     /* the same */
     STREAM_RUN_LEAST = 1024, /* bytes of a row that is a buffer */
 };
 
@@ -72,5 +73,47 @@ void write_streamed(Writer *writer, Text *text, const char *first, const char *c
         text_format(text, "        flow_stream(%s + %s, o%u, %s * sizeof *%s, ahead, %d);\n",
                     pointer, first, number_of(writer, id), count, pointer, asks ? asked : 0);
         asks = false;
+    }
+}
+
+/* Rows that take several loops ask for others meanwhile: no loop goes on from row to row, so that the
+ * processor would see what comes. */
+
+static double bytes_of_rows(const Writer *writer, Element element) {
+    return (double)dim_bound(writer->loops->rows) * (double)dim_bound(writer->loops->columns) *
+           element_info[element].size;
+}
+
+static bool is_in_band(const Writer *writer, NodeId id) {
+    return writer->plan->places[id].kind == PLACE_band;
+}
+
+/* What a band passes on is near. */
+static bool works_in_band(const Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        const Node *node = node_of(writer, writer->kernel->nodes[at]);
+        if (is_in_band(writer, writer->kernel->nodes[at])) return true;
+        for (int i = 0; i < node->input_count; i++)
+            if (is_in_band(writer, strip_reshapes(writer->graph, node->inputs[i]))) return true;
+    }
+    return false;
+}
+
+static void write_ask(const Writer *writer, Text *text, const char *pointer, Element element) {
+    if (bytes_of_rows(writer, element) >= ASK_LEAST)
+        text_format(text, "        flow_ask_row(%s, r, %s * sizeof *%s);\n", pointer,
+                    writer->columns, pointer);
+}
+
+void write_asks(Writer *writer, Text *text) {
+    if (streams(writer) || writer->kernel->triangle.columns || works_in_band(writer)) return;
+    vector_each(Pointer, pointer, writer->pointers)
+        if (pointer->whole) write_ask(writer, text, pointer->name, pointer->element);
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        NodeId id = writer->kernel->nodes[at];
+        const Type *type = &node_of(writer, id)->type;
+        if (is_stored(writer, id) && node_of(writer, id)->kernel == writer->number &&
+            native_index(writer->table, writer->loops, type) == INDEX_full)
+            write_ask(writer, text, pointer_to(writer, id, true), type->element);
     }
 }

@@ -322,6 +322,9 @@ bool streams(const Writer *writer);
 void declare_streamed(Writer *writer, Text *text, const char *count);
 void write_streamed(Writer *writer, Text *text, const char *first, const char *count);
 
+/* At row r: asks for what is read and stored of a later one. */
+void write_asks(Writer *writer, Text *text);
+
 /* widen_text.c. */
 
 /* Does the kernel's one loop compute with four bytes? What it reads of one is then widened. */

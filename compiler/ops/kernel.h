@@ -222,30 +222,27 @@ FLOW_INLINE float flow_log1p_f32(float x) {
     return x > -1.0f ? y : other;
 }
 
-/* An odd polynomial near 0, 1 - e^(-|x| p(|x|)) elsewhere; both interpolate at Chebyshev's
- * points. */
+/* An odd polynomial near 0, 1 - e^(-x^2) q(|x|) elsewhere, both with the least error there is beside
+ * the result. The exponential is that of the gradient: where both are wanted, it is computed once. */
 FLOW_INLINE float flow_erf_f32(float x) {
     float size = __builtin_fabsf(x), z = x * x;
-    float p = -9.667044294739274e-6f;
-    p = p * z + 1.1265960e-4f;
-    p = p * z - 8.4840804e-4f;
-    p = p * z + 5.2210318e-3f;
-    p = p * z - 2.6865431e-2f;
-    p = p * z + 0.11283783f;
-    p = p * z - 0.37612638f;
-    float near = x + x * (p * z + 0.12837917f);
-    float far = size > 4.0f ? 4.0f : size;
-    float q = -2.536835425e-7f;
-    q = q * far + 4.008121940e-6f;
-    q = q * far - 8.450705051e-6f;
-    q = q * far - 2.976047368e-4f;
-    q = q * far + 3.732554640e-3f;
-    q = q * far - 2.413886044e-2f;
-    q = q * far + 0.1068022087f;
-    q = q * far + 0.6347560310f;
-    q = q * far + 1.128755852f;
-    far = 1.0f - flow_exp_small(-far * q);
-    return size < 1.0f ? near : __builtin_copysignf(x == x ? far : x, x);
+    float p = -5.919418665e-4f;
+    p = p * z + 4.979130552e-3f;
+    p = p * z - 2.675703516e-2f;
+    p = p * z + 0.112815525f;
+    p = p * z - 0.3761246864f;
+    float near = x + x * (p * z + 0.1283791458f);
+    float far = (size > 4.0f ? 4.0f : size) - 1.5f;
+    float q = -0.0004521031857f;
+    q = q * far + 0.00204110032f;
+    q = q * far - 0.005330256449f;
+    q = q * far + 0.01332318763f;
+    q = q * far - 0.03289281279f;
+    q = q * far + 0.07615985585f;
+    q = q * far - 0.163624239f;
+    q = q * far + 0.321585229f;
+    far = 1.0f - flow_exp_f32(-x * x) * q;
+    return size < 0.9375f ? near : __builtin_copysignf(far, x);
 }
 
 /* pow. */
