@@ -91,6 +91,8 @@ static void write_rows_apart(Writer *writer) {
                 "                    const int64_t r = output / %s * %s + d + k;\n",
                 depth, depth, writer->columns, depth);
     move_lines(writer, &writer->lines[LEVEL_row], body, 5);
+    write_asks_below(writer, body,
+                     arena_format(writer->arena, "output %% %s + run", writer->columns));
     text_format(body,
                 "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
                 "                    for (int64_t lane = 0; lane < FLOW_LANES; "

@@ -5,6 +5,7 @@
 enum {
     STREAM_LEAST = 64 << 20, /* bytes of a value */
     ASK_LEAST = 1 << 20,     /* the same */
+    ASKED_BELOW = 8,         /* so many rows */
     STREAM_RUN_LEAST = 1024, /* bytes of a row that is a buffer */
 };
 
@@ -76,11 +77,13 @@ void write_streamed(Writer *writer, Text *text, const char *first, const char *c
     }
 }
 
-/* Rows that take several loops ask for others meanwhile: no loop goes on from row to row, so that the
- * processor would see what comes. */
+/* Rows that take several loops ask for others meanwhile, and parts of rows for those below: no loop
+ * goes on from row to row, so that the processor would see what comes. */
 
 static double bytes_of_rows(const Writer *writer, Element element) {
-    return (double)dim_bound(writer->loops->rows) * (double)dim_bound(writer->loops->columns) *
+    const Loops *loops = writer->loops;
+    return (double)dim_bound(loops->outer) * (double)dim_bound(loops->rows) *
+           (double)dim_bound(loops->depth) * (double)dim_bound(loops->columns) *
            element_info[element].size;
 }
 
@@ -116,4 +119,12 @@ void write_asks(Writer *writer, Text *text) {
             native_index(writer->table, writer->loops, type) == INDEX_full)
             write_ask(writer, text, pointer_to(writer, id, true), type->element);
     }
+}
+
+void write_asks_below(const Writer *writer, Text *text, const char *column) {
+    vector_each(Pointer, pointer, writer->pointers)
+        if (pointer->whole && bytes_of_rows(writer, pointer->element) >= ASK_LEAST)
+            text_format(text,
+                        "                    __builtin_prefetch(%s + (r + %d) * %s + %s, 0, 2);\n",
+                        pointer->name, ASKED_BELOW, writer->columns, column);
 }

@@ -325,6 +325,9 @@ void write_streamed(Writer *writer, Text *text, const char *first, const char *c
 /* At row r: asks for what is read and stored of a later one. */
 void write_asks(Writer *writer, Text *text);
 
+/* The same from that column on, a vector. */
+void write_asks_below(const Writer *writer, Text *text, const char *column);
+
 /* widen_text.c. */
 
 /* Does the kernel's one loop compute with four bytes? What it reads of one is then widened. */

@@ -222,8 +222,9 @@ FLOW_INLINE float flow_log1p_f32(float x) {
     return x > -1.0f ? y : other;
 }
 
-/* An odd polynomial near 0, 1 - e^(-x^2) q(|x|) elsewhere, both with the least error there is beside
- * the result. The exponential is that of the gradient: where both are wanted, it is computed once. */
+/* An odd polynomial near 0, 1 - e^(-x^2) q(|x|) elsewhere, both with the least error there is
+ * beside the result. The exponential is that of the gradient: compilers compute it once where both
+ * are wanted. */
 FLOW_INLINE float flow_erf_f32(float x) {
     float size = __builtin_fabsf(x), z = x * x;
     float p = -5.919418665e-4f;

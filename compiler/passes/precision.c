@@ -5,8 +5,9 @@
  * value is rounded once, stored in 16 bits, and read through the movement as before; a contraction
  * reads through the widening itself (operand.c).
  *
- * What goes back to a bias is a sum, over all records, of what the products beside it read: of the
- * same numbers, rounded, if nobody wants them as they were, which would be stored for that alone. */
+ * What goes back to a bias is a sum, over all records, of what the products beside it read: of
+ * the same numbers, rounded, if nobody wants them as they were, which would be stored for that
+ * alone. */
 #include "compiler/passes/pass.h"
 
 #include "compiler/graph/scan.h"

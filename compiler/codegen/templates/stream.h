@@ -24,7 +24,8 @@ static inline void flow_ask(const FlowAhead *ahead, size_t stored) {
     }
 }
 
-/* Asks for the row about half of FLOW_AHEAD behind that row of `size` bytes, into the second cache. */
+/* Asks for the row about half of FLOW_AHEAD behind that row of `size` bytes, into the second
+ * cache. */
 static inline void flow_ask_row(const void *rows, int64_t row, size_t size) {
     const size_t later = (size_t)row + FLOW_AHEAD / 2 / size + 1;
     for (size_t at = 0; at < size; at += FLOW_LINE)
