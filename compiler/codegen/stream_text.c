@@ -1,5 +1,6 @@
 /* Stream text: large values leave the loops in buffers that stay in the nearest cache; from there
- * whole lines go to memory, which nobody has to read for that. */
+ * whole lines go to memory, which nobody has to read for that. Smaller ones, which still are more
+ * than the nearest caches hold, are asked for ahead of the loops that read and store them. */
 #include "compiler/codegen/writer.h"
 
 enum {

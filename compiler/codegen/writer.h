@@ -322,7 +322,7 @@ bool streams(const Writer *writer);
 void declare_streamed(Writer *writer, Text *text, const char *count);
 void write_streamed(Writer *writer, Text *text, const char *first, const char *count);
 
-/* At row r: asks for what is read and stored of a later one. */
+/* At row r, of large values: asks for what is read and stored of a later row. */
 void write_asks(Writer *writer, Text *text);
 
 /* The same from that column on, a vector. */
