@@ -133,6 +133,7 @@ $(BUILD)/tests/check/runtime-exhausted: WRAPPED = malloc calloc realloc aligned_
 LOADED   := tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c tests/codegen/runtime.c
 COMPILED := $(patsubst %.c,$(BUILD)/%.o,$(LOADED) tests/codegen/compiled.c $(wildcard tests/graphs/*.c)) $(LIBRARY)
 
+$(BUILD)/tests/compiler/asking.o: CFLAGS += -Iruntime -Icompiler/ops -Icompiler/codegen/templates
 $(BUILD)/tests/check/%: $(BUILD)/tests/compiler/%.o $(COMPILED)
 	@mkdir -p $(@D)
 	$(call say,link)$(CC) $(OPTIMISE) -o $@ $^ -lm -ldl -lpthread

@@ -81,6 +81,12 @@ typedef struct FlowGuard {
     int64_t place; /* the first in memory that something was held back from; FLOW_NOWHERE */
 } FlowGuard;
 
+/* Memory that another processor has written and a later call reads. Its lines are asked for a few
+ * at a time, before each kernel: who asks for many has to wait for the first of them. */
+typedef struct FlowAsked {
+    const char *next, *end;
+} FlowAsked;
+
 /* One call of a compiled function. */
 typedef struct FlowFrame {
     char *memory;              /* the program's one allocation: weights, state, scratch */
@@ -91,6 +97,7 @@ typedef struct FlowFrame {
     FlowObserver *observer;    /* makes the calls, or NULL: they are simply made */
     FlowGuard *guard;          /* or NULL: it is not said where anything was held back */
     bool ahead;                /* of a function that may: nobody waits for it at its end */
+    FlowAsked *asked;          /* or NULL: what its first thread asks for meanwhile */
 } FlowFrame;
 
 /* One call of a kernel in a function. An operand is a number, or the place of a value: an offset

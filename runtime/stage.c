@@ -276,15 +276,31 @@ static void note_ready(Stage *stage) {
     if (timeline_is_on()) tell_ready(stage, ready);
 }
 
-/* Asks for what a step will read of a batch, if that fits beside what a step works on. */
-static void ask_for_values(const Stage *stage, const Batch *batch) {
-    enum { LINE = 64, MOST = 64 << 10 };
+static FlowAsked lines_of(const Batch *batch, int field) {
+    const char *first = batch->arrays[field];
+    return (FlowAsked){first, first + (size_t)batch->rows * batch->row_sizes[field]};
+}
+
+static void ask_for_lines(FlowAsked lines) {
+    enum { LINE = 64 };
+    for (; lines.next < lines.end; lines.next += LINE) __builtin_prefetch(lines.next);
+}
+
+/* Asks for what a step will read of a batch, if that fits beside what a step works on: of its
+ * largest field during the step. */
+static void ask_for_values(Stage *stage, const Batch *batch) {
+    enum { MOST = 64 << 10 };
+    const int fields = stage->section->output_count;
     size_t size = 0;
-    for (int i = 0; i < stage->section->output_count; i++)
+    int largest = 0;
+    for (int i = 0; i < fields; i++) {
         size += (size_t)batch->rows * batch->row_sizes[i];
-    for (int i = 0; size <= MOST && i < stage->section->output_count; i++)
-        for (size_t at = 0; at < (size_t)batch->rows * batch->row_sizes[i]; at += LINE)
-            __builtin_prefetch((const char *)batch->arrays[i] + at);
+        if (batch->row_sizes[i] > batch->row_sizes[largest]) largest = i;
+    }
+    if (size > MOST) return;
+    for (int i = 0; i < fields; i++)
+        if (i != largest) ask_for_lines(lines_of(batch, i));
+    stage->asked = lines_of(batch, largest);
 }
 
 static void ask_for(const Batch *batch) {
@@ -297,6 +313,7 @@ static void ask_for(const Batch *batch) {
  * comes while the step works on this one. */
 static void look_ahead(Stage *stage) {
     void *batch;
+    stage->asked = (FlowAsked){0};
     if (!stage->held_count)
         while (queue_try_pop(stage->ready, &batch)) {
             order_hold(stage, batch);
@@ -338,6 +355,10 @@ void stage_fill_next(Stage *stage, int thread, int threads) {
     int64_t time = stage->hands[thread]->busy - before;
     stage->input_time += time;
     stage->team_time += time;
+}
+
+FlowAsked *stage_asked(Stage *stage) {
+    return stage->asked.next < stage->asked.end ? &stage->asked : NULL;
 }
 
 bool stage_wants_team(const Stage *stage) {

@@ -102,6 +102,10 @@ void stage_locate(const Stage *stage, const Batch *batch, int64_t place, char *t
 void stage_ask_next(Stage *stage, int thread);
 void stage_fill_next(Stage *stage, int thread, int threads);
 
+/* What of the next batch, which workers have made, the first thread asks for during the step; or
+ * NULL. */
+FlowAsked *stage_asked(Stage *stage);
+
 /* Is there one to be made so? */
 bool stage_wants_team(const Stage *stage);
 

@@ -96,6 +96,7 @@ struct Stage {
     int64_t wait_time;                 /* in which it waited for a batch that is ready */
     int64_t given_batches, given_rows; /* since it was opened */
     int least_ready;                   /* batches, when one was taken */
+    FlowAsked asked;                   /* of the next batch, during the step */
 
     /* stage_order.c, for the step as well */
     Progression done;

@@ -27,7 +27,8 @@ static void run(const Call *call, char *memory, int64_t batch, FlowGuard *guard,
                   .sizes = call->sizes.values,
                   .observer = call->observer,
                   .guard = guard,
-                  .ahead = call->ahead},
+                  .ahead = call->ahead,
+                  .asked = stage ? stage_asked(stage) : NULL},
         .stage = stage,
     };
     team_run(team, run_step, &step);

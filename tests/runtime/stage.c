@@ -239,6 +239,29 @@ static void check_asking(void) {
     stage_close(stage);
 }
 
+/* During a step the batch that comes next is asked for, unless the team is still to make it. */
+static void check_next_values(int workers) {
+    FlowPipeline pipeline = pipeline_of(workers, workers ? 5 : 0);
+    Team team = {.threads = 1};
+    const Batch *batch;
+    Stage *stage = opened(&pipeline);
+    CHECK(!stage_start(stage, NULL, RECORDS / BATCH, workers, &team).exit, "not started");
+    CHECK(!workers || come(6 * BATCH), "the queue is not full");
+    CHECK(!stage_take(stage, &batch).exit, "no batch");
+    const FlowAsked *asked = stage_asked(stage);
+    CHECK(!asked == !workers, "with %d workers", workers);
+    const FlowAsked next = asked ? *asked : (FlowAsked){0};
+    stage_fill_next(stage, 0, 1);
+    stage_release(stage);
+    CHECK(!stage_take(stage, &batch).exit, "no other batch");
+    const char *values = batch->arrays[0];
+    CHECK(!asked || (next.next == values && next.end == values + BATCH * sizeof(int32_t)),
+          "other values are asked for");
+    stage_fill_next(stage, 0, 1);
+    stage_release(stage);
+    stage_close(stage);
+}
+
 /* While there is no memory for what the team makes batches with, workers go on making them. */
 static void check_poor_team(void) {
     FlowPipeline pipeline = pipeline_of(0, 0);
@@ -322,6 +345,8 @@ int main(void) {
     }
     check_poor_team();
     check_asking();
+    check_next_values(0);
+    check_next_values(1);
     check_stop();
     check_cost();
     check_command_line_wins();

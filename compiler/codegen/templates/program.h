@@ -87,9 +87,18 @@ static inline void flow_hold_back(FlowGuard *guard, int64_t faults, int64_t plac
 FLOW_LOGGED(f32, float, int32_t, 0x7f800000)
 FLOW_LOGGED(f64, double, int64_t, 0x7ff0000000000000)
 
+/* Asks for the next bytes, so many. */
+static inline void flow_ask_next(FlowAsked *asked, int64_t bytes) {
+    const char *end = asked->end - asked->next > bytes ? asked->next + bytes : asked->end;
+    for (; asked->next < end; asked->next += FLOW_LINE) __builtin_prefetch(asked->next);
+}
+
 static inline void flow_run(const FlowFrame *frame, const FlowCall *calls, int count, int thread,
                             int threads) {
+    FlowAsked *const asked = thread ? NULL : frame->asked;
+    const int64_t share = asked && count ? (asked->end - asked->next) / count + 1 : 0;
     for (int i = 0; i < count; i++) {
+        if (asked) flow_ask_next(asked, share);
         if (frame->observer) {
             frame->observer->make(frame->observer, frame, &calls[i], i, thread, threads);
             continue;
