@@ -483,8 +483,7 @@ static bool leaves_out(const Writer *writer, const ContractionOperand *a,
     const Triangle *triangle = &writer->kernel->triangle;
     const bool halves = !strcmp(template_of(writer, a, b), "matmul_half.c");
     const bool ahead = !strcmp(template_of(writer, a, b), "product.c");
-    return ((triangle->columns || triangle->depth) && (halves || ahead)) ||
-           (triangle->turned && halves);
+    return (triangle->columns || triangle->depth || triangle->turned) && (halves || ahead);
 }
 
 Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {

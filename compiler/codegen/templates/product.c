@@ -2,11 +2,11 @@
  * rows. CONTEXT has it as `product`, whose numbers PREPARE takes from the call, so that one kernel
  * serves all sizes; what follows the product is called through pointers. Of the parameters of
  * matmul.c it takes KERNEL, CONTEXT, PREPARE, PLAIN, FINISH and, of a `context` that is pointed to,
- * ASK; and what rows see: TRIANGLE, SEEN_COLUMNS and SEEN_DEPTH. */
+ * ASK; and what rows see: TRIANGLE, SEEN_COLUMNS, SEEN_DEPTH and UNSEEN_DEPTH. */
 #include "runtime/product/vectors.h"
 
-/* Rows at a time that see as much as the last of them, counted from row 0, whoever computes them:
- * what is added up in which parts depends on how much that is. */
+/* Rows at a time that see what any of them does, counted from row 0, whoever computes them: what is
+ * added up in which parts depends on how much that is. */
 enum { FLOW_JOIN(KERNEL, _step) = 64 };
 
 #if !PLAIN
@@ -34,9 +34,12 @@ static void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *of, int64_t slice, int64_t 
     product.context = of;
     const int64_t step = TRIANGLE ? FLOW_JOIN(KERNEL, _step) : product.rows;
     for (int64_t end = row + rows, next; row < end; row = next) {
-        const int64_t after = flow_smaller(row - row % step + step, product.rows);
+        const int64_t before = row - row % step, after = flow_smaller(before + step, product.rows);
+        const int64_t unseen = UNSEEN_DEPTH(before, of->product.depth);
         next = flow_smaller(after, end);
-        product.depth = SEEN_DEPTH(after - 1, of->product.depth);
+        product.a = of->product.a + unseen * product.a_depth;
+        product.b = of->product.b + unseen * product.b_depth;
+        product.depth = SEEN_DEPTH(after - 1, of->product.depth) - unseen;
         flow_multiply(&product, slice, row, next - row, first, SEEN_COLUMNS(after - 1, last));
     }
 }
