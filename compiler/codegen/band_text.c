@@ -1,5 +1,6 @@
-/* Band text: the calls of a few kernels, for some rows after the other. What only they want lies in
- * a buffer of the thread, found as if all rows were there. */
+/* Band text: the calls of a few kernels, for some rows after the other, or for one slice of their
+ * products after the other. What only they want lies in a buffer of the thread, found as if all rows
+ * were there. */
 #include "compiler/codegen/kernel_text.h"
 
 static void write_places(Text *text, const FunctionPlan *plan, const Band *band) {
@@ -18,7 +19,7 @@ static void write_part(Text *text, const Kernels *kernels, const FunctionPlan *p
         text_format(text, "        places[%d] = flow_row_zero(room + %zu, first, %lld);\n",
                     input_count(plan) + (int)(value - band->values.items), value->offset,
                     (long long)value->row_size);
-    for (int i = 0; i < band->count; i++) {
+    for (int i = 0; i < calls_of_band(band); i++) {
         text_format(text, "        %s(&inner, operands + %zu, part, parts);\n",
                     kernels->list.items[calls[i].kernel].name, operand);
         operand += calls[i].operands.count;
@@ -27,9 +28,25 @@ static void write_part(Text *text, const Kernels *kernels, const FunctionPlan *p
 
 static KernelOperands joined_operands(Arena *arena, const Band *band, const Call *calls) {
     KernelOperands all = {0};
-    for (int i = 0; i < band->count; i++)
+    for (int i = 0; i < calls_of_band(band); i++)
         vector_each(KernelOperand, operand, calls[i].operands) vector_push(arena, &all, *operand);
     return all;
+}
+
+static void write_loop(Text *text, const Band *band, const char *rows) {
+    if (band->slices)
+        text_format(text,
+                    "    const int parts = (int)(%s / %lld);\n"
+                    "    const int end = (int)((int64_t)parts * (thread + 1) / threads);\n"
+                    "    for (int part = (int)((int64_t)parts * thread / threads); part < end; "
+                    "part++) {\n",
+                    rows, (long long)band->rows);
+    else
+        text_format(
+            text,
+            "    const int bands = flow_bands(%s, %lld, threads), parts = threads * bands;\n"
+            "    for (int part = thread * bands; part < (thread + 1) * bands; part++) {\n",
+            rows, (long long)band->rows);
 }
 
 KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
@@ -40,12 +57,11 @@ KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const Funct
                 "int threads) {\n%s",
                 name, sizes_line);
     write_places(text, plan, band);
+    write_loop(text, band, rows);
     text_format(text,
-                "    const int bands = flow_bands(%s, %lld, threads), parts = threads * bands;\n"
-                "    for (int part = thread * bands; part < (thread + 1) * bands; part++) {\n"
                 "        int64_t first, last;\n"
                 "        flow_share(%s, part, parts, &first, &last);\n",
-                rows, (long long)band->rows, rows);
+                rows);
     write_part(text, kernels, plan, band, calls);
     text_add(text, "    }\n}\n\n");
     return joined_operands(text->arena, band, calls);

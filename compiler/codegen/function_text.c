@@ -46,8 +46,10 @@ static const char *band_name(Printer *printer, const FunctionPlan *plan, const B
     Text text = text_new(printer->arena);
     kernel_print(plan, band->kernels[0], &text);
     if (band->count > 1)
-        text_format(&text, ", and %d more %s", band->count - 1,
-                    band->rows ? "by bands of rows" : "in one launch");
+        text_format(&text, ", and %d more %s", calls_of_band(band) - 1,
+                    band->slices ? "slice by slice"
+                    : band->rows ? "by bands of rows"
+                                 : "in one launch");
     return string_text(printer, text_string(&text));
 }
 
@@ -59,9 +61,9 @@ static void print_band(Printer *printer, const FunctionPlan *plan, const Band *b
                                               [ARITHMETIC_tf32] = "FLOW_SINGLE"};
     double operations = 0, bytes = 0, far = 0;
     int most = band->kernels[0];
-    for (int i = 0; i < band->count; i++) {
-        const KernelPlan *kernel = &plan->kernels[band->kernels[i]];
-        if (kernel->operations > plan->kernels[most].operations) most = band->kernels[i];
+    for (int i = 0; i < calls_of_band(band); i++) {
+        const KernelPlan *kernel = &plan->kernels[kernel_of_call(band, i)];
+        if (kernel->operations > plan->kernels[most].operations) most = kernel_of_call(band, i);
         if (runs_on_gpu(kernel)) continue; /* the limits are those of the CPU */
         operations += kernel->operations;
         bytes += kernel->bytes;

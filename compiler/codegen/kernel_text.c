@@ -128,12 +128,12 @@ static Call call_of_launch(Kernels *kernels, const FunctionPlan *plan, const Ban
 
 static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band *band, bool named) {
     Arena *arena = kernels->arena;
-    Call *calls = arena_new_array(arena, Call, band->count);
+    Call *calls = arena_new_array(arena, Call, calls_of_band(band));
     if (band->count > 1 && runs_on_gpu(&plan->kernels[band->kernels[0]]))
         return call_of_launch(kernels, plan, band, named);
-    for (int i = 0; i < band->count; i++)
-        calls[i] = call_of(kernels, plan, band->kernels[i], named);
-    if (band->count == 1) return calls[0];
+    for (int i = 0; i < calls_of_band(band); i++)
+        calls[i] = call_of(kernels, plan, kernel_of_call(band, i), named);
+    if (calls_of_band(band) == 1) return calls[0];
     Text text = text_new(arena), own = text_new(arena);
     KernelOperands operands = write_band_kernel(&text, kernels, plan, band, calls, "kernel");
     int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;

@@ -4,33 +4,16 @@
  *
  * Worth it are large values alone, and products that have a b for each slice: one b for all rows
  * would be brought to the caches for every band. */
-#include "compiler/plan/planner.h"
+#include "compiler/plan/bands.h"
 
 enum {
-    LARGE = 1 << 20,      /* bytes of a value that does not stay in the caches */
-    BAND_BYTES = 1 << 20, /* of what the kernels of a band leave there */
-    BAND_LEAST = 16,      /* rows */
-    BAND_MOST = 1024,     /* rows, where no slice of a product has fewer */
-    BAND_MULTIPLE = 8,    /* rows, as flow_share gives them */
+    LARGE = 1 << 20,   /* bytes of a value that does not stay in the caches */
+    BAND_LEAST = 16,   /* rows */
+    BAND_MOST = 1024,  /* rows, where no slice of a product has fewer */
+    BAND_MULTIPLE = 8, /* rows, as flow_share gives them */
 };
 
-/* Who reads a value. */
-typedef struct Reading {
-    int last;   /* place in the order, or -1 */
-    bool apart; /* read at other rows than the reader's own */
-} Reading;
-
-typedef struct Bander {
-    Planner *planner;
-    Reading *readings; /* of each node */
-    bool *kept;        /* of each node: is an output */
-    int *positions;    /* of each kernel: its place in the order */
-    int reader;        /* the place of the kernel whose reads are visited */
-    int first, last;   /* the kernels that note_hand asks about, by their places */
-    bool hands_on;
-} Bander;
-
-static const KernelPlan *kernel_at(const Bander *bander, int position) {
+const KernelPlan *kernel_at(const Bander *bander, int position) {
     const FunctionPlan *plan = bander->planner->plan;
     return &plan->kernels[plan->order[position]];
 }
@@ -42,7 +25,7 @@ static void visit_reads(Bander *bander, int position, VisitRead *visit) {
 
 /* Readings. */
 
-static bool is_own_row(IndexKind index) {
+bool is_own_row(IndexKind index) {
     return index == INDEX_full || index == INDEX_row;
 }
 
@@ -53,7 +36,7 @@ static void note_reading(void *context, NodeId read, IndexKind index) {
     if (!is_own_row(index)) reading->apart = true;
 }
 
-static void find_readings(Bander *bander) {
+void find_readings(Bander *bander) {
     const FunctionPlan *plan = bander->planner->plan;
     for (NodeId id = 0; id < plan->graph->nodes.count; id++) bander->readings[id].last = -1;
     for (int i = 0; i < plan->kernel_count; i++) {
@@ -68,27 +51,25 @@ static void find_readings(Bander *bander) {
 
 /* Which kernels. */
 
-/* May a kernel be run a few rows at a time? */
-static bool has_bands(const KernelPlan *kernel) {
+bool has_bands(const KernelPlan *kernel) {
     if (kernel->by_columns) return false;
     if (kernel->loops.kind == KERNEL_contraction) return !dim_is_one(kernel->loops.outer);
     return kernel->loops.kind == KERNEL_rows || kernel->loops.kind == KERNEL_row_function;
 }
 
-/* The place behind the kernels from `first` on that are split alike and don't wait. */
-static int end_of_run(const Bander *bander, int first) {
+int end_of_run(const Bander *bander, int first) {
     const KernelPlan *leader = kernel_at(bander, first);
     int end = first;
     while (end < bander->planner->plan->kernel_count) {
         const KernelPlan *kernel = kernel_at(bander, end);
         if (!has_bands(kernel) || kernel->share != leader->share) break;
-        if (end > first && kernel->barrier) break;
+        if (end > first && (kernel->barrier || bander->given[end])) break;
         end++;
     }
     return end;
 }
 
-static bool is_large(const Bander *bander, NodeId id) {
+bool is_large(const Bander *bander, NodeId id) {
     return bander->planner->stored[id] &&
            type_size_bound(&node_of(bander->planner, id)->type) >= LARGE;
 }
@@ -121,8 +102,7 @@ static int chain_length(Bander *bander, int first) {
 
 /* Which values. */
 
-/* Bytes of the value in one row of the share; 0: it does not lie in such rows. */
-static int64_t row_size(const Bander *bander, NodeId id, Dim share) {
+int64_t row_size(const Bander *bander, NodeId id, Dim share) {
     Dimensions *table = bander->planner->graph->dimensions;
     const Type *type = &node_of(bander->planner, id)->type;
     Dim row = dim_divide(table, type_elements(table, type), share);
@@ -130,8 +110,7 @@ static int64_t row_size(const Bander *bander, NodeId id, Dim share) {
     return row && dim_is_constant(row, &count) ? count * element_info[type->element].size : 0;
 }
 
-/* Do only kernels of the band read the value, each its own rows? */
-static bool is_passing(const Bander *bander, const Band *band, int first, NodeId id) {
+bool is_passing(const Bander *bander, const Band *band, int first, NodeId id) {
     const Reading *reading = &bander->readings[id];
     return bander->planner->stored[id] && !bander->kept[id] && !reading->apart &&
            reading->last >= 0 && reading->last < first + band->count;
@@ -161,8 +140,7 @@ static bool has_large(const Bander *bander, const Band *band) {
     return false;
 }
 
-/* How many rows at a time: a slice of the products, or equal parts of one. */
-static int64_t choose_rows(const Bander *bander, const Band *band, int first, int64_t size) {
+int64_t choose_rows(const Bander *bander, const Band *band, int first, int64_t size) {
     int64_t slice = BAND_MOST, most = BAND_BYTES / size;
     for (int i = first; i < first + band->count; i++) {
         const Loops *loops = &kernel_at(bander, i)->loops;
@@ -186,6 +164,7 @@ static void place_values(const Bander *bander, Band *band) {
 
 /* The band that begins there, most often of one kernel. */
 static Band band_at(Bander *bander, int first) {
+    if (bander->given[first]) return *bander->given[first];
     const int *kernels = bander->planner->plan->order + first;
     const Band alone = {.kernels = kernels, .count = 1};
     Band band = {.kernels = kernels, .count = chain_length(bander, first)};
@@ -206,7 +185,9 @@ void find_bands(Planner *planner) {
                      .readings = arena_new_array(planner->arena, Reading, count),
                      .kept = arena_new_array(planner->arena, bool, count),
                      .positions = arena_new_array(planner->arena, int, plan->kernel_count + 1)};
+    bander.given = arena_new_array(planner->arena, const Band *, plan->kernel_count + 1);
     find_readings(&bander);
+    if (!never && !plan->function->of_turn) find_slices(&bander);
     for (int i = 0, step; i < plan->kernel_count; i += step) {
         Band alone = {.kernels = plan->order + i, .count = 1};
         Band band = never ? alone : band_at(&bander, i);

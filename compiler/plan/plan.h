@@ -154,9 +154,21 @@ typedef struct Band {
     const int *kernels;
     int count;
     int64_t rows; /* at a time */
+    bool slices;  /* these are one slice of its products each: no two threads have rows of one */
+    const int *again; /* kernels of an earlier band whose values are made again first */
+    int again_count;
     Vector(BandValue) values;
     size_t room; /* of the buffer */
 } Band;
+
+/* The kernels that it calls, those that run again first. */
+static inline int calls_of_band(const Band *band) {
+    return band->again_count + band->count;
+}
+
+static inline int kernel_of_call(const Band *band, int call) {
+    return call < band->again_count ? band->again[call] : band->kernels[call - band->again_count];
+}
 
 /* A stored value of a function, in scratch. */
 typedef struct Buffer {

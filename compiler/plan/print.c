@@ -266,6 +266,16 @@ static void print_launch(const FunctionPlan *plan, const Band *band, int depth, 
     text_add(text, ":\n");
 }
 
+static void print_rows(const Band *band, int depth, Text *text) {
+    text_format(text, "%*skernels %d to %d in %s of %lld rows, which a thread holds %s of", depth, "",
+                band->kernels[0], band->kernels[band->count - 1],
+                band->slices ? "slices" : "bands", (long long)band->rows,
+                bytes_text(text->arena, (double)band->room));
+    for (int i = 0; i < band->again_count; i++)
+        text_format(text, "%s%d", i ? ", " : ", after once more ", band->again[i]);
+    text_add(text, ":\n");
+}
+
 static void print_band(const Printer *printer, const FunctionPlan *plan, const Band *band,
                        int depth) {
     Text *text = printer->text;
@@ -276,11 +286,7 @@ static void print_band(const Printer *printer, const FunctionPlan *plan, const B
         return;
     }
     if (band->count > 1 && !band->rows) print_launch(plan, band, depth, text);
-    else if (band->count > 1)
-        text_format(text,
-                    "%*skernels %d to %d in bands of %lld rows, which a thread holds %s of:\n",
-                    depth, "", band->kernels[0], band->kernels[band->count - 1],
-                    (long long)band->rows, bytes_text(text->arena, (double)band->room));
+    else if (band->count > 1) print_rows(band, depth, text);
     for (int i = 0; i < band->count; i++)
         print_kernel(printer, plan, band->kernels[i], band->count > 1 ? depth + 2 : depth);
 }
