@@ -21,7 +21,8 @@ static const char *first_text(Writer *writer) {
 void write_triangle(Writer *writer, Text *text) {
     const Triangle *triangle = &writer->kernel->triangle;
     const Macro macros[] = {
-        {"TRIANGLE", triangle->columns || triangle->depth || triangle->turned ? "1" : "0"},
+        {"SEES_COLUMNS", triangle->columns ? "1" : "0"},
+        {"SEES_DEPTH", triangle->depth || triangle->turned ? "1" : "0"},
         {"SEEN_COLUMNS(row, all)", seen_text(writer, triangle->columns, "row", "all")},
         {"SEEN_DEPTH(row, all)", seen_text(writer, triangle->depth, "row", "all")},
         {"UNSEEN_DEPTH(row, all)", first_text(writer)},

@@ -371,10 +371,18 @@ static void ask_ahead(const Work *work, int64_t row, int64_t call, int64_t calls
     tile->ahead_step *= (int64_t)sizeof(float);
 }
 
+/* How many columns of the block are wanted of rows up to this one: those of whole panels. */
+static int64_t columns_of(const Work *work, int64_t last) {
+    const FlowProduct *product = work->product;
+    if (!product->sees) return work->columns;
+    const int64_t seen = product->sees(last, product->columns) - work->column;
+    return seen > 0 ? smaller((seen + WIDTH - 1) / WIDTH * WIDTH, work->columns) : 0;
+}
+
 /* The tiles of `height` rows from row m on; in_group: those of the group before them. */
 static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, int height) {
     const FlowProduct *product = work->product;
-    const int64_t row = work->row + m, columns = work->columns;
+    const int64_t row = work->row + m, columns = columns_of(work, row + height - 1);
     const int64_t panels = (columns - 1) / WIDTH + 1;
     const bool last = work->k + work->depth == product->depth, plain = product->sums;
     const bool full = height == TILE_ROWS;
@@ -391,7 +399,7 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                   .exact = plain};
     const bool copies = work->passes_on && m == work->start;
     for (int64_t n = 0; n < columns; n += WIDTH) {
-        const bool whole = columns - n >= WIDTH, copied = is_copied(work, n) && !(copies && whole);
+        const bool whole = work->columns - n >= WIDTH, copied = is_copied(work, n) && !(copies && whole);
         float *copy = work->right + n * work->part;
         tile.copy = copies && whole ? copy : NULL;
         tile.b = copied ? copy : product->b + work->k * product->b_depth + work->column + n;
@@ -410,7 +418,7 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
         else if (!whole) part_tile(&tile);
         else add_whole(&tile, work->copies_a);
     }
-    if (last && product->finish)
+    if (last && product->finish && columns)
         product->finish(product->context, sums, work->stride, work->named + row, work->column,
                         height, columns);
 }
@@ -446,7 +454,7 @@ static void add_columns(Work *work, int64_t rows) {
             const bool first = !work->start || !one_part;
             work->depth = smaller(depth - work->k, work->part);
             work->passes_on = first && work->copies_b && work->product->b_column == 1 &&
-                              rows - work->start >= TILE_ROWS;
+                              !work->product->sees && rows - work->start >= TILE_ROWS;
             if (first) copy_b(work);
             for (int64_t k = 0; work->copies_a && first && k < work->depth; k++)
                 work->depth_at[k] = depth_at(work->product, work->k + k);

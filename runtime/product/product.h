@@ -25,6 +25,10 @@ typedef void FlowFinish(const void *context, const float *sums, int64_t stride, 
  * i on. */
 typedef void FlowAsk(const void *context, int64_t i, int64_t rows, int64_t columns);
 
+/* How many of `all` columns row `row` of a slice sees, no fewer than the row before: others may be
+ * left out. */
+typedef int64_t FlowSees(int64_t row, int64_t all);
+
 /* Products of one shape, one for each slice. Everything belongs to the caller; distances count
  * floats. */
 typedef struct FlowProduct {
@@ -32,6 +36,7 @@ typedef struct FlowProduct {
     float *sums;                         /* where they go, slice after slice; NULL: to `finish` */
     FlowFinish *finish;                  /* or NULL */
     FlowAsk *ask;                        /* or NULL */
+    FlowSees *sees;                      /* or NULL: rows see all columns */
     const void *context;                 /* of both */
     int64_t outer, rows, depth, columns; /* outer: slices */
     int64_t by_columns;                  /* threads split columns, not rows */

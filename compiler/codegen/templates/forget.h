@@ -51,7 +51,8 @@
 #undef BY_COLUMNS
 #undef PARTS
 #undef PART_DEPTH
-#undef TRIANGLE
+#undef SEES_COLUMNS
+#undef SEES_DEPTH
 #undef SEEN_COLUMNS
 #undef SEEN_DEPTH
 #undef UNSEEN_DEPTH
