@@ -97,6 +97,19 @@ static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number, bool
 
 /* Bands. */
 
+/* Of the kernel that a band calls in that place. */
+static Call call_in_band(Kernels *kernels, const FunctionPlan *plan, const Band *band, int place,
+                         bool named) {
+    const int number = kernel_of_call(band, place);
+    if (place >= band->again_count) return call_of(kernels, plan, number, named);
+    FunctionPlan *again = arena_new_item(kernels->arena, FunctionPlan);
+    *again = *plan;
+    again->kernels = arena_new_array(kernels->arena, KernelPlan, plan->kernel_count);
+    memcpy(again->kernels, plan->kernels, (size_t)plan->kernel_count * sizeof(KernelPlan));
+    again->kernels[number].again = true;
+    return call_of(kernels, again, number, named);
+}
+
 static void add_kernel(Kernels *kernels, const char *unnamed, SharedKernel kernel) {
     vector_push(kernels->arena, &kernels->list, kernel);
     map_put(&kernels->by_text, unnamed, (void *)(uintptr_t)kernels->list.count);
@@ -132,7 +145,7 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
     if (band->count > 1 && runs_on_gpu(&plan->kernels[band->kernels[0]]))
         return call_of_launch(kernels, plan, band, named);
     for (int i = 0; i < calls_of_band(band); i++)
-        calls[i] = call_of(kernels, plan, kernel_of_call(band, i), named);
+        calls[i] = call_in_band(kernels, plan, band, i, named);
     if (calls_of_band(band) == 1) return calls[0];
     Text text = text_new(arena), own = text_new(arena);
     KernelOperands operands = write_band_kernel(&text, kernels, plan, band, calls, "kernel");

@@ -1,8 +1,8 @@
 /* Rows text: a kernel that computes each row by itself.
  *
  * A row takes a loop for each stage. What a later stage wants again stays in a buffer `tN`.
- * Reductions get their operand in such a buffer too: of the whole row when it is short, or else
- * part by part. Where elements are all there is, rows are one loop (narrow_rows_text.c: many rows
+ * Reductions get their operand in such a buffer too, unless it lies in memory: of the whole row when
+ * it is short, or else part by part. Where elements are all there is, rows are one loop (narrow_rows_text.c: many rows
  * too short for vectors). */
 #include "compiler/codegen/writer.h"
 
@@ -11,6 +11,23 @@ enum {
     STREAM_PART = 256, /* elements: so few that memory reads for the next while it writes these */
 };
 
+/* Where the operand of a reduction lies anyhow, as C, from its column `first` on: in the buffer of a
+ * whole row, or in memory as it is computed, and nobody writes there. NULL: it needs a buffer. */
+static const char *row_of_operand(Writer *writer, NodeId reduction, const char *first) {
+    const NodeId id = strip_reshapes(writer->graph, node_of(writer, reduction)->inputs[0]);
+    const Node *node = node_of(writer, id);
+    const Place place = writer->plan->places[id];
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (writer->kernel->nodes[at] == id)
+            return writer->buffered[at] ? arena_format(writer->arena, "t%u", number_of(writer, id))
+                                        : NULL;
+    const ElementInfo *element = &element_info[node->type.element];
+    if (node->kernel == NO_KERNEL || strcmp(element->c, element->computed)) return NULL;
+    if (place.kind != PLACE_memory && place.kind != PLACE_band) return NULL;
+    return arena_format(writer->arena, "%s + r * %s%s", pointer_to(writer, id, false),
+                        writer->columns, first);
+}
+
 /* What the loop of this stage leaves behind for others. */
 static void write_row_values(Writer *writer) {
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
@@ -18,6 +35,7 @@ static void write_row_values(Writer *writer) {
         bool reduction = is_reduction(writer, id);
         if (writer->depths[at] - reduction != writer->stage) continue;
         Index full = plain_index(writer, INDEX_full);
+        if (reduction && row_of_operand(writer, id, "")) continue;
         if (reduction) {
             const char *value = value_of(writer, node_of(writer, id)->inputs[0], full);
             text_format(&writer->stores, "t%u[j] = %s;\n", number_of(writer, id), value);
@@ -54,14 +72,18 @@ static void start_reductions(Writer *writer, Text *text) {
     }
 }
 
-static void add_to_reductions(Writer *writer, Text *text, int depth, const char *count) {
+/* part: of a long row, "" or " + " and its first column. */
+static void add_to_reductions(Writer *writer, Text *text, int depth, const char *part,
+                              const char *count) {
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         if (!is_fed(writer, at)) continue;
         NodeId id = writer->kernel->nodes[at];
         const Node *node = node_of(writer, id);
         unsigned number = number_of(writer, id);
-        text_format(text, "%*sflow_row_%s_add_%s(&s%u, t%u, %s);\n", 4 * depth, "",
-                    op_info[node->op].name, reduced_type(writer, node), number, number, count);
+        const char *row = row_of_operand(writer, id, part);
+        if (!row) row = arena_format(writer->arena, "t%u", number);
+        text_format(text, "%*sflow_row_%s_add_%s(&s%u, %s, %s);\n", 4 * depth, "",
+                    op_info[node->op].name, reduced_type(writer, node), number, row, count);
     }
 }
 
@@ -81,6 +103,18 @@ static const char *row_end(const Writer *writer) {
     return writer->kernel->triangle.columns ? "seen" : writer->columns;
 }
 
+/* Over `count` columns: of the row, or at depth 3 of a part of it. */
+static void write_column_loop(Writer *writer, int depth, const char *count) {
+    Text *body = &writer->body;
+    text_format(body, "%*sFLOW_INDEPENDENT\n", 4 * depth, "");
+    text_format(body, "%*sfor (int64_t j = 0; j < %s; j++) {\n", 4 * depth, "", count);
+    text_format(body, "%*sconst int64_t c = %sj, i = r * %s + c;\n%*s(void)c, (void)i;\n",
+                4 * depth + 4, "", depth == 3 ? "part + " : "", writer->columns, 4 * depth + 4, "");
+    move_lines(writer, &writer->lines[LEVEL_column], body, depth + 1);
+    move_lines(writer, &writer->stores, body, depth + 1);
+    text_format(body, "%*s}\n", 4 * depth, "");
+}
+
 /* whole: rows are short enough to be kept; else reductions are fed part by part. */
 static void write_row_loop(Writer *writer, bool whole) {
     Text *body = &writer->body;
@@ -95,14 +129,8 @@ static void write_row_loop(Writer *writer, bool whole) {
         count = "count";
         depth = 3;
     }
-    text_format(body, "%*sFLOW_INDEPENDENT\n", 4 * depth, "");
-    text_format(body, "%*sfor (int64_t j = 0; j < %s; j++) {\n", 4 * depth, "", count);
-    text_format(body, "%*sconst int64_t c = %sj, i = r * %s + c;\n%*s(void)c, (void)i;\n",
-                4 * depth + 4, "", depth == 3 ? "part + " : "", writer->columns, 4 * depth + 4, "");
-    move_lines(writer, &writer->lines[LEVEL_column], body, depth + 1);
-    move_lines(writer, &writer->stores, body, depth + 1);
-    text_format(body, "%*s}\n", 4 * depth, "");
-    add_to_reductions(writer, body, depth, count);
+    if (writer->stores.size) write_column_loop(writer, depth, count);
+    add_to_reductions(writer, body, depth, depth == 3 ? " + part" : "", count);
     if (depth == 3) text_add(body, "        }\n");
     end_reductions(writer);
 }
@@ -110,7 +138,7 @@ static void write_row_loop(Writer *writer, bool whole) {
 static void write_stage(Writer *writer, bool whole) {
     next_scope(writer, LEVEL_column);
     write_row_values(writer);
-    if (!writer->stores.size) return;
+    if (!writer->stores.size && !stage_reduces(writer)) return;
     move_lines(writer, &writer->lines[LEVEL_row], &writer->body, 2);
     write_row_loop(writer, whole);
 }
@@ -120,7 +148,9 @@ static void declare_buffers(Writer *writer, Text *text, bool whole) {
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
         if (!writer->buffered[at] && !is_reduction(writer, id)) continue;
+        if (is_known(writer, id)) continue;
         const Node *node = node_of(writer, id);
+        if (is_reduction(writer, id) && row_of_operand(writer, id, "")) continue;
         if (is_reduction(writer, id)) node = node_of(writer, node->inputs[0]);
         const char *columns = whole ? writer->columns : arena_format(writer->arena, "%d", ROW_PART);
         text_format(text, "        _Alignas(64) %s t%u[%s];\n",
@@ -131,7 +161,7 @@ static void declare_buffers(Writer *writer, Text *text, bool whole) {
 static void store_rows(Writer *writer) {
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
-        if (own_index(writer, id) == INDEX_row && is_stored(writer, id))
+        if (own_index(writer, id) == INDEX_row && is_stored(writer, id) && !is_known(writer, id))
             store_value(writer, id, plain_index(writer, INDEX_row));
     }
     move_lines(writer, &writer->lines[LEVEL_row], &writer->body, 2);
@@ -231,7 +261,7 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
         *form = "narrow rows, 64 as one loop";
         return narrow.operands;
     }
-    if (has_short_rows(&flat)) {
+    if (has_short_rows(&flat) && !flat.kernel->again) {
         *form = "short rows, 16 at a time";
         return write_short_rows_kernel(text, plan, kernel, name);
     }

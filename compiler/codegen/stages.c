@@ -1,5 +1,5 @@
 /* Stages: a reduction of the row is known only after a loop over it, so a row takes a loop for each
- * stage: stage n computes what waits for n reductions, one behind the other. */
+ * stage: stage n computes what waits for n reductions, one behind the other, that aren't known already. */
 #include "compiler/codegen/writer.h"
 
 static void visit_depth(void *context, NodeId read, IndexKind index) {
@@ -33,6 +33,7 @@ int find_stages(Writer *writer) {
     for (size_t at = 0; at < count; at++) {
         int stage = stage_of(writer, at);
         writer->depths[at] = stage + is_reduction(writer, writer->kernel->nodes[at]);
+        if (is_known(writer, writer->kernel->nodes[at])) writer->depths[at] = 0;
         if (writer->depths[at] > last) last = writer->depths[at];
     }
     for (size_t at = 0; at < count; at++) {

@@ -253,6 +253,7 @@ static const char *own_value(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     const char *type = element_info[node->type.element].computed;
     if (node->op == OP_matmul) return define_value(writer, id, index, sum_of_tile(writer, id));
+    if (is_known(writer, id)) return loaded(writer, id, index);
     if (op_info[node->op].class == LOOP_reduce) return result_value(writer, id, index, "j");
     size_t at = place_in_kernel(writer, id);
     if (index.kind == INDEX_full && writer->depths && writer->depths[at] < writer->stage)

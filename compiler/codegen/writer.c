@@ -39,6 +39,10 @@ bool is_stored(const Writer *writer, NodeId id) {
     return writer->plan->places[id].kind != PLACE_none;
 }
 
+bool is_known(const Writer *writer, NodeId id) {
+    return writer->kernel->again && is_reduction(writer, id) && is_stored(writer, id);
+}
+
 size_t place_in_kernel(const Writer *writer, NodeId id) {
     size_t low = 0, high = writer->kernel->node_count;
     while (low + 1 < high) {

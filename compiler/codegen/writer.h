@@ -132,6 +132,9 @@ const Node *node_of(const Writer *writer, NodeId id);
 bool is_reduction(const Writer *writer, NodeId id);
 bool is_stored(const Writer *writer, NodeId id);
 
+/* Is it a reduction that an earlier call of the kernel has stored? */
+bool is_known(const Writer *writer, NodeId id);
+
 /* Its place in kernel->nodes, which has it. */
 size_t place_in_kernel(const Writer *writer, NodeId id);
 

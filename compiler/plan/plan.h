@@ -78,6 +78,7 @@ typedef struct KernelPlan {
     size_t parts_sums; /* where those lie that are not stored yet, part after part */
     int abreast;       /* on a GPU: the kernels of its launch; 0: it is one of its own */
     bool by_columns;   /* contractions of few rows: share is the columns */
+    bool again;        /* as codegen writes it for a call once more: reductions of rows are known */
     const NodeId *nodes;
     size_t node_count;
     const NodeId *fused; /* the nodes that fuse gave it, which it is known by */

@@ -4,7 +4,8 @@
  *
  * What such kernels read of an earlier band, weights and what they are made of, is made again from
  * what lies in memory anyhow, slice by slice, and has no place there either: the kernels that made
- * it are called in both bands, with the same results. Worth it is that of little arithmetic. */
+ * it are called in both bands, of which the later one finds the reductions of rows. Worth it is that of
+ * little arithmetic. */
 #include "compiler/plan/bands.h"
 
 #include "compiler/passes/operand.h"
@@ -443,13 +444,17 @@ static void note_last(void *context, NodeId read, IndexKind index) {
     if (planner->last_use[read] < phase) planner->last_use[read] = phase;
 }
 
-/* What is read and written once more lives as long. */
+/* What is read and written once more lives as long; reductions of rows are stored, not made again. */
 static void keep_operands(Finder *finder) {
+    Planner *planner = planner_of(finder);
     vector_each(int, k, finder->again) {
         const KernelPlan *kernel = kernel_of(finder, *k);
-        visit_kernel(planner_of(finder), *k, note_last, finder);
-        for (size_t i = 0; i < kernel->node_count; i++)
-            note_last(finder, kernel->nodes[i], INDEX_full);
+        visit_kernel(planner, *k, note_last, finder);
+        for (size_t i = 0; i < kernel->node_count; i++) {
+            const NodeId id = kernel->nodes[i];
+            note_last(finder, id, INDEX_full);
+            if (op_info[node_of(planner, id)->op].class == LOOP_reduce) planner->stored[id] = true;
+        }
     }
 }
 

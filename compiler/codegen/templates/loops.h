@@ -126,6 +126,7 @@ _Static_assert(FLOW_LANES == 16, "the end of a reduction folds 16 lanes");
         for (; i + FLOW_LANES <= count; i += FLOW_LANES)                                         \
             FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++)          \
                 state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);          \
+        if (i == count) return;                                                                  \
         FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {            \
             if (i + lane < count)                                                                \
                 state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);          \
