@@ -1,6 +1,6 @@
 /* Band text: the calls of a few kernels, for some rows after the other, or for one slice of their
- * products after the other. What only they want lies in a buffer of the thread, found as if all rows
- * were there. */
+ * products after the other. What only they want lies in a buffer of the thread, found as if all
+ * rows were there. */
 #include "compiler/codegen/kernel_text.h"
 
 static void write_places(Text *text, const FunctionPlan *plan, const Band *band) {

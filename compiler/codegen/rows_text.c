@@ -1,8 +1,8 @@
 /* Rows text: a kernel that computes each row by itself.
  *
  * A row takes a loop for each stage. What a later stage wants again stays in a buffer `tN`.
- * Reductions get their operand in such a buffer too, unless it lies in memory: of the whole row when
- * it is short, or else part by part. Where elements are all there is, rows are one loop (narrow_rows_text.c: many rows
+ * Reductions get their operand in such a buffer too, unless it lies in memory: of the whole row
+ * when it is short, or else part by part. Where elements are all there is, rows are one loop (narrow_rows_text.c: many rows
  * too short for vectors). */
 #include "compiler/codegen/writer.h"
 

@@ -18,9 +18,10 @@ typedef struct Bander {
     Reading *readings; /* of each node */
     bool *kept;        /* of each node: is an output */
     int *positions;    /* of each kernel: its place in the order */
-    const Band **given; /* of each place in the order: the band that slices.c found there, or NULL */
-    int reader;        /* the place of the kernel whose reads are visited */
-    int first, last;   /* the kernels that note_hand asks about, by their places */
+    const Band *
+        *given;      /* of each place in the order: the band that slices.c found there, or NULL */
+    int reader;      /* the place of the kernel whose reads are visited */
+    int first, last; /* the kernels that note_hand asks about, by their places */
     bool hands_on;
 } Bander;
 

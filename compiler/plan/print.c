@@ -267,8 +267,8 @@ static void print_launch(const FunctionPlan *plan, const Band *band, int depth, 
 }
 
 static void print_rows(const Band *band, int depth, Text *text) {
-    text_format(text, "%*skernels %d to %d in %s of %lld rows, which a thread holds %s of", depth, "",
-                band->kernels[0], band->kernels[band->count - 1],
+    text_format(text, "%*skernels %d to %d in %s of %lld rows, which a thread holds %s of", depth,
+                "", band->kernels[0], band->kernels[band->count - 1],
                 band->slices ? "slices" : "bands", (long long)band->rows,
                 bytes_text(text->arena, (double)band->room));
     for (int i = 0; i < band->again_count; i++)

@@ -1,11 +1,11 @@
 /* Slices: kernels that a thread runs for one slice of their products after the other: of attention,
- * for one head. A product may then read all that another kernel leaves of its slice, turned as well,
- * so that on the way back the gradient of scores has no place in memory.
+ * for one head. A product may then read all that another kernel leaves of its slice, turned as
+ * well, so that on the way back the gradient of scores has no place in memory.
  *
  * What such kernels read of an earlier band, weights and what they are made of, is made again from
  * what lies in memory anyhow, slice by slice, and has no place there either: the kernels that made
- * it are called in both bands, of which the later one finds the reductions of rows. Worth it is that of
- * little arithmetic. */
+ * it are called in both bands, of which the later one finds the reductions of rows. Worth it is
+ * that of little arithmetic. */
 #include "compiler/plan/bands.h"
 
 #include "compiler/passes/operand.h"
@@ -29,14 +29,14 @@ typedef Vector(NodeId) Values;
 /* A band of slices, and the earlier one whose values it makes again. */
 typedef struct Finder {
     Bander *bander;
-    Readers *readers;  /* of each large value */
-    Dim outer, share;  /* of the products */
-    int first, end;    /* the run of kernels that it begins with, by their places */
-    Kernels kernels;   /* of the band: those, and what is moved behind them */
+    Readers *readers;    /* of each large value */
+    Dim outer, share;    /* of the products */
+    int first, end;      /* the run of kernels that it begins with, by their places */
+    Kernels kernels;     /* of the band: those, and what is moved behind them */
     int earlier, behind; /* the run that it makes values of again */
-    Kernels again;     /* kernels of it, in their order */
-    Values values;     /* that are made again, in the order of these kernels */
-    bool good;         /* what was asked of all reads */
+    Kernels again;       /* kernels of it, in their order */
+    Values values;       /* that are made again, in the order of these kernels */
+    bool good;           /* what was asked of all reads */
 } Finder;
 
 static Planner *planner_of(const Finder *finder) {
@@ -444,7 +444,7 @@ static void note_last(void *context, NodeId read, IndexKind index) {
     if (planner->last_use[read] < phase) planner->last_use[read] = phase;
 }
 
-/* What is read and written once more lives as long; reductions of rows are stored, not made again. */
+/* What is read once more lives as long; reductions of rows are stored, not made again. */
 static void keep_operands(Finder *finder) {
     Planner *planner = planner_of(finder);
     vector_each(int, k, finder->again) {
@@ -541,7 +541,7 @@ void find_slices(Bander *bander) {
                      .readers = arena_new_array(arena, Readers, plan->graph->nodes.count + 1)};
     for (int k = 0; k < plan->kernel_count; k++)
         visit_kernel(bander->planner, k, note_reader, &finder);
-    for (int i = 0, end; i < plan->kernel_count; i = end > i ? end : i + 1) {
+    for (int i = 0, end; i<plan->kernel_count; i = end> i ? end : i + 1) {
         end = end_of_run(bander, i);
         if (end > i) try_run(&finder, i);
         if (bander->given[i]) end = i + bander->given[i]->count;

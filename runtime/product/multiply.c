@@ -399,7 +399,8 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                   .exact = plain};
     const bool copies = work->passes_on && m == work->start;
     for (int64_t n = 0; n < columns; n += WIDTH) {
-        const bool whole = work->columns - n >= WIDTH, copied = is_copied(work, n) && !(copies && whole);
+        const bool whole = work->columns - n >= WIDTH,
+                   copied = is_copied(work, n) && !(copies && whole);
         float *copy = work->right + n * work->part;
         tile.copy = copies && whole ? copy : NULL;
         tile.b = copied ? copy : product->b + work->k * product->b_depth + work->column + n;

@@ -2,12 +2,11 @@
  * rows. CONTEXT has it as `product`, whose numbers PREPARE takes from the call, so that one kernel
  * serves all sizes; what follows the product is called through pointers. Of the parameters of
  * matmul.c it takes KERNEL, CONTEXT, PREPARE, PLAIN, FINISH and, of a `context` that is pointed to,
- * ASK; and what rows see: SEES_COLUMNS, SEES_DEPTH, SEEN_COLUMNS, SEEN_DEPTH
- * and UNSEEN_DEPTH. */
+ * ASK; and what rows see: SEES_COLUMNS, SEES_DEPTH, SEEN_COLUMNS, SEEN_DEPTH and UNSEEN_DEPTH. */
 #include "runtime/product/vectors.h"
 
-/* Rows at a time whose sums go over what any of them sees, counted from row 0, whoever computes them:
- * what is added up in which parts depends on how much that is. Whole tiles of all processors. */
+/* Rows at a time whose sums go over what any of them sees, counted from row 0, whoever computes
+ * them: what is added up in which parts depends on how much that is. Whole tiles of all processors. */
 enum { FLOW_JOIN(KERNEL, _step) = 48 };
 
 #if SEES_COLUMNS
