@@ -1,6 +1,6 @@
 /* Stages: a reduction of the row is known only after a loop over it, so a row takes a loop for each
- * stage: stage n computes what waits for n reductions, one behind the other. Those that are known are
- * waited for by nobody. */
+ * stage: stage n computes what waits for n reductions, one behind the other. For those that are
+ * known nobody waits. */
 #include "compiler/codegen/writer.h"
 
 static void visit_depth(void *context, NodeId read, IndexKind index) {

@@ -6,7 +6,8 @@
 #include "runtime/product/vectors.h"
 
 /* Rows at a time whose sums go over what any of them sees, counted from row 0, whoever computes
- * them: what is added up in which parts depends on how much that is. Whole tiles of all processors. */
+ * them: what is added up in which parts depends on how much that is. They are whole tiles of all
+ * processors. */
 enum { FLOW_JOIN(KERNEL, _step) = 48 };
 
 #if SEES_COLUMNS
