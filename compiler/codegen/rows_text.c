@@ -2,8 +2,8 @@
  *
  * A row takes a loop for each stage. What a later stage wants again stays in a buffer `tN`.
  * Reductions get their operand in such a buffer too, unless it lies in memory: of the whole row
- * when it is short, or else part by part. Where elements are all there is, rows are one loop (narrow_rows_text.c: many rows
- * too short for vectors). */
+ * when it is short, or else part by part. Where elements are all there is, rows are one loop
+ * (narrow_rows_text.c: many rows too short for vectors). */
 #include "compiler/codegen/writer.h"
 
 enum {
@@ -11,8 +11,8 @@ enum {
     STREAM_PART = 256, /* elements: so few that memory reads for the next while it writes these */
 };
 
-/* Where the operand of a reduction lies anyhow, as C, from its column `first` on: in the buffer of a
- * whole row, or in memory as it is computed, and nobody writes there. NULL: it needs a buffer. */
+/* Where the operand of a reduction lies anyhow, as C, from its column `first` on: in the buffer of
+ * a whole row, or in memory as it is computed, and nobody writes there. NULL: it needs a buffer. */
 static const char *row_of_operand(Writer *writer, NodeId reduction, const char *first) {
     const NodeId id = strip_reshapes(writer->graph, node_of(writer, reduction)->inputs[0]);
     const Node *node = node_of(writer, id);
