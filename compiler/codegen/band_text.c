@@ -5,8 +5,8 @@
 
 static void write_places(Text *text, const FunctionPlan *plan, const Band *band) {
     int inputs = input_count(plan);
-    text_format(text, "    _Alignas(64) char room[%zu];\n    const void *places[%d];\n", band->room,
-                inputs + (int)band->values.count);
+    if (band->room) text_format(text, "    _Alignas(64) char room[%zu];\n", band->room);
+    text_format(text, "    const void *places[%d];\n", inputs + (int)band->values.count + 1);
     for (int i = 0; i < inputs; i++)
         text_format(text, "    places[%d] = frame->inputs[%d];\n", i, i);
     text_add(text, "    FlowFrame inner = *frame;\n    inner.inputs = places;\n");
@@ -33,7 +33,7 @@ static KernelOperands joined_operands(Arena *arena, const Band *band, const Call
     return all;
 }
 
-static void write_loop(Text *text, const Band *band, const char *rows) {
+static void write_loop(Text *text, const Band *band, const char *rows, const char *block) {
     if (band->slices)
         text_format(text,
                     "    const int parts = (int)(%s / %lld);\n"
@@ -44,24 +44,27 @@ static void write_loop(Text *text, const Band *band, const char *rows) {
     else
         text_format(
             text,
-            "    const int bands = flow_bands(%s, %lld, threads), parts = threads * bands;\n"
+            "    const int bands = flow_bands(%s, %s, %lld, threads), parts = threads * bands;\n"
             "    for (int part = thread * bands; part < (thread + 1) * bands; part++) {\n",
-            rows, (long long)band->rows);
+            rows, block, (long long)band->rows);
 }
 
 KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                                  const Band *band, const Call *calls, const char *name) {
-    const char *rows = dim_expression(text->arena, plan->kernels[band->kernels[0]].share);
+    const KernelPlan *leader = &plan->kernels[band->kernels[0]];
+    const char *rows =
+        dim_expression(text->arena, leader->records ? leader->records : leader->share);
+    const char *block = leader->records ? "1" : "FLOW_SHARE_BLOCK";
     text_format(text,
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, int thread, "
                 "int threads) {\n%s",
                 name, sizes_line);
     write_places(text, plan, band);
-    write_loop(text, band, rows);
+    write_loop(text, band, rows, block);
     text_format(text,
                 "        int64_t first, last;\n"
-                "        flow_share(%s, part, parts, &first, &last);\n",
-                rows);
+                "        flow_share(%s, %s, part, parts, &first, &last);\n",
+                rows, block);
     write_part(text, kernels, plan, band, calls);
     text_add(text, "    }\n}\n\n");
     return joined_operands(text->arena, band, calls);

@@ -292,6 +292,7 @@ static void write_sizes(Writer *writer, Text *text, const ContractionOperand *a)
         {"MOST_COLUMNS", bound_expression(writer, loops->columns)},
         {"COLUMNS_VARY", dim_is_constant(loops->columns, &columns) ? "0" : "1"},
         {"BY_COLUMNS", writer->kernel->by_columns ? "1" : "0"},
+        {"SHARE_BLOCK", share_block(writer)},
         {"PARTS", number_text(arena, writer->kernel->parts)},
         {"PART_DEPTH", part_expression(writer, a)},
     };

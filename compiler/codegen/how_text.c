@@ -78,6 +78,7 @@ void how_print(const FunctionPlan *plan, int kernel, Text *text) {
 void share_print(const FunctionPlan *plan, int number, Text *text) {
     const KernelPlan *kernel = &plan->kernels[number];
     if (!kernel->share || runs_on_gpu(kernel)) return;
+    if (kernel->records) return; /* plan/print.c says so */
     bool columns = kernel->by_columns || kernel->loops.kind == KERNEL_columns;
     int64_t size = kernel->by_columns ? FLOW_COLUMN_BLOCK : FLOW_SHARE_BLOCK;
     int64_t count = (dim_bound(kernel->share) * kernel->parts + size - 1) / size;

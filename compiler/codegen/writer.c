@@ -355,6 +355,13 @@ void next_scope(Writer *writer, Level level) {
     for (int i = level; i < LEVEL_count; i++) writer->scopes[i]++;
 }
 
+const char *share_block(Writer *writer) {
+    const int64_t each = share_of_record(writer->table, writer->kernel);
+    if (!each) return "FLOW_SHARE_BLOCK";
+    return writer->passes_sizes ? passed_number(writer, each)
+                                : arena_format(writer->arena, "%lld", (long long)each);
+}
+
 void write_head(Writer *writer, Text *text) {
     text_format(text,
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, "
@@ -364,11 +371,12 @@ void write_head(Writer *writer, Text *text) {
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);
     Dim share = writer->kernel->share;
+    const char *rows =
+        writer->passes_sizes ? passed_size(writer, share) : dim_expression(writer->arena, share);
     text_format(text,
                 "    int64_t first, last;\n"
-                "    flow_share(%s, thread, threads, &first, &last);\n",
-                writer->passes_sizes ? passed_size(writer, share)
-                                     : dim_expression(writer->arena, share));
+                "    flow_share(%s, %s, thread, threads, &first, &last);\n",
+                rows, share_block(writer));
     declare_faults(writer, text);
 }
 

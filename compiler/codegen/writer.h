@@ -170,6 +170,9 @@ const char *number_operand(Writer *writer, int64_t number);
 const char *passed_number(Writer *writer, int64_t number);
 const char *passed_size(Writer *writer, Dim size);
 
+/* In blocks of how much of the kernel's share threads split it. */
+const char *share_block(Writer *writer);
+
 /* From here on, columns are such a size. */
 void pass_columns(Writer *writer);
 

@@ -31,6 +31,7 @@ typedef enum IndexKind {
     INDEX_column, /* the column's */
     INDEX_output, /* columns kernels: outer * columns + column, after the reduction */
     INDEX_other,
+    INDEX_record, /* others, but of the row's record alone: only plan/reads.c says so */
 } IndexKind;
 
 /* Of y = a b: is b one matrix for all of a, whose leading axes are then rows like others? */

@@ -3,14 +3,17 @@
  * only they read has no place in memory: a buffer of each thread holds the band's rows of it.
  *
  * Worth it are large values alone, and products that have a b for each slice: one b for all rows
- * would be brought to the caches for every band. */
+ * would be brought to the caches for every band. Kernels that are split by records (records.c) run
+ * for a few whole records at a time. They read at other rows, too, what the band has made of a
+ * record, and their products, of windows, read a small b where it lies. */
 #include "compiler/plan/bands.h"
 
 enum {
-    LARGE = 1 << 20,   /* bytes of a value that does not stay in the caches */
-    BAND_LEAST = 16,   /* rows */
-    BAND_MOST = 1024,  /* rows, where no slice of a product has fewer */
-    BAND_MULTIPLE = 8, /* rows, as flow_share gives them */
+    LARGE = 1 << 20,         /* bytes of a value that does not stay in the caches */
+    RECORDS_BYTES = 1 << 19, /* of what the kernels of a band of records leave there */
+    BAND_LEAST = 16,         /* rows */
+    BAND_MOST = 1024,        /* rows, where no slice of a product has fewer */
+    BAND_MULTIPLE = 8,       /* rows, as flow_share gives them */
 };
 
 const KernelPlan *kernel_at(const Bander *bander, int position) {
@@ -29,11 +32,17 @@ bool is_own_row(IndexKind index) {
     return index == INDEX_full || index == INDEX_row;
 }
 
+/* Does a kernel with that index read nothing but its band's rows, or records? */
+static bool is_own(const KernelPlan *kernel, IndexKind index) {
+    if (index == INDEX_record || index == INDEX_output) return kernel->records;
+    return is_own_row(index);
+}
+
 static void note_reading(void *context, NodeId read, IndexKind index) {
     Bander *bander = context;
     Reading *reading = &bander->readings[read];
     if (bander->reader > reading->last) reading->last = bander->reader;
-    if (!is_own_row(index)) reading->apart = true;
+    if (!is_own(kernel_at(bander, bander->reader), index)) reading->apart = true;
 }
 
 void find_readings(Bander *bander) {
@@ -53,6 +62,7 @@ void find_readings(Bander *bander) {
 
 bool has_bands(const KernelPlan *kernel) {
     if (kernel->by_columns) return false;
+    if (kernel->records) return true;
     if (kernel->loops.kind == KERNEL_contraction) return !dim_is_one(kernel->loops.outer);
     return kernel->loops.kind == KERNEL_rows || kernel->loops.kind == KERNEL_row_function;
 }
@@ -62,7 +72,7 @@ int end_of_run(const Bander *bander, int first) {
     int end = first;
     while (end < bander->planner->plan->kernel_count) {
         const KernelPlan *kernel = kernel_at(bander, end);
-        if (!has_bands(kernel) || kernel->share != leader->share) break;
+        if (!has_bands(kernel) || !same_split(split_of(kernel), split_of(leader))) break;
         if (end > first && (kernel->barrier || bander->given[end])) break;
         end++;
     }
@@ -77,7 +87,9 @@ bool is_large(const Bander *bander, NodeId id) {
 static void note_hand(void *context, NodeId read, IndexKind index) {
     Bander *bander = context;
     int kernel = node_of(bander->planner, read)->kernel;
-    if (kernel == NO_KERNEL || !is_own_row(index) || !is_large(bander, read)) return;
+    if (kernel == NO_KERNEL || !is_own(kernel_at(bander, bander->reader), index) ||
+        !is_large(bander, read))
+        return;
     int writer = bander->positions[kernel];
     if (writer >= bander->first && writer <= bander->last) bander->hands_on = true;
 }
@@ -124,7 +136,7 @@ static int64_t add_values(const Bander *bander, Band *band, int first) {
         const KernelPlan *kernel = kernel_at(bander, first + i);
         for (size_t j = 0; j < kernel->node_count; j++) {
             NodeId id = kernel->nodes[j];
-            int64_t size = row_size(bander, id, kernel->share);
+            int64_t size = row_size(bander, id, split_of(kernel).count);
             bool passing = size && is_passing(bander, band, first, id);
             if (passing)
                 vector_push(bander->planner->arena, &band->values, (BandValue){id, size, 0});
@@ -134,13 +146,17 @@ static int64_t add_values(const Bander *bander, Band *band, int first) {
     return all;
 }
 
-static bool has_large(const Bander *bander, const Band *band) {
+/* Is so much handed on, or kept from memory, that it pays? */
+static bool is_worth_it(const Bander *bander, const Band *band, int first) {
+    if (kernel_at(bander, first)->records) return true;
     vector_each(BandValue, value, band->values)
         if (is_large(bander, value->node)) return true;
     return false;
 }
 
 int64_t choose_rows(const Bander *bander, const Band *band, int first, int64_t size) {
+    if (!size) return 0;
+    if (kernel_at(bander, first)->records) return RECORDS_BYTES / size;
     int64_t slice = BAND_MOST, most = BAND_BYTES / size;
     for (int i = first; i < first + band->count; i++) {
         const Loops *loops = &kernel_at(bander, i)->loops;
@@ -170,7 +186,7 @@ static Band band_at(Bander *bander, int first) {
     Band band = {.kernels = kernels, .count = chain_length(bander, first)};
     if (band.count == 1) return alone;
     int64_t size = add_values(bander, &band, first);
-    if (!has_large(bander, &band)) return alone;
+    if (!is_worth_it(bander, &band, first)) return alone;
     band.rows = choose_rows(bander, &band, first, size);
     if (!band.rows) return alone;
     place_values(bander, &band);

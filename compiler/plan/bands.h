@@ -42,13 +42,14 @@ int end_of_run(const Bander *bander, int first);
 /* Is it stored, and too large to stay in the caches? */
 bool is_large(const Bander *bander, NodeId id);
 
-/* Bytes of the value in one row of the share; 0: it does not lie in such rows. */
+/* Bytes of the value in one row of the share, or one record; 0: it does not lie in such. */
 int64_t row_size(const Bander *bander, NodeId id, Dim share);
 
 /* Do only kernels of the band read the value, each its own rows? */
 bool is_passing(const Bander *bander, const Band *band, int first, NodeId id);
 
-/* How many rows at a time, of so many bytes: a slice of the products, or equal parts of one. */
+/* How many rows at a time, of so many bytes: whole records, or a slice of the products, or equal
+ * parts of one; 0: not even one. */
 int64_t choose_rows(const Bander *bander, const Band *band, int first, int64_t size);
 
 /* Sets bander->given, and moves kernels in the order. */

@@ -37,6 +37,7 @@ FunctionPlan *plan_function(const Plan *program_plan, const Function *function) 
     prepare(&planner);
     find_kernels(&planner);
     find_triangles(&planner);
+    find_records(&planner);
     order_kernels(&planner);
     find_bands(&planner);
     join_launches(&planner);

@@ -72,9 +72,10 @@ typedef struct KernelPlan {
     Attention *attention; /* or NULL */
     int computed_with; /* attention: the kernel that it is nothing without, or NO_KERNEL; one that
                           is taken in is computed there */
-    Dim share; /* what is split over threads; kernels with the same share split it the same way;
+    Dim share;   /* what is split over threads; kernels with the same share split it the same way;
                   NULL: nothing is */
-    int parts; /* of a contraction's depth, added up by themselves: 1, or more */
+    Dim records; /* the share is split by them: each is as much of it; NULL: it is not */
+    int parts;   /* of a contraction's depth, added up by themselves: 1, or more */
     size_t parts_sums; /* where those lie that are not stored yet, part after part */
     int abreast;       /* on a GPU: the kernels of its launch; 0: it is one of its own */
     bool by_columns;   /* contractions of few rows: share is the columns */
@@ -91,6 +92,13 @@ typedef struct KernelPlan {
     Placement wanted, given; /* wanted: DEVICE_any when the program doesn't say */
     const char *held;        /* why the CPU runs it, whatever is wanted; or NULL */
 } KernelPlan;
+
+/* Of its share, as much as a record is; 0: it is not split by records. */
+static inline int64_t share_of_record(Dimensions *table, const KernelPlan *kernel) {
+    int64_t each = 0;
+    if (kernel->records) dim_is_constant(dim_divide(table, kernel->share, kernel->records), &each);
+    return each;
+}
 
 static inline bool runs_on_gpu(const KernelPlan *kernel) {
     return kernel->given.device == DEVICE_gpu;

@@ -12,11 +12,25 @@ typedef struct Edge {
 
 typedef Vector(Edge) Edges;
 
+/* How threads split something: each has a part of so many rows, columns or whole records. */
+typedef struct Split {
+    Dim count; /* NULL: across parts, or in several ways */
+    bool columns, records;
+} Split;
+
+static inline Split split_of(const KernelPlan *kernel) {
+    const bool records = kernel->records != NULL;
+    return (Split){records ? kernel->records : kernel->share, kernel->by_columns, records};
+}
+
+static inline bool same_split(Split a, Split b) {
+    return a.count == b.count && a.columns == b.columns && a.records == b.records;
+}
+
 /* What is known of the threads' accesses to a value or a weight since the last barrier. */
 typedef struct Access {
     int write_phase, read_phase; /* -1: never */
-    Dim write_share, read_share; /* read_share NULL: read across shares or with several */
-    bool write_columns, read_columns;
+    Split write, read;
 } Access;
 
 /* What a kernel's nodes read, once it was asked for: `count` of Planner.reads from `first` on. They
@@ -83,6 +97,9 @@ double seen_share(const KernelPlan *kernel);
 /* parts.c: into how many parts the depth of a product is cut, and memory for their sums. */
 void find_parts(const Planner *planner, KernelPlan *kernel);
 void buffer_parts(Planner *planner, int kernel);
+
+/* records.c: which kernels are split over threads by records. */
+void find_records(Planner *planner);
 
 /* schedule.c: in which order kernels run, and before which of them threads wait. */
 void order_kernels(Planner *planner);

@@ -195,7 +195,8 @@ void kernel_print(const FunctionPlan *plan, int k, Text *text) {
 
 static void print_share(const KernelPlan *kernel, Text *text) {
     text_add(text, kernel->by_columns ? ", threads split columns " : ", threads split ");
-    dim_print(kernel->share, text);
+    dim_print(kernel->records ? kernel->records : kernel->share, text);
+    if (kernel->records) text_add(text, " records");
 }
 
 static void print_kernel(const Printer *printer, const FunctionPlan *plan, int k, int depth) {
@@ -266,10 +267,11 @@ static void print_launch(const FunctionPlan *plan, const Band *band, int depth, 
     text_add(text, ":\n");
 }
 
-static void print_rows(const Band *band, int depth, Text *text) {
-    text_format(text, "%*skernels %d to %d in %s of %lld rows, which a thread holds %s of", depth,
-                "", band->kernels[0], band->kernels[band->count - 1],
-                band->slices ? "slices" : "bands", (long long)band->rows,
+static void print_rows(const FunctionPlan *plan, const Band *band, int depth, Text *text) {
+    const bool records = plan->kernels[band->kernels[0]].records;
+    text_format(text, "%*skernels %d to %d in %s of %lld %s, which a thread holds %s of", depth, "",
+                band->kernels[0], band->kernels[band->count - 1], band->slices ? "slices" : "bands",
+                (long long)band->rows, records ? "records" : "rows",
                 bytes_text(text->arena, (double)band->room));
     for (int i = 0; i < band->again_count; i++)
         text_format(text, "%s%d", i ? ", " : ", after once more ", band->again[i]);
@@ -286,7 +288,7 @@ static void print_band(const Printer *printer, const FunctionPlan *plan, const B
         return;
     }
     if (band->count > 1 && !band->rows) print_launch(plan, band, depth, text);
-    else if (band->count > 1) print_rows(band, depth, text);
+    else if (band->count > 1) print_rows(plan, band, depth, text);
     for (int i = 0; i < band->count; i++)
         print_kernel(printer, plan, band->kernels[i], band->count > 1 ? depth + 2 : depth);
 }

@@ -46,6 +46,7 @@ static Access *access_of(Planner *planner, NodeId id) {
  * columns: the column's. */
 static bool stays_in_share(const Planner *planner, NodeId read, IndexKind index) {
     const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
+    if (index == INDEX_record) return kernel->records;
     if (!kernel->by_columns)
         return index == INDEX_full || index == INDEX_row || index == INDEX_output;
     const Node *node = node_of(planner, planner->node);
@@ -55,18 +56,13 @@ static bool stays_in_share(const Planner *planner, NodeId read, IndexKind index)
            contraction_operand(planner->graph, node, 0).node != read;
 }
 
-static bool same_share(const KernelPlan *kernel, Dim share, bool columns) {
-    return kernel->share == share && kernel->by_columns == columns;
-}
-
 static void check_barrier(void *context, NodeId read, IndexKind index) {
     Planner *planner = context;
     if (node_of(planner, read)->kernel == planner->kernel) return;
     const Access *access = access_of(planner, read);
     const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
     if (access->write_phase == planner->phase &&
-        (!stays_in_share(planner, read, index) ||
-         !same_share(kernel, access->write_share, access->write_columns)))
+        (!stays_in_share(planner, read, index) || !same_split(split_of(kernel), access->write)))
         planner->needs_barrier = true;
 }
 
@@ -77,8 +73,7 @@ static bool needs_barrier(Planner *planner, int k) {
     const KernelPlan *kernel = &planner->plan->kernels[k];
     for (size_t i = 0; i < kernel->node_count; i++) {
         const Access *access = access_of(planner, kernel->nodes[i]);
-        if (access->read_phase == planner->phase &&
-            !same_share(kernel, access->read_share, access->read_columns))
+        if (access->read_phase == planner->phase && !same_split(split_of(kernel), access->read))
             planner->needs_barrier = true;
     }
     return planner->needs_barrier;
@@ -88,13 +83,12 @@ static void note_read(void *context, NodeId read, IndexKind index) {
     Planner *planner = context;
     Access *access = access_of(planner, read);
     const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
-    Dim share = stays_in_share(planner, read, index) ? kernel->share : NULL;
-    if (access->read_phase == planner->phase &&
-        (access->read_share != share || access->read_columns != kernel->by_columns))
-        share = NULL;
+    Split split = split_of(kernel);
+    if (!stays_in_share(planner, read, index) ||
+        (access->read_phase == planner->phase && !same_split(access->read, split)))
+        split.count = NULL;
     access->read_phase = planner->phase;
-    access->read_share = share;
-    access->read_columns = kernel->by_columns;
+    access->read = split;
     planner->last_use[read] = planner->phase;
 }
 
@@ -105,8 +99,7 @@ static void note_kernel(Planner *planner, int k) {
     for (size_t i = 0; i < kernel->node_count; i++) {
         Access *access = access_of(planner, kernel->nodes[i]);
         access->write_phase = planner->phase;
-        access->write_share = kernel->share;
-        access->write_columns = kernel->by_columns;
+        access->write = split_of(kernel);
         planner->last_use[kernel->nodes[i]] = planner->phase;
     }
 }

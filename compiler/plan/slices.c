@@ -50,7 +50,8 @@ static void note_reader(void *context, NodeId read, IndexKind index) {
 
 bool is_alike(const Finder *finder, int k) {
     const KernelPlan *kernel = kernel_of(finder, k);
-    return has_bands(kernel) && kernel->share == finder->share && kernel->parts <= 1 &&
+    return has_bands(kernel) && !kernel->records && kernel->share == finder->share &&
+           kernel->parts <= 1 &&
            (kernel->loops.kind != KERNEL_contraction || kernel->loops.outer == finder->outer);
 }
 

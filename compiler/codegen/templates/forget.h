@@ -49,6 +49,7 @@
 #undef B_COLUMN_RUN
 #undef B_TABLE
 #undef BY_COLUMNS
+#undef SHARE_BLOCK
 #undef PARTS
 #undef PART_DEPTH
 #undef SEES_COLUMNS

@@ -42,19 +42,19 @@ static int64_t flow_outside[FLOW_OUTSIDE] __attribute__((unused, aligned(64)));
 #define FLOW_UNKNOWN(array) __asm__("" : "+m"(array))
 
 /* The rows [*first, *last) of this thread, in whole blocks. */
-static inline void flow_share(int64_t rows, int thread, int threads, int64_t *first,
+static inline void flow_share(int64_t rows, int64_t block, int thread, int threads, int64_t *first,
                               int64_t *last) {
-    int64_t blocks = (rows + FLOW_SHARE_BLOCK - 1) / FLOW_SHARE_BLOCK;
-    *first = blocks * thread / threads * FLOW_SHARE_BLOCK;
-    *last = blocks * (thread + 1) / threads * FLOW_SHARE_BLOCK;
+    int64_t blocks = (rows + block - 1) / block;
+    *first = blocks * thread / threads * block;
+    *last = blocks * (thread + 1) / threads * block;
     if (*first > rows) *first = rows;
     if (*last > rows) *last = rows;
 }
 
 /* Into how many bands, of `most` rows or less, each thread divides its own; it is thread
  * thread * bands + i of threads * bands for band i. */
-static inline int flow_bands(int64_t rows, int64_t most, int threads) {
-    const int64_t block = FLOW_SHARE_BLOCK, blocks = (rows + block - 1) / block;
+static inline int flow_bands(int64_t rows, int64_t block, int64_t most, int threads) {
+    const int64_t blocks = (rows + block - 1) / block;
     const int64_t most_blocks = most / block, own = (blocks + threads - 1) / threads;
     return (int)((own + most_blocks - 1) / most_blocks);
 }

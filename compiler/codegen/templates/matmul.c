@@ -33,7 +33,8 @@
  *   A_TABLE                   0: rows are one run, and so are depths
  *   B_DEPTH_AT(k), B_COLUMN_AT(n), B_DEPTH, B_COLUMN, B_DEPTH_RUN, B_COLUMN_RUN     same for b
  *   B_TABLE                   0: depths are one run
- *   BY_COLUMNS                1: threads split the columns; 0: the rows
+ *   BY_COLUMNS                1: threads split the columns; 0: the rows,
+ *   SHARE_BLOCK               in whole blocks of so many
  *   PARTS, PART_DEPTH         for windows.c: in so many parts, each but the last so deep, the depth
  *                             is added up, to sums at `parts` of a `context`; 1: there are none
  *
@@ -106,6 +107,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define B_COLUMN_RUN 10
 #define B_TABLE 0
 #define BY_COLUMNS 0
+#define SHARE_BLOCK FLOW_SHARE_BLOCK
 #define PARTS 1
 #define PART_DEPTH 128
 #endif

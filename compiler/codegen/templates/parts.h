@@ -30,14 +30,14 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
     const int64_t batch = context.batch, *const sizes = context.sizes;
     (void)batch, (void)sizes;
     int64_t first, last;
-    flow_share(PARTS * (ROWS), thread, threads, &first, &last);
+    flow_share(PARTS * (ROWS), FLOW_SHARE_BLOCK, thread, threads, &first, &last);
     while (first < last) {
         const int64_t row = first % (ROWS), rows = flow_smaller(last - first, (ROWS)-row);
         FLOW_JOIN(KERNEL, _slice)(&context, first / (ROWS), row, rows, 0, COLUMNS);
         first += rows;
     }
     flow_barrier(frame, thread, threads);
-    flow_share(ROWS, thread, threads, &first, &last);
+    flow_share(ROWS, FLOW_SHARE_BLOCK, thread, threads, &first, &last);
     FLOW_JOIN(KERNEL, _add_parts)(context, first, last);
 }
 

@@ -57,5 +57,6 @@ static void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *of, int64_t slice, int64_t 
 #define OUTER context.product.outer
 #define ROWS context.product.rows
 #define COLUMNS context.product.columns
+#define SHARE_BLOCK FLOW_SHARE_BLOCK
 #define BY_COLUMNS context.product.by_columns
 #include "split.h"

@@ -10,7 +10,7 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
         first = 0, last = (OUTER) * (ROWS);
         flow_share_columns(COLUMNS, thread, threads, &first_column, &last_column);
     } else {
-        flow_share((OUTER) * (ROWS), thread, threads, &first, &last);
+        flow_share((OUTER) * (ROWS), SHARE_BLOCK, thread, threads, &first, &last);
     }
     while (first < last && first_column < last_column) {
         const int64_t row = first % (ROWS), rows = flow_smaller(last - first, (ROWS)-row);

@@ -1,0 +1,105 @@
+/* Records: kernels around products of windows are split over threads by whole records, so that
+ * nobody waits between a copy with padding and the product that sees it through windows, or between
+ * that and a pool: each thread reads at other rows, too, only what it has written itself. Bands of
+ * them are of whole records, then.
+ *
+ * It spreads from a product that reads a value so, to all that hand each other values record by
+ * record. Where records are few, or there is one in a row, kernels stay split by rows. */
+#include "compiler/plan/planner.h"
+
+#include "compiler/passes/operand.h"
+
+enum { RECORDS_LEAST = 32 /* that threads share well */ };
+
+/* Those that may be split so, and those that are looked at around one. */
+typedef struct Spreading {
+    Planner *planner;
+    bool *able; /* of each kernel */
+    bool found; /* a read that was asked for */
+    bool spread;
+} Spreading;
+
+static bool divides(Dimensions *table, Dim count, Dim records, int64_t *each) {
+    Dim part = count ? dim_divide(table, count, records) : NULL;
+    return part && dim_is_constant(part, each);
+}
+
+/* Does the kernel multiply what it sees through windows, where it lies? */
+static bool is_of_windows(const Planner *planner, const KernelPlan *kernel) {
+    const Node *matmul = node_of(planner, kernel->nodes[0]);
+    const ContractionOperand a = contraction_operand(planner->graph, matmul, 0),
+                             b = contraction_operand(planner->graph, matmul, 1);
+    return node_of(planner, a.node)->type.element != TYPE_bf16 &&
+           sees_windows(planner->graph, &a, &b, kernel->loops.columns);
+}
+
+static bool has_fitting_loops(const Planner *planner, const KernelPlan *kernel) {
+    int64_t each;
+    switch (kernel->loops.kind) {
+    case KERNEL_rows:
+    case KERNEL_row_function: return true;
+    case KERNEL_columns:
+        return divides(planner->graph->dimensions, kernel->loops.outer, planner->graph->batch,
+                       &each);
+    case KERNEL_contraction:
+        return !kernel->by_columns && kernel->parts == 1 && !kernel->attention &&
+               is_of_windows(planner, kernel);
+    default: return false;
+    }
+}
+
+static bool is_able(const Planner *planner, const KernelPlan *kernel) {
+    int64_t each;
+    if (is_taken_in(kernel) || op_is_whole(node_of(planner, kernel->nodes[0])->op)) return false;
+    return divides(planner->graph->dimensions, kernel->share, planner->graph->batch, &each) &&
+           each > 1 && has_fitting_loops(planner, kernel);
+}
+
+/* The able kernel, but for the reader, that hands the value on record by record; or NULL. */
+static KernelPlan *writer_of(const Spreading *all, NodeId read, IndexKind index) {
+    const Planner *planner = all->planner;
+    const int writer = node_of(planner, read)->kernel;
+    const bool own = index == INDEX_full || index == INDEX_row || index == INDEX_output;
+    if (writer == NO_KERNEL || writer == planner->kernel || !all->able[writer]) return NULL;
+    return own || index == INDEX_record ? &planner->plan->kernels[writer] : NULL;
+}
+
+static void note_windows(void *context, NodeId read, IndexKind index) {
+    Spreading *all = context;
+    if (index == INDEX_record && writer_of(all, read, index)) all->found = true;
+}
+
+/* From the kernel to those whose values it reads, or from them to it. */
+static void spread_to(void *context, NodeId read, IndexKind index) {
+    Spreading *all = context;
+    KernelPlan *reader = &all->planner->plan->kernels[all->planner->kernel];
+    KernelPlan *writer = writer_of(all, read, index);
+    if (!writer || !reader->records == !writer->records) return;
+    reader->records = writer->records = all->planner->graph->batch;
+    all->spread = true;
+}
+
+static bool may_split(const Planner *planner) {
+    const FunctionPlan *plan = planner->plan;
+    return planner->graph->batch && !plan->function->of_record && !plan->function->of_turn &&
+           !uses_gpu(plan) && dim_bound(planner->graph->batch) >= RECORDS_LEAST;
+}
+
+void find_records(Planner *planner) {
+    FunctionPlan *plan = planner->plan;
+    Spreading all = {planner, arena_new_array(planner->arena, bool, plan->kernel_count + 1), false,
+                     true};
+    if (!may_split(planner)) return;
+    for (int k = 0; k < plan->kernel_count; k++) all.able[k] = is_able(planner, &plan->kernels[k]);
+    for (int k = 0; k < plan->kernel_count; k++) {
+        all.found = false;
+        if (!all.able[k] || plan->kernels[k].loops.kind != KERNEL_contraction) continue;
+        visit_kernel(planner, k, note_windows, &all);
+        if (all.found) plan->kernels[k].records = planner->graph->batch;
+    }
+    while (all.spread) {
+        all.spread = false;
+        for (int k = 0; k < plan->kernel_count; k++)
+            if (all.able[k]) visit_kernel(planner, k, spread_to, &all);
+    }
+}
