@@ -14,9 +14,9 @@ enum { RECORDS_LEAST = 32 /* that threads share well */ };
 /* Those that may be split so, and those that are looked at around one. */
 typedef struct Spreading {
     Planner *planner;
-    bool *able; /* of each kernel */
-    bool found; /* a read that was asked for */
-    bool spread;
+    bool *able;  /* of each kernel */
+    bool found;  /* a read that was asked for */
+    bool spread; /* to one more kernel */
 } Spreading;
 
 static bool divides(Dimensions *table, Dim count, Dim records, int64_t *each) {
@@ -85,11 +85,23 @@ static bool may_split(const Planner *planner) {
            !uses_gpu(plan) && dim_bound(planner->graph->batch) >= RECORDS_LEAST;
 }
 
+/* On and back: values go from kernels of lower numbers to higher ones, most often. */
+static void spread_records(Spreading *all) {
+    const int count = all->planner->plan->kernel_count;
+    for (all->spread = true; all->spread;) {
+        all->spread = false;
+        for (int i = 0; i < 2 * count; i++) {
+            const int k = i < count ? i : 2 * count - 1 - i;
+            if (all->able[k]) visit_kernel(all->planner, k, spread_to, all);
+        }
+    }
+}
+
 void find_records(Planner *planner) {
     FunctionPlan *plan = planner->plan;
-    Spreading all = {planner, arena_new_array(planner->arena, bool, plan->kernel_count + 1), false,
-                     true};
+    Spreading all = {.planner = planner};
     if (!may_split(planner)) return;
+    all.able = arena_new_array(planner->arena, bool, plan->kernel_count + 1);
     for (int k = 0; k < plan->kernel_count; k++) all.able[k] = is_able(planner, &plan->kernels[k]);
     for (int k = 0; k < plan->kernel_count; k++) {
         all.found = false;
@@ -97,9 +109,5 @@ void find_records(Planner *planner) {
         visit_kernel(planner, k, note_windows, &all);
         if (all.found) plan->kernels[k].records = planner->graph->batch;
     }
-    while (all.spread) {
-        all.spread = false;
-        for (int k = 0; k < plan->kernel_count; k++)
-            if (all.able[k]) visit_kernel(planner, k, spread_to, &all);
-    }
+    spread_records(&all);
 }
