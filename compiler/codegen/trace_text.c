@@ -25,6 +25,8 @@ typedef struct Tracer {
     int *values;  /* of each node: its number in the table */
     int *stored;  /* of each node: 1 + its number among those stored, or 0 */
     int kernel;   /* whose reads are looked at */
+    int written;  /* values whose reads are told, with this one */
+    int *asked;   /* of each kernel: of which of them it was last asked what it reads */
     Numbers reads;
     Text numbers; /* runtime/trace_text.h says what they are */
     Map made;     /* the names of makings that they speak of, to 1 + their place */
@@ -316,6 +318,8 @@ static void note_read(void *context, NodeId read, IndexKind index) {
 static void add_reads(Tracer *tracer, int number) {
     const KernelPlan *kernel = &tracer->plan->kernels[number];
     int reader = tracer->kernel;
+    if (tracer->asked[number] == tracer->written) return;
+    tracer->asked[number] = tracer->written;
     tracer->kernel = number;
     for (size_t i = 0; i < kernel->node_count; i++)
         if (tracer->wanted[kernel->nodes[i]])
@@ -325,6 +329,7 @@ static void add_reads(Tracer *tracer, int number) {
 
 static void write_reads(Tracer *tracer, int kernel) {
     tracer->reads.count = 0;
+    tracer->written++;
     if (!tracer->body) add_reads(tracer, kernel);
     add_number(tracer, tracer->reads.count);
     vector_each(int, read, tracer->reads) add_signed(tracer, *read);
@@ -418,6 +423,7 @@ static bool write_tables(TraceText *trace, const FunctionPlan *plan, const char 
                      .body = body,
                      .wanted = arena_new_array(arena, bool, nodes),
                      .calls = arena_new_array(arena, int, plan->kernel_count + 1),
+                     .asked = arena_new_array(arena, int, plan->kernel_count + 1),
                      .values = arena_new_array(arena, int, nodes),
                      .stored = arena_new_array(arena, int, nodes),
                      .numbers = text_new(arena),

@@ -43,3 +43,19 @@ sizes same 512
 sizes other 768
 [ "$(kernels other)" -le $(($(kernels same) + 2)) ] ||
     fail "same sizes: $(kernels same) kernels, others: $(kernels other)"
+
+# What a band of many kernels hands on is looked through once, however often it is read.
+cat >deep.flow <<'END'
+pipeline rows(file: path) -> (x: f32[14, 14, 8], y: f32[14, 14, 8]) { return idx(x: file, y: file) |> map(x, y) }
+model net(x: f32[B, H, W, C]) -> f32[B, H, W, C] {
+  let y = x
+  repeat i in 24 { y = y + relu(conv2d(y, C, padding = "same")) }
+  return stop_gradient(y) |> conv2d(C, padding = "same")
+}
+train fit {
+  data      = rows("rows.idx") |> batch(256)
+  loss      = sum((net(data.x) - data.y) ^ 2)
+  optimizer = sgd(0.01)
+}
+END
+timeout 60 "$FLOWC" build deep.flow --emit=c -o deep || fail "24 layers in bands took more than a minute"
