@@ -146,7 +146,7 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
         return call_of_launch(kernels, plan, band, named);
     for (int i = 0; i < calls_of_band(band); i++)
         calls[i] = call_in_band(kernels, plan, band, i, named);
-    if (calls_of_band(band) == 1) return calls[0];
+    if (calls_of_band(band) == 1 && !band->values.count) return calls[0];
     Text text = text_new(arena), own = text_new(arena);
     KernelOperands operands = write_band_kernel(&text, kernels, plan, band, calls, "kernel");
     int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;

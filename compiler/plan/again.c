@@ -31,6 +31,12 @@ static bool may_be_made_again(const Finder *finder, NodeId id) {
     return true;
 }
 
+/* Of what kernels leave that run again, large values are made anew, and so have no place in memory,
+ * but for reductions. */
+static bool is_made_anew(const Finder *finder, NodeId id) {
+    return is_large(finder->bander, id) && !is_found_again(finder, id);
+}
+
 static bool makes_again(Finder *finder, int k);
 
 /* A large value that the earlier run leaves is made again as well; all else stays in memory. */
@@ -50,7 +56,7 @@ static bool makes_reads_again(Finder *finder, int k) {
         const int writer = planner_of(finder)->plan->order[i];
         const KernelPlan *before = kernel_of(finder, writer);
         for (size_t j = 0; j < before->node_count; j++) {
-            if (!is_large(finder->bander, before->nodes[j])) continue;
+            if (!is_made_anew(finder, before->nodes[j])) continue;
             vector_each(Reader, reader, finder->readers[before->nodes[j]])
                 if (kernel_of(finder, reader->kernel) == kernel && !makes_again(finder, writer))
                     return false;
@@ -64,8 +70,7 @@ static bool makes_again(Finder *finder, int k) {
     if (has_kernel(&finder->again, k)) return true;
     const KernelPlan *kernel = kernel_of(finder, k);
     for (size_t i = 0; i < kernel->node_count; i++)
-        if (is_large(finder->bander, kernel->nodes[i]) &&
-            !may_be_made_again(finder, kernel->nodes[i]))
+        if (is_made_anew(finder, kernel->nodes[i]) && !may_be_made_again(finder, kernel->nodes[i]))
             return false;
     finder->good = !changes_weights(finder, k);
     visit_kernel(planner_of(finder), k, ask_again, finder);
@@ -103,7 +108,7 @@ static void note_values(Finder *finder) {
     vector_each(int, k, finder->again) {
         const KernelPlan *kernel = kernel_of(finder, *k);
         for (size_t i = 0; i < kernel->node_count; i++)
-            if (is_large(finder->bander, kernel->nodes[i]))
+            if (is_made_anew(finder, kernel->nodes[i]))
                 vector_push(planner_of(finder)->arena, &finder->values, kernel->nodes[i]);
     }
 }
@@ -112,7 +117,7 @@ static void note_values(Finder *finder) {
 static bool wants_of(const Finder *finder, int k) {
     const KernelPlan *kernel = kernel_of(finder, k);
     for (size_t i = 0; i < kernel->node_count; i++) {
-        if (!is_large(finder->bander, kernel->nodes[i])) continue;
+        if (!is_made_anew(finder, kernel->nodes[i])) continue;
         vector_each(Reader, reader, finder->readers[kernel->nodes[i]])
             if (has_kernel(&finder->kernels, reader->kernel)) return true;
     }

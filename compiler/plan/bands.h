@@ -15,13 +15,12 @@ typedef struct Reading {
 
 typedef struct Bander {
     Planner *planner;
-    Reading *readings; /* of each node */
-    bool *kept;        /* of each node: is an output */
-    int *positions;    /* of each kernel: its place in the order */
-    const Band *
-        *given;      /* of each place in the order: the band that slices.c found there, or NULL */
-    int reader;      /* the place of the kernel whose reads are visited */
-    int first, last; /* the kernels that note_hand asks about, by their places */
+    Reading *readings;  /* of each node */
+    bool *kept;         /* of each node: is an output */
+    int *positions;     /* of each kernel: its place in the order */
+    const Band **given; /* of each place in the order: what slices.c found there, or NULL */
+    int reader;         /* the place of the kernel whose reads are visited */
+    int first, last;    /* the kernels that note_hand asks about, by their places */
     bool hands_on;
 } Bander;
 

@@ -26,9 +26,11 @@ static void add_value(const Finder *finder, Band *band, NodeId id) {
     vector_push(planner_of(finder)->arena, &band->values, (BandValue){id, size, 0});
 }
 
-/* Of the earlier band; small ones stay in memory, from where the later band has them, too. */
+/* Of the earlier band; small ones and reductions stay in memory, from where the later band has
+ * them, too. */
 static bool passes_earlier(const Finder *finder, const Band *band, NodeId id) {
-    return is_large(finder->bander, id) && planner_of(finder)->target[id] == NODE_NONE &&
+    return is_large(finder->bander, id) && !is_found_again(finder, id) &&
+           planner_of(finder)->target[id] == NODE_NONE &&
            is_passing(finder->bander, band, place_of(finder, band->kernels[0]), id);
 }
 

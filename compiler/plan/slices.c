@@ -147,6 +147,7 @@ static Band band_of_slices(const Finder *finder) {
 
 /* Settling. */
 
+/* Places are told apart by number: values that never meet share offsets. */
 static void give_places(const Finder *finder, const Band *band) {
     vector_each(BandValue, value, band->values) {
         const int index = (int)(value - band->values.items);
@@ -189,7 +190,7 @@ static void keep_operands(Finder *finder) {
         for (size_t i = 0; i < kernel->node_count; i++) {
             const NodeId id = kernel->nodes[i];
             note_last(finder, id, INDEX_full);
-            if (op_info[node_of(planner, id)->op].class == LOOP_reduce) planner->stored[id] = true;
+            if (is_found_again(finder, id)) planner->stored[id] = true;
         }
     }
 }
@@ -220,6 +221,7 @@ static void settle(Finder *finder, Band band) {
 /* Finding. */
 
 static bool is_settled(const Finder *finder, const Band *band) {
+    if (finder->again.count && earlier_band(finder).room > BAND_BYTES) return false;
     return band->room <= BAND_BYTES && has_large(finder, band);
 }
 
@@ -277,9 +279,11 @@ void find_slices(Bander *bander) {
                      .readers = arena_new_array(arena, Readers, plan->graph->nodes.count + 1)};
     for (int k = 0; k < plan->kernel_count; k++)
         visit_kernel(bander->planner, k, note_reader, &finder);
-    for (int i = 0, end; i<plan->kernel_count; i = end> i ? end : i + 1) {
-        end = end_of_run(bander, i);
-        if (end > i) try_run(&finder, i);
-        if (bander->given[i]) end = i + bander->given[i]->count;
+    int place = 0;
+    while (place < plan->kernel_count) {
+        int end = end_of_run(bander, place);
+        if (end > place) try_run(&finder, place);
+        if (bander->given[place]) end = place + bander->given[place]->count;
+        place = end > place ? end : place + 1;
     }
 }

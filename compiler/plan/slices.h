@@ -50,7 +50,13 @@ static inline bool has_kernel(const Kernels *kernels, int k) {
     return false;
 }
 
-/* May the kernel be in the band, as its products have the same slices? */
+/* Is it a reduction? A kernel that is called again finds those of its rows in memory. */
+static inline bool is_found_again(const Finder *finder, NodeId id) {
+    return op_info[node_of(planner_of(finder), id)->op].class == LOOP_reduce;
+}
+
+/* May the kernel be in the band, as its products have the same slices, or it goes over as many
+ * rows, split by neither records nor parts? */
 bool is_alike(const Finder *finder, int kernel);
 
 /* Is it read in the band, by the row or the slice? */
