@@ -47,9 +47,10 @@ static const char *band_name(Printer *printer, const FunctionPlan *plan, const B
     kernel_print(plan, band->kernels[0], &text);
     if (band->count > 1)
         text_format(&text, ", and %d more %s", calls_of_band(band) - 1,
-                    band->slices ? "slice by slice"
-                    : band->rows ? "by bands of rows"
-                                 : "in one launch");
+                    band->slices                              ? "slice by slice"
+                    : plan->kernels[band->kernels[0]].records ? "by bands of records"
+                    : band->rows                              ? "by bands of rows"
+                                                              : "in one launch");
     return string_text(printer, text_string(&text));
 }
 

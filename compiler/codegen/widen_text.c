@@ -53,13 +53,14 @@ static void write_group(Writer *writer, Text *text, const char *lines, const cha
                 count ? count : "FLOW_LANES", lines);
 }
 
-/* Are the shares of all threads whole groups? They are whole blocks of rows, but for the last. */
+/* Are the shares of all threads whole groups? They are whole blocks of rows, but for the last, or
+ * whole records. */
 static bool is_whole(const Writer *writer) {
     int64_t rows, columns;
     return dim_is_constant(writer->loops->columns, &columns) &&
            (columns % FLOW_LANES == 0 ||
-            (dim_is_constant(writer->loops->rows, &rows) && rows * columns % FLOW_LANES == 0 &&
-             FLOW_SHARE_BLOCK * columns % FLOW_LANES == 0));
+            (!writer->kernel->records && dim_is_constant(writer->loops->rows, &rows) &&
+             rows * columns % FLOW_LANES == 0 && FLOW_SHARE_BLOCK * columns % FLOW_LANES == 0));
 }
 
 void write_widened_loop(Writer *writer, Text *text) {

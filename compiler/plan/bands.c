@@ -178,19 +178,21 @@ static void place_values(const Bander *bander, Band *band) {
     }
 }
 
-/* The band that begins there, most often of one kernel. */
+/* The band that begins there, most often of one kernel; of as many as leave the caches room. */
 static Band band_at(Bander *bander, int first) {
     if (bander->given[first]) return *bander->given[first];
     const int *kernels = bander->planner->plan->order + first;
     const Band alone = {.kernels = kernels, .count = 1};
-    Band band = {.kernels = kernels, .count = chain_length(bander, first)};
-    if (band.count == 1) return alone;
-    int64_t size = add_values(bander, &band, first);
-    if (!is_worth_it(bander, &band, first)) return alone;
-    band.rows = choose_rows(bander, &band, first, size);
-    if (!band.rows) return alone;
-    place_values(bander, &band);
-    return band;
+    for (int count = chain_length(bander, first); count > 1; count--) {
+        Band band = {.kernels = kernels, .count = count};
+        int64_t size = add_values(bander, &band, first);
+        if (!is_worth_it(bander, &band, first)) return alone;
+        band.rows = choose_rows(bander, &band, first, size);
+        if (!band.rows) continue;
+        place_values(bander, &band);
+        return band;
+    }
+    return alone;
 }
 
 void find_bands(Planner *planner) {

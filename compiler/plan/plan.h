@@ -72,9 +72,9 @@ typedef struct KernelPlan {
     Attention *attention; /* or NULL */
     int computed_with; /* attention: the kernel that it is nothing without, or NO_KERNEL; one that
                           is taken in is computed there */
-    Dim share;   /* what is split over threads; kernels with the same share split it the same way;
-                  NULL: nothing is */
-    Dim records; /* the share is split by them: each is as much of it; NULL: it is not */
+    Dim share;         /* what is split over threads, by rows or columns; NULL: nothing is */
+    Dim records; /* the share is split by them: each is as much of it; NULL: it is not. Kernels that
+                    are alike in these split alike (same_split) */
     int parts;   /* of a contraction's depth, added up by themselves: 1, or more */
     size_t parts_sums; /* where those lie that are not stored yet, part after part */
     int abreast;       /* on a GPU: the kernels of its launch; 0: it is one of its own */

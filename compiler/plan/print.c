@@ -267,12 +267,23 @@ static void print_launch(const FunctionPlan *plan, const Band *band, int depth, 
     text_add(text, ":\n");
 }
 
+/* Those that were moved don't follow one another. */
+static void print_numbers(const Band *band, Text *text) {
+    const int first = band->kernels[0], last = band->kernels[band->count - 1];
+    bool in_order = true;
+    for (int i = 1; i < band->count; i++) in_order &= band->kernels[i] == first + i;
+    if (in_order) text_format(text, "%d to %d", first, last);
+    for (int i = 0; i < band->count && !in_order; i++)
+        text_format(text, "%s%d", i ? ", " : "", band->kernels[i]);
+}
+
 static void print_rows(const FunctionPlan *plan, const Band *band, int depth, Text *text) {
     const bool records = plan->kernels[band->kernels[0]].records;
-    text_format(text, "%*skernels %d to %d in %s of %lld %s, which a thread holds %s of", depth, "",
-                band->kernels[0], band->kernels[band->count - 1], band->slices ? "slices" : "bands",
-                (long long)band->rows, records ? "records" : "rows",
-                bytes_text(text->arena, (double)band->room));
+    text_format(text, "%*skernels ", depth, "");
+    print_numbers(band, text);
+    text_format(text, " in %s of %lld %s, which a thread holds %s of",
+                band->slices ? "slices" : "bands", (long long)band->rows,
+                records ? "records" : "rows", bytes_text(text->arena, (double)band->room));
     for (int i = 0; i < band->again_count; i++)
         text_format(text, "%s%d", i ? ", " : ", after once more ", band->again[i]);
     text_add(text, ":\n");

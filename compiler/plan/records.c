@@ -4,12 +4,14 @@
  * them are of whole records, then.
  *
  * It spreads from a product that reads a value so, to all that hand each other values record by
- * record. Where records are few, or there is one in a row, kernels stay split by rows. */
+ * record. Where records are few, or each is one row, kernels stay split by rows. */
 #include "compiler/plan/planner.h"
 
 #include "compiler/passes/operand.h"
 
-enum { RECORDS_LEAST = 32 /* that threads share well */ };
+/* In a batch, at most. Threads share fewer badly; more threads than about half of the records are
+ * better served by blocks of rows, but how many there will be is not known here. */
+enum { RECORDS_LEAST = 32 };
 
 /* Those that may be split so, and those that are looked at around one. */
 typedef struct Spreading {
@@ -29,8 +31,7 @@ static bool is_of_windows(const Planner *planner, const KernelPlan *kernel) {
     const Node *matmul = node_of(planner, kernel->nodes[0]);
     const ContractionOperand a = contraction_operand(planner->graph, matmul, 0),
                              b = contraction_operand(planner->graph, matmul, 1);
-    return node_of(planner, a.node)->type.element != TYPE_bf16 &&
-           sees_windows(planner->graph, &a, &b, kernel->loops.columns);
+    return sees_windows(planner->graph, &a, &b, kernel->loops.columns);
 }
 
 static bool has_fitting_loops(const Planner *planner, const KernelPlan *kernel) {
