@@ -5,8 +5,8 @@
  * part, fits half of the second cache, and all rows use it before the next one. A panel of it is as
  * wide as a tile, and read where it lies unless that is too scattered for so many rows: then the
  * first tile that reads it copies it by the way, while there is arithmetic to do, if it sees all of
- * it. Rows of a are copied, side by side for each depth, where they are in runs, or would fall on the same lines of
- * the nearest cache. */
+ * it. Rows of a are copied, side by side for each depth, where they are in runs, or would fall on
+ * the same lines of the nearest cache. */
 #include "runtime/product/product.h"
 
 #include <stdbool.h>
