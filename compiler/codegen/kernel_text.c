@@ -97,17 +97,15 @@ static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number, bool
 
 /* Bands. */
 
-/* Of the kernel that a band calls in that place. */
-static Call call_in_band(Kernels *kernels, const FunctionPlan *plan, const Band *band, int place,
-                         bool named) {
-    const int number = kernel_of_call(band, place);
-    if (place >= band->again_count) return call_of(kernels, plan, number, named);
-    FunctionPlan *again = arena_new_item(kernels->arena, FunctionPlan);
+/* The plan as the band's calls see it of kernels that run again. */
+static const FunctionPlan *plan_of_again(Arena *arena, const FunctionPlan *plan, const Band *band) {
+    if (!band->again_count) return plan;
+    FunctionPlan *again = arena_new_item(arena, FunctionPlan);
     *again = *plan;
-    again->kernels = arena_new_array(kernels->arena, KernelPlan, plan->kernel_count);
+    again->kernels = arena_new_array(arena, KernelPlan, plan->kernel_count);
     memcpy(again->kernels, plan->kernels, (size_t)plan->kernel_count * sizeof(KernelPlan));
-    again->kernels[number].again = true;
-    return call_of(kernels, again, number, named);
+    for (int i = 0; i < band->again_count; i++) again->kernels[band->again[i]].again = true;
+    return again;
 }
 
 static void add_kernel(Kernels *kernels, const char *unnamed, SharedKernel kernel) {
@@ -144,8 +142,10 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
     Call *calls = arena_new_array(arena, Call, calls_of_band(band));
     if (band->count > 1 && runs_on_gpu(&plan->kernels[band->kernels[0]]))
         return call_of_launch(kernels, plan, band, named);
+    const FunctionPlan *again = plan_of_again(arena, plan, band);
     for (int i = 0; i < calls_of_band(band); i++)
-        calls[i] = call_in_band(kernels, plan, band, i, named);
+        calls[i] =
+            call_of(kernels, i < band->again_count ? again : plan, kernel_of_call(band, i), named);
     if (calls_of_band(band) == 1 && !band->values.count) return calls[0];
     Text text = text_new(arena), own = text_new(arena);
     KernelOperands operands = write_band_kernel(&text, kernels, plan, band, calls, "kernel");

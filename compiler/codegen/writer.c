@@ -356,7 +356,8 @@ void next_scope(Writer *writer, Level level) {
 }
 
 const char *share_block(Writer *writer) {
-    const int64_t each = share_of_record(writer->table, writer->kernel);
+    const int64_t each =
+        count_of_record(writer->table, writer->kernel->share, writer->kernel->records);
     if (!each) return "FLOW_SHARE_BLOCK";
     return writer->passes_sizes ? passed_number(writer, each)
                                 : arena_format(writer->arena, "%lld", (long long)each);

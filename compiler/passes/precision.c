@@ -13,7 +13,7 @@
 #include "compiler/graph/scan.h"
 
 static bool moves(const Node *node) {
-    return node->op == OP_view || node->op == OP_reshape || node->op == OP_broadcast;
+    return op_info[node->op].class == LOOP_move;
 }
 
 static NodeId narrow(Graph *to, NodeId id, Element element) {

@@ -24,7 +24,7 @@ static bool may_be_made_again(const Finder *finder, NodeId id) {
     if (finder->bander->kept[id] || planner->target[id] != NODE_NONE ||
         !row_size(finder->bander, id, finder->share))
         return false;
-    vector_each(Reader, reader, finder->readers[id])
+    vector_each(SliceReader, reader, finder->readers[id])
         if (!(is_earlier(finder, reader->kernel) && reader->own_row) &&
             !reads_within(finder, reader))
             return false;
@@ -57,7 +57,7 @@ static bool makes_reads_again(Finder *finder, int k) {
         const KernelPlan *before = kernel_of(finder, writer);
         for (size_t j = 0; j < before->node_count; j++) {
             if (!is_made_anew(finder, before->nodes[j])) continue;
-            vector_each(Reader, reader, finder->readers[before->nodes[j]])
+            vector_each(SliceReader, reader, finder->readers[before->nodes[j]])
                 if (kernel_of(finder, reader->kernel) == kernel && !makes_again(finder, writer))
                     return false;
         }
@@ -94,7 +94,7 @@ static bool is_cheap(const Finder *finder) {
             const NodeId id = kernel->nodes[i];
             const Node *node = node_of(planner_of(finder), id);
             operations += operations_at(finder, id);
-            vector_each(Reader, reader, finder->readers[id])
+            vector_each(SliceReader, reader, finder->readers[id])
                 if (has_kernel(&finder->kernels, reader->kernel)) {
                     bytes += 2 * element_info[node->type.element].size;
                     break;
@@ -118,7 +118,7 @@ static bool wants_of(const Finder *finder, int k) {
     const KernelPlan *kernel = kernel_of(finder, k);
     for (size_t i = 0; i < kernel->node_count; i++) {
         if (!is_made_anew(finder, kernel->nodes[i])) continue;
-        vector_each(Reader, reader, finder->readers[kernel->nodes[i]])
+        vector_each(SliceReader, reader, finder->readers[kernel->nodes[i]])
             if (has_kernel(&finder->kernels, reader->kernel)) return true;
     }
     return false;

@@ -146,12 +146,15 @@ static int64_t add_values(const Bander *bander, Band *band, int first) {
     return all;
 }
 
-/* Is so much handed on, or kept from memory, that it pays? */
-static bool is_worth_it(const Bander *bander, const Band *band, int first) {
-    if (kernel_at(bander, first)->records) return true;
+bool has_large(const Bander *bander, const Band *band) {
     vector_each(BandValue, value, band->values)
         if (is_large(bander, value->node)) return true;
     return false;
+}
+
+/* Is so much handed on, or kept from memory, that it pays? */
+static bool is_worth_it(const Bander *bander, const Band *band, int first) {
+    return kernel_at(bander, first)->records || has_large(bander, band);
 }
 
 int64_t choose_rows(const Bander *bander, const Band *band, int first, int64_t size) {

@@ -41,6 +41,9 @@ int end_of_run(const Bander *bander, int first);
 /* Is it stored, and too large to stay in the caches? */
 bool is_large(const Bander *bander, NodeId id);
 
+/* Is one of the values that the band keeps from memory large? */
+bool has_large(const Bander *bander, const Band *band);
+
 /* Bytes of the value in one row of the share, or one record; 0: it does not lie in such. */
 int64_t row_size(const Bander *bander, NodeId id, Dim share);
 

@@ -93,11 +93,11 @@ typedef struct KernelPlan {
     const char *held;        /* why the CPU runs it, whatever is wanted; or NULL */
 } KernelPlan;
 
-/* Of its share, as much as a record is; 0: it is not split by records. */
-static inline int64_t share_of_record(Dimensions *table, const KernelPlan *kernel) {
-    int64_t each = 0;
-    if (kernel->records) dim_is_constant(dim_divide(table, kernel->share, kernel->records), &each);
-    return each;
+/* How many of `count` each record has; 0: that is no number, or there are no records. */
+static inline int64_t count_of_record(Dimensions *table, Dim count, Dim records) {
+    Dim each = count && records ? dim_divide(table, count, records) : NULL;
+    int64_t number;
+    return each && dim_is_constant(each, &number) ? number : 0;
 }
 
 static inline bool runs_on_gpu(const KernelPlan *kernel) {

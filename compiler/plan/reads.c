@@ -83,9 +83,7 @@ static bool path_keeps_record(const Graph *graph, const Node *matmul, int which,
 
 /* Are so many the same number for each record? */
 static bool is_of_records(const Graph *graph, Dim count) {
-    Dim each = graph->batch ? dim_divide(graph->dimensions, count, graph->batch) : NULL;
-    int64_t number;
-    return each && dim_is_constant(each, &number);
+    return count_of_record(graph->dimensions, count, graph->batch) > 0;
 }
 
 /* Rows of a that lie in order belong to the same rows of the result, unless a is computed on the

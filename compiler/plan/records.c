@@ -21,9 +21,9 @@ typedef struct Spreading {
     bool spread; /* to one more kernel */
 } Spreading;
 
-static bool divides(Dimensions *table, Dim count, Dim records, int64_t *each) {
-    Dim part = count ? dim_divide(table, count, records) : NULL;
-    return part && dim_is_constant(part, each);
+/* How many each record has. */
+static int64_t of_record(const Planner *planner, Dim count) {
+    return count_of_record(planner->graph->dimensions, count, planner->graph->batch);
 }
 
 /* Does the kernel multiply what it sees through windows, where it lies? */
@@ -35,13 +35,10 @@ static bool is_of_windows(const Planner *planner, const KernelPlan *kernel) {
 }
 
 static bool has_fitting_loops(const Planner *planner, const KernelPlan *kernel) {
-    int64_t each;
     switch (kernel->loops.kind) {
     case KERNEL_rows:
     case KERNEL_row_function: return true;
-    case KERNEL_columns:
-        return divides(planner->graph->dimensions, kernel->loops.outer, planner->graph->batch,
-                       &each);
+    case KERNEL_columns: return of_record(planner, kernel->loops.outer) > 0;
     case KERNEL_contraction:
         return !kernel->by_columns && kernel->parts == 1 && !kernel->attention &&
                is_of_windows(planner, kernel);
@@ -50,10 +47,8 @@ static bool has_fitting_loops(const Planner *planner, const KernelPlan *kernel) 
 }
 
 static bool is_able(const Planner *planner, const KernelPlan *kernel) {
-    int64_t each;
     if (is_taken_in(kernel) || op_is_whole(node_of(planner, kernel->nodes[0])->op)) return false;
-    return divides(planner->graph->dimensions, kernel->share, planner->graph->batch, &each) &&
-           each > 1 && has_fitting_loops(planner, kernel);
+    return of_record(planner, kernel->share) > 1 && has_fitting_loops(planner, kernel);
 }
 
 /* The able kernel, but for the reader, that hands the value on record by record; or NULL. */

@@ -16,7 +16,7 @@ static bool passes(const Finder *finder, NodeId id) {
         const Band run = {.count = finder->end - finder->first};
         return is_passing(bander, &run, finder->first, id);
     }
-    vector_each(Reader, reader, finder->readers[id])
+    vector_each(SliceReader, reader, finder->readers[id])
         if (!reads_within(finder, reader)) return false;
     return finder->readers[id].count > 0;
 }
@@ -63,7 +63,7 @@ static Life life_of(const Finder *finder, const Band *band, NodeId id) {
     const int written = call_of(band, writer_of(finder, id));
     Life life = {written, written};
     if (!is_large(finder->bander, id)) life.last = calls_of_band(band);
-    vector_each(Reader, reader, finder->readers[id]) {
+    vector_each(SliceReader, reader, finder->readers[id]) {
         const int read = call_of(band, reader->kernel);
         if (read > life.last) life.last = read;
     }

@@ -15,7 +15,7 @@ enum {
     ROWS_MULTIPLE = 8, /* of a slice, as flow_share gives them */
 };
 
-/* Readers. */
+/* SliceReaders. */
 
 /* Does slice i of the product read slice i of the operand alone? */
 static bool is_slice_of(const Planner *planner, const Loops *loops,
@@ -42,9 +42,9 @@ static void note_reader(void *context, NodeId read, IndexKind index) {
     const Finder *finder = context;
     const Planner *planner = planner_of(finder);
     if (!is_large(finder->bander, read) || writer_of(finder, read) == NO_KERNEL) return;
-    const Reader reader = {.kernel = planner->kernel,
-                           .own_row = is_own_row(index),
-                           .of_slice = reads_slice(planner, planner->kernel, read)};
+    const SliceReader reader = {.kernel = planner->kernel,
+                                .own_row = is_own_row(index),
+                                .of_slice = reads_slice(planner, planner->kernel, read)};
     vector_push(planner->arena, &finder->readers[read], reader);
 }
 
@@ -55,7 +55,7 @@ bool is_alike(const Finder *finder, int k) {
            (kernel->loops.kind != KERNEL_contraction || kernel->loops.outer == finder->outer);
 }
 
-bool reads_within(const Finder *finder, const Reader *reader) {
+bool reads_within(const Finder *finder, const SliceReader *reader) {
     return has_kernel(&finder->kernels, reader->kernel) && (reader->own_row || reader->of_slice);
 }
 
@@ -87,7 +87,7 @@ static bool may_follow(Finder *finder, int k) {
 
 static void take_readers(Finder *finder, NodeId id) {
     if (!is_large(finder->bander, id)) return;
-    vector_each(Reader, reader, finder->readers[id])
+    vector_each(SliceReader, reader, finder->readers[id])
         if (!has_kernel(&finder->kernels, reader->kernel) && may_follow(finder, reader->kernel))
             vector_push(planner_of(finder)->arena, &finder->kernels, reader->kernel);
 }
@@ -105,12 +105,6 @@ static void take_kernels(Finder *finder) {
 
 /* Bands. */
 
-static bool has_large(const Finder *finder, const Band *band) {
-    vector_each(BandValue, value, band->values)
-        if (is_large(finder->bander, value->node)) return true;
-    return false;
-}
-
 /* The kernels of the earlier run up to the last that reads what is made again. */
 static Band earlier_band(const Finder *finder) {
     const FunctionPlan *plan = planner_of(finder)->plan;
@@ -120,7 +114,7 @@ static Band earlier_band(const Finder *finder) {
         if (place_of(finder, *k) > last) last = place_of(finder, *k);
     }
     vector_each(NodeId, value, finder->values)
-        vector_each(Reader, reader, finder->readers[*value])
+        vector_each(SliceReader, reader, finder->readers[*value])
             if (is_earlier(finder, reader->kernel) && place_of(finder, reader->kernel) > last)
                 last = place_of(finder, reader->kernel);
     Band band = {.kernels = plan->order + first, .count = last + 1 - first};
@@ -222,7 +216,7 @@ static void settle(Finder *finder, Band band) {
 
 static bool is_settled(const Finder *finder, const Band *band) {
     if (finder->again.count && earlier_band(finder).room > BAND_BYTES) return false;
-    return band->room <= BAND_BYTES && has_large(finder, band);
+    return band->room <= BAND_BYTES && has_large(finder->bander, band);
 }
 
 static bool begin(Finder *finder, int first) {
@@ -251,7 +245,7 @@ static bool reads_slices(const Finder *finder) {
     vector_each(int, k, finder->kernels) {
         const KernelPlan *kernel = kernel_of(finder, *k);
         for (size_t i = 0; i < kernel->node_count; i++)
-            vector_each(Reader, reader, finder->readers[kernel->nodes[i]])
+            vector_each(SliceReader, reader, finder->readers[kernel->nodes[i]])
                 if (reads_within(finder, reader) && !reader->own_row) return true;
     }
     return false;
@@ -276,7 +270,7 @@ void find_slices(Bander *bander) {
     const FunctionPlan *plan = bander->planner->plan;
     Arena *arena = bander->planner->arena;
     Finder finder = {.bander = bander,
-                     .readers = arena_new_array(arena, Readers, plan->graph->nodes.count + 1)};
+                     .readers = arena_new_array(arena, SliceReaders, plan->graph->nodes.count + 1)};
     for (int k = 0; k < plan->kernel_count; k++)
         visit_kernel(bander->planner, k, note_reader, &finder);
     int place = 0;

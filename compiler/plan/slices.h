@@ -6,11 +6,11 @@
 #include "compiler/plan/bands.h"
 
 /* Of a large value. */
-typedef struct Reader {
+typedef struct SliceReader {
     int kernel;
     bool own_row, of_slice; /* its own row; of its slice alone */
-} Reader;
-typedef Vector(Reader) Readers;
+} SliceReader;
+typedef Vector(SliceReader) SliceReaders;
 
 typedef Vector(int) Kernels;
 typedef Vector(NodeId) Values;
@@ -18,14 +18,14 @@ typedef Vector(NodeId) Values;
 /* A band of slices, and the earlier one whose values it makes again. */
 typedef struct Finder {
     Bander *bander;
-    Readers *readers;    /* of each large value */
-    Dim outer, share;    /* of the products */
-    int first, end;      /* the run of kernels that it begins with, by their places */
-    Kernels kernels;     /* of the band: those, and what is moved behind them */
-    int earlier, behind; /* the run that it makes values of again */
-    Kernels again;       /* kernels of it, in their order */
-    Values values;       /* that are made again, in the order of these kernels */
-    bool good;           /* what was asked of all reads */
+    SliceReaders *readers; /* of each large value */
+    Dim outer, share;      /* of the products */
+    int first, end;        /* the run of kernels that it begins with, by their places */
+    Kernels kernels;       /* of the band: those, and what is moved behind them */
+    int earlier, behind;   /* the run that it makes values of again */
+    Kernels again;         /* kernels of it, in their order */
+    Values values;         /* that are made again, in the order of these kernels */
+    bool good;             /* what was asked of all reads */
 } Finder;
 
 static inline Planner *planner_of(const Finder *finder) {
@@ -60,7 +60,7 @@ static inline bool is_found_again(const Finder *finder, NodeId id) {
 bool is_alike(const Finder *finder, int kernel);
 
 /* Is it read in the band, by the row or the slice? */
-bool reads_within(const Finder *finder, const Reader *reader);
+bool reads_within(const Finder *finder, const SliceReader *reader);
 
 bool changes_weights(const Finder *finder, int kernel);
 
