@@ -8,8 +8,9 @@ typedef struct GeneratedFile {
     const char *name, *text;
 } GeneratedFile;
 
-/* The templates it includes: program.h, loops.h, matmul.c, windows.c, matmul_half.c, main.c (a
- * trainer), library.c (a library); besides kernel.h and flow.h. */
+/* The templates it includes: program.h, loops.h, matmul.c, windows.c, winograd.c,
+ * winograd_weights.c, matmul_half.c, main.c (a trainer), library.c (a library); besides kernel.h
+ * and flow.h. */
 typedef struct Generated {
     Vector(GeneratedFile) files;
     Vector(const char *) units; /* names of the files that are compiled for each processor:

@@ -1,7 +1,7 @@
 /* Contraction text: a matrix product with what is fused behind it, as parameters of the templates
- * matmul.c, windows.c and matmul_half.c: a struct of pointers and values of the call, a function
- * that fills it, one that turns a finished tile of sums into results, and macros. What is deep is
- * multiplied by runtime/product, which product.c calls. */
+ * matmul.c, windows.c, winograd.c, winograd_weights.c and matmul_half.c: a struct of pointers and
+ * values of the call, a function that fills it, one that turns a finished tile of sums into
+ * results, and macros. What is deep is multiplied by runtime/product, which product.c calls. */
 #include "compiler/codegen/writer.h"
 
 #include "compiler/passes/operand.h"
@@ -349,6 +349,21 @@ static void write_right(Writer *writer, Text *text, const ContractionOperand *b)
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
 
+static void write_winograd(Writer *writer, Text *text) {
+    const Winograd *winograd = writer->kernel->winograd;
+    if (!winograd) return;
+    const Macro macros[] = {
+        {"IMAGE_LINES", number_text(writer->arena, winograd->lines)},
+        {"IMAGE_PLACES", number_text(writer->arena, winograd->places)},
+        {"FEATURES", number_text(writer->arena, winograd->features)},
+        {"A_IMAGE", number_text(writer->arena, winograd->image)},
+        {"A_LINE", number_text(writer->arena, winograd->line)},
+        {"PANEL", number_text(writer->arena, winograd->panel)},
+        {"TILES", number_text(writer->arena, winograd->tiles)},
+    };
+    write_macros(text, macros, sizeof macros / sizeof *macros);
+}
+
 void write_contraction_parameters(Writer *writer, Text *text) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     const ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
@@ -359,10 +374,13 @@ void write_contraction_parameters(Writer *writer, Text *text) {
     write_padding(writer, text, &a);
     write_right(writer, text, &b);
     write_triangle(writer, text);
+    write_winograd(writer, text);
 }
 
 static const char *template_of(const Writer *writer, const ContractionOperand *a,
                                const ContractionOperand *b) {
+    const Winograd *winograd = writer->kernel->winograd;
+    if (winograd) return winograd->weights ? "winograd_weights.c" : "winograd.c";
     if (stored_element(writer) == TYPE_bf16) return "matmul_half.c";
     if (is_of_windows(writer, a, b)) return "windows.c";
     return is_compiled_ahead(writer, a, b) ? "product.c" : "matmul.c";
@@ -453,7 +471,9 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
         values = arena_format(writer->arena, "%s, %s", values, address_of_place(writer, sums));
     }
     write_context(writer, text, fields, values);
-    bool whole = is_of_windows(writer, &a, &b) && !writer->kernel->by_columns;
+    const bool panels = writer->kernel->winograd && !writer->kernel->winograd->weights &&
+                        writer->kernel->winograd->panel < dim_bound(writer->loops->columns);
+    const bool whole = is_of_windows(writer, &a, &b) && !writer->kernel->by_columns && !panels;
     if (!is_plain(writer)) write_finish(writer, text, whole);
     text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n",
                 writer->name, element_info[matmul->type.element].computed, updates_one(writer));
@@ -502,10 +522,21 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
         .depth = dim_bound(writer.loops->depth),
         .run = rows->count ? number_of_dim(rows->items[rows->count - 1].size) : 1,
         .runs = rows->count > 1 ? number_of_dim(rows->items[rows->count - 2].size) : 1,
-        .padded = is_of_windows(&writer, &a, &b) && padding_of(&writer, &a).count,
+        .padded = !writer.kernel->winograd && is_of_windows(&writer, &a, &b) &&
+                  padding_of(&writer, &a).count,
+        .winograd = writer.kernel->winograd,
         .triangle = leaves_out(&writer, &a, &b),
         .updates_one = updates_one(&writer),
     };
+}
+
+static Tile winograd_tile(const Contraction *contraction, int lanes, int sums) {
+    const Winograd *winograd = contraction->winograd;
+    const int64_t across = FLOW_ACROSS(winograd->panel, lanes), line = (winograd->places + 1) / 2;
+    const int vectors = FLOW_WINDOW_VECTORS(across), most = FLOW_WINDOW_MOST(sums, vectors);
+    const int group = FLOW_GROUP(line, winograd->tiles);
+    const int rows = winograd->weights ? FLOW_FEATURE_ROWS(most) : FLOW_GROUP_ROWS(group, most);
+    return (Tile){rows, vectors * lanes};
 }
 
 Tile contraction_tile(const Contraction *contraction, int vector, int registers) {
@@ -515,6 +546,7 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
     if (contraction->halves) return (Tile){SIDE, SIDE};
     if (!strcmp(contraction->template, "product.c"))
         return (Tile){sums / FLOW_PRODUCT_VECTORS, FLOW_PRODUCT_VECTORS * lanes};
+    if (contraction->winograd) return winograd_tile(contraction, lanes, sums);
     if (strcmp(contraction->template, "windows.c")) {
         int vectors = FLOW_TILE_VECTORS(contraction->rows, across);
         return (Tile){FLOW_TILE_ROWS(contraction->rows, contraction->depth,

@@ -74,19 +74,27 @@ void how_print(const FunctionPlan *plan, int kernel, Text *text) {
     }
 }
 
-/* As flow_share and flow_share_columns divide it: the rows of all parts, where there are some. */
+/* As flow_share and flow_share_columns divide it: the rows of all parts, where there are some, or
+ * their features. */
 void share_print(const FunctionPlan *plan, int number, Text *text) {
     const KernelPlan *kernel = &plan->kernels[number];
     if (!kernel->share || runs_on_gpu(kernel)) return;
     if (kernel->records) return; /* plan/print.c says so */
-    bool columns = kernel->by_columns || kernel->loops.kind == KERNEL_columns;
-    int64_t size = kernel->by_columns ? FLOW_COLUMN_BLOCK : FLOW_SHARE_BLOCK;
-    int64_t count = (dim_bound(kernel->share) * kernel->parts + size - 1) / size;
-    int64_t unit = kernel->loops.kind == KERNEL_columns ? columns_unit(&kernel->loops) : 1;
+    const bool features = kernel->winograd && kernel->winograd->weights;
+    const bool columns = kernel->by_columns || kernel->loops.kind == KERNEL_columns;
+    const int64_t size = kernel->by_columns ? FLOW_COLUMN_BLOCK
+                         : features         ? FLOW_LANES
+                                            : FLOW_SHARE_BLOCK;
+    const int64_t share = features ? kernel->winograd->features : dim_bound(kernel->share);
+    const int64_t count = (share * kernel->parts + size - 1) / size;
+    const int64_t unit = kernel->loops.kind == KERNEL_columns ? columns_unit(&kernel->loops) : 1;
     if (count == 1) text_add(text, "; one block: one thread has all");
     else
         text_format(text, "; %lld blocks of %lld %s for the threads", (long long)count,
-                    (long long)(size * unit), columns ? "columns" : "rows");
+                    (long long)(size * unit),
+                    columns    ? "columns"
+                    : features ? "features"
+                               : "rows");
 }
 
 Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel) {

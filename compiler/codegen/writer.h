@@ -385,6 +385,7 @@ typedef struct Contraction {
     int64_t rows, columns, depth; /* at most */
     int64_t run, runs;            /* windows.c: rows in a run, runs that are evenly spaced */
     bool padded;                  /* windows.c: padding is left out */
+    const Winograd *winograd;     /* or NULL */
     bool triangle;                /* what no row sees is, too */
     bool updates_one;             /* one value is updated, and nothing else is stored */
 } Contraction;

@@ -180,7 +180,9 @@ static void estimate_operations(Planner *planner, int k) {
         if (attention &&
             (id == attention->product || id == attention->most || id == attention->total))
             continue;
-        kernel->operations += operations_of(planner, &kernel->loops, id);
+        const bool tiles = kernel->winograd && node_of(planner, id)->op == OP_matmul;
+        kernel->operations +=
+            tiles ? winograd_operations(kernel) : operations_of(planner, &kernel->loops, id);
     }
     kernel->operations *= seen_share(kernel);
 }

@@ -293,8 +293,10 @@ void find_kernels(Planner *planner) {
     follow_operands(planner);
     find_updates(planner);
     choose_shares(planner);
-    for (int k = 0; k < planner->plan->kernel_count; k++)
+    for (int k = 0; k < planner->plan->kernel_count; k++) {
+        find_winograd(planner, &planner->plan->kernels[k]);
         find_parts(planner, &planner->plan->kernels[k]);
+    }
     for (int k = 0; k < planner->plan->kernel_count; k++)
         visit_kernel(planner, k, check_in_place, planner);
 }

@@ -42,6 +42,7 @@ static int parts_on_cpu(const Planner *planner, const KernelPlan *kernel) {
                              b = contraction_operand(planner->graph, matmul, 1);
     const int64_t depth = dim_bound(kernel->loops.depth), rows = dim_bound(kernel->loops.rows);
     const int64_t each = depth_of_windows(&a);
+    if (kernel->winograd) return kernel->winograd->parts;
     if (kernel->by_columns || !dim_is_one(kernel->loops.outer) || !each ||
         !sees_windows(planner->graph, &a, &b, kernel->loops.columns))
         return 1;
@@ -52,13 +53,16 @@ static int parts_on_cpu(const Planner *planner, const KernelPlan *kernel) {
     return parts;
 }
 
+bool may_have_parts(const Planner *planner, const KernelPlan *kernel) {
+    return kernel->loops.kind == KERNEL_contraction && !kernel->attention && !is_taken_in(kernel) &&
+           element_info[sum_element(planner, kernel)].class == CLASS_floating &&
+           !makes_records(planner->plan->function) &&
+           planner->graph->wishes.replicas <= 1; /* a call of theirs is one launch */
+}
+
 void find_parts(const Planner *planner, KernelPlan *kernel) {
     kernel->parts = 1;
-    bool floats = element_info[sum_element(planner, kernel)].class == CLASS_floating;
-    if (kernel->loops.kind != KERNEL_contraction || !floats || kernel->attention ||
-        is_taken_in(kernel) || makes_records(planner->plan->function) ||
-        planner->graph->wishes.replicas > 1) /* a call of theirs is one launch */
-        return;
+    if (!may_have_parts(planner, kernel)) return;
     kernel->parts = runs_on_gpu(kernel) ? parts_on_gpu(kernel) : parts_on_cpu(planner, kernel);
 }
 

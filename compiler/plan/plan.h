@@ -65,9 +65,22 @@ typedef struct Triangle {
     bool turned;  /* it has a row for each key, and is 0 up to depth r - seen */
 } Triangle;
 
+/* A convolution on the CPU, with windows of 3 x 3 places, that is made by tiles (winograd.c). All
+ * are numbers of elements where nothing else is said. */
+typedef struct Winograd {
+    bool weights;          /* what flows back to them, over all images; else its results */
+    int64_t lines, places; /* of an image of results */
+    int64_t features;      /* of a place that the windows see */
+    int64_t line, image;   /* from one to the next, of what they see */
+    int64_t panel;         /* columns at a time */
+    int tiles;             /* at a time, about */
+    int parts;             /* of the images, whose sums are added up afterwards */
+} Winograd;
+
 typedef struct KernelPlan {
     Loops loops;
     Triangle triangle;    /* queries 0: none */
+    Winograd *winograd;   /* or NULL */
     ScanPlan *scan;       /* KERNEL_scan; else NULL */
     Attention *attention; /* or NULL */
     int computed_with; /* attention: the kernel that it is nothing without, or NO_KERNEL; one that

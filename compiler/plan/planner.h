@@ -94,7 +94,13 @@ bool is_causal(const Graph *graph, const Node *condition, Dim queries, Dim keys,
 /* The part of the kernel's points that its rows see, of 1. */
 double seen_share(const KernelPlan *kernel);
 
-/* parts.c: into how many parts the depth of a product is cut, and memory for their sums. */
+/* winograd.c: is the kernel a convolution that is made by tiles? And the operations of one. */
+void find_winograd(const Planner *planner, KernelPlan *kernel);
+double winograd_operations(const KernelPlan *kernel);
+
+/* parts.c: into how many parts the depth of a product is cut, if it may be, and memory for their
+ * sums. */
+bool may_have_parts(const Planner *planner, const KernelPlan *kernel);
 void find_parts(const Planner *planner, KernelPlan *kernel);
 void buffer_parts(Planner *planner, int kernel);
 

@@ -41,7 +41,7 @@ static bool has_fitting_loops(const Planner *planner, const KernelPlan *kernel) 
     case KERNEL_columns: return of_record(planner, kernel->loops.outer) > 0;
     case KERNEL_contraction:
         return !kernel->by_columns && kernel->parts == 1 && !kernel->attention &&
-               is_of_windows(planner, kernel);
+               (kernel->winograd || is_of_windows(planner, kernel));
     default: return false;
     }
 }

@@ -55,6 +55,14 @@
 #define FLOW_WINDOW_ROWS(run, times, most) \
     ((int)((times) > 1 ? (times) * (run) : ((run)-1) / FLOW_WINDOW_PIECES(run, most) + 1))
 
+/* winograd.h: of a line of so many tiles, the segments that are made at a time, or of short ones
+ * several lines; so many rows of their products, or of features, are a tile of sums. */
+#define FLOW_SEGMENT(line, tiles) (((line)-1) / (((line)-1) / (tiles) + 1) + 1)
+#define FLOW_GROUP_LINES(line, tiles) ((int)((line) > (tiles) ? 1 : (tiles) / (line)))
+#define FLOW_GROUP(line, tiles) ((int)(FLOW_GROUP_LINES(line, tiles) * FLOW_SEGMENT(line, tiles)))
+#define FLOW_GROUP_ROWS(group, most) (((group)-1) / (((group)-1) / (most) + 1) + 1)
+#define FLOW_FEATURE_ROWS(most) ((most) >= 16 ? 16 : (most) >= 8 ? 8 : 4)
+
 /* Of what differs with the processor's vectors, the one that this is compiled for. */
 #if defined __AVX512F__
 #define FLOW_OF_VECTORS(avx512, avx, sse, neon) avx512

@@ -57,3 +57,28 @@
 #undef SEEN_COLUMNS
 #undef SEEN_DEPTH
 #undef UNSEEN_DEPTH
+#undef IMAGE_LINES
+#undef IMAGE_PLACES
+#undef FEATURES
+#undef A_IMAGE
+#undef A_LINE
+#undef PANEL
+#undef TILES
+
+/* What winograd.h makes of them. */
+#undef A_LINES
+#undef A_PLACES
+#undef TILE_LINES
+#undef LINE_TILES
+#undef SEGMENT
+#undef GROUP_LINES
+#undef GROUP
+#undef ACROSS
+#undef VECTORS
+#undef WIDTH
+#undef WIDE
+#undef ROWS_MOST
+#undef FEATURE_BLOCK
+#undef FEATURES_WIDE
+#undef POINTS
+#undef APART

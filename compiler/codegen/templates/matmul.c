@@ -35,8 +35,9 @@
  *   B_TABLE                   0: depths are one run
  *   BY_COLUMNS                1: threads split the columns; 0: the rows,
  *   SHARE_BLOCK               in whole blocks of so many
- *   PARTS, PART_DEPTH         for windows.c: in so many parts, each but the last so deep, the depth
- *                             is added up, to sums at `parts` of a `context`; 1: there are none
+ *   PARTS, PART_DEPTH         for windows.c and winograd_weights.c: in so many parts, each but the
+ *                             last so deep, the depth is added up, to sums at `parts` of a
+ *                             `context`; 1: there are none
  *
  * Each sum is taken in the order of depth, in parts that only the depth decides, whatever the tiles
  * and threads.

@@ -1,6 +1,6 @@
 /* parts.h: the end of a contraction of windows whose depth is cut into PARTS parts, each for
- * KERNEL_slice a slice. Threads share the rows of all parts; once all are there, they share rows,
- * and add up each row's parts, in their order. */
+ * KERNEL_slice a slice of PART_ROWS rows. Threads share the rows of all parts, in whole blocks of
+ * PART_BLOCK; once all are there, they share rows, and add up each row's parts, in their order. */
 enum { FLOW_JOIN(KERNEL, _ROWS_ADDED) = 8 };
 
 static FLOW_WIDE void FLOW_JOIN(KERNEL, _add_parts)(const CONTEXT context, int64_t first,
@@ -30,10 +30,10 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
     const int64_t batch = context.batch, *const sizes = context.sizes;
     (void)batch, (void)sizes;
     int64_t first, last;
-    flow_share(PARTS * (ROWS), FLOW_SHARE_BLOCK, thread, threads, &first, &last);
+    flow_share(PARTS * (PART_ROWS), PART_BLOCK, thread, threads, &first, &last);
     while (first < last) {
-        const int64_t row = first % (ROWS), rows = flow_smaller(last - first, (ROWS)-row);
-        FLOW_JOIN(KERNEL, _slice)(&context, first / (ROWS), row, rows, 0, COLUMNS);
+        const int64_t row = first % (PART_ROWS), rows = flow_smaller(last - first, (PART_ROWS)-row);
+        FLOW_JOIN(KERNEL, _slice)(&context, first / (PART_ROWS), row, rows, 0, COLUMNS);
         first += rows;
     }
     flow_barrier(frame, thread, threads);
@@ -41,6 +41,8 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
     FLOW_JOIN(KERNEL, _add_parts)(context, first, last);
 }
 
+#undef PART_ROWS
+#undef PART_BLOCK
 #undef LANES
 #undef VECTOR
 #include "forget.h"

@@ -376,6 +376,8 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef STORES
 #undef SUMS
 #if PARTS > 1
+#define PART_ROWS (ROWS)
+#define PART_BLOCK FLOW_SHARE_BLOCK
 #include "parts.h"
 #else
 #include "split.h"
