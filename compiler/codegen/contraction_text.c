@@ -358,6 +358,10 @@ static void write_winograd(Writer *writer, Text *text) {
         {"FEATURES", number_text(writer->arena, winograd->features)},
         {"A_IMAGE", number_text(writer->arena, winograd->image)},
         {"A_LINE", number_text(writer->arena, winograd->line)},
+        {"A_LINES", number_text(writer->arena, winograd->seen_lines)},
+        {"A_PLACES", number_text(writer->arena, winograd->seen_places)},
+        {"A_LINES_BEFORE", number_text(writer->arena, winograd->lines_before)},
+        {"A_PLACES_BEFORE", number_text(writer->arena, winograd->places_before)},
         {"PANEL", number_text(writer->arena, winograd->panel)},
         {"TILES", number_text(writer->arena, winograd->tiles)},
     };
@@ -460,6 +464,7 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
+    if (writer->kernel->winograd) a.node = writer->kernel->winograd->seen;
     const char *left = operand_address(writer, &a), *right = operand_address(writer, &b);
     const char *fields =
         arena_format(writer->arena, "const %s *a, *b", element_info[stored_element(writer)].c);

@@ -51,6 +51,7 @@ static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
         text_format(text, "%s%s (%s)", i ? ", " : "",
                     tile_text(text->arena, &contraction, &kinds[i]), kinds[i].name);
     if (contraction.padded) text_add(text, ", without lines of padding");
+    if (contraction.winograd && contraction.winograd->pads) text_add(text, ", pads on the way");
     text_add(text, unseen_text(&contraction));
     const int parts = plan->kernels[kernel].parts;
     if (parts > 1) text_format(text, ", of %d parts of the depth", parts);

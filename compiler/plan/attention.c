@@ -195,14 +195,9 @@ static void empty_kernel(const Finder *finder, KernelPlan *kernel) {
     }
 }
 
-/* A graph whose nodes are the same, but for whose kernel they are. */
 static void take_in(Finder *finder) {
-    Graph *own = arena_new_item(finder->planner->arena, Graph);
-    *own = *finder->graph;
-    const size_t count = own->nodes.count;
-    own->nodes.items = arena_new_array(finder->planner->arena, Node, count + 1);
-    memcpy(own->nodes.items, finder->graph->nodes.items, count * sizeof(Node));
-    for (NodeId id = 0; id < count; id++) {
+    Graph *own = own_graph(finder->planner);
+    for (NodeId id = 0; id < own->nodes.count; id++) {
         const int kernel = own->nodes.items[id].kernel;
         const bool goes = finder->weight[id] || finder->left_by[id];
         if (goes && kernel != NO_KERNEL && !is_taken_in(&finder->plan->kernels[kernel]))
@@ -211,7 +206,6 @@ static void take_in(Finder *finder) {
         if (finder->left_by[id])
             own->nodes.items[id].kernel = finder->heads.items[finder->left_by[id] - 1].kernel;
     }
-    finder->plan->graph = finder->planner->graph = own;
     vector_each(Head, head, finder->heads)
         if (head->good) give_nodes(finder, head);
 }

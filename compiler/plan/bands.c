@@ -61,7 +61,7 @@ void find_readings(Bander *bander) {
 /* Which kernels. */
 
 bool has_bands(const KernelPlan *kernel) {
-    if (kernel->by_columns) return false;
+    if (kernel->by_columns || is_taken_in(kernel)) return false;
     if (kernel->records) return true;
     if (kernel->loops.kind == KERNEL_contraction) return !dim_is_one(kernel->loops.outer);
     return kernel->loops.kind == KERNEL_rows || kernel->loops.kind == KERNEL_row_function;

@@ -283,6 +283,15 @@ static void plan_loops(const Planner *planner) {
             plan_scan(planner->program_plan, planner->plan, k);
 }
 
+Graph *own_graph(Planner *planner) {
+    Graph *own = arena_new_item(planner->arena, Graph);
+    *own = *planner->graph;
+    own->nodes.items = arena_new_array(planner->arena, Node, own->nodes.count + 1);
+    memcpy(own->nodes.items, planner->graph->nodes.items, own->nodes.count * sizeof(Node));
+    planner->plan->graph = planner->graph = own;
+    return own;
+}
+
 void find_kernels(Planner *planner) {
     collect_kernels(planner);
     find_stored(planner);
@@ -293,10 +302,10 @@ void find_kernels(Planner *planner) {
     follow_operands(planner);
     find_updates(planner);
     choose_shares(planner);
-    for (int k = 0; k < planner->plan->kernel_count; k++) {
-        find_winograd(planner, &planner->plan->kernels[k]);
+    find_convolutions(planner);
+    find_stored(planner);
+    for (int k = 0; k < planner->plan->kernel_count; k++)
         find_parts(planner, &planner->plan->kernels[k]);
-    }
     for (int k = 0; k < planner->plan->kernel_count; k++)
         visit_kernel(planner, k, check_in_place, planner);
 }

@@ -71,10 +71,15 @@ typedef struct Winograd {
     bool weights;          /* what flows back to them, over all images; else its results */
     int64_t lines, places; /* of an image of results */
     int64_t features;      /* of a place that the windows see */
-    int64_t line, image;   /* from one to the next, of what they see */
-    int64_t panel;         /* columns at a time */
-    int tiles;             /* at a time, about */
-    int parts;             /* of the images, whose sums are added up afterwards */
+    NodeId seen;           /* what they see, from `start` on */
+    Dim start;
+    int64_t line, image;             /* from one to the next, of that; of an image: */
+    int64_t seen_lines, seen_places; /* around which they see zeros; so many come before */
+    int64_t lines_before, places_before;
+    bool pads;     /* it sees zeros around that no copy has */
+    int64_t panel; /* columns at a time */
+    int tiles;     /* at a time, about */
+    int parts;     /* of the images, whose sums are added up afterwards */
 } Winograd;
 
 typedef struct KernelPlan {
@@ -84,7 +89,7 @@ typedef struct KernelPlan {
     ScanPlan *scan;       /* KERNEL_scan; else NULL */
     Attention *attention; /* or NULL */
     int computed_with; /* attention: the kernel that it is nothing without, or NO_KERNEL; one that
-                          is taken in is computed there */
+                          is taken in is computed there, or in several like that */
     Dim share;         /* what is split over threads, by rows or columns; NULL: nothing is */
     Dim records; /* the share is split by them: each is as much of it; NULL: it is not. Kernels that
                     are alike in these split alike (same_split) */
@@ -117,7 +122,7 @@ static inline bool runs_on_gpu(const KernelPlan *kernel) {
     return kernel->given.device == DEVICE_gpu;
 }
 
-/* Has another kernel taken its nodes over (attention.c)? It does nothing then. */
+/* Has another kernel taken its nodes over (attention.c, winograd.c)? It does nothing then. */
 static inline bool is_taken_in(const KernelPlan *kernel) {
     return !kernel->node_count;
 }

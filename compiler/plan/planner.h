@@ -75,8 +75,15 @@ static inline const Node *node_of(const Planner *planner, NodeId id) {
  * set. */
 void visit_kernel(Planner *planner, int kernel, VisitRead *visit, void *context);
 
+/* The same once more where what its nodes read has come to be of other kernels. */
+void forget_reads(Planner *planner, int kernel);
+
 /* kernels.c: what each kernel is, what it stores, and which weights are updated in place. */
 void find_kernels(Planner *planner);
+
+/* Gives the plan a graph of its own, whose nodes are the same, but may come to be of other
+ * kernels. */
+Graph *own_graph(Planner *planner);
 
 /* At most, where a kernel is launched; those of random numbers that no node of its own makes are
  * not counted. */
@@ -94,8 +101,9 @@ bool is_causal(const Graph *graph, const Node *condition, Dim queries, Dim keys,
 /* The part of the kernel's points that its rows see, of 1. */
 double seen_share(const KernelPlan *kernel);
 
-/* winograd.c: is the kernel a convolution that is made by tiles? And the operations of one. */
-void find_winograd(const Planner *planner, KernelPlan *kernel);
+/* winograd.c: which kernels are convolutions that are made by tiles, and take in copies with
+ * padding; and the operations of one. */
+void find_convolutions(Planner *planner);
 double winograd_operations(const KernelPlan *kernel);
 
 /* parts.c: into how many parts the depth of a product is cut, if it may be, and memory for their

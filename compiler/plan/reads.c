@@ -152,6 +152,10 @@ static void find_reads(Planner *planner, int k, KernelReads *reads) {
     reads->count = planner->reads.count - reads->first;
 }
 
+void forget_reads(Planner *planner, int kernel) {
+    planner->reads_of[kernel].nodes = NULL;
+}
+
 void visit_kernel(Planner *planner, int k, VisitRead *visit, void *context) {
     const KernelPlan *kernel = &planner->plan->kernels[k];
     KernelReads *reads = &planner->reads_of[k];

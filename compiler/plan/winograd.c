@@ -4,20 +4,28 @@
  * A product is one that goes on by single places through windows of 3 x 3 of them, and a tile's
  * values are transformed by vectors of features. It takes fewer multiplications; what it takes
  * besides, and what vectors and tiles have too much, is weighed against these, in cycles of vectors
- * of 16 lanes. A large value spoils small ones that share a tile with it, which --exact forbids. */
+ * of 16 lanes. A large value spoils small ones that share a tile with it, which --exact forbids.
+ *
+ * What a tile sees outside of an image is 0 as well, so that a copy with zeros around, which nobody
+ * else reads, need not be made. */
 #include "compiler/plan/planner.h"
 
 #include "compiler/passes/operand.h"
+
+#include <string.h>
 
 enum {
     SIDE = 3,    /* of windows, in places */
     POINTS = 16, /* of a tile */
     LANES = 16,
-    TILE_VALUES = 256, /* features of all tiles that are made at a time, */
+    TILE_VALUES =
+        256, /* of all tiles at a time, at a point, so that the nearest cache holds them */
     TILES_LEAST = 8,
     TILES_MOST = 16,
-    DEEP_VALUES = 4096, /* the same where tiles are the depth */
+    DEEP_VALUES = 4096, /* of both operands, where tiles are the depth: the second cache does; */
     DEEP_MOST = 32,
+    NEAR_VALUES = 32, /* of a tile: the nearest one does */
+    NEAR_MOST = 16,
     WEIGHTS_BYTES = 1 << 19, /* of a panel, at all points */
     FEATURES_MOST = 512,     /* of which some columns are that much */
     PARTS_MOST = 8,
@@ -73,9 +81,15 @@ static bool find_operands(const Planner *planner, const KernelPlan *kernel, Wino
     const ContractionOperand a = contraction_operand(planner->graph, matmul, 0),
                              b = contraction_operand(planner->graph, matmul, 1);
     if (is_half(node_of(planner, a.node)->type.element) || !is_in_rows(&b)) return false;
+    winograd->seen = a.node;
+    winograd->start = a.start;
     winograd->weights = find_windows(&a.first, winograd);
-    return winograd->weights ? a.second.count == 3 && find_places(&a.second, winograd)
-                             : find_windows(&a.second, winograd) && find_places(&a.first, winograd);
+    const bool found = winograd->weights
+                           ? a.second.count == 3 && find_places(&a.second, winograd)
+                           : find_windows(&a.second, winograd) && find_places(&a.first, winograd);
+    winograd->seen_lines = winograd->lines + SIDE - 1;
+    winograd->seen_places = winograd->places + SIDE - 1;
+    return found;
 }
 
 /* What it costs. */
@@ -117,15 +131,23 @@ static int64_t within(int64_t number, int64_t least, int64_t most) {
     return number < least ? least : number > most ? most : number;
 }
 
+static int tiles_of_results(int64_t features, int64_t columns) {
+    return (int)within(TILE_VALUES / (features > columns ? features : columns), TILES_LEAST,
+                       TILES_MOST);
+}
+
+static int tiles_of_weights(int64_t features, int64_t columns) {
+    const int64_t values = features + columns;
+    return (int)within(DEEP_VALUES / values, TILES_LEAST,
+                       values <= NEAR_VALUES ? NEAR_MOST : DEEP_MOST);
+}
+
 static void choose_sizes(const KernelPlan *kernel, Winograd *winograd) {
     const int64_t columns = dim_bound(kernel->loops.columns), features = winograd->features;
     const int64_t most = WEIGHTS_BYTES / ((int64_t)sizeof(float) * POINTS * features);
     winograd->panel = columns <= most ? columns : most / LANES * LANES;
-    const int64_t longest = features < winograd->panel ? winograd->panel : features;
-    winograd->tiles =
-        winograd->weights
-            ? (int)within(DEEP_VALUES / (features + winograd->panel), TILES_LEAST, DEEP_MOST)
-            : (int)within(TILE_VALUES / longest, TILES_LEAST, TILES_MOST);
+    winograd->tiles = winograd->weights ? tiles_of_weights(features, winograd->panel)
+                                        : tiles_of_results(features, winograd->panel);
 }
 
 /* Of whole images. */
@@ -143,16 +165,20 @@ static bool may_transform(const Planner *planner, const KernelPlan *kernel) {
            dim_is_one(kernel->loops.outer) && dim_is_constant(kernel->loops.columns, &columns);
 }
 
-void find_winograd(const Planner *planner, KernelPlan *kernel) {
+static bool may_have_weights(const Planner *planner, const KernelPlan *kernel) {
+    return may_have_parts(planner, kernel) && !kernel->by_columns;
+}
+
+static void find_convolution(const Planner *planner, KernelPlan *kernel) {
     Winograd winograd = {0};
     if (!may_transform(planner, kernel) || !find_operands(planner, kernel, &winograd) ||
         winograd.features > FEATURES_MOST)
         return;
     choose_sizes(kernel, &winograd);
     winograd.parts = winograd.weights ? parts_of(kernel, &winograd) : 1;
-    if (winograd.weights && (winograd.parts == 1 || !may_have_parts(planner, kernel))) return;
+    if (winograd.weights && (winograd.parts == 1 || !may_have_weights(planner, kernel))) return;
     if (!is_cheaper(kernel, &winograd)) return;
-    kernel->winograd = arena_new_array(planner->arena, Winograd, 1);
+    kernel->winograd = arena_new_item(planner->arena, Winograd);
     *kernel->winograd = winograd;
 }
 
@@ -160,4 +186,121 @@ double winograd_operations(const KernelPlan *kernel) {
     const Winograd *winograd = kernel->winograd;
     return 2 * POINTS * tiles_of(winograd, images_of(kernel, winograd)) *
            (double)winograd->features * (double)dim_bound(kernel->loops.columns);
+}
+
+/* Padding. */
+
+/* Does the view put zeros around the axis, and change nothing else? How many come before. */
+static bool is_padded_along(const View *view, int axis, int64_t *before) {
+    const Coordinate *from = &view->coordinates[axis];
+    const Coordinate along = coordinate_along(from->start, axis);
+    return !memcmp(&along, from, sizeof along) && is_number(from->start, before);
+}
+
+/* Are its last axes lines, places and features, as the windows go along them? */
+static bool goes_by_lines(const Type *type, const Winograd *winograd) {
+    const Dim *last = type->dims + type->rank - 3;
+    int64_t lines, places, features;
+    return is_number(last[0], &lines) && is_number(last[1], &places) &&
+           is_number(last[2], &features) && features == winograd->features &&
+           winograd->line == places * features &&
+           (!winograd->image || winograd->image == lines * winograd->line);
+}
+
+/* Of images in lines of places of features, what the copy with zeros around them is made of. */
+static bool find_padding(const Planner *planner, Winograd *winograd) {
+    const Node *copy = node_of(planner, winograd->seen);
+    const int first = copy->type.rank - 3;
+    int64_t start, number;
+    if (copy->op != OP_view || copy->view->fill != 0 || copy->view->rank != copy->type.rank ||
+        first < 0 || !is_number(winograd->start, &start) || start)
+        return false;
+    const Type *type = &node_of(planner, copy->inputs[0])->type;
+    for (int i = 0; i < copy->type.rank; i++) {
+        if (!is_padded_along(copy->view, i, &number)) return false;
+        if (i == first) winograd->lines_before = -number;
+        else if (i == first + 1) winograd->places_before = -number;
+        else if (number || type->dims[i] != copy->type.dims[i]) return false;
+    }
+    if (!is_number(type->dims[first], &winograd->seen_lines) ||
+        !is_number(type->dims[first + 1], &winograd->seen_places) ||
+        !goes_by_lines(&copy->type, winograd))
+        return false;
+    winograd->line = winograd->seen_places * winograd->features;
+    winograd->image = winograd->seen_lines * winograd->line;
+    winograd->seen = strip_reshapes(planner->graph, copy->inputs[0]);
+    const Node *seen = node_of(planner, winograd->seen);
+    return seen->kernel != NO_KERNEL || seen->op == OP_input || seen->op == OP_weight;
+}
+
+/* Is the node alone in its kernel, on the CPU? */
+static bool is_alone(const Planner *planner, NodeId id) {
+    const int k = node_of(planner, id)->kernel;
+    const KernelPlan *kernel = k == NO_KERNEL ? NULL : &planner->plan->kernels[k];
+    return kernel && kernel->node_count == 1 && !runs_on_gpu(kernel);
+}
+
+typedef struct Copies {
+    Planner *planner;
+    bool *others; /* of each node: somebody reads it who is no convolution's tile */
+} Copies;
+
+static void note_reader(void *context, NodeId read, IndexKind index) {
+    Copies *copies = context;
+    const Planner *planner = copies->planner;
+    const Winograd *winograd = planner->plan->kernels[planner->kernel].winograd;
+    const Node *node = node_of(planner, planner->node);
+    (void)index;
+    Winograd padded = winograd ? *winograd : (Winograd){.seen = NODE_NONE};
+    const bool seen = padded.seen == read && node->op == OP_matmul &&
+                      contraction_operand(planner->graph, node, 1).node != read;
+    if (!seen || !is_alone(planner, read) || !find_padding(planner, &padded))
+        copies->others[read] = true;
+}
+
+static void note_outputs(const Copies *copies) {
+    const Graph *graph = copies->planner->graph;
+    vector_each(Output, output, graph->outputs)
+        copies->others[strip_reshapes(graph, output->value)] = true;
+    vector_each(Node, node, graph->nodes)
+        if (node->op == OP_check) copies->others[strip_reshapes(graph, node->inputs[0])] = true;
+}
+
+/* The kernel sees what the copy is made of, which is in no kernel any more. */
+static void take_in_copy(Planner *planner, int k) {
+    FunctionPlan *plan = planner->plan;
+    Winograd *winograd = plan->kernels[k].winograd;
+    Node *copy = &planner->graph->nodes.items[winograd->seen];
+    if (copy->kernel != NO_KERNEL) {
+        plan->kernels[copy->kernel].node_count = 0;
+        plan->kernels[copy->kernel].computed_with = k;
+        copy->kernel = NO_KERNEL;
+    }
+    find_padding(planner, winograd);
+    winograd->pads = true;
+    forget_reads(planner, k);
+}
+
+static void take_in_copies(Planner *planner) {
+    FunctionPlan *plan = planner->plan;
+    Copies copies = {planner,
+                     arena_new_array(planner->arena, bool, planner->graph->nodes.count + 1)};
+    for (int k = 0; k < plan->kernel_count; k++) visit_kernel(planner, k, note_reader, &copies);
+    note_outputs(&copies);
+    bool own = false;
+    for (int k = 0; k < plan->kernel_count; k++) {
+        const Winograd *winograd = plan->kernels[k].winograd;
+        if (!winograd || copies.others[winograd->seen]) continue;
+        if (!own) own_graph(planner), own = true;
+        take_in_copy(planner, k);
+    }
+}
+
+void find_convolutions(Planner *planner) {
+    bool any = false;
+    for (int k = 0; k < planner->plan->kernel_count; k++) {
+        find_convolution(planner, &planner->plan->kernels[k]);
+        any |= planner->plan->kernels[k].winograd != NULL;
+    }
+    if (any) take_in_copies(planner);
 }

@@ -62,12 +62,14 @@
 #undef FEATURES
 #undef A_IMAGE
 #undef A_LINE
+#undef A_LINES
+#undef A_PLACES
+#undef A_LINES_BEFORE
+#undef A_PLACES_BEFORE
 #undef PANEL
 #undef TILES
 
 /* What winograd.h makes of them. */
-#undef A_LINES
-#undef A_PLACES
 #undef TILE_LINES
 #undef LINE_TILES
 #undef SEGMENT

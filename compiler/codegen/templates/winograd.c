@@ -140,8 +140,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _group)(WORK, int64_t line, int64
      FEATURES_WIDE, work->seen + i * tiles * FEATURES_WIDE, FEATURES_WIDE, POINT);
     FLOW_JOIN(KERNEL, _multiply_all)(work, lines * tiles);
     const int64_t places = flow_smaller(2 * tiles, (IMAGE_PLACES)-2 * tile);
-    const int64_t first =
-        (line / TILE_LINES * (IMAGE_LINES) + line % TILE_LINES * 2) * (IMAGE_PLACES);
+    const int64_t first = FLOW_JOIN(KERNEL, _row)(line);
     int64_t row = first + 2 * tile, waiting = 0;
     for (int64_t i = 0; i < lines; i++) {
         const int two = (line + i) % TILE_LINES * 2 + 1 < (IMAGE_LINES);

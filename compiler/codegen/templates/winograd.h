@@ -13,15 +13,14 @@
  *   IMAGE_LINES, IMAGE_PLACES results of an image: so many lines of so many places
  *   FEATURES                  of each place of a
  *   A_IMAGE, A_LINE           what the next image and the next line of a add; of places, FEATURES
+ *   A_LINES, A_PLACES         of an image of a: so many lines of so many places
+ *   A_LINES_BEFORE, A_PLACES_BEFORE     so many lines and places of zeros the windows see before
+ *                             these, and as many as they want behind
  *   PANEL                     so many columns at a time: whole vectors, but for the last
  *   TILES                     about so many at a time, as the caches have room for
  *   FEATURE_BLOCK             of the file that includes this: vectors divide it
  */
 #include "product/lanes.h"
-
-/* Of a, with what the windows see beside an image's results. */
-#define A_LINES ((IMAGE_LINES) + 2)
-#define A_PLACES ((IMAGE_PLACES) + 2)
 
 /* Tiles: lines of them, of an image, and of how many are made at a time; a line that is too long
  * is several segments. */
@@ -46,41 +45,65 @@ enum { FLOW_JOIN(KERNEL, _POINTS) = 16 };
 #define POINTS FLOW_JOIN(KERNEL, _POINTS)
 #define APART(elements) ((elements) + 64 / (int)sizeof(ELEMENT))
 
+/* The first row of the results that a line of tiles has. */
+FLOW_TILE int64_t FLOW_JOIN(KERNEL, _row)(int64_t line) {
+    return (line / TILE_LINES * (IMAGE_LINES) + line % TILE_LINES * 2) * (IMAGE_PLACES);
+}
+
 /* B' of four values. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _seen)(const VECTOR d[4], VECTOR to[4]) {
     to[0] = d[0] - d[2], to[1] = d[1] + d[2];
     to[2] = d[2] - d[1], to[3] = d[1] - d[3];
 }
 
-/* Of one place in four lines. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _see_place)(const ELEMENT *const lines[4], int64_t place,
-                                             int64_t feature, const int whole, VECTOR to[4]) {
-    VECTOR d[4];
-    for (int i = 0; i < 4; i++)
-        d[i] = FLOW_JOIN(KERNEL, _get)(lines[i] + place * (FEATURES) + feature, whole,
-                                       (FEATURES)-feature);
+/* Four lines of a that tiles see, from a place on: what the next place adds is 0 where a line lies
+ * outside, and is all zeros. */
+typedef struct FLOW_JOIN(KERNEL, _lines) {
+    const ELEMENT *at[4];
+    int64_t step[4];
+} FLOW_JOIN(KERNEL, _lines);
+
+FLOW_TILE FLOW_JOIN(KERNEL, _lines)
+    FLOW_JOIN(KERNEL, _lines_at)(const ELEMENT *image, int64_t line, int64_t place) {
+    _Static_assert((FEATURES_WIDE) * sizeof(ELEMENT) <= sizeof flow_outside, "zeros of a place");
+    FLOW_JOIN(KERNEL, _lines) lines;
+    for (int i = 0; i < 4; i++) {
+        const int64_t number = line + i - (A_LINES_BEFORE);
+        const int inside = number >= 0 && number < (A_LINES);
+        lines.at[i] = inside ? image + number * (A_LINE) + (place - (A_PLACES_BEFORE)) * (FEATURES)
+                             : (const ELEMENT *)flow_outside;
+        lines.step[i] = inside ? FEATURES : 0;
+    }
+    return lines;
+}
+
+/* Of one place in four lines, and on to the next. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _see_place)(FLOW_JOIN(KERNEL, _lines) * lines, int64_t place,
+                                             int64_t feature, VECTOR to[4]) {
+    const int whole = (FEATURES) % FEATURE_BLOCK == 0;
+    VECTOR d[4] = {0};
+    if (place >= (A_PLACES_BEFORE) && place < (A_PLACES) + (A_PLACES_BEFORE))
+        for (int i = 0; i < 4; i++)
+            d[i] = FLOW_JOIN(KERNEL, _get)(lines->at[i] + feature, whole, (FEATURES)-feature);
+    for (int i = 0; i < 4; i++) lines->at[i] += lines->step[i];
     FLOW_JOIN(KERNEL, _seen)(d, to);
 }
 
 /* What tiles of a line, from number `tile` on, see of features [feature, end), whole blocks, of an
- * image: B' d B, `row` elements from tile to tile and `point` from point to point. What an image's
- * last tiles see past its end is of no use to anyone. */
+ * image: B' d B, `row` elements from tile to tile and `point` from point to point. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _see)(const ELEMENT *image, int64_t line, int64_t tile,
                                        int64_t tiles, int64_t feature, int64_t end, ELEMENT *to,
                                        const int row, const int point) {
-    const int whole = (FEATURES) % FEATURE_BLOCK == 0;
-    const ELEMENT *lines[4];
-    for (int i = 0; i < 4; i++)
-        lines[i] = image + flow_smaller(2 * line + i, A_LINES - 1) * (A_LINE);
+    const FLOW_JOIN(KERNEL, _lines) first = FLOW_JOIN(KERNEL, _lines_at)(image, 2 * line, 2 * tile);
     for (int64_t c = feature; c < end; c += LANES, to += LANES) {
+        FLOW_JOIN(KERNEL, _lines) lines = first;
         VECTOR at[4][4]; /* by place and line */
-        FLOW_JOIN(KERNEL, _see_place)(lines, 2 * tile, c, whole, at[0]);
-        FLOW_JOIN(KERNEL, _see_place)(lines, 2 * tile + 1, c, whole, at[1]);
+        int64_t place = 2 * tile;
+        FLOW_JOIN(KERNEL, _see_place)(&lines, place++, c, at[0]);
+        FLOW_JOIN(KERNEL, _see_place)(&lines, place++, c, at[1]);
         for (int64_t t = 0; t < tiles; t++) {
-            const int64_t place = 2 * (tile + t) + 2;
-            FLOW_JOIN(KERNEL, _see_place)(lines, place, c, whole, at[2]);
-            FLOW_JOIN(KERNEL, _see_place)
-            (lines, flow_smaller(place + 1, A_PLACES - 1), c, whole, at[3]);
+            FLOW_JOIN(KERNEL, _see_place)(&lines, place++, c, at[2]);
+            FLOW_JOIN(KERNEL, _see_place)(&lines, place++, c, at[3]);
 #pragma GCC unroll 4
             for (int i = 0; i < 4; i++) {
                 const VECTOR d[4] = {at[0][i], at[1][i], at[2][i], at[3][i]};
@@ -93,6 +116,26 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _see)(const ELEMENT *image, int64_t line, int64
             }
         }
     }
+}
+
+/* Asks for a point's share of `elements` of each of the lines of a group, `step` apart: while one
+ * group is multiplied, for what the next one sees first, since that comes in bursts which are too
+ * short for the processor to foresee. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _ask)(const ELEMENT *from, int64_t step, const int elements,
+                                       int point) {
+    const int line = 64 / (int)sizeof(ELEMENT), each = (elements - 1) / line + 1;
+    const int all = 2 * GROUP_LINES * each;
+    for (int i = point * all / POINTS; i < (point + 1) * all / POINTS; i++)
+        __builtin_prefetch(from + i / each * step + i % each * line, 0, 2);
+}
+
+/* Of a, what tiles from number `tile` on of a line see that those of the line before did not. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _ask_a)(const ELEMENT *a, int64_t line, int64_t tile, int point) {
+    const int64_t place = flow_larger(2 * tile - (A_PLACES_BEFORE), 0);
+    FLOW_JOIN(KERNEL, _ask)
+    (a + line / TILE_LINES * (A_IMAGE) + (line % TILE_LINES * 2 + 2 - (A_LINES_BEFORE)) * (A_LINE) +
+         place * (FEATURES),
+     A_LINE, 2 * SEGMENT * (FEATURES), point);
 }
 
 /* Adds the products of one depth or two. Two of a row come one after the other: rows may be so far

@@ -73,12 +73,19 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _group)(WORK, int64_t line, int64
          work->feature, work->end, work->seen + i * tiles * FEATURES_WIDE, FEATURES_WIDE, SEEN);
         FLOW_JOIN(KERNEL, _show)(work, line + i, tile, tiles, work->shown + i * tiles * WIDTH);
     }
-    for (int p = 0; p < POINTS; p++)
+    const int64_t next = line + GROUP_LINES;
+    const ELEMENT *b = (const ELEMENT *)work->context->b + work->column;
+    for (int p = 0; p < POINTS; p++) {
+        FLOW_JOIN(KERNEL, _ask_a)(a, next, tile, p);
+        FLOW_JOIN(KERNEL, _ask)
+        (b + (FLOW_JOIN(KERNEL, _row)(next) + 2 * tile) * (B_DEPTH), (IMAGE_PLACES) * (B_DEPTH),
+         2 * SEGMENT * (B_DEPTH), p);
         for (int64_t n = 0; n < WIDE; n += WIDTH)
             for (int64_t c = 0; c < work->end - work->feature; c += HIGH)
                 FLOW_JOIN(KERNEL, _multiply)
-    (work->seen + p * SEEN + c, 1, FEATURES_WIDE, work->shown + p * SHOWN + n * GROUP,
-     lines * tiles, work->sums + p * SUMS + c * WIDE + n, HIGH, 1);
+        (work->seen + p * SEEN + c, 1, FEATURES_WIDE, work->shown + p * SHOWN + n * GROUP,
+         lines * tiles, work->sums + p * SUMS + c * WIDE + n, HIGH, 1);
+    }
 }
 
 /* G' s of four values. */
