@@ -36,7 +36,7 @@ enum {
 enum {
     SEEN_CYCLES = 40,    /* of a tile, transformed and stored at each point */
     GIVEN_CYCLES = 28,   /* of its results */
-    WEIGHT_CYCLES = 200, /* of weights, */
+    WEIGHT_CYCLES = 130, /* of weights, */
     WEIGHED_IMAGES = 8,  /* for so many images, or all */
 };
 static const double gain_least = 1.1;

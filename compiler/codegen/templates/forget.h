@@ -79,6 +79,7 @@
 #undef VECTORS
 #undef WIDTH
 #undef WIDE
+#undef WHOLE_COLUMNS
 #undef ROWS_MOST
 #undef FEATURE_BLOCK
 #undef FEATURES_WIDE

@@ -32,17 +32,18 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _weigh)(const VECTOR g[3], VECTOR to[4]) {
 /* The panel's weights at each point: G g G'. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _weigh_all)(WORK) {
     WITH_SIZES;
+    const int whole = WHOLE_COLUMNS;
     const ELEMENT *from = (const ELEMENT *)work->context->b + work->column;
     for (int64_t c = 0; c < (FEATURES); c++)
         for (int64_t n = 0; n < WIDE; n += LANES) {
+            const int64_t lanes = work->columns - n;
             VECTOR down[3][4];
 #pragma GCC unroll 3
             for (int j = 0; j < 3; j++) {
                 VECTOR g[3];
 #pragma GCC unroll 3
                 for (int i = 0; i < 3; i++)
-                    g[i] = FLOW_JOIN(KERNEL, _load)(
-                        from + ((3 * i + j) * (FEATURES) + c) * (B_DEPTH) + n, work->columns - n);
+                    g[i] = FLOW_GET(from + ((3 * i + j) * (FEATURES) + c) * (B_DEPTH) + n);
                 FLOW_JOIN(KERNEL, _weigh)(g, down[j]);
             }
 #pragma GCC unroll 4
@@ -149,8 +150,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _group)(WORK, int64_t line, int64
         if (PLAIN && row >= work->first && end <= work->last) {
             ELEMENT *to = (ELEMENT *)RESULT + row * (COLUMNS) + work->column;
             FLOW_JOIN(KERNEL, _give_all)
-            (work, sums, places, to, to + next * (COLUMNS), COLUMNS,
-             (COLUMNS) % LANES == 0 && (PANEL) % LANES == 0);
+            (work, sums, places, to, to + next * (COLUMNS), COLUMNS, WHOLE_COLUMNS);
         } else {
             ELEMENT *to = work->waiting + waiting * WIDE;
             FLOW_JOIN(KERNEL, _give_all)

@@ -35,6 +35,8 @@
 #define VECTORS FLOW_WINDOW_VECTORS(ACROSS)
 #define WIDTH (VECTORS * LANES)
 #define WIDE (((PANEL)-1) / WIDTH * WIDTH + WIDTH)
+/* Are columns whole tiles of sums, so that no vector is a part? */
+#define WHOLE_COLUMNS ((COLUMNS) % WIDTH == 0 && (PANEL) % WIDTH == 0)
 #define ROWS_MOST FLOW_WINDOW_MOST(FLOW_SUMS, VECTORS)
 /* Features, up to whole blocks of FEATURE_BLOCK, which vectors divide. */
 #define FEATURES_WIDE (((FEATURES)-1) / FEATURE_BLOCK * FEATURE_BLOCK + FEATURE_BLOCK)

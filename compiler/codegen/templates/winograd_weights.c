@@ -31,7 +31,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _shown)(VECTOR y0, VECTOR y1, VECTOR to[4]) {
 FLOW_TILE void FLOW_JOIN(KERNEL, _show)(WORK, int64_t line, int64_t tile, int64_t tiles,
                                         ELEMENT *to) {
     WITH_SIZES;
-    const int whole = (COLUMNS) % LANES == 0 && (PANEL) % LANES == 0;
+    const int whole = WHOLE_COLUMNS;
     const int two = line % TILE_LINES * 2 + 1 < (IMAGE_LINES);
     const ELEMENT *above =
         (const ELEMENT *)work->context->b + work->column +
@@ -97,7 +97,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _weighed)(const VECTOR s[4], VECTOR to[3]) {
 /* The part's sums: G' s G. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _store_sums)(WORK, int64_t rows, ELEMENT *to) {
     WITH_SIZES;
-    const int whole = (COLUMNS) % LANES == 0 && (PANEL) % LANES == 0;
+    const int whole = WHOLE_COLUMNS;
     for (int64_t c = work->feature; c < work->feature + rows; c++)
         for (int64_t n = 0; n < work->columns; n += LANES) {
             const int64_t lanes = work->columns - n;
