@@ -227,7 +227,8 @@ static bool find_padding(const Planner *planner, Winograd *winograd) {
         !goes_by_lines(&copy->type, winograd))
         return false;
     winograd->line = winograd->seen_places * winograd->features;
-    winograd->image = winograd->seen_lines * winograd->line;
+    if (winograd->image) /* 0: it is one for all */
+        winograd->image = winograd->seen_lines * winograd->line;
     winograd->seen = strip_reshapes(planner->graph, copy->inputs[0]);
     const Node *seen = node_of(planner, winograd->seen);
     return seen->kernel != NO_KERNEL || seen->op == OP_input || seen->op == OP_weight;
