@@ -31,7 +31,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _shown)(VECTOR y0, VECTOR y1, VECTOR to[4]) {
 FLOW_TILE void FLOW_JOIN(KERNEL, _show)(WORK, int64_t line, int64_t tile, int64_t tiles,
                                         ELEMENT *to) {
     WITH_SIZES;
-    const int whole = WHOLE_COLUMNS;
+    /* of each panel all vectors up to WIDE */
+    const int whole = (PANEL) % WIDTH == 0 && (COLUMNS) % (PANEL) == 0;
     const int two = line % TILE_LINES * 2 + 1 < (IMAGE_LINES);
     const ELEMENT *above =
         (const ELEMENT *)work->context->b + work->column +
