@@ -119,7 +119,9 @@ static void note_read(void *context, NodeId read, IndexKind index) {
     const Planner *planner = all->planner;
     const KernelPlan *kernel = &planner->plan->kernels[planner->kernel];
     const Node *node = node_of(planner, planner->node);
-    bool whole = kernel->scan || kernel->attention || kernel->loops.kind == KERNEL_external;
+    const bool tiles = kernel->winograd && kernel->winograd->seen == read;
+    const bool whole =
+        kernel->scan || kernel->attention || tiles || kernel->loops.kind == KERNEL_external;
     if (node_of(planner, read)->kernel == planner->kernel) return;
     if (!all->elements[read]) vector_push(planner->arena, &all->reads, read);
     all->elements[read] += whole ? elements_of(planner, read)
