@@ -87,6 +87,7 @@ static double starts_of(const FunctionPlan *plan, int k) {
 }
 
 double work_on_cpu(const DeviceProfile *cpu, const FunctionPlan *plan, int k, double batch) {
+    if (is_taken_in(&plan->kernels[k])) return 0; /* another does it on the way */
     double times = loops_grow(&plan->kernels[k].loops) ? batch : 1;
     return starts_of(plan, k) * cpu->figures[FIGURE_start].value + times * work_alone(cpu, plan, k);
 }
