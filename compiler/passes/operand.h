@@ -39,6 +39,9 @@ ContractionOperand contraction_operand(const Graph *graph, const Node *matmul, i
 /* Does the operand lie as the loops go over it, one element after the other, all of the node? */
 bool is_in_order(const Graph *graph, const ContractionOperand *operand);
 
+/* Is b a matrix that lies row after row? */
+bool is_in_rows(const ContractionOperand *b);
+
 /* For templates/windows.c: does the contraction with these operands and so many columns see a
  * through windows, and read it where it lies? */
 bool sees_windows(const Graph *graph, const ContractionOperand *a, const ContractionOperand *b,

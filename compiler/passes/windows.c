@@ -23,8 +23,7 @@ static bool has_plain_runs(const Digits *digits, int64_t least) {
     return run >= least;
 }
 
-/* Is b a matrix that lies row after row? */
-static bool is_in_rows(const ContractionOperand *b) {
+bool is_in_rows(const ContractionOperand *b) {
     int64_t step;
     return b->first.count == 1 && is_number(b->first.items[0].stride) && b->second.count == 1 &&
            dim_is_constant(b->second.items[0].stride, &step) && step == 1;

@@ -73,13 +73,13 @@ typedef struct Winograd {
     int64_t features;      /* of a place that the windows see */
     NodeId seen;           /* what they see, from `start` on */
     Dim start;
-    int64_t line, image;             /* from one to the next, of that; of an image: */
-    int64_t seen_lines, seen_places; /* around which they see zeros; so many come before */
-    int64_t lines_before, places_before;
-    bool pads;     /* it sees zeros around that no copy has */
-    int64_t panel; /* columns at a time */
-    int tiles;     /* at a time, about */
-    int parts;     /* of the images, whose sums are added up afterwards */
+    int64_t line, image;                 /* from one of that to the next */
+    int64_t seen_lines, seen_places;     /* of an image of it, around which they see zeros: */
+    int64_t lines_before, places_before; /* so many in front */
+    bool pads;                           /* these are in no copy */
+    int64_t panel;                       /* columns at a time */
+    int tiles;                           /* at a time, about */
+    int parts;                           /* of the images, whose sums are added up afterwards */
 } Winograd;
 
 typedef struct KernelPlan {

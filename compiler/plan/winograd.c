@@ -1,10 +1,10 @@
 /* Winograd: which convolutions the CPU multiplies by tiles of 2 x 2 results
  * (codegen/templates/winograd.h).
  *
- * A product is one that goes on by single places through windows of 3 x 3 of them, and a tile's
- * values are transformed by vectors of features. It takes fewer multiplications; what it takes
- * besides, and what vectors and tiles have too much, is weighed against these, in cycles of vectors
- * of 16 lanes. A large value spoils small ones that share a tile with it, which --exact forbids.
+ * They are products that see windows of 3 x 3 places, of which the next begins one place further. By
+ * tiles there are fewer multiplications; what transforming values takes, by vectors of features, and
+ * what vectors and tiles have too much, is weighed against these, in cycles of vectors of 16 lanes.
+ * A large value spoils small ones that share a tile with it, which --exact forbids.
  *
  * What a tile sees outside of an image is 0 as well, so that a copy with zeros around, which nobody
  * else reads, need not be made. */
@@ -12,19 +12,22 @@
 
 #include "compiler/passes/operand.h"
 
+#include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum {
     SIDE = 3,    /* of windows, in places */
     POINTS = 16, /* of a tile */
     LANES = 16,
-    TILE_VALUES =
-        256, /* of all tiles at a time, at a point, so that the nearest cache holds them */
+    /* Of tiles at a time, the values at a point, which the nearest cache holds. */
+    TILE_VALUES = 256,
     TILES_LEAST = 8,
     TILES_MOST = 16,
-    DEEP_VALUES = 4096, /* of both operands, where tiles are the depth: the second cache does; */
+    /* The same of both operands where tiles are the depth, which the second cache holds; */
+    DEEP_VALUES = 4096,
     DEEP_MOST = 32,
-    NEAR_VALUES = 32, /* of a tile: the nearest one does */
+    NEAR_VALUES = 32, /* of one tile: so few that the nearest one does, of fewer tiles */
     NEAR_MOST = 16,
     WEIGHTS_BYTES = 1 << 19, /* of a panel, at all points */
     FEATURES_MOST = 512,     /* of which some columns are that much */
@@ -41,17 +44,13 @@ enum {
 };
 static const double gain_least = 1.1;
 
-static bool is_number(Dim dim, int64_t *number) {
-    return dim_is_constant(dim, number);
-}
-
 /* Windows: lines of SIDE * features elements beside one another. */
 static bool find_windows(const Digits *digits, Winograd *winograd) {
     int64_t lines, elements, step;
-    if (digits->count != 2 || !is_number(digits->items[0].size, &lines) || lines != SIDE ||
-        !is_number(digits->items[0].stride, &winograd->line) ||
-        !is_number(digits->items[1].size, &elements) || elements % SIDE ||
-        !is_number(digits->items[1].stride, &step) || step != 1)
+    if (digits->count != 2 || !dim_is_constant(digits->items[0].size, &lines) || lines != SIDE ||
+        !dim_is_constant(digits->items[0].stride, &winograd->line) ||
+        !dim_is_constant(digits->items[1].size, &elements) || elements % SIDE ||
+        !dim_is_constant(digits->items[1].stride, &step) || step != 1)
         return false;
     winograd->features = elements / SIDE;
     return winograd->line >= elements;
@@ -61,19 +60,12 @@ static bool find_windows(const Digits *digits, Winograd *winograd) {
 static bool find_places(const Digits *digits, Winograd *winograd) {
     int64_t step, line;
     const Digit *last = digits->items + digits->count - 1;
-    if (digits->count < 2 || digits->count > 3 || !is_number(last->size, &winograd->places) ||
-        !is_number(last->stride, &step) || step != winograd->features ||
-        !is_number(last[-1].size, &winograd->lines) || !is_number(last[-1].stride, &line) ||
-        line != winograd->line)
+    if (digits->count < 2 || digits->count > 3 || !dim_is_constant(last->size, &winograd->places) ||
+        !dim_is_constant(last->stride, &step) || step != winograd->features ||
+        !dim_is_constant(last[-1].size, &winograd->lines) ||
+        !dim_is_constant(last[-1].stride, &line) || line != winograd->line)
         return false;
-    return digits->count == 2 || is_number(last[-2].stride, &winograd->image);
-}
-
-/* Is b a matrix that lies row after row? */
-static bool is_in_rows(const ContractionOperand *b) {
-    int64_t stride, step;
-    return b->first.count == 1 && is_number(b->first.items[0].stride, &stride) &&
-           b->second.count == 1 && is_number(b->second.items[0].stride, &step) && step == 1;
+    return digits->count == 2 || dim_is_constant(last[-2].stride, &winograd->image);
 }
 
 static bool find_operands(const Planner *planner, const KernelPlan *kernel, Winograd *winograd) {
@@ -94,12 +86,8 @@ static bool find_operands(const Planner *planner, const KernelPlan *kernel, Wino
 
 /* What it costs. */
 
-static double whole(double count, double part) {
-    return count <= 0 ? 0 : (double)(int64_t)((count + part - 1) / part);
-}
-
 static double tiles_of(const Winograd *winograd, double images) {
-    return images * whole((double)winograd->lines, 2) * whole((double)winograd->places, 2);
+    return images * ceil((double)winograd->lines / 2) * ceil((double)winograd->places / 2);
 }
 
 static double images_of(const KernelPlan *kernel, const Winograd *winograd) {
@@ -109,8 +97,8 @@ static double images_of(const KernelPlan *kernel, const Winograd *winograd) {
 
 static bool is_cheaper(const KernelPlan *kernel, const Winograd *winograd) {
     const double features = (double)winograd->features, images = images_of(kernel, winograd);
-    const double across = whole((double)dim_bound(kernel->loops.columns), LANES),
-                 seen = whole(features, LANES), tiles = tiles_of(winograd, images);
+    const double across = ceil((double)dim_bound(kernel->loops.columns) / LANES),
+                 seen = ceil(features / LANES), tiles = tiles_of(winograd, images);
     const double direct =
         images * (double)(winograd->lines * winograd->places) * SIDE * SIDE * features * across / 2;
     double cycles;
@@ -120,7 +108,7 @@ static bool is_cheaper(const KernelPlan *kernel, const Winograd *winograd) {
     } else {
         cycles =
             tiles * (POINTS * features * across / 2 + seen * SEEN_CYCLES + across * GIVEN_CYCLES) +
-            features * across * WEIGHT_CYCLES * whole(images, WEIGHED_IMAGES);
+            features * across * WEIGHT_CYCLES * ceil(images / WEIGHED_IMAGES);
     }
     return cycles * gain_least <= direct;
 }
@@ -194,15 +182,15 @@ double winograd_operations(const KernelPlan *kernel) {
 static bool is_padded_along(const View *view, int axis, int64_t *before) {
     const Coordinate *from = &view->coordinates[axis];
     const Coordinate along = coordinate_along(from->start, axis);
-    return !memcmp(&along, from, sizeof along) && is_number(from->start, before);
+    return !memcmp(&along, from, sizeof along) && dim_is_constant(from->start, before);
 }
 
 /* Are its last axes lines, places and features, as the windows go along them? */
 static bool goes_by_lines(const Type *type, const Winograd *winograd) {
     const Dim *last = type->dims + type->rank - 3;
     int64_t lines, places, features;
-    return is_number(last[0], &lines) && is_number(last[1], &places) &&
-           is_number(last[2], &features) && features == winograd->features &&
+    return dim_is_constant(last[0], &lines) && dim_is_constant(last[1], &places) &&
+           dim_is_constant(last[2], &features) && features == winograd->features &&
            winograd->line == places * features &&
            (!winograd->image || winograd->image == lines * winograd->line);
 }
@@ -213,7 +201,7 @@ static bool find_padding(const Planner *planner, Winograd *winograd) {
     const int first = copy->type.rank - 3;
     int64_t start, number;
     if (copy->op != OP_view || copy->view->fill != 0 || copy->view->rank != copy->type.rank ||
-        first < 0 || !is_number(winograd->start, &start) || start)
+        first < 0 || !dim_is_constant(winograd->start, &start) || start)
         return false;
     const Type *type = &node_of(planner, copy->inputs[0])->type;
     for (int i = 0; i < copy->type.rank; i++) {
@@ -222,8 +210,8 @@ static bool find_padding(const Planner *planner, Winograd *winograd) {
         else if (i == first + 1) winograd->places_before = -number;
         else if (number || type->dims[i] != copy->type.dims[i]) return false;
     }
-    if (!is_number(type->dims[first], &winograd->seen_lines) ||
-        !is_number(type->dims[first + 1], &winograd->seen_places) ||
+    if (!dim_is_constant(type->dims[first], &winograd->seen_lines) ||
+        !dim_is_constant(type->dims[first + 1], &winograd->seen_places) ||
         !goes_by_lines(&copy->type, winograd))
         return false;
     winograd->line = winograd->seen_places * winograd->features;
@@ -267,18 +255,18 @@ static void note_outputs(const Copies *copies) {
         if (node->op == OP_check) copies->others[strip_reshapes(graph, node->inputs[0])] = true;
 }
 
-/* The kernel sees what the copy is made of, which is in no kernel any more. */
-static void take_in_copy(Planner *planner, int k) {
+/* The kernel sees what the copy is made of, which is in no kernel of the graph any more. */
+static void take_in_copy(Planner *planner, Graph *own, int k) {
     FunctionPlan *plan = planner->plan;
     Winograd *winograd = plan->kernels[k].winograd;
-    Node *copy = &planner->graph->nodes.items[winograd->seen];
+    Node *copy = &own->nodes.items[winograd->seen];
     if (copy->kernel != NO_KERNEL) {
         plan->kernels[copy->kernel].node_count = 0;
         plan->kernels[copy->kernel].computed_with = k;
         copy->kernel = NO_KERNEL;
     }
-    find_padding(planner, winograd);
-    winograd->pads = true;
+    winograd->pads = find_padding(planner, winograd);
+    assert(winograd->pads);
     forget_reads(planner, k);
 }
 
@@ -288,12 +276,12 @@ static void take_in_copies(Planner *planner) {
                      arena_new_array(planner->arena, bool, planner->graph->nodes.count + 1)};
     for (int k = 0; k < plan->kernel_count; k++) visit_kernel(planner, k, note_reader, &copies);
     note_outputs(&copies);
-    bool own = false;
+    Graph *own = NULL;
     for (int k = 0; k < plan->kernel_count; k++) {
         const Winograd *winograd = plan->kernels[k].winograd;
         if (!winograd || copies.others[winograd->seen]) continue;
-        if (!own) own_graph(planner), own = true;
-        take_in_copy(planner, k);
+        if (!own) own = own_graph(planner);
+        take_in_copy(planner, own, k);
     }
 }
 
