@@ -460,6 +460,15 @@ static bool updates_one(const Writer *writer) {
     return stored == 1 && kept == 1;
 }
 
+/* Are rows finished with all of their columns, not those of a panel or of a thread? */
+static bool finishes_rows(const Writer *writer, const ContractionOperand *a,
+                          const ContractionOperand *b) {
+    const Winograd *winograd = writer->kernel->winograd;
+    const bool panels =
+        winograd && !winograd->weights && winograd->panel < dim_bound(writer->loops->columns);
+    return is_of_windows(writer, a, b) && !writer->kernel->by_columns && !panels;
+}
+
 static void write_template(Writer *writer, Text *text, const Text *tile) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
@@ -476,10 +485,7 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
         values = arena_format(writer->arena, "%s, %s", values, address_of_place(writer, sums));
     }
     write_context(writer, text, fields, values);
-    const bool panels = writer->kernel->winograd && !writer->kernel->winograd->weights &&
-                        writer->kernel->winograd->panel < dim_bound(writer->loops->columns);
-    const bool whole = is_of_windows(writer, &a, &b) && !writer->kernel->by_columns && !panels;
-    if (!is_plain(writer)) write_finish(writer, text, whole);
+    if (!is_plain(writer)) write_finish(writer, text, finishes_rows(writer, &a, &b));
     text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n",
                 writer->name, element_info[matmul->type.element].computed, updates_one(writer));
     text_add(text, tile->size ? text_string(tile)

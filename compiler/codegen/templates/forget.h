@@ -79,8 +79,9 @@
 #undef VECTORS
 #undef WIDTH
 #undef WIDE
-#undef WHOLE_COLUMNS
+#undef WHOLE_PANELS
 #undef ROWS_MOST
+#undef WHOLE_VECTORS
 #undef FEATURE_BLOCK
 #undef FEATURES_WIDE
 #undef POINTS

@@ -32,7 +32,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _weigh)(const VECTOR g[3], VECTOR to[4]) {
 /* The panel's weights at each point: G g G'. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _weigh_all)(WORK) {
     WITH_SIZES;
-    const int whole = WHOLE_COLUMNS;
+    const int whole = WHOLE_PANELS;
     const ELEMENT *from = (const ELEMENT *)work->context->b + work->column;
     for (int64_t c = 0; c < (FEATURES); c++)
         for (int64_t n = 0; n < WIDE; n += LANES) {
@@ -150,7 +150,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _group)(WORK, int64_t line, int64
         if (PLAIN && row >= work->first && end <= work->last) {
             ELEMENT *to = (ELEMENT *)RESULT + row * (COLUMNS) + work->column;
             FLOW_JOIN(KERNEL, _give_all)
-            (work, sums, places, to, to + next * (COLUMNS), COLUMNS, WHOLE_COLUMNS);
+            (work, sums, places, to, to + next * (COLUMNS), COLUMNS, WHOLE_VECTORS);
         } else {
             ELEMENT *to = work->waiting + waiting * WIDE;
             FLOW_JOIN(KERNEL, _give_all)

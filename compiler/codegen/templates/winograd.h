@@ -35,10 +35,12 @@
 #define VECTORS FLOW_WINDOW_VECTORS(ACROSS)
 #define WIDTH (VECTORS * LANES)
 #define WIDE (((PANEL)-1) / WIDTH * WIDTH + WIDTH)
-/* Are columns whole tiles of sums, so that no vector is a part? */
-#define WHOLE_COLUMNS ((COLUMNS) % WIDTH == 0 && (PANEL) % WIDTH == 0)
 #define ROWS_MOST FLOW_WINDOW_MOST(FLOW_SUMS, VECTORS)
-/* Features, up to whole blocks of FEATURE_BLOCK, which vectors divide. */
+/* Are the columns of each panel whole vectors? */
+#define WHOLE_VECTORS ((COLUMNS) % LANES == 0 && (PANEL) % LANES == 0)
+/* Are all panels as wide as WIDE? */
+#define WHOLE_PANELS ((PANEL) % WIDTH == 0 && (COLUMNS) % (PANEL) == 0)
+/* Features, up to whole blocks. */
 #define FEATURES_WIDE (((FEATURES)-1) / FEATURE_BLOCK * FEATURE_BLOCK + FEATURE_BLOCK)
 
 /* Elements from point to point are no power of two, or they would fall on the same lines of the
@@ -118,26 +120,6 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _see)(const ELEMENT *image, int64_t line, int64
             }
         }
     }
-}
-
-/* Asks for a point's share of `elements` of each of the lines of a group, `step` apart: while one
- * group is multiplied, for what the next one sees first, since that comes in bursts which are too
- * short for the processor to foresee. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _ask)(const ELEMENT *from, int64_t step, const int elements,
-                                       int point) {
-    const int line = 64 / (int)sizeof(ELEMENT), each = (elements - 1) / line + 1;
-    const int all = 2 * GROUP_LINES * each;
-    for (int i = point * all / POINTS; i < (point + 1) * all / POINTS; i++)
-        __builtin_prefetch(from + i / each * step + i % each * line, 0, 2);
-}
-
-/* Of a, what tiles from number `tile` on of a line see that those of the line before did not. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _ask_a)(const ELEMENT *a, int64_t line, int64_t tile, int point) {
-    const int64_t place = flow_larger(2 * tile - (A_PLACES_BEFORE), 0);
-    FLOW_JOIN(KERNEL, _ask)
-    (a + line / TILE_LINES * (A_IMAGE) + (line % TILE_LINES * 2 + 2 - (A_LINES_BEFORE)) * (A_LINE) +
-         place * (FEATURES),
-     A_LINE, 2 * SEGMENT * (FEATURES), point);
 }
 
 /* Adds the products of one depth or two. Two of a row come one after the other: rows may be so far

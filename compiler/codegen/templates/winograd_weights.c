@@ -31,12 +31,10 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _shown)(VECTOR y0, VECTOR y1, VECTOR to[4]) {
 FLOW_TILE void FLOW_JOIN(KERNEL, _show)(WORK, int64_t line, int64_t tile, int64_t tiles,
                                         ELEMENT *to) {
     WITH_SIZES;
-    /* of each panel all vectors up to WIDE */
-    const int whole = (PANEL) % WIDTH == 0 && (COLUMNS) % (PANEL) == 0;
+    const int whole = WHOLE_PANELS;
     const int two = line % TILE_LINES * 2 + 1 < (IMAGE_LINES);
-    const ELEMENT *above =
-        (const ELEMENT *)work->context->b + work->column +
-        (line / TILE_LINES * (IMAGE_LINES) + line % TILE_LINES * 2) * (IMAGE_PLACES) * (B_DEPTH);
+    const ELEMENT *above = (const ELEMENT *)work->context->b + work->column +
+                           FLOW_JOIN(KERNEL, _row)(line) * (B_DEPTH);
     const ELEMENT *below = above + (two ? (IMAGE_PLACES) * (B_DEPTH) : 0);
     for (int64_t n = 0; n < WIDE; n += LANES)
         for (int64_t t = 0; t < tiles; t++) {
@@ -61,6 +59,26 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _show)(WORK, int64_t line, int64_t tile, int64_
                                 n % WIDTH) = shown[j];
             }
         }
+}
+
+/* Asks for a point's share of `elements` of each of the lines of a group, `step` apart: while one
+ * group is multiplied, for what the next one sees first, since that comes in bursts which are too
+ * short for the processor to foresee. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _ask)(const ELEMENT *from, int64_t step, const int elements,
+                                       int point) {
+    const int line = 64 / (int)sizeof(ELEMENT), each = (elements - 1) / line + 1;
+    const int all = 2 * GROUP_LINES * each;
+    for (int i = point * all / POINTS; i < (point + 1) * all / POINTS; i++)
+        __builtin_prefetch(from + i / each * step + i % each * line, 0, 2);
+}
+
+/* Of a, what tiles from number `tile` on of a line see that those of the line before did not. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _ask_a)(const ELEMENT *a, int64_t line, int64_t tile, int point) {
+    const int64_t place = flow_larger(2 * tile - (A_PLACES_BEFORE), 0);
+    FLOW_JOIN(KERNEL, _ask)
+    (a + line / TILE_LINES * (A_IMAGE) + (line % TILE_LINES * 2 + 2 - (A_LINES_BEFORE)) * (A_LINE) +
+         place * (FEATURES),
+     A_LINE, 2 * SEGMENT * (FEATURES), point);
 }
 
 /* Adds the products of tiles of `lines` lines of them, all of each or a segment. */
@@ -98,7 +116,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _weighed)(const VECTOR s[4], VECTOR to[3]) {
 /* The part's sums: G' s G. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _store_sums)(WORK, int64_t rows, ELEMENT *to) {
     WITH_SIZES;
-    const int whole = WHOLE_COLUMNS;
+    const int whole = WHOLE_VECTORS;
     for (int64_t c = work->feature; c < work->feature + rows; c++)
         for (int64_t n = 0; n < work->columns; n += LANES) {
             const int64_t lanes = work->columns - n;
@@ -131,6 +149,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
                                                 int64_t last) {
     const int64_t batch = context->batch, *const sizes = context->sizes;
     (void)batch, (void)sizes;
+    _Static_assert(FLOW_LANES % FEATURE_BLOCK == 0, "threads begin with whole vectors");
     const int64_t high = ((rows - 1) / FEATURE_BLOCK + 1) * FEATURE_BLOCK;
     const int64_t image = (IMAGE_LINES) * (IMAGE_PLACES);
     const int64_t begin = flow_smaller(part * (PART_DEPTH), DEPTH) / image * TILE_LINES,
@@ -162,5 +181,5 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef SUMS
 /* The features of a part. */
 #define PART_ROWS (FEATURES)
-#define PART_BLOCK FLOW_LANES /* vectors of any kind divide them */
+#define PART_BLOCK FLOW_LANES
 #include "parts.h"
