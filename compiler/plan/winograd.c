@@ -4,7 +4,8 @@
  * They are products that see windows of 3 x 3 places, of which the next begins one place further.
  * By tiles there are fewer multiplications; what transforming values takes, by vectors of features,
  * and what vectors and tiles have too much, is weighed against these, in cycles of vectors of 16
- * lanes. A large value spoils small ones that share a tile with it, which --exact forbids.
+ * lanes. What a window sees is added and subtracted before it is weighed, so that a large value
+ * spoils small ones whatever its weight is, which --exact forbids.
  *
  * What a tile sees outside of an image is 0 as well, so that a copy with zeros around, which nobody
  * else reads, need not be made. */
