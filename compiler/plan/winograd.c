@@ -131,12 +131,15 @@ static int tiles_of_weights(int64_t features, int64_t columns) {
                        values <= NEAR_VALUES ? NEAR_MOST : DEEP_MOST);
 }
 
-static void choose_sizes(const KernelPlan *kernel, Winograd *winograd) {
+/* False: the weights of a vector of columns are too many for a panel. */
+static bool choose_sizes(const Planner *planner, const KernelPlan *kernel, Winograd *winograd) {
     const int64_t columns = dim_bound(kernel->loops.columns), features = winograd->features;
-    const int64_t most = WEIGHTS_BYTES / ((int64_t)sizeof(float) * POINTS * features);
+    const Element element = node_of(planner, kernel->nodes[0])->type.element;
+    const int64_t most = WEIGHTS_BYTES / ((int64_t)element_info[element].size * POINTS * features);
     winograd->panel = columns <= most ? columns : most / LANES * LANES;
     winograd->tiles = winograd->weights ? tiles_of_weights(features, winograd->panel)
                                         : tiles_of_results(features, winograd->panel);
+    return winograd->panel > 0;
 }
 
 /* Of whole images. */
@@ -161,9 +164,8 @@ static bool may_have_weights(const Planner *planner, const KernelPlan *kernel) {
 static void find_convolution(const Planner *planner, KernelPlan *kernel) {
     Winograd winograd = {0};
     if (!may_transform(planner, kernel) || !find_operands(planner, kernel, &winograd) ||
-        winograd.features > FEATURES_MOST)
+        winograd.features > FEATURES_MOST || !choose_sizes(planner, kernel, &winograd))
         return;
-    choose_sizes(kernel, &winograd);
     winograd.parts = winograd.weights ? parts_of(kernel, &winograd) : 1;
     if (winograd.weights && (winograd.parts == 1 || !may_have_weights(planner, kernel))) return;
     if (!is_cheaper(kernel, &winograd)) return;

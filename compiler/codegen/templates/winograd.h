@@ -153,12 +153,16 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _multiply)(const ELEMENT *restrict left, const 
                                             const int adds) {
     const int pairs = (rows + 2) * VECTORS + 1 <= FLOW_OF_VECTORS(32, 16, 16, 32);
     const int64_t together = pairs ? depth / 2 * 2 : 0;
+    /* a number that gcc does not know, so that all rows round alike: see windows.c */
+    int64_t nothing = 0;
+    __asm__("" : "+r"(nothing));
+    const VECTOR zero = (VECTOR){0} + (ELEMENT)nothing;
     VECTOR y[ROWS_MOST][VECTORS];
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 4
         for (int v = 0; v < VECTORS; v++)
-            y[m][v] = adds ? *(const VECTOR *)(sums + m * WIDE + v * LANES) : (VECTOR){0};
+            y[m][v] = adds ? *(const VECTOR *)(sums + m * WIDE + v * LANES) : zero;
     for (int64_t k = 0; k < together; k += 2, left += 2 * left_depth, right += 2 * WIDTH)
         FLOW_JOIN(KERNEL, _add)(left, left_row, left_depth, right, rows, 2, y);
     for (int64_t k = together; k < depth; k++, left += left_depth, right += WIDTH)
