@@ -358,12 +358,12 @@ static void write_winograd(Writer *writer, Text *text) {
         {"FEATURES", number_text(writer->arena, winograd->features)},
         {"A_IMAGE", number_text(writer->arena, winograd->image)},
         {"A_LINE", number_text(writer->arena, winograd->line)},
-        {"A_LINES", number_text(writer->arena, winograd->seen_lines)},
-        {"A_PLACES", number_text(writer->arena, winograd->seen_places)},
+        {"A_IMAGE_LINES", number_text(writer->arena, winograd->seen_lines)},
+        {"A_LINE_PLACES", number_text(writer->arena, winograd->seen_places)},
         {"A_LINES_BEFORE", number_text(writer->arena, winograd->lines_before)},
         {"A_PLACES_BEFORE", number_text(writer->arena, winograd->places_before)},
         {"PANEL", number_text(writer->arena, winograd->panel)},
-        {"TILES", number_text(writer->arena, winograd->tiles)},
+        {"TILES_WANTED", number_text(writer->arena, winograd->tiles)},
     };
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }

@@ -62,12 +62,12 @@
 #undef FEATURES
 #undef A_IMAGE
 #undef A_LINE
-#undef A_LINES
-#undef A_PLACES
+#undef A_IMAGE_LINES
+#undef A_LINE_PLACES
 #undef A_LINES_BEFORE
 #undef A_PLACES_BEFORE
 #undef PANEL
-#undef TILES
+#undef TILES_WANTED
 
 /* What winograd.h makes of them. */
 #undef TILE_LINES

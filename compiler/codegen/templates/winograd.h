@@ -13,11 +13,11 @@
  *   IMAGE_LINES, IMAGE_PLACES results of an image: so many lines of so many places
  *   FEATURES                  of each place of a
  *   A_IMAGE, A_LINE           what the next image and the next line of a add; of places, FEATURES
- *   A_LINES, A_PLACES         of an image of a: so many lines of so many places
+ *   A_IMAGE_LINES, A_LINE_PLACES      of an image of a: so many lines of so many places
  *   A_LINES_BEFORE, A_PLACES_BEFORE     so many lines and places of zeros the windows see before
  *                             these, and as many as they want behind
  *   PANEL                     so many columns at a time: whole vectors, but for the last
- *   TILES                     about so many at a time, as the caches have room for
+ *   TILES_WANTED              about so many at a time, as the caches have room for
  *   FEATURE_BLOCK             of the file that includes this: vectors divide it
  */
 #include "product/lanes.h"
@@ -26,9 +26,9 @@
  * is several segments. */
 #define TILE_LINES (((IMAGE_LINES) + 1) / 2)
 #define LINE_TILES (((IMAGE_PLACES) + 1) / 2)
-#define SEGMENT FLOW_SEGMENT(LINE_TILES, TILES)
-#define GROUP_LINES FLOW_GROUP_LINES(LINE_TILES, TILES)
-#define GROUP FLOW_GROUP(LINE_TILES, TILES)
+#define SEGMENT FLOW_SEGMENT(LINE_TILES, TILES_WANTED)
+#define GROUP_LINES FLOW_GROUP_LINES(LINE_TILES, TILES_WANTED)
+#define GROUP FLOW_GROUP(LINE_TILES, TILES_WANTED)
 
 /* The tile of sums in registers. */
 #define ACROSS FLOW_ACROSS(PANEL, LANES)
@@ -73,7 +73,7 @@ FLOW_TILE FLOW_JOIN(KERNEL, _lines)
     FLOW_JOIN(KERNEL, _lines) lines;
     for (int i = 0; i < 4; i++) {
         const int64_t number = line + i - (A_LINES_BEFORE);
-        const int inside = number >= 0 && number < (A_LINES);
+        const int inside = number >= 0 && number < (A_IMAGE_LINES);
         lines.at[i] = inside ? image + number * (A_LINE) + (place - (A_PLACES_BEFORE)) * (FEATURES)
                              : (const ELEMENT *)flow_outside;
         lines.step[i] = inside ? FEATURES : 0;
@@ -86,7 +86,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _see_place)(FLOW_JOIN(KERNEL, _lines) * lines, 
                                              int64_t feature, VECTOR to[4]) {
     const int whole = (FEATURES) % FEATURE_BLOCK == 0;
     VECTOR d[4] = {0};
-    if (place >= (A_PLACES_BEFORE) && place < (A_PLACES) + (A_PLACES_BEFORE))
+    if (place >= (A_PLACES_BEFORE) && place < (A_LINE_PLACES) + (A_PLACES_BEFORE))
         for (int i = 0; i < 4; i++)
             d[i] = FLOW_JOIN(KERNEL, _get)(lines->at[i] + feature, whole, (FEATURES)-feature);
     for (int i = 0; i < 4; i++) lines->at[i] += lines->step[i];
