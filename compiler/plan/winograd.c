@@ -188,13 +188,14 @@ static bool is_padded_along(const View *view, int axis, int64_t *before) {
     return !memcmp(&along, from, sizeof along) && dim_is_constant(from->start, before);
 }
 
-/* Are its last axes lines, places and features, as the windows go along them? */
+/* Are its last axes lines, places and features, as the windows go along them, never past an end? */
 static bool goes_by_lines(const Type *type, const Winograd *winograd) {
     const Dim *last = type->dims + type->rank - 3;
     int64_t lines, places, features;
     return dim_is_constant(last[0], &lines) && dim_is_constant(last[1], &places) &&
            dim_is_constant(last[2], &features) && features == winograd->features &&
-           winograd->line == places * features &&
+           winograd->line == places * features && winograd->lines + SIDE - 1 <= lines &&
+           winograd->places + SIDE - 1 <= places &&
            (!winograd->image || winograd->image == lines * winograd->line);
 }
 
