@@ -32,6 +32,7 @@ enum {
     NEAR_MOST = 16,
     WEIGHTS_BYTES = 1 << 19, /* of a panel, at all points */
     FEATURES_MOST = 512,     /* of which some columns are that much */
+    COLUMNS_MOST = 512,      /* of a panel: of its tiles, nearly as much waits on the stack */
     PARTS_MOST = 8,
     PART_TILES = 64, /* of a part, at least */
 };
@@ -131,15 +132,14 @@ static int tiles_of_weights(int64_t features, int64_t columns) {
                        values <= NEAR_VALUES ? NEAR_MOST : DEEP_MOST);
 }
 
-/* False: the weights of a vector of columns are too many for a panel. */
-static bool choose_sizes(const Planner *planner, const KernelPlan *kernel, Winograd *winograd) {
+static void choose_sizes(const Planner *planner, const KernelPlan *kernel, Winograd *winograd) {
     const int64_t columns = dim_bound(kernel->loops.columns), features = winograd->features;
     const Element element = node_of(planner, kernel->nodes[0])->type.element;
-    const int64_t most = WEIGHTS_BYTES / ((int64_t)element_info[element].size * POINTS * features);
-    winograd->panel = columns <= most ? columns : most / LANES * LANES;
+    const int64_t size = element_info[element].size, lanes = LANES * (int64_t)sizeof(float) / size;
+    const int64_t most = within(WEIGHTS_BYTES / (size * POINTS * features), lanes, COLUMNS_MOST);
+    winograd->panel = columns <= most ? columns : most / lanes * lanes;
     winograd->tiles = winograd->weights ? tiles_of_weights(features, winograd->panel)
                                         : tiles_of_results(features, winograd->panel);
-    return winograd->panel > 0;
 }
 
 /* Of whole images. */
@@ -164,8 +164,9 @@ static bool may_have_weights(const Planner *planner, const KernelPlan *kernel) {
 static void find_convolution(const Planner *planner, KernelPlan *kernel) {
     Winograd winograd = {0};
     if (!may_transform(planner, kernel) || !find_operands(planner, kernel, &winograd) ||
-        winograd.features > FEATURES_MOST || !choose_sizes(planner, kernel, &winograd))
+        winograd.features > FEATURES_MOST)
         return;
+    choose_sizes(planner, kernel, &winograd);
     winograd.parts = winograd.weights ? parts_of(kernel, &winograd) : 1;
     if (winograd.weights && (winograd.parts == 1 || !may_have_weights(planner, kernel))) return;
     if (!is_cheaper(kernel, &winograd)) return;
