@@ -64,6 +64,11 @@ typedef struct EqualNodes {
     size_t capacity; /* a power of two, or 0 */
 } EqualNodes;
 
+/* What is computed of `held` is so once `after` is known. */
+typedef struct Hold {
+    NodeId held, after;
+} Hold;
+
 typedef struct Graph {
     Arena *arena;
     Dimensions *dimensions;
@@ -76,7 +81,8 @@ typedef struct Graph {
     Placement placement; /* of nodes that are added without one */
     Op gradient_of;      /* the same */
     GraphWishes wishes;
-    int kernel_count; /* after fuse */
+    int kernel_count;   /* after fuse */
+    Vector(Hold) holds; /* after fuse, which makes reshapes of the nodes */
 } Graph;
 
 Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name);

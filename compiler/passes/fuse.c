@@ -32,6 +32,7 @@ static void release_holds(Fuser *fuser) {
         bool holds = node->op == OP_hold;
         fuser->after[id] = holds ? node->inputs[1] : NODE_NONE;
         if (!holds) continue;
+        vector_push(fuser->arena, &fuser->graph->holds, (Hold){id, node->inputs[1]});
         node->op = OP_reshape;
         node->input_count = 1;
         node->inputs[1] = NODE_NONE;

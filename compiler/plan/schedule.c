@@ -34,6 +34,38 @@ static void add_read_edges(void *context, NodeId read, IndexKind index) {
     if (updater != planner->kernel) add_edge(planner, planner->kernel, updater, false);
 }
 
+/* What each kernel computes of held values, found by walking down to what lies in memory. */
+typedef struct Holds {
+    NodeId *after; /* of each node, or NODE_NONE */
+    int *seen;     /* the last kernel, and 1 more, that was found to compute with it */
+} Holds;
+
+static void add_hold_edges(Planner *planner, const Holds *holds, int k, NodeId id) {
+    const Node *node = node_of(planner, id);
+    for (int i = 0; i < node->input_count; i++) {
+        const NodeId from = node->inputs[i], after = holds->after[from];
+        if (node_of(planner, from)->kernel != NO_KERNEL || holds->seen[from] == k + 1) continue;
+        holds->seen[from] = k + 1;
+        const int before = after == NODE_NONE ? NO_KERNEL : node_of(planner, after)->kernel;
+        if (before != NO_KERNEL && before < k) add_edge(planner, before, k, true);
+        add_hold_edges(planner, holds, k, from);
+    }
+}
+
+static void keep_holds(Planner *planner) {
+    const size_t count = planner->graph->nodes.count + 1;
+    if (!planner->graph->holds.count) return;
+    const Holds holds = {arena_new_array(planner->arena, NodeId, count),
+                         arena_new_array(planner->arena, int, count)};
+    for (size_t id = 0; id < count; id++) holds.after[id] = NODE_NONE;
+    vector_each(Hold, hold, planner->graph->holds) holds.after[hold->held] = hold->after;
+    for (int k = 0; k < planner->plan->kernel_count; k++) {
+        const KernelPlan *kernel = &planner->plan->kernels[k];
+        for (size_t i = 0; i < kernel->node_count; i++)
+            add_hold_edges(planner, &holds, k, kernel->nodes[i]);
+    }
+}
+
 /* Barriers. */
 
 /* A weight and its new value in place are one. */
@@ -186,6 +218,7 @@ static int order_taken_in(FunctionPlan *plan, bool *done) {
 void order_kernels(Planner *planner) {
     FunctionPlan *plan = planner->plan;
     for (int k = 0; k < plan->kernel_count; k++) visit_kernel(planner, k, add_read_edges, planner);
+    keep_holds(planner);
     Ready ready = {0};
     bool *done = arena_new_array(planner->arena, bool, plan->kernel_count + 1);
     const int taken_in = order_taken_in(plan, done);

@@ -42,5 +42,5 @@ same first.weights weights
 compare 'h = h + dense(dropout(relu(dense(h, 64)), 0.1), 64)' 60
 same first second
 same first.weights weights
-compare 'h = relu(batch_norm(dense(h, 64)))' 70
+compare 'h = relu(batch_norm(dense(h, 64)))' 50
 exit 0
