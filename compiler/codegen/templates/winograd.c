@@ -37,6 +37,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _weigh_all)(WORK) {
     for (int64_t c = 0; c < (FEATURES); c++)
         for (int64_t n = 0; n < WIDE; n += LANES) {
             const int64_t lanes = work->columns - n;
+            ELEMENT *to = work->weights + n / WIDTH * WIDTH * (FEATURES) + c * WIDTH + n % WIDTH;
             VECTOR down[3][4];
 #pragma GCC unroll 3
             for (int j = 0; j < 3; j++) {
@@ -51,10 +52,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _weigh_all)(WORK) {
                 const VECTOR g[3] = {down[0][i], down[1][i], down[2][i]};
                 VECTOR weight[4];
                 FLOW_JOIN(KERNEL, _weigh)(g, weight);
-#pragma GCC unroll 4
-                for (int j = 0; j < 4; j++)
-                    *(VECTOR *)(work->weights + (4 * i + j) * WEIGHTS +
-                                n / WIDTH * WIDTH * (FEATURES) + c * WIDTH + n % WIDTH) = weight[j];
+                FLOW_JOIN(KERNEL, _put_points)(weight, i, to, WEIGHTS);
             }
         }
 }

@@ -60,6 +60,13 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _seen)(const VECTOR d[4], VECTOR to[4]) {
     to[2] = d[2] - d[1], to[3] = d[1] - d[3];
 }
 
+/* What is at four points, line `line` of them. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _put_points)(const VECTOR values[4], const int line, ELEMENT *to,
+                                              const int point) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) *(VECTOR *)(to + (4 * line + j) * point) = values[j];
+}
+
 /* Four lines of a that tiles see, from a place on: what the next place adds is 0 where a line lies
  * outside, and is all zeros. */
 typedef struct FLOW_JOIN(KERNEL, _lines) {
@@ -113,9 +120,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _see)(const ELEMENT *image, int64_t line, int64
                 const VECTOR d[4] = {at[0][i], at[1][i], at[2][i], at[3][i]};
                 VECTOR seen[4];
                 FLOW_JOIN(KERNEL, _seen)(d, seen);
-#pragma GCC unroll 4
-                for (int j = 0; j < 4; j++)
-                    *(VECTOR *)(to + t * row + (4 * i + j) * point) = seen[j];
+                FLOW_JOIN(KERNEL, _put_points)(seen, i, to + t * row, point);
                 at[0][i] = at[2][i], at[1][i] = at[3][i];
             }
         }

@@ -41,6 +41,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _show)(WORK, int64_t line, int64_t tile, int64_
             const int64_t place = 2 * (tile + t), lanes = work->columns - n;
             const int both = place + 1 < (IMAGE_PLACES);
             const int64_t left = place * (B_DEPTH) + n, right = left + (both ? (B_DEPTH) : 0);
+            ELEMENT *at = to + n / WIDTH * WIDTH * GROUP + t * WIDTH + n % WIDTH;
             const VECTOR none = {0};
             VECTOR y[2][2] = {{FLOW_GET(above + left), FLOW_GET(above + right)},
                               {FLOW_GET(below + left), FLOW_GET(below + right)}};
@@ -53,10 +54,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _show)(WORK, int64_t line, int64_t tile, int64_
             for (int i = 0; i < 4; i++) {
                 VECTOR shown[4];
                 FLOW_JOIN(KERNEL, _shown)(down[0][i], down[1][i], shown);
-#pragma GCC unroll 4
-                for (int j = 0; j < 4; j++)
-                    *(VECTOR *)(to + (4 * i + j) * SHOWN + n / WIDTH * WIDTH * GROUP + t * WIDTH +
-                                n % WIDTH) = shown[j];
+                FLOW_JOIN(KERNEL, _put_points)(shown, i, at, SHOWN);
             }
         }
 }
