@@ -2,6 +2,7 @@
 
 #include "runtime/barrier.h"
 #include "runtime/clock.h"
+#include "runtime/product/matrix.h"
 #include "runtime/processors.h"
 
 #include <pthread.h>
@@ -75,15 +76,40 @@ __attribute__((target("avx512f"))) static float multiply_pairs(float factor) {
     for (int i = 1; i < SUMS; i++) sums[0] += sums[i];
     return sums[0][0];
 }
+
+/* Products of matrix tiles, added to four of sums. */
+static float multiply_tiles(float factor) {
+    flow_matrix_begin();
+    for (int turn = 0; turn < TURNS / 4; turn++) {
+        FLOW_MULTIPLY_TILES(0, 4, 6);
+        FLOW_MULTIPLY_TILES(1, 4, 7);
+        FLOW_MULTIPLY_TILES(2, 5, 6);
+        FLOW_MULTIPLY_TILES(3, 5, 7);
+    }
+    flow_matrix_end();
+    return factor;
+}
 #else
 static float multiply_pairs(float factor) {
+    return factor;
+}
+
+static float multiply_tiles(float factor) {
     return factor;
 }
 #endif
 
 /* What all threads do at the same time. */
 
-typedef enum Task { TASK_single, TASK_double, TASK_pairs, TASK_near, TASK_far, TASK_meet } Task;
+typedef enum Task {
+    TASK_single,
+    TASK_double,
+    TASK_pairs,
+    TASK_tiles,
+    TASK_near,
+    TASK_far,
+    TASK_meet
+} Task;
 
 typedef struct Trial {
     Task task;
@@ -116,6 +142,7 @@ static float do_task(Trial *trial, int thread) {
     switch (trial->task) {
     case TASK_single: return multiply_and_add(sum);
     case TASK_pairs: return multiply_pairs(sum);
+    case TASK_tiles: return multiply_tiles(sum);
     case TASK_near:
         for (int i = 0; i < NEAR_PASSES; i++) sum += read_part(trial, thread);
         return sum;
@@ -177,15 +204,19 @@ static double read_rate(Task task, int threads, size_t part, int passes, int tim
     return rate;
 }
 
-/* Tiles of sums have the products of 16 vectors in each of their operations. */
+/* Thirds take six products of halves for one of floats. */
 static void find_halves(Peaks *peaks) {
-    enum { TILES_OF_SINGLE = 16 };
-    double single = peaks->operations[FLOW_SINGLE], *halves = &peaks->operations[FLOW_HALVES];
+    enum { TILE_PRODUCTS = FLOW_SIDE * FLOW_SIDE * FLOW_DEPTH };
+    const int means = flow_half_means();
+    const double single = peaks->operations[FLOW_SINGLE];
     Trial pairs = {.task = TASK_pairs, .times = TRIALS, .threads = peaks->threads};
-    *halves = single;
-    if (flow_half_means() == FLOW_HALF_pairs) *halves = rate_of(&pairs, 4.0 * SUMS * LANES * TURNS);
-    peaks->halves_guessed = flow_half_means() == FLOW_HALF_tiles;
-    if (peaks->halves_guessed) *halves = TILES_OF_SINGLE * single;
+    Trial tiles = {.task = TASK_tiles, .times = TRIALS, .threads = peaks->threads};
+    const double halves = means == FLOW_HALF_tiles
+                              ? rate_of(&tiles, 2.0 * TILE_PRODUCTS * (TURNS / 4 * 4))
+                          : means == FLOW_HALF_pairs ? rate_of(&pairs, 4.0 * SUMS * LANES * TURNS)
+                                                     : single;
+    peaks->operations[FLOW_HALVES] = halves;
+    peaks->operations[FLOW_THIRDS] = single * 6 > halves ? single : halves / 6;
 }
 
 Peaks peaks_measure(int threads) {
@@ -210,7 +241,7 @@ double peaks_meeting(int threads) {
 Peaks peaks_of(const Peaks *peaks, double threads) {
     Peaks fewer = *peaks;
     double part = threads < peaks->threads ? threads / peaks->threads : 1;
-    for (int i = 0; i <= FLOW_HALVES; i++) fewer.operations[i] *= part;
+    for (int i = 0; i <= FLOW_THIRDS; i++) fewer.operations[i] *= part;
     fewer.near *= part;
     return fewer;
 }
@@ -232,7 +263,8 @@ Floor peaks_floor(const Peaks *peaks, const FlowWork *work) {
 
 void peaks_text(const Peaks *peaks, char *text, size_t size) {
     snprintf(text, size,
-             "%.0f GFLOP/s, of bf16 %.0f%s; %.0f GB/s from the caches, %.0f GB/s from memory",
+             "%.0f GFLOP/s, of bf16 %.0f, by thirds %.0f; %.0f GB/s from the caches, %.0f GB/s "
+             "from memory",
              peaks->operations[FLOW_SINGLE] / 1e9, peaks->operations[FLOW_HALVES] / 1e9,
-             peaks->halves_guessed ? " (a guess)" : "", peaks->near / 1e9, peaks->far / 1e9);
+             peaks->operations[FLOW_THIRDS] / 1e9, peaks->near / 1e9, peaks->far / 1e9);
 }

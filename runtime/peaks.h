@@ -6,8 +6,7 @@
 
 typedef struct Peaks {
     int threads;
-    double operations[FLOW_HALVES + 1]; /* of each FlowArithmetic */
-    bool halves_guessed;                /* that of halves was not measured */
+    double operations[FLOW_THIRDS + 1]; /* of each FlowArithmetic */
     double near, far; /* bytes: from the second cache, from memory; far 0: no room to measure it */
 } Peaks;
 

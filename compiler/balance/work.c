@@ -30,6 +30,13 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
+/* Six products of halves are one by thirds. */
+static Figure thirds_figure(const DeviceProfile *device) {
+    Figure halves = device->figures[FIGURE_bf16], single = device->figures[FIGURE_f32];
+    halves.value /= 6;
+    return halves.value > single.value ? halves : single;
+}
+
 /* Of tf32 tensor cores compute half as many as of halves (whitepapers of A100 and H100). */
 static Figure arithmetic_figure(const DeviceProfile *device, const FunctionPlan *plan, int k) {
     static const FigureName rates[] = {[ARITHMETIC_single] = FIGURE_f32,
@@ -37,6 +44,7 @@ static Figure arithmetic_figure(const DeviceProfile *device, const FunctionPlan 
                                        [ARITHMETIC_halves] = FIGURE_bf16,
                                        [ARITHMETIC_tf32] = FIGURE_bf16};
     const Arithmetic arithmetic = arithmetic_of(plan, k);
+    if (arithmetic == ARITHMETIC_thirds) return thirds_figure(device);
     Figure figure = device->figures[rates[arithmetic]];
     if (arithmetic == ARITHMETIC_tf32) figure.value /= 2;
     return figure;

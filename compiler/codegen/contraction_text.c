@@ -229,6 +229,23 @@ static bool is_compiled_ahead(const Writer *writer, const ContractionOperand *a,
            is_large(writer->loops);
 }
 
+/* Does a thread call it for a few of its rows at a time? */
+static bool is_in_band(const FunctionPlan *plan, int kernel) {
+    vector_each(const Band, band, plan->bands)
+        for (int i = 0; calls_of_band(band) > 1 && i < calls_of_band(band); i++)
+            if (kernel_of_call(band, i) == kernel) return true;
+    return false;
+}
+
+bool takes_thirds(const Writer *writer) {
+    const Triangle *triangle = &writer->kernel->triangle;
+    const Loops *loops = writer->loops;
+    return dim_bound(loops->rows) >= FLOW_THIRDS_ROWS &&
+           dim_bound(loops->columns) >= FLOW_THIRDS_COLUMNS && !writer->graph->wishes.exact &&
+           !triangle->columns && !triangle->depth && !triangle->turned &&
+           !is_in_band(writer->plan, (int)(writer->kernel - writer->plan->kernels));
+}
+
 /* Asks for element i of what lies as the results do. context: with what leads to its members. Where
  * whole rows are asked for at once it is into the second cache: few lines may be on their way to
  * the nearest one, and all others wait for them. */
@@ -537,6 +554,7 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
                   padding_of(&writer, &a).count,
         .winograd = writer.kernel->winograd,
         .triangle = leaves_out(&writer, &a, &b),
+        .thirds = calls_product(&writer) && takes_thirds(&writer),
         .updates_one = updates_one(&writer),
     };
 }
@@ -551,7 +569,7 @@ static Tile winograd_tile(const Contraction *contraction, int lanes, int sums) {
 }
 
 Tile contraction_tile(const Contraction *contraction, int vector, int registers) {
-    enum { SIDE = 32 /* of the two tiles by two that half.h computes at a time */ };
+    enum { SIDE = 32 /* of the two tiles by two that are computed at a time */ };
     int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
     int64_t across = FLOW_ACROSS(contraction->columns, lanes);
     if (contraction->halves) return (Tile){SIDE, SIDE};

@@ -59,6 +59,7 @@ static void print_band(Printer *printer, const FunctionPlan *plan, const Band *b
     static const char *const arithmetics[] = {[ARITHMETIC_single] = "FLOW_SINGLE",
                                               [ARITHMETIC_double] = "FLOW_DOUBLE",
                                               [ARITHMETIC_halves] = "FLOW_HALVES",
+                                              [ARITHMETIC_thirds] = "FLOW_THIRDS",
                                               [ARITHMETIC_tf32] = "FLOW_SINGLE"};
     double operations = 0, bytes = 0, far = 0;
     int most = band->kernels[0];

@@ -10,6 +10,7 @@ typedef enum Arithmetic {
     ARITHMETIC_single,
     ARITHMETIC_double,
     ARITHMETIC_halves,
+    ARITHMETIC_thirds,
     ARITHMETIC_tf32,
 } Arithmetic;
 Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel);

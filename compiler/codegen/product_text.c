@@ -41,6 +41,7 @@ static void add_sizes(Writer *writer, Text *text) {
     add_field(text, "depth", passed_size(writer, loops->depth));
     add_field(text, "columns", passed_size(writer, loops->columns));
     add_field(text, "by_columns", passed_number(writer, writer->kernel->by_columns));
+    add_field(text, "thirds", passed_number(writer, takes_thirds(writer)));
     add_field(text, "most_rows", passed_number(writer, dim_bound(loops->rows)));
     add_field(text, "most_depth", passed_number(writer, dim_bound(loops->depth)));
 }

@@ -387,6 +387,7 @@ typedef struct Contraction {
     bool padded;                  /* windows.c: padding is left out */
     const Winograd *winograd;     /* or NULL */
     bool triangle;                /* what no row sees is, too */
+    bool thirds;                  /* matrix tiles multiply it by thirds, where there are some */
     bool updates_one;             /* one value is updated, and nothing else is stored */
 } Contraction;
 
@@ -434,6 +435,10 @@ const char *contraction_address(Writer *writer, int which);
 /* product_text.c: of a product that was compiled ahead, the C of its FlowProduct. sums: a pointer
  * to where they go, or NULL. */
 const char *product_initialiser(Writer *writer, const char *sums);
+
+/* Of one that was compiled ahead: does it take matrix tiles where there are some? The threads'
+ * calls are for many rows then, and the program need not be exact. */
+bool takes_thirds(const Writer *writer);
 
 /* What digits of a loop's index add, as C of the index `name`; the address of an operand's first
  * element; what makes a float or an integer of a stored element `a`. */

@@ -55,7 +55,8 @@ static const Flag flags[] = {
     {"path", 0, FLAG_value, FIELD(path), "FOLDERS",
      "where imports are looked for, with `:` between; then in FLOW_PATH"},
     {"exact", 0, FLAG_switch, FIELD(exact), NULL,
-     "functions rounded as well as the C library's in f64, no reciprocals; slower"},
+     "functions rounded as well as the C library's in f64, no reciprocals, products one by one; "
+     "slower"},
     {"bundle", 0, FLAG_switch, FIELD(bundle), NULL, "put LLVM's libomp beside the program"},
     {"dump-ir", 0, FLAG_optional, FIELD(dump_ir), "PASS",
      "print the graphs: lower, a pass, plan; or all"},

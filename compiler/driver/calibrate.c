@@ -33,8 +33,7 @@ static void measure_cpu(DeviceProfile *cpu, const Processor *processor) {
     set(cpu, FIGURE_cores, processor->cores, ORIGIN_measured);
     set(cpu, FIGURE_f32, peaks.operations[FLOW_SINGLE], ORIGIN_measured);
     set(cpu, FIGURE_f64, peaks.operations[FLOW_DOUBLE], ORIGIN_measured);
-    set(cpu, FIGURE_bf16, peaks.operations[FLOW_HALVES],
-        peaks.halves_guessed ? ORIGIN_guess : ORIGIN_measured);
+    set(cpu, FIGURE_bf16, peaks.operations[FLOW_HALVES], ORIGIN_measured);
     set(cpu, FIGURE_cache, peaks.near, ORIGIN_measured);
     set(cpu, FIGURE_memory, peaks.far, ORIGIN_measured);
     set(cpu, FIGURE_size, (double)processor->device.memory, ORIGIN_measured);

@@ -11,6 +11,7 @@ static FlowArithmetic arithmetic(const FunctionPlan *plan, int kernel) {
     case ARITHMETIC_single: return FLOW_SINGLE;
     case ARITHMETIC_double: return FLOW_DOUBLE;
     case ARITHMETIC_halves: return FLOW_HALVES;
+    case ARITHMETIC_thirds: return FLOW_THIRDS;
     }
     return FLOW_SINGLE;
 }

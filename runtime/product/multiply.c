@@ -7,7 +7,9 @@
  * first tile that reads it copies it by the way, while there is arithmetic to do, if it sees all of
  * it. Rows of a are copied, side by side for each depth, where they are in runs, or would fall on
  * the same lines of the nearest cache. */
-#include "runtime/product/product.h"
+#include "runtime/flow.h"
+#include "runtime/product/place.h"
+#include "runtime/product/thirds.h"
 
 #include <stdbool.h>
 #include <unistd.h>
@@ -69,28 +71,6 @@ typedef struct Place {
     int64_t ahead_step;
     float *copy; /* where b is left for the tiles below, or NULL */
 } Place;
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-/* What an index adds. */
-static int64_t offset_of(const FlowDigits *digits, int64_t index) {
-    int64_t sum = 0;
-    for (int64_t i = digits->count - 1; i > 0; i--) {
-        sum += index % digits->size[i] * digits->stride[i];
-        index /= digits->size[i];
-    }
-    return sum + index * digits->stride[0];
-}
-
-static int64_t row_at(const FlowProduct *product, int64_t row) {
-    return product->in_runs ? offset_of(&product->a_rows, row) : row * product->a_row;
-}
-
-static int64_t depth_at(const FlowProduct *product, int64_t k) {
-    return product->in_runs ? offset_of(&product->a_depths, k) : k * product->a_depth;
-}
 
 /* Lanes of a panel of b. mask: of those that are columns, if not `whole`, where a part of a vector
  * can be loaded; elsewhere, what is not whole is a copy. */
@@ -519,14 +499,6 @@ static void choose_block(Work *work, int64_t columns) {
     work->stride = product->sums ? product->columns : work->wide;
 }
 
-static FlowProduct product_of_slice(const FlowProduct *all, int64_t slice) {
-    FlowProduct product = *all;
-    product.a += offset_of(&all->a_slices, slice);
-    product.b += offset_of(&all->b_slices, slice);
-    if (all->sums) product.sums += slice * all->rows * all->columns;
-    return product;
-}
-
 /* The most of its depth at a time. A tile's rows of a should leave the nearest cache room; but of
  * each part more, sums that wait for the rest are stored and loaded. */
 static int64_t most_depth_of(const FlowProduct *product) {
@@ -537,6 +509,12 @@ static int64_t most_depth_of(const FlowProduct *product) {
 
 FLOW_WIDE void flow_multiply(const FlowProduct *all, int64_t slice, int64_t row, int64_t rows,
                              int64_t first, int64_t last) {
+#ifdef FLOW_HAS_THIRDS
+    if (all->thirds && flow_half_means() == FLOW_HALF_tiles) {
+        flow_multiply_thirds(all, slice, row, rows, first, last);
+        return;
+    }
+#endif
     _Alignas(64) float right[BLOCK], left[GROUP * (MOST_PART + LANES)], waiting[WAITING];
     int64_t depths[MOST_PART];
     const FlowProduct one = product_of_slice(all, slice), *product = &one;

@@ -40,6 +40,7 @@ typedef struct FlowProduct {
     const void *context;                 /* of both */
     int64_t outer, rows, depth, columns; /* outer: slices */
     int64_t by_columns;                  /* threads split columns, not rows */
+    int64_t thirds;                      /* matrix tiles may be used (thirds.h) */
     int64_t most_rows, most_depth; /* of any call of this kernel: in which parts the depth is taken
                                         follows from the latter, so bits depend on nothing else */
     int64_t a_row, a_depth;        /* what the next one adds, in a run */
@@ -63,6 +64,9 @@ enum {
     FLOW_PRODUCT_LEAST_DEPTH = 48,    /* is enough where there are many slices or much of one: */
     FLOW_PRODUCT_MUCH_WORK = 1 << 26, /* of all slices */
 };
+
+/* Fewer rows don't pay for the thirds of b, nor fewer columns for those of a. */
+enum { FLOW_THIRDS_ROWS = 128, FLOW_THIRDS_COLUMNS = 96 };
 
 #define FLOW_PRODUCT_NAMES(name, suffix) name##suffix
 #define FLOW_PRODUCT_NAME(name, suffix) FLOW_PRODUCT_NAMES(name, suffix)

@@ -1,6 +1,8 @@
-/* Products that were compiled ahead, for each kind of processor: each sum beside one in double
- * precision, whatever rows are left for lower tiles, however a lies, whoever copies b, and the same
- * bits however results are split. */
+/* Products that were compiled ahead, for each kind of processor, by vectors and by thirds: each sum
+ * beside one in double precision, whatever rows and columns are left for smaller tiles, however a
+ * and b lie, whoever copies b, and the same bits however results are split. What is not finite, or
+ * very large, is what it is in f32. */
+#include "runtime/flow.h"
 #include "runtime/product/product.h"
 #include "tests/runtime/test.h"
 
@@ -13,6 +15,7 @@ FlowMultiply flow_multiply_v4, flow_multiply_v3;
 #endif
 
 static FlowMultiply *multiply; /* of the processor that is tested */
+static bool thirds;
 
 static float *random_matrix(int64_t count) {
     float *matrix = malloc((size_t)count * sizeof *matrix);
@@ -50,23 +53,25 @@ static void compare(const FlowProduct *product, const float *y) {
         for (int64_t n = 0; n < product->columns; n += n % 32 ? 1 : 7) {
             double sum = 0;
             for (int64_t k = 0; k < product->depth; k++)
-                sum +=
-                    (double)left_of(product, m, k) * (double)product->b[k * product->b_depth + n];
+                sum += (double)left_of(product, m, k) *
+                       (double)product->b[k * product->b_depth + n * product->b_column];
             const double found = (double)y[m * product->columns + n];
-            CHECK(fabs(found - sum) < 1e-4 * sqrt((double)product->depth),
-                  "%d x %d x %d: row %d, column %d is %g, not %g", (int)product->rows,
-                  (int)product->depth, (int)product->columns, (int)m, (int)n, found, sum);
+            CHECK(fabs(found - sum) < 1e-7 * (double)product->depth,
+                  "%d x %d x %d%s: row %d, column %d is %.9g, not %.9g", (int)product->rows,
+                  (int)product->depth, (int)product->columns, thirds ? " by thirds" : "", (int)m,
+                  (int)n, found, sum);
         }
 }
 
 /* Depths that are adjacent where not all are: those of the next row follow. */
 enum { RUN = 20 };
 
-typedef enum Left { ALONG, ACROSS, IN_RUNS } Left;
+typedef enum Left { ALONG, ACROSS, IN_RUNS, TURNED } Left;
 
-/* waits: sums go to `finish`. left: depths of a are adjacent, or its rows, or runs of depths. */
+/* waits: sums go to `finish`. left: depths of a are adjacent, or its rows, or runs of depths, or
+ * depths of both a and b. */
 static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits, Left left) {
-    const bool across = left == ACROSS, runs = left == IN_RUNS;
+    const bool across = left == ACROSS, runs = left == IN_RUNS, turned = left == TURNED;
     const int64_t size = rows * columns;
     float *a = random_matrix(rows * depth), *b = random_matrix(depth * columns);
     float *y = random_matrix(size), *split = random_matrix(size);
@@ -85,8 +90,9 @@ static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits,
                            .most_depth = depth,
                            .a_row = across ? 1 : depth,
                            .a_depth = across ? rows : 1,
-                           .b_depth = columns,
-                           .b_column = 1,
+                           .b_depth = turned ? 1 : columns,
+                           .b_column = turned ? depth : 1,
+                           .thirds = thirds,
                            .a_row_run = rows,
                            .a_depth_run = runs ? RUN : depth,
                            .in_runs = runs,
@@ -123,14 +129,64 @@ static void multiplies_all(void) {
     multiplies(107, 340, 200, true, IN_RUNS);
     multiplies(107, 1100, 200, false, IN_RUNS);
     multiplies(600, 1700, 100, true, ALONG); /* so deep that more sums wait than have room */
+    multiplies(101, 301, 101, true, TURNED);
+    multiplies(200, 1101, 203, false, TURNED);
+}
+
+/* Results of one number at a[0, 0] and one at b[0, 0], beside ones. */
+static float result_of(float a, float b, bool row, bool column) {
+    enum { SIDE = 64 };
+    static float left[SIDE * SIDE], right[SIDE * SIDE], y[SIDE * SIDE];
+    const FlowDigits none = {1, {1, 1, 1, 1}, {0}};
+    FlowProduct product = {.a = left,
+                           .b = right,
+                           .sums = y,
+                           .outer = 1,
+                           .rows = SIDE,
+                           .depth = SIDE,
+                           .columns = SIDE,
+                           .most_rows = SIDE,
+                           .most_depth = SIDE,
+                           .thirds = thirds,
+                           .a_row = SIDE,
+                           .a_depth = 1,
+                           .b_depth = SIDE,
+                           .b_column = 1,
+                           .a_row_run = SIDE,
+                           .a_depth_run = SIDE,
+                           .a_slices = none,
+                           .b_slices = none};
+    for (int i = 0; i < SIDE * SIDE; i++) left[i] = right[i] = 1;
+    left[0] = a, right[0] = b;
+    multiply(&product, 0, 0, SIDE, 0, SIDE);
+    return y[row * SIDE + column];
+}
+
+static void keeps_extremes(void) {
+    const float inf = INFINITY, most = 3.4028234e38f, least = 1.1754944e-38f;
+    CHECK(result_of(inf, 1, 0, 0) == inf && result_of(1, -inf, 0, 0) == -inf, "infinity is lost");
+    CHECK(result_of(inf, -2, 0, 0) == -inf, "infinity has the wrong sign");
+    CHECK(result_of(inf, 1, 1, 0) == 64 && result_of(1, inf, 0, 1) == 64, "infinity is elsewhere");
+    CHECK(isnan(result_of(inf, 0, 0, 0)), "infinity times 0 is a number");
+    CHECK(isnan(result_of(NAN, 1, 0, 0)) && isnan(result_of(1, NAN, 0, 0)), "NaN is lost");
+    CHECK(isfinite(result_of(most, 1, 0, 0)) && result_of(most, 1, 0, 0) > most * 0.995f,
+          "the largest number is %g", (double)result_of(most, 1, 0, 0));
+    CHECK(result_of(least, 1, 0, 0) == 63, "the smallest number is not small");
+}
+
+static void test(FlowMultiply *of) {
+    multiply = of;
+    multiplies_all();
+    keeps_extremes();
 }
 
 int main(void) {
-    multiply = flow_multiply;
-    multiplies_all();
+    test(flow_multiply);
 #if defined __x86_64__
-    if (__builtin_cpu_supports("x86-64-v3")) multiply = flow_multiply_v3, multiplies_all();
-    if (__builtin_cpu_supports("x86-64-v4")) multiply = flow_multiply_v4, multiplies_all();
+    if (__builtin_cpu_supports("x86-64-v3")) test(flow_multiply_v3);
+    if (__builtin_cpu_supports("x86-64-v4")) test(flow_multiply_v4);
+    thirds = flow_half_means() == FLOW_HALF_tiles;
+    if (thirds) test(flow_multiply_v4);
 #endif
     return test_result();
 }

@@ -14,23 +14,19 @@
 #ifndef FLOW_GENERATED_HALF_H
 #define FLOW_GENERATED_HALF_H
 
+#include "product/matrix.h"
 #include "product/vectors.h"
 
 #ifndef FLOW_HALF_MEANS
 #define FLOW_HALF_MEANS flow_half_means()
 #endif
 
-enum { FLOW_SIDE = 16, FLOW_DEPTH = 2 * FLOW_SIDE }; /* of a tile: lines, depths */
-enum { FLOW_PART = 16 };                             /* most tiles in depth of one product */
+enum { FLOW_PART = 16 };          /* most tiles in depth of one product */
 enum { FLOW_RESULTS_AHEAD = 16 }; /* so far before results are made their rows are asked for */
 
-typedef uint32_t FlowPairs __attribute__((vector_size(64), may_alias));
 typedef float FlowSums __attribute__((vector_size(64), may_alias));
 typedef uint16_t FlowHalves __attribute__((vector_size(64), may_alias, aligned(2)));
 typedef uint16_t FlowWords __attribute__((vector_size(64), may_alias));
-typedef struct FlowTile {
-    FlowPairs lines[FLOW_SIDE];
-} FlowTile;
 
 /* Rows of a in one or two rows of tiles, `a_next` apart, times columns of b in `columns` columns of
  * tiles, `b_next` apart. */
@@ -217,29 +213,14 @@ static FLOW_ONE_COPY FLOW_WIDE void flow_half_turn_sides(const uint16_t *from, i
 }
 #endif
 
-/* The processor's matrix tiles: four of sums, two of a, two of b. */
-
-#define FLOW_LOAD_TILE(tile, from, stride) \
-    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile : : "r"(from), "r"(stride) : "memory")
-#define FLOW_STORE_TILE(tile, to, stride) \
-    __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" : : "r"(to), "r"(stride) : "memory")
-#define FLOW_ZERO_TILE(tile) __asm__ volatile("tilezero %tmm" #tile)
-#define FLOW_MULTIPLY_TILES(sum, a, b) \
-    __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #sum)
+/* By the processor's matrix tiles. */
 
 static inline void flow_half_begin(int means) {
-    static const struct {
-        uint8_t palette, start, reserved[14];
-        uint16_t bytes[16];
-        uint8_t lines[16];
-    } shape = {.palette = 1,
-               .bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-               .lines = {16, 16, 16, 16, 16, 16, 16, 16}};
-    if (means == FLOW_HALF_tiles) __asm__ volatile("ldtilecfg %0" : : "m"(shape));
+    if (means == FLOW_HALF_tiles) flow_matrix_begin();
 }
 
 static inline void flow_half_end(int means) {
-    if (means == FLOW_HALF_tiles) __asm__ volatile("tilerelease");
+    if (means == FLOW_HALF_tiles) flow_matrix_end();
 }
 
 /* The sums of two columns of tiles; below, right: is there a second row, a second column? */

@@ -1,0 +1,22 @@
+/* thirds.h: products of floats by the processor's matrix tiles, where it has them.
+ *
+ * A float's 24 bits are three times eight: it is the sum of three bf16, its thirds. Of the nine
+ * products of the thirds of two floats the six largest are added up, in f32; the others are less
+ * than 2^-23 of them, so that results are as close as those of products of floats. After Henry,
+ * Tang, Heinecke: Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
+ * Computations, IEEE ARITH 2019.
+ *
+ * A float below 2^-102 has no third that counts for its last bits: numbers so small lose digits.
+ * What is not finite gives what it does in f32; but what is infinite only as a product, or the
+ * product of two that are, may be NaN. */
+#ifndef FLOW_THIRDS_H
+#define FLOW_THIRDS_H
+
+#include "runtime/product/product.h"
+
+#if defined __AVX512F__
+#define FLOW_HAS_THIRDS
+FlowMultiply flow_multiply_thirds;
+#endif
+
+#endif
