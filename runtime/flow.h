@@ -202,7 +202,7 @@ typedef enum FlowArithmetic {
     FLOW_SINGLE,
     FLOW_DOUBLE,
     FLOW_HALVES, /* products of bf16, added up in f32 */
-    FLOW_THIRDS, /* products of floats, by thirds where that is faster (product/thirds.h) */
+    FLOW_THIRDS, /* products of floats, by thirds where there are matrix tiles (product/thirds.h) */
 } FlowArithmetic;
 
 /* What a call computes and moves, at the largest sizes; for those who look where the time goes. */

@@ -30,10 +30,9 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* Six products of halves are one by thirds. */
 static Figure thirds_figure(const DeviceProfile *device) {
     Figure halves = device->figures[FIGURE_bf16], single = device->figures[FIGURE_f32];
-    halves.value /= 6;
+    halves.value /= FLOW_THIRDS_PRODUCTS;
     return halves.value > single.value ? halves : single;
 }
 

@@ -207,45 +207,6 @@ static bool is_of_windows(const Writer *writer, const ContractionOperand *a,
     return sees_windows(writer->graph, a, b, writer->loops->columns);
 }
 
-/* Is there so much to add up that it takes no longer with sizes that are not numbers? */
-static bool is_large(const Loops *loops) {
-    int64_t rows = dim_bound(loops->rows), columns = dim_bound(loops->columns);
-    int64_t depth = dim_bound(loops->depth);
-    double slice = (double)rows * (double)columns * (double)depth;
-    if (rows < FLOW_PRODUCT_ROWS || columns < FLOW_PRODUCT_COLUMNS) return false;
-    if (depth >= FLOW_PRODUCT_DEPTH) return slice >= FLOW_PRODUCT_WORK;
-    return depth >= FLOW_PRODUCT_LEAST_DEPTH &&
-           slice * (double)dim_bound(loops->outer) >= FLOW_PRODUCT_MUCH_WORK;
-}
-
-/* Is it one that was compiled ahead? */
-static bool is_compiled_ahead(const Writer *writer, const ContractionOperand *a,
-                              const ContractionOperand *b) {
-    Element element = node_of(writer, writer->kernel->nodes[0])->type.element;
-    bool plain = a->outer.count <= FLOW_DIGITS && a->first.count <= FLOW_DIGITS &&
-                 a->second.count <= FLOW_DIGITS && b->outer.count <= FLOW_DIGITS &&
-                 b->first.count <= 1 && b->second.count <= 1;
-    return element == TYPE_f32 && stored_element(writer) == TYPE_f32 && plain &&
-           is_large(writer->loops);
-}
-
-/* Does a thread call it for a few of its rows at a time? */
-static bool is_in_band(const FunctionPlan *plan, int kernel) {
-    vector_each(const Band, band, plan->bands)
-        for (int i = 0; calls_of_band(band) > 1 && i < calls_of_band(band); i++)
-            if (kernel_of_call(band, i) == kernel) return true;
-    return false;
-}
-
-bool takes_thirds(const Writer *writer) {
-    const Triangle *triangle = &writer->kernel->triangle;
-    const Loops *loops = writer->loops;
-    return dim_bound(loops->rows) >= FLOW_THIRDS_ROWS &&
-           dim_bound(loops->columns) >= FLOW_THIRDS_COLUMNS && !writer->graph->wishes.exact &&
-           !triangle->columns && !triangle->depth && !triangle->turned &&
-           !is_in_band(writer->plan, (int)(writer->kernel - writer->plan->kernels));
-}
-
 /* Asks for element i of what lies as the results do. context: with what leads to its members. Where
  * whole rows are asked for at once it is into the second cache: few lines may be on their way to
  * the nearest one, and all others wait for them. */
@@ -404,7 +365,7 @@ static const char *template_of(const Writer *writer, const ContractionOperand *a
     if (winograd) return winograd->weights ? "winograd_weights.c" : "winograd.c";
     if (stored_element(writer) == TYPE_bf16) return "matmul_half.c";
     if (is_of_windows(writer, a, b)) return "windows.c";
-    return is_compiled_ahead(writer, a, b) ? "product.c" : "matmul.c";
+    return is_compiled_ahead(writer->plan, writer->number) ? "product.c" : "matmul.c";
 }
 
 static bool takes_tiles(const Writer *writer) {
@@ -529,10 +490,9 @@ static int64_t number_of_dim(Dim dim) {
 /* Do columns or depths that no row sees take no time? matmul.c and windows.c go over all. */
 static bool leaves_out(const Writer *writer, const ContractionOperand *a,
                        const ContractionOperand *b) {
-    const Triangle *triangle = &writer->kernel->triangle;
     const bool halves = !strcmp(template_of(writer, a, b), "matmul_half.c");
     const bool ahead = !strcmp(template_of(writer, a, b), "product.c");
-    return (triangle->columns || triangle->depth || triangle->turned) && (halves || ahead);
+    return has_triangle(writer->kernel) && (halves || ahead);
 }
 
 Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
@@ -554,7 +514,7 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
                   padding_of(&writer, &a).count,
         .winograd = writer.kernel->winograd,
         .triangle = leaves_out(&writer, &a, &b),
-        .thirds = calls_product(&writer) && takes_thirds(&writer),
+        .thirds = takes_thirds(plan, kernel),
         .updates_one = updates_one(&writer),
     };
 }
@@ -569,7 +529,7 @@ static Tile winograd_tile(const Contraction *contraction, int lanes, int sums) {
 }
 
 Tile contraction_tile(const Contraction *contraction, int vector, int registers) {
-    enum { SIDE = 32 /* of the two tiles by two that are computed at a time */ };
+    enum { SIDE = 32 /* of the two tiles by two that half.h computes at a time */ };
     int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
     int64_t across = FLOW_ACROSS(contraction->columns, lanes);
     if (contraction->halves) return (Tile){SIDE, SIDE};

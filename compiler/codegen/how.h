@@ -3,6 +3,7 @@
 #define FLOW_CODEGEN_HOW_H
 
 #include "compiler/plan/plan.h"
+#include "runtime/product/product.h"
 
 /* In which numbers a kernel computes most, as FlowArithmetic of the runtime has them; but for tf32,
  * which GPUs alone have. */
@@ -10,7 +11,7 @@ typedef enum Arithmetic {
     ARITHMETIC_single,
     ARITHMETIC_double,
     ARITHMETIC_halves,
-    ARITHMETIC_thirds,
+    ARITHMETIC_thirds, /* FLOW_THIRDS_PRODUCTS of halves for one */
     ARITHMETIC_tf32,
 } Arithmetic;
 Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel);

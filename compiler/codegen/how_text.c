@@ -42,7 +42,8 @@ static Element multiplied(const FunctionPlan *plan, int kernel) {
 static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
     Contraction contraction = contraction_of(text->arena, plan, kernel);
     text_format(text, "%s, tiles of ", contraction.template);
-    if (contraction.thirds) text_add(text, "32 x 32 by thirds (AMX), ");
+    if (contraction.thirds)
+        text_format(text, "%d x %d by thirds (AMX), ", FLOW_THIRDS_SIDE, FLOW_THIRDS_SIDE);
     if (contraction.halves) {
         text_format(text, "%s by matrix tiles, pairs or vectors, as the processor has them%s",
                     tile_text(text->arena, &contraction, &kinds[0]), unseen_text(&contraction));
@@ -108,8 +109,7 @@ Arithmetic arithmetic_of(const FunctionPlan *plan, int kernel) {
     const bool halves = on_gpu ? is_half(element) : element == TYPE_bf16;
     const bool tf32 = plan->graph->wishes.tf32 && !plan->kernels[kernel].attention;
     if (on_gpu && element == TYPE_f32 && tf32) return ARITHMETIC_tf32;
-    if (!on_gpu && contraction_of(plan->graph->arena, plan, kernel).thirds)
-        return ARITHMETIC_thirds;
+    if (!on_gpu && takes_thirds(plan, kernel)) return ARITHMETIC_thirds;
     return halves ? ARITHMETIC_halves : ARITHMETIC_single;
 }
 
@@ -124,7 +124,8 @@ const char *how_literal(Arena *arena, const FunctionPlan *plan, int kernel) {
     if (contraction.halves)
         return arena_format(arena, "%s %s", string_literal(arena, head), tiles[0]);
     if (contraction.thirds)
-        tiles[0] = string_literal(arena, arena_format(arena, "32 x 32 by thirds, or %s",
+        tiles[0] = string_literal(arena, arena_format(arena, "%d x %d by thirds, or %s",
+                                                      FLOW_THIRDS_SIDE, FLOW_THIRDS_SIDE,
                                                       tile_text(arena, &contraction, &kinds[0])));
     return arena_format(arena, "%s FLOW_OF_VECTORS(%s, %s, %s, %s)", string_literal(arena, head),
                         tiles[0], tiles[1], tiles[2], tiles[3]);

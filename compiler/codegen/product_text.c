@@ -4,6 +4,47 @@
 
 #include "runtime/product/product.h"
 
+/* Is there so much to add up that it takes no longer with sizes that are not numbers? */
+static bool is_large(const Loops *loops) {
+    int64_t rows = dim_bound(loops->rows), columns = dim_bound(loops->columns);
+    int64_t depth = dim_bound(loops->depth);
+    double slice = (double)rows * (double)columns * (double)depth;
+    if (rows < FLOW_PRODUCT_ROWS || columns < FLOW_PRODUCT_COLUMNS) return false;
+    if (depth >= FLOW_PRODUCT_DEPTH) return slice >= FLOW_PRODUCT_WORK;
+    return depth >= FLOW_PRODUCT_LEAST_DEPTH &&
+           slice * (double)dim_bound(loops->outer) >= FLOW_PRODUCT_MUCH_WORK;
+}
+
+bool is_compiled_ahead(const FunctionPlan *plan, int kernel) {
+    const KernelPlan *planned = &plan->kernels[kernel];
+    const Node *matmul = graph_node(plan->graph, planned->nodes[0]);
+    if (matmul->op != OP_matmul || matmul->type.element != TYPE_f32 || planned->winograd)
+        return false;
+    ContractionOperand a = contraction_operand(plan->graph, matmul, 0);
+    ContractionOperand b = contraction_operand(plan->graph, matmul, 1);
+    const bool plain = a.outer.count <= FLOW_DIGITS && a.first.count <= FLOW_DIGITS &&
+                       a.second.count <= FLOW_DIGITS && b.outer.count <= FLOW_DIGITS &&
+                       b.first.count <= 1 && b.second.count <= 1;
+    return plain && graph_node(plan->graph, a.node)->type.element == TYPE_f32 &&
+           is_large(&planned->loops) && !sees_windows(plan->graph, &a, &b, planned->loops.columns);
+}
+
+/* Does a thread call it for a few of its rows at a time? */
+static bool runs_in_band(const FunctionPlan *plan, int kernel) {
+    vector_each(const Band, band, plan->bands)
+        for (int i = 0; calls_of_band(band) > 1 && i < calls_of_band(band); i++)
+            if (kernel_of_call(band, i) == kernel) return true;
+    return false;
+}
+
+bool takes_thirds(const FunctionPlan *plan, int kernel) {
+    const KernelPlan *planned = &plan->kernels[kernel];
+    return !plan->graph->wishes.exact && is_compiled_ahead(plan, kernel) &&
+           dim_bound(planned->loops.rows) >= FLOW_THIRDS_ROWS &&
+           dim_bound(planned->loops.columns) >= FLOW_THIRDS_COLUMNS && !has_triangle(planned) &&
+           !runs_in_band(plan, kernel);
+}
+
 /* Of the last digit: what one more adds, and how many there are; size: of the index. */
 static const char *step(Writer *writer, const Digits *digits) {
     if (!digits->count) return passed_number(writer, 0);
@@ -41,7 +82,7 @@ static void add_sizes(Writer *writer, Text *text) {
     add_field(text, "depth", passed_size(writer, loops->depth));
     add_field(text, "columns", passed_size(writer, loops->columns));
     add_field(text, "by_columns", passed_number(writer, writer->kernel->by_columns));
-    add_field(text, "thirds", passed_number(writer, takes_thirds(writer)));
+    add_field(text, "thirds", passed_number(writer, takes_thirds(writer->plan, writer->number)));
     add_field(text, "most_rows", passed_number(writer, dim_bound(loops->rows)));
     add_field(text, "most_depth", passed_number(writer, dim_bound(loops->depth)));
 }

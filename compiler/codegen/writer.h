@@ -432,13 +432,12 @@ void write_macros(Text *text, const Macro *macros, size_t count);
 void write_contraction_parameters(Writer *writer, Text *text);
 const char *contraction_address(Writer *writer, int which);
 
-/* product_text.c: of a product that was compiled ahead, the C of its FlowProduct. sums: a pointer
- * to where they go, or NULL. */
+/* product_text.c: is a kernel a product that was compiled ahead? Do matrix tiles multiply it by
+ * thirds, where there are some? And of such a product, the C of its FlowProduct. sums: a pointer to
+ * where they go, or NULL. */
+bool is_compiled_ahead(const FunctionPlan *plan, int kernel);
+bool takes_thirds(const FunctionPlan *plan, int kernel);
 const char *product_initialiser(Writer *writer, const char *sums);
-
-/* Of one that was compiled ahead: does it take matrix tiles where there are some? The threads'
- * calls are for many rows then, and the program need not be exact. */
-bool takes_thirds(const Writer *writer);
 
 /* What digits of a loop's index add, as C of the index `name`; the address of an operand's first
  * element; what makes a float or an integer of a stored element `a`. */

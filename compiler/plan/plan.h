@@ -210,6 +210,11 @@ typedef struct LateCopy {
     size_t from, to, size;
 } LateCopy;
 
+static inline bool has_triangle(const KernelPlan *kernel) {
+    const Triangle *triangle = &kernel->triangle;
+    return triangle->columns || triangle->depth || triangle->turned;
+}
+
 typedef struct FunctionPlan {
     const Function *function;
     const Graph *graph;

@@ -1,5 +1,6 @@
 /* matrix.h: the processor's matrix tiles (Intel AMX), eight of 16 lines of 64 bytes: four of sums,
- * two of a, two of b. For who knows that there are some: flow_half_means. */
+ * two of a, two of b. To be used only where flow_half_means() is FLOW_HALF_tiles, by a thread that
+ * has begun and has not ended. */
 #ifndef FLOW_MATRIX_H
 #define FLOW_MATRIX_H
 
@@ -7,8 +8,8 @@
 
 enum { FLOW_SIDE = 16, FLOW_DEPTH = 2 * FLOW_SIDE }; /* of a tile: lines, depths */
 
-/* A line of a is a row, and its pairs of bf16 go on in depth; a line of b is a pair of depths, and
- * its pairs are columns. */
+/* A line of a is a row, and its pairs of bf16 are depths; a line of b is two depths, and its pairs
+ * are columns. */
 typedef uint32_t FlowPairs __attribute__((vector_size(64), may_alias));
 typedef struct FlowTile {
     FlowPairs lines[FLOW_SIDE];

@@ -363,7 +363,7 @@ static int64_t columns_of(const Work *work, int64_t last) {
 static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, int height) {
     const FlowProduct *product = work->product;
     const int64_t row = work->row + m, columns = columns_of(work, row + height - 1);
-    const int64_t panels = (columns - 1) / WIDTH + 1;
+    const int64_t panels = parts_of(columns, WIDTH);
     const bool last = work->k + work->depth == product->depth, plain = product->sums;
     const bool full = height == TILE_ROWS;
     float *sums = plain ? product->sums + row * product->columns + work->column
@@ -492,9 +492,9 @@ static void choose_block(Work *work, int64_t columns) {
     const FlowProduct *product = work->product;
     const int64_t block = block_of(work, columns);
     const int64_t most = smaller(block / work->part, 512) / WIDTH * WIDTH;
-    const int64_t all = ((columns - 1) / WIDTH + 1) * WIDTH;
+    const int64_t all = parts_of(columns, WIDTH) * WIDTH;
     const bool one_block = all <= block / work->most;
-    const int64_t blocks = one_block ? 1 : (columns - 1) / most + 1;
+    const int64_t blocks = one_block ? 1 : parts_of(columns, most);
     work->wide = ((columns - 1) / blocks / WIDTH + 1) * WIDTH;
     work->stride = product->sums ? product->columns : work->wide;
 }
@@ -507,23 +507,20 @@ static int64_t most_depth_of(const FlowProduct *product) {
     return depth > 1536 ? MOST_PART / 2 : MOST_PART;
 }
 
-FLOW_WIDE void flow_multiply(const FlowProduct *all, int64_t slice, int64_t row, int64_t rows,
-                             int64_t first, int64_t last) {
-#ifdef FLOW_HAS_THIRDS
-    if (all->thirds && flow_half_means() == FLOW_HALF_tiles) {
-        flow_multiply_thirds(all, slice, row, rows, first, last);
-        return;
-    }
-#endif
+/* By itself, or a call would have its arrays on the stack beside those of thirds. */
+static FLOW_WIDE __attribute__((noinline)) void multiply_by_vectors(const FlowProduct *all,
+                                                                    int64_t slice, int64_t row,
+                                                                    int64_t rows, int64_t first,
+                                                                    int64_t last) {
     _Alignas(64) float right[BLOCK], left[GROUP * (MOST_PART + LANES)], waiting[WAITING];
     int64_t depths[MOST_PART];
     const FlowProduct one = product_of_slice(all, slice), *product = &one;
-    const int64_t most = most_depth_of(product), parts = (product->depth - 1) / most + 1;
+    const int64_t most = most_depth_of(product), parts = parts_of(product->depth, most);
     Work work = {.product = product,
                  .named = slice * product->rows,
                  .row = row,
                  .most = most,
-                 .part = (product->depth - 1) / parts + 1,
+                 .part = parts_of(product->depth, parts),
                  .right = right,
                  .left = left,
                  .waiting = waiting,
@@ -535,4 +532,15 @@ FLOW_WIDE void flow_multiply(const FlowProduct *all, int64_t slice, int64_t row,
         work.columns = smaller(last - work.column, work.wide);
         add_columns(&work, rows);
     }
+}
+
+void flow_multiply(const FlowProduct *product, int64_t slice, int64_t row, int64_t rows,
+                   int64_t first, int64_t last) {
+#ifdef FLOW_HAS_THIRDS
+    if (product->thirds && flow_half_means() == FLOW_HALF_tiles) {
+        flow_multiply_thirds(product, slice, row, rows, first, last);
+        return;
+    }
+#endif
+    multiply_by_vectors(product, slice, row, rows, first, last);
 }

@@ -8,6 +8,11 @@ static inline int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* How many of `each` hold so many. */
+static inline int64_t parts_of(int64_t count, int64_t each) {
+    return (count - 1) / each + 1;
+}
+
 /* What an index adds. */
 static inline int64_t offset_of(const FlowDigits *digits, int64_t index) {
     int64_t sum = 0;

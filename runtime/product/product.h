@@ -40,7 +40,7 @@ typedef struct FlowProduct {
     const void *context;                 /* of both */
     int64_t outer, rows, depth, columns; /* outer: slices */
     int64_t by_columns;                  /* threads split columns, not rows */
-    int64_t thirds;                      /* matrix tiles may be used (thirds.h) */
+    int64_t thirds; /* matrix tiles may be used (thirds.h): none has `sees`, nor is asked */
     int64_t most_rows, most_depth; /* of any call of this kernel: in which parts the depth is taken
                                         follows from the latter, so bits depend on nothing else */
     int64_t a_row, a_depth;        /* what the next one adds, in a run */
@@ -65,8 +65,13 @@ enum {
     FLOW_PRODUCT_MUCH_WORK = 1 << 26, /* of all slices */
 };
 
-/* Fewer rows don't pay for the thirds of b, nor fewer columns for those of a. */
-enum { FLOW_THIRDS_ROWS = 128, FLOW_THIRDS_COLUMNS = 96 };
+/* Products by thirds. */
+enum {
+    FLOW_THIRDS_PRODUCTS = 6, /* of bf16, for one of floats */
+    FLOW_THIRDS_SIDE = 32,    /* rows and columns of a tile: two by two of the processor's */
+    FLOW_THIRDS_ROWS = 256,   /* at least, of all threads, each of which makes the thirds of b; */
+    FLOW_THIRDS_COLUMNS = 96, /* fewer don't pay for those of a */
+};
 
 #define FLOW_PRODUCT_NAMES(name, suffix) name##suffix
 #define FLOW_PRODUCT_NAME(name, suffix) FLOW_PRODUCT_NAMES(name, suffix)

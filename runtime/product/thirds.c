@@ -19,8 +19,8 @@
 #include "runtime/product/lanes.h"
 
 enum {
-    WIDTH = 2 * FLOW_SIDE, /* rows of a group, columns of a panel: two tiles */
-    NEAR = 4,              /* tiles in depth at a time: both operands and sums fit the nearest cache */
+    WIDTH = FLOW_THIRDS_SIDE, /* rows of a group, columns of a panel: two tiles */
+    NEAR = 4,              /* tiles in depth at a time: a group's take half of the nearest cache */
     ONE_PART = 16,         /* tiles in depth of a product that is not cut into parts, */
     MOST_PART = 8,         /* and of the parts of others */
     MANY_GROUPS = 12,      /* of rows whose sums wait for the next part */
@@ -33,6 +33,11 @@ enum {
 typedef struct Thirds {
     FlowTile of[3];
 } Thirds;
+
+/* How much is worked on at a time: depths of a part, columns, rows; bytes of those columns of b. */
+typedef struct Blocks {
+    int64_t part, wide, high, right;
+} Blocks;
 
 typedef struct Work {
     const FlowProduct *product; /* whose operands are those of one slice */
@@ -48,14 +53,9 @@ typedef struct Work {
     float *sums; /* a row every `wide` */
 } Work;
 
-static int64_t tiles_of(int64_t count, int64_t each) {
-    return (count - 1) / each + 1;
-}
-
-/* Of what is rounded to a third: its bits, or none where it is not finite, or too large to be. */
+/* Of numbers, the bits that a third has; of what is not finite none. */
 FLOW_TILE FlowPairs bits_to_keep(VECTOR of) {
-    const FlowPairs rounded = (FlowPairs)of + 0x8000u;
-    return (FlowPairs)((rounded & 0x7f800000u) != 0x7f800000u) & 0xffff0000u;
+    return (FlowPairs)(((FlowPairs)of & 0x7f800000u) != 0x7f800000u) & 0xffff0000u;
 }
 
 /* Line i of the thirds of a tile: the elements of `low` are the low halves of its pairs. Those that
@@ -64,8 +64,7 @@ FLOW_TILE void put_line(VECTOR low, VECTOR high, Thirds *tile, int i) {
     const FlowPairs keep_low = bits_to_keep(low), keep_high = bits_to_keep(high);
 #pragma GCC unroll 2
     for (int third = 0; third < 2; third++) {
-        const FlowPairs a = ((FlowPairs)low + 0x8000u) & keep_low,
-                        b = ((FlowPairs)high + 0x8000u) & keep_high;
+        const FlowPairs a = (FlowPairs)low & keep_low, b = (FlowPairs)high & keep_high;
         tile->of[third].lines[i] = a >> 16 | b;
         low -= (VECTOR)a, high -= (VECTOR)b;
     }
@@ -165,8 +164,7 @@ static FLOW_WIDE void pack_rows_of_b(const Work *work) {
     for (int64_t k = 0; k < work->tiles; k++)
         for (int i = 0; i < FLOW_SIDE; i++) {
             const int64_t left = work->depth - k * FLOW_DEPTH - i;
-            const float *row =
-                product->b + (work->k + k * FLOW_DEPTH + i) * next + work->column;
+            const float *row = product->b + (work->k + k * FLOW_DEPTH + i) * next + work->column;
             const float *other = row + FLOW_SIDE * next;
             const int64_t in_row = left > 0 ? columns : 0,
                           in_other = left > FLOW_SIDE ? columns : 0;
@@ -199,29 +197,48 @@ static void pack_columns_of_b(const Work *work) {
         }
 }
 
-/* The six products of thirds: of two rows of tiles by two columns. */
-#define LOAD_LEFT(third)                                    \
-    do {                                                    \
-        FLOW_LOAD_TILE(4, &a[0].of[third], line);           \
-        if (below) FLOW_LOAD_TILE(5, &a[1].of[third], line); \
-    } while (0)
-#define LOAD_RIGHT(third)                                   \
-    do {                                                    \
-        FLOW_LOAD_TILE(6, &b[0].of[third], line);           \
-        if (right) FLOW_LOAD_TILE(7, &b[1].of[third], line); \
-    } while (0)
-#define MULTIPLY                                            \
-    do {                                                    \
-        FLOW_MULTIPLY_TILES(0, 4, 6);                       \
-        if (right) FLOW_MULTIPLY_TILES(1, 4, 7);            \
-        if (below) FLOW_MULTIPLY_TILES(2, 5, 6);            \
-        if (below && right) FLOW_MULTIPLY_TILES(3, 5, 7);   \
-    } while (0)
+/* The six products of thirds: of two rows of tiles by two columns, where there are as many. */
 
-/* A tile of sums by two: further on where there is `more`. below, right: are there all? */
+static const int64_t line_bytes = sizeof(FlowPairs);
+
+FLOW_TILE void load_left(const Thirds *a, int third, const bool below) {
+    FLOW_LOAD_TILE(4, &a[0].of[third], line_bytes);
+    if (below) FLOW_LOAD_TILE(5, &a[1].of[third], line_bytes);
+}
+
+FLOW_TILE void load_right(const Thirds *b, int third, const bool right) {
+    FLOW_LOAD_TILE(6, &b[0].of[third], line_bytes);
+    if (right) FLOW_LOAD_TILE(7, &b[1].of[third], line_bytes);
+}
+
+FLOW_TILE void multiply(const bool below, const bool right) {
+    FLOW_MULTIPLY_TILES(0, 4, 6);
+    if (right) FLOW_MULTIPLY_TILES(1, 4, 7);
+    if (below) FLOW_MULTIPLY_TILES(2, 5, 6);
+    if (below && right) FLOW_MULTIPLY_TILES(3, 5, 7);
+}
+
+FLOW_TILE void multiply_thirds(const Thirds *a, const Thirds *b, const bool below,
+                               const bool right) {
+    load_left(a, 2, below);
+    load_right(b, 0, right);
+    multiply(below, right);
+    load_left(a, 1, below);
+    multiply(below, right);
+    load_right(b, 1, right);
+    multiply(below, right);
+    load_left(a, 0, below);
+    multiply(below, right);
+    load_right(b, 2, right);
+    multiply(below, right);
+    load_right(b, 0, right);
+    multiply(below, right);
+}
+
+/* Sums of so many tiles in depth; `more`: added to those that are there. */
 FLOW_TILE void multiply_four(const Thirds *a, const Thirds *b, int64_t depth, float *sums,
                              int64_t stride, bool more, const bool below, const bool right) {
-    const int64_t line = sizeof(FlowPairs), row = stride * (int64_t)sizeof(float);
+    const int64_t row = stride * (int64_t)sizeof(float);
     float *sums_below = sums + FLOW_SIDE * stride;
     if (more) {
         FLOW_LOAD_TILE(0, sums, row);
@@ -234,21 +251,7 @@ FLOW_TILE void multiply_four(const Thirds *a, const Thirds *b, int64_t depth, fl
         FLOW_ZERO_TILE(2);
         FLOW_ZERO_TILE(3);
     }
-    for (int64_t k = 0; k < depth; k++, a += 2, b += 2) {
-        LOAD_LEFT(2);
-        LOAD_RIGHT(0);
-        MULTIPLY;
-        LOAD_LEFT(1);
-        MULTIPLY;
-        LOAD_RIGHT(1);
-        MULTIPLY;
-        LOAD_LEFT(0);
-        MULTIPLY;
-        LOAD_RIGHT(2);
-        MULTIPLY;
-        LOAD_RIGHT(0);
-        MULTIPLY;
-    }
+    for (int64_t k = 0; k < depth; k++) multiply_thirds(a + 2 * k, b + 2 * k, below, right);
     FLOW_STORE_TILE(0, sums, row);
     if (right) FLOW_STORE_TILE(1, sums + FLOW_SIDE, row);
     if (below) FLOW_STORE_TILE(2, sums_below, row);
@@ -256,8 +259,8 @@ FLOW_TILE void multiply_four(const Thirds *a, const Thirds *b, int64_t depth, fl
 }
 
 /* A group of rows by the panels of the block, for a few tiles in depth. */
-static void multiply_near(const Work *work, int64_t k, int64_t columns, float *sums,
-                          int64_t stride, const bool below) {
+static void multiply_near(const Work *work, int64_t k, int64_t columns, float *sums, int64_t stride,
+                          const bool below) {
     const int64_t depth = smaller(work->tiles - k, NEAR);
     const bool more = work->k + k;
     for (int64_t n = 0; n < columns; n += WIDTH) {
@@ -302,8 +305,7 @@ static void add_part(const Work *work, int64_t start, int64_t end) {
         pack_left(work, row, rows);
         if (fits && rows == WIDTH) {
             multiply_group(work, rows, work->columns,
-                           product->sums + row * product->columns + work->column,
-                           product->columns);
+                           product->sums + row * product->columns + work->column, product->columns);
             continue;
         }
         multiply_group(work, rows, work->columns, sums, work->wide);
@@ -311,19 +313,38 @@ static void add_part(const Work *work, int64_t start, int64_t end) {
     }
 }
 
-/* All rows, `high` at a time. */
-static void add_columns(Work *work, int64_t part, int64_t high) {
+static void find_depths(Work *work) {
+    for (int64_t k = 0; k < work->depth; k++)
+        work->depth_at[k] = depth_at(work->product, work->k + k);
+}
+
+/* All rows of a block of columns. */
+static void add_columns(Work *work, const Blocks *blocks) {
     const int64_t depth = work->product->depth;
-    for (int64_t start = 0; start < work->rows; start += high)
-        for (work->k = 0; work->k < depth; work->k += part) {
-            work->depth = smaller(depth - work->k, part);
-            work->tiles = tiles_of(work->depth, FLOW_DEPTH);
-            for (int64_t k = 0; k < work->depth; k++)
-                work->depth_at[k] = depth_at(work->product, work->k + k);
-            if (!start || part < depth)
+    for (int64_t start = 0; start < work->rows; start += blocks->high)
+        for (work->k = 0; work->k < depth; work->k += blocks->part) {
+            work->depth = smaller(depth - work->k, blocks->part);
+            work->tiles = parts_of(work->depth, FLOW_DEPTH);
+            if (!start || blocks->part < depth) {
+                find_depths(work);
                 (work->product->b_column == 1 ? pack_rows_of_b : pack_columns_of_b)(work);
-            add_part(work, start, smaller(start + high, work->rows));
+            }
+            add_part(work, start, smaller(start + blocks->high, work->rows));
         }
+}
+
+/* A column takes its share of tiles of b, and sums: of a group of rows, or of several. */
+static Blocks choose_blocks(int64_t depth, int64_t columns) {
+    const int64_t tiles = parts_of(depth, FLOW_DEPTH), size = sizeof(float);
+    const bool one_part = tiles <= ONE_PART;
+    const int64_t part = one_part ? tiles : parts_of(tiles, parts_of(tiles, MOST_PART));
+    const int64_t of_b = part * (int64_t)sizeof(Thirds) / FLOW_SIDE;
+    const int64_t waits = WIDTH * size * (one_part ? 1 : MANY_GROUPS);
+    const int64_t most = SCRATCH / (of_b + waits) / WIDTH * WIDTH;
+    const int64_t share = parts_of(columns, parts_of(columns, most));
+    const int64_t wide = parts_of(share, WIDTH) * WIDTH;
+    const int64_t room = (SCRATCH - wide * of_b) / (wide * size) / WIDTH * WIDTH;
+    return (Blocks){part * FLOW_DEPTH, wide, one_part ? WIDTH : room, wide * of_b};
 }
 
 FLOW_WIDE void flow_multiply_thirds(const FlowProduct *all, int64_t slice, int64_t row,
@@ -331,29 +352,20 @@ FLOW_WIDE void flow_multiply_thirds(const FlowProduct *all, int64_t slice, int64
     Thirds left[2 * ONE_PART];
     _Alignas(64) char scratch[SCRATCH];
     const FlowProduct product = product_of_slice(all, slice);
-    const int64_t tiles = tiles_of(product.depth, FLOW_DEPTH);
-    const bool one_part = tiles <= ONE_PART;
-    const int64_t part = one_part ? tiles : tiles_of(tiles, tiles_of(tiles, MOST_PART));
-    /* Bytes of a column: its share of tiles of b, and sums of a group of rows, or of several. */
-    const int64_t of_b = part * (int64_t)sizeof(Thirds) / FLOW_SIDE;
-    const int64_t waits = WIDTH * (int64_t)sizeof(float) * (one_part ? 1 : MANY_GROUPS);
-    const int64_t most = SCRATCH / (of_b + waits) / WIDTH * WIDTH;
-    const int64_t blocks = tiles_of(last - first, most);
-    const int64_t wide = tiles_of(tiles_of(last - first, blocks), WIDTH) * WIDTH;
-    const int64_t room = (SCRATCH - wide * of_b) / (wide * (int64_t)sizeof(float));
+    const Blocks blocks = choose_blocks(product.depth, last - first);
     Work work = {.product = &product,
                  .named = slice * product.rows,
                  .row = row,
                  .rows = rows,
-                 .wide = wide,
+                 .wide = blocks.wide,
                  .across = product.a_depth != 1 && product.a_row == 1,
                  .left = left,
                  .right = (Thirds *)scratch,
-                 .sums = (float *)(scratch + wide * of_b)};
+                 .sums = (float *)(scratch + blocks.right)};
     flow_matrix_begin();
-    for (work.column = first; work.column < last; work.column += wide) {
-        work.columns = smaller(last - work.column, wide);
-        add_columns(&work, part * FLOW_DEPTH, one_part ? WIDTH : room / WIDTH * WIDTH);
+    for (work.column = first; work.column < last; work.column += blocks.wide) {
+        work.columns = smaller(last - work.column, blocks.wide);
+        add_columns(&work, &blocks);
     }
     flow_matrix_end();
 }

@@ -9,7 +9,7 @@ expect 2 'is kept with `-o FILE` alone' "$FLOWC" calibrate --simulate=gpu:1
 # Each figure of the CPU but what is said to be a guess was measured, and is believable.
 "$FLOWC" calibrate -o here.profile >out 2>stderr || fail "$(cat stderr)"
 same out here.profile
-for name in f32 f64 cache memory; do
+for name in f32 f64 bf16 cache memory; do
     grep -q "^$name = [0-9.]* [A-Za-z/]* measured$" here.profile || fail "$name: $(cat here.profile)"
 done
 grep -q '^decode = .* guess$' here.profile || fail "$(cat here.profile)"

@@ -1,12 +1,14 @@
 /* Products that were compiled ahead, for each kind of processor, by vectors and by thirds: each sum
  * beside one in double precision, whatever rows and columns are left for smaller tiles, however a
  * and b lie, whoever copies b, and the same bits however results are split. What is not finite, or
- * very large, is what it is in f32. */
+ * very large or small, is what it is in f32. */
 #include "runtime/flow.h"
 #include "runtime/product/product.h"
 #include "tests/runtime/test.h"
 
+#include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,11 +133,48 @@ static void multiplies_all(void) {
     multiplies(600, 1700, 100, true, ALONG); /* so deep that more sums wait than have room */
     multiplies(101, 301, 101, true, TURNED);
     multiplies(200, 1101, 203, false, TURNED);
+    multiplies(500, 545, 384, true, ALONG); /* b is made into thirds again for the last rows */
 }
 
-/* Results of one number at a[0, 0] and one at b[0, 0], beside ones. */
-static float result_of(float a, float b, bool row, bool column) {
-    enum { SIDE = 64 };
+/* Slices of b beside each other, of which nothing is adjacent: each sum, and where it goes. */
+static void multiplies_slices(void) {
+    enum { OUTER = 3, SIDE = 70, DEPTH = 65 };
+    float *a = random_matrix(OUTER * SIDE * DEPTH), *b = random_matrix(OUTER * SIDE * DEPTH * 2);
+    static float y[OUTER * SIDE * SIDE];
+    const FlowDigits none = {1, {1, 1, 1, 1}, {0}};
+    FlowProduct product = {.a = a,
+                           .b = b,
+                           .sums = y,
+                           .outer = OUTER,
+                           .rows = SIDE,
+                           .depth = DEPTH,
+                           .columns = SIDE,
+                           .most_rows = SIDE,
+                           .most_depth = DEPTH,
+                           .thirds = thirds,
+                           .a_row = DEPTH,
+                           .a_depth = 1,
+                           .b_depth = 2 * OUTER,
+                           .b_column = 2 * OUTER * DEPTH,
+                           .a_row_run = SIDE,
+                           .a_depth_run = DEPTH,
+                           .a_slices = {1, {OUTER, 1, 1, 1}, {SIDE * DEPTH}},
+                           .b_slices = {1, {OUTER, 1, 1, 1}, {2}},
+                           .a_rows = none,
+                           .a_depths = none};
+    CHECK(a && b, "no memory");
+    for (int slice = OUTER - 1; slice >= 0; slice--) multiply(&product, slice, 0, SIDE, 0, SIDE);
+    for (int slice = 0; slice < OUTER; slice++) {
+        product.a = a + slice * SIDE * DEPTH, product.b = b + 2 * slice;
+        compare(&product, y + slice * SIDE * SIDE);
+    }
+    free(a), free(b);
+}
+
+enum { SIDE = 64 };
+
+/* A result of a at [0, 0] and b at [0, 0], beside others. */
+static float result_of(float a, float b, float others, int row, int column) {
     static float left[SIDE * SIDE], right[SIDE * SIDE], y[SIDE * SIDE];
     const FlowDigits none = {1, {1, 1, 1, 1}, {0}};
     FlowProduct product = {.a = left,
@@ -156,28 +195,47 @@ static float result_of(float a, float b, bool row, bool column) {
                            .a_depth_run = SIDE,
                            .a_slices = none,
                            .b_slices = none};
-    for (int i = 0; i < SIDE * SIDE; i++) left[i] = right[i] = 1;
+    for (int i = 0; i < SIDE * SIDE; i++) left[i] = right[i] = others;
     left[0] = a, right[0] = b;
     multiply(&product, 0, 0, SIDE, 0, SIDE);
     return y[row * SIDE + column];
 }
 
-static void keeps_extremes(void) {
-    const float inf = INFINITY, most = 3.4028234e38f, least = 1.1754944e-38f;
-    CHECK(result_of(inf, 1, 0, 0) == inf && result_of(1, -inf, 0, 0) == -inf, "infinity is lost");
-    CHECK(result_of(inf, -2, 0, 0) == -inf, "infinity has the wrong sign");
-    CHECK(result_of(inf, 1, 1, 0) == 64 && result_of(1, inf, 0, 1) == 64, "infinity is elsewhere");
-    CHECK(isnan(result_of(inf, 0, 0, 0)), "infinity times 0 is a number");
-    CHECK(isnan(result_of(NAN, 1, 0, 0)) && isnan(result_of(1, NAN, 0, 0)), "NaN is lost");
-    CHECK(isfinite(result_of(most, 1, 0, 0)) && result_of(most, 1, 0, 0) > most * 0.995f,
-          "the largest number is %g", (double)result_of(most, 1, 0, 0));
-    CHECK(result_of(least, 1, 0, 0) == 63, "the smallest number is not small");
+/* By itself it is exactly what it is, by 1. */
+static void keeps(float number) {
+    CHECK(result_of(number, 1, 0, 0, 0) == number && result_of(1, number, 0, 0, 0) == number,
+          "%.9g is %.9g", (double)number, (double)result_of(number, 1, 0, 0, 0));
 }
 
-static void test(FlowMultiply *of) {
-    multiply = of;
+static void keeps_extremes(void) {
+    const float inf = INFINITY, most = FLT_MAX, last = 1 + FLT_EPSILON;
+    keeps(most), keeps(-most), keeps(inf), keeps(-inf), keeps(last), keeps(0x1p-103f * last);
+    keeps(-FLT_MIN), keeps(0x1.555556p-3f), keeps(0x1.010101p0f * 0x1.0001p100f);
+    CHECK(!isfinite(result_of(most, most, 0, 0, 0)), "the largest number squared is finite");
+    CHECK(result_of(inf, -2, 1, 0, 0) == -inf, "infinity has the wrong sign");
+    CHECK(result_of(inf, 1, 1, 1, 0) == SIDE && result_of(1, inf, 1, 0, 1) == SIDE,
+          "infinity is elsewhere");
+    CHECK(isnan(result_of(inf, 0, 1, 0, 0)), "infinity times 0 is a number");
+    CHECK(isnan(result_of(NAN, 1, 1, 0, 0)) && isnan(result_of(1, NAN, 1, 0, 0)), "NaN is lost");
+}
+
+static void *test_all(void *of) {
+    multiply = *(FlowMultiply **)of;
     multiplies_all();
+    multiplies_slices();
     keeps_extremes();
+    return NULL;
+}
+
+/* With no more of a stack than exports promise to take. */
+static void test(FlowMultiply *of) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 1536 << 10);
+    CHECK(!pthread_create(&thread, &attributes, test_all, &of), "no thread");
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
 }
 
 int main(void) {

@@ -1,8 +1,7 @@
 /* half.h: products of bf16 tiles, added up in f32, where vectors have 512 bits.
  *
- * A tile is 16 lines of 16 pairs of elements, adjacent in depth: in those of a a line is a row and
- * its pairs go on in depth; in those of b a line is a depth and its pairs are columns. Past the
- * end of the depth both hold zeros. There are three means, of which the processor decides:
+ * A tile (product/matrix.h) has pairs of elements that are adjacent in depth. Past the end of the
+ * depth those of both operands hold zeros. There are three means, of which the processor decides:
  *
  *   tiles     tdpbf16ps: of the 32 depths of a tile the even ones are added up, and the odd ones,
  *             both in order; their sum is added to what there was
