@@ -537,7 +537,8 @@ static FLOW_WIDE __attribute__((noinline)) void multiply_by_vectors(const FlowPr
 void flow_multiply(const FlowProduct *product, int64_t slice, int64_t row, int64_t rows,
                    int64_t first, int64_t last) {
 #ifdef FLOW_HAS_THIRDS
-    if (product->thirds && flow_half_means() == FLOW_HALF_tiles) {
+    if (product->thirds && product->rows >= FLOW_THIRDS_FEWEST &&
+        flow_half_means() == FLOW_HALF_tiles) {
         flow_multiply_thirds(product, slice, row, rows, first, last);
         return;
     }

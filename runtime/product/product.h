@@ -69,7 +69,8 @@ enum {
 enum {
     FLOW_THIRDS_PRODUCTS = 6, /* of bf16, for one of floats */
     FLOW_THIRDS_SIDE = 32,    /* rows and columns of a tile: two by two of the processor's */
-    FLOW_THIRDS_ROWS = 256,   /* at least, of all threads, each of which makes the thirds of b; */
+    FLOW_THIRDS_ROWS = 256,   /* at least, of all threads, each of which makes the thirds of b, */
+    FLOW_THIRDS_FEWEST = 48,  /* of a call with fewer than there can be; */
     FLOW_THIRDS_COLUMNS = 96, /* fewer don't pay for those of a */
 };
 
