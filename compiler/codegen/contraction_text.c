@@ -464,8 +464,11 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     }
     write_context(writer, text, fields, values);
     if (!is_plain(writer)) write_finish(writer, text, finishes_rows(writer, &a, &b));
-    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n",
-                writer->name, element_info[matmul->type.element].computed, updates_one(writer));
+    text_format(text,
+                "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n"
+                "#define THIRDS %d\n",
+                writer->name, element_info[matmul->type.element].computed, updates_one(writer),
+                takes_thirds(writer->plan, writer->number));
     text_add(text, tile->size ? text_string(tile)
                               : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
     write_contraction_parameters(writer, text);

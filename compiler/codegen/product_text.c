@@ -15,34 +15,21 @@ static bool is_large(const Loops *loops) {
            slice * (double)dim_bound(loops->outer) >= FLOW_PRODUCT_MUCH_WORK;
 }
 
-bool is_compiled_ahead(const FunctionPlan *plan, int kernel) {
+bool multiplies_floats(const FunctionPlan *plan, int kernel, int runs) {
     const KernelPlan *planned = &plan->kernels[kernel];
     const Node *matmul = graph_node(plan->graph, planned->nodes[0]);
     if (matmul->op != OP_matmul || matmul->type.element != TYPE_f32 || planned->winograd)
         return false;
     ContractionOperand a = contraction_operand(plan->graph, matmul, 0);
     ContractionOperand b = contraction_operand(plan->graph, matmul, 1);
-    const bool plain = a.outer.count <= FLOW_DIGITS && a.first.count <= FLOW_DIGITS &&
-                       a.second.count <= FLOW_DIGITS && b.outer.count <= FLOW_DIGITS &&
-                       b.first.count <= 1 && b.second.count <= 1;
-    return plain && graph_node(plan->graph, a.node)->type.element == TYPE_f32 &&
-           is_large(&planned->loops) && !sees_windows(plan->graph, &a, &b, planned->loops.columns);
+    return a.first.count <= runs && a.second.count <= runs && b.first.count <= 1 &&
+           b.second.count <= 1 && a.outer.count <= FLOW_DIGITS && b.outer.count <= FLOW_DIGITS &&
+           graph_node(plan->graph, a.node)->type.element == TYPE_f32 &&
+           !sees_windows(plan->graph, &a, &b, planned->loops.columns);
 }
 
-/* Does a thread call it for a few of its rows at a time? */
-static bool runs_in_band(const FunctionPlan *plan, int kernel) {
-    vector_each(const Band, band, plan->bands)
-        for (int i = 0; calls_of_band(band) > 1 && i < calls_of_band(band); i++)
-            if (kernel_of_call(band, i) == kernel) return true;
-    return false;
-}
-
-bool takes_thirds(const FunctionPlan *plan, int kernel) {
-    const KernelPlan *planned = &plan->kernels[kernel];
-    return !plan->graph->wishes.exact && is_compiled_ahead(plan, kernel) &&
-           dim_bound(planned->loops.rows) >= FLOW_THIRDS_ROWS &&
-           dim_bound(planned->loops.columns) >= FLOW_THIRDS_COLUMNS && !has_triangle(planned) &&
-           !runs_in_band(plan, kernel);
+bool is_compiled_ahead(const FunctionPlan *plan, int kernel) {
+    return multiplies_floats(plan, kernel, FLOW_DIGITS) && is_large(&plan->kernels[kernel].loops);
 }
 
 /* Of the last digit: what one more adds, and how many there are; size: of the index. */

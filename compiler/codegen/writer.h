@@ -432,11 +432,14 @@ void write_macros(Text *text, const Macro *macros, size_t count);
 void write_contraction_parameters(Writer *writer, Text *text);
 const char *contraction_address(Writer *writer, int which);
 
-/* product_text.c: is a kernel a product that was compiled ahead? Do matrix tiles multiply it by
- * thirds, where there are some? And of such a product, the C of its FlowProduct. sums: a pointer to
- * where they go, or NULL. */
-bool is_compiled_ahead(const FunctionPlan *plan, int kernel);
+/* thirds_rule.c: do matrix tiles multiply the kernel by thirds, where there are some? */
 bool takes_thirds(const FunctionPlan *plan, int kernel);
+
+/* product_text.c: does a kernel multiply matrices of floats, no windows, where rows and depths of a
+ * are at most so many digits each? Is it a product that was compiled ahead? And of such a one the C
+ * of its FlowProduct. sums: a pointer to where they go, or NULL. */
+bool multiplies_floats(const FunctionPlan *plan, int kernel, int runs);
+bool is_compiled_ahead(const FunctionPlan *plan, int kernel);
 const char *product_initialiser(Writer *writer, const char *sums);
 
 /* What digits of a loop's index add, as C of the index `name`; the address of an operand's first

@@ -197,4 +197,6 @@ void estimate_kernels(Planner *planner) {
     for (int k = 0; k < plan->kernel_count; k++) estimate_operations(planner, k);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < plan->kernel_count; i++) estimate_bytes(&all, plan->order[i]);
+    for (int k = 0; k < plan->kernel_count; k++)
+        if (!runs_on_gpu(&plan->kernels[k])) plan->bytes += plan->kernels[k].bytes;
 }

@@ -228,6 +228,7 @@ typedef struct FunctionPlan {
     Vector(Buffer) buffers;
     Vector(LateCopy) late;
     size_t scratch_size;
+    double bytes; /* that its kernels on the CPU read and write */
     int one_gpu; /* 1 + the GPU that computes all of it (EVERY_GPU: its replicas do), so that nobody
                     has to wait for its end */
     int64_t together; /* of records, on GPUs: the most that are made at a time; else 0 */

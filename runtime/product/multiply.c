@@ -1,4 +1,4 @@
-/* Product.
+/* Product by vectors, or by thirds.
  *
  * Each sum is taken in the order of depth, in parts that only the most depth decides, whatever the
  * tiles and threads. A tile of sums is kept in registers. A block of columns of b, as deep as one
@@ -537,8 +537,7 @@ static FLOW_WIDE __attribute__((noinline)) void multiply_by_vectors(const FlowPr
 void flow_multiply(const FlowProduct *product, int64_t slice, int64_t row, int64_t rows,
                    int64_t first, int64_t last) {
 #ifdef FLOW_HAS_THIRDS
-    if (product->thirds && product->rows >= FLOW_THIRDS_FEWEST &&
-        flow_half_means() == FLOW_HALF_tiles) {
+    if (product->thirds && flow_fills_tiles(product->rows)) {
         flow_multiply_thirds(product, slice, row, rows, first, last);
         return;
     }

@@ -41,9 +41,10 @@ typedef struct FlowProduct {
     int64_t outer, rows, depth, columns; /* outer: slices */
     int64_t by_columns;                  /* threads split columns, not rows */
     int64_t thirds; /* matrix tiles may be used (thirds.h): none has `sees`, nor is asked */
-    int64_t most_rows, most_depth; /* of any call of this kernel: in which parts the depth is taken
-                                        follows from the latter, so bits depend on nothing else */
-    int64_t a_row, a_depth;        /* what the next one adds, in a run */
+    int64_t most_rows,
+        most_depth;         /* of any call of this kernel: from the latter follows in which parts
+                                        vectors take the depth, so bits depend on nothing else */
+    int64_t a_row, a_depth; /* what the next one adds, in a run */
     int64_t b_depth, b_column;
     int64_t a_row_run, a_depth_run; /* how many there are in one */
     int64_t in_runs;                /* rows or depths of a are not one run each */
@@ -69,9 +70,7 @@ enum {
 enum {
     FLOW_THIRDS_PRODUCTS = 6, /* of bf16, for one of floats */
     FLOW_THIRDS_SIDE = 32,    /* rows and columns of a tile: two by two of the processor's */
-    FLOW_THIRDS_ROWS = 256,   /* at least, of all threads, each of which makes the thirds of b, */
-    FLOW_THIRDS_FEWEST = 48,  /* of a call with fewer than there can be; */
-    FLOW_THIRDS_COLUMNS = 96, /* fewer don't pay for those of a */
+    FLOW_THIRDS_FEWEST = 32,  /* rows of a call, or of what a kernel is compiled for */
 };
 
 #define FLOW_PRODUCT_NAMES(name, suffix) name##suffix

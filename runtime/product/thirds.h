@@ -12,11 +12,17 @@
 #ifndef FLOW_THIRDS_H
 #define FLOW_THIRDS_H
 
+#include "runtime/flow.h"
 #include "runtime/product/product.h"
 
 #if defined __AVX512F__
 #define FLOW_HAS_THIRDS
 FlowMultiply flow_multiply_thirds;
+
+/* Has the processor tiles, and a call rows enough for them? */
+static inline int flow_fills_tiles(int64_t rows) {
+    return rows >= FLOW_THIRDS_FEWEST && FLOW_HALF_MEANS == FLOW_HALF_tiles;
+}
 #endif
 
 #endif

@@ -1,10 +1,10 @@
-# Products of bf16 are right by each means that this processor has, then by the best.
+# Products of bf16, and those by thirds of floats, are right by each means that this processor has, then by the best.
 . tests/programs/lib/common.sh
 unset FLOWC_TARGET # all levels
 cd "$root"
 has() { grep -qw "$1" /proc/cpuinfo; }
 agree() { # options of the C compiler
-    FLOWC_TEST_FLAGS="-O2 $*" "$BUILD/tests/check/codegen" tests/codegen/half*.graph || fail "$*"
+    FLOWC_TEST_FLAGS="-O2 $*" "$BUILD/tests/check/codegen" tests/codegen/{half,thirds}*.graph || fail "$*"
 }
 has avx512vl || { echo "it has no vectors of 512 bits"; exit 77; }
 agree -march=x86-64-v4 -DFLOW_HALF_MEANS=FLOW_HALF_vectors

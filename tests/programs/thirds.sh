@@ -47,3 +47,6 @@ run --explain >explained 2>&1
 grep -q 'product.c, tiles of 32 x 32 by thirds (AMX), 12 x 32' explained || fail "no thirds: $(cat explained)"
 run --explain --exact >explained 2>&1
 ! grep -q 'by thirds (AMX)' explained || fail "thirds with --exact: $(cat explained)"
+# Those that are compiled with their sizes, of few rows and of weights' gradients.
+"$FLOWC" run "$digits" --explain --epochs=0 >explained 2>&1 || fail "$(cat explained)"
+[ "$(grep -c 'matmul.c, tiles of 32 x 32 by thirds (AMX)' explained)" = 2 ] || fail "no thirds in digits: $(cat explained)"

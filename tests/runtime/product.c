@@ -133,7 +133,18 @@ static void multiplies_all(void) {
     multiplies(600, 1700, 100, true, ALONG); /* so deep that more sums wait than have room */
     multiplies(101, 301, 101, true, TURNED);
     multiplies(200, 1101, 203, false, TURNED);
+    multiplies(784, 32, 128, true, ACROSS); /* flat */
     multiplies(500, 545, 384, true, ALONG); /* b is made into thirds again for the last rows */
+}
+
+/* Of one group of tiles, or two, or few more; and so wide that there are several blocks. */
+static void multiplies_few(void) {
+    for (int64_t rows = 32; rows < 68; rows += 5)
+        for (Left left = ALONG; left <= TURNED; left++)
+            if (left != IN_RUNS)
+                multiplies(rows, 60 + 3 * rows, 96 + rows * 7 % 40, rows % 2, left);
+    multiplies(32, 64, 96, false, ALONG), multiplies(64, 96, 128, false, ALONG);
+    multiplies(40, 33, 4700, true, ALONG);
 }
 
 /* Slices of b beside each other, of which nothing is adjacent: each sum, and where it goes. */
@@ -173,7 +184,11 @@ static void multiplies_slices(void) {
 
 enum { SIDE = 64 };
 
-/* A result of a at [0, 0] and b at [0, 0], beside others. */
+static int64_t at_once = SIDE; /* rows of a call */
+static int64_t place;          /* the depth of the two, and their row or column */
+static bool turned;            /* do they lie the other way round? */
+
+/* A result of a and b at one depth, in one row and column, beside others; all from `place` on. */
 static float result_of(float a, float b, float others, int row, int column) {
     static float left[SIDE * SIDE], right[SIDE * SIDE], y[SIDE * SIDE];
     const FlowDigits none = {1, {1, 1, 1, 1}, {0}};
@@ -187,18 +202,18 @@ static float result_of(float a, float b, float others, int row, int column) {
                            .most_rows = SIDE,
                            .most_depth = SIDE,
                            .thirds = thirds,
-                           .a_row = SIDE,
-                           .a_depth = 1,
-                           .b_depth = SIDE,
-                           .b_column = 1,
+                           .a_row = turned ? 1 : SIDE,
+                           .a_depth = turned ? SIDE : 1,
+                           .b_depth = turned ? 1 : SIDE,
+                           .b_column = turned ? SIDE : 1,
                            .a_row_run = SIDE,
                            .a_depth_run = SIDE,
                            .a_slices = none,
                            .b_slices = none};
     for (int i = 0; i < SIDE * SIDE; i++) left[i] = right[i] = others;
-    left[0] = a, right[0] = b;
-    multiply(&product, 0, 0, SIDE, 0, SIDE);
-    return y[row * SIDE + column];
+    left[place * (SIDE + 1)] = a, right[place * (SIDE + 1)] = b;
+    for (int64_t m = 0; m < SIDE; m += at_once) multiply(&product, 0, m, at_once, 0, SIDE);
+    return y[(place + row) * SIDE + place + column];
 }
 
 /* By itself it is exactly what it is, by 1. */
@@ -222,8 +237,14 @@ static void keeps_extremes(void) {
 static void *test_all(void *of) {
     multiply = *(FlowMultiply **)of;
     multiplies_all();
+    multiplies_few();
     multiplies_slices();
-    keeps_extremes();
+    for (at_once = SIDE / 2; at_once <= SIDE; at_once *= 2)
+        for (place = 0; place < SIDE; place += 40)
+            for (int way = 0; way < 2; way++) {
+                turned = way;
+                keeps_extremes();
+            }
     return NULL;
 }
 

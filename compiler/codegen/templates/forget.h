@@ -11,6 +11,7 @@
 #undef KEPT
 #undef RESULTS
 #undef UPDATES_ONE
+#undef THIRDS
 #undef STORED
 #undef LOAD
 #undef OUTER

@@ -16,10 +16,6 @@
 #include "product/matrix.h"
 #include "product/vectors.h"
 
-#ifndef FLOW_HALF_MEANS
-#define FLOW_HALF_MEANS flow_half_means()
-#endif
-
 enum { FLOW_PART = 16 };          /* most tiles in depth of one product */
 enum { FLOW_RESULTS_AHEAD = 16 }; /* so far before results are made their rows are asked for */
 

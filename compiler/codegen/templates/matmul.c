@@ -14,6 +14,7 @@
  *                             of sums, where vectors are whole or may be parts; 1: some of these
  *                             results are not stored where they are not finite
  *   UPDATES_ONE               1: all that is stored is one value that is updated
+ *   THIRDS                    1: matrix tiles multiply it, if there are some (by_thirds.h)
  *   STORED, LOAD(a)           type of the operands in memory, and what makes an ELEMENT of it
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
  *   MOST_ROWS, MOST_DEPTH, MOST_COLUMNS     numbers: their bounds
@@ -39,8 +40,8 @@
  *                             last so deep, the depth is added up, to sums at `parts` of a
  *                             `context`; 1: there are none
  *
- * Each sum is taken in the order of depth, in parts that only the depth decides, whatever the tiles
- * and threads.
+ * By vectors each sum is taken in the order of depth, in parts that the depth alone decides,
+ * whatever the tiles and threads.
  *
  * A tile of sums is kept in registers. A block of columns of b, as deep as one part, fits half of
  * the second cache, and all rows use it before the next one. A panel of it is as wide as a tile,
@@ -70,6 +71,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define KEPT 0
 #define RESULTS 0
 #define UPDATES_ONE 0
+#define THIRDS 0
 #define STORED float
 #define LOAD(a) (a)
 #define OUTER 1
@@ -681,10 +683,24 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _columns)(FLOW_JOIN(KERNEL, _work
         }
 }
 
+#if THIRDS
+#include "product/thirds.h"
+#endif
+#if THIRDS && defined FLOW_HAS_THIRDS
+#define BY_THIRDS 1
+#else
+#define BY_THIRDS 0
+#endif
+#if BY_THIRDS /* whose arrays would be on the stack beside those of this function */
+#define SLICE FLOW_JOIN(KERNEL, _by_vectors)
+#define SLICE_CALL static FLOW_WIDE __attribute__((noinline))
+#else
+#define SLICE FLOW_JOIN(KERNEL, _slice)
+#define SLICE_CALL static FLOW_WIDE
+#endif
 /* The rows [row, row + rows) and the columns [first, last) of one slice. */
-static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context, int64_t slice,
-                                                int64_t row, int64_t rows, int64_t first,
-                                                int64_t last) {
+SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t row, int64_t rows,
+                      int64_t first, int64_t last) {
     const int64_t batch = context->batch, *const sizes = context->sizes;
     (void)batch, (void)sizes;
     _Alignas(64) ELEMENT right[COPIED_B], left[COPIES_A ? GROUP * (PART + 16) : 1];
@@ -721,6 +737,13 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
     FLOW_JOIN(KERNEL, _catch_up)(&work);
 }
 
+#if BY_THIRDS
+#include "by_thirds.h"
+#endif
+
+#undef BY_THIRDS
+#undef SLICE
+#undef SLICE_CALL
 #undef ACROSS
 #undef TILE_VECTORS
 #undef TILE_ROWS
