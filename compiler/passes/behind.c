@@ -1,0 +1,176 @@
+/* Behind: what bytes are multiplied with goes behind the products that read them:
+ *
+ *     (c x) w = c (x w)
+ *
+ * Batches of images then hold whole numbers, which matrix tiles multiply in half the time
+ * (runtime/product/thirds.h), and fewer values are multiplied. The function of a record leaves the
+ * factor out, and all that take its batches multiply behind their products, which have to be all
+ * that reads the field. */
+#include "compiler/passes/passes.h"
+
+#include "compiler/passes/loops.h"
+
+#include <string.h>
+
+/* Record function. */
+
+static const Output *result_of(const Graph *graph, int index) {
+    vector_each(Output, output, graph->outputs)
+        if (output->kind == OUTPUT_result && !index--) return output;
+    return NULL;
+}
+
+static bool is_of_bytes(const Graph *graph, NodeId id) {
+    const Node *node = graph_node(graph, strip_reshapes(graph, id));
+    if (node->op != OP_cast || node->type.element != TYPE_f32) return false;
+    const Element from = graph_node(graph, node->inputs[0])->type.element;
+    return from == TYPE_u8 || from == TYPE_i8;
+}
+
+/* Which operand of a product of bytes and a number is that; -1: it is none. */
+static int factor_of(const Graph *graph, const Node *node) {
+    for (int i = 0; node->op == OP_multiply && i < 2; i++)
+        if (graph_node(graph, node->inputs[i])->op == OP_constant &&
+            is_of_bytes(graph, node->inputs[1 - i]))
+            return i;
+    return -1;
+}
+
+static NodeId without_factor(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
+    const Node *node = graph_node(from, id);
+    if (node->op == OP_multiply) return map[node->inputs[1 - factor_of(from, node)]];
+    NodeId operand = without_factor(to, from, node->inputs[0], map);
+    return graph_declared(to, OP_reshape, operand, node->type, node->range);
+}
+
+/* The result with that number. */
+static Graph *result_without(Arena *arena, const Graph *graph, int index) {
+    Graph *to = graph_like(arena, graph);
+    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
+    const Output *changed = result_of(graph, index);
+    for (NodeId id = 0; id < graph->nodes.count; id++)
+        map[id] = graph_copy_node(to, graph, id, map);
+    vector_each(Output, output, graph->outputs) {
+        const NodeId value =
+            output == changed ? without_factor(to, graph, output->value, map) : map[output->value];
+        graph_output(to, output->kind, output->name, value, NODE_NONE);
+    }
+    return to;
+}
+
+/* Functions of batches. */
+
+static NodeId input_of(const Function *function, int index) {
+    const char *name = NULL;
+    vector_each(Input, input, function->inputs)
+        if (input->kind == INPUT_field && input->index == index) name = input->name;
+    for (NodeId id = 0; name && id < function->graph->nodes.count; id++) {
+        const Node *node = graph_node(function->graph, id);
+        if (node->op == OP_input && !strcmp(node->name, name)) return id;
+    }
+    return NODE_NONE;
+}
+
+static int64_t most_elements(const Graph *graph, NodeId id) {
+    return dim_bound(type_elements(graph->dimensions, &graph_node(graph, id)->type));
+}
+
+/* Is the node a product of the input, but for its shape, with something else, and not larger? */
+static bool multiplies(const Graph *graph, NodeId id, NodeId input) {
+    const Node *node = graph_node(graph, id);
+    return node->op == OP_matmul && strip_reshapes(graph, node->inputs[0]) == input &&
+           strip_reshapes(graph, node->inputs[1]) != input &&
+           most_elements(graph, id) <= most_elements(graph, input);
+}
+
+static bool only_products_read(Arena *arena, const Graph *graph, NodeId input) {
+    const bool *needed = graph_needed(arena, graph);
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        const Node *node = graph_node(graph, id);
+        if (!needed[id] || node->op == OP_reshape || multiplies(graph, id, input)) continue;
+        for (int i = 0; i < node->input_count; i++)
+            if (strip_reshapes(graph, node->inputs[i]) == input) return false;
+    }
+    vector_each(Output, output, graph->outputs)
+        if (strip_reshapes(graph, output->value) == input) return false;
+    return true;
+}
+
+static Graph *products_with(Arena *arena, const Graph *graph, NodeId input, double factor) {
+    Graph *to = graph_like(arena, graph);
+    NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
+    for (NodeId id = 0; id < graph->nodes.count; id++) {
+        const Node *node = graph_node(graph, id);
+        map[id] = graph_copy_node(to, graph, id, map);
+        if (!multiplies(graph, id, input)) continue;
+        to->placement = node->placement;
+        const NodeId number = graph_constant(to, node->type.element, factor, node->range);
+        map[id] = graph_make(to, OP_multiply, map[id], number, NODE_NONE, node->range);
+        to->placement = (Placement){0};
+    }
+    graph_copy_outputs(to, graph, map);
+    return to;
+}
+
+/* Pipelines. */
+
+/* All functions that take its batches; false: others do, too. */
+static bool find_readers(Arena *arena, const Program *program, const Pipeline *pipeline,
+                         FunctionList *readers) {
+    vector_each(Pipeline *, other, program->pipelines)
+        vector_each(Pipeline *, input, (*other)->join.inputs)
+            if (*input == pipeline) return false;
+    vector_each(Run, run, program->runs)
+        if (run->pipeline == pipeline) return false;
+    vector_each(Stage, stage, pipeline->stages)
+        if (stage->kind == STAGE_sink) return false;
+    vector_each(Train, train, program->trains) {
+        if (train->data == pipeline) {
+            vector_push(arena, readers, &train->step);
+            if (train->accumulate.graph) vector_push(arena, readers, &train->accumulate);
+            vector_each(Function *, fit, train->fits) vector_push(arena, readers, *fit);
+        }
+        vector_each(Action, action, train->actions)
+            if (action->pipeline == pipeline && action->function)
+                vector_push(arena, readers, action->function);
+    }
+    return readers->count;
+}
+
+static bool may_go_behind(Arena *arena, const FunctionList *readers, int field) {
+    vector_each(Function *, reader, *readers) {
+        const Graph *graph = (*reader)->graph;
+        const NodeId input = input_of(*reader, field);
+        if (input == NODE_NONE) continue;
+        if (is_half(graph->wishes.product) || !only_products_read(arena, graph, input))
+            return false;
+    }
+    return true;
+}
+
+static void put_behind(Arena *arena, Function *record, const FunctionList *readers, int field) {
+    const Graph *graph = record->graph;
+    const Output *result = result_of(graph, field);
+    if (!result) return;
+    const Node *node = graph_node(graph, strip_reshapes(graph, result->value));
+    const int factor = factor_of(graph, node);
+    if (factor < 0 || !may_go_behind(arena, readers, field)) return;
+    const double number = graph_node(graph, node->inputs[factor])->number;
+    vector_each(Function *, reader, *readers) {
+        const NodeId input = input_of(*reader, field);
+        if (input != NODE_NONE)
+            (*reader)->graph = products_with(arena, (*reader)->graph, input, number);
+    }
+    record->graph = result_without(arena, graph, field);
+}
+
+void put_factors_behind(Program *program) {
+    vector_each(Pipeline *, pipeline, program->pipelines) {
+        FunctionList readers = {0};
+        Section *section = (*pipeline)->section;
+        if (program->exact || !section || section->plain || !section->record.graph) continue;
+        if (!find_readers(program->arena, program, *pipeline, &readers)) continue;
+        for (int field = 0; field < (int)section->outputs.count; field++)
+            put_behind(program->arena, &section->record, &readers, field);
+    }
+}
