@@ -18,6 +18,7 @@ const char *runtime_words(Arena *arena, const char *path) {
     if (!runtime_is_compiled()) return arena_format(arena, "%s -lm -ldl", runtime_archive(arena));
     return arena_format(arena,
                         "runtime/barrier.c runtime/half.c "
-                        "$(grep -q '\"product.c\"' %s && echo runtime/product/*.c) -lm -ldl",
+                        "$(grep -q '\"product.c\"\\|THIRDS 1' %s && echo runtime/product/*.c) "
+                        "-lm -ldl",
                         path);
 }
