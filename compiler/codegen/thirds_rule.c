@@ -8,7 +8,9 @@
 enum {
     COLUMNS = 96,      /* at least: fewer don't pay for the thirds of a */
     ROWS_SHARED = 128, /* of all slices, which threads share, and each makes thirds of b */
-    DEPTH = 24,
+    DEPTH = 32,        /* terms, at least, or of products of fewer than MANY rows so many: */
+    MANY = 64,
+    DEPTH_OF_FEW = 128,
     RESULTS = 1 << 15, /* at most; or */
     DEEP = 256,        /* terms of each, at least; or */
     TOUCHED = 8 << 20, /* bytes, at most, by all kernels of the function */
@@ -32,10 +34,10 @@ static bool are_near(const FunctionPlan *plan, const Loops *loops) {
 }
 
 static bool fills_tiles(const Loops *loops) {
-    const int64_t rows = dim_bound(loops->rows);
+    const int64_t rows = dim_bound(loops->rows), depth = dim_bound(loops->depth);
     return rows >= FLOW_THIRDS_FEWEST &&
            (double)rows * (double)dim_bound(loops->outer) >= ROWS_SHARED &&
-           dim_bound(loops->columns) >= COLUMNS && dim_bound(loops->depth) >= DEPTH;
+           dim_bound(loops->columns) >= COLUMNS && depth >= (rows < MANY ? DEPTH_OF_FEW : DEPTH);
 }
 
 bool takes_thirds(const FunctionPlan *plan, int kernel) {
