@@ -27,15 +27,17 @@ enum {
     ROWS_AHEAD = 4, /* of b, while it is copied */
     ROWS_NEAR = 8,  /* of b, while a tile copies it: rows may fall on the same lines of the cache */
     ROWS_PAY = 1024, /* for a copy of b, wherever it lies */
+    FAR_RIGHT = 1 << 18, /* elements of b that are brought from memory, which */
+    LINE = 64 / sizeof(float), /* elements of a line of the caches, */
+    NARROW = WIDTH < 2 * LINE, /* of which a panel's rows then use one at a time */
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
     MIDDLE_APART = 2, /* the same of a middle tile */
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
      * a group of rows of a, and sums that wait for the rest of their depth. */
     MOST_PART = 1024,
-    BLOCK = FLOW_BLOCK / sizeof(float),
+    BLOCK = FLOW_OF_VECTORS(1, 2, 1, 1) * FLOW_BLOCK / sizeof(float),
     GROUP = 2 * TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(float),
-    LINE = 64 / sizeof(float), /* elements of a line of the caches */
 };
 
 #include "runtime/product/turn.h"
@@ -105,9 +107,9 @@ FLOW_TILE void store_sums(const Place *tile, VECTOR y[][TILE_VECTORS], const int
  * those of the next panel, which lies beside this one where it is not a copy. */
 FLOW_TILE void ask_right(const float *b, int64_t b_depth, const bool copies) {
 #pragma GCC unroll 8
-    for (int v = 0; v < TILE_VECTORS; v++) {
-        __builtin_prefetch(b + (copies ? ROWS_NEAR : 16) * b_depth + v * LANES);
-        if (copies) __builtin_prefetch(b + WIDTH + v * LANES, 0, 2);
+    for (int n = 0; n < WIDTH; n += LINE) {
+        __builtin_prefetch(b + (copies ? ROWS_NEAR : 16) * b_depth + n);
+        if (copies) __builtin_prefetch(b + WIDTH + n, 0, 2);
     }
 }
 
@@ -134,10 +136,13 @@ FLOW_TILE void add_products(const Form form, const float *const *a, int64_t at, 
     }
 #pragma GCC unroll 32
     for (int m = 0; m < form.rows; m++) {
-        const float left = a[m / form.apart][m % form.apart * form.a_row + at];
+        const VECTOR left = a[m / form.apart][m % form.apart * form.a_row + at] - (VECTOR){0};
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
+        FLOW_STAYS(left);
     }
+#pragma GCC unroll 8
+    for (int v = 0; v < TILE_VECTORS; v++) FLOW_STAYS(right[v]);
 }
 
 FLOW_TILE void add_up(const Place *tile, const Form form) {
@@ -404,8 +409,10 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                         height, columns);
 }
 
-/* Of the next tile, where `left` rows are left. */
-static int64_t height_of(int64_t left) {
+/* Of the next tile, where `left` rows are left: two low ones may be lower than a full one and a low
+ * one, which copies of rows are made for. */
+static int64_t height_of(const Work *work, int64_t left) {
+    if (!work->copies_a && left > TILE_ROWS && left <= 2 * LOW_ROWS) return LOW_ROWS;
     return left >= TILE_ROWS     ? TILE_ROWS
            : left >= MIDDLE_ROWS ? MIDDLE_ROWS
                                  : smaller(left, LOW_ROWS);
@@ -418,7 +425,7 @@ static void add_part(const Work *work, int64_t end) {
         const int64_t left = smaller(end - m, GROUP - in_group);
         if (work->copies_a && !in_group)
             (work->across ? copy_across : copy_along)(work, work->row + m, smaller(end - m, GROUP));
-        height = height_of(left);
+        height = height_of(work, left);
         add_tiles(work, m, in_group, (int)height);
     }
 }
@@ -435,7 +442,8 @@ static void add_columns(Work *work, int64_t rows) {
             const bool first = !work->start || !one_part;
             work->depth = smaller(depth - work->k, work->part);
             work->passes_on = first && work->copies_b && work->product->b_column == 1 &&
-                              !work->product->sees && rows - work->start >= TILE_ROWS;
+                              !work->product->sees && rows - work->start >= TILE_ROWS &&
+                              !(NARROW && depth * work->product->columns >= FAR_RIGHT);
             if (first) copy_b(work);
             for (int64_t k = 0; work->copies_a && first && k < work->depth; k++)
                 work->depth_at[k] = depth_at(work->product, work->k + k);
@@ -452,7 +460,7 @@ static void choose_copies(Work *work, int64_t rows) {
         (product->columns > 2 * WIDTH &&
          (work->across || (TILE_ROWS > 8 && product->a_row * sizeof(float) % 2048 == 0)));
     work->copies_b = product->b_column != 1 || rows >= ROWS_PAY ||
-                     (rows >= 32 && product->b_depth * sizeof(float) > 2048);
+                     (rows >= FLOW_SCATTERED_ROWS && product->b_depth * sizeof(float) > FLOW_SCATTERED);
     work->left_row = work->copies_a ? 1 : product->a_row;
     work->left_depth = work->copies_a ? TILE_ROWS : product->a_depth;
 }
@@ -503,7 +511,7 @@ static void choose_block(Work *work, int64_t columns) {
  * each part more, sums that wait for the rest are stored and loaded. */
 static int64_t most_depth_of(const FlowProduct *product) {
     const int64_t depth = product->most_depth;
-    if (product->sums) return depth > 1024 ? 256 : 512;
+    if (product->sums) return depth > 1024 ? FLOW_OF_VECTORS(256, 512, 256, 256) : 512;
     return depth > 1536 ? MOST_PART / 2 : MOST_PART;
 }
 

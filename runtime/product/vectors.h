@@ -8,6 +8,10 @@
 #define FLOW_SUMS FLOW_SUMS_OF(FLOW_OF_VECTORS(32, 16, 16, 32))
 #define FLOW_BLOCK (FLOW_VECTOR * 8192)    /* bytes */
 #define FLOW_WAITING 262144                /* bytes of sums that wait for the rest of their depth */
+/* Rows of b are copied that lie further apart, in bytes, where so many rows of a use them: next to
+ * each other they are brought in time, and none takes another's place in the nearest cache. */
+#define FLOW_SCATTERED FLOW_OF_VECTORS(2048, 64, 2048, 2048)
+#define FLOW_SCATTERED_ROWS FLOW_OF_VECTORS(32, 12, 32, 32)
 #if defined __clang__ && FLOW_VECTOR == 64 /* which else halves vectors of 512 bits */
 #define FLOW_WIDE __attribute__((min_vector_width(512)))
 #else
@@ -59,6 +63,14 @@ typedef double FlowVector_double __attribute__((vector_size(16)));
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd(a)
 #define FLOW_NANS_float(a) __builtin_ia32_movmskps((FlowVector_float)((a) != (a)))
 #define FLOW_NANS_double(a) __builtin_ia32_movmskpd((FlowVector_double)((a) != (a)))
+#endif
+
+/* Of sixteen registers, those of factors are wanted after the products, too: or gcc leaves sums in
+ * them, and moves these from one to another in each turn of a loop. */
+#if defined __FMA__ && FLOW_VECTOR == 32
+#define FLOW_STAYS(factor) __asm__("" : : "x"(factor))
+#else
+#define FLOW_STAYS(factor) (void)(factor)
 #endif
 
 /* The first lanes of a vector, where they cost no more than a whole one. */

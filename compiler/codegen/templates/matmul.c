@@ -142,6 +142,8 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define TILE FLOW_JOIN(KERNEL, _TILE)
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
 #define MASKS_ARE_SLOW FLOW_JOIN(KERNEL, _MASKS_ARE_SLOW)
+#define ROWS_PAY FLOW_JOIN(KERNEL, _ROWS_PAY)
+#define LINE FLOW_JOIN(KERNEL, _LINE)
 /* Numbers, not macros of macros, whose text would take long to read. */
 enum {
     /* The tile of sums. */
@@ -184,7 +186,10 @@ enum {
     /* Is a so large that its rows are asked for ahead? */
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
     /* Is there so little arithmetic at a depth that masks of columns would take longer? */
-    MASKS_ARE_SLOW = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3
+    MASKS_ARE_SLOW = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3,
+    /* So many rows are worth a copy of b, wherever it lies. */
+    ROWS_PAY = 128,
+    LINE = 64 / sizeof(ELEMENT) /* elements of a line of the caches */
 };
 
 /* Does b lie as a tile reads it, if it is a whole panel? */
@@ -200,6 +205,10 @@ enum {
       (A_ACROSS ? MOST_DEPTH > 128 : TILE_ROWS > 8 && (A_ROW) * sizeof(ELEMENT) % 4096 == 0)))
 /* May b be ready but too scattered? */
 #define SCATTERED_B ((B_DEPTH) * sizeof(ELEMENT) > 2048)
+/* Is it copied though it is ready? See FLOW_SCATTERED. */
+#define COPIES_READY                                                  \
+    (B_READY && FLOW_SCATTERED < 2048 && MOST_ROWS >= ROWS_PAY && \
+     (B_DEPTH) * sizeof(ELEMENT) > FLOW_SCATTERED)
 #define COPY_ROW (A_ACROSS ? 1 : PART + 16)
 #define COPY_TILE (A_ACROSS ? PART * TILE_ROWS : COPY_ROW * TILE_ROWS)
 #define COPY_DEPTH (A_ACROSS ? TILE_ROWS : 1)
@@ -381,14 +390,13 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
     WITH_SIZES;
     const int64_t a_row = COPIES_A ? COPY_ROW : (A_ROW),
                   a_depth = COPIES_A ? COPY_DEPTH : (A_DEPTH);
-    const int64_t b_depth = B_READY ? tile->b_depth : WIDTH;
+    const int64_t b_depth = B_READY && !COPIES_READY ? tile->b_depth : WIDTH;
     const ELEMENT *restrict a = tile->a, *restrict b = tile->b;
     VECTOR right[TILE_VECTORS];
     if (ASKS) __builtin_prefetch(tile->ahead + k * tile->ahead_step, 0, 2);
-    if (MOST_DEPTH > 256) /* what other threads have written */
+    if (MOST_DEPTH > 256 && !COPIES_READY) /* what other threads have written */
 #pragma GCC unroll 8
-        for (int v = 0; v < TILE_VECTORS; v++)
-            __builtin_prefetch(b + (k + 16) * b_depth + v * LANES);
+        for (int n = 0; n < WIDTH; n += LINE) __builtin_prefetch(b + (k + 16) * b_depth + n);
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++) {
         const ELEMENT *from = b + k * b_depth + v * LANES;
@@ -397,10 +405,13 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
     }
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++) {
-        const ELEMENT left = a[row_at[m] * a_row + k * a_depth];
+        const VECTOR left = a[row_at[m] * a_row + k * a_depth] - (VECTOR){0};
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
+        FLOW_STAYS(left);
     }
+#pragma GCC unroll 8
+    for (int v = 0; v < TILE_VECTORS; v++) FLOW_STAYS(right[v]);
 }
 
 /* Those of the depths from k on. */
@@ -487,8 +498,10 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
 #endif
 }
 
-/* How high the next tile is, of the rows that are left. */
+/* How high the next tile is, of the rows that are left: two low ones may be lower than a full one
+ * and a low one, which copies of adjacent rows are made for. */
 FLOW_TILE int FLOW_JOIN(KERNEL, _height)(int64_t rows) {
+    if (!(COPIES_A && A_ACROSS) && rows > TILE_ROWS && rows <= 2 * LOW_ROWS) return LOW_ROWS;
     return rows >= TILE_ROWS ? TILE_ROWS : (int)flow_smaller(rows, LOW_ROWS);
 }
 
@@ -545,13 +558,13 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_ready)(WORK, int64_t first)
 /* Is the panel at `n` of the block read from a copy? */
 FLOW_TILE int FLOW_JOIN(KERNEL, _is_copied)(WORK, int64_t n) {
     WITH_SIZES;
-    return !B_READY || (SCATTERED_B && work->copies_b) ||
+    return !B_READY || COPIES_READY || (SCATTERED_B && work->copies_b) ||
            (!FLOW_MASKS && work->columns - n < WIDTH);
 }
 
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_b)(WORK) {
     WITH_SIZES;
-    if (B_READY && FLOW_MASKS && !SCATTERED_B) return;
+    if (B_READY && !COPIES_READY && FLOW_MASKS && !SCATTERED_B) return;
     int64_t n = 0;
     while (n < work->columns && !FLOW_JOIN(KERNEL, _is_copied)(work, n)) n += WIDTH;
     if (B_READY) FLOW_JOIN(KERNEL, _copy_ready)(work, n);
@@ -769,6 +782,9 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef COPY_DEPTH
 #undef COPY_TILE
 #undef ASKS
+#undef COPIES_READY
+#undef ROWS_PAY
+#undef LINE
 #undef MASKS_ARE_SLOW
 #undef FAR_RESULTS
 #undef IN_VECTORS

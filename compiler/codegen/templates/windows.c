@@ -122,12 +122,17 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(const ELEMENT *restrict left, const int64
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 2
         for (int i = 0; i < depths; i++) {
-            const ELEMENT value =
-                left[(in_run ? row_at[m] * (A_ROW) : (A_ROW_AT(skip + m)) - (A_ROW_AT(skip))) +
-                     i * (A_DEPTH)];
+            const int64_t at =
+                in_run ? row_at[m] * (A_ROW) : (A_ROW_AT(skip + m)) - (A_ROW_AT(skip));
+            const VECTOR value = left[at + i * (A_DEPTH)] - (VECTOR){0};
 #pragma GCC unroll 4
             for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += value * right[i][v];
+            FLOW_STAYS(value);
         }
+#pragma GCC unroll 2
+    for (int i = 0; i < depths; i++)
+#pragma GCC unroll 4
+        for (int v = 0; v < TILE_VECTORS; v++) FLOW_STAYS(right[i][v]);
 }
 
 /* Adds the products of a run of depths to the tile of a line, at place `tap` of the windows: to the

@@ -145,10 +145,15 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(const ELEMENT *restrict left, const int l
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 2
         for (int i = 0; i < depths; i++) {
-            const ELEMENT value = left[m * left_row + i * left_depth];
+            const VECTOR value = left[m * left_row + i * left_depth] - (VECTOR){0};
 #pragma GCC unroll 4
             for (int v = 0; v < VECTORS; v++) y[m][v] += value * b[i][v];
+            FLOW_STAYS(value);
         }
+#pragma GCC unroll 2
+    for (int i = 0; i < depths; i++)
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++) FLOW_STAYS(b[i][v]);
 }
 
 /* sums[m, n] (+)= sum(k) left[m, k] * right[k, n] for a tile of `rows` rows. */
