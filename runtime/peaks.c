@@ -4,7 +4,6 @@
 #include "runtime/clock.h"
 #include "runtime/product/matrix.h"
 #include "runtime/product/product.h"
-#include "runtime/processors.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +14,8 @@
 
 enum {
     SUMS = 12,
-    LANES = 16,
+    PAIRS_LANES = 16,
+    READ_STEP = 1024, /* bytes: parts that are read are whole ones */
     TURNS = 50000,
     NEAR = 256 << 10, /* bytes of a thread */
     FAR = 128 << 20,  /* bytes of all threads: more than caches hold */
@@ -27,48 +27,54 @@ enum {
     MEETINGS = 5,
 };
 
-typedef float Lanes __attribute__((vector_size(LANES * sizeof(float))));
+/* What is measured with vectors: with the widest that the processor has. One that is wider becomes
+ * several, and a loop of them keeps nothing in registers. */
+typedef struct Loops {
+    int bytes; /* of a vector */
+    float (*multiply_and_add)(float factor);
+    double (*multiply_and_add_doubles)(double factor);
+    float (*read_all)(const float *from, size_t bytes);
+} Loops;
 
-/* So many sums that do not wait for each other as hide how long one takes. */
-FOR_EACH_PROCESSOR static float multiply_and_add(float factor) {
-    Lanes sums[SUMS], factors = (Lanes){0} + factor;
-    for (int i = 0; i < SUMS; i++) sums[i] = (Lanes){0} + (float)i;
-    for (int turn = 0; turn < TURNS; turn++)
-#pragma GCC unroll 12
-        for (int i = 0; i < SUMS; i++) sums[i] = sums[i] * factors + factors;
-    for (int i = 1; i < SUMS; i++) sums[0] += sums[i];
-    return sums[0][0];
-}
+#ifdef __clang__
+#define OPTIMISED
+#else
+#define OPTIMISED __attribute__((optimize("O3")))
+#endif
+#define LOOPS(bytes, name)                                                               \
+    (Loops) {                                                                            \
+        bytes, multiply_and_add_##name, multiply_and_add_doubles_##name, read_all_##name \
+    }
 
-typedef double Doubles __attribute__((vector_size(LANES / 2 * sizeof(double))));
+#if defined __x86_64__
+#define BYTES 64
+#define NAME(loop) loop##_512
+#define TARGET OPTIMISED __attribute__((target("avx512f")))
+#include "runtime/peaks_loops.h"
+#define BYTES 32
+#define NAME(loop) loop##_256
+#define TARGET OPTIMISED __attribute__((target("avx2,fma")))
+#include "runtime/peaks_loops.h"
+#endif
+#define BYTES 16
+#define NAME(loop) loop##_128
+#define TARGET OPTIMISED
+#include "runtime/peaks_loops.h"
 
-FOR_EACH_PROCESSOR static double multiply_and_add_doubles(double factor) {
-    Doubles sums[SUMS], factors = (Doubles){0} + factor;
-    for (int i = 0; i < SUMS; i++) sums[i] = (Doubles){0} + i;
-    for (int turn = 0; turn < TURNS; turn++)
-#pragma GCC unroll 12
-        for (int i = 0; i < SUMS; i++) sums[i] = sums[i] * factors + factors;
-    for (int i = 1; i < SUMS; i++) sums[0] += sums[i];
-    return sums[0][0];
-}
-
-FOR_EACH_PROCESSOR static float read_all(const float *from, size_t count) {
-    enum { STREAMS = 8 };
-    Lanes sums[STREAMS] = {{0}};
-    const Lanes *lanes = (const Lanes *)from;
-    for (size_t i = 0; i < count / LANES; i += STREAMS)
-#pragma GCC unroll 8
-        for (size_t j = 0; j < STREAMS; j++) sums[j] += lanes[i + j];
-    for (int j = 1; j < STREAMS; j++) sums[0] += sums[j];
-    return sums[0][0];
+static Loops widest_loops(void) {
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512f")) return LOOPS(64, 512);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return LOOPS(32, 256);
+#endif
+    return LOOPS(16, 128);
 }
 
 #if defined __x86_64__
 /* Products of pairs: of each 32, added to 16 sums. */
 __attribute__((target("avx512f"))) static float multiply_pairs(float factor) {
-    Lanes sums[SUMS], factors = (Lanes){0} + factor;
+    Lanes_512 sums[SUMS], factors = (Lanes_512){0} + factor;
 #pragma GCC unroll 12
-    for (int i = 0; i < SUMS; i++) sums[i] = (Lanes){0};
+    for (int i = 0; i < SUMS; i++) sums[i] = (Lanes_512){0};
     for (int turn = 0; turn < TURNS; turn++)
 #pragma GCC unroll 12
         for (int i = 0; i < SUMS; i++)
@@ -124,8 +130,9 @@ typedef enum Task {
 
 typedef struct Trial {
     Task task;
+    Loops loops;
     const float *array; /* of all threads, one part behind the other */
-    size_t count;       /* of a part */
+    size_t size;        /* of a part, in bytes */
     int times, threads;
     atomic_int begins; /* with so many threads; 0: not yet */
     FlowBarrier barrier;
@@ -139,7 +146,8 @@ typedef struct Part {
 } Part;
 
 static float read_part(const Trial *trial, int thread) {
-    return read_all(trial->array + (size_t)thread * trial->count, trial->count);
+    const float *part = trial->array + (size_t)thread * trial->size / sizeof(float);
+    return trial->loops.read_all(part, trial->size);
 }
 
 static float meet(Trial *trial) {
@@ -151,14 +159,14 @@ static float meet(Trial *trial) {
 static float do_task(Trial *trial, int thread) {
     float sum = 0.5f;
     switch (trial->task) {
-    case TASK_single: return multiply_and_add(sum);
+    case TASK_single: return trial->loops.multiply_and_add(sum);
     case TASK_pairs: return multiply_pairs(sum);
     case TASK_tiles: return multiply_tiles(sum);
     case TASK_near:
         for (int i = 0; i < NEAR_PASSES; i++) sum += read_part(trial, thread);
         return sum;
     case TASK_far: return read_part(trial, thread);
-    case TASK_double: return (float)multiply_and_add_doubles(sum);
+    case TASK_double: return (float)trial->loops.multiply_and_add_doubles(sum);
     case TASK_meet: return meet(trial);
     }
     return sum;
@@ -199,14 +207,15 @@ static double rate_of(Trial *trial, double work) {
 
 /* Bytes a second of parts that are so large; 0: there is no room. */
 static double read_rate(Task task, int threads, size_t part, int passes, int times) {
-    size_t step = LANES * LANES * sizeof(float), size = part / step * step;
-    float *array = aligned_alloc(step, size * (size_t)threads);
+    size_t size = part / READ_STEP * READ_STEP;
+    float *array = aligned_alloc(READ_STEP, size * (size_t)threads);
     if (!array) return 0;
     memset(array, 1, size * (size_t)threads);
     Trial trial = {
         .task = task,
         .array = array,
-        .count = size / sizeof(float),
+        .size = size,
+        .loops = widest_loops(),
         .times = times,
         .threads = threads,
     };
@@ -220,17 +229,20 @@ static double rate_of_halves(const Peaks *peaks) {
     Trial tiles = {.task = TASK_tiles, .times = TRIALS, .threads = peaks->threads};
     switch (flow_half_means()) {
     case FLOW_HALF_tiles: return rate_of(&tiles, 2.0 * TILES * TILE_PRODUCTS * TURNS);
-    case FLOW_HALF_pairs: return rate_of(&pairs, 4.0 * SUMS * LANES * TURNS);
+    case FLOW_HALF_pairs: return rate_of(&pairs, 4.0 * SUMS * PAIRS_LANES * TURNS);
     }
     return peaks->operations[FLOW_SINGLE];
 }
 
 Peaks peaks_measure(int threads) {
     Peaks peaks = {.threads = threads < MOST_THREADS ? threads : MOST_THREADS};
-    Trial single = {.task = TASK_single, .times = TRIALS, .threads = peaks.threads};
-    peaks.operations[FLOW_SINGLE] = rate_of(&single, 2.0 * SUMS * LANES * TURNS);
-    Trial doubles = {.task = TASK_double, .times = TRIALS, .threads = peaks.threads};
-    peaks.operations[FLOW_DOUBLE] = rate_of(&doubles, 2.0 * SUMS * LANES / 2 * TURNS);
+    const Loops loops = widest_loops();
+    const double sums = 2.0 * SUMS * loops.bytes * TURNS;
+    Trial single = {.task = TASK_single, .loops = loops, .times = TRIALS, .threads = peaks.threads};
+    peaks.operations[FLOW_SINGLE] = rate_of(&single, sums / sizeof(float));
+    Trial doubles = {
+        .task = TASK_double, .loops = loops, .times = TRIALS, .threads = peaks.threads};
+    peaks.operations[FLOW_DOUBLE] = rate_of(&doubles, sums / sizeof(double));
     const double halves = peaks.operations[FLOW_HALVES] = rate_of_halves(&peaks);
     const double thirds = halves / FLOW_THIRDS_PRODUCTS, vectors = peaks.operations[FLOW_SINGLE];
     peaks.operations[FLOW_THIRDS] = thirds > vectors ? thirds : vectors;

@@ -26,8 +26,8 @@ enum {
     WIDTH = TILE_VECTORS * LANES,
     ROWS_AHEAD = 4, /* of b, while it is copied */
     ROWS_NEAR = 8,  /* of b, while a tile copies it: rows may fall on the same lines of the cache */
-    ROWS_PAY = 1024, /* for a copy of b, wherever it lies */
-    FAR_RIGHT = 1 << 18, /* elements of b that are brought from memory, which */
+    ROWS_PAY = 1024,           /* for a copy of b, wherever it lies */
+    FAR_RIGHT = 1 << 18,       /* elements of b that are brought from memory, which */
     LINE = 64 / sizeof(float), /* elements of a line of the caches, */
     NARROW = WIDTH < 2 * LINE, /* of which a panel's rows then use one at a time */
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
@@ -459,8 +459,9 @@ static void choose_copies(Work *work, int64_t rows) {
         product->in_runs ||
         (product->columns > 2 * WIDTH &&
          (work->across || (TILE_ROWS > 8 && product->a_row * sizeof(float) % 2048 == 0)));
-    work->copies_b = product->b_column != 1 || rows >= ROWS_PAY ||
-                     (rows >= FLOW_SCATTERED_ROWS && product->b_depth * sizeof(float) > FLOW_SCATTERED);
+    work->copies_b =
+        product->b_column != 1 || rows >= ROWS_PAY ||
+        (rows >= FLOW_SCATTERED_ROWS && product->b_depth * sizeof(float) > FLOW_SCATTERED);
     work->left_row = work->copies_a ? 1 : product->a_row;
     work->left_depth = work->copies_a ? TILE_ROWS : product->a_depth;
 }

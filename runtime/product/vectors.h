@@ -6,8 +6,8 @@
 
 #define FLOW_VECTOR FLOW_OF_VECTORS(64, 32, 16, 16) /* bytes */
 #define FLOW_SUMS FLOW_SUMS_OF(FLOW_OF_VECTORS(32, 16, 16, 32))
-#define FLOW_BLOCK (FLOW_VECTOR * 8192)    /* bytes */
-#define FLOW_WAITING 262144                /* bytes of sums that wait for the rest of their depth */
+#define FLOW_BLOCK (FLOW_VECTOR * 8192) /* bytes */
+#define FLOW_WAITING 262144             /* bytes of sums that wait for the rest of their depth */
 /* Rows of b are copied that lie further apart, in bytes, where so many rows of a use them: next to
  * each other they are brought in time, and none takes another's place in the nearest cache. */
 #define FLOW_SCATTERED FLOW_OF_VECTORS(2048, 64, 2048, 2048)

@@ -206,7 +206,7 @@ enum {
 /* May b be ready but too scattered? */
 #define SCATTERED_B ((B_DEPTH) * sizeof(ELEMENT) > 2048)
 /* Is it copied though it is ready? See FLOW_SCATTERED. */
-#define COPIES_READY                                                  \
+#define COPIES_READY                                              \
     (B_READY && FLOW_SCATTERED < 2048 && MOST_ROWS >= ROWS_PAY && \
      (B_DEPTH) * sizeof(ELEMENT) > FLOW_SCATTERED)
 #define COPY_ROW (A_ACROSS ? 1 : PART + 16)

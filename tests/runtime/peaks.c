@@ -1,0 +1,70 @@
+/* Nothing is faster than the limits that --profile and --explain hold against it. */
+#include "runtime/peaks.h"
+
+#include "runtime/clock.h"
+#include "runtime/product/product.h"
+#include "tests/runtime/test.h"
+
+#include <stdlib.h>
+
+enum { SIDE = 96, DEPTH = 128, TIMES = 50, CALLS = 20, DOUBT = 2 };
+
+#if defined __x86_64__
+FlowMultiply flow_multiply_v4, flow_multiply_v3, flow_multiply_v1;
+static FlowMultiply *fastest(void) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return flow_multiply_v4;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return flow_multiply_v3;
+    return flow_multiply_v1;
+}
+#else
+static FlowMultiply *fastest(void) {
+    return flow_multiply;
+}
+#endif
+
+/* Operations a second of a product by vectors, at best. */
+static double rate_of_product(void) {
+    static float a[SIDE * DEPTH], b[DEPTH * SIDE], sums[SIDE * SIDE];
+    const FlowDigits none = {.count = 1, .size = {1}};
+    const FlowProduct product = {.a = a,
+                                 .b = b,
+                                 .sums = sums,
+                                 .outer = 1,
+                                 .rows = SIDE,
+                                 .depth = DEPTH,
+                                 .columns = SIDE,
+                                 .most_rows = SIDE,
+                                 .most_depth = DEPTH,
+                                 .a_row = DEPTH,
+                                 .a_depth = 1,
+                                 .b_depth = SIDE,
+                                 .b_column = 1,
+                                 .a_row_run = SIDE,
+                                 .a_depth_run = DEPTH,
+                                 .a_slices = none,
+                                 .b_slices = none,
+                                 .a_rows = none,
+                                 .a_depths = none};
+    double seconds = 1e9;
+    for (int i = 0; i < TIMES; i++) {
+        const int64_t before = clock_nanoseconds();
+        for (int call = 0; call < CALLS; call++) fastest()(&product, 0, 0, SIDE, 0, SIDE);
+        const double taken = (double)(clock_nanoseconds() - before) / 1e9 / CALLS;
+        if (taken < seconds) seconds = taken;
+    }
+    return 2.0 * SIDE * SIDE * DEPTH / seconds;
+}
+
+int main(void) {
+    const Peaks peaks = peaks_measure(1);
+    const double product = rate_of_product();
+    CHECK(product < DOUBT * peaks.operations[FLOW_SINGLE], "a product has %g of %g operations/s",
+          product, peaks.operations[FLOW_SINGLE]);
+    CHECK(peaks.operations[FLOW_DOUBLE] < DOUBT * peaks.operations[FLOW_SINGLE], "%g of f64",
+          peaks.operations[FLOW_DOUBLE]);
+    CHECK(peaks.operations[FLOW_HALVES] * DOUBT > peaks.operations[FLOW_SINGLE], "%g of bf16",
+          peaks.operations[FLOW_HALVES]);
+    return test_result();
+}
