@@ -35,7 +35,9 @@ enum {
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
      * a group of rows of a, and sums that wait for the rest of their depth. */
     MOST_PART = 1024,
-    BLOCK = FLOW_OF_VECTORS(1, 2, 1, 1) * FLOW_BLOCK / sizeof(float),
+    BLOCK = FLOW_BLOCK / sizeof(float),
+    DEEP = 1024, /* what is deeper may have blocks of so many: */
+    DEEP_BLOCK = FLOW_OF_VECTORS(1, 2, 1, 1) * BLOCK,
     GROUP = 2 * TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(float),
 };
@@ -486,14 +488,15 @@ static int64_t second_cache(void) {
 #endif
 
 /* Elements of a block. One that is read where it lies, not beside its copy, may be twice as large
- * where that is half of the second cache. */
+ * where that is half of the second cache; so may a deep one, or it would be so narrow that rows of
+ * a come too often. */
 static int64_t block_of(const Work *work, int64_t columns) {
 #if FLOW_MASKS && defined _SC_LEVEL2_CACHE_SIZE
     if (!work->copies_b && columns > BLOCK / work->most && second_cache() >= 4 * FLOW_BLOCK)
         return 2 * BLOCK;
 #endif
-    (void)work, (void)columns;
-    return BLOCK;
+    (void)columns;
+    return work->product->most_depth > DEEP ? DEEP_BLOCK : BLOCK;
 }
 
 /* How wide blocks are, and how far apart rows of sums lie. */
@@ -512,7 +515,7 @@ static void choose_block(Work *work, int64_t columns) {
  * each part more, sums that wait for the rest are stored and loaded. */
 static int64_t most_depth_of(const FlowProduct *product) {
     const int64_t depth = product->most_depth;
-    if (product->sums) return depth > 1024 ? FLOW_OF_VECTORS(256, 512, 256, 256) : 512;
+    if (product->sums) return depth > DEEP ? FLOW_OF_VECTORS(256, 512, 256, 256) : 512;
     return depth > 1536 ? MOST_PART / 2 : MOST_PART;
 }
 
@@ -521,7 +524,7 @@ static FLOW_WIDE __attribute__((noinline)) void multiply_by_vectors(const FlowPr
                                                                     int64_t slice, int64_t row,
                                                                     int64_t rows, int64_t first,
                                                                     int64_t last) {
-    _Alignas(64) float right[BLOCK], left[GROUP * (MOST_PART + LANES)], waiting[WAITING];
+    _Alignas(64) float right[DEEP_BLOCK], left[GROUP * (MOST_PART + LANES)], waiting[WAITING];
     int64_t depths[MOST_PART];
     const FlowProduct one = product_of_slice(all, slice), *product = &one;
     const int64_t most = most_depth_of(product), parts = parts_of(product->depth, most);

@@ -143,6 +143,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
 #define MASKS_ARE_SLOW FLOW_JOIN(KERNEL, _MASKS_ARE_SLOW)
 #define ROWS_PAY FLOW_JOIN(KERNEL, _ROWS_PAY)
+#define ROWS_AHEAD FLOW_JOIN(KERNEL, _ROWS_AHEAD)
 #define LINE FLOW_JOIN(KERNEL, _LINE)
 /* Numbers, not macros of macros, whose text would take long to read. */
 enum {
@@ -157,19 +158,20 @@ enum {
         COLUMNS_VARY || MOST_COLUMNS % WIDTH != 0 || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH != 0),
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
      * a group of rows of a, and sums that wait for the rest of their depth. */
-    PART = !PLAIN              ? 1024
+    SAME_TYPE = sizeof(STORED) == sizeof(ELEMENT),
+    PART = !SAME_TYPE          ? 384 /* so that blocks are wide: a is copied for each */
+           : !PLAIN            ? 1024
            : MOST_DEPTH > 1024 ? 256
                                : 512,
     ONE_PART = MOST_DEPTH <= PART,
     /* Do rows of sums lie side by side? What a tile stores behind one is then overwritten. */
     NO_GAPS = !PLAIN && !COLUMNS_VARY && ACROSS == TILE_VECTORS && ONE_PART,
     BLOCK = FLOW_BLOCK / sizeof(ELEMENT),
-    GROUP = 2 * TILE_ROWS,
+    GROUP = (SAME_TYPE ? 2 : 4) * TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(ELEMENT),
     COPIED_B = FLOW_LEAST(BLOCK, PART *FLOW_LEAST(ALL_WIDE, BLOCK / PART)),
     /* Is one block as wide as the product? */
     ONE_BLOCK = !BY_COLUMNS && ALL_WIDE <= BLOCK / PART,
-    SAME_TYPE = sizeof(STORED) == sizeof(ELEMENT),
     /* Are results asked for before a tile, which is deep enough, since they are more than the
      * second cache holds beside b? */
     FAR_RESULTS = MOST_DEPTH > 128 && MOST_ROWS > 2 * BLOCK / FLOW_LEAST(MOST_COLUMNS, 65536),
@@ -189,14 +191,16 @@ enum {
     MASKS_ARE_SLOW = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3,
     /* So many rows are worth a copy of b, wherever it lies. */
     ROWS_PAY = 128,
+    ROWS_AHEAD = 4,             /* of b, while it is copied */
     LINE = 64 / sizeof(ELEMENT) /* elements of a line of the caches */
 };
 
-/* Does b lie as a tile reads it, if it is a whole panel? */
-#define B_READY                                \
-    (SAME_TYPE && !B_TABLE && B_COLUMN == 1 && \
-     ((B_COLUMN_RUN) == (COLUMNS) ||           \
+/* Do columns of a panel of b lie side by side? As a tile reads them? */
+#define B_ADJACENT                   \
+    (!B_TABLE && B_COLUMN == 1 &&    \
+     ((B_COLUMN_RUN) == (COLUMNS) || \
       ((B_COLUMN_RUN) % WIDTH == 0 && !(BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))))
+#define B_READY (SAME_TYPE && B_ADJACENT)
 /* Are rows of a copied? Depths are adjacent in the copy, or rows where they are in a. */
 #define A_ACROSS (A_DEPTH != 1 && A_ROW == 1)
 #define COPIES_A                  \
@@ -539,19 +543,31 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_panel)(WORK, int64_t first,
     }
 }
 
-/* Row by row, so that what is read is adjacent, panels of b that are ready but scattered. */
-static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_ready)(WORK, int64_t first) {
+/* Copies row k of a panel of b, whose columns are adjacent; those past `columns` as zero. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _copy_row)(const STORED *from, int64_t columns,
+                                            ELEMENT *restrict to) {
+    if (SAME_TYPE)
+#pragma GCC unroll 8
+        for (int v = 0; v < TILE_VECTORS; v++)
+            *(VECTOR *)(to + v * LANES) = FLOW_JOIN(KERNEL, _get)((const ELEMENT *)from + v * LANES,
+                                                                  !PARTIAL, columns - v * LANES);
+    else if (columns >= WIDTH)
+        for (int n = 0; n < WIDTH; n++) to[n] = LOAD(from[n]);
+    else
+        for (int n = 0; n < WIDTH; n++) to[n] = n < columns ? LOAD(from[n]) : 0;
+}
+
+/* Row by row, so that what is read is adjacent, panels of b that are scattered or of another
+ * type. */
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_rows)(WORK, int64_t first) {
     WITH_SIZES;
     for (int64_t k = 0; k < work->depth; k++)
         for (int64_t n = first; n < work->columns; n += WIDTH) {
             const STORED *from =
                 work->b + (B_DEPTH_AT(work->k + k)) + (B_COLUMN_AT(work->column + n));
-#pragma GCC unroll 8
-            for (int v = 0; v < TILE_VECTORS; v++)
-                *(VECTOR *)(work->right + n * work->part + k * WIDTH + v * LANES) =
-                    PARTIAL ? FLOW_JOIN(KERNEL, _load)((const ELEMENT *)from + v * LANES,
-                                                       work->columns - n - v * LANES)
-                            : *(const VECTOR *)((const ELEMENT *)from + v * LANES);
+            if (!SAME_TYPE) __builtin_prefetch(from + ROWS_AHEAD * (B_DEPTH), 0, 2);
+            FLOW_JOIN(KERNEL, _copy_row)
+            (from, work->columns - n, work->right + n * work->part + k * WIDTH);
         }
 }
 
@@ -567,7 +583,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_b)(WORK) {
     if (B_READY && !COPIES_READY && FLOW_MASKS && !SCATTERED_B) return;
     int64_t n = 0;
     while (n < work->columns && !FLOW_JOIN(KERNEL, _is_copied)(work, n)) n += WIDTH;
-    if (B_READY) FLOW_JOIN(KERNEL, _copy_ready)(work, n);
+    if (B_ADJACENT) FLOW_JOIN(KERNEL, _copy_rows)(work, n);
     else
         for (; n < work->columns; n += WIDTH) FLOW_JOIN(KERNEL, _copy_panel)
     (work, work->column + n, flow_smaller(work->columns - n, WIDTH), work->right + n * work->part);
@@ -784,6 +800,8 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef ASKS
 #undef COPIES_READY
 #undef ROWS_PAY
+#undef ROWS_AHEAD
+#undef B_ADJACENT
 #undef LINE
 #undef MASKS_ARE_SLOW
 #undef FAR_RESULTS
