@@ -532,10 +532,11 @@ static Tile winograd_tile(const Contraction *contraction, int lanes, int sums) {
 }
 
 Tile contraction_tile(const Contraction *contraction, int vector, int registers) {
-    enum { SIDE = 32 /* of the two tiles by two that half.h computes at a time */ };
+    /* Two tiles by two that half.h computes at a time, where vectors are so wide. */
+    enum { SIDE = 32, HALVES_VECTOR = 64 };
     int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
     int64_t across = FLOW_ACROSS(contraction->columns, lanes);
-    if (contraction->halves) return (Tile){SIDE, SIDE};
+    if (contraction->halves && vector == HALVES_VECTOR) return (Tile){SIDE, SIDE};
     if (!strcmp(contraction->template, "product.c"))
         return (Tile){sums / FLOW_PRODUCT_VECTORS, FLOW_PRODUCT_VECTORS * lanes};
     if (contraction->winograd) return winograd_tile(contraction, lanes, sums);

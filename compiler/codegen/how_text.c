@@ -44,14 +44,10 @@ static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
     text_format(text, "%s, tiles of ", contraction.template);
     if (contraction.thirds)
         text_format(text, "%d x %d by thirds (AMX), ", FLOW_THIRDS_SIDE, FLOW_THIRDS_SIDE);
-    if (contraction.halves) {
-        text_format(text, "%s by matrix tiles, pairs or vectors, as the processor has them%s",
-                    tile_text(text->arena, &contraction, &kinds[0]), unseen_text(&contraction));
-        return;
-    }
     for (int i = 0; i < KINDS; i++)
-        text_format(text, "%s%s (%s)", i ? ", " : "",
-                    tile_text(text->arena, &contraction, &kinds[i]), kinds[i].name);
+        text_format(text, "%s%s (%s%s)", i ? ", " : "",
+                    tile_text(text->arena, &contraction, &kinds[i]), kinds[i].name,
+                    i || !contraction.halves ? "" : ": matrix tiles, pairs or vectors");
     if (contraction.padded) text_add(text, ", without lines of padding");
     if (contraction.winograd && contraction.winograd->pads) text_add(text, ", pads on the way");
     text_add(text, unseen_text(&contraction));
@@ -121,8 +117,6 @@ const char *how_literal(Arena *arena, const FunctionPlan *plan, int kernel) {
     const char *head = arena_format(arena, "%s, tiles of ", contraction.template), *tiles[KINDS];
     for (int i = 0; i < KINDS; i++)
         tiles[i] = string_literal(arena, tile_text(arena, &contraction, &kinds[i]));
-    if (contraction.halves)
-        return arena_format(arena, "%s %s", string_literal(arena, head), tiles[0]);
     if (contraction.thirds)
         tiles[0] = string_literal(arena, arena_format(arena, "%d x %d by thirds, or %s",
                                                       FLOW_THIRDS_SIDE, FLOW_THIRDS_SIDE,
