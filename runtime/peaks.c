@@ -15,7 +15,8 @@
 enum {
     SUMS = 12,
     PAIRS_LANES = 16,
-    READ_STEP = 1024, /* bytes: parts that are read are whole ones */
+    READ_STEP =
+        1024, /* bytes: parts are multiples of it, and it of what read_all takes in a turn */
     TURNS = 50000,
     NEAR = 256 << 10, /* bytes of a thread */
     FAR = 128 << 20,  /* bytes of all threads: more than caches hold */
@@ -41,40 +42,40 @@ typedef struct Loops {
 #else
 #define OPTIMISED __attribute__((optimize("O3")))
 #endif
-#define LOOPS(bytes, name)                                                               \
-    (Loops) {                                                                            \
-        bytes, multiply_and_add_##name, multiply_and_add_doubles_##name, read_all_##name \
+#define LOOPS(bytes)                                                                        \
+    (Loops) {                                                                               \
+        bytes, multiply_and_add_##bytes, multiply_and_add_doubles_##bytes, read_all_##bytes \
     }
 
 #if defined __x86_64__
 #define BYTES 64
-#define NAME(loop) loop##_512
+#define NAME(name) name##_64
 #define TARGET OPTIMISED __attribute__((target("avx512f")))
 #include "runtime/peaks_loops.h"
 #define BYTES 32
-#define NAME(loop) loop##_256
+#define NAME(name) name##_32
 #define TARGET OPTIMISED __attribute__((target("avx2,fma")))
 #include "runtime/peaks_loops.h"
 #endif
 #define BYTES 16
-#define NAME(loop) loop##_128
+#define NAME(name) name##_16
 #define TARGET OPTIMISED
 #include "runtime/peaks_loops.h"
 
 static Loops widest_loops(void) {
 #if defined __x86_64__
-    if (__builtin_cpu_supports("avx512f")) return LOOPS(64, 512);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return LOOPS(32, 256);
+    if (__builtin_cpu_supports("avx512f")) return LOOPS(64);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return LOOPS(32);
 #endif
-    return LOOPS(16, 128);
+    return LOOPS(16);
 }
 
 #if defined __x86_64__
 /* Products of pairs: of each 32, added to 16 sums. */
 __attribute__((target("avx512f"))) static float multiply_pairs(float factor) {
-    Lanes_512 sums[SUMS], factors = (Lanes_512){0} + factor;
+    Lanes_64 sums[SUMS], factors = (Lanes_64){0} + factor;
 #pragma GCC unroll 12
-    for (int i = 0; i < SUMS; i++) sums[i] = (Lanes_512){0};
+    for (int i = 0; i < SUMS; i++) sums[i] = (Lanes_64){0};
     for (int turn = 0; turn < TURNS; turn++)
 #pragma GCC unroll 12
         for (int i = 0; i < SUMS; i++)

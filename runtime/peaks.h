@@ -11,7 +11,7 @@ typedef struct Peaks {
 } Peaks;
 
 /* Measures them in about 100 ms, with so many threads: products and sums in registers, with the
- * widest vectors that there are and, of bf16, matrix tiles; and reads of arrays that are
+ * widest vectors that the processor has and, of bf16, matrix tiles; and reads of arrays that are
  * in the caches or not. */
 Peaks peaks_measure(int threads);
 

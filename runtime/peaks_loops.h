@@ -2,8 +2,8 @@
  * each, after these definitions, which it takes back at its end:
  *
  *   BYTES         of a vector
- *   NAME(loop)    name of a function here
- *   TARGET        attributes of it: what processors are for */
+ *   NAME(name)    of a function or a type here
+ *   TARGET        attributes of a function: which processors it is for */
 
 typedef float NAME(Lanes) __attribute__((vector_size(BYTES)));
 typedef double NAME(Doubles) __attribute__((vector_size(BYTES)));

@@ -25,7 +25,9 @@ static const char *tile_text(Arena *arena, const Contraction *contraction, const
 }
 
 static const char *unseen_text(const Contraction *contraction) {
-    return contraction->triangle ? ", without what no row sees" : "";
+    if (!contraction->triangle) return "";
+    return contraction->halves ? ", on AVX-512 without what no row sees"
+                               : ", without what no row sees";
 }
 
 static bool is_product(const FunctionPlan *plan, int kernel) {

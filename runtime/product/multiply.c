@@ -2,7 +2,8 @@
  *
  * Each sum is taken in the order of depth, in parts that only the most depth decides, whatever the
  * tiles and threads. A tile of sums is kept in registers. A block of columns of b, as deep as one
- * part, fits half of the second cache, and all rows use it before the next one. A panel of it is as
+ * part, fits half of the second cache (a deep one may take more), and all rows use it before the
+ * next one. A panel of it is as
  * wide as a tile, and read where it lies unless that is too scattered for so many rows: then the
  * first tile that reads it copies it by the way, while there is arithmetic to do, if it sees all of
  * it. Rows of a are copied, side by side for each depth, where they are in runs, or would fall on
@@ -26,17 +27,17 @@ enum {
     WIDTH = TILE_VECTORS * LANES,
     ROWS_AHEAD = 4, /* of b, while it is copied */
     ROWS_NEAR = 8,  /* of b, while a tile copies it: rows may fall on the same lines of the cache */
-    ROWS_PAY = 1024,           /* for a copy of b, wherever it lies */
-    FAR_RIGHT = 1 << 18,       /* elements of b that are brought from memory, which */
-    LINE = 64 / sizeof(float), /* elements of a line of the caches, */
-    NARROW = WIDTH < 2 * LINE, /* of which a panel's rows then use one at a time */
+    ROWS_PAY = 1024,                      /* for a copy of b, wherever it lies */
+    LINE = 64 / sizeof(float),            /* elements of a line of the caches */
+    NARROW = FLOW_OF_VECTORS(0, 1, 0, 0), /* a panel's row is one line: no tile copies b */
+    FAR_RIGHT = 1 << 18,                  /* that has so many elements and comes from memory */
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
     MIDDLE_APART = 2, /* the same of a middle tile */
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
      * a group of rows of a, and sums that wait for the rest of their depth. */
     MOST_PART = 1024,
     BLOCK = FLOW_BLOCK / sizeof(float),
-    DEEP = 1024, /* what is deeper may have blocks of so many: */
+    DEEP = 1024, /* depth; of what is deeper blocks may be larger */
     DEEP_BLOCK = FLOW_OF_VECTORS(1, 2, 1, 1) * BLOCK,
     GROUP = 2 * TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(float),
@@ -411,8 +412,8 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                         height, columns);
 }
 
-/* Of the next tile, where `left` rows are left: two low ones may be lower than a full one and a low
- * one, which copies of rows are made for. */
+/* Of the next tile, where `left` rows are left. Two low ones may have fewer rows than a full and a
+ * low one. Copies of rows are laid out for full ones. */
 static int64_t height_of(const Work *work, int64_t left) {
     if (!work->copies_a && left > TILE_ROWS && left <= 2 * LOW_ROWS) return LOW_ROWS;
     return left >= TILE_ROWS     ? TILE_ROWS
@@ -444,7 +445,8 @@ static void add_columns(Work *work, int64_t rows) {
             const bool first = !work->start || !one_part;
             work->depth = smaller(depth - work->k, work->part);
             work->passes_on = first && work->copies_b && work->product->b_column == 1 &&
-                              !work->product->sees && rows - work->start >= TILE_ROWS &&
+                              !work->product->sees &&
+                              height_of(work, rows - work->start) == TILE_ROWS &&
                               !(NARROW && depth * work->product->columns >= FAR_RIGHT);
             if (first) copy_b(work);
             for (int64_t k = 0; work->copies_a && first && k < work->depth; k++)
@@ -488,8 +490,8 @@ static int64_t second_cache(void) {
 #endif
 
 /* Elements of a block. One that is read where it lies, not beside its copy, may be twice as large
- * where that is half of the second cache; so may a deep one, or it would be so narrow that rows of
- * a come too often. */
+ * where that is half of the second cache. A deep one is DEEP_BLOCK: else it would be so narrow that
+ * rows of a come too often. */
 static int64_t block_of(const Work *work, int64_t columns) {
 #if FLOW_MASKS && defined _SC_LEVEL2_CACHE_SIZE
     if (!work->copies_b && columns > BLOCK / work->most && second_cache() >= 4 * FLOW_BLOCK)
@@ -512,7 +514,8 @@ static void choose_block(Work *work, int64_t columns) {
 }
 
 /* The most of its depth at a time. A tile's rows of a should leave the nearest cache room; but of
- * each part more, sums that wait for the rest are stored and loaded. */
+ * each part more, sums that wait for the rest are stored and loaded. On AVX deep blocks are larger
+ * (DEEP_BLOCK). */
 static int64_t most_depth_of(const FlowProduct *product) {
     const int64_t depth = product->most_depth;
     if (product->sums) return depth > DEEP ? FLOW_OF_VECTORS(256, 512, 256, 256) : 512;

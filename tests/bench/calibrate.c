@@ -24,7 +24,8 @@ enum { VECTOR_BYTES = 16 };
 #endif
 typedef float Vector __attribute__((vector_size(VECTOR_BYTES)));
 
-/* A vector is in a register from here on, and not loaded again for each product. */
+/* A vector is in a register from here on, and not loaded again for each product. With more of them
+ * than sixteen gcc sees to that by itself. */
 #if defined __AVX512F__ || !defined __x86_64__
 #define KEEP(vector) (void)(vector)
 #else

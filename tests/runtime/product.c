@@ -121,6 +121,8 @@ static void multiplies_all(void) {
         multiplies(rows, 300, 530, rows % 2, rows % 3 ? ALONG : ACROSS);
     multiplies(173, 1100, 544, true, ALONG); /* rows are left, too few for a tile that copies */
     multiplies(173, 1100, 544, true, ACROSS);
+    multiplies(1028, 1100, 64, true, ALONG); /* or they are two low tiles */
+    multiplies(48, 520, 520, true, ALONG);   /* b is copied row by row */
     multiplies(250, 1100, 1100, false, ALONG);
     multiplies(100, 512, 1024, false, ALONG); /* rows of b fall on the same lines, and those of a */
     multiplies(101, 1536, 200, false, ALONG); /* those of a alone */

@@ -156,9 +156,9 @@ enum {
     ALL_WIDE = ((ACROSS - 1) / TILE_VECTORS + 1) * WIDTH,
     PARTIAL =
         COLUMNS_VARY || MOST_COLUMNS % WIDTH != 0 || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH != 0),
+    SAME_TYPE = sizeof(STORED) == sizeof(ELEMENT),
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
      * a group of rows of a, and sums that wait for the rest of their depth. */
-    SAME_TYPE = sizeof(STORED) == sizeof(ELEMENT),
     PART = !SAME_TYPE          ? 384 /* so that blocks are wide: a is copied for each */
            : !PLAIN            ? 1024
            : MOST_DEPTH > 1024 ? 256
@@ -167,9 +167,9 @@ enum {
     /* Do rows of sums lie side by side? What a tile stores behind one is then overwritten. */
     NO_GAPS = !PLAIN && !COLUMNS_VARY && ACROSS == TILE_VECTORS && ONE_PART,
     BLOCK = FLOW_BLOCK / sizeof(ELEMENT),
-    GROUP = (SAME_TYPE ? 2 : 4) * TILE_ROWS,
+    GROUP = (SAME_TYPE ? 2 : 4) * TILE_ROWS, /* as halves fill more of a line of the caches */
     WAITING = FLOW_WAITING / sizeof(ELEMENT),
-    COPIED_B = FLOW_LEAST(BLOCK, PART *FLOW_LEAST(ALL_WIDE, BLOCK / PART)),
+    COPIED_B = FLOW_LEAST(BLOCK, PART *FLOW_LEAST(ALL_WIDE, BLOCK / PART + 1)),
     /* Is one block as wide as the product? */
     ONE_BLOCK = !BY_COLUMNS && ALL_WIDE <= BLOCK / PART,
     /* Are results asked for before a tile, which is deep enough, since they are more than the
@@ -189,7 +189,7 @@ enum {
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
     /* Is there so little arithmetic at a depth that masks of columns would take longer? */
     MASKS_ARE_SLOW = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3,
-    /* So many rows are worth a copy of b, wherever it lies. */
+    /* So many rows are worth a copy of b that is ready: see COPIES_READY. */
     ROWS_PAY = 128,
     ROWS_AHEAD = 4,             /* of b, while it is copied */
     LINE = 64 / sizeof(ELEMENT) /* elements of a line of the caches */
@@ -209,9 +209,9 @@ enum {
       (A_ACROSS ? MOST_DEPTH > 128 : TILE_ROWS > 8 && (A_ROW) * sizeof(ELEMENT) % 4096 == 0)))
 /* May b be ready but too scattered? */
 #define SCATTERED_B ((B_DEPTH) * sizeof(ELEMENT) > 2048)
-/* Is it copied though it is ready? See FLOW_SCATTERED. */
-#define COPIES_READY                                              \
-    (B_READY && FLOW_SCATTERED < 2048 && MOST_ROWS >= ROWS_PAY && \
+/* Is it copied though it is ready, on AVX? See FLOW_SCATTERED. */
+#define COPIES_READY                                                    \
+    (FLOW_OF_VECTORS(0, 1, 0, 0) && B_READY && MOST_ROWS >= ROWS_PAY && \
      (B_DEPTH) * sizeof(ELEMENT) > FLOW_SCATTERED)
 #define COPY_ROW (A_ACROSS ? 1 : PART + 16)
 #define COPY_TILE (A_ACROSS ? PART * TILE_ROWS : COPY_ROW * TILE_ROWS)
@@ -415,7 +415,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
         FLOW_STAYS(left);
     }
 #pragma GCC unroll 8
-    for (int v = 0; v < TILE_VECTORS; v++) FLOW_STAYS(right[v]);
+    for (int v = 0; v < TILE_VECTORS; v++)
+        if ((rows + 1) * TILE_VECTORS < 16) FLOW_STAYS(right[v]); /* registers hold all */
 }
 
 /* Those of the depths from k on. */
@@ -502,8 +503,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
 #endif
 }
 
-/* How high the next tile is, of the rows that are left: two low ones may be lower than a full one
- * and a low one, which copies of adjacent rows are made for. */
+/* How high the next tile is, of the rows that are left. Two low ones may have fewer rows than a full
+ * and a low one. Copies of adjacent rows are laid out for full ones. */
 FLOW_TILE int FLOW_JOIN(KERNEL, _height)(int64_t rows) {
     if (!(COPIES_A && A_ACROSS) && rows > TILE_ROWS && rows <= 2 * LOW_ROWS) return LOW_ROWS;
     return rows >= TILE_ROWS ? TILE_ROWS : (int)flow_smaller(rows, LOW_ROWS);
@@ -543,7 +544,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_panel)(WORK, int64_t first,
     }
 }
 
-/* Copies row k of a panel of b, whose columns are adjacent; those past `columns` as zero. */
+/* Copies a row of a panel of b, whose columns are adjacent; those past `columns` as zero. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _copy_row)(const STORED *from, int64_t columns,
                                             ELEMENT *restrict to) {
     if (SAME_TYPE)
@@ -557,8 +558,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _copy_row)(const STORED *from, int64_t columns,
         for (int n = 0; n < WIDTH; n++) to[n] = n < columns ? LOAD(from[n]) : 0;
 }
 
-/* Row by row, so that what is read is adjacent, panels of b that are scattered or of another
- * type. */
+/* Row by row, so that what is read is adjacent, panels of b whose columns are adjacent: scattered
+ * ones, of another type, or not whole. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_rows)(WORK, int64_t first) {
     WITH_SIZES;
     for (int64_t k = 0; k < work->depth; k++)
