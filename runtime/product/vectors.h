@@ -8,9 +8,9 @@
 #define FLOW_SUMS FLOW_SUMS_OF(FLOW_OF_VECTORS(32, 16, 16, 32))
 #define FLOW_BLOCK (FLOW_VECTOR * 8192) /* bytes */
 #define FLOW_WAITING 262144             /* bytes of sums that wait for the rest of their depth */
-/* multiply.c copies rows of b that lie further apart, in bytes, where so many rows of a use them
- * (matmul.c on AVX: where ROWS_PAY may). Next to each other they are brought in time, and none takes
- * another's place in the nearest cache. */
+/* multiply.c copies rows of b that lie further apart, in bytes, where so many rows of a use them,
+ * as matmul.c does on AVX where ROWS_PAY. Next to each other they are brought in time, and none
+ * takes the place of another in the nearest cache. */
 #define FLOW_SCATTERED FLOW_OF_VECTORS(2048, 64, 2048, 2048)
 #define FLOW_SCATTERED_ROWS FLOW_OF_VECTORS(32, 12, 32, 32)
 #if defined __clang__ && FLOW_VECTOR == 64 /* which else halves vectors of 512 bits */
@@ -66,8 +66,8 @@ typedef double FlowVector_double __attribute__((vector_size(16)));
 #define FLOW_NANS_double(a) __builtin_ia32_movmskpd((FlowVector_double)((a) != (a)))
 #endif
 
-/* A factor keeps its register until after the products: of only sixteen, gcc else gives it to a sum,
- * and moves sums from one to another in each turn of a loop. */
+/* A factor keeps its register until after the products: of only sixteen, gcc else gives it to a
+ * sum, and moves sums from one to another in each turn of a loop. */
 #if defined __FMA__ && FLOW_VECTOR == 32
 #define FLOW_STAYS(factor) __asm__("" : : "x"(factor))
 #else

@@ -503,8 +503,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
 #endif
 }
 
-/* How high the next tile is, of the rows that are left. Two low ones may have fewer rows than a full
- * and a low one. Copies of adjacent rows are laid out for full ones. */
+/* How high the next tile is, of the rows that are left. Two low ones may have fewer rows than a
+ * full and a low one. Copies of adjacent rows are laid out for full ones. */
 FLOW_TILE int FLOW_JOIN(KERNEL, _height)(int64_t rows) {
     if (!(COPIES_A && A_ACROSS) && rows > TILE_ROWS && rows <= 2 * LOW_ROWS) return LOW_ROWS;
     return rows >= TILE_ROWS ? TILE_ROWS : (int)flow_smaller(rows, LOW_ROWS);
