@@ -505,7 +505,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
 
 /* How high the next tile is, of the rows that are left. Two low ones may have fewer rows than a
  * full and a low one. Copies of adjacent rows are laid out for full ones. */
-FLOW_TILE int FLOW_JOIN(KERNEL, _height)(int64_t rows) {
+FLOW_TILE int FLOW_JOIN(KERNEL, _height)(WORK, int64_t rows) {
+    WITH_SIZES;
     if (!(COPIES_A && A_ACROSS) && rows > TILE_ROWS && rows <= 2 * LOW_ROWS) return LOW_ROWS;
     return rows >= TILE_ROWS ? TILE_ROWS : (int)flow_smaller(rows, LOW_ROWS);
 }
@@ -691,7 +692,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
         const int64_t in_group = (m - work->start) % GROUP;
         if (COPIES_A && !in_group)
             FLOW_JOIN(KERNEL, _copy_a)(work, work->row + m, flow_smaller(end - m, GROUP));
-        height = FLOW_JOIN(KERNEL, _height)(flow_smaller(end - m, GROUP - in_group));
+        height = FLOW_JOIN(KERNEL, _height)(work, flow_smaller(end - m, GROUP - in_group));
         FLOW_JOIN(KERNEL, _tiles)(work, m, in_group, (int)height);
     }
 }
