@@ -3,22 +3,17 @@
 
 #include "runtime/clock.h"
 #include "runtime/product/product.h"
+#include "tests/runtime/dense.h"
 #include "tests/runtime/test.h"
-
-#include <stdlib.h>
 
 enum { SIDE = 96, DEPTH = 128, TIMES = 50, CALLS = 20 };
 enum { DOUBT = 2 }; /* times: others may take the processor while a limit is measured */
 
 #if defined __x86_64__
 FlowMultiply flow_multiply_v4, flow_multiply_v3, flow_multiply_v1;
-/* About as generated programs choose. */
 static FlowMultiply *fastest(void) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return flow_multiply_v4;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return flow_multiply_v3;
-    return flow_multiply_v1;
+    if (__builtin_cpu_supports("x86-64-v4")) return flow_multiply_v4;
+    return __builtin_cpu_supports("x86-64-v3") ? flow_multiply_v3 : flow_multiply_v1;
 }
 #else
 static FlowMultiply *fastest(void) {
@@ -29,26 +24,7 @@ static FlowMultiply *fastest(void) {
 /* Operations a second of a product by vectors, at best. */
 static double rate_of_product(void) {
     static float a[SIDE * DEPTH], b[DEPTH * SIDE], sums[SIDE * SIDE];
-    const FlowDigits none = {.count = 1, .size = {1}};
-    const FlowProduct product = {.a = a,
-                                 .b = b,
-                                 .sums = sums,
-                                 .outer = 1,
-                                 .rows = SIDE,
-                                 .depth = DEPTH,
-                                 .columns = SIDE,
-                                 .most_rows = SIDE,
-                                 .most_depth = DEPTH,
-                                 .a_row = DEPTH,
-                                 .a_depth = 1,
-                                 .b_depth = SIDE,
-                                 .b_column = 1,
-                                 .a_row_run = SIDE,
-                                 .a_depth_run = DEPTH,
-                                 .a_slices = none,
-                                 .b_slices = none,
-                                 .a_rows = none,
-                                 .a_depths = none};
+    const FlowProduct product = dense_product(a, b, sums, SIDE, DEPTH, SIDE);
     double seconds = 1e9;
     for (int i = 0; i < TIMES; i++) {
         const int64_t before = clock_nanoseconds();

@@ -4,6 +4,7 @@
  * very large or small, is what it is in f32. */
 #include "runtime/flow.h"
 #include "runtime/product/product.h"
+#include "tests/runtime/dense.h"
 #include "tests/runtime/test.h"
 
 #include <float.h>
@@ -193,25 +194,12 @@ static bool turned;            /* do they lie the other way round? */
 /* A result of a and b at one depth, in one row and column, beside others; all from `place` on. */
 static float result_of(float a, float b, float others, int row, int column) {
     static float left[SIDE * SIDE], right[SIDE * SIDE], y[SIDE * SIDE];
-    const FlowDigits none = {1, {1, 1, 1, 1}, {0}};
-    FlowProduct product = {.a = left,
-                           .b = right,
-                           .sums = y,
-                           .outer = 1,
-                           .rows = SIDE,
-                           .depth = SIDE,
-                           .columns = SIDE,
-                           .most_rows = SIDE,
-                           .most_depth = SIDE,
-                           .thirds = thirds,
-                           .a_row = turned ? 1 : SIDE,
-                           .a_depth = turned ? SIDE : 1,
-                           .b_depth = turned ? 1 : SIDE,
-                           .b_column = turned ? SIDE : 1,
-                           .a_row_run = SIDE,
-                           .a_depth_run = SIDE,
-                           .a_slices = none,
-                           .b_slices = none};
+    FlowProduct product = dense_product(left, right, y, SIDE, SIDE, SIDE);
+    product.thirds = thirds;
+    if (turned) {
+        product.a_row = product.b_depth = 1;
+        product.a_depth = product.b_column = SIDE;
+    }
     for (int i = 0; i < SIDE * SIDE; i++) left[i] = right[i] = others;
     left[place * (SIDE + 1)] = a, right[place * (SIDE + 1)] = b;
     for (int64_t m = 0; m < SIDE; m += at_once) multiply(&product, 0, m, at_once, 0, SIDE);
