@@ -70,8 +70,11 @@ typedef double FlowVector_double __attribute__((vector_size(16)));
  * sum, and moves sums from one to another in each turn of a loop. */
 #if defined __FMA__ && FLOW_VECTOR == 32
 #define FLOW_STAYS(factor) __asm__("" : : "x"(factor))
+/* A factor is in a register from here on: gcc does not read it from memory once more. */
+#define FLOW_IN_REGISTER(factor) __asm__("" : "+x"(factor))
 #else
 #define FLOW_STAYS(factor) (void)(factor)
+#define FLOW_IN_REGISTER(factor) (void)(factor)
 #endif
 
 /* The first lanes of a vector, where they cost no more than a whole one. */

@@ -54,6 +54,8 @@
 #define MANY_RUNS (!ONE_PART && PART_RUNS > 4)
 #define PART (ONE_PART ? (int64_t)(MOST_DEPTH) : PART_RUNS * (int64_t)(A_DEPTH_RUN))
 #define WAITING 65536
+/* What becomes of sums is found for several low tiles together: at most of so many rows. */
+#define FINISHED ((int)(TILE_MOST * ALL_WIDE < 1024 ? 1024 / ALL_WIDE : TILE_MOST))
 /* Are results asked for before a tile, which is deep enough, since the second cache does not hold
  * them? */
 #define FAR_RESULTS                \
@@ -115,8 +117,11 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(const ELEMENT *restrict left, const int64
 #pragma GCC unroll 4
         for (int v = 0; v < TILE_VECTORS; v++) {
             const ELEMENT *from = b + i * b_depth + v * LANES;
-            if (!PARTIAL || COPIES_B) right[i][v] = *(const VECTOR *)from;
-            else right[i][v] = FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
+            VECTOR factor = !PARTIAL || COPIES_B
+                                ? *(const VECTOR *)from
+                                : FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
+            FLOW_IN_REGISTER(factor);
+            right[i][v] = factor;
         }
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++)
@@ -180,7 +185,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
     /* A number that gcc does not know: where it does, it may leave it out and round either of the
      * first two products of a sum, in each copy of this another one. */
     int64_t nothing = 0;
-    __asm__("" : "+r"(nothing));
+    __asm__ volatile("" : "+r"(nothing));
     const VECTOR zero = (VECTOR){0} + (ELEMENT)nothing;
     int64_t row_at[TILE_MOST];
 #pragma GCC unroll 32
@@ -200,8 +205,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
     b += (first - work->k) * b_depth;
     const int64_t *run_at = work->runs_at + (first - work->k) / (A_DEPTH_RUN);
     for (int64_t k = first; k < end; k += (A_DEPTH_RUN)) {
-        const ELEMENT *left = a + (MANY_RUNS ? *run_at++ : (A_DEPTH_AT(k)));
         if (FAR_DEPTHS) FLOW_JOIN(KERNEL, _ask_depths)(work, k);
+        const ELEMENT *left = a + (MANY_RUNS ? *run_at++ : (A_DEPTH_AT(k)));
         if (line) {
             /* As many as TAPS_MOST: calls and no loop, so that the rows of each are a number. */
             _Static_assert(TAPS_MOST == 5, "a call for each");
@@ -277,7 +282,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
     const int64_t stride = STORES ? (COLUMNS) : ALL_WIDE;
     const int64_t columns = BY_COLUMNS ? work->columns : (COLUMNS);
     const int64_t tiles = ((end - work->start - 1) / HIGH + 1) * ((columns - 1) / WIDTH + 1);
-    int64_t tile = 0;
+    int64_t tile = 0, finished = work->start;
     for (int64_t row = work->start, height; row < end; row += height) {
         height = FLOW_JOIN(KERNEL, _height)(row, end - row);
         if (FAR_ROWS) FLOW_JOIN(KERNEL, _ask_rows)(work, row, height);
@@ -286,7 +291,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
                 ASK((work->slice * (ROWS) + row + i) * (COLUMNS) + work->column + n);
         ELEMENT *sums =
             STORES ? (ELEMENT *)SUMS + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
-                   : work->waiting + (ONE_PART ? 0 : (row - work->start) * stride);
+                   : work->waiting + (row - (ONE_PART ? finished : work->start)) * stride;
         for (int64_t n = 0; n < columns; n += WIDTH) {
             if (FAR_DEPTHS) {
                 work->ask = flow_smaller(tile * (A_DEPTH_RUN) / tiles, A_DEPTH_RUN);
@@ -298,9 +303,13 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
              COPIES_B ? work->right + n : work->b + work->k * (B_DEPTH) + work->column + n,
              sums + n, stride, flow_smaller(columns - n, WIDTH), (int)height);
         }
-        if (!STORES && work->end == work->last)
-            FINISH(&context, sums, stride, work->slice * (ROWS) + row, work->column, height,
-                   columns);
+        const int64_t rows = row + height - finished;
+        if (STORES || work->end < work->last ||
+            (row + height < end && rows + TILE_MOST <= FINISHED))
+            continue;
+        FINISH(&context, work->waiting + (ONE_PART ? 0 : (finished - work->start) * stride), stride,
+               work->slice * (ROWS) + finished, work->column, rows, columns);
+        finished += rows;
     }
 }
 
@@ -319,7 +328,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
     (void)batch, (void)sizes;
     _Alignas(64) ELEMENT right[COPIES_B ? PART * ALL_WIDE : 1],
         waiting[STORES     ? 1
-                : ONE_PART ? TILE_MOST * ALL_WIDE
+                : ONE_PART ? FINISHED * ALL_WIDE
                            : WAITING];
     int64_t runs_at[MANY_RUNS ? PART_RUNS : 1];
     FLOW_JOIN(KERNEL, _work)
@@ -373,6 +382,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef MANY_RUNS
 #undef PART
 #undef WAITING
+#undef FINISHED
 #undef COPIES_B
 #undef FAR_RESULTS
 #undef FAR_ROWS
