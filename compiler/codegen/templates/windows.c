@@ -183,7 +183,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
     WITH_SIZES;
     const int64_t b_depth = COPIES_B ? ALL_WIDE : (B_DEPTH);
     /* A number that gcc does not know: where it does, it may leave it out and round either of the
-     * first two products of a sum, in each copy of this another one. */
+     * first two products of a sum, in each copy of this another one. Made for each tile, or it
+     * would take a register from the sums. */
     int64_t nothing = 0;
     __asm__ volatile("" : "+r"(nothing));
     const VECTOR zero = (VECTOR){0} + (ELEMENT)nothing;
