@@ -1,7 +1,7 @@
 /* Contraction text: a matrix product with what is fused behind it, as parameters of the templates
  * matmul.c, windows.c, winograd.c, winograd_weights.c and matmul_half.c: a struct of pointers and
- * values of the call, a function that fills it, one that turns a finished tile of sums into
- * results, and macros. What is deep is multiplied by runtime/product, which product.c calls. */
+ * values of the call, a function that fills it, one that turns finished rows of sums into results,
+ * and macros. What is deep is multiplied by runtime/product, which product.c calls. */
 #include "compiler/codegen/writer.h"
 
 #include "compiler/passes/operand.h"

@@ -54,10 +54,11 @@ static const char *native_level(void) {
 /* Of gcc: loops that count to a number are written out only where that is short, since the whole of
  * them takes long to compile. What has to be written out says so itself. What a loop copies on its
  * way is no call of memcpy. Equal functions are not looked for: there are large tables, and none of
- * those. The others are what takes a third of the time and makes generated code no faster: it is
- * written as it should run, and the processor finds the order of operations itself. Where one path
- * becomes two, a product may be added in one operation on one of them and in two on the other.
- * Processors fetch 64 bytes at a time, and two threads of one core in turn. */
+ * those. Loops begin at lines of the cache: one across two takes a fetch more each time, and two
+ * threads of a core fetch in turn. The others are what takes a third of the time and makes code no
+ * faster: it is written as it should run, and the processor finds the order of operations itself.
+ * Where one path becomes two, a product may be added in one operation on one of them and in two on
+ * the other. */
 const char *const gcc_flags[] = {
     "--param", "max-completely-peeled-insns=60", "--param", "max-completely-peel-times=8",
     "-fno-tree-loop-distribute-patterns", "-fno-ipa-icf",

@@ -66,11 +66,11 @@ typedef double FlowVector_double __attribute__((vector_size(16)));
 #define FLOW_NANS_double(a) __builtin_ia32_movmskpd((FlowVector_double)((a) != (a)))
 #endif
 
-/* A factor keeps its register until after the products: of only sixteen, gcc else gives it to a
- * sum, and moves sums from one to another in each turn of a loop. */
+/* FLOW_STAYS: a factor keeps its register until after the products: of only sixteen, gcc else gives
+ * it to a sum, and moves sums from one to another in each turn of a loop.
+ * FLOW_IN_REGISTER: from here on it is in one, and is not read from memory for each product. */
 #if defined __FMA__ && FLOW_VECTOR == 32
 #define FLOW_STAYS(factor) __asm__("" : : "x"(factor))
-/* A factor is in a register from here on: gcc does not read it from memory once more. */
 #define FLOW_IN_REGISTER(factor) __asm__("" : "+x"(factor))
 #else
 #define FLOW_STAYS(factor) (void)(factor)

@@ -1,6 +1,7 @@
 /* Several records of one call: each function is told of those that come next; one that can't be
  * made ends its call, and the others are made all the same. */
 #include "runtime/clock.h"
+#include "runtime/records.h"
 #include "tests/runtime/numbers.h"
 
 #include <stdatomic.h>
@@ -9,13 +10,12 @@ enum {
     RECORDS = 1000,
     BATCH = 150,
     EPOCHS = 3,
-    DAMAGED = 7, /* each so manieth */
-    TOGETHER = 5,
-    MOMENT = 1000, /* nanoseconds, of which several records have time in one call */
+    DAMAGED = 7,  /* each so manieth */
+    QUICK = 1000, /* nanoseconds: of such records a call makes several (TURN of stage_make.c) */
 };
 
 static uint8_t copied[RECORDS];
-static atomic_int asked[RECORDS], most_at_once;
+static atomic_int asked[RECORDS], most_at_once, most_ahead;
 
 static bool point_at_both(const FlowReader *reader, const void **firsts) {
     firsts[1] = copied;
@@ -36,6 +36,7 @@ static void look_at(const FlowRows *rows, bool in_order) {
     int32_t first = number_of(rows, 0);
     CHECK(rows->ahead >= 0 && rows->ahead <= FLOW_ROWS_AHEAD, "%lld ahead", (long long)rows->ahead);
     if (rows->count > most_at_once) most_at_once = (int)rows->count;
+    if (rows->ahead > most_ahead) most_ahead = (int)rows->ahead;
     for (int64_t i = 0; in_order && i < rows->count + rows->ahead; i++)
         CHECK(number_of(rows, i) == first + i, "%d is not %lld behind %d", number_of(rows, i),
               (long long)i, first);
@@ -73,10 +74,9 @@ static const FlowField fields[] = {{.name = "a", .type = {FLOW_i32, 0, {0}}},
 static const FlowCheck checks[] = {{"another", "1", -1}, {"the damaged one", "2", -1}};
 static const FlowOrder shuffle = {.kind = FLOW_ORDER_shuffle, .number = 1, .each_epoch = true};
 
-static FlowSection section_of(bool shuffled, int64_t together) {
+static FlowSection section_of(bool shuffled) {
     return (FlowSection){.window = 1,
                          .stride = 1,
-                         .together = together,
                          .fields = fields,
                          .field_count = 2,
                          .orders = &shuffle,
@@ -109,13 +109,12 @@ static void add(const Batch *batch, int64_t *sum) {
     }
 }
 
-/* Returns the nanoseconds of a record. */
-static int64_t check_all(const FlowSection *section, int workers, int threads) {
-    FlowPipeline pipeline = pipeline_of(section, FLOW_ON_ERROR_skip);
+static void check_all(bool shuffled, int workers, int threads) {
+    const FlowSection section = section_of(shuffled);
+    FlowPipeline pipeline = pipeline_of(&section, FLOW_ON_ERROR_skip);
     Team team = {.threads = threads};
     Stage *stage = opened(&pipeline);
     int64_t sum = 0, expected = 0, batches = EPOCHS * stage_batches(stage);
-    const int64_t begun = clock_nanoseconds();
     for (int i = 0; i < RECORDS; i++) expected += i % DAMAGED ? EPOCHS * i : 0;
     CHECK(!stage_start(stage, NULL, batches, workers, &team).exit, "not started");
     for (int64_t i = 0; i < batches; i++) {
@@ -125,27 +124,51 @@ static int64_t check_all(const FlowSection *section, int workers, int threads) {
         team_run(&team, fill_next, stage);
         stage_release(stage);
     }
-    const int64_t time = (clock_nanoseconds() - begun) / (RECORDS * EPOCHS);
     CHECK(sum == expected, "%lld, not %lld", (long long)sum, (long long)expected);
     for (int i = 0; i < RECORDS; i++)
         CHECK(asked[i] == EPOCHS || i % DAMAGED == 0, "%d was made %d times", i, asked[i]);
     stage_close(stage);
-    return time;
 }
 
-/* So many at a time as the section says, or as have time in one call. */
+/* Several at a time only where a record takes a moment, as it was measured now and then: a busy
+ * machine may say so late. */
 static void check_several(bool shuffled, int workers, int threads) {
-    FlowSection section = section_of(shuffled, TOGETHER);
-    check_all(&section, workers, threads);
-    CHECK(most_at_once == TOGETHER, "%d at once", most_at_once);
-    section.together = 0;
-    int64_t time = check_all(&section, workers, threads);
-    CHECK(most_at_once > 1 || time > MOMENT, "each by itself in %lld ns", (long long)time);
+    int64_t time = 0;
+    for (int i = 0; i == 0 || (i < 100 && most_at_once < 2 && time < QUICK); i++) {
+        const int64_t before = clock_nanoseconds();
+        check_all(shuffled, workers, threads);
+        time = (clock_nanoseconds() - before) / (RECORDS * EPOCHS);
+    }
+    CHECK(most_at_once > 1 || time >= QUICK, "each by itself in %lld ns", (long long)time);
+}
+
+/* All of a list are of one call, which knows those behind them, and ends at the damaged one. */
+static void check_call(void) {
+    enum { COUNT = 10, KNOWN = 16 };
+    const FlowSection section = section_of(false);
+    const FlowPipeline pipeline = pipeline_of(&section, FLOW_ON_ERROR_skip);
+    Records *records;
+    CHECK(!records_open(&pipeline, (Places){.folder = ""}, (Sizes){0}, 0, NULL, &records).exit,
+          "not opened");
+    int64_t order[KNOWN], x[COUNT];
+    int32_t y[COUNT];
+    for (int i = 0; i < KNOWN; i++) order[i] = DAMAGED + 1 + i;
+    most_at_once = most_ahead = 0;
+    char *scratch = calloc(1, records_scratch(records) + 1);
+    const RecordList list = {.records = order, .count = COUNT, .known = KNOWN};
+    int made = records_make_each(records, &list, 0, 0, scratch, (void *[]){x, y}, NULL);
+    CHECK(made == DAMAGED - 1, "%d made", made);
+    CHECK(most_at_once == COUNT && most_ahead == KNOWN - COUNT, "%d at once, %d ahead",
+          most_at_once, most_ahead);
+    for (int i = 0; i < made; i++)
+        CHECK(x[i] == order[i] && y[i] == -x[i], "row %d is of %lld", i, (long long)x[i]);
+    free(scratch);
+    records_close(records);
 }
 
 /* The first one of the order ends the run; its message is that of its check. */
 static void check_stop(void) {
-    const FlowSection section = section_of(true, 0);
+    const FlowSection section = section_of(true);
     FlowPipeline pipeline = pipeline_of(&section, FLOW_ON_ERROR_stop);
     Team team = {.threads = 1};
     Stage *stage = opened(&pipeline);
@@ -164,6 +187,7 @@ static void check_stop(void) {
 }
 
 int main(void) {
+    check_call();
     check_several(false, 0, 1);
     check_several(false, 2, 1);
     check_several(true, 0, 2);

@@ -1,4 +1,4 @@
-/* matmul_copies.h: of matmul.c, the copies of both operands that tiles read instead. */
+/* matmul_copies.h: of matmul.c, behind its types: copies of operands that tiles read instead. */
 #include "runtime/product/turn.h"
 
 /* Copies one panel of b, columns past `columns` as zero. */

@@ -1,6 +1,6 @@
-/* matmul_results.h: of matmul.c, what makes results of a tile's sums vector by vector: of the late
- * tile while the next one is added up, or of all sums in their registers. A tile of which a result
- * may not be finite is settled apart, as what is kept is not stored there. */
+/* matmul_results.h: of matmul.c, behind its types: what makes results of a tile's sums vector by
+ * vector: of the late tile while the next one is added up, or of all sums in their registers. A
+ * tile of which a result may not be finite is settled apart, as what is kept is not stored then. */
 #if APPLIES
 /* Makes results of vector v of row m of the late tile, whose first result is at `row` and `column`.
  * They are held where they are doubtful: `held`, with a bit for each vector, then has one more. */

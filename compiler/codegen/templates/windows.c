@@ -54,8 +54,10 @@
 #define MANY_RUNS (!ONE_PART && PART_RUNS > 4)
 #define PART (ONE_PART ? (int64_t)(MOST_DEPTH) : PART_RUNS * (int64_t)(A_DEPTH_RUN))
 #define WAITING 65536
-/* What becomes of sums is found for several low tiles together: at most of so many rows. */
-#define FINISHED ((int)(TILE_MOST * ALL_WIDE < 1024 ? 1024 / ALL_WIDE : TILE_MOST))
+/* Results are made of so many rows at a time, at most: of several tiles where those are small, as
+ * FINISH takes a while to begin. The sums lie in an eighth of the nearest cache meanwhile. */
+#define FEW ((int)(4096 / sizeof(ELEMENT)))
+#define FINISH_ROWS ((int)(TILE_MOST * ALL_WIDE < FEW ? FEW / ALL_WIDE : TILE_MOST))
 /* Are results asked for before a tile, which is deep enough, since the second cache does not hold
  * them? */
 #define FAR_RESULTS                \
@@ -76,7 +78,7 @@
 typedef struct FLOW_JOIN(KERNEL, _work) {
     const CONTEXT *context;
     const ELEMENT *a, *b; /* of the slice */
-    int64_t slice, start; /* the first row whose sums wait */
+    int64_t slice, start; /* the first row of those that are worked on */
     int64_t column, columns;
     int64_t first, last; /* of the depth, what is added up */
     int64_t k, end;      /* of the part */
@@ -183,8 +185,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
     WITH_SIZES;
     const int64_t b_depth = COPIES_B ? ALL_WIDE : (B_DEPTH);
     /* A number that gcc does not know: where it does, it may leave it out and round either of the
-     * first two products of a sum, in each copy of this another one. Made for each tile, or it
-     * would take a register from the sums. */
+     * first two products of a sum, in each copy of this another one. volatile: each tile makes its
+     * own, which else would keep a register all the time. */
     int64_t nothing = 0;
     __asm__ volatile("" : "+r"(nothing));
     const VECTOR zero = (VECTOR){0} + (ELEMENT)nothing;
@@ -206,6 +208,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const ELEMENT *restrict a, const E
     b += (first - work->k) * b_depth;
     const int64_t *run_at = work->runs_at + (first - work->k) / (A_DEPTH_RUN);
     for (int64_t k = first; k < end; k += (A_DEPTH_RUN)) {
+        /* first, or gcc keeps `left` in memory from here on, even in the loops */
         if (FAR_DEPTHS) FLOW_JOIN(KERNEL, _ask_depths)(work, k);
         const ELEMENT *left = a + (MANY_RUNS ? *run_at++ : (A_DEPTH_AT(k)));
         if (line) {
@@ -275,6 +278,11 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _ask_rows)(WORK, int64_t row, int64_t height) {
     for (int64_t i = 0; i < height * (A_ROW); i += LINE) __builtin_prefetch(next + i);
 }
 
+/* Where sums of the row wait: for the next part with all others, or for results only. */
+FLOW_TILE ELEMENT *FLOW_JOIN(KERNEL, _waiting_at)(WORK, int64_t row, int64_t unfinished) {
+    return work->waiting + (row - (ONE_PART ? unfinished : work->start)) * ALL_WIDE;
+}
+
 /* Rows [work->start, end) of one part of the depth. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *restrict work,
                                                       int64_t end) {
@@ -283,7 +291,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
     const int64_t stride = STORES ? (COLUMNS) : ALL_WIDE;
     const int64_t columns = BY_COLUMNS ? work->columns : (COLUMNS);
     const int64_t tiles = ((end - work->start - 1) / HIGH + 1) * ((columns - 1) / WIDTH + 1);
-    int64_t tile = 0, finished = work->start;
+    int64_t tile = 0, unfinished = work->start; /* the first row without results */
     for (int64_t row = work->start, height; row < end; row += height) {
         height = FLOW_JOIN(KERNEL, _height)(row, end - row);
         if (FAR_ROWS) FLOW_JOIN(KERNEL, _ask_rows)(work, row, height);
@@ -292,7 +300,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
                 ASK((work->slice * (ROWS) + row + i) * (COLUMNS) + work->column + n);
         ELEMENT *sums =
             STORES ? (ELEMENT *)SUMS + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
-                   : work->waiting + (row - (ONE_PART ? finished : work->start)) * stride;
+                   : FLOW_JOIN(KERNEL, _waiting_at)(work, row, unfinished);
         for (int64_t n = 0; n < columns; n += WIDTH) {
             if (FAR_DEPTHS) {
                 work->ask = flow_smaller(tile * (A_DEPTH_RUN) / tiles, A_DEPTH_RUN);
@@ -304,13 +312,13 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
              COPIES_B ? work->right + n : work->b + work->k * (B_DEPTH) + work->column + n,
              sums + n, stride, flow_smaller(columns - n, WIDTH), (int)height);
         }
-        const int64_t rows = row + height - finished;
-        if (STORES || work->end < work->last ||
-            (row + height < end && rows + TILE_MOST <= FINISHED))
-            continue;
-        FINISH(&context, work->waiting + (ONE_PART ? 0 : (finished - work->start) * stride), stride,
-               work->slice * (ROWS) + finished, work->column, rows, columns);
-        finished += rows;
+        const int64_t rows = row + height - unfinished;
+        const int is_full = row + height == end || rows + TILE_MOST > FINISH_ROWS;
+        if (!STORES && work->end == work->last && is_full) {
+            FINISH(&context, FLOW_JOIN(KERNEL, _waiting_at)(work, unfinished, unfinished), stride,
+                   work->slice * (ROWS) + unfinished, work->column, rows, columns);
+            unfinished += rows;
+        }
     }
 }
 
@@ -329,7 +337,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
     (void)batch, (void)sizes;
     _Alignas(64) ELEMENT right[COPIES_B ? PART * ALL_WIDE : 1],
         waiting[STORES     ? 1
-                : ONE_PART ? FINISHED * ALL_WIDE
+                : ONE_PART ? FINISH_ROWS * ALL_WIDE
                            : WAITING];
     int64_t runs_at[MANY_RUNS ? PART_RUNS : 1];
     FLOW_JOIN(KERNEL, _work)
@@ -383,7 +391,8 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef MANY_RUNS
 #undef PART
 #undef WAITING
-#undef FINISHED
+#undef FEW
+#undef FINISH_ROWS
 #undef COPIES_B
 #undef FAR_RESULTS
 #undef FAR_ROWS
