@@ -28,4 +28,13 @@ static inline FlowProduct dense_product(const float *a, const float *b, float *s
                          .a_depths = none};
 }
 
+/* The left or the right matrix lies columns first. */
+static inline void turn_left(FlowProduct *product) {
+    product->a_row = 1, product->a_depth = product->rows;
+}
+
+static inline void turn_right(FlowProduct *product) {
+    product->b_depth = 1, product->b_column = product->depth;
+}
+
 #endif

@@ -74,35 +74,22 @@ typedef enum Left { ALONG, ACROSS, IN_RUNS, TURNED } Left;
 /* waits: sums go to `finish`. left: depths of a are adjacent, or its rows, or runs of depths, or
  * depths of both a and b. */
 static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits, Left left) {
-    const bool across = left == ACROSS, runs = left == IN_RUNS, turned = left == TURNED;
     const int64_t size = rows * columns;
     float *a = random_matrix(rows * depth), *b = random_matrix(depth * columns);
     float *y = random_matrix(size), *split = random_matrix(size);
     Results results = {y, columns};
-    const FlowDigits none = {1, {1, 1, 1, 1}, {0}};
-    FlowProduct product = {.a = a,
-                           .b = b,
-                           .sums = waits ? NULL : y,
-                           .finish = waits ? keep : NULL,
-                           .context = &results,
-                           .outer = 1,
-                           .rows = rows,
-                           .depth = depth,
-                           .columns = columns,
-                           .most_rows = rows,
-                           .most_depth = depth,
-                           .a_row = across ? 1 : depth,
-                           .a_depth = across ? rows : 1,
-                           .b_depth = turned ? 1 : columns,
-                           .b_column = turned ? depth : 1,
-                           .thirds = thirds,
-                           .a_row_run = rows,
-                           .a_depth_run = runs ? RUN : depth,
-                           .in_runs = runs,
-                           .a_slices = none,
-                           .b_slices = none,
-                           .a_rows = {2, {rows, 1}, {RUN, 0}},
-                           .a_depths = {2, {depth / RUN, RUN}, {RUN * rows, 1}}};
+    FlowProduct product = dense_product(a, b, waits ? NULL : y, rows, depth, columns);
+    product.finish = waits ? keep : NULL;
+    product.context = &results;
+    product.thirds = thirds;
+    if (left == ACROSS) turn_left(&product);
+    if (left == TURNED) turn_right(&product);
+    if (left == IN_RUNS) {
+        product.in_runs = true;
+        product.a_depth_run = RUN;
+        product.a_rows = (FlowDigits){2, {rows, 1}, {RUN, 0}};
+        product.a_depths = (FlowDigits){2, {depth / RUN, RUN}, {RUN * rows, 1}};
+    }
     CHECK(a && b && y && split, "no memory");
     multiply(&product, 0, 0, rows, 0, columns);
     compare(&product, y);
@@ -196,10 +183,7 @@ static float result_of(float a, float b, float others, int row, int column) {
     static float left[SIDE * SIDE], right[SIDE * SIDE], y[SIDE * SIDE];
     FlowProduct product = dense_product(left, right, y, SIDE, SIDE, SIDE);
     product.thirds = thirds;
-    if (turned) {
-        product.a_row = product.b_depth = 1;
-        product.a_depth = product.b_column = SIDE;
-    }
+    if (turned) turn_left(&product), turn_right(&product);
     for (int i = 0; i < SIDE * SIDE; i++) left[i] = right[i] = others;
     left[place * (SIDE + 1)] = a, right[place * (SIDE + 1)] = b;
     for (int64_t m = 0; m < SIDE; m += at_once) multiply(&product, 0, m, at_once, 0, SIDE);
