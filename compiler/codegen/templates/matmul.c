@@ -138,6 +138,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define FAR_RESULTS FLOW_JOIN(KERNEL, _FAR_RESULTS)
 #define IN_VECTORS FLOW_JOIN(KERNEL, _IN_VECTORS)
 #define AT_ONCE FLOW_JOIN(KERNEL, _AT_ONCE)
+#define LATE FLOW_JOIN(KERNEL, _LATE)
 #define BY_TWOS FLOW_JOIN(KERNEL, _BY_TWOS)
 #define TILE FLOW_JOIN(KERNEL, _TILE)
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
@@ -181,6 +182,8 @@ enum {
     /* Do they take the place of the sums in registers, as a single one for each does? Then none is
      * stored before all are known to be finite, which takes one test for the tile. */
     AT_ONCE = IN_VECTORS && UPDATES_ONE,
+    /* Or are they made while the next tile is added up, where there are registers for that? */
+    LATE = IN_VECTORS && !AT_ONCE && FLOW_OF_VECTORS(1, 0, 0, 1),
     TILE = TILE_ROWS * WIDTH,
     /* Are two depths added in a turn? That saves what counts them, which is much where a tile is
      * small; of one that needs most registers, sums then go from one to another. */
@@ -222,12 +225,12 @@ enum {
 #else
 #define TILE_CALL FLOW_TILE
 #endif
-/* A tile of sums whose results are made while the next tile is added up: the processor then has
- * other work to do during divisions and loads. Or, AT_ONCE, one of which results are held. */
+/* A tile of sums whose results are made while the next tile is added up, LATE: the processor then
+ * has other work to do during divisions and loads. Or one of which results are held. */
 typedef struct FLOW_JOIN(KERNEL, _late) {
     int64_t row, column, columns; /* of the first result, and those that are left from there on */
     int64_t rows;
-    _Alignas(64) ELEMENT sums[IN_VECTORS ? TILE : 1];
+    _Alignas(64) ELEMENT sums[LATE ? TILE : 1];
     _Alignas(64) ELEMENT held[IN_VECTORS && KEPT ? RESULTS * TILE : 1]; /* results not stored yet */
 } FLOW_JOIN(KERNEL, _late);
 
@@ -321,7 +324,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
 #if APPLIES
     uint64_t held = 0;
-    if (IN_VECTORS && !AT_ONCE && rows == TILE_ROWS) {
+    if (LATE && rows == TILE_ROWS) {
         const CONTEXT context = *work->context;
         FLOW_JOIN(KERNEL, _late) *const late = work->late;
         const int64_t row = late->row, column = late->column, others = late->columns;
@@ -330,8 +333,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
         for (int64_t m = 0; m < most; m++)
 #pragma GCC unroll 8
             for (int v = 0; v < TILE_VECTORS; v++, k++) {
-                held = FLOW_JOIN(KERNEL, _apply_vector)(&context, late, row, column, others, m, v,
-                                                        0, held);
+                held = FLOW_JOIN(KERNEL, _apply_late)(&context, late, row, column, others, m, v, 0,
+                                                      held);
                 FLOW_JOIN(KERNEL, _add)(work, &tile, row_at, rows, !PARTIAL, k, y);
             }
     }
@@ -348,13 +351,18 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
                 if (!PLAIN || !PARTIAL) y[m][v] += *(const VECTOR *)from;
                 else y[m][v] += FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
             }
-    const int late = IN_VECTORS && (MOST_DEPTH <= PART || work->k + depth == (DEPTH));
+    const int made = IN_VECTORS && (MOST_DEPTH <= PART || work->k + depth == (DEPTH));
 #if APPLIES
-    if (AT_ONCE && late) {
+    if (AT_ONCE && made) {
         FLOW_JOIN(KERNEL, _conclude)(work, &tile, row_at, rows, last, y);
         return;
     }
+    if (!LATE && made) {
+        FLOW_JOIN(KERNEL, _conclude_each)(work, &tile, rows, last, y);
+        return;
+    }
 #endif
+    const int late = LATE && made;
     ELEMENT *const base = late ? work->late->sums : sums;
     const int64_t apart = late ? WIDTH : stride;
 #pragma GCC unroll 32
@@ -366,7 +374,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
             else FLOW_JOIN(KERNEL, _store)(to, y[m][v], columns - v * LANES);
         }
 #if APPLIES
-    if (IN_VECTORS) {
+    if (LATE) {
         FLOW_JOIN(KERNEL, _settle)(work, held);
         work->late->row = tile.row;
         work->late->column = tile.column;
@@ -583,6 +591,7 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef FAR_RESULTS
 #undef IN_VECTORS
 #undef AT_ONCE
+#undef LATE
 #undef BY_TWOS
 #undef TILE
 #include "split.h"

@@ -1,10 +1,10 @@
 /* matmul_results.h: of matmul.c, behind its types: what makes results of a tile's sums vector by
- * vector: of the late tile while the next one is added up, or of all sums in their registers. A
+ * vector: of the late tile while the next one is added up, or of the sums in their registers. A
  * tile of which a result may not be finite is settled apart, as what is kept is not stored then. */
 #if APPLIES
-/* Makes results of vector v of row m of the late tile, whose first result is at `row` and `column`.
+/* Makes results of sums, vector v of row m of a tile whose first result is at `row` and `column`.
  * They are held where they are doubtful: `held`, with a bit for each vector, then has one more. */
-FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context,
+FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context, VECTOR sums,
                                                     FLOW_JOIN(KERNEL, _late) * late, int64_t row,
                                                     int64_t column, int64_t columns, int64_t m,
                                                     int v, const int closed, uint64_t held) {
@@ -14,9 +14,9 @@ FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context,
     const int64_t first = row * (COLUMNS) + column, further = m * (COLUMNS) + across;
     if (PARTIAL && columns <= across) return held;
     VECTOR results[RESULTS];
-    const VECTOR kept = FLOW_JOIN(KERNEL, _apply)(
-        context, *(const VECTOR *)(late->sums + at * LANES), results, first, further, row + m,
-        column + across, !PARTIAL, columns - across);
+    const VECTOR kept =
+        FLOW_JOIN(KERNEL, _apply)(context, sums, results, first, further, row + m, column + across,
+                                  !PARTIAL, columns - across);
     if (KEPT && __builtin_expect(closed || FLOW_JOIN(KERNEL, _has_nan)(kept - kept), 0)) {
 #pragma GCC unroll 16
         for (int i = 0; i < RESULTS; i++)
@@ -25,6 +25,16 @@ FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context,
     }
     FLOW_JOIN(KERNEL, _put_results)(context, results, first, further, !PARTIAL, columns - across);
     return held;
+}
+
+/* The same of the late tile. */
+FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_late)(const CONTEXT *context,
+                                                  FLOW_JOIN(KERNEL, _late) * late, int64_t row,
+                                                  int64_t column, int64_t columns, int64_t m, int v,
+                                                  const int closed, uint64_t held) {
+    const VECTOR sums = *(const VECTOR *)(late->sums + (m * TILE_VECTORS + v) * LANES);
+    return FLOW_JOIN(KERNEL, _apply_vector)(context, sums, late, row, column, columns, m, v, closed,
+                                            held);
 }
 
 /* Of the rows from m on. */
@@ -36,8 +46,8 @@ static FLOW_WIDE __attribute__((noinline)) uint64_t FLOW_JOIN(KERNEL, _apply_fro
     uint64_t held = 0;
     for (; m < late->rows; m++)
         for (int v = 0; v < TILE_VECTORS; v++)
-            held = FLOW_JOIN(KERNEL, _apply_vector)(&context, late, late->row, late->column,
-                                                    late->columns, m, v, closed, held);
+            held = FLOW_JOIN(KERNEL, _apply_late)(&context, late, late->row, late->column,
+                                                  late->columns, m, v, closed, held);
     return held;
 }
 
@@ -85,6 +95,26 @@ FLOW_TILE int FLOW_JOIN(KERNEL, _is_doubtful)(const int rows, VECTOR y[TILE_ROWS
     return FLOW_JOIN(KERNEL, _has_nan)(doubt - doubt);
 }
 
+/* Makes results of the sums y, vector by vector, and stores them. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _conclude_each)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
+                                                 const int rows, const int last,
+                                                 VECTOR y[TILE_ROWS][TILE_VECTORS]) {
+    const CONTEXT context = *work->context;
+    FLOW_JOIN(KERNEL, _late) *const late = work->late;
+    uint64_t held = 0;
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 8
+        for (int v = 0; v < TILE_VECTORS; v++)
+            if (m <= last)
+                held = FLOW_JOIN(KERNEL, _apply_vector)(&context, y[m][v], late, tile->row,
+                                                        tile->column, tile->columns, m, v,
+                                                        work->closed, held);
+    if (!held) return;
+    late->row = tile->row, late->column = tile->column, late->columns = tile->columns;
+    FLOW_JOIN(KERNEL, _settle)(work, held);
+}
+
 /* Makes results of the sums y, in their place, and stores them. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _conclude)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
                                             const int64_t *row_at, const int rows, const int last,
@@ -122,7 +152,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _conclude)(WORK, const FLOW_JOIN(KERNEL, _place
 /* Makes results of the late tile. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _catch_up)(WORK) {
 #if APPLIES
-    if (IN_VECTORS && !AT_ONCE) {
+    if (LATE) {
         FLOW_JOIN(KERNEL, _settle)(work, FLOW_JOIN(KERNEL, _apply_from)(work, 0));
         work->late->rows = 0;
     }
