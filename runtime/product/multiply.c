@@ -288,10 +288,25 @@ static float *left_of(const Work *work, int64_t in_group) {
     return work->left + in_group / TILE_ROWS * tile + in_group % TILE_ROWS;
 }
 
+/* A group of adjacent rows: depth by depth, as each is a line of the caches or two of its own. */
+static void copy_group_across(const Work *work, const float *a) {
+    const int64_t apart = left_of(work, TILE_ROWS) - work->left;
+    float *to = work->left;
+    for (int64_t k = 0; k < work->depth; k++, to += TILE_ROWS)
+#pragma GCC unroll 4
+        for (int tile = 0; tile < GROUP / TILE_ROWS; tile++)
+            __builtin_memcpy(to + tile * apart, a + work->depth_at[k] + tile * TILE_ROWS,
+                             sizeof(float[TILE_ROWS]));
+}
+
 /* Where rows are adjacent: so they are in the copy of a tile. */
 static void copy_across(const Work *work, int64_t first, int64_t rows) {
     const FlowProduct *product = work->product;
     const int64_t depth = work->depth, *at = work->depth_at;
+    if (rows == GROUP && first % product->a_row_run + rows <= product->a_row_run) {
+        copy_group_across(work, product->a + row_at(product, first));
+        return;
+    }
     for (int64_t m = 0, run; m < rows; m += run) {
         run = smaller(product->a_row_run - (first + m) % product->a_row_run, rows - m);
         run = smaller(run, TILE_ROWS - m % TILE_ROWS);
@@ -345,13 +360,17 @@ static FLOW_WIDE void copy_along(const Work *work, int64_t first, int64_t rows) 
     }
 }
 
-/* What tile `call` of `calls` asks for: its share of the group of rows that begins with `row`. */
+/* What tile `call` of `calls` asks for: its share of the group of rows that begins with `row`.
+ * Across, that is of every second depth, as a turn is two, a line that the group before had not. */
 static void ask_ahead(const Work *work, int64_t row, int64_t call, int64_t calls, Place *tile) {
     const FlowProduct *product = work->product;
     const float *a = product->a + depth_at(product, work->k);
     if (work->across) {
-        tile->ahead = (const char *)(a + row_at(product, row) + call * LINE);
-        tile->ahead_step = call * LINE < GROUP ? product->a_depth : 0;
+        const int64_t before = call / 2 * LINE;
+        const bool asks = before < GROUP;
+        a += row_at(product, row) + (asks ? GROUP - 1 - before : 0);
+        tile->ahead = (const char *)(a + call % 2 * product->a_depth);
+        tile->ahead_step = asks ? product->a_depth : 0;
     } else {
         tile->ahead = (const char *)(a + row_at(product, row + call * GROUP / calls));
         tile->ahead_step = smaller(LINE, (GROUP - 1) / calls + 1);

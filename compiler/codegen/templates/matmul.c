@@ -405,18 +405,18 @@ TILE_CALL void FLOW_JOIN(KERNEL, _low_tile)(WORK, const FLOW_JOIN(KERNEL, _place
 #include "matmul_copies.h"
 
 /* What tile `call` of `calls` asks for: its share of the group of rows that begins with `row`, a
- * step for each k. */
+ * step for each k. Across, those are lines that the group before had not. */
 FLOW_TILE const char *FLOW_JOIN(KERNEL, _ahead)(WORK, int64_t row, int64_t call, int64_t calls,
                                                 int64_t *step) {
     WITH_SIZES;
     (void)row;
-    const int64_t line = 64 / sizeof(STORED);
-    *step = !A_ACROSS             ? flow_smaller(line, (GROUP - 1) / calls + 1)
-            : call * line < GROUP ? (A_DEPTH)
-                                  : 0;
+    const int64_t line = 64 / sizeof(STORED), before = call * line;
+    *step = !A_ACROSS        ? flow_smaller(line, (GROUP - 1) / calls + 1)
+            : before < GROUP ? (A_DEPTH)
+                             : 0;
     *step *= (int64_t)sizeof(STORED);
     const STORED *a = work->a + (A_DEPTH_AT(work->k));
-    return (const char *)(A_ACROSS ? a + (A_ROW_AT(row)) + call * line
+    return (const char *)(A_ACROSS ? a + (A_ROW_AT(row)) + (*step ? GROUP - 1 - before : 0)
                                    : a + (A_ROW_AT(row + call * GROUP / calls)));
 }
 

@@ -69,11 +69,27 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_b)(WORK) {
     (work, work->column + n, flow_smaller(work->columns - n, WIDTH), work->right + n * work->part);
 }
 
+/* Copies adjacent rows of whole tiles, depth by depth, as each is a line of the caches or two. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _copy_across)(WORK, const STORED *a, int64_t rows) {
+    for (int64_t k = 0; k < work->depth; k++) {
+        ELEMENT *to = work->left + k * TILE_ROWS;
+        const STORED *from = a + work->depth_at[k];
+        for (int64_t m = 0; m < rows; m += TILE_ROWS, to += COPY_TILE, from += TILE_ROWS)
+            if (SAME_TYPE) __builtin_memcpy(to, from, sizeof(ELEMENT[TILE_ROWS]));
+            else
+                for (int64_t i = 0; i < TILE_ROWS; i++) to[i] = LOAD(from[i]);
+    }
+}
+
 /* Copies rows of a, run by run. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_a)(WORK, int64_t first, int64_t rows) {
     WITH_SIZES;
     (void)first;
     int64_t rows_at[GROUP], run;
+    if (A_ACROSS && (A_ROW_RUN) == (ROWS) && rows % TILE_ROWS == 0) {
+        FLOW_JOIN(KERNEL, _copy_across)(work, work->a + (A_ROW_AT(first)), rows);
+        return;
+    }
     for (int64_t m = 0; m < rows; m++) rows_at[m] = A_ROW_AT(first + m);
     for (int64_t m = 0; A_ACROSS && m < rows; m += run) {
         run = flow_smaller((A_ROW_RUN) - (first + m) % (A_ROW_RUN), rows - m);

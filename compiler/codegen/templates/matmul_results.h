@@ -14,9 +14,8 @@ FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context, VECT
     const int64_t first = row * (COLUMNS) + column, further = m * (COLUMNS) + across;
     if (PARTIAL && columns <= across) return held;
     VECTOR results[RESULTS];
-    const VECTOR kept =
-        FLOW_JOIN(KERNEL, _apply)(context, sums, results, first, further, row + m, column + across,
-                                  !PARTIAL, columns - across);
+    const VECTOR kept = FLOW_JOIN(KERNEL, _apply)(context, sums, results, first, further, row + m,
+                                                  column + across, !PARTIAL, columns - across);
     if (KEPT && __builtin_expect(closed || FLOW_JOIN(KERNEL, _has_nan)(kept - kept), 0)) {
 #pragma GCC unroll 16
         for (int i = 0; i < RESULTS; i++)
