@@ -48,11 +48,26 @@ const char *vector_store(Writer *writer, NodeId id, const char *value) {
     return arena_format(writer->arena, "results[%zu] = %s;\n", writer->results.count - 1, value);
 }
 
-static bool is_vector(const Writer *writer, const char *value) {
+static const char vector[] = "VECTOR", choice[] = "CHOICE";
+
+const char *vector_type(const Node *node) {
+    return node->type.element == TYPE_bool ? choice : vector;
+}
+
+static bool has_type(const Writer *writer, const char *value, const char *type) {
     vector_each(Variable, variable, writer->variables)
-        if (!strcmp(variable->name, value))
-            return variable->type && !strcmp(variable->type, "VECTOR");
+        if (!strcmp(variable->name, value)) return variable->type && !strcmp(variable->type, type);
     return false;
+}
+
+static bool is_vector(const Writer *writer, const char *value) {
+    return has_type(writer, value, vector);
+}
+
+/* A number as well. */
+static const char *as_vector(Writer *writer, const char *value) {
+    return is_vector(writer, value) ? value
+                                    : arena_format(writer->arena, "%s - (VECTOR){0}", value);
 }
 
 static bool has_operators(Op op) {
@@ -66,14 +81,26 @@ static const char *called_formula(Writer *writer, const Node *node, const char *
     Text text = text_new(writer->arena);
     text_format(&text, "FLOW_JOIN(KERNEL, _%s)(", name);
     for (int i = 0; i < node->input_count; i++)
-        text_format(&text, "%s%s%s", i ? ", " : "", operands[i],
-                    is_vector(writer, operands[i]) ? "" : " - (VECTOR){0}");
+        text_format(&text, "%s%s", i ? ", " : "",
+                    has_type(writer, operands[i], choice) ? operands[i]
+                                                          : as_vector(writer, operands[i]));
     text_add(&text, ")");
     return text_string(&text);
 }
 
 static bool is_called(Op op) {
-    return op == OP_sqrt || op == OP_maximum || op == OP_minimum;
+    return op == OP_sqrt || op == OP_maximum || op == OP_minimum || op == OP_select;
+}
+
+static bool is_comparison(Op op) {
+    return op == OP_less || op == OP_equal || op == OP_not_equal;
+}
+
+/* Of numbers like the sums. */
+static const char *comparison(Writer *writer, const Node *node, const char *const *operands) {
+    if (!is_same_element(writer, node_of(writer, node->inputs[0]))) writer->refused = true;
+    const char *vectors[] = {as_vector(writer, operands[0]), as_vector(writer, operands[1]), ""};
+    return formula_text(writer, node, vectors, "", "");
 }
 
 static bool is_product(const Writer *writer, NodeId id) {
@@ -91,9 +118,12 @@ static bool is_rounded_first(const Writer *writer, const Node *node) {
 }
 
 const char *vector_formula(Writer *writer, const Node *node, const char *const *operands) {
-    bool vector = false;
-    for (int i = 0; i < node->input_count; i++) vector |= is_vector(writer, operands[i]);
-    if (!vector || !is_same_element(writer, node)) writer->refused = true;
+    bool has_vector = false;
+    for (int i = 0; i < node->input_count; i++) has_vector |= is_vector(writer, operands[i]);
+    if (!has_vector) writer->refused = true;
+    if (is_comparison(node->op)) return comparison(writer, node, operands);
+    if (!is_same_element(writer, node)) writer->refused = true;
+    if (node->op == OP_select && !has_type(writer, operands[0], choice)) writer->refused = true;
     if (is_called(node->op)) return called_formula(writer, node, operands);
     if (!has_operators(node->op)) writer->refused = true;
     const char *chosen[ARITY_LIMIT] = {operands[0], operands[1], operands[2]};

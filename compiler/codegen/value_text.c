@@ -95,7 +95,7 @@ const char *store_text(Writer *writer, NodeId id, const char *index, const char 
 const char *define_value(Writer *writer, NodeId id, Index index, const char *expression) {
     const ElementInfo *info = &element_info[node_of(writer, id)->type.element];
     if (writer->vectors && index.level == LEVEL_column)
-        return define_variable(writer, id, index, "VECTOR", expression);
+        return define_variable(writer, id, index, vector_type(node_of(writer, id)), expression);
     if (is_half(node_of(writer, id)->type.element))
         expression = arena_format(writer->arena, "flow_round_%s(%s)", info->name, expression);
     return define_variable(writer, id, index, info->computed, expression);

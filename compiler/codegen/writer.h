@@ -284,8 +284,9 @@ bool in_fills(const Writer *writer, const char *name);
  * is of no use then. */
 bool write_tile(Writer *writer, Text *text);
 
-/* Of the writer's vectors: a load, what stores one, and an op's formula; a load or an op that can't
- * be refuses. */
+/* Of the writer's vectors: a node's type, a load, what stores one, and an op's formula; a load or
+ * an op that can't be refuses. */
+const char *vector_type(const Node *node);
 const char *vector_load(Writer *writer, NodeId id, Index index);
 const char *vector_store(Writer *writer, NodeId id, const char *value);
 const char *vector_formula(Writer *writer, const Node *node, const char *const *operands);

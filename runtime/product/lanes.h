@@ -5,6 +5,9 @@
 #define VECTOR FLOW_JOIN(KERNEL, _vector)
 typedef ELEMENT VECTOR
     __attribute__((vector_size(FLOW_VECTOR), aligned(sizeof(ELEMENT)), may_alias));
+/* What a comparison of two gives. */
+#define CHOICE FLOW_JOIN(KERNEL, _choice)
+typedef __typeof__((VECTOR){0} < (VECTOR){0}) CHOICE;
 
 /* Which lanes are the first `lanes`. */
 FLOW_TILE int FLOW_JOIN(KERNEL, _mask)(int64_t lanes) {
@@ -67,6 +70,11 @@ FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _maximum)(VECTOR a, VECTOR b) {
 
 FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _minimum)(VECTOR a, VECTOR b) {
     return FLOW_CHOSEN(b < a, a, b);
+}
+
+/* Of each lane a where that is chosen, else b. */
+FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _select)(CHOICE chosen, VECTOR a, VECTOR b) {
+    return FLOW_CHOSEN(chosen, b, a);
 }
 
 FLOW_TILE int FLOW_JOIN(KERNEL, _has_nan)(VECTOR a) {

@@ -86,7 +86,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_a)(WORK, int64_t first, int
     WITH_SIZES;
     (void)first;
     int64_t rows_at[GROUP], run;
-    if (A_ACROSS && (A_ROW_RUN) == (ROWS) && rows % TILE_ROWS == 0) {
+    if (A_ACROSS && first % (A_ROW_RUN) + rows <= (A_ROW_RUN) && rows % TILE_ROWS == 0) {
         FLOW_JOIN(KERNEL, _copy_across)(work, work->a + (A_ROW_AT(first)), rows);
         return;
     }

@@ -45,4 +45,5 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
 #undef PART_BLOCK
 #undef LANES
 #undef VECTOR
+#undef CHOICE
 #include "forget.h"
