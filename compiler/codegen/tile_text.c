@@ -7,8 +7,9 @@
  *   NAME_keep         stores of them what is kept
  *   NAME_is_closed    are new values not to be kept at all in this call?
  *
- * Vectors have the arithmetic of the language and little else: what needs more, or other elements
- * than those side by side, is left to loops over tiles that were stored. */
+ * Vectors have the arithmetic of the language, comparisons and choices by them, and little else:
+ * what needs more, or other elements than those side by side, is left to loops over tiles that were
+ * stored. */
 #include "compiler/codegen/writer.h"
 
 #include <string.h>
@@ -48,10 +49,10 @@ const char *vector_store(Writer *writer, NodeId id, const char *value) {
     return arena_format(writer->arena, "results[%zu] = %s;\n", writer->results.count - 1, value);
 }
 
-static const char vector[] = "VECTOR", choice[] = "CHOICE";
+static const char vector_name[] = "VECTOR", choice_name[] = "CHOICE";
 
 const char *vector_type(const Node *node) {
-    return node->type.element == TYPE_bool ? choice : vector;
+    return node->type.element == TYPE_bool ? choice_name : vector_name;
 }
 
 static bool has_type(const Writer *writer, const char *value, const char *type) {
@@ -61,10 +62,10 @@ static bool has_type(const Writer *writer, const char *value, const char *type) 
 }
 
 static bool is_vector(const Writer *writer, const char *value) {
-    return has_type(writer, value, vector);
+    return has_type(writer, value, vector_name);
 }
 
-/* A number as well. */
+/* An operand: a number is in all lanes. */
 static const char *as_vector(Writer *writer, const char *value) {
     return is_vector(writer, value) ? value
                                     : arena_format(writer->arena, "%s - (VECTOR){0}", value);
@@ -82,8 +83,8 @@ static const char *called_formula(Writer *writer, const Node *node, const char *
     text_format(&text, "FLOW_JOIN(KERNEL, _%s)(", name);
     for (int i = 0; i < node->input_count; i++)
         text_format(&text, "%s%s", i ? ", " : "",
-                    has_type(writer, operands[i], choice) ? operands[i]
-                                                          : as_vector(writer, operands[i]));
+                    has_type(writer, operands[i], choice_name) ? operands[i]
+                                                               : as_vector(writer, operands[i]));
     text_add(&text, ")");
     return text_string(&text);
 }
@@ -93,10 +94,10 @@ static bool is_called(Op op) {
 }
 
 static bool is_comparison(Op op) {
-    return op == OP_less || op == OP_equal || op == OP_not_equal;
+    return op == OP_less || op == OP_less_equal || op == OP_equal || op == OP_not_equal;
 }
 
-/* Of numbers like the sums. */
+/* Of vectors; other elements than those of the sums are refused. */
 static const char *comparison(Writer *writer, const Node *node, const char *const *operands) {
     if (!is_same_element(writer, node_of(writer, node->inputs[0]))) writer->refused = true;
     const char *vectors[] = {as_vector(writer, operands[0]), as_vector(writer, operands[1]), ""};
@@ -123,7 +124,8 @@ const char *vector_formula(Writer *writer, const Node *node, const char *const *
     if (!has_vector) writer->refused = true;
     if (is_comparison(node->op)) return comparison(writer, node, operands);
     if (!is_same_element(writer, node)) writer->refused = true;
-    if (node->op == OP_select && !has_type(writer, operands[0], choice)) writer->refused = true;
+    if (node->op == OP_select && !has_type(writer, operands[0], choice_name))
+        writer->refused = true;
     if (is_called(node->op)) return called_formula(writer, node, operands);
     if (!has_operators(node->op)) writer->refused = true;
     const char *chosen[ARITY_LIMIT] = {operands[0], operands[1], operands[2]};

@@ -230,7 +230,8 @@ static const char *sum_of_tile(Writer *writer, NodeId id) {
 
 static const char *loaded(Writer *writer, NodeId id, Index index) {
     if (writer->vectors && index.level == LEVEL_column)
-        return define_variable(writer, id, index, "VECTOR", vector_load(writer, id, index));
+        return define_variable(writer, id, index, vector_type(node_of(writer, id)),
+                               vector_load(writer, id, index));
     const char *value = load_text(writer, id, index.text);
     const char *type = is_widened(writer, id, index.text)
                            ? "int32_t"

@@ -293,7 +293,7 @@ static void copy_group_across(const Work *work, const float *a) {
     const int64_t apart = left_of(work, TILE_ROWS) - work->left;
     float *to = work->left;
     for (int64_t k = 0; k < work->depth; k++, to += TILE_ROWS)
-#pragma GCC unroll 4
+#pragma GCC unroll 2
         for (int tile = 0; tile < GROUP / TILE_ROWS; tile++)
             __builtin_memcpy(to + tile * apart, a + work->depth_at[k] + tile * TILE_ROWS,
                              sizeof(float[TILE_ROWS]));
@@ -361,15 +361,15 @@ static FLOW_WIDE void copy_along(const Work *work, int64_t first, int64_t rows) 
 }
 
 /* What tile `call` of `calls` asks for: its share of the group of rows that begins with `row`.
- * Across, that is of every second depth, as a turn is two, a line that the group before had not. */
+ * Across, that is of one depth of each turn a line that the group before had not. */
 static void ask_ahead(const Work *work, int64_t row, int64_t call, int64_t calls, Place *tile) {
     const FlowProduct *product = work->product;
     const float *a = product->a + depth_at(product, work->k);
     if (work->across) {
-        const int64_t before = call / 2 * LINE;
-        const bool asks = before < GROUP;
-        a += row_at(product, row) + (asks ? GROUP - 1 - before : 0);
-        tile->ahead = (const char *)(a + call % 2 * product->a_depth);
+        const int64_t turn = work->copies_a ? 2 : 1, from_end = call / turn * LINE;
+        const bool asks = from_end < GROUP;
+        a += row_at(product, row) + (asks ? GROUP - 1 - from_end : 0);
+        tile->ahead = (const char *)(a + call % turn * product->a_depth);
         tile->ahead_step = asks ? product->a_depth : 0;
     } else {
         tile->ahead = (const char *)(a + row_at(product, row + call * GROUP / calls));

@@ -182,7 +182,8 @@ enum {
     /* Do they take the place of the sums in registers, as a single one for each does? Then none is
      * stored before all are known to be finite, which takes one test for the tile. */
     AT_ONCE = IN_VECTORS && UPDATES_ONE,
-    /* Or are they made while the next tile is added up, where there are registers for that? */
+    /* Or are they made while the next tile is added up, where there are registers for that? Else
+     * they are right behind their own. */
     LATE = IN_VECTORS && !AT_ONCE && FLOW_OF_VECTORS(1, 0, 0, 1),
     TILE = TILE_ROWS * WIDTH,
     /* Are two depths added in a turn? That saves what counts them, which is much where a tile is
@@ -351,18 +352,15 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
                 if (!PLAIN || !PARTIAL) y[m][v] += *(const VECTOR *)from;
                 else y[m][v] += FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
             }
-    const int made = IN_VECTORS && (MOST_DEPTH <= PART || work->k + depth == (DEPTH));
+    const int complete = IN_VECTORS && (MOST_DEPTH <= PART || work->k + depth == (DEPTH));
 #if APPLIES
-    if (AT_ONCE && made) {
-        FLOW_JOIN(KERNEL, _conclude)(work, &tile, row_at, rows, last, y);
-        return;
-    }
-    if (!LATE && made) {
-        FLOW_JOIN(KERNEL, _conclude_each)(work, &tile, rows, last, y);
+    if (!LATE && complete) {
+        if (AT_ONCE) FLOW_JOIN(KERNEL, _conclude)(work, &tile, row_at, rows, last, y);
+        else FLOW_JOIN(KERNEL, _conclude_each)(work, &tile, rows, last, y);
         return;
     }
 #endif
-    const int late = LATE && made;
+    const int late = LATE && complete;
     ELEMENT *const base = late ? work->late->sums : sums;
     const int64_t apart = late ? WIDTH : stride;
 #pragma GCC unroll 32
@@ -410,13 +408,12 @@ FLOW_TILE const char *FLOW_JOIN(KERNEL, _ahead)(WORK, int64_t row, int64_t call,
                                                 int64_t *step) {
     WITH_SIZES;
     (void)row;
-    const int64_t line = 64 / sizeof(STORED), before = call * line;
-    *step = !A_ACROSS        ? flow_smaller(line, (GROUP - 1) / calls + 1)
-            : before < GROUP ? (A_DEPTH)
-                             : 0;
+    const int64_t line = 64 / sizeof(STORED), from_end = call * line;
+    const int asks = from_end < GROUP;
+    *step = A_ACROSS ? asks * (A_DEPTH) : flow_smaller(line, (GROUP - 1) / calls + 1);
     *step *= (int64_t)sizeof(STORED);
     const STORED *a = work->a + (A_DEPTH_AT(work->k));
-    return (const char *)(A_ACROSS ? a + (A_ROW_AT(row)) + (*step ? GROUP - 1 - before : 0)
+    return (const char *)(A_ACROSS ? a + (A_ROW_AT(row)) + (asks ? GROUP - 1 - from_end : 0)
                                    : a + (A_ROW_AT(row + call * GROUP / calls)));
 }
 

@@ -69,12 +69,12 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_b)(WORK) {
     (work, work->column + n, flow_smaller(work->columns - n, WIDTH), work->right + n * work->part);
 }
 
-/* Copies adjacent rows of whole tiles, depth by depth, as each is a line of the caches or two. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _copy_across)(WORK, const STORED *a, int64_t rows) {
+/* Copies a group of adjacent rows: depth by depth, as each is a line of the caches or two. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _copy_group_across)(WORK, const STORED *a) {
     for (int64_t k = 0; k < work->depth; k++) {
         ELEMENT *to = work->left + k * TILE_ROWS;
         const STORED *from = a + work->depth_at[k];
-        for (int64_t m = 0; m < rows; m += TILE_ROWS, to += COPY_TILE, from += TILE_ROWS)
+        for (int64_t m = 0; m < GROUP; m += TILE_ROWS, to += COPY_TILE, from += TILE_ROWS)
             if (SAME_TYPE) __builtin_memcpy(to, from, sizeof(ELEMENT[TILE_ROWS]));
             else
                 for (int64_t i = 0; i < TILE_ROWS; i++) to[i] = LOAD(from[i]);
@@ -86,8 +86,8 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_a)(WORK, int64_t first, int
     WITH_SIZES;
     (void)first;
     int64_t rows_at[GROUP], run;
-    if (A_ACROSS && first % (A_ROW_RUN) + rows <= (A_ROW_RUN) && rows % TILE_ROWS == 0) {
-        FLOW_JOIN(KERNEL, _copy_across)(work, work->a + (A_ROW_AT(first)), rows);
+    if (A_ACROSS && rows == GROUP && first % (A_ROW_RUN) + rows <= (A_ROW_RUN)) {
+        FLOW_JOIN(KERNEL, _copy_group_across)(work, work->a + (A_ROW_AT(first)));
         return;
     }
     for (int64_t m = 0; m < rows; m++) rows_at[m] = A_ROW_AT(first + m);

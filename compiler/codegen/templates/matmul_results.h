@@ -1,6 +1,7 @@
 /* matmul_results.h: of matmul.c, behind its types: what makes results of a tile's sums vector by
- * vector: of the late tile while the next one is added up, or of the sums in their registers. A
- * tile of which a result may not be finite is settled apart, as what is kept is not stored then. */
+ * vector: of the late tile while the next one is added up (LATE), or of the sums in registers, all
+ * before any is stored (AT_ONCE), or one by one. Where a result may not be finite, it or its tile
+ * is settled apart, as what is kept is not stored then. */
 #if APPLIES
 /* Makes results of sums, vector v of row m of a tile whose first result is at `row` and `column`.
  * They are held where they are doubtful: `held`, with a bit for each vector, then has one more. */
@@ -94,7 +95,7 @@ FLOW_TILE int FLOW_JOIN(KERNEL, _is_doubtful)(const int rows, VECTOR y[TILE_ROWS
     return FLOW_JOIN(KERNEL, _has_nan)(doubt - doubt);
 }
 
-/* Makes results of the sums y, vector by vector, and stores them. */
+/* Makes results of each vector of the sums y, and stores them before the next. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _conclude_each)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
                                                  const int rows, const int last,
                                                  VECTOR y[TILE_ROWS][TILE_VECTORS]) {
@@ -114,7 +115,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _conclude_each)(WORK, const FLOW_JOIN(KERNEL, _
     FLOW_JOIN(KERNEL, _settle)(work, held);
 }
 
-/* Makes results of the sums y, in their place, and stores them. */
+/* Makes results of all the sums y, in their place, and then stores them. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _conclude)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
                                             const int64_t *row_at, const int rows, const int last,
                                             VECTOR y[TILE_ROWS][TILE_VECTORS]) {
