@@ -135,7 +135,9 @@ const char *vector_formula(Writer *writer, const Node *node, const char *const *
 }
 
 const char *vector_keep(Writer *writer, const char *const *operands) {
-    if (!is_vector(writer, operands[1]) || !is_vector(writer, operands[2])) writer->refused = true;
+    bool by_lane = has_type(writer, operands[0], choice_name); /* as of a weight of one element */
+    if (by_lane || !is_vector(writer, operands[1]) || !is_vector(writer, operands[2]))
+        writer->refused = true;
     else text_format(&writer->lines[LEVEL_column], "(void)%s;\n", operands[2]);
     return operands[1];
 }

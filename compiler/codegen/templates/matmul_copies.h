@@ -71,6 +71,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_b)(WORK) {
 
 /* Copies a group of adjacent rows: depth by depth, as each is a line of the caches or two. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _copy_group_across)(WORK, const STORED *a) {
+    WITH_SIZES;
     for (int64_t k = 0; k < work->depth; k++) {
         ELEMENT *to = work->left + k * TILE_ROWS;
         const STORED *from = a + work->depth_at[k];
