@@ -27,8 +27,8 @@ static bool copy_matching(const Compilation *compilation, const char *pattern, c
     glob_t found;
     bool good = !glob(arena_format(arena, "%s/%s", share, pattern), 0, NULL, &found);
     for (size_t i = 0; good && i < found.gl_pathc; i++) {
-        const char *below = found.gl_pathv[i] + strlen(share) + 1, *slash = strrchr(below, '/');
-        const char *target = arena_format(arena, "%s/%s", to, flat && slash ? slash + 1 : below);
+        const char *below = found.gl_pathv[i] + strlen(share) + 1;
+        const char *target = arena_format(arena, "%s/%s", to, flat ? path_name(below) : below);
         good = folder_make(path_folder(arena, target), 0777) &&
                file_copy(arena, found.gl_pathv[i], target, 0644);
     }
@@ -36,17 +36,12 @@ static bool copy_matching(const Compilation *compilation, const char *pattern, c
     return good;
 }
 
-static const char *file_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* What --link names has to mean nothing to make. */
 static bool have_plain_names(const Compilation *compilation) {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
     vector_each(const char *, path, compilation->arguments->link) {
-        const char *name = file_name(*path);
+        const char *name = path_name(*path);
         if (strspn(name, plain) == strlen(name)) continue;
         fprintf(stderr,
                 "flowc: --link=%s: a Makefile can't name it; rename it to letters, digits "
@@ -61,7 +56,7 @@ static bool have_plain_names(const Compilation *compilation) {
 static bool copy_linked(const Compilation *compilation, const char *folder) {
     Arena *arena = compilation->arena;
     vector_each(const char *, path, compilation->arguments->link) {
-        const char *name = file_name(*path),
+        const char *name = path_name(*path),
                    *to = arena_format(arena, "%s/linked/%s", folder, name);
         if (!folder_make(path_folder(arena, to), 0777) || !file_copy(arena, *path, to, 0644))
             return false;
@@ -87,7 +82,7 @@ static bool write_libraries(const Compilation *compilation, const char *folder) 
     vector_each(const char *, library, toolchain.libraries) text_format(&text, " %s", *library);
     text_add(&text, "\nLINKED =");
     vector_each(const char *, path, compilation->arguments->link)
-        text_format(&text, " linked/%s", file_name(*path));
+        text_format(&text, " linked/%s", path_name(*path));
     add_gcc_flags(&text);
     text_add(&text, "\n");
     const char *path = arena_format(compilation->arena, "%s/libraries.mk", folder);

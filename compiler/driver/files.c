@@ -135,8 +135,12 @@ const char *path_folder(Arena *arena, const char *path) {
     return slash == path ? "/" : arena_copy(arena, path, (size_t)(slash - path));
 }
 
+const char *path_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 const char *path_stem(Arena *arena, const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
+    const char *name = path_name(path), *dot = strrchr(name, '.');
     return arena_copy(arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
