@@ -82,7 +82,7 @@ define product_rule
 $(BUILD)/runtime/product/%-$(1).o: runtime/product/%.c | packages
 	@mkdir -p $$(@D)
 	$$(call say,cc)$$(CC) $$(CFLAGS) -march=$(1) $$(if $$(filter x86-64%,$(1)),-mprefer-vector-width=512) \
-	    -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -fPIC -MMD -MP -c -o $$@ $$<
+	    -ffp-contract=$$(if $$(findstring clang,$$(CC)),on,fast) -fno-math-errno -fno-trapping-math -fwrapv -fPIC -MMD -MP -c -o $$@ $$<
 endef
 $(foreach level,$(LEVELS),$(eval $(call product_rule,$(level))))
 

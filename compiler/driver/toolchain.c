@@ -18,7 +18,6 @@
 /* Sums keep the order they are written in: -ffast-math is not among these. */
 static const char *const compile_flags[] = {"-std=gnu11",
                                             sizeof FLOWC_SANITIZE > 1 ? "-O1" : "-O3",
-                                            "-ffp-contract=fast",
                                             "-fno-math-errno",
                                             "-fno-trapping-math",
                                             "-fwrapv",
@@ -185,8 +184,14 @@ void toolchain_use(Toolchain *toolchain, const Program *program) {
 }
 
 bool is_gcc(const char *compiler) {
-    const char *slash = strrchr(compiler, '/');
-    return !strncmp(slash ? slash + 1 : compiler, "gcc", 3);
+    return !strncmp(path_name(compiler), "gcc", 3);
+}
+
+/* clang takes a sum of a product as one operation where both stand in one expression. What `fast`
+ * does also depends on the path around it, so that threads would round as they divide the work. gcc
+ * knows `on` from gcc 13; its paths are one by gcc_flags. */
+static const char *contraction(const char *compiler) {
+    return strstr(path_name(compiler), "clang") ? "-ffp-contract=on" : "-ffp-contract=fast";
 }
 
 const char *toolchain_key(const Toolchain *toolchain) {
@@ -196,6 +201,7 @@ const char *toolchain_key(const Toolchain *toolchain) {
         text_format(&key, " %s", toolchain->levels[i].name);
     for (int i = 0; compile_flags[i]; i++) text_format(&key, " %s", compile_flags[i]);
     for (int i = 0; gcc_flags[i]; i++) text_format(&key, " %s", gcc_flags[i]);
+    text_format(&key, " %s", contraction(toolchain->compiler));
     return text_string(&key);
 }
 
@@ -259,6 +265,7 @@ static Strings compiler_words(const Toolchain *toolchain, const Strings *more) {
     Strings words = {0};
     vector_push(toolchain->arena, &words, toolchain->compiler);
     add_words(toolchain->arena, &words, compile_flags);
+    vector_push(toolchain->arena, &words, contraction(toolchain->compiler));
     if (is_gcc(toolchain->compiler)) add_words(toolchain->arena, &words, gcc_flags);
     add_sanitizer(toolchain->arena, &words);
     vector_each(const char *, word, *more) vector_push(toolchain->arena, &words, *word);

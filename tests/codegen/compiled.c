@@ -94,9 +94,10 @@ static void *load(Arena *arena, const char *text, const char *device) {
         arena,
         "%s %s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -Wno-type-limits -fPIC -shared "
         "-pthread -fwrapv "
-        "-ffp-contract=fast -fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
+        "-ffp-contract=%s -fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
         "-Icompiler/codegen/templates -o %s/program.so %s %s %s",
-        cc ? cc : "gcc", target ? target : "-march=native", flags, folder, program,
+        cc ? cc : "gcc", target ? target : "-march=native", flags,
+        cc && strstr(cc, "clang") ? "on" : "fast", folder, program,
         *device ? gpu_sources(arena, kernels) : "", runtime_words(arena, program));
     void *library = NULL;
     if (system(command)) printf("does not compile: %s/program.c\n", folder);

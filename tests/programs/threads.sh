@@ -33,3 +33,8 @@ sed 's/conv2d(32)/conv2d(6, 5, padding = "same")/; s/conv2d(64)/conv2d(16, 5)/; 
     s/optimizer .*/optimizer = sgd(rate)/' "$root/examples/digits_cnn.flow" >lenet.flow
 grep -q 'conv2d(16, 5)' lenet.flow && grep -q 'dense(84)' lenet.flow || fail "the example has changed"
 agree lenet.flow digits_cnn.safetensors
+
+# So are updates that make several results of a sum which other batches have begun.
+sed 's/dense(256)/dense(8)/; s/optimizer .*/optimizer = adam(1e-3); accumulate = 3; ema = 0.9/' "$digits" >adam.flow
+grep -q 'dense(8)' adam.flow && grep -q 'accumulate' adam.flow || fail "the example has changed"
+agree adam.flow digits.safetensors

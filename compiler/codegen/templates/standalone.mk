@@ -14,8 +14,10 @@ RUNTIME = $(SOURCES:.c=.o)
 include units.mk
 OBJECTS = $(UNITS:.c=.o)
 
-# With these gcc rounds alike on all paths, so that any number of threads gives the same bits.
-OWN_FLAGS := $(if $(findstring Free Software,$(shell $(CC) --version)),$(GCC_FLAGS))
+# With these gcc and clang round alike on all paths, so that any number of threads gives the same bits.
+VERSION   := $(shell $(CC) --version)
+OWN_FLAGS := $(if $(findstring Free Software,$(VERSION)),$(GCC_FLAGS))
+CONTRACT  := -ffp-contract=$(if $(findstring clang,$(VERSION)),on,fast)
 
 # As wide as there are: gcc and clang take half of them where they expect a lower clock.
 WIDE := $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-mprefer-vector-width=512)
@@ -27,10 +29,10 @@ trainer: $(OBJECTS) $(C_FILES:.c=.o) $(OTHERS) $(RUNTIME)
 	$(CC) -o $@ $^ -Wl,-rpath,'$$ORIGIN/linked' $(OMP)libomp.so -Wl,-rpath,$(OMP) $(LIBRARIES) -lz -lm -ldl -lpthread
 
 $(OBJECTS) $(C_FILES:.c=.o): %.o: %.c
-	$(CC) $(FLAGS) -O3 $(OWN_FLAGS) $(ARCH) $(WIDE) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
+	$(CC) $(FLAGS) -O3 $(OWN_FLAGS) $(ARCH) $(WIDE) $(CONTRACT) -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
 
 runtime/product/%.o: runtime/product/%.c
-	$(CC) $(FLAGS) -O2 $(ARCH) $(WIDE) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
+	$(CC) $(FLAGS) -O2 $(ARCH) $(WIDE) $(CONTRACT) -fno-math-errno -fno-trapping-math -fwrapv -c -o $@ $<
 
 runtime/%.o: runtime/%.c
 	$(CC) $(FLAGS) -O2 -fopenmp -c -o $@ $<
