@@ -211,8 +211,11 @@ static void add_words(Arena *arena, Strings *words, const char *const *more) {
     for (; *more; more++) vector_push(arena, words, *more);
 }
 
+/* What a sanitizer finds ends the program, as it does in the runtime's code. */
 static void add_sanitizer(Arena *arena, Strings *words) {
-    if (*FLOWC_SANITIZE) vector_push(arena, words, "-fsanitize=" FLOWC_SANITIZE);
+    if (!*FLOWC_SANITIZE) return;
+    vector_push(arena, words, "-fsanitize=" FLOWC_SANITIZE);
+    vector_push(arena, words, "-fno-sanitize-recover=all");
 }
 
 const char *const include_folders[] = {"/compiler/codegen/templates", "/compiler/ops", "/runtime",
