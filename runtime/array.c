@@ -1,14 +1,16 @@
-/* Array. What is not of the field's type is converted record by record. Integers become any integer
- * type that holds their value, which is looked at, and any floating-point type that holds all of
- * theirs; floating-point numbers become wider ones. No value changes. */
+/* Array. What is not of the field's type is converted, record by record or all at once. Integers
+ * become any integer type that holds their value, which is looked at, and any floating-point type
+ * that holds all of theirs; floating-point numbers become wider ones. No value changes. */
 #include "runtime/array.h"
 
+#include "runtime/holdings.h"
 #include "runtime/plural.h"
 #include "runtime/shards.h"
 #include "runtime/type.h"
 
 #include <byteswap.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BIT(element) (1u << FLOW_##element)
@@ -137,12 +139,6 @@ FlowStatus arrays_check(const Array *arrays, int count) {
     return flow_ok;
 }
 
-bool arrays_point(const Array *arrays, int count) {
-    bool point = true;
-    for (int i = 0; i < count; i++) point &= arrays[i].same && arrays[i].aligned;
-    return point;
-}
-
 int64_t array_records(const Array *array) {
     return array->npy.sizes[0];
 }
@@ -236,4 +232,53 @@ bool array_make(const Array *array, int64_t record, void *value, FlowStatus *fai
         return false;
     }
     return true;
+}
+
+/* What can be pointed at. */
+
+static bool is_pointed(const Array *array) {
+    return array->same && array->aligned;
+}
+
+/* Bytes of all values of the field. */
+static size_t field_size(const Array *array) {
+    return (size_t)array->npy.elements * flow_element_size(array->field->type.element);
+}
+
+static bool may_be_held(const Array *array) {
+    enum { MOST = 1 << 24 };
+    return array->record_elements == 1 && field_size(array) <= MOST &&
+           field_size(array) <= holdings_room() / 16;
+}
+
+/* False: there is no memory, or a number is none of the field's, which its record says when it is
+ * made. */
+static bool hold(Array *array) {
+    size_t size = flow_element_size(array->field->type.element);
+    char *values = held_new(field_size(array));
+    bool made = values != NULL;
+    for (int64_t i = 0; made && i < array_records(array); i++)
+        made = array_make(array, i, values + (size_t)i * size, NULL);
+    if (!made) {
+        if (values) held_give(field_size(array));
+        free(values);
+        return false;
+    }
+    array->values = array->held = values;
+    array->record_size = size;
+    array->same = array->aligned = true;
+    return true;
+}
+
+bool arrays_point(Array *arrays, int count) {
+    for (int i = 0; i < count; i++)
+        if (!is_pointed(&arrays[i]) && !may_be_held(&arrays[i])) return false;
+    for (int i = 0; i < count; i++)
+        if (!is_pointed(&arrays[i]) && !hold(&arrays[i])) return false;
+    return true;
+}
+
+void array_close(Array *array) {
+    free(array->held);
+    array->held = NULL;
 }

@@ -15,7 +15,8 @@ typedef struct Array {
     const FlowField *field;
     Npy npy;
     const char *values;
-    size_t record_size; /* bytes in the file */
+    char *held;         /* values that were made at once, or NULL */
+    size_t record_size; /* bytes of one at `values` */
     size_t record_elements;
     bool own;     /* elements are of the field's type */
     bool same;    /* they are the field's, byte for byte */
@@ -33,8 +34,11 @@ void array_fill(Array *array, const char *bytes);
 /* Have all the same number of records? */
 FlowStatus arrays_check(const Array *arrays, int count);
 
-/* Can all records be pointed at? */
-bool arrays_point(const Array *arrays, int count);
+/* Can all records be pointed at? Few single numbers of another type than their field's, as labels
+ * are, are made at once for that, and held. */
+bool arrays_point(Array *arrays, int count);
+
+void array_close(Array *array);
 
 int64_t array_records(const Array *array);
 

@@ -340,12 +340,18 @@ int64_t records_find(const Records *records, const Permutation *shuffle, int64_t
     return position;
 }
 
+static void prefetch_source(const Records *records, int64_t record, int64_t epoch) {
+    if (records->joined) joined_prefetch(records->joined, record, epoch);
+    else if (records->pipeline->source->prefetch)
+        records->pipeline->source->prefetch(records->reader, record);
+}
+
 void records_prefetch(const Records *records, int64_t record, int64_t epoch) {
     int last = records_last_section(records);
-    if (last == 0 && records->joined) joined_prefetch(records->joined, record, epoch);
-    else if (last == 0 && records->pipeline->source->prefetch)
-        records->pipeline->source->prefetch(records->reader, record);
-    if (!points(records, last)) return;
+    if (!points(records, last)) {
+        if (last == 0) prefetch_source(records, record, epoch);
+        return;
+    }
     for (int i = 0; i < records_section_at(records, last)->field_count; i++) {
         const void *value;
         point_each(records, last, i, &record, 1, &value, 1);

@@ -33,8 +33,10 @@ static FlowStatus open_files(FlowReader *reader, const FlowField *fields) {
 }
 
 static void npy_close(FlowReader *reader) {
-    for (int i = 0; reader && reader->files && i < reader->count; i++)
+    for (int i = 0; reader && reader->files && i < reader->count; i++) {
+        array_close(&reader->arrays[i]);
         mapped_close(&reader->files[i]);
+    }
     if (reader) free(reader->files);
     free(reader);
 }

@@ -188,7 +188,10 @@ static FlowStatus open_all(FlowReader *reader, const FlowField *fields) {
 /* The source. */
 
 static void npz_close(FlowReader *reader) {
-    for (int i = 0; reader->unpacked && i < reader->count; i++) free(reader->unpacked[i]);
+    for (int i = 0; reader->unpacked && i < reader->count; i++) {
+        array_close(&reader->arrays[i]);
+        free(reader->unpacked[i]);
+    }
     free(reader->unpacked);
     mapped_close(&reader->file);
     free(reader);

@@ -2,6 +2,7 @@
  * does not fit the program, for every truncation and every damaged byte of a header. */
 #define _GNU_SOURCE
 #include "runtime/flow.h"
+#include "runtime/holdings.h"
 #include "runtime/type.h"
 #include "tests/runtime/arrays.h"
 
@@ -125,10 +126,10 @@ static void reads_every_header(void) {
 
 /* Elements that lie at odd places are copied. */
 static void reads_misaligned(void) {
-    static const char literal[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n";
-    static const double values[] = {1.5, -2.5};
+    static const char literal[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,2), }\n";
+    static const double values[] = {1.5, -2.5, 3.5, 4.5};
     FlowReader *reader;
-    double value;
+    double value[2];
     const void *first;
     size_t length = sizeof literal - 1;
     memcpy(file, "\x93NUMPY\1\0", 8);
@@ -136,12 +137,37 @@ static void reads_misaligned(void) {
     memcpy(file + 10, literal, length);
     memcpy(file + 10 + length, values, sizeof values);
     write_test_file("a.npy", file, 10 + length + sizeof values);
-    FlowStatus status = open_as("a.npy", (FlowType){.element = FLOW_f64}, &reader);
+    FlowStatus status = open_as("a.npy", (FlowType){FLOW_f64, 1, {2}}, &reader);
     CHECK(!status.exit, "%s", status.text);
     if (status.exit) return;
     CHECK(!flow_source_npy.point(reader, &first), "at %zu", (10 + length) % 8);
-    CHECK(get(reader, 1, sizeof value, &value, NULL) && value == -2.5, "%g", value);
+    CHECK(get(reader, 1, sizeof value, value, NULL) && value[0] == 3.5, "%g", value[0]);
     flow_source_npy.close(reader);
+}
+
+/* Labels of another type than their field's are held as it is, beside what lies as it should. */
+static void points_at_labels(void) {
+    static const float inputs[] = {1, 2, 3, 4, 5, 6};
+    static const unsigned char labels[] = {7, 0, 255};
+    FlowField fields[] = {{.name = "x", .path = "a.npy", .type = {FLOW_f32, 1, {2}}},
+                          {.name = "y", .path = "b.npy", .type = {.element = FLOW_i32}}};
+    FlowReader *reader;
+    const void *firsts[2];
+    write_array("a.npy", literal_of("<f4", "(3, 2)"), inputs, sizeof inputs);
+    write_array("b.npy", literal_of("|u1", "(3,)"), labels, sizeof labels);
+    for (size_t room = 0; room <= 64; room += 64) { /* 12 bytes are much of 64 */
+        holdings_limit(room ? holdings_sum() + room : 0);
+        FlowStatus status = flow_source_npy.open(fields, 2, NULL, &reader);
+        CHECK(!status.exit, "%s", status.text);
+        if (status.exit) return;
+        bool points = flow_source_npy.point(reader, firsts);
+        CHECK(points == !room, "of %zu bytes", room);
+        if (points)
+            CHECK(((const int32_t *)firsts[1])[2] == 255 && ((const float *)firsts[0])[5] == 6,
+                  "%d", ((const int32_t *)firsts[1])[2]);
+        flow_source_npy.close(reader);
+    }
+    holdings_limit(0);
 }
 
 /* What is refused. */
@@ -284,6 +310,7 @@ int main(void) {
     reads_every_element();
     reads_every_header();
     reads_misaligned();
+    points_at_labels();
     refuses_types();
     refuses_shapes();
     refuses_headers();
