@@ -246,9 +246,9 @@ static size_t field_size(const Array *array) {
 }
 
 static bool may_be_held(const Array *array) {
-    enum { MOST = 1 << 24 };
+    enum { MOST = 1 << 24 /* bytes */, SHARE = 16 /* of what the limit of memory leaves */ };
     return array->record_elements == 1 && field_size(array) <= MOST &&
-           field_size(array) <= holdings_room() / 16;
+           field_size(array) <= holdings_room() / SHARE;
 }
 
 /* False: there is no memory, or a number is none of the field's, which its record says when it is

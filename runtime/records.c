@@ -8,6 +8,7 @@
 #include "runtime/key.h"
 #include "runtime/least.h"
 #include "runtime/mix.h"
+#include "runtime/shards.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +16,6 @@
 enum {
     PLACE_SIZE = 384, /* bytes of the text that says where a record comes from */
     NUMBER_SIZE = 32,
-    LINE = 64,             /* bytes that one prefetch brings */
-    PREFETCH_LIMIT = 1024, /* bytes; the hardware goes on by itself */
 };
 
 /* From positions to records. */
@@ -355,9 +354,7 @@ void records_prefetch(const Records *records, int64_t record, int64_t epoch) {
     for (int i = 0; i < records_section_at(records, last)->field_count; i++) {
         const void *value;
         point_each(records, last, i, &record, 1, &value, 1);
-        size_t size = records->sections[last].field_sizes[i];
-        size_t length = size < PREFETCH_LIMIT ? size : PREFETCH_LIMIT;
-        for (size_t at = 0; at < length; at += LINE) __builtin_prefetch((const char *)value + at);
+        shard_prefetch(value, records->sections[last].field_sizes[i]);
     }
 }
 
