@@ -2,6 +2,7 @@
 #include "compiler/codegen/names.h"
 
 #include "lang/base/c_words.h"
+#include "lang/base/path.h"
 
 #include <math.h>
 
@@ -91,7 +92,6 @@ const char *number_literal(Arena *arena, Element element, double number) {
 
 const char *place_text(Arena *arena, Range range) {
     if (!range.source) return "";
-    const char *name = strrchr(range.source->path, '/');
-    return arena_format(arena, "%s:%u", name ? name + 1 : range.source->path,
+    return arena_format(arena, "%s:%u", path_name(range.source->path),
                         source_position(range.source, range.begin).line);
 }

@@ -8,6 +8,7 @@
 #include "compiler/driver/parts.h"
 #include "compiler/driver/placement.h"
 #include "compiler/driver/select.h"
+#include "lang/base/path.h"
 
 #include <errno.h>
 #include <glob.h>

@@ -5,6 +5,7 @@
 #include "compiler/driver/device_text.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/profiles.h"
+#include "lang/base/path.h"
 #include "runtime/device/rates.h"
 #include "runtime/peaks.h"
 

@@ -9,6 +9,7 @@
 #include "compiler/driver/sha256.h"
 #include "compiler/lower/lower.h"
 #include "compiler/passes/passes.h"
+#include "lang/base/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "compiler/driver/machine.h"
 #include "compiler/driver/place.h"
 #include "compiler/driver/toolchain.h"
+#include "lang/base/path.h"
 #include "runtime/device/nvrtc.h"
 
 #include <errno.h>

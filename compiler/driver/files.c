@@ -128,19 +128,3 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
 void folder_remove(const char *path) {
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
-
-const char *path_folder(Arena *arena, const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash) return ".";
-    return slash == path ? "/" : arena_copy(arena, path, (size_t)(slash - path));
-}
-
-const char *path_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-const char *path_stem(Arena *arena, const char *path) {
-    const char *name = path_name(path), *dot = strrchr(name, '.');
-    return arena_copy(arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
-}

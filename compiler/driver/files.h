@@ -24,9 +24,4 @@ bool same_file(const char *a, const char *b); /* both exist and are one */
 bool folder_make(const char *path, int mode);
 void folder_remove(const char *path); /* with all that is in it */
 
-/* "a/b" of "a/b/c.flow", "." of "c.flow"; "c.flow" of both, which is path's end; and "c". */
-const char *path_folder(Arena *arena, const char *path);
-const char *path_name(const char *path);
-const char *path_stem(Arena *arena, const char *path);
-
 #endif

@@ -3,6 +3,7 @@
 #include "compiler/driver/home.h"
 
 #include "compiler/driver/files.h"
+#include "lang/base/path.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,6 +4,7 @@
 #include "compiler/balance/decide.h"
 #include "compiler/balance/lock.h"
 #include "compiler/driver/files.h"
+#include "lang/base/path.h"
 
 #include <errno.h>
 #include <stdio.h>

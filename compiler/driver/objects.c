@@ -3,6 +3,7 @@
 
 #include "compiler/driver/files.h"
 #include "compiler/driver/place.h"
+#include "lang/base/path.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * above them. */
 #include "compiler/driver/commands.h"
 #include "compiler/ops/ops.h"
+#include "lang/base/path.h"
 #include "lang/parse.h"
 #include "lang/words.h"
 
@@ -67,7 +68,7 @@ static void print_file(Arena *arena, const Source *source) {
     Diagnostics *diagnostics = diagnostics_new(arena);
     const Tree *tree = parse(arena, source, diagnostics);
     Words words = words_read(arena, source);
-    const char *name = strrchr(source->path, '/') + 1;
+    const char *name = path_name(source->path);
     printf("## [%s](%s)\n\n", name, name);
     print_comments(words.items, 0, first_of_own(words.items));
     vector_each(Declaration *, declaration, tree->declarations)

@@ -8,6 +8,7 @@
 #include "compiler/driver/kept_times.h"
 #include "compiler/driver/placement.h"
 #include "compiler/driver/select.h"
+#include "lang/base/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/files.h"
+#include "lang/base/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>

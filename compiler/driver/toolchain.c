@@ -6,6 +6,7 @@
 #include "compiler/driver/files.h"
 #include "compiler/driver/objects.h"
 #include "compiler/driver/parts.h"
+#include "lang/base/path.h"
 #include "lang/base/text.h"
 
 #include <glob.h>

@@ -3,6 +3,7 @@
 #include "compiler/graph/print.h"
 #include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
+#include "lang/base/path.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,8 +46,7 @@ bool range_is_of_program(Range range) {
 }
 
 void place_print(Range range, Text *text) {
-    const char *path = range.source->path, *slash = strrchr(path, '/');
-    text_format(text, "%s:%u", slash ? slash + 1 : path,
+    text_format(text, "%s:%u", path_name(range.source->path),
                 source_position(range.source, range.begin).line);
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/graph/external.h"
 #include "compiler/graph/scan.h"
 #include "compiler/plan/plan.h"
+#include "lang/base/path.h"
 #include "runtime/device/launch_limits.h"
 
 const char *bytes_text(Arena *arena, double bytes) {
@@ -42,9 +43,8 @@ static void print_nodes(const Graph *graph, const KernelPlan *kernel, size_t mos
         const Node *node = graph_node(graph, kernel->fused[i]);
         if (node->range.source) {
             uint32_t line = source_position(node->range.source, node->range.begin).line;
-            const char *name = strrchr(node->range.source->path, '/');
             if (line != last_line || node->range.source != last_source)
-                text_format(text, " %s:%u", name ? name + 1 : node->range.source->path, line);
+                text_format(text, " %s:%u", path_name(node->range.source->path), line);
             last_source = node->range.source;
             last_line = line;
         }
