@@ -111,7 +111,7 @@ static void write_loop(ScanWriter *all, const char *memory) {
     text_format(&all->text,
                 "        };\n"
                 "        const FlowFrame turn_frame = {%s, places, batch, frame->barrier, sizes,\n"
-                "                                      frame->observer, NULL};\n"
+                "                                      frame->observer, NULL, false, NULL};\n"
                 "%s        %s\n    }\n}\n\n",
                 memory,
                 all->plan->waits ? "        if (n) flow_barrier(frame, thread, threads);\n" : "",

@@ -1,5 +1,6 @@
 /* flowc build: a trainer, or the C that makes one. */
 #define _GNU_SOURCE
+#include "compiler/codegen/flags.h"
 #include "compiler/driver/ahead.h"
 #include "compiler/driver/cache.h"
 #include "compiler/driver/commands.h"

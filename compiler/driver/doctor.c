@@ -1,5 +1,6 @@
 /* flowc doctor: what flowc needs and finds here, what is missing, and how to get it. */
 #define _GNU_SOURCE
+#include "compiler/codegen/flags.h"
 #include "compiler/driver/all_reduce.h"
 #include "compiler/driver/commands.h"
 #include "compiler/driver/files.h"

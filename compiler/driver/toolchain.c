@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "compiler/driver/toolchain.h"
 
+#include "compiler/codegen/flags.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/files.h"
 #include "compiler/driver/objects.h"
@@ -15,18 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Sums keep the order they are written in: -ffast-math is not among these. */
-static const char *const compile_flags[] = {"-std=gnu11",
-                                            sizeof FLOWC_SANITIZE > 1 ? "-O1" : "-O3",
-                                            "-fno-math-errno",
-                                            "-fno-trapping-math",
-                                            "-fwrapv",
-                                            "-fPIC",
-#if defined __x86_64__
-                                            "-mprefer-vector-width=512",
-#endif
-                                            NULL};
 
 #if defined __x86_64__
 static const Level all_levels[] = {{"x86-64-v4", "-march=x86-64-v4", "flow_program_v4"},
@@ -50,33 +39,6 @@ static const char *native_level(void) {
     return "aarch64";
 }
 #endif
-
-/* Of gcc: loops that count to a number are written out only where that is short, since the whole of
- * them takes long to compile. What has to be written out says so itself. What a loop copies on its
- * way is no call of memcpy. Equal functions are not looked for: there are large tables, and none of
- * those. Loops begin at lines of the cache: one across two takes a fetch more each time, and two
- * threads of a core fetch in turn. The others are what takes a third of the time and makes code no
- * faster: it is written as it should run, and the processor finds the order of operations itself.
- * Where one path becomes two, a product may be added in one operation on one of them and in two on
- * the other. */
-const char *const gcc_flags[] = {
-    "--param", "max-completely-peeled-insns=60", "--param", "max-completely-peel-times=8",
-    "-fno-tree-loop-distribute-patterns", "-fno-ipa-icf",
-    /* over the whole program */
-    "-fno-ipa-bit-cp", "-fno-ipa-modref", "-fno-ipa-pure-const", "-fno-ipa-ra",
-    "-fno-ipa-reference", "-fno-ipa-vrp",
-    /* of loops */
-    "-falign-loops=64", "-fno-loop-interchange", "-fno-loop-unroll-and-jam", "-fno-peel-loops",
-    "-fno-predictive-commoning", "-fno-split-loops", "-fno-tree-loop-distribution",
-    "-fno-unswitch-loops", "-fno-version-loops-for-strides",
-    /* of what is known on some paths, or computed twice */
-    "-fno-code-hoisting", "-fno-dse", "-fno-gcse", "-fno-gcse-after-reload",
-    "-fno-isolate-erroneous-paths-dereference", "-fno-split-paths", "-fno-store-merging",
-    "-fno-thread-jumps", "-fno-tree-bit-ccp", "-fno-tree-dominator-opts", "-fno-tree-dse",
-    "-fno-tree-pre", "-fno-tree-reassoc", "-fno-tree-slsr", "-fno-tree-tail-merge", "-fno-tree-vrp",
-    /* of instructions */
-    "-fira-region=one", "-fno-crossjumping", "-fno-cse-follow-jumps",
-    "-fno-reorder-blocks-and-partition", "-fno-rerun-cse-after-loop", "-fno-schedule-insns2", NULL};
 
 enum { ALL_LEVELS = sizeof all_levels / sizeof *all_levels };
 
@@ -184,28 +146,6 @@ void toolchain_use(Toolchain *toolchain, const Program *program) {
             add_text(toolchain->arena, &toolchain->libraries, part->words);
 }
 
-bool is_gcc(const char *compiler) {
-    return !strncmp(path_name(compiler), "gcc", 3);
-}
-
-/* clang takes a sum of a product as one operation where both stand in one expression. What `fast`
- * does also depends on the path around it, so that threads would round as they divide the work. gcc
- * knows `on` from gcc 13; its paths are one by gcc_flags. */
-static const char *contraction(const char *compiler) {
-    return strstr(path_name(compiler), "clang") ? "-ffp-contract=on" : "-ffp-contract=fast";
-}
-
-const char *toolchain_key(const Toolchain *toolchain) {
-    Text key = text_new(toolchain->arena);
-    text_format(&key, "%s %s %s", FLOWC_VERSION, toolchain->compiler, toolchain->omp);
-    for (int i = 0; i < toolchain->level_count; i++)
-        text_format(&key, " %s", toolchain->levels[i].name);
-    for (int i = 0; compile_flags[i]; i++) text_format(&key, " %s", compile_flags[i]);
-    for (int i = 0; gcc_flags[i]; i++) text_format(&key, " %s", gcc_flags[i]);
-    text_format(&key, " %s", contraction(toolchain->compiler));
-    return text_string(&key);
-}
-
 /* Compiling. */
 
 static void add_words(Arena *arena, Strings *words, const char *const *more) {
@@ -268,12 +208,24 @@ static bool wait_for_all(Team *team) {
 static Strings compiler_words(const Toolchain *toolchain, const Strings *more) {
     Strings words = {0};
     vector_push(toolchain->arena, &words, toolchain->compiler);
-    add_words(toolchain->arena, &words, compile_flags);
-    vector_push(toolchain->arena, &words, contraction(toolchain->compiler));
-    if (is_gcc(toolchain->compiler)) add_words(toolchain->arena, &words, gcc_flags);
+    vector_push(toolchain->arena, &words, sizeof FLOWC_SANITIZE > 1 ? "-O1" : "-O3");
+#if defined __x86_64__
+    vector_push(toolchain->arena, &words, "-mprefer-vector-width=512");
+#endif
+    add_words(toolchain->arena, &words, code_flags(toolchain->arena, toolchain->compiler));
     add_sanitizer(toolchain->arena, &words);
     vector_each(const char *, word, *more) vector_push(toolchain->arena, &words, *word);
     return words;
+}
+
+const char *toolchain_key(const Toolchain *toolchain) {
+    Text key = text_new(toolchain->arena);
+    text_format(&key, "%s %s %s", FLOWC_VERSION, toolchain->compiler, toolchain->omp);
+    for (int i = 0; i < toolchain->level_count; i++)
+        text_format(&key, " %s", toolchain->levels[i].name);
+    Strings words = compiler_words(toolchain, &(Strings){0});
+    vector_each(const char *, word, words) text_format(&key, " %s", *word);
+    return text_string(&key);
 }
 
 /* Compiles one file to an object. Nothing is started after a failure. */

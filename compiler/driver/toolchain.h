@@ -55,12 +55,6 @@ int toolchain_link(Toolchain *toolchain, const Compilation *compilation, Program
 int toolchain_for_trainer(Toolchain *toolchain, const Compilation *compilation,
                           const char *otherwise);
 
-/* By its name. */
-bool is_gcc(const char *compiler);
-
-/* What gcc is given for generated code, from gcc 11 on; ends with NULL. */
-extern const char *const gcc_flags[];
-
 /* Below the share folder: where what generated code includes is looked for; ends with NULL. */
 extern const char *const include_folders[];
 

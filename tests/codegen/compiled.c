@@ -85,6 +85,7 @@ static void *load(Arena *arena, const char *text, const char *device) {
     if (!mkdtemp(folder)) return NULL;
     const char *cc = getenv("CC"), *flags = getenv("FLOWC_TEST_FLAGS"), *longer = getenv("LONG");
     const char *target = getenv("FLOWC_TEST_TARGET");
+    if (!cc) cc = "gcc";
     if (!flags) flags = longer && *longer ? "-O3" : "-O1";
     const char *program = arena_format(arena, "%s/program.c", folder);
     write_file(program, text);
@@ -92,12 +93,8 @@ static void *load(Arena *arena, const char *text, const char *device) {
     if (*device) write_file(kernels, device);
     char *command = arena_format(
         arena,
-        "%s %s %s -std=gnu11 -Wall -Wextra -Wno-unused-function -Wno-type-limits -fPIC -shared "
-        "-pthread -fwrapv "
-        "-ffp-contract=%s -fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates -o %s/program.so %s %s %s",
-        cc ? cc : "gcc", target ? target : "-march=native", flags,
-        cc && strstr(cc, "clang") ? "on" : "fast", folder, program,
+        "%s %s %s %s -Wall -Wextra -Wno-unused-function -Wno-type-limits -o %s/program.so %s %s %s",
+        cc, target ? target : "-march=native", flags, compile_words(arena, cc), folder, program,
         *device ? gpu_sources(arena, kernels) : "", runtime_words(arena, program));
     void *library = NULL;
     if (system(command)) printf("does not compile: %s/program.c\n", folder);

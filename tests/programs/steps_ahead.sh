@@ -2,7 +2,7 @@
 # bit, and so do averages, a run that is stopped and resumed, and the line that says which step went wrong.
 . tests/programs/lib/common.sh
 cp -r "$data" .
-sed -e 's/dense(256)/dense(4)/; s/|> batch(batch_size)/|> take(90) |> batch(8)/; s/|> batch(1000)/|> take(16) |> batch(16)/' "$digits" >gpu.flow
+sed -e 's/dense(256)/dense(4)/; s/|> batch(batch_size)/|> take(58) |> batch(8)/; s/|> batch(1000)/|> take(16) |> batch(16)/' "$digits" >gpu.flow
 gpu="--device=gpu --simulate=gpu:1"
 epochs() { sed -n 's/^epoch \([^ ]* loss=[^ ]* accuracy=[^ ]*\).*/\1/p' stderr; }
 

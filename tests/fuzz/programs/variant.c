@@ -13,15 +13,13 @@
 #include <unistd.h>
 
 /* What takes the least time to give code that is as it was written, for this machine. */
-static const char plain_compiler[] =
-    "$(command -v clang-19 || command -v clang || echo gcc) -march=native -O0";
+static const char plain_compiler[] = "$(command -v clang-19 || command -v clang || echo gcc)";
 
 /* With $FLOWC_TEST_TARGET all is compiled for that, by $CC. */
-static const char *compiler_of(Arena *arena, Way way) {
-    const char *cc = getenv("CC"), *target = getenv("FLOWC_TEST_TARGET");
-    if (way != WAY_users && !target) return plain_compiler;
-    return arena_format(arena, "%s %s %s", cc ? cc : "gcc", target ? target : "-march=native",
-                        way == WAY_users ? "-O3" : "-O0");
+static const char *compiler_of(Way way) {
+    const char *cc = getenv("CC");
+    if (way != WAY_users && !getenv("FLOWC_TEST_TARGET")) return plain_compiler;
+    return cc ? cc : "gcc";
 }
 
 /* Graphs. */
@@ -98,12 +96,11 @@ static bool write_variant(Arena *arena, Program *program, const char *path) {
 
 static const char *compile_command(Arena *arena, const char *folder, const Variant *variant) {
     const char *path = arena_format(arena, "%s/%d.c", folder, variant->way);
+    const char *compiler = compiler_of(variant->way), *target = getenv("FLOWC_TEST_TARGET");
     return arena_format(
-        arena,
-        "%s -std=gnu11 -w -fPIC -shared -pthread -fwrapv -ffp-contract=fast "
-        "-fno-math-errno -fno-trapping-math -I. -Iruntime -Icompiler/ops "
-        "-Icompiler/codegen/templates -o %s/%d.so %s %s %s",
-        compiler_of(arena, variant->way), folder, variant->way, path,
+        arena, "%s %s %s %s -w -o %s/%d.so %s %s %s", compiler, target ? target : "-march=native",
+        variant->way == WAY_users ? "-O3" : "-O0", compile_words(arena, compiler), folder,
+        variant->way, path,
         variant->program->gpus ? gpu_sources(arena, arena_format(arena, "%su", path)) : "",
         runtime_words(arena, path));
 }
