@@ -7,7 +7,7 @@ standin=$root/$BUILD/lib/flowc/libflowsimcuda.so times=cache/flowc/times/measure
 # As large as programs are that call their threads at once.
 sed -e 's/dense(256)/dense(128)/; s/|> batch(batch_size)/|> take(480) |> batch(16)/' \
     -e 's/|> batch(1000)/|> take(32) |> batch(32)/' "$digits" >d.flow
-sed 's/dense(128)/dense(16)/' d.flow >small.flow
+sed 's/dense(128)/dense(16)/; s/take(480)/take(160)/' d.flow >small.flow
 cp -r "$data" .
 cores=$("$FLOWC" devices | sed -n 's/.* \([0-9]*\) cores.*/\1/p')
 [ -n "$cores" ] || cores=$(nproc)
