@@ -18,7 +18,8 @@ static const char *const all_flags[] = {"-std=gnu11", "-fno-math-errno", "-fno-t
  * the other. */
 const char *const gcc_flags[] = {
     "--param", "max-completely-peeled-insns=60", "--param", "max-completely-peel-times=8",
-    "-fno-tree-loop-distribute-patterns", "-fno-ipa-icf",
+    "-fno-tree-loop-distribute-patterns", "-fno-ipa-icf", "-fopenmp-simd",
+    "-DFLOW_RANDOM_VECTORS", /* see random.h */
     /* over the whole program */
     "-fno-ipa-bit-cp", "-fno-ipa-modref", "-fno-ipa-pure-const", "-fno-ipa-ra",
     "-fno-ipa-reference", "-fno-ipa-vrp",

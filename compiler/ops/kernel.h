@@ -425,13 +425,31 @@ FLOW_INLINE FlowBlock flow_random_block(int64_t seed, int64_t stream, int64_t in
     return flow_philox(counter, (uint32_t)key, (uint32_t)(key >> 32));
 }
 
+/* The first word; the first two, the second one above the first. As vector code they are best
+ * written by hand: runtime/random.h. */
+#if defined FLOW_RANDOM_VECTORS && defined __x86_64__
+#pragma omp declare simd uniform(seed, stream) notinbranch
+__attribute__((const)) uint32_t flow_random_word(int64_t seed, int64_t stream, int64_t index);
+#pragma omp declare simd uniform(seed, stream) notinbranch
+__attribute__((const)) uint64_t flow_random_words(int64_t seed, int64_t stream, int64_t index);
+#else
+FLOW_INLINE uint32_t flow_random_word(int64_t seed, int64_t stream, int64_t index) {
+    return flow_random_block(seed, stream, index).words[0];
+}
+
+FLOW_INLINE uint64_t flow_random_words(int64_t seed, int64_t stream, int64_t index) {
+    const FlowBlock block = flow_random_block(seed, stream, index);
+    return (uint64_t)block.words[1] << 32 | block.words[0];
+}
+#endif
+
 /* One of the 2^24 multiples of 2^-24 in [0, 1). */
 FLOW_INLINE float flow_unit_f32(uint32_t word) {
     return (float)(int32_t)(word >> 8) * 0x1p-24f;
 }
 
 FLOW_INLINE float flow_random_uniform(int64_t seed, int64_t stream, int64_t index) {
-    return flow_unit_f32(flow_random_block(seed, stream, index).words[0]);
+    return flow_unit_f32(flow_random_word(seed, stream, index));
 }
 
 /* cos 2πu for u in [0, 1], as the sine of the distance from the nearest zero (the polynomial is
@@ -448,10 +466,10 @@ FLOW_INLINE float flow_cos_turn_f32(float u) {
 
 /* Box and Muller (1958): mean 0, deviation 1, of at most sqrt(48 ln 2) = 5.77. */
 FLOW_INLINE float flow_random_normal(int64_t seed, int64_t stream, int64_t index) {
-    FlowBlock block = flow_random_block(seed, stream, index);
-    float u = flow_unit_f32(block.words[0]) + 0x1p-24f;
+    const uint64_t words = flow_random_words(seed, stream, index);
+    float u = flow_unit_f32((uint32_t)words) + 0x1p-24f;
     float radius = __builtin_sqrtf(-2.0f * flow_log_f32(u));
-    return radius * flow_cos_turn_f32(flow_unit_f32(block.words[1]));
+    return radius * flow_cos_turn_f32(flow_unit_f32((uint32_t)(words >> 32)));
 }
 
 /* The names used in ops.def. */

@@ -26,7 +26,7 @@ const char *compile_words(Arena *arena, const char *compiler) {
 const char *runtime_words(Arena *arena, const char *path) {
     if (!runtime_is_compiled()) return arena_format(arena, "%s -lm -ldl", runtime_archive(arena));
     return arena_format(arena,
-                        "runtime/barrier.c runtime/half.c "
+                        "runtime/barrier.c runtime/half.c runtime/random.c "
                         "$(grep -q '\"product.c\"\\|THIRDS 1' %s && echo runtime/product/*.c) "
                         "-lm -ldl",
                         path);

@@ -39,3 +39,40 @@ for compiler in gcc clang-19; do
         [ ! -s scalar ] || fail "$compiler, $level: not vectors: $(cat scalar)"
     done
 done
+
+# gcc makes random numbers several at a time, by runtime/random.c, and those of kernel.h alone.
+cat >random.c <<'END'
+#include "kernel.h"
+void uniform(float *restrict y, int64_t seed, long n) {
+    for (long i = 0; i < n; i++) y[i] = random_uniform(seed, 7, i - 5);
+}
+void normal(float *restrict y, int64_t seed, long n) {
+    for (long i = 0; i < n; i++) y[i] = random_normal(seed, 7, i - 5);
+}
+END
+cat >print.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+void uniform(float *y, int64_t seed, long n);
+void normal(float *y, int64_t seed, long n);
+int main(void) {
+    float y[101];
+    for (long n = 0; n <= 101; n++) {
+        uniform(y, -3 * n, n);
+        for (long i = 0; i < n; i++) printf("%a\n", y[i]);
+        normal(y, n << 33, n);
+        for (long i = 0; i < n; i++) printf("%a\n", y[i]);
+    }
+}
+END
+runs() { case $1 in *v4) grep -qw avx512dq /proc/cpuinfo ;; *v3) grep -qw avx2 /proc/cpuinfo ;; esac; }
+words() { case $1 in *v4) echo e ;; *v3) echo d ;; *) echo b ;; esac; }
+plain="-std=gnu11 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv -I$root/compiler/ops"
+gcc $plain random.c print.c -o alone && ./alone >expected
+for level in x86-64 x86-64-v3 x86-64-v4; do
+    gcc $plain -fopenmp-simd -DFLOW_RANDOM_VECTORS -mprefer-vector-width=512 -march=$level -c random.c -o random.o
+    nm random.o | grep -q "U _ZGV$(words $level)N.*uuv_flow_random_word$" || fail "$level: $(nm random.o)"
+    nm random.o | grep -q "U _ZGV$(words $level)N.*uuv_flow_random_words$" || fail "$level: $(nm random.o)"
+    gcc -O2 -I"$root" random.o print.c "$root/runtime/random.c" -o several
+    if runs $level; then ./several | cmp - expected || fail "$level: other numbers"; fi
+done
