@@ -38,10 +38,10 @@ enum { PLACES = sizeof places / sizeof *places };
 #define COMPARES(isa, lanes, all, machine)                                                         \
     typedef uint64_t Lanes_##isa __attribute__((vector_size(8 * lanes)));                          \
     typedef uint32_t Words_##isa __attribute__((vector_size(4 * all)));                            \
-    Words_##isa _ZGV##isa##N##all##uuv_flow_random_word(int64_t seed, int64_t stream,              \
-                                                        Lanes_##isa index, Lanes_##isa other);     \
-    Lanes_##isa _ZGV##isa##N##lanes##uuv_flow_random_words(int64_t seed, int64_t stream,           \
-                                                           Lanes_##isa index);                     \
+    __attribute__((target(machine))) Words_##isa _ZGV##isa##N##all##uuv_flow_random_word(          \
+        int64_t seed, int64_t stream, Lanes_##isa index, Lanes_##isa other);                       \
+    __attribute__((target(machine))) Lanes_##isa _ZGV##isa##N##lanes##uuv_flow_random_words(       \
+        int64_t seed, int64_t stream, Lanes_##isa index);                                          \
     static __attribute__((target(machine))) void compares_##isa(const int64_t *at) {               \
         Lanes_##isa index, other;                                                                  \
         for (int i = 0; i < lanes; i++)                                                            \
