@@ -1,4 +1,5 @@
-/* row.h: orders with equal values, with NaN, both ways, for many lengths. */
+/* row.h: orders with equal values, zeros of both signs, infinities and NaN, both ways, for many
+ * lengths and each type, beside those of heapsort. */
 #include "compiler/ops/kernel.h"
 
 #include "compiler/codegen/templates/row.h"
@@ -40,7 +41,7 @@ static int is_order(const float *a, const int32_t *y, int64_t count, int descend
     return 1;
 }
 
-int main(void) {
+static void check_small(void) {
     float a[LENGTH];
     int32_t y[LENGTH];
     for (int64_t count = 1; count <= LENGTH; count++) {
@@ -50,6 +51,63 @@ int main(void) {
         flow_argsort_descending_f32(a, y, count);
         expect(is_order(a, y, count, 1), "argsort_descending", count);
     }
+}
+
+/* Bits of all kinds, many of them once more; a third of rows have one value alone. */
+static void fill_bits(unsigned char *bytes, size_t size, size_t width, uint32_t seed) {
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 1664525 + 1013904223;
+        bytes[i] = (unsigned char)(seed >> 24);
+        if (i >= width && (seed >> 20 & 3) == 0) bytes[i] = bytes[i % width];
+    }
+    for (size_t i = width; seed % 3 == 0 && i < size; i++) bytes[i] = bytes[i - width];
+}
+
+enum { LONGEST = 70000 };
+static const int64_t lengths[] = {1, 2, 31, 32, 33, 256, 1000, 4096, 4097, LONGEST};
+static int32_t order[LONGEST], wanted[LONGEST];
+
+#define CHECKS(suffix, stored)                                                                   \
+    static void check_##suffix(void) {                                                           \
+        static stored a[LONGEST];                                                                \
+        for (size_t i = 0; i < 3 * sizeof lengths / sizeof *lengths; i++) {                      \
+            const int64_t count = lengths[i / 3];                                                \
+            fill_bits((unsigned char *)a, (size_t)count * sizeof *a, sizeof *a, (uint32_t)i);    \
+            for (int descends = 0; descends < 2; descends++) {                                   \
+                if (descends) flow_argsort_descending_##suffix(a, order, count);                 \
+                else flow_argsort_##suffix(a, order, count);                                     \
+                flow_heapsort_##suffix(a, wanted, count, descends);                              \
+                expect(!__builtin_memcmp(order, wanted, (size_t)count * sizeof *order), #suffix, \
+                       count);                                                                   \
+            }                                                                                    \
+        }                                                                                        \
+    }
+CHECKS(f32, float)
+CHECKS(f64, double)
+CHECKS(f16, uint16_t)
+CHECKS(bf16, uint16_t)
+CHECKS(i64, int64_t)
+CHECKS(i32, int32_t)
+CHECKS(i8, int8_t)
+CHECKS(u8, uint8_t)
+
+/* Equal zeros, what is next to them, infinities, NaN of both signs. */
+static void check_special(void) {
+    const float inf = __builtin_inff(), nan = __builtin_nanf("");
+    const float some[] = {0, -0.0f, 0x1p-149f, -0x1p-149f, inf, -inf, nan, -nan, 1, -1};
+    float a[100];
+    for (int i = 0; i < 100; i++) a[i] = some[i * 7 % 10];
+    flow_argsort_f32(a, order, 100);
+    expect(is_order(a, order, 100, 0), "argsort of zeros", 100);
+    flow_argsort_descending_f32(a, order, 100);
+    expect(is_order(a, order, 100, 1), "argsort_descending of zeros", 100);
+}
+
+int main(void) {
+    check_small();
+    check_special();
+    check_f32(), check_f64(), check_f16(), check_bf16();
+    check_i64(), check_i32(), check_i8(), check_u8();
     printf("row: %d passed", passed);
     if (failed) printf(", %d FAILED", failed);
     printf("\n");

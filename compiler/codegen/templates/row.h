@@ -6,6 +6,9 @@
 #ifndef FLOW_LOAD /* cuda.h has others */
 #define FLOW_LOAD(pointer, index) (pointer)[index]
 #define FLOW_STORE(pointer, index, value) ((pointer)[index] = (value))
+#define FLOW_SORT_BY_BYTES 1
+#else
+#define FLOW_SORT_BY_BYTES 0 /* a GPU's threads have no memory for that */
 #endif
 
 #ifndef FLOW_NO_ROW_FUNCTIONS /* which a file says that calls none */
@@ -49,7 +52,7 @@
     }
 
 /* Heapsort (Williams, 1964), which needs no memory beside y: a heap whose top comes last. */
-#define FLOW_SORT(suffix, stored)                                                                  \
+#define FLOW_HEAPSORT(suffix, stored)                                                              \
     static inline void flow_sink_##suffix(const stored *a, int32_t *y, int64_t at, int64_t count,  \
                                           int descends) {                                          \
         const int32_t sinking = FLOW_LOAD(y, at);                                                  \
@@ -62,8 +65,8 @@
         }                                                                                          \
         FLOW_STORE(y, at, sinking);                                                                \
     }                                                                                              \
-    static inline void flow_order_##suffix(const stored *a, int32_t *y, int64_t count,             \
-                                           int descends) {                                         \
+    static inline void flow_heapsort_##suffix(const stored *a, int32_t *y, int64_t count,          \
+                                              int descends) {                                      \
         for (int64_t i = 0; i < count; i++) FLOW_STORE(y, i, (int32_t)i);                          \
         for (int64_t i = count / 2; i-- > 0;) flow_sink_##suffix(a, y, i, count, descends);        \
         for (int64_t last = count; last-- > 1;) {                                                  \
@@ -72,20 +75,117 @@
             FLOW_STORE(y, last, top);                                                              \
             flow_sink_##suffix(a, y, 0, last, descends);                                           \
         }                                                                                          \
-    }                                                                                              \
-    static inline void flow_argsort_##suffix(const stored *restrict a, int32_t *restrict y,        \
-                                             int64_t count) {                                      \
-        flow_order_##suffix(a, y, count, 0);                                                       \
-    }                                                                                              \
-    static inline void flow_argsort_descending_##suffix(const stored *restrict a,                  \
-                                                        int32_t *restrict y, int64_t count) {      \
-        flow_order_##suffix(a, y, count, 1);                                                       \
+    }
+
+#if FLOW_SORT_BY_BYTES
+enum {
+    FLOW_FEW = 32,           /* a row as short as that is sorted by insertion */
+    FLOW_NEAR_ROW = 1 << 12, /* and its order has a place on the stack up to this length */
+};
+
+/* Unsigned numbers that order as values do: equal zeros, and NaN last. */
+static inline uint32_t flow_key_float(float value) {
+    const uint32_t bits = flow_bits_f32(value + 0.0f);
+    return value != value ? ~0u : bits ^ ((uint32_t) - (int32_t)(bits >> 31) | 0x80000000);
+}
+
+static inline uint64_t flow_key_double(double value) {
+    const uint64_t bits = flow_bits_f64(value + 0.0);
+    return value != value ? ~0ull : bits ^ ((uint64_t) - (int64_t)(bits >> 63) | 1ull << 63);
+}
+
+static inline uint64_t flow_key_int64_t(int64_t value) {
+    return (uint64_t)value ^ 1ull << 63;
+}
+
+static inline uint32_t flow_key_int32_t(int32_t value) {
+    return (uint32_t)value ^ 0x80000000;
+}
+
+static inline uint8_t flow_key_int8_t(int8_t value) {
+    return (uint8_t)value ^ 0x80;
+}
+
+static inline uint8_t flow_key_uint8_t(uint8_t value) {
+    return value;
+}
+
+/* Radix sort from the lowest byte on: each pass keeps the order of those before. A byte that all
+ * values share takes none. `other` is as long as y. */
+#define FLOW_SORTS(suffix, stored, type, load)                                                    \
+    static inline uint64_t flow_key_of_##suffix(const stored *a, int64_t i, int descends) {       \
+        const type value = load(a[i]);                                                            \
+        const uint64_t key = flow_key_##type(value);                                              \
+        return descends && value == value ? ~key : key;                                           \
+    }                                                                                             \
+    static inline void flow_radix_sort_##suffix(const stored *restrict a, int32_t *restrict y,    \
+                                                int32_t *restrict other, int64_t count,           \
+                                                int descends) {                                   \
+        enum { BYTES = sizeof flow_key_##type(0) };                                               \
+        int32_t places[BYTES][256] = {{0}}, *from = y, *to = other;                               \
+        for (int64_t i = 0; i < count; i++) {                                                     \
+            uint64_t key = flow_key_of_##suffix(a, i, descends);                                  \
+            for (int byte = 0; byte < BYTES; byte++, key >>= 8) places[byte][key & 255]++;        \
+            y[i] = (int32_t)i;                                                                    \
+        }                                                                                         \
+        for (int byte = 0; byte < BYTES; byte++) {                                                \
+            int32_t *place = places[byte], before = 0;                                            \
+            if (place[flow_key_of_##suffix(a, 0, descends) >> 8 * byte & 255] == count) continue; \
+            for (int i = 0; i < 256; i++) before += place[i], place[i] = before - place[i];       \
+            for (int64_t i = 0; i < count; i++)                                                   \
+                to[place[flow_key_of_##suffix(a, from[i], descends) >> 8 * byte & 255]++] =       \
+                    from[i];                                                                      \
+            int32_t *const done = to;                                                             \
+            to = from, from = done;                                                               \
+        }                                                                                         \
+        if (from != y) __builtin_memcpy(y, from, (size_t)count * sizeof *y);                      \
+    }                                                                                             \
+    static inline void flow_insert_##suffix(const stored *a, int32_t *y, int64_t count,           \
+                                            int descends) {                                       \
+        for (int32_t i = 0; i < count; i++) {                                                     \
+            int32_t at = i;                                                                       \
+            for (; at > 0 && flow_before_##suffix(a, i, y[at - 1], descends); at--)               \
+                y[at] = y[at - 1];                                                                \
+            y[at] = i;                                                                            \
+        }                                                                                         \
+    }                                                                                             \
+    static inline void flow_order_##suffix(const stored *restrict a, int32_t *restrict y,         \
+                                           int64_t count, int descends) {                         \
+        int32_t near[FLOW_NEAR_ROW];                                                              \
+        const size_t size = (size_t)count * sizeof *y;                                            \
+        if (count <= FLOW_FEW) {                                                                  \
+            flow_insert_##suffix(a, y, count, descends);                                          \
+            return;                                                                               \
+        }                                                                                         \
+        int32_t *other = count <= FLOW_NEAR_ROW ? near : (int32_t *)__builtin_malloc(size);       \
+        if (other) flow_radix_sort_##suffix(a, y, other, count, descends);                        \
+        else flow_heapsort_##suffix(a, y, count, descends);                                       \
+        if (other != near) __builtin_free(other);                                                 \
+    }
+#else
+#define FLOW_SORTS(suffix, stored, type, load)                                         \
+    static inline void flow_order_##suffix(const stored *a, int32_t *y, int64_t count, \
+                                           int descends) {                             \
+        flow_heapsort_##suffix(a, y, count, descends);                                 \
+    }
+#endif
+
+#define FLOW_ARGSORT(suffix, stored)                                                          \
+    static inline void flow_argsort_##suffix(const stored *restrict a, int32_t *restrict y,   \
+                                             int64_t count) {                                 \
+        flow_order_##suffix(a, y, count, 0);                                                  \
+    }                                                                                         \
+    static inline void flow_argsort_descending_##suffix(const stored *restrict a,             \
+                                                        int32_t *restrict y, int64_t count) { \
+        flow_order_##suffix(a, y, count, 1);                                                  \
     }
 
 #define FLOW_ROW_FUNCTIONS(suffix, stored, type, wide, load, store) \
     FLOW_CUMULATIVE(suffix, stored, wide, load, store)              \
     FLOW_BEFORE(suffix, stored, type, load)                         \
-    FLOW_SORT(suffix, stored)
+    FLOW_HEAPSORT(suffix, stored)                                   \
+    FLOW_SORTS(suffix, stored, type, load)                          \
+    FLOW_ARGSORT(suffix, stored)
 
 FLOW_ROW_FUNCTIONS(f32, float, float, double, , (float))
 FLOW_ROW_FUNCTIONS(f16, uint16_t, float, float, flow_load_f16, flow_store_f16)
