@@ -1,4 +1,4 @@
-/* Short rows text: rows with reductions that would not fill a vector. FLOW_LANES of them, a group,
+/* Short rows text: rows with reductions that would not fill vectors. FLOW_LANES of them, a group,
  * are computed at once: the innermost of each stage's loops goes over rows, and all buffers hold
  * rows side by side, first elements first. Behind the last row a group repeats it, so that every
  * row is computed by the same code. */
@@ -6,6 +6,7 @@
 
 enum {
     MOST_COLUMNS = 32,
+    FULL = 8,       /* columns fill vectors, as most of a row: then it is read as it lies */
     LEAST_ROWS = 8, /* that fewer would leave most lanes without work */
 };
 
@@ -27,6 +28,7 @@ bool has_short_rows(const Writer *writer) {
     if (!dim_is_constant(writer->loops->columns, &columns) || columns == 1 ||
         columns > MOST_COLUMNS)
         return false;
+    if (columns > FULL && columns % FULL == 0) return false;
     if (dim_bound(writer->loops->rows) < LEAST_ROWS) return false;
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (is_reduction(writer, writer->kernel->nodes[at])) return true;
