@@ -4,8 +4,8 @@
  * the operand. Read as equations for the y_j and solved for as many of them as possible (Gauss and
  * Jordan, in whole numbers), they give a view the other way: coordinate y_j of dy, from x and from
  * those y_j that stay free, over which is summed. An equation that is left without any y_j is a
- * condition on x alone: it becomes the coordinate of one more axis of dy, of size 1, which is
- * inside only where it is 0. Axes of y that no equation has are summed before.
+ * condition on x alone: it becomes the coordinate of an axis of dy of size 1, which is inside only
+ * where it is 0. Axes of y that no equation has are summed before, and may be such axes.
  *
  * Windows side by side (size·y_j + y_k) are taken apart first: their two axes are the digits of one
  * of x, which a reshape puts together. */
@@ -190,13 +190,18 @@ static bool find_adjoint(Dimensions *table, const View *view, const Type *operan
         if (adjoint->absent >> j & 1) adjoint->from.dims[j] = one;
         adjoint->view.coordinates[j] = coordinate_along(zero, y_axis[j]);
     }
+    uint32_t unused = adjoint->absent; /* those of y that a condition may take */
     for (int i = 0; i < operand->rank; i++) {
         const Equation *equation = &solution.equations[i];
         if (is_settled(equation, operand)) continue;
-        if (equation->solved < 0 && axes == RANK_LIMIT) return false;
-        if (equation->solved < 0) adjoint->from.dims[axes] = one;
-        adjoint->view.coordinates[equation->solved < 0 ? axes++ : equation->solved] =
-            equation_coordinate(&solution, equation, x_axis, y_axis);
+        int axis = equation->solved;
+        if (axis < 0) {
+            axis = unused ? __builtin_ctz(unused) : axes++;
+            unused &= unused - 1;
+            if (axis == RANK_LIMIT) return false;
+            adjoint->from.dims[axis] = one;
+        }
+        adjoint->view.coordinates[axis] = equation_coordinate(&solution, equation, x_axis, y_axis);
     }
     adjoint->view.rank = adjoint->from.rank = axes;
     return !solution.failed;

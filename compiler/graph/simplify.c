@@ -15,7 +15,7 @@
 typedef NodeId Rule(Graph *graph, const Node *node);
 
 enum {
-    RULE_LIMIT = 6,
+    RULE_LIMIT = 7,
     MOVED_COST_LIMIT = 4,  /* of an elementwise node that a view goes through */
     MOVED_DEPTH_LIMIT = 2, /* of such nodes below it */
 };
@@ -249,6 +249,40 @@ static NodeId compose_views(Graph *graph, const Node *node) {
     return graph_view(graph, a, &composed, node->type, node->range);
 }
 
+/* The next axis from `axis` on that is longer than 1; the rank: there is none. */
+static int next_axis(const Graph *graph, const Type *type, int axis) {
+    while (axis < type->rank && is_one(graph, type->dims[axis])) axis++;
+    return axis;
+}
+
+/* A view of a view or of products, which can be one, but for some axes of size 1 in between, on
+ * which the view has no test. */
+static NodeId view_of_expanded(Graph *graph, const Node *node) {
+    Dimensions *table = graph->dimensions;
+    const Node *reshape = operand(graph, node, 0);
+    if (reshape->op != OP_reshape) return NODE_NONE;
+    const Op op = operand(graph, reshape, 0)->op;
+    if (op != OP_view && op != OP_multiply) return NODE_NONE;
+    const Type *expanded = &reshape->type, *from = &operand(graph, reshape, 0)->type;
+    View view = {.rank = from->rank, .fill = node->view->fill};
+    for (int i = 0; i < from->rank; i++)
+        view.coordinates[i] = coordinate_along(dim_constant(table, 0), -1);
+    int i = 0, j = 0;
+    for (;; i++, j++) {
+        for (int end = next_axis(graph, expanded, j); j < end; j++)
+            if (coordinate_guards(table, &node->view->coordinates[j], expanded->dims[j],
+                                  &node->type))
+                return NODE_NONE;
+        i = next_axis(graph, from, i);
+        if (i == from->rank || j == expanded->rank) break;
+        if (from->dims[i] != expanded->dims[j]) return NODE_NONE;
+        view.coordinates[i] = node->view->coordinates[j];
+    }
+    if (i < from->rank || j < expanded->rank || !has_adjoint(table, &view, from, &node->type))
+        return NODE_NONE;
+    return graph_view(graph, reshape->inputs[0], &view, node->type, node->range);
+}
+
 /* What a view of a node does to an operand of it, which may repeat along axes of the node. */
 static NodeId view_of_operand(Graph *graph, const Node *node, NodeId a) {
     const Type *from = &graph_node(graph, a)->type;
@@ -286,22 +320,54 @@ static bool is_of_moved(const Graph *graph, const Node *node, int depth) {
     return node->input_count > 0;
 }
 
+/* The last axis that is longer than 1; -1: none is. */
+static int last_axis(const Graph *graph, const Type *type) {
+    int axis = type->rank - 1;
+    while (axis >= 0 && is_one(graph, type->dims[axis])) axis--;
+    return axis;
+}
+
 /* Is the last axis of the view that of its operand? What is read across is better computed once. */
-static bool reads_along(const Node *node) {
-    const View *view = node->view;
-    return node->type.rank && view->rank &&
-           view->coordinates[view->rank - 1].factors[node->type.rank - 1];
+static bool reads_along(const Graph *graph, const Node *node) {
+    const int axis = last_axis(graph, &node->type);
+    const int from = last_axis(graph, &operand(graph, node, 0)->type);
+    return axis >= 0 && from >= 0 && node->view->coordinates[from].factors[axis];
+}
+
+/* Does the view read what is moved at most once, all of it inside? */
+static bool reads_once(const Graph *graph, const Node *node, const Node *from) {
+    return is_unguarded(graph, node) && starts_at_zero(graph, node->view) &&
+           most_elements(graph, &node->type) <= most_elements(graph, &from->type);
+}
+
+/* Does the view see one place of an axis? */
+static bool sees_place(const Graph *graph, const View *view, const Type *from) {
+    for (int i = 0; i < view->rank; i++) {
+        bool moves = is_one(graph, from->dims[i]);
+        for (int j = 0; j < RANK_LIMIT; j++) moves |= view->coordinates[i].factors[j] != 0;
+        if (!moves) return true;
+    }
+    return false;
+}
+
+/* Is it one place, as of a window, of products of fewer numbers each, 0 outside? */
+static bool reads_products(const Graph *graph, const Node *node, const Node *from) {
+    if (from->op != OP_multiply || node->view->fill != 0 ||
+        !sees_place(graph, node->view, &from->type))
+        return false;
+    const int64_t products = most_elements(graph, &from->type);
+    return most_elements(graph, &operand(graph, from, 0)->type) < products &&
+           most_elements(graph, &operand(graph, from, 1)->type) < products;
 }
 
 /* A view of such a node is that of its operands: what flows back through a pool finds each value
- * beside the largest of its window. */
+ * beside the largest of its window, and through a convolution of each channel its weights. */
 static NodeId view_of_moved(Graph *graph, const Node *node) {
     const Node *from = operand(graph, node, 0);
     NodeId moved[3] = {NODE_NONE, NODE_NONE, NODE_NONE};
     Node copy = *from;
-    if (!is_unguarded(graph, node) || !starts_at_zero(graph, node->view) || !reads_along(node) ||
-        most_elements(graph, &node->type) > most_elements(graph, &from->type) ||
-        !is_of_moved(graph, from, MOVED_DEPTH_LIMIT))
+    if (!(reads_once(graph, node, from) || reads_products(graph, node, from)) ||
+        !reads_along(graph, node) || !is_of_moved(graph, from, MOVED_DEPTH_LIMIT))
         return NODE_NONE;
     for (int i = 0; i < copy.input_count; i++) {
         moved[i] = view_of_operand(graph, node, copy.inputs[i]);
@@ -342,8 +408,8 @@ static Rule *const rules[OP_COUNT][RULE_LIMIT] = {
     [OP_any] = {reduce_nothing},
     [OP_all] = {reduce_nothing},
     [OP_reshape] = {nothing_changes, skip_twin, reshape_number},
-    [OP_view] = {plain_view, same_place, compose_views, view_of_number, view_of_broadcast,
-                 view_of_moved},
+    [OP_view] = {plain_view, same_place, compose_views, view_of_expanded, view_of_number,
+                 view_of_broadcast, view_of_moved},
     [OP_broadcast] = {nothing_changes, skip_twin},
 };
 

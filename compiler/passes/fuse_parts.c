@@ -8,6 +8,9 @@ enum {
     PART_LEAST = 16,          /* of the reduced elements in a part */
     PART_MOST = 1024,
     ENOUGH = 1 << 10, /* results that threads can share as they are */
+    LOOK_DEPTH = 6,   /* of nodes above the operand */
+    ROW_LEAST = 64,   /* elements of a row as it lies that is worth a loop */
+    ROW_MOST = 4096,
 };
 
 static int64_t as_number(Dim symbol, const void *number) {
@@ -48,6 +51,40 @@ static int64_t part_of(Dimensions *table, Dim reduced) {
     return 0;
 }
 
+/* Is the value, of `count` elements, computed where a product is, whose kernel then stores it? */
+static bool follows_product(const Graph *graph, NodeId id, Dim count, int depth) {
+    const Node *node = graph_node(graph, strip_reshapes(graph, id));
+    const LoopClass class = op_info[node->op].class;
+    if (type_elements(graph->dimensions, &node->type) != count) return false;
+    if (class == LOOP_contract) return true;
+    for (int i = 0; class == LOOP_elementwise && depth && i < node->input_count; i++)
+        if (follows_product(graph, node->inputs[i], count, depth - 1)) return true;
+    return false;
+}
+
+/* Is the value, of `count` elements, made of some that lie elsewhere in what they are read from? */
+static bool is_moved(const Graph *graph, NodeId id, Dim count, int depth) {
+    const Node *node = graph_node(graph, strip_reshapes(graph, id));
+    const Dim elements = type_elements(graph->dimensions, &node->type);
+    const LoopClass class = op_info[node->op].class;
+    if (dim_is_one(elements)) return false;
+    if (elements != count || class == LOOP_move || class == LOOP_gather) return true;
+    for (int i = 0; class == LOOP_elementwise && depth && i < node->input_count; i++)
+        if (is_moved(graph, node->inputs[i], count, depth - 1)) return true;
+    return false;
+}
+
+/* How many elements the fewest last axes have that make a row of good length; 0: none do. Where a
+ * row of a part is one of these, what is moved is found without a division for each element. */
+static int64_t row_of(const Type *type) {
+    int64_t row = 1, size;
+    for (int i = type->rank - 1; i >= 0 && row < ROW_LEAST; i--) {
+        if (!dim_is_constant(type->dims[i], &size) || size > ROW_MOST / row) return 0;
+        row *= size;
+    }
+    return row < ROW_LEAST ? 0 : row;
+}
+
 /* How many elements of a part lie side by side as columns of their own, where there are too few
  * for vectors: so many that vectors are whole. */
 static int64_t rows_beside(int64_t part, Dim after) {
@@ -78,7 +115,11 @@ NodeId reduce_parts(Graph *to, const Node *node, NodeId operand, uint32_t axes) 
         dim_bound(after) > ENOUGH || dim_bound(type_elements(table, &type)) < ELEMENTS_LEAST ||
         is_uniform(to, operand))
         return NODE_NONE;
-    int64_t part = part_of(table, reduced);
+    const Dim count = type_elements(table, &type);
+    const bool moved = !follows_product(to, operand, count, LOOK_DEPTH) &&
+                       is_moved(to, operand, count, LOOK_DEPTH);
+    int64_t part = dim_is_one(after) && moved ? row_of(&type) : 0;
+    if (!part) part = part_of(table, reduced);
     if (!part) return NODE_NONE;
     int64_t side = rows_beside(part, after);
     type.rank = 3;
