@@ -81,26 +81,28 @@ static void write_rows_apart(Writer *writer) {
     Text *body = &writer->body;
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
     const char *size = arena_format(writer->arena, "FLOW_APART * %s", run_size(writer));
+    writer->in_runs = dim_bound(writer->loops->columns) <= INT32_MAX;
     write_steps(writer, "at");
+    writer->in_runs = false;
     declare_column_results(writer, body, size);
     text_format(body,
                 "        for (int64_t d = 0; d < %s; d += FLOW_APART) {\n"
                 "            const int64_t rows = flow_smaller(%s - d, FLOW_APART);\n"
                 "            for (int64_t run = 0; run < count; run += FLOW_LANES)\n"
                 "                for (int64_t k = 0; k < rows; k++) {\n"
-                "                    const int64_t r = output / %s * %s + d + k;\n",
-                depth, depth, writer->columns, depth);
+                "                    const int64_t r = output / %s * %s + d + k;\n"
+                "                    const int64_t s = output %% %s + run;\n",
+                depth, depth, writer->columns, depth, writer->columns);
     move_lines(writer, &writer->lines[LEVEL_row], body, 5);
-    write_asks_below(writer, body,
-                     arena_format(writer->arena, "output %% %s + run", writer->columns));
+    write_asks_below(writer, body, "s");
     text_format(body,
                 "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
                 "                    for (int64_t lane = 0; lane < FLOW_LANES; "
                 "lane++) {\n"
                 "                        const int64_t j = run + lane, at = k * %s + j;\n"
-                "                        const int64_t c = output %% %s + j, i = r * %s + c;\n"
+                "                        const int64_t c = s + lane, i = r * %s + c;\n"
                 "                        (void)i;\n",
-                run_size(writer), writer->columns, writer->columns);
+                run_size(writer), writer->columns);
     move_lines(writer, &writer->lines[LEVEL_column], body, 6);
     move_lines(writer, &writer->stores, body, 6);
     text_add(body, "                    }\n"

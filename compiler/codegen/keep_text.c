@@ -62,6 +62,13 @@ static const char *logged_value(Writer *writer, NodeId id, const char *const *op
     return operands[1];
 }
 
+/* Once, though several loops store parts of it. */
+static void note_kept(Writer *writer, Kept kept) {
+    vector_each(Kept, known, writer->kept)
+        if (known->node == kept.node) return;
+    vector_push(writer->arena, &writer->kept, kept);
+}
+
 const char *kept_value(Writer *writer, NodeId id, const char *const *operands) {
     const Node *node = node_of(writer, id);
     const char *guard =
@@ -69,8 +76,7 @@ const char *kept_value(Writer *writer, NodeId id, const char *const *operands) {
     const char *open = define_index(writer, LEVEL_call, guard).text;
     const char *step = arena_format(writer->arena, "%s << %s", operands[0], open);
     if (node->kernel == writer->number && is_stored(writer, id)) {
-        vector_push(writer->arena, &writer->kept,
-                    (Kept){id, place_number(writer, id), operands[0], step});
+        note_kept(writer, (Kept){id, place_number(writer, id), operands[0], step});
         if (writer->logs) return logged_value(writer, id, operands);
         text_format(&writer->stores, "%s |= %s & flow_is_lost(%s, %s);\n", fault_name(writer, id),
                     operands[0], operands[1], operands[2]);

@@ -48,8 +48,8 @@ static int new_kernel(Kernels *kernels, const FunctionPlan *plan, int number, co
     write_by_kind(&texts, kernels, plan, number, name);
     vector_push(kernels->arena, &kernels->list,
                 (SharedKernel){.name = name,
-                               .text = text_string(&texts.host),
-                               .device = text_string(&texts.device),
+                               .text = without_unused(kernels->arena, text_string(&texts.host)),
+                               .device = without_unused(kernels->arena, text_string(&texts.device)),
                                .plan = plan,
                                .number = number});
     return (int)kernels->list.count - 1;

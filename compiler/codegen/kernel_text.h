@@ -90,4 +90,7 @@ const char *record_bytes(Arena *arena, const FunctionPlan *plan, const Type *typ
 void write_together_function(Text *text, const Kernels *kernels, const FunctionPlan *plan,
                              const char *prefix);
 
+/* unused_text.c: a kernel's text without the indices that it computes and nothing speaks of. */
+const char *without_unused(Arena *arena, const char *text);
+
 #endif

@@ -103,16 +103,32 @@ static const char *row_end(const Writer *writer) {
     return writer->kernel->triangle.columns ? "seen" : writer->columns;
 }
 
-/* Over `count` columns: of the row, or at depth 3 of a part of it. */
-static void write_column_loop(Writer *writer, int depth, const char *count) {
+/* Over columns `first` up to `end`, as C: of the row, or at depth 3 of a part of it. */
+static void write_column_loop(Writer *writer, int depth, const char *first, const char *end) {
     Text *body = &writer->body;
     text_format(body, "%*sFLOW_INDEPENDENT\n", 4 * depth, "");
-    text_format(body, "%*sfor (int64_t j = 0; j < %s; j++) {\n", 4 * depth, "", count);
+    text_format(body, "%*sfor (int64_t j = %s; j < %s; j++) {\n", 4 * depth, "", first, end);
     text_format(body, "%*sconst int64_t c = %sj, i = r * %s + c;\n%*s(void)c, (void)i;\n",
                 4 * depth + 4, "", depth == 3 ? "part + " : "", writer->columns, 4 * depth + 4, "");
     move_lines(writer, &writer->lines[LEVEL_column], body, depth + 1);
     move_lines(writer, &writer->stores, body, depth + 1);
     text_format(body, "%*s}\n", 4 * depth, "");
+}
+
+/* The loops over a whole row, one for each range of columns. */
+static void write_ranges(Writer *writer) {
+    const char *first = "0";
+    vector_each(int64_t, end, writer->ranges) {
+        writer->range_end = *end;
+        next_scope(writer, LEVEL_column);
+        write_row_values(writer);
+        move_lines(writer, &writer->lines[LEVEL_row], &writer->body, 2);
+        const char *text = arena_format(writer->arena, "%lld", (long long)*end);
+        if (writer->stores.size) write_column_loop(writer, 2, first, text);
+        writer->range_first = *end;
+        first = text;
+    }
+    writer->range_first = writer->range_end = 0;
 }
 
 /* whole: rows are short enough to be kept; else reductions are fed part by part. */
@@ -129,18 +145,38 @@ static void write_row_loop(Writer *writer, bool whole) {
         count = "count";
         depth = 3;
     }
-    if (writer->stores.size) write_column_loop(writer, depth, count);
+    if (writer->stores.size) write_column_loop(writer, depth, "0", count);
     add_to_reductions(writer, body, depth, depth == 3 ? " + part" : "", count);
     if (depth == 3) text_add(body, "        }\n");
     end_reductions(writer);
 }
 
 static void write_stage(Writer *writer, bool whole) {
+    const bool ranges = writer->ranges.count && (whole || !stage_reduces(writer));
     next_scope(writer, LEVEL_column);
+    if (ranges) {
+        start_reductions(writer, &writer->body);
+        write_ranges(writer);
+        add_to_reductions(writer, &writer->body, 2, "", writer->columns);
+        end_reductions(writer);
+        return;
+    }
     write_row_values(writer);
     if (!writer->stores.size && !stage_reduces(writer)) return;
     move_lines(writer, &writer->lines[LEVEL_row], &writer->body, 2);
     write_row_loop(writer, whole);
+}
+
+/* The columns at which tests change. */
+static void find_cuts(Writer *writer, Writer *scratch) {
+    if (writer->kernel->triangle.columns) return;
+    const int last = find_stages(scratch);
+    for (scratch->stage = 0; scratch->stage <= last; scratch->stage++) {
+        next_scope(scratch, LEVEL_column);
+        write_row_values(scratch);
+        end_reductions(scratch);
+    }
+    take_cuts(writer, scratch);
 }
 
 /* Buffers for one row, or for a part of one. */
@@ -217,9 +253,11 @@ static bool write_flat(Writer *writer, Text *text) {
 static void write_rows(Writer *writer, Text *text) {
     bool whole = keeps_rows(writer->loops);
     int last = find_stages(writer);
+    writer->turns = !writer->kernel->triangle.columns;
     for (writer->stage = 0; writer->stage <= last; writer->stage++) write_stage(writer, whole);
     store_rows(writer);
     write_head(writer, text);
+    declare_turned(writer, text);
     text_add(text, "    for (int64_t r = first; r < last; r++) {\n");
     const char *place = arena_format(writer->arena, "r * %s", writer->columns);
     const bool triangle = writer->kernel->triangle.columns;
@@ -266,6 +304,8 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
         return write_short_rows_kernel(text, plan, kernel, name);
     }
     Writer writer = new_writer(text->arena, plan, kernel, name);
+    Writer scratch = new_writer(text->arena, plan, kernel, name);
+    find_cuts(&writer, &scratch);
     write_rows(&writer, text);
     *form = writer.kernel->triangle.columns ? "row by row, what each sees"
             : keeps_rows(writer.loops)      ? "row by row"

@@ -107,11 +107,7 @@ static const char *value_inside(Writer *writer, NodeId id, Index place, Index in
     id = strip_reshapes(writer->graph, id);
     if (node_of(writer, id)->op == OP_constant) return value_of(writer, id, place);
     if (writer->plan->places[id].kind != PLACE_none) return load_text(writer, id, place.text);
-    Level level = place.level > inside.level ? place.level : inside.level;
-    return value_of(
-        writer, id,
-        define_index(writer, level,
-                     arena_format(writer->arena, "%s ? %s : 0", inside.text, place.text)));
+    return value_of(writer, id, index_inside(writer, place, inside));
 }
 
 /* Are all of the view's values that are not in a row zeros, which generated code has? */
@@ -148,6 +144,8 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
     if (of_row && writer->narrow) of_row = narrow_value(writer, id, index, of_row);
     if (of_row) return define_value(writer, id, index, of_row);
     Index inside, place = view_index(writer, node, index, &inside);
+    const char *across = inside.text ? NULL : element_across(writer, node, index, place);
+    if (across) return define_value(writer, id, index, across);
     if (!inside.text) return value_of(writer, node->inputs[0], place);
     const char *value = value_inside(writer, node->inputs[0], place, inside);
     value = arena_format(writer->arena, "%s ? %s : %s", inside.text, value,

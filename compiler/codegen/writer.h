@@ -20,7 +20,16 @@ typedef struct Index {
     Level level;
     const char *text;
     const char *row; /* it is this row of the loops' columns, and column c; NULL: not known */
+    const struct Seen *seen; /* or, of what a view shows; NULL: not known */
 } Index;
+
+/* An element of a view's operand is that of the view's own at an index; where there is none, the
+ * one at 0 in the coordinates that tell so. */
+typedef struct Seen {
+    const Node *view;
+    Index index, inside; /* inside.text: NULL, or when there is one */
+    const char *base;    /* the element's place is this and column c; NULL: it is not */
+} Seen;
 
 /* The value of a node at an index, or (node NODE_NONE) an index computed from text. */
 typedef struct Variable {
@@ -75,6 +84,18 @@ typedef struct Fill {
     bool repeats;            /* the buffer's rows are all the same */
 } Fill;
 
+/* Of rows that are read across: a buffer of some in order. */
+typedef struct Turned {
+    const char *name, *declaration;
+} Turned;
+
+/* Of a view that reads across: what the next column adds to a place, and of how many rows, in a
+ * run, each adds 1; base: the place in column 0, as C of a row. */
+typedef struct Across {
+    int64_t stride, run;
+    const char *base;
+} Across;
+
 /* Of a product on a GPU whose operands come by a ring. */
 typedef struct GpuRing {
     const char *kernel; /* the end of the name of the kernel that has it; NULL: there is none */
@@ -106,12 +127,18 @@ typedef struct Writer {
     bool passes_sizes; /* of its loops, each call for itself */
     bool widens;       /* which reads elements of one byte from groups that are widened */
     bool lanes;        /* of the innermost loop are rows, and buffers hold several rows */
-    bool narrow;       /* which is one of several rows, and finds what is not its own in buffers */
+    bool turns;        /* rows that are read across come from buffers */
+    Vector(Turned) turned;
+    bool in_runs; /* which is a vector of columns from s on, whole ones in any row */
+    bool narrow;  /* which is one of several rows, and finds what is not its own in buffers */
     Vector(Fill) fills;
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
     int stage;      /* the loop over the row that is being written */
+    Vector(int64_t) cuts;           /* columns at which a test was found to change */
+    Vector(int64_t) ranges;         /* of columns, each a loop: their ends; none: one loop */
+    int64_t range_first, range_end; /* of the loop that is being written; equal: not known */
     Vector(Kept) kept;
     bool logs;    /* what is kept is stored first */
     bool vectors; /* what a column computes are vectors of a tile, in registers */
@@ -224,9 +251,29 @@ Index operand_index_text(Writer *writer, const Node *node, int i, Index index);
 /* The same for a view: the element of its operand; inside->text: NULL, or when there is one. */
 Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 
+/* That place, or where there is none the first one, at which something can be computed, too. */
+Index index_inside(Writer *writer, Index place, Index inside);
+
 /* Does all of a row lie in one row of the operand, or outside of it? Then: the element that the
  * row's column 0 would be, and when there is one. */
 bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside);
+
+/* Does the view, which has no test, read across the rows of the loops? */
+bool view_across(Writer *writer, const Node *view, Index index, Across *across);
+
+/* across_text.c: the element of a view without a test, from a buffer; place: in its operand. NULL:
+ * it is not read across, or not from memory. And what declares the buffers, before the rows. */
+const char *element_across(Writer *writer, const Node *view, Index index, Index place);
+void declare_turned(const Writer *writer, Text *text);
+
+/* cuts_text.c: which of the guards of a view's coordinate the range of columns leaves open, and
+ * never: does another of them hold nowhere in it? split: the first of the node's axes that are
+ * columns, or 0. Where tests change is added to the cuts. */
+int guards_in_range(Writer *writer, const Type *node, const Coordinate *coordinate, Dim size,
+                    int guards, Index index, int split, bool *never);
+
+/* Makes ranges of the cuts that a writer of the same kernel has found, if they are few. */
+void take_cuts(Writer *writer, const Writer *from);
 
 /* gather_text.c: the element of a gather. */
 const char *gathered_value(Writer *writer, const Node *node, Index index);

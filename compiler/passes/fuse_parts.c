@@ -36,18 +36,22 @@ static void note_quotient(Dim dividend, Dim divisor, void *found) {
     *(bool *)found = true;
 }
 
+/* Are these several parts of that size, whatever the symbols are? */
+static bool is_split_by(Dimensions *table, Dim reduced, int64_t part) {
+    bool quotient = false;
+    Dim parts = dim_divide(table, reduced, dim_constant(table, part));
+    if (!parts || dim_multiply(table, parts, dim_constant(table, part)) != reduced) return false;
+    dim_each_quotient(parts, note_quotient, &quotient);
+    return !quotient && !dim_is_one(parts);
+}
+
 /* How many of the reduced elements are in a part; 0: they can't be split. */
 static int64_t part_of(Dimensions *table, Dim reduced) {
     bool quotient = false;
     dim_each_quotient(reduced, note_quotient, &quotient);
     int64_t known = quotient ? 0 : known_divisor(reduced);
-    for (int64_t part = PART_MOST; part >= PART_LEAST && known; part--) {
-        if (known % part) continue;
-        Dim parts = dim_divide(table, reduced, dim_constant(table, part));
-        bool divides = parts && dim_multiply(table, parts, dim_constant(table, part)) == reduced;
-        if (divides) dim_each_quotient(parts, note_quotient, &quotient);
-        return divides && !quotient && !dim_is_one(parts) ? part : 0;
-    }
+    for (int64_t part = PART_MOST; part >= PART_LEAST && known; part--)
+        if (known % part == 0) return is_split_by(table, reduced, part) ? part : 0;
     return 0;
 }
 
@@ -76,13 +80,13 @@ static bool is_moved(const Graph *graph, NodeId id, Dim count, int depth) {
 
 /* How many elements the fewest last axes have that make a row of good length; 0: none do. Where a
  * row of a part is one of these, what is moved is found without a division for each element. */
-static int64_t row_of(const Type *type) {
+static int64_t row_of(Dimensions *table, const Type *type, Dim reduced) {
     int64_t row = 1, size;
     for (int i = type->rank - 1; i >= 0 && row < ROW_LEAST; i--) {
         if (!dim_is_constant(type->dims[i], &size) || size > ROW_MOST / row) return 0;
         row *= size;
     }
-    return row < ROW_LEAST ? 0 : row;
+    return row >= ROW_LEAST && is_split_by(table, reduced, row) ? row : 0;
 }
 
 /* How many elements of a part lie side by side as columns of their own, where there are too few
@@ -118,7 +122,7 @@ NodeId reduce_parts(Graph *to, const Node *node, NodeId operand, uint32_t axes) 
     const Dim count = type_elements(table, &type);
     const bool moved = !follows_product(to, operand, count, LOOK_DEPTH) &&
                        is_moved(to, operand, count, LOOK_DEPTH);
-    int64_t part = dim_is_one(after) && moved ? row_of(&type) : 0;
+    int64_t part = dim_is_one(after) && moved ? row_of(table, &type, reduced) : 0;
     if (!part) part = part_of(table, reduced);
     if (!part) return NODE_NONE;
     int64_t side = rows_beside(part, after);

@@ -2,6 +2,7 @@
 #ifndef FLOW_GENERATED_PROGRAM_H
 #define FLOW_GENERATED_PROGRAM_H
 
+#include "across.h"
 #include "device/launch.h"
 #include "flow.h"
 #include "kernel.h"

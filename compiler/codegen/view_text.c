@@ -1,0 +1,194 @@
+/* View text: where in its operand a view finds an element, and whether there is one. */
+#include "compiler/codegen/axes_text.h"
+
+#include <string.h>
+
+static Level inner_level(Level a, Level b) {
+    return a > b ? a : b;
+}
+
+/* Adds a condition to those under which an element is inside. */
+static void add_guard(Writer *writer, Index *inside, Level level, const char *condition) {
+    inside->text =
+        inside->text ? arena_format(writer->arena, "%s && %s", inside->text, condition) : condition;
+    inside->level = inner_level(inside->level, level);
+}
+
+/* A coordinate of the operand that has to be tested, before it is divided. */
+static Index tested_coordinate(Writer *writer, const Node *node, const Coordinate *coordinate,
+                               Index index) {
+    Sum sum = new_sum(writer);
+    add_start(writer, &sum, coordinate->start);
+    for (int i = 0; i < node->type.rank; i++) {
+        if (!coordinate->factors[i]) continue;
+        Index axis = axis_index(writer, &node->type, i, index);
+        add_part(writer, &sum, axis.level, axis.text,
+                 dim_constant(writer->table, coordinate->factors[i]));
+    }
+    return sum_index(writer, &sum);
+}
+
+/* That of a place which a view shows. */
+Index seen_coordinate(Writer *writer, const Seen *seen, int axis) {
+    const Node *operand = node_of(writer, seen->view->inputs[0]);
+    const Coordinate *from = &seen->view->view->coordinates[axis];
+    Index at = tested_coordinate(writer, seen->view, from, seen->index);
+    if (from->divisor != 1)
+        at = define_index(
+            writer, at.level,
+            arena_format(writer->arena, "%s / %lld", at.text, (long long)from->divisor));
+    if (!seen->inside.text ||
+        !coordinate_guards(writer->table, from, operand->type.dims[axis], &seen->view->type))
+        return at;
+    return define_index(writer, inner_level(at.level, seen->inside.level),
+                        arena_format(writer->arena, "%s ? %s : 0", seen->inside.text, at.text));
+}
+
+static Index test_coordinate(Writer *writer, const Node *node, const Coordinate *coordinate,
+                             Dim size, int guards, Index index, Index *inside) {
+    Arena *arena = writer->arena;
+    Index at = tested_coordinate(writer, node, coordinate, index);
+    bool never;
+    guards = guards_in_range(writer, &node->type, coordinate, size, guards, index,
+                             column_axis(writer, &node->type, index), &never);
+    if (never) add_guard(writer, inside, LEVEL_call, "0");
+    long long divisor = (long long)coordinate->divisor;
+    Dim end = dim_multiply(writer->table, size, dim_constant(writer->table, divisor));
+    if (guards & GUARD_low)
+        add_guard(writer, inside, at.level, arena_format(arena, "%s >= 0", at.text));
+    if (guards & GUARD_high)
+        add_guard(writer, inside, at.level,
+                  arena_format(arena, "%s < %s", at.text, dim_expression(arena, end)));
+    if (guards & GUARD_whole)
+        add_guard(writer, inside, at.level,
+                  arena_format(arena, "%s %% %lld == 0", at.text, divisor));
+    if (divisor == 1) return at;
+    return define_index(writer, at.level, arena_format(arena, "%s / %lld", at.text, divisor));
+}
+
+/* What a node's next place along axis j, or for -1 its first element, adds to the place in the
+ * operand of a view, through coordinates that need no test. */
+static Dim plain_stride(Writer *writer, const Node *node, const Type *operand, const bool *tested,
+                        int j) {
+    Dimensions *table = writer->table;
+    Dim sum = dim_constant(table, 0);
+    for (int i = 0; i < operand->rank; i++) {
+        const Coordinate *from = &node->view->coordinates[i];
+        Dim part = j < 0 ? from->start : dim_constant(table, from->factors[j]);
+        Dim stride = type_count(table, operand, i + 1, operand->rank);
+        if (!tested[i]) sum = dim_add(table, sum, dim_multiply(table, part, stride));
+    }
+    return sum;
+}
+
+static void add_plain_coordinates(Writer *writer, const Node *node, const Type *operand,
+                                  const bool *tested, Index index, Sum *sum) {
+    Dim strides[RANK_LIMIT];
+    for (int j = 0; j < node->type.rank; j++)
+        strides[j] = plain_stride(writer, node, operand, tested, j);
+    add_start(writer, sum, plain_stride(writer, node, operand, tested, -1));
+    add_axes(writer, sum, &node->type, strides, 0, node->type.rank, index);
+}
+
+/* The place in the operand, and the condition that there is one. */
+static Sum view_sum(Writer *writer, const Node *node, Index index, Index *inside) {
+    const Type *operand = &node_of(writer, node->inputs[0])->type;
+    bool tested[RANK_LIMIT] = {false};
+    Sum sum = new_sum(writer);
+    *inside = (Index){.kind = INDEX_other, .level = LEVEL_call};
+    for (int i = 0; i < operand->rank; i++) {
+        const Coordinate *from = &node->view->coordinates[i];
+        int guards = coordinate_guards(writer->table, from, operand->dims[i], &node->type);
+        tested[i] = guards || from->divisor != 1;
+        if (!tested[i]) continue;
+        Index at = test_coordinate(writer, node, from, operand->dims[i], guards, index, inside);
+        add_part(writer, &sum, at.level, at.text,
+                 type_count(writer->table, operand, i + 1, operand->rank));
+    }
+    add_plain_coordinates(writer, node, operand, tested, index, &sum);
+    if (inside->text) *inside = define_index(writer, inside->level, inside->text);
+    return sum;
+}
+
+/* What column c is added to; NULL: nothing. */
+static const char *base_text(Writer *writer, Sum sum) {
+    Text *column = &sum.parts[LEVEL_column];
+    if (!column->size || strcmp(text_string(column), "c")) return NULL;
+    *column = text_new(writer->arena);
+    return sum_index(writer, &sum).text;
+}
+
+Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
+    Sum sum = view_sum(writer, node, index, inside);
+    Index place = sum_index(writer, &sum);
+    if (place.kind != INDEX_other) return place;
+    Seen *seen = arena_new_item(writer->arena, Seen);
+    *seen = (Seen){.view = node, .index = index, .base = base_text(writer, sum)};
+    place.seen = seen;
+    return place;
+}
+
+Index index_inside(Writer *writer, Index place, Index inside) {
+    const char *base = place.seen && inside.level < LEVEL_column ? place.seen->base : NULL;
+    const char *text =
+        arena_format(writer->arena, "%s ? %s : 0", inside.text, base ? base : place.text);
+    Index chosen =
+        define_index(writer, base ? LEVEL_row : inner_level(place.level, inside.level), text);
+    if (base)
+        chosen =
+            define_index(writer, LEVEL_column, arena_format(writer->arena, "%s + c", chosen.text));
+    if (!place.seen) return chosen;
+    Seen *seen = arena_new_item(writer->arena, Seen);
+    *seen = *place.seen;
+    seen->inside = inside;
+    chosen.seen = seen;
+    return chosen;
+}
+
+static bool divides(const View *view) {
+    for (int i = 0; i < view->rank; i++)
+        if (view->coordinates[i].divisor != 1) return true;
+    return false;
+}
+
+/* Of the axes first to last - 1: what the next place adds, as if they were one; 0: they are none,
+ * or not even. */
+static int64_t even_stride(Writer *writer, const Node *node, int first, int last) {
+    const Type *operand = &node_of(writer, node->inputs[0])->type;
+    const bool tested[RANK_LIMIT] = {false};
+    Dim even = NULL, count = NULL;
+    int64_t stride;
+    for (int j = last - 1; j >= first; j--) {
+        if (dim_is_one(node->type.dims[j])) continue;
+        const Dim own = plain_stride(writer, node, operand, tested, j);
+        if (!even) even = own, count = dim_constant(writer->table, 1);
+        else if (own != dim_multiply(writer->table, even, count)) return 0;
+        count = dim_multiply(writer->table, count, node->type.dims[j]);
+    }
+    return even && dim_is_constant(even, &stride) ? stride : 0;
+}
+
+bool view_across(Writer *writer, const Node *view, Index index, Across *across) {
+    const int split = column_axis(writer, &view->type, index);
+    int row = split - 1;
+    Index inside;
+    while (row > 0 && dim_is_one(view->type.dims[row])) row--;
+    if (index.kind != INDEX_full || row < 0 || divides(view->view) ||
+        even_stride(writer, view, row, row + 1) != 1 ||
+        !dim_is_constant(view->type.dims[row], &across->run))
+        return false;
+    across->stride = even_stride(writer, view, split, view->type.rank);
+    if (across->stride == 0 || across->stride == 1) return false;
+    Sum sum = view_sum(writer, view, index, &inside);
+    sum.parts[LEVEL_column] = text_new(writer->arena);
+    across->base = sum_index(writer, &sum).text;
+    return !inside.text;
+}
+
+bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside) {
+    Sum sum = view_sum(writer, node, index, inside);
+    if (!inside->text || inside->level > LEVEL_row) return false;
+    const char *base = base_text(writer, sum);
+    if (base) *row = (Index){.kind = INDEX_other, .level = LEVEL_row, .text = base};
+    return base;
+}
