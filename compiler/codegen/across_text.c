@@ -44,7 +44,7 @@ static const char *add_buffer(Writer *writer, const Node *operand, const char *f
     return arena_format(writer->arena, "%s + (r - %s_first) * %lld", name, name, apart);
 }
 
-const char *element_across(Writer *writer, const Node *view, Index index, Index place) {
+const char *element_across(Writer *writer, const Node *view, Index index) {
     int64_t columns;
     Across across;
     const NodeId id = strip_reshapes(writer->graph, view->inputs[0]);
@@ -53,7 +53,8 @@ const char *element_across(Writer *writer, const Node *view, Index index, Index 
         columns < LEAST_COLUMNS || columns > MOST_COLUMNS || !can_turn(operand) ||
         writer->plan->places[id].kind == PLACE_none || !view_across(writer, view, index, &across))
         return NULL;
-    const char *at = arena_format(writer->arena, "across at %s", place.text);
+    const char *at =
+        arena_format(writer->arena, "across at %s, %lld", across.base, (long long)across.stride);
     const Index known = {.kind = INDEX_other, .level = LEVEL_row, .text = at};
     const char *row = find_variable(writer, id, LEVEL_row, known.text);
     if (!row && writer->turned.count == MOST_BUFFERS) return NULL;

@@ -144,7 +144,7 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
     if (of_row && writer->narrow) of_row = narrow_value(writer, id, index, of_row);
     if (of_row) return define_value(writer, id, index, of_row);
     Index inside, place = view_index(writer, node, index, &inside);
-    const char *across = inside.text ? NULL : element_across(writer, node, index, place);
+    const char *across = inside.text ? NULL : element_across(writer, node, index);
     if (across) return define_value(writer, id, index, across);
     if (!inside.text) return value_of(writer, node->inputs[0], place);
     const char *value = value_inside(writer, node->inputs[0], place, inside);

@@ -261,9 +261,9 @@ bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *
 /* Does the view, which has no test, read across the rows of the loops? */
 bool view_across(Writer *writer, const Node *view, Index index, Across *across);
 
-/* across_text.c: the element of a view without a test, from a buffer; place: in its operand. NULL:
- * it is not read across, or not from memory. And what declares the buffers, before the rows. */
-const char *element_across(Writer *writer, const Node *view, Index index, Index place);
+/* across_text.c: the element of a view without a test, from a buffer. NULL: it is not read across,
+ * or not from memory. And what declares the buffers, before the rows. */
+const char *element_across(Writer *writer, const Node *view, Index index);
 void declare_turned(const Writer *writer, Text *text);
 
 /* cuts_text.c: which of the guards of a view's coordinate the range of columns leaves open, and
