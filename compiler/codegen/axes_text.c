@@ -10,7 +10,6 @@ static int last_axes(Writer *writer, const Type *type) {
     return 0;
 }
 
-/* The same of a node at that index; 0: it does not fall into rows and columns. */
 int column_axis(Writer *writer, const Type *node, Index index) {
     return index.row ? last_axes(writer, node) : 0;
 }
@@ -46,8 +45,6 @@ static Index row_index(Writer *writer, Index index) {
     return (Index){.kind = INDEX_other, .level = LEVEL_row, .text = index.row};
 }
 
-/* Of column c = s + lane, where s begins a run of whole vectors: c / inner % count, without a
- * division for each lane. The text is NULL where that takes one. */
 Index run_index(Writer *writer, Dim inner, Dim count) {
     int64_t size;
     const bool is_one = dim_is_one(inner);
@@ -68,10 +65,11 @@ static int seen_axis(Writer *writer, const Seen *seen, const Type *type, int axi
     const Type *operand = &node_of(writer, seen->view->inputs[0])->type;
     if (dim_is_one(type->dims[axis])) return -1;
     int own = -1;
-    for (int i = 0; i <= axis; i++)
-        if (!dim_is_one(type->dims[i])) do
-                own++;
-            while (dim_is_one(operand->dims[own]));
+    for (int i = 0; i <= axis; i++) {
+        if (dim_is_one(type->dims[i])) continue;
+        do own++;
+        while (dim_is_one(operand->dims[own]));
+    }
     return own;
 }
 
@@ -115,7 +113,6 @@ static Index axes_index(Writer *writer, const Type *node, int axis, int end, Ind
     return define_index(writer, index.level, text);
 }
 
-/* Along one axis. */
 Index axis_index(Writer *writer, const Type *node, int axis, Index index) {
     return axes_index(writer, node, axis, axis + 1, index);
 }
@@ -145,7 +142,6 @@ void add_start(Writer *writer, Sum *sum, Dim start) {
     text_format(part, "%s%s", part->size ? " + " : "", dim_expression(writer->arena, start));
 }
 
-/* The sum as a variable, of outer parts by themselves. */
 Index sum_index(Writer *writer, Sum *sum) {
     Index known = {.kind = INDEX_other, .level = LEVEL_call};
     for (int level = 0; level < LEVEL_count; level++) {
@@ -160,9 +156,7 @@ Index sum_index(Writer *writer, Sum *sum) {
     return known.text ? known : plain_index(writer, INDEX_zero);
 }
 
-/* Adds what axes first to last - 1 of the node add to the place in an operand, by what the next
- * place along each does. Axes whose places follow one another evenly, as those of one would, are
- * taken as one. */
+/* Axes whose places follow one another evenly, as those of one would, are taken as one. */
 void add_axes(Writer *writer, Sum *sum, const Type *node, const Dim *strides, int first, int last,
               Index index) {
     Dimensions *table = writer->table;

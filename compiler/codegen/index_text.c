@@ -36,7 +36,8 @@ static Index in_row(Writer *writer, const char *row) {
     return (Index){.kind = INDEX_other, .level = LEVEL_column, .text = text, .row = row};
 }
 
-/* The operand's size in an axis of the node, behind which it has only those before `end`. */
+/* How far in the operand the next place along each axis of the node goes, if it had only those
+ * before `end`. */
 static void find_strides(Writer *writer, const Type *node, const Type *operand, int end,
                          Dim *strides) {
     const int missing = node->rank - operand->rank;

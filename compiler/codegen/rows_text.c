@@ -167,7 +167,7 @@ static void write_stage(Writer *writer, bool whole) {
     write_row_loop(writer, whole);
 }
 
-/* The columns at which tests change. */
+/* Takes the columns at which tests change as ends of ranges. */
 static void find_cuts(Writer *writer, Writer *scratch) {
     if (writer->kernel->triangle.columns) return;
     const int last = find_stages(scratch);

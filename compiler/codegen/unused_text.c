@@ -46,18 +46,18 @@ static int defined_in(const char *text, const char *from, const char *end) {
     return strncmp(from, " = ", 3) ? -1 : number;
 }
 
-typedef struct Line {
+typedef struct TextLine {
     const char *start, *end;
     bool unused;
-} Line;
+} TextLine;
 
-typedef Vector(Line) LineList;
+typedef Vector(TextLine) LineList;
 
 static LineList lines_of(Arena *arena, const char *text) {
     LineList lines = {0};
     for (const char *end; *text; text = *end ? end + 1 : end) {
         end = text + strcspn(text, "\n");
-        vector_push(arena, &lines, (Line){text, end, false});
+        vector_push(arena, &lines, (TextLine){text, end, false});
     }
     return lines;
 }
@@ -68,13 +68,13 @@ const char *without_unused(Arena *arena, const char *text) {
     count_numbers(text, text, text + strlen(text), counts, 1);
     LineList lines = lines_of(arena, text);
     for (size_t i = lines.count; i-- > 0;) { /* what a line speaks of was defined before it */
-        Line *line = &lines.items[i];
+        TextLine *line = &lines.items[i];
         const int number = defined_in(text, line->start, line->end);
         line->unused = number >= 0 && counts[number] == 1;
         if (line->unused) count_numbers(text, line->start, line->end, counts, -1);
     }
     Text used = text_new(arena);
-    vector_each(Line, line, lines)
+    vector_each(TextLine, line, lines)
         if (!line->unused)
             text_format(&used, "%.*s\n", (int)(line->end - line->start), line->start);
     return text_string(&used);

@@ -102,7 +102,7 @@ const char *define_value(Writer *writer, NodeId id, Index index, const char *exp
 }
 
 /* What stands at a place of a value: in memory it is not looked at outside; what is computed is
- * computed for place 0 instead. */
+ * computed for another place instead. */
 static const char *value_inside(Writer *writer, NodeId id, Index place, Index inside) {
     id = strip_reshapes(writer->graph, id);
     if (node_of(writer, id)->op == OP_constant) return value_of(writer, id, place);

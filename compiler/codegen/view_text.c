@@ -28,7 +28,6 @@ static Index tested_coordinate(Writer *writer, const Node *node, const Coordinat
     return sum_index(writer, &sum);
 }
 
-/* That of a place which a view shows. */
 Index seen_coordinate(Writer *writer, const Seen *seen, int axis) {
     const Node *operand = node_of(writer, seen->view->inputs[0]);
     const Coordinate *from = &seen->view->view->coordinates[axis];
@@ -81,6 +80,7 @@ static Dim plain_stride(Writer *writer, const Node *node, const Type *operand, c
     return sum;
 }
 
+/* Adds what all axes do through such coordinates. */
 static void add_plain_coordinates(Writer *writer, const Node *node, const Type *operand,
                                   const bool *tested, Index index, Sum *sum) {
     Dim strides[RANK_LIMIT];
@@ -141,14 +141,16 @@ Index index_inside(Writer *writer, Index place, Index inside) {
     Seen *seen = arena_new_item(writer->arena, Seen);
     *seen = *place.seen;
     seen->inside = inside;
+    seen->base = NULL;
     chosen.seen = seen;
     return chosen;
 }
 
-static bool divides(const View *view) {
-    for (int i = 0; i < view->rank; i++)
-        if (view->coordinates[i].divisor != 1) return true;
-    return false;
+/* Is there no place outside of the operand anywhere, and none between two of its elements? */
+static bool is_plain(const Writer *writer, const Node *view) {
+    for (int i = 0; i < view->view->rank; i++)
+        if (view->view->coordinates[i].divisor != 1) return false;
+    return !is_guarded_view(writer->graph, view);
 }
 
 /* Of the axes first to last - 1: what the next place adds, as if they were one; 0: they are none,
@@ -173,7 +175,7 @@ bool view_across(Writer *writer, const Node *view, Index index, Across *across) 
     int row = split - 1;
     Index inside;
     while (row > 0 && dim_is_one(view->type.dims[row])) row--;
-    if (index.kind != INDEX_full || row < 0 || divides(view->view) ||
+    if (index.kind != INDEX_full || row < 0 || !is_plain(writer, view) ||
         even_stride(writer, view, row, row + 1) != 1 ||
         !dim_is_constant(view->type.dims[row], &across->run))
         return false;
@@ -182,7 +184,7 @@ bool view_across(Writer *writer, const Node *view, Index index, Across *across) 
     Sum sum = view_sum(writer, view, index, &inside);
     sum.parts[LEVEL_column] = text_new(writer->arena);
     across->base = sum_index(writer, &sum).text;
-    return !inside.text;
+    return true;
 }
 
 bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside) {

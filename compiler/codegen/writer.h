@@ -20,11 +20,11 @@ typedef struct Index {
     Level level;
     const char *text;
     const char *row; /* it is this row of the loops' columns, and column c; NULL: not known */
-    const struct Seen *seen; /* or, of what a view shows; NULL: not known */
+    const struct Seen *seen; /* it is where a view finds an element; NULL: not known */
 } Index;
 
-/* An element of a view's operand is that of the view's own at an index; where there is none, the
- * one at 0 in the coordinates that tell so. */
+/* Where a view finds its element at `index` in its operand. Where there is none, coordinates that
+ * tell so are 0. */
 typedef struct Seen {
     const Node *view;
     Index index, inside; /* inside.text: NULL, or when there is one */
@@ -127,15 +127,15 @@ typedef struct Writer {
     bool passes_sizes; /* of its loops, each call for itself */
     bool widens;       /* which reads elements of one byte from groups that are widened */
     bool lanes;        /* of the innermost loop are rows, and buffers hold several rows */
-    bool turns;        /* rows that are read across come from buffers */
-    Vector(Turned) turned;
-    bool in_runs; /* which is a vector of columns from s on, whole ones in any row */
-    bool narrow;  /* which is one of several rows, and finds what is not its own in buffers */
+    bool in_runs;      /* which is a vector of columns from s on, whole ones in any row */
+    bool narrow;       /* which is one of several rows, and finds what is not its own in buffers */
     Vector(Fill) fills;
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
     int stage;      /* the loop over the row that is being written */
+    bool turns;     /* rows that are read across come from buffers */
+    Vector(Turned) turned;
     Vector(int64_t) cuts;           /* columns at which a test was found to change */
     Vector(int64_t) ranges;         /* of columns, each a loop: their ends; none: one loop */
     int64_t range_first, range_end; /* of the loop that is being written; equal: not known */
@@ -251,14 +251,14 @@ Index operand_index_text(Writer *writer, const Node *node, int i, Index index);
 /* The same for a view: the element of its operand; inside->text: NULL, or when there is one. */
 Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 
-/* That place, or where there is none the first one, at which something can be computed, too. */
+/* That place, or where there is none another one of the operand. */
 Index index_inside(Writer *writer, Index place, Index inside);
 
 /* Does all of a row lie in one row of the operand, or outside of it? Then: the element that the
  * row's column 0 would be, and when there is one. */
 bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside);
 
-/* Does the view, which has no test, read across the rows of the loops? */
+/* Does the view, which has no test anywhere, read across the rows of the loops? */
 bool view_across(Writer *writer, const Node *view, Index index, Across *across);
 
 /* across_text.c: the element of a view without a test, from a buffer. NULL: it is not read across,

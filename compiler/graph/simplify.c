@@ -4,7 +4,8 @@
  * when it does not apply. To add a rule, write a function of a few lines and name it under its op
  * in `rules`; the first that applies wins. A rule must
  *   - keep the type: `x + 0` is x only where the 0 does not stretch x (see `instead`);
- *   - keep infinities and NaN: there is no `x * 0 = 0`; only the sign of a zero may change;
+ *   - keep infinities and NaN: there is no `x * 0 = 0`; only the sign of a zero may change (and
+ *     what reads_products says);
  *   - make something smaller, so that rules end;
  *   - copy what it needs from other nodes before it adds one: adding moves them. */
 #include "compiler/graph/build.h"
@@ -255,8 +256,8 @@ static int next_axis(const Graph *graph, const Type *type, int axis) {
     return axis;
 }
 
-/* A view of a view or of products, which can be one, but for some axes of size 1 in between, on
- * which the view has no test. */
+/* A view of a view, or of products, behind a reshape that only puts axes of size 1 in or takes them
+ * away, on which the view has no test: it is one of what is before the reshape. */
 static NodeId view_of_expanded(Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     const Node *reshape = operand(graph, node, 0);
@@ -350,10 +351,21 @@ static bool sees_place(const Graph *graph, const View *view, const Type *from) {
     return false;
 }
 
-/* Is it one place, as of a window, of products of fewer numbers each, 0 outside? */
+/* Is an axis of size 1 tested? No factor has it to tell. */
+static bool tests_unit(const Graph *graph, const Node *node, const Type *from) {
+    for (int i = 0; i < node->view->rank; i++)
+        if (is_one(graph, from->dims[i]) &&
+            coordinate_guards(graph->dimensions, &node->view->coordinates[i], from->dims[i],
+                              &node->type))
+            return true;
+    return false;
+}
+
+/* Is it one place, as of a window, of products of fewer numbers each, 0 outside? There 0 is then
+ * multiplied with the other factor, which gives NaN if that is not finite. */
 static bool reads_products(const Graph *graph, const Node *node, const Node *from) {
     if (from->op != OP_multiply || node->view->fill != 0 ||
-        !sees_place(graph, node->view, &from->type))
+        !sees_place(graph, node->view, &from->type) || tests_unit(graph, node, &from->type))
         return false;
     const int64_t products = most_elements(graph, &from->type);
     return most_elements(graph, &operand(graph, from, 0)->type) < products &&

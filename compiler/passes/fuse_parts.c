@@ -11,6 +11,7 @@ enum {
     LOOK_DEPTH = 6,   /* of nodes above the operand */
     ROW_LEAST = 64,   /* elements of a row as it lies that is worth a loop */
     ROW_MOST = 4096,
+    ROWS_LEAST = 64, /* that threads can share */
 };
 
 static int64_t as_number(Dim symbol, const void *number) {
@@ -86,7 +87,9 @@ static int64_t row_of(Dimensions *table, const Type *type, Dim reduced) {
         if (!dim_is_constant(type->dims[i], &size) || size > ROW_MOST / row) return 0;
         row *= size;
     }
-    return row >= ROW_LEAST && is_split_by(table, reduced, row) ? row : 0;
+    const int64_t all = dim_bound(reduced);
+    const bool enough = row >= ROW_LEAST && (all == SIZE_UNKNOWN || all / row >= ROWS_LEAST);
+    return enough && is_split_by(table, reduced, row) ? row : 0;
 }
 
 /* How many elements of a part lie side by side as columns of their own, where there are too few
