@@ -131,8 +131,9 @@ static void write_ranges(Writer *writer) {
     writer->range_first = writer->range_end = 0;
 }
 
-/* whole: rows are short enough to be kept; else reductions are fed part by part. */
-static void write_row_loop(Writer *writer, bool whole) {
+/* whole: rows are short enough to be kept; else reductions are fed part by part. ranges: each makes
+ * its own lines. */
+static void write_row_loop(Writer *writer, bool whole, bool ranges) {
     Text *body = &writer->body;
     start_reductions(writer, body);
     int depth = 2;
@@ -145,7 +146,8 @@ static void write_row_loop(Writer *writer, bool whole) {
         count = "count";
         depth = 3;
     }
-    if (writer->stores.size) write_column_loop(writer, depth, "0", count);
+    if (ranges) write_ranges(writer);
+    else if (writer->stores.size) write_column_loop(writer, depth, "0", count);
     add_to_reductions(writer, body, depth, depth == 3 ? " + part" : "", count);
     if (depth == 3) text_add(body, "        }\n");
     end_reductions(writer);
@@ -154,17 +156,12 @@ static void write_row_loop(Writer *writer, bool whole) {
 static void write_stage(Writer *writer, bool whole) {
     const bool ranges = writer->ranges.count && (whole || !stage_reduces(writer));
     next_scope(writer, LEVEL_column);
-    if (ranges) {
-        start_reductions(writer, &writer->body);
-        write_ranges(writer);
-        add_to_reductions(writer, &writer->body, 2, "", writer->columns);
-        end_reductions(writer);
-        return;
+    if (!ranges) {
+        write_row_values(writer);
+        if (!writer->stores.size && !stage_reduces(writer)) return;
+        move_lines(writer, &writer->lines[LEVEL_row], &writer->body, 2);
     }
-    write_row_values(writer);
-    if (!writer->stores.size && !stage_reduces(writer)) return;
-    move_lines(writer, &writer->lines[LEVEL_row], &writer->body, 2);
-    write_row_loop(writer, whole);
+    write_row_loop(writer, whole, ranges);
 }
 
 /* Takes the columns at which tests change as ends of ranges. */

@@ -2,6 +2,7 @@
 #ifndef FLOW_VECTORS_H
 #define FLOW_VECTORS_H
 
+#include "runtime/product/shuffles.h"
 #include "runtime/product/tile.h"
 
 #define FLOW_VECTOR FLOW_OF_VECTORS(64, 32, 16, 16) /* bytes */
@@ -89,14 +90,6 @@ typedef double FlowVector_double __attribute__((vector_size(16)));
 #define FLOW_MASKS 0
 #endif
 
-/* Lanes of two vectors in turn, from lane i on. */
-#define FLOW_TURNS_2(a, b, i) __builtin_shufflevector(a, b, i, 2 + i)
-#define FLOW_TURNS_4(a, b, i) __builtin_shufflevector(a, b, i, 4 + i, 1 + i, 5 + i)
-#define FLOW_TURNS_8(a, b, i) \
-    __builtin_shufflevector(a, b, i, 8 + i, 1 + i, 9 + i, 2 + i, 10 + i, 3 + i, 11 + i)
-#define FLOW_TURNS_16(a, b, i)                                                                   \
-    __builtin_shufflevector(a, b, i, 16 + i, 1 + i, 17 + i, 2 + i, 18 + i, 3 + i, 19 + i, 4 + i, \
-                            20 + i, 5 + i, 21 + i, 6 + i, 22 + i, 7 + i, 23 + i)
 #if FLOW_VECTOR == 64
 #define FLOW_TURNS_float FLOW_TURNS_16
 #define FLOW_TURNS_double FLOW_TURNS_8
@@ -106,10 +99,5 @@ typedef double FlowVector_double __attribute__((vector_size(16)));
 #else
 #define FLOW_TURNS_float FLOW_TURNS_4
 #define FLOW_TURNS_double FLOW_TURNS_2
-#endif
-#if defined __clang__ || __GNUC__ >= 12
-#define FLOW_SHUFFLES 1
-#else
-#define FLOW_SHUFFLES 0
 #endif
 #endif

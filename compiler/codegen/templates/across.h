@@ -4,6 +4,7 @@
 #define FLOW_ACROSS_H
 
 #include "loops.h"
+#include "runtime/product/shuffles.h"
 
 /* FLOW_TURN(bytes) defines flow_turn_BYTES for elements of that many: puts row i of `count` ones,
  * whose column c is from[c * stride + i], at to + i * apart. */
@@ -19,12 +20,8 @@
     }
 
 /* Those of eight columns and eight rows, by vectors; how many columns that were. */
-#if defined __clang__ || __GNUC__ >= 12
+#if FLOW_SHUFFLES
 typedef uint32_t FlowEight32 __attribute__((vector_size(32), aligned(4), may_alias));
-
-#define FLOW_TURN_STEP(i)                                              \
-    __builtin_shufflevector(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11), \
-        __builtin_shufflevector(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15)
 
 static inline void flow_turn_eight(uint32_t *to, int64_t apart, const uint32_t *from,
                                    int64_t stride) {
@@ -33,10 +30,14 @@ static inline void flow_turn_eight(uint32_t *to, int64_t apart, const uint32_t *
     for (int c = 0; c < 8; c++) a[c] = *(const FlowEight32 *)(from + c * stride);
 #pragma GCC unroll 3
     for (int step = 0; step < 3; step++) {
-        const FlowEight32 b[8] = {FLOW_TURN_STEP(0), FLOW_TURN_STEP(1), FLOW_TURN_STEP(2),
-                                  FLOW_TURN_STEP(3)};
+        FlowEight32 turned[8];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            turned[2 * i] = FLOW_TURNS_8(a[i], a[i + 4], 0);
+            turned[2 * i + 1] = FLOW_TURNS_8(a[i], a[i + 4], 4);
+        }
 #pragma GCC unroll 8
-        for (int i = 0; i < 8; i++) a[i] = b[i];
+        for (int i = 0; i < 8; i++) a[i] = turned[i];
     }
 #pragma GCC unroll 8
     for (int i = 0; i < 8; i++) *(FlowEight32 *)(to + i * apart) = a[i];
