@@ -518,6 +518,7 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
         .winograd = writer.kernel->winograd,
         .triangle = leaves_out(&writer, &a, &b),
         .thirds = takes_thirds(plan, kernel),
+        .by_columns = writer.kernel->by_columns,
         .updates_one = updates_one(&writer),
     };
 }
@@ -541,7 +542,7 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
         return (Tile){sums / FLOW_PRODUCT_VECTORS, FLOW_PRODUCT_VECTORS * lanes};
     if (contraction->winograd) return winograd_tile(contraction, lanes, sums);
     if (strcmp(contraction->template, "windows.c")) {
-        int vectors = FLOW_TILE_VECTORS(contraction->rows, across);
+        int vectors = FLOW_TILE_VECTORS(contraction->rows, across, sums, contraction->by_columns);
         return (Tile){FLOW_TILE_ROWS(contraction->rows, contraction->depth,
                                      contraction->updates_one, sums, vectors),
                       vectors * lanes};

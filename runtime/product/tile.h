@@ -13,13 +13,18 @@
 /* Vectors of a row. */
 #define FLOW_ACROSS(columns, lanes) (((columns)-1) / (lanes) + 1)
 
-/* matmul.c: wide where there are few rows. */
-#define FLOW_TILE_VECTORS(rows, across)            \
-    ((int)((rows) == 1     ? FLOW_LEAST(across, 8) \
-           : (rows) < 4    ? FLOW_LEAST(across, 4) \
-           : (rows) < 8    ? FLOW_LEAST(across, 3) \
-           : (across) == 3 ? 3                     \
-                           : FLOW_LEAST(across, 2)))
+/* matmul.c: wide where there are few rows, and where there are registers for it: 6 x 4 take 10
+ * loads for each depth, 12 x 2 take 14, and a core that threads share begins less at a time.
+ * Columns that threads split come in blocks of two vectors. */
+#define FLOW_TILE_WIDER(across, sums, by_columns) \
+    ((sums) == 24 && !(by_columns) && (across) % 4 == 0)
+#define FLOW_TILE_VECTORS(rows, across, sums, by_columns)                      \
+    ((int)((rows) == 1                                 ? FLOW_LEAST(across, 8) \
+           : (rows) < 4                                ? FLOW_LEAST(across, 4) \
+           : (rows) < 8                                ? FLOW_LEAST(across, 3) \
+           : (across) == 3                             ? 3                     \
+           : FLOW_TILE_WIDER(across, sums, by_columns) ? 4                     \
+                                                       : FLOW_LEAST(across, 2)))
 /* Lower where more than a fifth of few rows would be left over for low tiles, and where there is
  * little to add up and none would be: what follows the sums then has registers, too. An update of
  * one value needs few, and is higher where that leaves no more over. */

@@ -150,7 +150,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 enum {
     /* The tile of sums. */
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
-    TILE_VECTORS = FLOW_TILE_VECTORS(MOST_ROWS, ACROSS),
+    TILE_VECTORS = FLOW_TILE_VECTORS(MOST_ROWS, ACROSS, FLOW_SUMS, BY_COLUMNS),
     TILE_ROWS = FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
     LOW_ROWS = FLOW_LEAST(TILE_ROWS, TILE_VECTORS == 1 ? 8 : 4),
     WIDTH = TILE_VECTORS * LANES,
@@ -289,7 +289,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
         const VECTOR left = a[row_at[m] * a_row + k * a_depth] - (VECTOR){0};
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
-        FLOW_STAYS(left);
+        FLOW_STAYS_FOR(TILE_VECTORS, left);
     }
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++)
