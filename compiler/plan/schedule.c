@@ -180,19 +180,33 @@ static void release(Planner *planner, Ready *ready, int k) {
     heap_push(planner->arena, may_wait(planner, k) ? &ready->updates : &ready->others, k);
 }
 
+/* The weights that a kernel updates. */
+static int64_t updated_bytes(const Planner *planner, const KernelPlan *kernel) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < kernel->node_count; i++) {
+        NodeId target = planner->target[kernel->nodes[i]];
+        if (target != NODE_NONE) bytes += type_size_bound(&node_of(planner, target)->type);
+    }
+    return bytes;
+}
+
 /* Every kernel left waits: one of them updates a weight that others, which need its results,
- * still have to read. The first kernel whose data is complete gives up updating in place. */
+ * still have to read. Of the kernels whose data is complete the one with the least to put back
+ * gives up updating in place. */
 static int break_cycle(Planner *planner, const bool *done) {
+    int least = -1;
+    int64_t least_bytes = INT64_MAX;
     for (int k = 0; k < planner->plan->kernel_count; k++) {
         if (done[k] || planner->data_waits[k]) continue;
-        const KernelPlan *kernel = &planner->plan->kernels[k];
-        for (size_t i = 0; i < kernel->node_count; i++)
-            if (planner->target[kernel->nodes[i]] != NODE_NONE)
-                planner->late[planner->target[kernel->nodes[i]]] = true;
-        return k;
+        const int64_t bytes = updated_bytes(planner, &planner->plan->kernels[k]);
+        if (bytes < least_bytes) least = k, least_bytes = bytes;
     }
-    assert(!"kernels that need each other");
-    return -1;
+    assert(least >= 0 && "kernels that need each other");
+    const KernelPlan *kernel = &planner->plan->kernels[least];
+    for (size_t i = 0; i < kernel->node_count; i++)
+        if (planner->target[kernel->nodes[i]] != NODE_NONE)
+            planner->late[planner->target[kernel->nodes[i]]] = true;
+    return least;
 }
 
 static void release_users(Planner *planner, Ready *ready, const bool *done, int k) {
