@@ -172,6 +172,42 @@ static NodeId reduce_nothing(Graph *graph, const Node *node) {
     return node->inputs[0];
 }
 
+/* Products. */
+
+static bool is_of_view(const Graph *graph, NodeId id) {
+    while (graph_node(graph, id)->op == OP_reshape) id = graph_node(graph, id)->inputs[0];
+    return graph_node(graph, id)->op == OP_view;
+}
+
+/* A product of one depth adds nothing up. */
+static NodeId outer_product(Graph *graph, const Node *node) {
+    const Type *a = &operand(graph, node, 0)->type;
+    if (!is_one(graph, a->dims[a->rank - 1]) || is_half(a->element) ||
+        is_of_view(graph, node->inputs[0]))
+        return NODE_NONE;
+    return graph_make(graph, OP_multiply, node->inputs[0], node->inputs[1], NODE_NONE, node->range);
+}
+
+/* A product of one column is a sum of each row: vectors go along rows then, where a tile of a
+ * product would have one sum in each. Not of what is moved: windows have kernels of their own, and
+ * rows that lie as columns are best added up across. */
+static NodeId sum_of_rows(Graph *graph, const Node *node) {
+    const int rank = node->type.rank;
+    const NodeId a = node->inputs[0], b = node->inputs[1];
+    if (!is_one(graph, node->type.dims[rank - 1]) || is_half(node->type.element) ||
+        is_of_view(graph, a))
+        return NODE_NONE;
+    Type across = graph_node(graph, b)->type;
+    across.dims[across.rank - 1] = across.dims[across.rank - 2];
+    across.dims[across.rank - 2] = dim_constant(graph->dimensions, 1);
+    const NodeId row = graph_declared(graph, OP_reshape, b, across, node->range);
+    const NodeId products = graph_make(graph, OP_multiply, a, row, NODE_NONE, node->range);
+    const Node sum = {
+        .op = OP_sum, .inputs = {products}, .axes = 1u << (rank - 1), .range = node->range};
+    Problem problem;
+    return graph_add(graph, sum, &problem);
+}
+
 /* Views. */
 
 static bool is_unguarded(const Graph *graph, const Node *node) {
@@ -413,6 +449,7 @@ static Rule *const rules[OP_COUNT][RULE_LIMIT] = {
     [OP_select] = {select_known, select_same},
     [OP_cast] = {nothing_changes},
     [OP_stop_gradient] = {skip_twin},
+    [OP_matmul] = {outer_product, sum_of_rows},
     [OP_sum] = {reduce_nothing},
     [OP_max] = {reduce_nothing},
     [OP_min] = {reduce_nothing},
