@@ -11,10 +11,10 @@ const char *write_gpu_row_function(Writer *writer, Text *text) {
     text_format(text,
                 "    const int64_t r = FLOW_BLOCK * %d + FLOW_THREAD;\n"
                 "    if (r >= %s) return;\n"
-                "    flow_%s_%s(%s + r * %s, %s + r * %s, %s);\n",
+                "    flow_%s_%s(%s + r * %s, %s + r * %s, %s%s);\n",
                 GPU_THREADS, rows, op_info[node->op].name,
                 element_info[node_of(writer, from)->type.element].name, a, writer->columns, y,
-                writer->columns, writer->columns);
+                writer->columns, writer->columns, places_argument(writer, id));
     write_gpu_tail(writer, text);
     return gpu_blocks(writer, rows, GPU_THREADS);
 }

@@ -275,6 +275,10 @@ int guards_in_range(Writer *writer, const Type *node, const Coordinate *coordina
 /* Makes ranges of the cuts that a writer of the same kernel has found, if they are few. */
 void take_cuts(Writer *writer, const Writer *from);
 
+/* row_function_text.c: what the function of an order takes behind the columns, with a comma: how
+ * many of its first places are read. "" for another function. */
+const char *places_argument(const Writer *writer, NodeId id);
+
 /* gather_text.c: the element of a gather. */
 const char *gathered_value(Writer *writer, const Node *node, Index index);
 

@@ -3,6 +3,7 @@
 #include "compiler/lower/builtin.h"
 
 #include "compiler/lower/fact.h"
+#include "compiler/lower/view.h"
 
 /* Is every index in 0..size? False after reporting. */
 static bool is_in_range(const Context *context, const Value *index, Dim size, Range range) {
@@ -81,6 +82,23 @@ static Value gather_along(const Context *context, const Value *a, NodeId index, 
     return found;
 }
 
+/* Are the indices 0, 1, 2, …? */
+static bool counts_up(const Context *context, NodeId index) {
+    const Node *node = graph_node(context->graph, index);
+    return node->op == OP_iota && node->type.rank == 1;
+}
+
+/* The first places of an axis, which are a slice. */
+static Value first_places(const Context *context, const Value *a, int axis, Dim count,
+                          Range range) {
+    Type type = *value_type(a);
+    View view = {.rank = type.rank};
+    for (int i = 0; i < type.rank; i++)
+        view.coordinates[i] = coordinate_along(dim_constant(context->lowering->dimensions, 0), i);
+    type.dims[axis] = count;
+    return make_view(context, a, &view, type, range);
+}
+
 Value call_gather(BuiltinCall *call) {
     const Context *context = call->context;
     const Value *a = &call->values[0], *index = &call->values[1];
@@ -92,6 +110,9 @@ Value call_gather(BuiltinCall *call) {
     if (places == NODE_NONE || !is_in_range(context, index, type.dims[axis], call->range) ||
         !has_room(call, type.rank - 1 + graph_node(context->graph, places)->type.rank))
         return value_error;
+    if (counts_up(context, places))
+        return first_places(context, a, axis, graph_node(context->graph, places)->type.dims[0],
+                            call->range);
     Node node = {.op = OP_gather, .inputs = {a->node, places}};
     Value found = axis ? gather_along(context, a, places, axis, users_place(context, call->range))
                        : add_node(context, node, call->range);

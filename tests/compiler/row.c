@@ -46,9 +46,9 @@ static void check_small(void) {
     int32_t y[LENGTH];
     for (int64_t count = 1; count <= LENGTH; count++) {
         fill(a, count, (uint32_t)count);
-        flow_argsort_f32(a, y, count);
+        flow_argsort_f32(a, y, count, count);
         expect(is_order(a, y, count, 0), "argsort", count);
-        flow_argsort_descending_f32(a, y, count);
+        flow_argsort_descending_f32(a, y, count, count);
         expect(is_order(a, y, count, 1), "argsort_descending", count);
     }
 }
@@ -65,22 +65,26 @@ static void fill_bits(unsigned char *bytes, size_t size, size_t width, uint32_t 
 
 enum { LONGEST = 70000 };
 static const int64_t lengths[] = {1, 2, 31, 32, 33, 256, 1000, 4096, 4097, LONGEST};
+static const int64_t places[] = {1, 2, 5, 31, 32, 33, LONGEST};
 static int32_t order[LONGEST], wanted[LONGEST];
 
-#define CHECKS(suffix, stored)                                                                   \
-    static void check_##suffix(void) {                                                           \
-        static stored a[LONGEST];                                                                \
-        for (size_t i = 0; i < 3 * sizeof lengths / sizeof *lengths; i++) {                      \
-            const int64_t count = lengths[i / 3];                                                \
-            fill_bits((unsigned char *)a, (size_t)count * sizeof *a, sizeof *a, (uint32_t)i);    \
-            for (int descends = 0; descends < 2; descends++) {                                   \
-                if (descends) flow_argsort_descending_##suffix(a, order, count);                 \
-                else flow_argsort_##suffix(a, order, count);                                     \
-                flow_heapsort_##suffix(a, wanted, count, descends);                              \
-                expect(!__builtin_memcmp(order, wanted, (size_t)count * sizeof *order), #suffix, \
-                       count);                                                                   \
-            }                                                                                    \
-        }                                                                                        \
+#define CHECKS(suffix, stored)                                                                \
+    static void check_##suffix(void) {                                                        \
+        static stored a[LONGEST];                                                             \
+        for (size_t i = 0; i < 3 * sizeof lengths / sizeof *lengths; i++) {                   \
+            const int64_t count = lengths[i / 3];                                             \
+            fill_bits((unsigned char *)a, (size_t)count * sizeof *a, sizeof *a, (uint32_t)i); \
+            for (int descends = 0; descends < 2; descends++) {                                \
+                flow_heapsort_##suffix(a, wanted, count, descends);                           \
+                for (size_t j = 0; j < sizeof places / sizeof *places; j++) {                 \
+                    const int64_t first = places[j] < count ? places[j] : count;              \
+                    if (descends) flow_argsort_descending_##suffix(a, order, count, first);   \
+                    else flow_argsort_##suffix(a, order, count, first);                       \
+                    expect(!__builtin_memcmp(order, wanted, (size_t)first * sizeof *order),   \
+                           #suffix, count);                                                   \
+                }                                                                             \
+            }                                                                                 \
+        }                                                                                     \
     }
 CHECKS(f32, float)
 CHECKS(f64, double)
@@ -97,9 +101,9 @@ static void check_special(void) {
     const float some[] = {0, -0.0f, 0x1p-149f, -0x1p-149f, inf, -inf, nan, -nan, 1, -1};
     float a[100];
     for (int i = 0; i < 100; i++) a[i] = some[i * 7 % 10];
-    flow_argsort_f32(a, order, 100);
+    flow_argsort_f32(a, order, 100, 100);
     expect(is_order(a, order, 100, 0), "argsort of zeros", 100);
-    flow_argsort_descending_f32(a, order, 100);
+    flow_argsort_descending_f32(a, order, 100, 100);
     expect(is_order(a, order, 100, 1), "argsort_descending of zeros", 100);
 }
 

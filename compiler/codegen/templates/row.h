@@ -1,5 +1,5 @@
 /* row.h: the functions of whole rows that generated code calls: y from a, both `count` long.
- * Comes after kernel.h. */
+ * Those of orders find the first `wanted` places alone. Comes after kernel.h. */
 #ifndef FLOW_ROW_H
 #define FLOW_ROW_H
 
@@ -77,10 +77,48 @@
         }                                                                                          \
     }
 
+/* So many places of an order at most are found by insertion. */
+enum { FLOW_FEW = 32 };
+
+/* The first `wanted` of the order, at most FLOW_FEW: each value that comes before the last of those
+ * found so far takes its place. Most do not: they are passed over by vectors. */
+#define FLOW_SELECT(suffix, stored, type, load)                                                  \
+    static inline int64_t flow_insert_##suffix(const stored *a, int32_t *y, int64_t i,           \
+                                               int64_t found, int64_t wanted, int descends) {    \
+        int64_t at = found;                                                                      \
+        if (at == wanted) {                                                                      \
+            if (!flow_before_##suffix(a, (int32_t)i, FLOW_LOAD(y, at - 1), descends))            \
+                return found;                                                                    \
+            at--;                                                                                \
+        }                                                                                        \
+        for (; at > 0 && flow_before_##suffix(a, (int32_t)i, FLOW_LOAD(y, at - 1), descends);    \
+             at--)                                                                               \
+            FLOW_STORE(y, at, FLOW_LOAD(y, at - 1));                                             \
+        FLOW_STORE(y, at, (int32_t)i);                                                           \
+        return found < wanted ? found + 1 : found;                                               \
+    }                                                                                            \
+    static inline void flow_select_##suffix(const stored *restrict a, int32_t *restrict y,       \
+                                            int64_t count, int64_t wanted, int descends) {       \
+        enum { GROUP = 64 };                                                                     \
+        int64_t found = 0, i = 0;                                                                \
+        while (i < count && found < wanted)                                                      \
+            found = flow_insert_##suffix(a, y, i++, found, wanted, descends);                    \
+        while (i < count) {                                                                      \
+            const int64_t end = i + GROUP < count ? i + GROUP : count;                           \
+            const type last = load(FLOW_LOAD(a, FLOW_LOAD(y, wanted - 1)));                      \
+            int any = last != last;                                                              \
+            if (descends)                                                                        \
+                for (int64_t j = i; j < end; j++) any |= last < (type)load(FLOW_LOAD(a, j));     \
+            else                                                                                 \
+                for (int64_t j = i; j < end; j++) any |= (type)load(FLOW_LOAD(a, j)) < last;     \
+            for (; any && i < end; i++) flow_insert_##suffix(a, y, i, wanted, wanted, descends); \
+            i = end;                                                                             \
+        }                                                                                        \
+    }
+
 #if FLOW_SORT_BY_BYTES
 enum {
-    FLOW_FEW = 32,           /* a row as short as that is sorted by insertion */
-    FLOW_NEAR_ROW = 1 << 12, /* and its order has a place on the stack up to this length */
+    FLOW_NEAR_ROW = 1 << 12, /* the order of a row has a place on the stack up to this length */
 };
 
 /* Unsigned numbers that order as values do: equal zeros, and NaN last. */
@@ -140,23 +178,10 @@ static inline uint8_t flow_key_uint8_t(uint8_t value) {
         }                                                                                         \
         if (from != y) __builtin_memcpy(y, from, (size_t)count * sizeof *y);                      \
     }                                                                                             \
-    static inline void flow_insert_##suffix(const stored *a, int32_t *y, int64_t count,           \
-                                            int descends) {                                       \
-        for (int32_t i = 0; i < count; i++) {                                                     \
-            int32_t at = i;                                                                       \
-            for (; at > 0 && flow_before_##suffix(a, i, y[at - 1], descends); at--)               \
-                y[at] = y[at - 1];                                                                \
-            y[at] = i;                                                                            \
-        }                                                                                         \
-    }                                                                                             \
     static inline void flow_order_##suffix(const stored *restrict a, int32_t *restrict y,         \
                                            int64_t count, int descends) {                         \
         int32_t near[FLOW_NEAR_ROW];                                                              \
         const size_t size = (size_t)count * sizeof *y;                                            \
-        if (count <= FLOW_FEW) {                                                                  \
-            flow_insert_##suffix(a, y, count, descends);                                          \
-            return;                                                                               \
-        }                                                                                         \
         int32_t *other = count <= FLOW_NEAR_ROW ? near : (int32_t *)__builtin_malloc(size);       \
         if (other) flow_radix_sort_##suffix(a, y, other, count, descends);                        \
         else flow_heapsort_##suffix(a, y, count, descends);                                       \
@@ -170,20 +195,27 @@ static inline uint8_t flow_key_uint8_t(uint8_t value) {
     }
 #endif
 
-#define FLOW_ARGSORT(suffix, stored)                                                          \
-    static inline void flow_argsort_##suffix(const stored *restrict a, int32_t *restrict y,   \
-                                             int64_t count) {                                 \
-        flow_order_##suffix(a, y, count, 0);                                                  \
-    }                                                                                         \
-    static inline void flow_argsort_descending_##suffix(const stored *restrict a,             \
-                                                        int32_t *restrict y, int64_t count) { \
-        flow_order_##suffix(a, y, count, 1);                                                  \
+/* Of the order, the first `wanted` places; what is behind them may be anything. */
+#define FLOW_ARGSORT(suffix, stored)                                                              \
+    static inline void flow_argsort_first_##suffix(const stored *restrict a, int32_t *restrict y, \
+                                                   int64_t count, int64_t wanted, int descends) { \
+        if (wanted <= FLOW_FEW) flow_select_##suffix(a, y, count, wanted, descends);              \
+        else flow_order_##suffix(a, y, count, descends);                                          \
+    }                                                                                             \
+    static inline void flow_argsort_##suffix(const stored *restrict a, int32_t *restrict y,       \
+                                             int64_t count, int64_t wanted) {                     \
+        flow_argsort_first_##suffix(a, y, count, wanted, 0);                                      \
+    }                                                                                             \
+    static inline void flow_argsort_descending_##suffix(                                          \
+        const stored *restrict a, int32_t *restrict y, int64_t count, int64_t wanted) {           \
+        flow_argsort_first_##suffix(a, y, count, wanted, 1);                                      \
     }
 
 #define FLOW_ROW_FUNCTIONS(suffix, stored, type, wide, load, store) \
     FLOW_CUMULATIVE(suffix, stored, wide, load, store)              \
     FLOW_BEFORE(suffix, stored, type, load)                         \
     FLOW_HEAPSORT(suffix, stored)                                   \
+    FLOW_SELECT(suffix, stored, type, load)                         \
     FLOW_SORTS(suffix, stored, type, load)                          \
     FLOW_ARGSORT(suffix, stored)
 
