@@ -9,13 +9,8 @@ enum {
     RANGE_LEAST = 16, /* columns between two on the average, or loops cost more than tests */
 };
 
-/* A coordinate start + factor * (c / inner), of which all is known but c. */
-typedef struct Line {
-    int64_t start, factor, inner;
-} Line;
-
-static bool find_line(Writer *writer, const Type *node, const Coordinate *coordinate, int split,
-                      Line *line) {
+bool find_line(Writer *writer, const Type *node, const Coordinate *coordinate, int split,
+               Line *line) {
     int axis = -1;
     for (int j = 0; j < node->rank; j++) {
         if (!coordinate->factors[j] || dim_is_one(node->dims[j])) continue;

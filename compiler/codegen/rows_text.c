@@ -103,11 +103,24 @@ static const char *row_end(const Writer *writer) {
     return writer->kernel->triangle.columns ? "seen" : writer->columns;
 }
 
+/* The head of a loop over all columns of a row, or of a part of it, which are whole turns. */
+static void begin_strided_loop(Writer *writer, int depth, const char *end) {
+    const char *part = depth == 3 ? "part + " : "";
+    const long long stride = (long long)writer->stride;
+    text_format(&writer->body,
+                "%*sfor (int64_t q = (%s0) / %lld; q < (%s%s) / %lld; q++)\n"
+                "%*sFLOW_UNROLLED for (int64_t s = 0; s < %lld; s++) {\n",
+                4 * depth, "", part, stride, part, end, stride, 4 * depth + 4, "", stride);
+    text_format(&writer->body, "%*sconst int64_t j = q * %lld + s%s;\n", 4 * depth + 4, "", stride,
+                depth == 3 ? " - part" : "");
+}
+
 /* Over columns `first` up to `end`, as C: of the row, or at depth 3 of a part of it. */
 static void write_column_loop(Writer *writer, int depth, const char *first, const char *end) {
     Text *body = &writer->body;
     text_format(body, "%*sFLOW_INDEPENDENT\n", 4 * depth, "");
-    text_format(body, "%*sfor (int64_t j = %s; j < %s; j++) {\n", 4 * depth, "", first, end);
+    if (writer->stride) begin_strided_loop(writer, depth, end);
+    else text_format(body, "%*sfor (int64_t j = %s; j < %s; j++) {\n", 4 * depth, "", first, end);
     text_format(body, "%*sconst int64_t c = %sj, i = r * %s + c;\n%*s(void)c, (void)i;\n",
                 4 * depth + 4, "", depth == 3 ? "part + " : "", writer->columns, 4 * depth + 4, "");
     move_lines(writer, &writer->lines[LEVEL_column], body, depth + 1);
@@ -164,7 +177,7 @@ static void write_stage(Writer *writer, bool whole) {
     write_row_loop(writer, whole, ranges);
 }
 
-/* Takes the columns at which tests change as ends of ranges. */
+/* Takes the columns at which tests change as ends of ranges, or the stride at which they repeat. */
 static void find_cuts(Writer *writer, Writer *scratch) {
     if (writer->kernel->triangle.columns) return;
     const int last = find_stages(scratch);
@@ -174,6 +187,7 @@ static void find_cuts(Writer *writer, Writer *scratch) {
         end_reductions(scratch);
     }
     take_cuts(writer, scratch);
+    take_stride(writer, scratch, keeps_rows(writer->loops) ? 0 : ROW_PART);
 }
 
 /* Buffers for one row, or for a part of one. */

@@ -48,8 +48,8 @@ static Index test_coordinate(Writer *writer, const Node *node, const Coordinate 
     Arena *arena = writer->arena;
     Index at = tested_coordinate(writer, node, coordinate, index);
     bool never;
-    guards = guards_in_range(writer, &node->type, coordinate, size, guards, index,
-                             column_axis(writer, &node->type, index), &never);
+    const int split = column_axis(writer, &node->type, index);
+    guards = guards_in_range(writer, &node->type, coordinate, size, guards, index, split, &never);
     if (never) add_guard(writer, inside, LEVEL_call, "0");
     long long divisor = (long long)coordinate->divisor;
     Dim end = dim_multiply(writer->table, size, dim_constant(writer->table, divisor));
@@ -58,10 +58,13 @@ static Index test_coordinate(Writer *writer, const Node *node, const Coordinate 
     if (guards & GUARD_high)
         add_guard(writer, inside, at.level,
                   arena_format(arena, "%s < %s", at.text, dim_expression(arena, end)));
+    const char *whole, *strided = strided_coordinate(writer, &node->type, coordinate, guards, index,
+                                                     split, &whole);
     if (guards & GUARD_whole)
         add_guard(writer, inside, at.level,
-                  arena_format(arena, "%s %% %lld == 0", at.text, divisor));
+                  strided ? whole : arena_format(arena, "%s %% %lld == 0", at.text, divisor));
     if (divisor == 1) return at;
+    if (strided) return define_index(writer, at.level, strided);
     return define_index(writer, at.level, arena_format(arena, "%s / %lld", at.text, divisor));
 }
 

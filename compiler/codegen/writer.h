@@ -139,6 +139,8 @@ typedef struct Writer {
     Vector(int64_t) cuts;           /* columns at which a test was found to change */
     Vector(int64_t) ranges;         /* of columns, each a loop: their ends; none: one loop */
     int64_t range_first, range_end; /* of the loop that is being written; equal: not known */
+    Vector(int64_t) strides;        /* by which views were found to take columns apart */
+    int64_t stride;                 /* column c is q * stride + s; 0: none */
     Vector(Kept) kept;
     bool logs;    /* what is kept is stored first */
     bool vectors; /* what a column computes are vectors of a tile, in registers */
@@ -278,6 +280,24 @@ void take_cuts(Writer *writer, const Writer *from);
 /* row_function_text.c: what the function of an order takes behind the columns, with a comma: how
  * many of its first places are read. "" for another function. */
 const char *places_argument(const Writer *writer, NodeId id);
+
+/* A coordinate start + factor * (c / inner) of a view, of which all is known but column c; split:
+ * the first of the node's axes that are columns. */
+typedef struct Line {
+    int64_t start, factor, inner;
+} Line;
+
+bool find_line(Writer *writer, const Type *node, const Coordinate *coordinate, int split,
+               Line *line);
+
+/* strides_text.c: a view's coordinate whose divisor is the stride of the columns: divided, by q and
+ * s; *whole: whether it can be, a number for each s. NULL: it is none. Its divisor is added to the
+ * strides. */
+const char *strided_coordinate(Writer *writer, const Type *node, const Coordinate *coordinate,
+                               int guards, Index index, int split, const char **whole);
+
+/* Takes the stride that a writer of the same kernel has found, if it is the only one. */
+void take_stride(Writer *writer, const Writer *from, int64_t part);
 
 /* gather_text.c: the element of a gather. */
 const char *gathered_value(Writer *writer, const Node *node, Index index);
