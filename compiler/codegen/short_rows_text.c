@@ -189,11 +189,26 @@ static void declare_buffers(Writer *writer, Text *text) {
     }
 }
 
+/* Are whole groups of them turned by vectors? */
+static bool turns(const Writer *writer, Element element) {
+    int64_t columns;
+    return element_info[element].size == 4 && dim_is_constant(writer->loops->columns, &columns) &&
+           columns >= FULL;
+}
+
 static void copy_in(Writer *writer, Text *text) {
     vector_each(Pointer, pointer, writer->pointers) {
         if (!pointer->whole) continue;
         declare_buffer(writer, text, element_info[pointer->element].c,
                        arena_format(writer->arena, "rows_%s", pointer->name));
+        if (turns(writer, pointer->element))
+            text_format(text,
+                        "        if (count == FLOW_LANES)\n"
+                        "            flow_turn_4(rows_%s, FLOW_LANES, %s + group * %s, %s, "
+                        "FLOW_LANES, %s);\n"
+                        "        else\n",
+                        pointer->name, pointer->name, writer->columns, writer->columns,
+                        writer->columns);
         text_format(text,
                     "        %s            %s"
                     "            for (int64_t j = 0; j < %s; j++)\n"
@@ -208,6 +223,14 @@ static void copy_out(Writer *writer, Text *text) {
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
         if (own_index(writer, id) != INDEX_full || !is_stored(writer, id)) continue;
+        if (turns(writer, node_of(writer, id)->type.element))
+            text_format(text,
+                        "        if (count == FLOW_LANES)\n"
+                        "            flow_turn_4(%s + group * %s, %s, o%u, FLOW_LANES, %s, "
+                        "FLOW_LANES);\n"
+                        "        else\n",
+                        pointer_to(writer, id, true), writer->columns, writer->columns,
+                        number_of(writer, id), writer->columns);
         text_format(text,
                     "        for (int64_t lane = 0; lane < count; lane++)\n"
                     "            for (int64_t j = 0; j < %s; j++)\n"

@@ -19,7 +19,7 @@
             for (int64_t i = 0; i < count; i++) rows[i * apart + c] = across[c * stride + i]; \
     }
 
-/* Those of eight columns and eight rows, by vectors; how many columns that were. */
+/* Those of eight columns, by vectors eight rows at a time; how many columns that were. */
 #if FLOW_SHUFFLES
 typedef uint32_t FlowEight32 __attribute__((vector_size(32), aligned(4), may_alias));
 
@@ -45,13 +45,16 @@ static inline void flow_turn_eight(uint32_t *to, int64_t apart, const uint32_t *
 
 static inline int64_t flow_turn_vectors(uint32_t *to, int64_t apart, const uint32_t *from,
                                         int64_t stride, int64_t columns, int64_t count) {
-    if (count % 8) return 0;
+    if (count < 8) return 0;
     int64_t c = 0;
     for (; c + 8 <= columns; c += 8) {
         for (int64_t ahead = 16; ahead < 24; ahead++)
             __builtin_prefetch(from + (c + ahead) * stride);
-        for (int64_t i = 0; i < count; i += 8)
+        int64_t i = 0;
+        for (; i + 8 <= count; i += 8)
             flow_turn_eight(to + i * apart + c, apart, from + c * stride + i, stride);
+        for (; i < count; i++)
+            for (int64_t k = c; k < c + 8; k++) to[i * apart + k] = from[k * stride + i];
     }
     return c;
 }
