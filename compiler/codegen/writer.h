@@ -460,7 +460,7 @@ typedef struct Contraction {
     const Winograd *winograd;     /* or NULL */
     bool triangle;                /* what no row sees is, too */
     bool thirds;                  /* matrix tiles multiply it by thirds, where there are some */
-    bool by_columns;              /* threads split these */
+    bool by_columns;              /* threads split the columns */
     bool updates_one;             /* one value is updated, and nothing else is stored */
 } Contraction;
 

@@ -19,6 +19,7 @@ enum {
     RULE_LIMIT = 7,
     MOVED_COST_LIMIT = 4,  /* of an elementwise node that a view goes through */
     MOVED_DEPTH_LIMIT = 2, /* of such nodes below it */
+    ROW_LEAST = 128,       /* elements, of a product of one column that is a sum of rows */
 };
 
 /* Helpers. */
@@ -174,30 +175,31 @@ static NodeId reduce_nothing(Graph *graph, const Node *node) {
 
 /* Products. */
 
-static bool is_of_view(const Graph *graph, NodeId id) {
-    while (graph_node(graph, id)->op == OP_reshape) id = graph_node(graph, id)->inputs[0];
-    return graph_node(graph, id)->op == OP_view;
+/* Does a product stay one? Of halves, which are added up as floats, and of what is moved: windows
+ * have kernels of their own, and rows that lie as columns are best added up across. */
+static bool stays_product(const Graph *graph, const Node *node) {
+    NodeId a = node->inputs[0];
+    while (graph_node(graph, a)->op == OP_reshape) a = graph_node(graph, a)->inputs[0];
+    return is_half(node->type.element) || graph_node(graph, a)->op == OP_view;
 }
 
 /* A product of one depth adds nothing up. */
 static NodeId outer_product(Graph *graph, const Node *node) {
     const Type *a = &operand(graph, node, 0)->type;
-    if (!is_one(graph, a->dims[a->rank - 1]) || is_half(a->element) ||
-        is_of_view(graph, node->inputs[0]))
-        return NODE_NONE;
+    if (!is_one(graph, a->dims[a->rank - 1]) || stays_product(graph, node)) return NODE_NONE;
     return graph_make(graph, OP_multiply, node->inputs[0], node->inputs[1], NODE_NONE, node->range);
 }
 
-/* A product of one column is a sum of each row: vectors go along rows then, where a tile of a
- * product would have one sum in each. Not of what is moved: windows have kernels of their own, and
- * rows that lie as columns are best added up across. */
+/* A product of one column is a sum of each row, if that is long: vectors go along rows then, where
+ * a tile of a product would have one sum in each. */
 static NodeId sum_of_rows(Graph *graph, const Node *node) {
     const int rank = node->type.rank;
     const NodeId a = node->inputs[0], b = node->inputs[1];
-    if (!is_one(graph, node->type.dims[rank - 1]) || is_half(node->type.element) ||
-        is_of_view(graph, a))
-        return NODE_NONE;
     Type across = graph_node(graph, b)->type;
+    int64_t depth;
+    if (!is_one(graph, node->type.dims[rank - 1]) || stays_product(graph, node) ||
+        !dim_is_constant(across.dims[across.rank - 2], &depth) || depth < ROW_LEAST)
+        return NODE_NONE;
     across.dims[across.rank - 1] = across.dims[across.rank - 2];
     across.dims[across.rank - 2] = dim_constant(graph->dimensions, 1);
     const NodeId row = graph_declared(graph, OP_reshape, b, across, node->range);

@@ -110,12 +110,12 @@ Value call_gather(BuiltinCall *call) {
     if (places == NODE_NONE || !is_in_range(context, index, type.dims[axis], call->range) ||
         !has_room(call, type.rank - 1 + graph_node(context->graph, places)->type.rank))
         return value_error;
-    if (counts_up(context, places))
-        return first_places(context, a, axis, graph_node(context->graph, places)->type.dims[0],
-                            call->range);
+    const Type *index_type = &graph_node(context->graph, places)->type;
     Node node = {.op = OP_gather, .inputs = {a->node, places}};
-    Value found = axis ? gather_along(context, a, places, axis, users_place(context, call->range))
-                       : add_node(context, node, call->range);
+    Value found = counts_up(context, places)
+                      ? first_places(context, a, axis, index_type->dims[0], call->range)
+                  : axis ? gather_along(context, a, places, axis, users_place(context, call->range))
+                         : add_node(context, node, call->range);
     found.range = call->range;
     note_fact(table_of(call), OP_gather, (const Value *const[]){a, index}, &found);
     return found;

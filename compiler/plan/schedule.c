@@ -190,19 +190,38 @@ static int64_t updated_bytes(const Planner *planner, const KernelPlan *kernel) {
     return bytes;
 }
 
-/* Every kernel left waits: one of them updates a weight that others, which need its results,
- * still have to read. Of the kernels whose data is complete the one with the least to put back
- * gives up updating in place. */
+/* Of each kernel that is left another one that it waits for: for data, if there is such. */
+static const int *waited_for(Planner *planner, const bool *done) {
+    const int count = planner->plan->kernel_count;
+    int *before = arena_new_array(planner->arena, int, (size_t)count + 1);
+    for (int data = 0; data < 2; data++)
+        for (int k = 0; k < count; k++) {
+            if (done[k]) continue;
+            vector_each(Edge, edge, planner->users[k])
+                if (edge->data == data && !done[edge->kernel]) before[edge->kernel] = k;
+        }
+    return before;
+}
+
+/* Every kernel left waits: some update weights that others, which need their results, still have to
+ * read. Those that wait for each other are found going back, always to data first, so that one
+ * whose data is complete is always among them. Of these the one with the least to put back gives up
+ * updating in place. */
 static int break_cycle(Planner *planner, const bool *done) {
-    int least = -1;
+    const FunctionPlan *plan = planner->plan;
+    const int *before = waited_for(planner, done);
+    int k = 0, least = -1;
     int64_t least_bytes = INT64_MAX;
-    for (int k = 0; k < planner->plan->kernel_count; k++) {
-        if (done[k] || planner->data_waits[k]) continue;
-        const int64_t bytes = updated_bytes(planner, &planner->plan->kernels[k]);
-        if (bytes < least_bytes) least = k, least_bytes = bytes;
-    }
+    while (done[k]) k++;
+    for (int i = 0; i < plan->kernel_count; i++) k = before[k];
+    const int first = k;
+    do {
+        const int64_t bytes = updated_bytes(planner, &plan->kernels[k]);
+        if (!planner->data_waits[k] && bytes < least_bytes) least = k, least_bytes = bytes;
+        k = before[k];
+    } while (k != first);
     assert(least >= 0 && "kernels that need each other");
-    const KernelPlan *kernel = &planner->plan->kernels[least];
+    const KernelPlan *kernel = &plan->kernels[least];
     for (size_t i = 0; i < kernel->node_count; i++)
         if (planner->target[kernel->nodes[i]] != NODE_NONE)
             planner->late[planner->target[kernel->nodes[i]]] = true;

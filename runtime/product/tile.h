@@ -13,9 +13,9 @@
 /* Vectors of a row. */
 #define FLOW_ACROSS(columns, lanes) (((columns)-1) / (lanes) + 1)
 
-/* matmul.c: wide where there are few rows, and where there are registers for it: 6 x 4 take 10
- * loads for each depth, 12 x 2 take 14, and a core that threads share begins less at a time.
- * Columns that threads split come in blocks of two vectors. */
+/* matmul.c: wide where there are few rows, and where there are 32 registers: for each depth 6 x 4
+ * take 10 loads, 12 x 2 take 14, which matters most where two threads share a core. Columns that
+ * threads split come in blocks of two vectors. */
 #define FLOW_TILE_WIDER(across, sums, by_columns) \
     ((sums) == 24 && !(by_columns) && (across) % 4 == 0)
 #define FLOW_TILE_VECTORS(rows, across, sums, by_columns)                      \

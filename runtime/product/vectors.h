@@ -69,7 +69,7 @@ typedef double FlowVector_double __attribute__((vector_size(16)));
 
 /* FLOW_STAYS: a factor keeps its register until after the products: of only sixteen, gcc else gives
  * it to a sum, and moves sums from one to another in each turn of a loop.
- * FLOW_STAYS_FOR: one of so many products; of 32 registers, it is for more than two.
+ * FLOW_STAYS_FOR: the factor of so many products; with AVX-512 it pays for more than two.
  * FLOW_IN_REGISTER: from here on it is in one, and is not read from memory for each product. */
 #if defined __FMA__ && FLOW_VECTOR == 32
 #define FLOW_STAYS(factor) __asm__("" : : "x"(factor))
@@ -79,8 +79,10 @@ typedef double FlowVector_double __attribute__((vector_size(16)));
 #define FLOW_IN_REGISTER(factor) (void)(factor)
 #endif
 #if defined __AVX512F__
-#define FLOW_STAYS_FOR(products, factor) \
-    if ((products) > 2) __asm__("" : : "v"(factor))
+#define FLOW_STAYS_FOR(products, factor)                 \
+    do {                                                 \
+        if ((products) > 2) __asm__("" : : "v"(factor)); \
+    } while (0)
 #else
 #define FLOW_STAYS_FOR(products, factor) FLOW_STAYS(factor)
 #endif

@@ -105,11 +105,36 @@ static void check_special(void) {
     expect(is_order(a, order, 100, 0), "argsort of zeros", 100);
     flow_argsort_descending_f32(a, order, 100, 100);
     expect(is_order(a, order, 100, 1), "argsort_descending of zeros", 100);
+    for (int descends = 0; descends < 2; descends++) {
+        flow_heapsort_f32(a, wanted, 100, descends);
+        for (int first = 1; first <= 33; first++) {
+            if (descends) flow_argsort_descending_f32(a, order, 100, first);
+            else flow_argsort_f32(a, order, 100, first);
+            expect(!__builtin_memcmp(order, wanted, (size_t)first * sizeof *order),
+                   "first of zeros", first);
+        }
+    }
+}
+
+/* Each element comes before those found so far, and none does. */
+static void check_ordered(void) {
+    static float a[4096];
+    for (int descends = 0; descends < 2; descends++) {
+        for (int i = 0; i < 4096; i++) a[i] = (float)i;
+        flow_heapsort_f32(a, wanted, 4096, descends);
+        for (int first = 1; first <= 32; first *= 2) {
+            if (descends) flow_argsort_descending_f32(a, order, 4096, first);
+            else flow_argsort_f32(a, order, 4096, first);
+            expect(!__builtin_memcmp(order, wanted, (size_t)first * sizeof *order),
+                   "first of rising ones", first);
+        }
+    }
 }
 
 int main(void) {
     check_small();
     check_special();
+    check_ordered();
     check_f32(), check_f64(), check_f16(), check_bf16();
     check_i64(), check_i32(), check_i8(), check_u8();
     printf("row: %d passed", passed);

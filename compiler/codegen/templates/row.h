@@ -80,40 +80,40 @@
 /* So many places of an order at most are found by insertion. */
 enum { FLOW_FEW = 32 };
 
-/* The first `wanted` of the order, at most FLOW_FEW: each value that comes before the last of those
- * found so far takes its place. Most do not: they are passed over by vectors. */
-#define FLOW_SELECT(suffix, stored, type, load)                                                  \
-    static inline int64_t flow_insert_##suffix(const stored *a, int32_t *y, int64_t i,           \
-                                               int64_t found, int64_t wanted, int descends) {    \
-        int64_t at = found;                                                                      \
-        if (at == wanted) {                                                                      \
-            if (!flow_before_##suffix(a, (int32_t)i, FLOW_LOAD(y, at - 1), descends))            \
-                return found;                                                                    \
-            at--;                                                                                \
-        }                                                                                        \
-        for (; at > 0 && flow_before_##suffix(a, (int32_t)i, FLOW_LOAD(y, at - 1), descends);    \
-             at--)                                                                               \
-            FLOW_STORE(y, at, FLOW_LOAD(y, at - 1));                                             \
-        FLOW_STORE(y, at, (int32_t)i);                                                           \
-        return found < wanted ? found + 1 : found;                                               \
-    }                                                                                            \
-    static inline void flow_select_##suffix(const stored *restrict a, int32_t *restrict y,       \
-                                            int64_t count, int64_t wanted, int descends) {       \
-        enum { GROUP = 64 };                                                                     \
-        int64_t found = 0, i = 0;                                                                \
-        while (i < count && found < wanted)                                                      \
-            found = flow_insert_##suffix(a, y, i++, found, wanted, descends);                    \
-        while (i < count) {                                                                      \
-            const int64_t end = i + GROUP < count ? i + GROUP : count;                           \
-            const type last = load(FLOW_LOAD(a, FLOW_LOAD(y, wanted - 1)));                      \
-            int any = last != last;                                                              \
-            if (descends)                                                                        \
-                for (int64_t j = i; j < end; j++) any |= last < (type)load(FLOW_LOAD(a, j));     \
-            else                                                                                 \
-                for (int64_t j = i; j < end; j++) any |= (type)load(FLOW_LOAD(a, j)) < last;     \
-            for (; any && i < end; i++) flow_insert_##suffix(a, y, i, wanted, wanted, descends); \
-            i = end;                                                                             \
-        }                                                                                        \
+/* Puts element i where it belongs among those at the places before `last`, or at that one. And the
+ * first `wanted` of the order, at most FLOW_FEW: an element that comes before the last one
+ * found so far takes that one's place. Most do not: they are passed over by vectors. 0: so many do
+ * that it is quicker to sort all. */
+#define FLOW_SELECT(suffix, stored, type, load)                                                   \
+    static inline void flow_insert_##suffix(const stored *a, int32_t *y, int64_t i, int64_t last, \
+                                            int descends) {                                       \
+        int64_t at = last;                                                                        \
+        for (; at > 0 && flow_before_##suffix(a, (int32_t)i, FLOW_LOAD(y, at - 1), descends);     \
+             at--)                                                                                \
+            FLOW_STORE(y, at, FLOW_LOAD(y, at - 1));                                              \
+        FLOW_STORE(y, at, (int32_t)i);                                                            \
+    }                                                                                             \
+    static inline int flow_select_##suffix(const stored *restrict a, int32_t *restrict y,         \
+                                           int64_t count, int64_t wanted, int descends) {         \
+        enum { GROUP = 64 };                                                                      \
+        int64_t i = 0, left = 16 + 4 * wanted + count / 32; /* of random values far fewer come */ \
+        for (; i < wanted; i++) flow_insert_##suffix(a, y, i, i, descends);                       \
+        for (; i < count && left > 0; i += GROUP) {                                               \
+            const int64_t end = i + GROUP < count ? i + GROUP : count;                            \
+            const type last = load(FLOW_LOAD(a, FLOW_LOAD(y, wanted - 1)));                       \
+            int any = last != last;                                                               \
+            if (descends)                                                                         \
+                for (int64_t j = i; j < end; j++) any |= last < (type)load(FLOW_LOAD(a, j));      \
+            else                                                                                  \
+                for (int64_t j = i; j < end; j++) any |= (type)load(FLOW_LOAD(a, j)) < last;      \
+            for (int64_t j = i; any && j < end; j++) {                                            \
+                if (!flow_before_##suffix(a, (int32_t)j, FLOW_LOAD(y, wanted - 1), descends))     \
+                    continue;                                                                     \
+                flow_insert_##suffix(a, y, j, wanted - 1, descends);                              \
+                left--;                                                                           \
+            }                                                                                     \
+        }                                                                                         \
+        return i >= count;                                                                        \
     }
 
 #if FLOW_SORT_BY_BYTES
@@ -199,8 +199,8 @@ static inline uint8_t flow_key_uint8_t(uint8_t value) {
 #define FLOW_ARGSORT(suffix, stored)                                                              \
     static inline void flow_argsort_first_##suffix(const stored *restrict a, int32_t *restrict y, \
                                                    int64_t count, int64_t wanted, int descends) { \
-        if (wanted <= FLOW_FEW) flow_select_##suffix(a, y, count, wanted, descends);              \
-        else flow_order_##suffix(a, y, count, descends);                                          \
+        if (wanted > FLOW_FEW || !flow_select_##suffix(a, y, count, wanted, descends))            \
+            flow_order_##suffix(a, y, count, descends);                                           \
     }                                                                                             \
     static inline void flow_argsort_##suffix(const stored *restrict a, int32_t *restrict y,       \
                                              int64_t count, int64_t wanted) {                     \
