@@ -92,9 +92,7 @@ static bool counts_up(const Context *context, NodeId index) {
 static Value first_places(const Context *context, const Value *a, int axis, Dim count,
                           Range range) {
     Type type = *value_type(a);
-    View view = {.rank = type.rank};
-    for (int i = 0; i < type.rank; i++)
-        view.coordinates[i] = coordinate_along(dim_constant(context->lowering->dimensions, 0), i);
+    const View view = view_identity(context->lowering->dimensions, type.rank);
     type.dims[axis] = count;
     return make_view(context, a, &view, type, range);
 }
