@@ -170,10 +170,28 @@ static const char *kept_sum(const Writer *writer) {
     return sum.size ? text_string(&sum) : "sums";
 }
 
+/* The lines of a column, loads and their places first. A load of the first lanes may take branches,
+ * and only between two of those does the compiler make one operation of a product and a sum: all
+ * arithmetic is behind them, or what becomes one would hang on the tile. */
+static void move_loads_first(Writer *writer, Text *lines) {
+    Text *column = &writer->lines[LEVEL_column];
+    Text loads = text_new(writer->arena), others = text_new(writer->arena);
+    for (const char *line = text_string(column), *end; *line; line = end) {
+        end = strchr(line, '\n') + 1;
+        const char *text = arena_copy(writer->arena, line, (size_t)(end - line));
+        const bool loads_or_places =
+            strstr(text, " = FLOW_GET(") || !strncmp(text, "const int64_t p", 15);
+        text_add(loads_or_places ? &loads : &others, text);
+    }
+    *column = text_new(writer->arena);
+    move_lines(writer, &loads, lines, 1);
+    move_lines(writer, &others, lines, 1);
+}
+
 static void write_apply(Writer *writer, Text *text) {
     Text lines = text_new(writer->arena);
     move_lines(writer, &writer->lines[LEVEL_row], &lines, 1);
-    move_lines(writer, &writer->lines[LEVEL_column], &lines, 1);
+    move_loads_first(writer, &lines);
     move_lines(writer, &writer->stores, &lines, 1);
     text_format(text,
                 "FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _apply)(\n"

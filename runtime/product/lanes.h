@@ -9,9 +9,10 @@ typedef ELEMENT VECTOR
 #define CHOICE FLOW_JOIN(KERNEL, _choice)
 typedef __typeof__((VECTOR){0} < (VECTOR){0}) CHOICE;
 
-/* Which lanes are the first `lanes`. */
+/* Which lanes are the first `lanes`, without a branch. */
 FLOW_TILE int FLOW_JOIN(KERNEL, _mask)(int64_t lanes) {
-    return lanes >= LANES ? -1 : lanes > 0 ? (1 << lanes) - 1 : 0;
+    const int64_t most = lanes < LANES ? lanes : LANES;
+    return (int)((1u << (most > 0 ? most : 0)) - 1);
 }
 
 /* The first `lanes` of a vector, if any; the others are 0. */

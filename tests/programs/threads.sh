@@ -38,3 +38,25 @@ agree lenet.flow digits_cnn.safetensors
 sed 's/dense(256)/dense(8)/; s/optimizer .*/optimizer = adam(1e-3); accumulate = 3; ema = 0.9/' "$digits" >adam.flow
 grep -q 'dense(8)' adam.flow && grep -q 'accumulate' adam.flow || fail "the example has changed"
 agree adam.flow digits.safetensors
+
+# So are those with a factor for each column: it is loaded between a product and what that is added to.
+cat >scaled.flow <<END
+option epochs = 1 "passes over the images"
+pipeline digits() -> (x: f32[784], y: i32 in 0..10) {
+  return idx(image: "data/train-images-idx3-ubyte.gz", label: "data/train-labels-idx1-ubyte.gz")
+      |> map(x: image |> : u8[28, 28] |> cast(f32) |> scale(1/255) |> flatten(), y: label)
+}
+model net(x: f32[B, 784]) -> f32[B, 10] {
+  weight w: f32[64, 120] = glorot_uniform()
+  weight s: f32[120]     = ones()
+  return matmul(x |> dense(64) |> tanh(), w * s) |> dense(10)
+}
+train fit {
+  data      = digits() |> batch(37)
+  loss      = cross_entropy(net(data.x), data.y)
+  optimizer = adam(2e-3)
+  epochs    = epochs
+  every 1 epoch { save "scaled.safetensors" }
+}
+END
+agree scaled.flow scaled.safetensors
