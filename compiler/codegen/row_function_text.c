@@ -12,6 +12,7 @@ static int64_t places_read(const Writer *writer, const Node *reader) {
     return most && dim_is_constant(most, &last) && last >= 0 ? last + 1 : SIZE_UNKNOWN;
 }
 
+/* The same of all readers of an order. */
 static int64_t places_wanted(const Writer *writer, NodeId id) {
     int64_t wanted = 1;
     vector_each(Output, output, writer->graph->outputs)

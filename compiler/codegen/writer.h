@@ -277,12 +277,8 @@ int guards_in_range(Writer *writer, const Type *node, const Coordinate *coordina
 /* Makes ranges of the cuts that a writer of the same kernel has found, if they are few. */
 void take_cuts(Writer *writer, const Writer *from);
 
-/* row_function_text.c: what the function of an order takes behind the columns, with a comma: how
- * many of its first places are read. "" for another function. */
-const char *places_argument(const Writer *writer, NodeId id);
-
-/* A coordinate start + factor * (c / inner) of a view, of which all is known but column c; split:
- * the first of the node's axes that are columns. */
+/* The same file: a coordinate start + factor * (c / inner) of a view, of which all is known but
+ * column c. false: it is none. */
 typedef struct Line {
     int64_t start, factor, inner;
 } Line;
@@ -298,6 +294,10 @@ const char *strided_coordinate(Writer *writer, const Type *node, const Coordinat
 
 /* Takes the stride that a writer of the same kernel has found, if it is the only one. */
 void take_stride(Writer *writer, const Writer *from, int64_t part);
+
+/* row_function_text.c: what the function of an order takes behind the columns, with a comma: how
+ * many of its first places are read. "" for another function. */
+const char *places_argument(const Writer *writer, NodeId id);
 
 /* gather_text.c: the element of a gather. */
 const char *gathered_value(Writer *writer, const Node *node, Index index);
