@@ -57,6 +57,15 @@ FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _sqrt)(VECTOR a) {
 #endif
 }
 
+FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _add_product)(VECTOR y, VECTOR a, VECTOR b) {
+#ifdef FLOW_ADD_PRODUCT_float
+    typedef FLOW_JOIN(FlowVector_, ELEMENT) Vector;
+    return (VECTOR)FLOW_JOIN(FLOW_ADD_PRODUCT_, ELEMENT)((Vector)y, (Vector)a, (Vector)b);
+#else
+    return y + a * b;
+#endif
+}
+
 /* The vector, as a number that becomes part of no other operation. */
 FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _rounded)(VECTOR a) {
 #if defined __x86_64__ || defined __aarch64__

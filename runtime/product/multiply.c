@@ -141,8 +141,9 @@ FLOW_TILE void add_products(const Form form, const float *const *a, int64_t at, 
     for (int m = 0; m < form.rows; m++) {
         const VECTOR left = a[m / form.apart][m % form.apart * form.a_row + at] - (VECTOR){0};
 #pragma GCC unroll 8
-        for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
-        FLOW_STAYS(left);
+        for (int v = 0; v < TILE_VECTORS; v++)
+            y[m][v] = product_add_product(y[m][v], left, right[v]);
+        FLOW_STAYS_IF(at, left); /* of the second depth of a turn */
     }
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++) FLOW_STAYS(right[v]);

@@ -38,10 +38,11 @@
 #define FLOW_CHOSEN(chosen, a, b) \
     ((VECTOR)(((chosen) & (__typeof__(chosen))(b)) | (~(chosen) & (__typeof__(chosen))(a))))
 
+typedef float FlowVector_float __attribute__((vector_size(FLOW_VECTOR)));
+typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
+
 /* Square roots, and the lanes that are NaN, as bits, where the processor has them for vectors. */
 #if defined __AVX512F__
-typedef float FlowVector_float __attribute__((vector_size(64)));
-typedef double FlowVector_double __attribute__((vector_size(64)));
 #ifdef __clang__
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps512(a, 4)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd512(a, 4)
@@ -52,24 +53,34 @@ typedef double FlowVector_double __attribute__((vector_size(64)));
 #define FLOW_NANS_float(a) __builtin_ia32_cmpps512_mask(a, a, 3, -1, 4)
 #define FLOW_NANS_double(a) __builtin_ia32_cmppd512_mask(a, a, 3, -1, 4)
 #elif defined __AVX__
-typedef float FlowVector_float __attribute__((vector_size(32)));
-typedef double FlowVector_double __attribute__((vector_size(32)));
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps256(a)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd256(a)
 #define FLOW_NANS_float(a) __builtin_ia32_movmskps256((FlowVector_float)((a) != (a)))
 #define FLOW_NANS_double(a) __builtin_ia32_movmskpd256((FlowVector_double)((a) != (a)))
 #elif defined __SSE2__
-typedef float FlowVector_float __attribute__((vector_size(16)));
-typedef double FlowVector_double __attribute__((vector_size(16)));
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps(a)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd(a)
 #define FLOW_NANS_float(a) __builtin_ia32_movmskps((FlowVector_float)((a) != (a)))
 #define FLOW_NANS_double(a) __builtin_ia32_movmskpd((FlowVector_double)((a) != (a)))
 #endif
 
+/* y + a * b as one operation, where the processor has one. gcc by itself makes one only of what is
+ * in one basic block; clang, of an expression. */
+#if defined __clang__
+#elif defined __AVX512F__
+#define FLOW_ADD_PRODUCT_float(y, a, b) __builtin_ia32_vfmaddps512_mask(a, b, y, -1, 4)
+#define FLOW_ADD_PRODUCT_double(y, a, b) __builtin_ia32_vfmaddpd512_mask(a, b, y, -1, 4)
+#elif defined __AVX__ && defined __FMA__
+#define FLOW_ADD_PRODUCT_float(y, a, b) __builtin_ia32_vfmaddps256(a, b, y)
+#define FLOW_ADD_PRODUCT_double(y, a, b) __builtin_ia32_vfmaddpd256(a, b, y)
+#elif defined __aarch64__
+#define FLOW_ADD_PRODUCT_float(y, a, b) __builtin_aarch64_fmav4sf(a, b, y)
+#define FLOW_ADD_PRODUCT_double(y, a, b) __builtin_aarch64_fmav2df(a, b, y)
+#endif
+
 /* FLOW_STAYS: a factor keeps its register until after the products: of only sixteen, gcc else gives
  * it to a sum, and moves sums from one to another in each turn of a loop.
- * FLOW_STAYS_FOR: the factor of so many products; with AVX-512 it pays for more than two.
+ * FLOW_STAYS_IF: with AVX-512 only if it pays.
  * FLOW_IN_REGISTER: from here on it is in one, and is not read from memory for each product. */
 #if defined __FMA__ && FLOW_VECTOR == 32
 #define FLOW_STAYS(factor) __asm__("" : : "x"(factor))
@@ -79,12 +90,12 @@ typedef double FlowVector_double __attribute__((vector_size(16)));
 #define FLOW_IN_REGISTER(factor) (void)(factor)
 #endif
 #if defined __AVX512F__
-#define FLOW_STAYS_FOR(products, factor)                 \
-    do {                                                 \
-        if ((products) > 2) __asm__("" : : "v"(factor)); \
+#define FLOW_STAYS_IF(pays, factor)            \
+    do {                                       \
+        if (pays) __asm__("" : : "v"(factor)); \
     } while (0)
 #else
-#define FLOW_STAYS_FOR(products, factor) FLOW_STAYS(factor)
+#define FLOW_STAYS_IF(pays, factor) FLOW_STAYS(factor)
 #endif
 
 /* The first lanes of a vector, where they cost no more than a whole one. */

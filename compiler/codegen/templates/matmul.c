@@ -288,8 +288,9 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
     for (int m = 0; m < rows; m++) {
         const VECTOR left = a[row_at[m] * a_row + k * a_depth] - (VECTOR){0};
 #pragma GCC unroll 8
-        for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += left * right[v];
-        FLOW_STAYS_FOR(TILE_VECTORS, left);
+        for (int v = 0; v < TILE_VECTORS; v++)
+            y[m][v] = FLOW_JOIN(KERNEL, _add_product)(y[m][v], left, right[v]);
+        FLOW_STAYS_IF(TILE_VECTORS > 2, left);
     }
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++)

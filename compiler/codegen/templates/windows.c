@@ -133,7 +133,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(const ELEMENT *restrict left, const int64
                 in_run ? row_at[m] * (A_ROW) : (A_ROW_AT(skip + m)) - (A_ROW_AT(skip));
             const VECTOR value = left[at + i * (A_DEPTH)] - (VECTOR){0};
 #pragma GCC unroll 4
-            for (int v = 0; v < TILE_VECTORS; v++) y[m][v] += value * right[i][v];
+            for (int v = 0; v < TILE_VECTORS; v++)
+                y[m][v] = FLOW_JOIN(KERNEL, _add_product)(y[m][v], value, right[i][v]);
             FLOW_STAYS(value);
         }
 #pragma GCC unroll 2

@@ -147,7 +147,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(const ELEMENT *restrict left, const int l
         for (int i = 0; i < depths; i++) {
             const VECTOR value = left[m * left_row + i * left_depth] - (VECTOR){0};
 #pragma GCC unroll 4
-            for (int v = 0; v < VECTORS; v++) y[m][v] += value * b[i][v];
+            for (int v = 0; v < VECTORS; v++)
+                y[m][v] = FLOW_JOIN(KERNEL, _add_product)(y[m][v], value, b[i][v]);
             FLOW_STAYS(value);
         }
 #pragma GCC unroll 2
