@@ -25,12 +25,11 @@ static long long thread_of(const Launch *launch) {
     return launch->seen.thread;
 }
 
-static Touch touch_of(const Wanted *wanted) {
+static bool touch(const Wanted *wanted, Trace *trace, uint32_t first, Clash *clash) {
     const Launch *launch = wanted->launch;
-    int line = wanted->line < LINE_LIMIT ? wanted->line : LINE_LIMIT;
-    return (Touch){.epoch = launch->epochs.now,
-                   .thread = (unsigned)launch->seen.thread & 1023,
-                   .line = (unsigned)line & LINE_LIMIT};
+    const int line = wanted->line < LINE_LIMIT ? wanted->line : LINE_LIMIT;
+    return trace_touch(trace, &launch->epochs, first, wanted->access,
+                       (uint32_t)launch->seen.thread & 1023, (uint32_t)line, clash);
 }
 
 /* place: which element it is. */
@@ -87,8 +86,7 @@ static bool see_mark(const Wanted *wanted, const SharedArray *array, int64_t ele
 static void check_shared(const Wanted *wanted, const SharedArray *array, int64_t element) {
     Launch *launch = wanted->launch;
     Trace *trace = &array->traces[element];
-    Epochs epochs = launch->epochs;
-    epochs.launch = epochs.block; /* other blocks have other arrays */
+    const uint32_t first = launch->epochs.block; /* other blocks have other arrays */
     const bool is_there = see_mark(wanted, array, element);
     if (array->landing[element])
         launch_fail(launch,
@@ -96,13 +94,13 @@ static void check_shared(const Wanted *wanted, const SharedArray *array, int64_t
                     "line %u was not waited for",
                     thread_of(launch), verbs[wanted->access], array->name, (long long)element,
                     wanted->line, trace->writer.thread, trace->writer.line);
-    if (wanted->access == FLOW_ACCESS_read && !is_there && !trace_is_written(trace, &epochs))
+    if (wanted->access == FLOW_ACCESS_read && !is_there && !trace_is_written(trace, first))
         launch_fail(launch, "thread %lld reads %s[%lld] at line %d, which nobody has written",
                     thread_of(launch), array->name, (long long)element, wanted->line);
     Lane *lane = &launch->lanes[launch->seen.thread];
-    if (wanted->access != FLOW_ACCESS_read && lane->shown == epochs.now) lane->shown--;
-    Clash clash = trace_touch(trace, &epochs, wanted->access, touch_of(wanted));
-    if (!clash.found) return;
+    if (wanted->access != FLOW_ACCESS_read && lane->shown == launch->epochs.now) lane->shown--;
+    Clash clash;
+    if (touch(wanted, trace, first, &clash)) return;
     char place[PLACE_SIZE];
     snprintf(place, sizeof place, "%s[%lld]", array->name, (long long)element);
     fail_race(wanted, &clash, place,
@@ -261,13 +259,11 @@ static void begin_element(const Wanted *wanted, const SharedArray *array, int64_
                           Mark mark) {
     Launch *launch = wanted->launch;
     Trace *trace = &array->traces[element];
-    Epochs epochs = launch->epochs;
-    epochs.launch = epochs.block;
     if (array->marks[element].gate && !launch_has_opened(array->marks[element]))
         launch_fail(launch, "a box at line %d goes over %s[%lld], to which another one comes",
                     wanted->line, array->name, (long long)element);
     if (!array->marks[element].gate) {
-        if (trace_is_written(trace, &epochs))
+        if (trace_is_written(trace, launch->epochs.block))
             check_shown(launch, array, element, "box", "goes over", wanted->line);
         array->marks[element] = (Mark){0};
         check_shared(wanted, array, element);
@@ -387,9 +383,9 @@ static void check_races(const Wanted *wanted, const Allocation *allocation, uint
         Trace *traces = find_traces(allocation, address + done, unit, &count);
         if (!traces) launch_fail(wanted->launch, "there is no memory to check it");
         for (size_t i = 0; i < count; i++) {
-            Clash clash =
-                trace_touch(&traces[i], &wanted->launch->epochs, wanted->access, touch_of(wanted));
-            if (clash.found) fail_global_race(wanted, &clash, allocation, address);
+            Clash clash;
+            if (!touch(wanted, &traces[i], wanted->launch->epochs.launch, &clash))
+                fail_global_race(wanted, &clash, allocation, address);
         }
     }
 }

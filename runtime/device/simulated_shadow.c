@@ -17,30 +17,40 @@ struct Shadow {
     Page pages[];
 };
 
-static bool is_ordered(Touch before, const Epochs *epochs, uint32_t thread) {
-    if (before.epoch < epochs->block) return before.epoch < epochs->launch; /* another block */
-    return epochs_order(epochs, before.epoch, before.thread, thread);
+static bool is_ordered(const Touch *before, const Epochs *epochs, uint32_t first, uint32_t thread) {
+    if (before->epoch < epochs->block) return before->epoch < first; /* another block */
+    return epochs_order(epochs, before->epoch, before->thread, thread);
 }
 
-static void note_reader(Trace *trace, const Epochs *epochs, Touch touch) {
+/* Field by field: every access comes by here, and a load of both waits for their stores. */
+static void note(Touch *touch, uint32_t epoch, uint32_t thread, bool atomic, uint32_t line) {
+    touch->epoch = epoch;
+    touch->thread = thread, touch->atomic = atomic, touch->line = line;
+}
+
+static void note_reader(Trace *trace, const Epochs *epochs, uint32_t first, uint32_t thread,
+                        uint32_t line) {
     Touch *latest = &trace->readers[0], *other = &trace->readers[1];
-    bool same = latest->epoch == touch.epoch && latest->thread == touch.thread;
-    if (!same && is_ordered(*other, epochs, touch.thread)) *other = *latest;
-    *latest = touch;
+    bool same = latest->epoch == epochs->now && latest->thread == thread;
+    if (!same && is_ordered(other, epochs, first, thread)) *other = *latest;
+    note(latest, epochs->now, thread, false, line);
 }
 
-Clash trace_touch(Trace *trace, const Epochs *epochs, FlowAccess access, Touch touch) {
-    bool both_atomic = access == FLOW_ACCESS_atomic && trace->writer.atomic;
-    Clash clash = {0};
-    touch.atomic = access == FLOW_ACCESS_atomic;
-    if (!both_atomic && !is_ordered(trace->writer, epochs, touch.thread))
-        clash = (Clash){.found = true, .wrote = true, .before = trace->writer};
-    for (int i = 0; i < 2 && access != FLOW_ACCESS_read && !clash.found; i++)
-        if (!is_ordered(trace->readers[i], epochs, touch.thread))
-            clash = (Clash){.found = true, .before = trace->readers[i]};
-    if (access == FLOW_ACCESS_read) note_reader(trace, epochs, touch);
-    else *trace = (Trace){.writer = touch};
-    return clash;
+bool trace_touch(Trace *trace, const Epochs *epochs, uint32_t first, FlowAccess access,
+                 uint32_t thread, uint32_t line, Clash *clash) {
+    const bool atomic = access == FLOW_ACCESS_atomic;
+    const Touch *before = NULL;
+    if (!(atomic && trace->writer.atomic) && !is_ordered(&trace->writer, epochs, first, thread))
+        before = &trace->writer;
+    for (int i = 0; i < 2 && access != FLOW_ACCESS_read && !before; i++)
+        if (!is_ordered(&trace->readers[i], epochs, first, thread)) before = &trace->readers[i];
+    if (before) *clash = (Clash){.wrote = before == &trace->writer, .before = *before};
+    if (access == FLOW_ACCESS_read) note_reader(trace, epochs, first, thread, line);
+    else {
+        note(&trace->writer, epochs->now, thread, atomic, line);
+        trace->readers[0].epoch = trace->readers[1].epoch = 0;
+    }
+    return !before;
 }
 
 Shadow *shadow_new(size_t size) {

@@ -31,16 +31,19 @@ typedef struct Trace {
 } Trace;
 
 typedef struct Clash {
-    bool found, wrote; /* who was there before wrote, rather than read */
+    bool wrote; /* who was there before, rather than read */
     Touch before;
 } Clash;
 
-/* Notes a touch; tells whose touch is not ordered before it. */
-Clash trace_touch(Trace *trace, const Epochs *epochs, FlowAccess access, Touch touch);
+/* Notes a touch by a thread, now. False: another one, `clash`, is not ordered before it. first: the
+ * epoch since when touches count, which is the launch's, or the block's where others have other
+ * memory. */
+bool trace_touch(Trace *trace, const Epochs *epochs, uint32_t first, FlowAccess access,
+                 uint32_t thread, uint32_t line, Clash *clash);
 
-/* Somebody wrote the element at a time that counts. */
-static inline bool trace_is_written(const Trace *trace, const Epochs *epochs) {
-    return trace->writer.epoch >= epochs->launch;
+/* Somebody wrote the element since then. */
+static inline bool trace_is_written(const Trace *trace, uint32_t first) {
+    return trace->writer.epoch >= first;
 }
 
 /* The traces of a stretch of memory, for elements of the smallest size that was asked for. */
