@@ -77,6 +77,33 @@ static void put_together(Writer *writer) {
     text_add(&writer->body, "                    }\n");
 }
 
+/* Is something the same for all runs of a row? */
+static bool begins_rows(const Writer *writer) {
+    const Text *lines = &writer->lines[LEVEL_row];
+    return lines->size && !has_name(lines, "s");
+}
+
+/* Begins the two loops, and writes what is the row's: once, or for each run. */
+static void begin_rows_and_runs(Writer *writer, bool rows_first) {
+    static const char runs[] = "for (int64_t run = 0; run < count; run += FLOW_LANES)";
+    static const char rows[] = "for (int64_t k = 0; k < rows; k++)";
+    Text *body = &writer->body;
+    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+    const char *row = arena_format(writer->arena, "const int64_t r = output / %s * %s + d + k;",
+                                   writer->columns, depth);
+    text_format(body, "            %s {\n", rows_first ? rows : runs);
+    if (rows_first) {
+        text_format(body, "                %s\n", row);
+        move_lines(writer, &writer->lines[LEVEL_row], body, 4);
+    }
+    text_format(body,
+                "                %s {\n"
+                "                    const int64_t s = output %% %s + run;\n",
+                rows_first ? runs : rows, writer->columns);
+    if (!rows_first) text_format(body, "                    %s\n", row);
+    move_lines(writer, &writer->lines[LEVEL_row], body, 5);
+}
+
 static void write_rows_apart(Writer *writer) {
     Text *body = &writer->body;
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
@@ -87,13 +114,9 @@ static void write_rows_apart(Writer *writer) {
     declare_column_results(writer, body, size);
     text_format(body,
                 "        for (int64_t d = 0; d < %s; d += FLOW_APART) {\n"
-                "            const int64_t rows = flow_smaller(%s - d, FLOW_APART);\n"
-                "            for (int64_t run = 0; run < count; run += FLOW_LANES)\n"
-                "                for (int64_t k = 0; k < rows; k++) {\n"
-                "                    const int64_t r = output / %s * %s + d + k;\n"
-                "                    const int64_t s = output %% %s + run;\n",
-                depth, depth, writer->columns, depth, writer->columns);
-    move_lines(writer, &writer->lines[LEVEL_row], body, 5);
+                "            const int64_t rows = flow_smaller(%s - d, FLOW_APART);\n",
+                depth, depth);
+    begin_rows_and_runs(writer, begins_rows(writer));
     write_asks_below(writer, body, "s");
     text_format(body,
                 "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
@@ -107,6 +130,7 @@ static void write_rows_apart(Writer *writer) {
     move_lines(writer, &writer->stores, body, 6);
     text_add(body, "                    }\n"
                    "                }\n"
+                   "            }\n"
                    "        }\n");
     put_together(writer);
 }

@@ -326,7 +326,7 @@ static NodeId view_of_expanded(Graph *graph, const Node *node) {
 static NodeId view_of_operand(Graph *graph, const Node *node, NodeId a) {
     const Type *from = &graph_node(graph, a)->type;
     if (!from->rank) return a;
-    View view = {.rank = from->rank};
+    View view = {.rank = from->rank, .fill = node->view->fill};
     for (int i = 0; i < from->rank; i++)
         view.coordinates[i] = is_one(graph, from->dims[i])
                                   ? coordinate_along(dim_constant(graph->dimensions, 0), -1)
@@ -337,10 +337,23 @@ static NodeId view_of_operand(Graph *graph, const Node *node, NodeId a) {
     return graph_view(graph, a, &view, type, node->range);
 }
 
+/* Has the view no test on axes along which that operand of its operand repeats? */
+static bool tests_own_axes(const Graph *graph, const Node *node, const Type *repeated) {
+    const Type *from = &operand(graph, node, 0)->type;
+    const int missing = from->rank - repeated->rank;
+    for (int i = 0; i < from->rank; i++)
+        if ((i < missing || is_one(graph, repeated->dims[i - missing])) &&
+            coordinate_guards(graph->dimensions, &node->view->coordinates[i], from->dims[i],
+                              &node->type))
+            return false;
+    return true;
+}
+
 static NodeId view_of_broadcast(Graph *graph, const Node *node) {
     const Node *from = operand(graph, node, 0);
-    if (from->op != OP_broadcast || !is_unguarded(graph, node)) return NODE_NONE;
-    return graph_node(graph, from->inputs[0])->type.rank
+    if (from->op != OP_broadcast) return NODE_NONE;
+    const Type *repeated = &operand(graph, from, 0)->type;
+    return repeated->rank && tests_own_axes(graph, node, repeated)
                ? view_of_operand(graph, node, from->inputs[0])
                : NODE_NONE;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 
 enum {
-    FEW = 9,         /* elements of one reduction */
+    FEW = 25,        /* elements of one reduction */
     CHEAP_ABOVE = 3, /* elementwise nodes above what is viewed */
 };
 

@@ -63,7 +63,7 @@ static int rank_of_rows(Dimensions *table, const Type *type) {
 static Loops elementwise_loops(const Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
     int rank = node->type.rank;
-    if (node->op == OP_view) rank = rank_of_rows(table, &node->type);
+    rank = rank_of_rows(table, &node->type);
     if (rank < 2)
         return (Loops){KERNEL_rows, one(table), type_elements(table, &node->type), one(table),
                        one(table)};
