@@ -110,25 +110,44 @@ static const char *value_inside(Writer *writer, NodeId id, Index place, Index in
     return value_of(writer, id, index_inside(writer, place, inside));
 }
 
-/* Are all of the view's values that are not in a row zeros, which generated code has? */
-static bool is_zero_outside(const Writer *writer, const Node *view, NodeId operand) {
+/* May rows of the view be read where a row of what fills it lies? Zeros generated code has; of
+ * others the kernel makes one, which lives as long as its loops do. */
+static bool has_row_outside(const Writer *writer, const Node *view, NodeId operand) {
     int64_t columns;
-    return view->view->fill == 0 && !is_half(view->type.element) && !writer->gpu &&
-           writer->plan->places[operand].kind != PLACE_none && writer->loops && !writer->lanes &&
-           dim_is_constant(writer->loops->columns, &columns) && columns <= FLOW_OUTSIDE;
+    return !is_half(view->type.element) && !writer->gpu && writer->loops && !writer->lanes &&
+           writer->plan->places[operand].kind != PLACE_none &&
+           dim_is_constant(writer->loops->columns, &columns) && columns <= FLOW_OUTSIDE &&
+           (view->view->fill == 0 || writer->loops->kind == KERNEL_rows ||
+            writer->loops->kind == KERNEL_columns);
+}
+
+static const char *row_outside(Writer *writer, const Node *view, NodeId operand) {
+    Arena *arena = writer->arena;
+    const char *type = element_info[view->type.element].c;
+    if (view->view->fill == 0) return arena_format(arena, "(const %s *)flow_outside", type);
+    const char *fill = number_literal(arena, view->type.element, view->view->fill);
+    const long long columns = dim_bound(writer->loops->columns);
+    const char *row = arena_format(arena, "(const %s[%lld]){[0 ... %lld] = %s}", type, columns,
+                                   columns - 1, fill);
+    const Index known = {.kind = INDEX_other, .level = LEVEL_call, .text = row};
+    const char *name = find_variable(writer, operand, LEVEL_call, row);
+    return name ? name
+                : define_variable(writer, operand, known, arena_format(arena, "%s *", type), row);
 }
 
 /* An element of a row that is inside or outside as a whole: it is read where the row lies, or where
- * zeros do, without a test in the loop. NULL: it is not one. */
+ * what fills the view does, without a test in the loop. NULL: it is not one. */
 static const char *element_of_row(Writer *writer, const Node *view, Index index) {
     Index row, inside;
     NodeId id = strip_reshapes(writer->graph, view->inputs[0]);
-    if (!is_zero_outside(writer, view, id) || !view_row(writer, view, index, &row, &inside))
+    if (!has_row_outside(writer, view, id) || !view_row(writer, view, index, &row, &inside))
         return NULL;
     const char *type = element_info[view->type.element].c;
-    const char *start = arena_format(writer->arena, "%s ? %s + %s : (const %s *)flow_outside",
-                                     inside.text, pointer_to(writer, id, false), row.text, type);
-    const char *at = arena_format(writer->arena, "row at %s", row.text);
+    const char *start =
+        arena_format(writer->arena, "%s ? %s + %s : %s", inside.text, pointer_to(writer, id, false),
+                     row.text, row_outside(writer, view, id));
+    const char *at =
+        arena_format(writer->arena, "row at %s, else %.17g", row.text, view->view->fill);
     const Index known = {.kind = INDEX_other, .level = LEVEL_row, .text = at};
     const char *name = find_variable(writer, id, LEVEL_row, known.text);
     if (!name)
