@@ -77,13 +77,14 @@ static void put_together(Writer *writer) {
     text_add(&writer->body, "                    }\n");
 }
 
-/* Is something the same for all runs of a row? */
-static bool begins_rows(const Writer *writer) {
+/* Is all that is found for a row the same for all its runs? */
+static bool finds_rows_once(const Writer *writer) {
     const Text *lines = &writer->lines[LEVEL_row];
     return lines->size && !has_name(lines, "s");
 }
 
-/* Begins the two loops, and writes what is the row's: once, or for each run. */
+/* Begins the loops over rows and runs. What is found for a row is found once where rows come first,
+ * else for each run, of which the compiler then keeps what is the run's alone. */
 static void begin_rows_and_runs(Writer *writer, bool rows_first) {
     static const char runs[] = "for (int64_t run = 0; run < count; run += FLOW_LANES)";
     static const char rows[] = "for (int64_t k = 0; k < rows; k++)";
@@ -116,7 +117,7 @@ static void write_rows_apart(Writer *writer) {
                 "        for (int64_t d = 0; d < %s; d += FLOW_APART) {\n"
                 "            const int64_t rows = flow_smaller(%s - d, FLOW_APART);\n",
                 depth, depth);
-    begin_rows_and_runs(writer, begins_rows(writer));
+    begin_rows_and_runs(writer, finds_rows_once(writer));
     write_asks_below(writer, body, "s");
     text_format(body,
                 "                    FLOW_INDEPENDENT FLOW_VECTORS\n"

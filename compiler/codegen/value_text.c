@@ -110,8 +110,8 @@ static const char *value_inside(Writer *writer, NodeId id, Index place, Index in
     return value_of(writer, id, index_inside(writer, place, inside));
 }
 
-/* May rows of the view be read where a row of what fills it lies? Zeros generated code has; of
- * others the kernel makes one, which lives as long as its loops do. */
+/* May rows of the view be read where a row of what fills it lies? Zeros are there for all; others a
+ * kernel of rows or columns has in the block of its loops, which other kernels leave. */
 static bool has_row_outside(const Writer *writer, const Node *view, NodeId operand) {
     int64_t columns;
     return !is_half(view->type.element) && !writer->gpu && writer->loops && !writer->lanes &&
@@ -121,6 +121,7 @@ static bool has_row_outside(const Writer *writer, const Node *view, NodeId opera
             writer->loops->kind == KERNEL_columns);
 }
 
+/* Where that row lies. */
 static const char *row_outside(Writer *writer, const Node *view, NodeId operand) {
     Arena *arena = writer->arena;
     const char *type = element_info[view->type.element].c;
@@ -143,9 +144,9 @@ static const char *element_of_row(Writer *writer, const Node *view, Index index)
     if (!has_row_outside(writer, view, id) || !view_row(writer, view, index, &row, &inside))
         return NULL;
     const char *type = element_info[view->type.element].c;
+    const char *pointer = pointer_to(writer, id, false), *outside = row_outside(writer, view, id);
     const char *start =
-        arena_format(writer->arena, "%s ? %s + %s : %s", inside.text, pointer_to(writer, id, false),
-                     row.text, row_outside(writer, view, id));
+        arena_format(writer->arena, "%s ? %s + %s : %s", inside.text, pointer, row.text, outside);
     const char *at =
         arena_format(writer->arena, "row at %s, else %.17g", row.text, view->view->fill);
     const Index known = {.kind = INDEX_other, .level = LEVEL_row, .text = at};

@@ -337,23 +337,24 @@ static NodeId view_of_operand(Graph *graph, const Node *node, NodeId a) {
     return graph_view(graph, a, &view, type, node->range);
 }
 
-/* Has the view no test on axes along which that operand of its operand repeats? */
-static bool tests_own_axes(const Graph *graph, const Node *node, const Type *repeated) {
+/* Has the view a test on an axis of its operand that `repeated` lacks, or has one place for? No
+ * factor on that has it to tell. */
+static bool tests_repeated(const Graph *graph, const Node *node, const Type *repeated) {
     const Type *from = &operand(graph, node, 0)->type;
     const int missing = from->rank - repeated->rank;
     for (int i = 0; i < from->rank; i++)
         if ((i < missing || is_one(graph, repeated->dims[i - missing])) &&
             coordinate_guards(graph->dimensions, &node->view->coordinates[i], from->dims[i],
                               &node->type))
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
 static NodeId view_of_broadcast(Graph *graph, const Node *node) {
     const Node *from = operand(graph, node, 0);
     if (from->op != OP_broadcast) return NODE_NONE;
     const Type *repeated = &operand(graph, from, 0)->type;
-    return repeated->rank && tests_own_axes(graph, node, repeated)
+    return repeated->rank && !tests_repeated(graph, node, repeated)
                ? view_of_operand(graph, node, from->inputs[0])
                : NODE_NONE;
 }
@@ -402,21 +403,11 @@ static bool sees_place(const Graph *graph, const View *view, const Type *from) {
     return false;
 }
 
-/* Is an axis of size 1 tested? No factor has it to tell. */
-static bool tests_unit(const Graph *graph, const Node *node, const Type *from) {
-    for (int i = 0; i < node->view->rank; i++)
-        if (is_one(graph, from->dims[i]) &&
-            coordinate_guards(graph->dimensions, &node->view->coordinates[i], from->dims[i],
-                              &node->type))
-            return true;
-    return false;
-}
-
 /* Is it one place, as of a window, of products of fewer numbers each, 0 outside? There 0 is then
  * multiplied with the other factor, which gives NaN if that is not finite. */
 static bool reads_products(const Graph *graph, const Node *node, const Node *from) {
     if (from->op != OP_multiply || node->view->fill != 0 ||
-        !sees_place(graph, node->view, &from->type) || tests_unit(graph, node, &from->type))
+        !sees_place(graph, node->view, &from->type) || tests_repeated(graph, node, &from->type))
         return false;
     const int64_t products = most_elements(graph, &from->type);
     return most_elements(graph, &operand(graph, from, 0)->type) < products &&

@@ -21,7 +21,8 @@
 enum {
     INLINE_SIZE_LIMIT = 24, /* nodes computed again at each use */
     NODES_LIMIT = 256,      /* of one kernel */
-    COMPANY_LIMIT = 16,     /* nodes of a kernel that takes another which reads nothing of it */
+    COMPANY_LIMIT = 16,     /* nodes of a kernel that takes another which reads nothing of it, */
+    MEETING_LIMIT = 4,      /* if what so many nodes make of that does not meet the kernel's own */
     OUTPUTS_LIMIT = 16,     /* of one kernel */
 };
 
@@ -170,6 +171,18 @@ static int independent_kernel(Fuser *fuser, const Node *node) {
     return (int)found - 1;
 }
 
+/* Is what is made of the node, by few others, soon put together with what the kernel computes, as
+ * the next place of a window is? */
+static bool meets(Fuser *fuser, int kernel, NodeId id) {
+    for (int i = 0; i < MEETING_LIMIT && fuser->reader[id] != NODE_NONE; i++) {
+        const Node *reader = node_of(fuser, fuser->reader[id]);
+        for (int j = 0; j < reader->input_count; j++)
+            if (node_of(fuser, reader->inputs[j])->kernel == kernel) return true;
+        id = fuser->reader[id];
+    }
+    return false;
+}
+
 static void place(Fuser *fuser, NodeId id) {
     Node *node = node_of(fuser, id);
     int latest = operands_latest(fuser, node);
@@ -178,9 +191,22 @@ static void place(Fuser *fuser, NodeId id) {
         return;
     }
     int other = independent_kernel(fuser, node);
-    bool small = other > latest && fuser->kernels.items[other].node_count < COMPANY_LIMIT;
-    if (small && fits(fuser, other, node)) join(fuser, other, id);
+    bool joins = other > latest && (fuser->kernels.items[other].node_count < COMPANY_LIMIT ||
+                                    meets(fuser, other, id));
+    if (joins && fits(fuser, other, node)) join(fuser, other, id);
     else start(fuser, id);
+}
+
+static void find_readers(Fuser *fuser, const bool *needed) {
+    const size_t count = fuser->graph->nodes.count;
+    bool *read = arena_new_array(fuser->arena, bool, count + 1);
+    for (NodeId id = 0; id < count; id++) fuser->reader[id] = NODE_NONE;
+    for (NodeId id = 0; id < count; id++)
+        for (int i = 0; i < node_of(fuser, id)->input_count && needed[id]; i++) {
+            const NodeId of = node_of(fuser, id)->inputs[i];
+            fuser->reader[of] = read[of] ? NODE_NONE : id;
+            read[of] = true;
+        }
 }
 
 static int inline_size(Fuser *fuser, const Node *node) {
@@ -262,10 +288,12 @@ static Graph *fuse_graph(Arena *arena, const Graph *graph, bool body) {
     fuser.after = arena_new_array(arena, NodeId, count);
     fuser.latest = arena_new_array(arena, int, count);
     fuser.size = arena_new_array(arena, int, count);
+    fuser.reader = arena_new_array(arena, NodeId, count);
     fuser.depth = arena_new_array(arena, int, count);
     for (size_t i = 0; i < count; i++) fuser.latest[i] = NO_KERNEL;
     release_holds(&fuser);
     mark_in_memory(&fuser);
+    find_readers(&fuser, fuser.needed);
     for (NodeId id = 0; id < fused->nodes.count; id++) visit(&fuser, id);
     compute_again(&fuser);
     renumber(&fuser);

@@ -1,5 +1,6 @@
-/* Fuse, few: a reduction over few elements that lie apart, as a pool's window, becomes elementwise,
- * of views, in the same order: a loop of such a length costs more than what it does. */
+/* Fuse, few: a reduction over few elements that lie apart, as a pool's window or that of a
+ * convolution of each channel by itself, becomes elementwise, of views, in the same order: a loop
+ * of such a length costs more than what it does. */
 #include "compiler/passes/fuser.h"
 
 #include "compiler/graph/movement.h"
@@ -7,9 +8,9 @@
 #include <math.h>
 
 enum {
-    FEW = 9,         /* elements of one reduction, */
-    FEW_RUNS = 49,   /* or where what is behind each is runs of columns */
-    CHEAP_ABOVE = 3, /* elementwise nodes above what is viewed */
+    FEW = 9,          /* elements of one reduction */
+    FEW_OF_RUNS = 49, /* the same, where what lies behind each is whole runs of columns */
+    CHEAP_ABOVE = 3,  /* elementwise nodes above what is viewed */
 };
 
 /* The elementwise op that does the same; OP_constant: none. */
@@ -94,7 +95,7 @@ static bool next_place(const Type *type, Place *place) {
 /* How many elements the axes have; 0: that is not known. */
 static int64_t count_along(const Type *type, uint32_t axes) {
     int64_t count = 1, size;
-    for (int i = 0; i < type->rank && count <= FEW_RUNS; i++)
+    for (int i = 0; i < type->rank && count <= FEW_OF_RUNS; i++)
         if (axes >> i & 1) count = dim_is_constant(type->dims[i], &size) ? count * size : 0;
     return count;
 }
@@ -104,11 +105,9 @@ static bool is_of_few(Graph *to, const Node *node, const Type *type, uint32_t ax
     int64_t count = count_along(type, axes);
     int last = 31 - __builtin_clz(axes);
     bool rounds = is_half(type->element) && (node->op == OP_sum || node->op == OP_prod);
+    if (count < 2 || rounds || step_of(node->op) == OP_constant) return false;
     Dim behind = type_count(to->dimensions, type, last + 1, type->rank);
-    int64_t columns;
-    bool runs = dim_is_constant(behind, &columns) && columns % COLUMN_RUN == 0;
-    return count > 1 && count <= (runs ? FEW_RUNS : FEW) && !rounds &&
-           step_of(node->op) != OP_constant && !dim_is_one(behind);
+    return count <= (are_whole_runs(behind) ? FEW_OF_RUNS : FEW) && !dim_is_one(behind);
 }
 
 /* What a reduction begins with matters where its first element is not a number. */

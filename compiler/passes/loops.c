@@ -50,8 +50,8 @@ static Loops contraction_loops(const Graph *graph, const Node *node) {
                    a->dims[a->rank - 1], b->dims[b->rank - 1]};
 }
 
-/* Without last axes of 1: what is viewed lies apart, in rows of the axis before them, if these are
- * enough for threads to share. */
+/* Without last axes of 1, of which each element would be a row: the axis before them is one, if
+ * that leaves enough rows for threads to share. */
 static int rank_of_rows(Dimensions *table, const Type *type) {
     int rank = type->rank;
     while (rank > 2 && dim_is_one(type->dims[rank - 1]) &&
@@ -62,8 +62,7 @@ static int rank_of_rows(Dimensions *table, const Type *type) {
 
 static Loops elementwise_loops(const Graph *graph, const Node *node) {
     Dimensions *table = graph->dimensions;
-    int rank = node->type.rank;
-    rank = rank_of_rows(table, &node->type);
+    const int rank = rank_of_rows(table, &node->type);
     if (rank < 2)
         return (Loops){KERNEL_rows, one(table), type_elements(table, &node->type), one(table),
                        one(table)};
@@ -123,10 +122,13 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count) {
     return node_loops(graph, graph_node(graph, largest));
 }
 
+bool are_whole_runs(Dim columns) {
+    int64_t count;
+    return dim_is_constant(columns, &count) && count % COLUMN_RUN == 0;
+}
+
 int64_t columns_group(const Loops *loops) {
-    int64_t columns;
-    bool whole = dim_is_constant(loops->columns, &columns) && columns % COLUMN_RUN == 0;
-    return whole ? COLUMN_RUN : 1;
+    return are_whole_runs(loops->columns) ? COLUMN_RUN : 1;
 }
 
 int64_t columns_unit(const Loops *loops) {

@@ -49,6 +49,9 @@ bool starts_alone(Op op);
 /* The loops of a kernel with these nodes: those of its reduction or contraction, if any. */
 Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count);
 
+/* Are columns known to be whole runs? */
+bool are_whole_runs(Dim columns);
+
 /* Results of columns are computed in groups of so many, which lie side by side. */
 int64_t columns_group(const Loops *loops);
 

@@ -83,10 +83,15 @@ static bool see_mark(const Wanted *wanted, const SharedArray *array, int64_t ele
     return true;
 }
 
+/* The epoch since when touches of shared memory count: other blocks have other arrays. */
+static uint32_t first_of_arrays(const Launch *launch) {
+    return launch->epochs.block;
+}
+
 static void check_shared(const Wanted *wanted, const SharedArray *array, int64_t element) {
     Launch *launch = wanted->launch;
     Trace *trace = &array->traces[element];
-    const uint32_t first = launch->epochs.block; /* other blocks have other arrays */
+    const uint32_t first = first_of_arrays(launch);
     const bool is_there = see_mark(wanted, array, element);
     if (array->landing[element])
         launch_fail(launch,
@@ -263,7 +268,7 @@ static void begin_element(const Wanted *wanted, const SharedArray *array, int64_
         launch_fail(launch, "a box at line %d goes over %s[%lld], to which another one comes",
                     wanted->line, array->name, (long long)element);
     if (!array->marks[element].gate) {
-        if (trace_is_written(trace, launch->epochs.block))
+        if (trace_is_written(trace, first_of_arrays(launch)))
             check_shown(launch, array, element, "box", "goes over", wanted->line);
         array->marks[element] = (Mark){0};
         check_shared(wanted, array, element);

@@ -22,10 +22,13 @@ static bool is_ordered(const Touch *before, const Epochs *epochs, uint32_t first
     return epochs_order(epochs, before->epoch, before->thread, thread);
 }
 
-/* Field by field: every access comes by here, and a load of both waits for their stores. */
+/* Field by field: every access comes by here, and a load of a whole touch would wait until stores
+ * of its parts are done. */
 static void note(Touch *touch, uint32_t epoch, uint32_t thread, bool atomic, uint32_t line) {
     touch->epoch = epoch;
-    touch->thread = thread, touch->atomic = atomic, touch->line = line;
+    touch->thread = thread;
+    touch->atomic = atomic;
+    touch->line = line;
 }
 
 static void note_reader(Trace *trace, const Epochs *epochs, uint32_t first, uint32_t thread,

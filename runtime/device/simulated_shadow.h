@@ -11,7 +11,7 @@ enum { WARP = 32 };
 typedef struct Epochs {
     uint32_t now;
     uint32_t block;        /* the first one of this block */
-    uint32_t launch;       /* the first one whose touches count */
+    uint32_t launch;       /* the first one of this launch */
     const uint32_t *since; /* of each warp: since it met all those before it at a barrier */
 } Epochs;
 

@@ -57,6 +57,7 @@ FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _sqrt)(VECTOR a) {
 #endif
 }
 
+/* y + a * b, rounded once where the processor can. */
 FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _add_product)(VECTOR y, VECTOR a, VECTOR b) {
 #ifdef FLOW_ADD_PRODUCT_float
     typedef FLOW_JOIN(FlowVector_, ELEMENT) Vector;

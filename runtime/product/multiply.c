@@ -143,7 +143,7 @@ FLOW_TILE void add_products(const Form form, const float *const *a, int64_t at, 
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++)
             y[m][v] = product_add_product(y[m][v], left, right[v]);
-        FLOW_STAYS_IF(at, left); /* of the second depth of a turn */
+        FLOW_STAYS_IF(at > 0, left); /* or sums change registers between two depths of a turn */
     }
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++) FLOW_STAYS(right[v]);

@@ -65,15 +65,14 @@ typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
 #endif
 
 /* y + a * b as one operation, where the processor has one. gcc by itself makes one only of what is
- * in one basic block; clang, of an expression. */
-#if defined __clang__
-#elif defined __AVX512F__
+ * in one basic block. clang does of each expression, and needs none of these. */
+#if !defined __clang__ && defined __AVX512F__
 #define FLOW_ADD_PRODUCT_float(y, a, b) __builtin_ia32_vfmaddps512_mask(a, b, y, -1, 4)
 #define FLOW_ADD_PRODUCT_double(y, a, b) __builtin_ia32_vfmaddpd512_mask(a, b, y, -1, 4)
-#elif defined __AVX__ && defined __FMA__
+#elif !defined __clang__ && defined __AVX__ && defined __FMA__
 #define FLOW_ADD_PRODUCT_float(y, a, b) __builtin_ia32_vfmaddps256(a, b, y)
 #define FLOW_ADD_PRODUCT_double(y, a, b) __builtin_ia32_vfmaddpd256(a, b, y)
-#elif defined __aarch64__
+#elif !defined __clang__ && defined __aarch64__
 #define FLOW_ADD_PRODUCT_float(y, a, b) __builtin_aarch64_fmav4sf(a, b, y)
 #define FLOW_ADD_PRODUCT_double(y, a, b) __builtin_aarch64_fmav2df(a, b, y)
 #endif

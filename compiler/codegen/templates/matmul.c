@@ -290,7 +290,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++)
             y[m][v] = FLOW_JOIN(KERNEL, _add_product)(y[m][v], left, right[v]);
-        FLOW_STAYS_IF(TILE_VECTORS > 2, left);
+        FLOW_STAYS_IF(TILE_VECTORS > 2, left); /* which that many products read */
     }
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++)
