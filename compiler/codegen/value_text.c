@@ -6,6 +6,7 @@
 #include "compiler/codegen/templates/loops.h"
 
 #include <ctype.h>
+#include <math.h>
 
 enum { SHORT_COLUMNS = 16 };
 
@@ -110,30 +111,28 @@ static const char *value_inside(Writer *writer, NodeId id, Index place, Index in
     return value_of(writer, id, index_inside(writer, place, inside));
 }
 
-/* May rows of the view be read where a row of what fills it lies? Zeros are there for all; others a
- * kernel of rows or columns has in the block of its loops, which other kernels leave. */
+static bool fills_with_zeros(const Node *view) {
+    return view->view->fill == 0 && !signbit(view->view->fill);
+}
+
+/* May rows of the view be read where a row of what fills it lies? Zeros are there for all; others
+ * stand in the function that has the loops, which is one for kernels of rows or columns. */
 static bool has_row_outside(const Writer *writer, const Node *view, NodeId operand) {
     int64_t columns;
     return !is_half(view->type.element) && !writer->gpu && writer->loops && !writer->lanes &&
            writer->plan->places[operand].kind != PLACE_none &&
            dim_is_constant(writer->loops->columns, &columns) && columns <= FLOW_OUTSIDE &&
-           (view->view->fill == 0 || writer->loops->kind == KERNEL_rows ||
+           (fills_with_zeros(view) || writer->loops->kind == KERNEL_rows ||
             writer->loops->kind == KERNEL_columns);
 }
 
 /* Where that row lies. */
-static const char *row_outside(Writer *writer, const Node *view, NodeId operand) {
-    Arena *arena = writer->arena;
+static const char *row_outside(Writer *writer, const Node *view) {
     const char *type = element_info[view->type.element].c;
-    if (view->view->fill == 0) return arena_format(arena, "(const %s *)flow_outside", type);
-    const char *fill = number_literal(arena, view->type.element, view->view->fill);
-    const long long columns = dim_bound(writer->loops->columns);
-    const char *row = arena_format(arena, "(const %s[%lld]){[0 ... %lld] = %s}", type, columns,
-                                   columns - 1, fill);
-    const Index known = {.kind = INDEX_other, .level = LEVEL_call, .text = row};
-    const char *name = find_variable(writer, operand, LEVEL_call, row);
-    return name ? name
-                : define_variable(writer, operand, known, arena_format(arena, "%s *", type), row);
+    if (fills_with_zeros(view))
+        return arena_format(writer->arena, "(const %s *)flow_outside", type);
+    return define_row(writer, type, dim_bound(writer->loops->columns),
+                      number_literal(writer->arena, view->type.element, view->view->fill));
 }
 
 /* An element of a row that is inside or outside as a whole: it is read where the row lies, or where
@@ -144,7 +143,7 @@ static const char *element_of_row(Writer *writer, const Node *view, Index index)
     if (!has_row_outside(writer, view, id) || !view_row(writer, view, index, &row, &inside))
         return NULL;
     const char *type = element_info[view->type.element].c;
-    const char *pointer = pointer_to(writer, id, false), *outside = row_outside(writer, view, id);
+    const char *pointer = pointer_to(writer, id, false), *outside = row_outside(writer, view);
     const char *start =
         arena_format(writer->arena, "%s ? %s + %s : %s", inside.text, pointer, row.text, outside);
     const char *at =

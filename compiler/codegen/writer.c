@@ -193,6 +193,20 @@ Index define_index(Writer *writer, Level level, const char *expression) {
     return (Index){.kind = INDEX_other, .level = level, .text = name};
 }
 
+const char *define_row(Writer *writer, const char *type, int64_t count, const char *value) {
+    const char *row = arena_format(writer->arena, "[%lld] = {[0 ... %lld] = %s}", (long long)count,
+                                   (long long)count - 1, value);
+    const Index index = {.kind = INDEX_other,
+                         .level = LEVEL_call,
+                         .text = arena_format(writer->arena, "%s%s", type, row)};
+    const char *known = find_variable(writer, NODE_NONE, LEVEL_call, index.text);
+    if (known) return known;
+    const char *name = new_name(writer, NODE_NONE);
+    text_format(&writer->lines[LEVEL_call], "static const %s %s%s;\n", type, name, row);
+    remember(writer, NODE_NONE, index, name, NULL);
+    return name;
+}
+
 /* KernelOperands and pointers. */
 
 int field_count(const FunctionPlan *plan) {

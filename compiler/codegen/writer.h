@@ -189,6 +189,9 @@ const char *define_variable(Writer *writer, NodeId node, Index index, const char
                             const char *expression);
 
 /* The variable with that index, new or known. */
+/* So many equal values that lie side by side. */
+const char *define_row(Writer *writer, const char *type, int64_t count, const char *value);
+
 Index define_index(Writer *writer, Level level, const char *expression);
 
 /* The C of a number that each call of the kernel has for itself. */

@@ -9,7 +9,7 @@
 
 enum {
     FEW = 9,          /* elements of one reduction */
-    FEW_OF_RUNS = 49, /* the same, where what lies behind each is whole runs of columns */
+    FEW_OF_RUNS = 49, /* the same of what repeats, with whole runs of columns behind each */
     CHEAP_ABOVE = 3,  /* elementwise nodes above what is viewed */
 };
 
@@ -100,14 +100,31 @@ static int64_t count_along(const Type *type, uint32_t axes) {
     return count;
 }
 
+/* Are there more elements than are viewed, as windows that overlap have? What lies in memory once
+ * is better read once. */
+static bool repeats(const Graph *graph, NodeId id, int depth) {
+    const Node *node = graph_node(graph, id);
+    const int64_t count = dim_bound(type_elements(graph->dimensions, &node->type));
+    if (node->op == OP_view || node->op == OP_reshape)
+        return dim_bound(type_elements(graph->dimensions,
+                                       &graph_node(graph, node->inputs[0])->type)) < count ||
+               (depth && repeats(graph, node->inputs[0], depth - 1));
+    if (!is_elementwise(node->op) || !depth) return false;
+    for (int i = 0; i < node->input_count; i++)
+        if (repeats(graph, node->inputs[i], depth - 1)) return true;
+    return false;
+}
+
 /* Is the reduction one over few elements, with others behind them? */
-static bool is_of_few(Graph *to, const Node *node, const Type *type, uint32_t axes) {
+static bool is_of_few(Graph *to, const Node *node, NodeId operand, uint32_t axes) {
+    const Type *type = &graph_node(to, operand)->type;
     int64_t count = count_along(type, axes);
     int last = 31 - __builtin_clz(axes);
     bool rounds = is_half(type->element) && (node->op == OP_sum || node->op == OP_prod);
     if (count < 2 || rounds || step_of(node->op) == OP_constant) return false;
     Dim behind = type_count(to->dimensions, type, last + 1, type->rank);
-    return count <= (are_whole_runs(behind) ? FEW_OF_RUNS : FEW) && !dim_is_one(behind);
+    if (count > FEW && !(are_whole_runs(behind) && repeats(to, operand, CHEAP_ABOVE))) return false;
+    return count <= FEW_OF_RUNS && !dim_is_one(behind);
 }
 
 /* What a reduction begins with matters where its first element is not a number. */
@@ -121,7 +138,7 @@ static NodeId first_of(Graph *to, const Node *node, NodeId element) {
 
 NodeId reduce_few(Graph *to, const Node *node, NodeId operand, uint32_t axes) {
     const Type type = graph_node(to, operand)->type;
-    if (!is_of_few(to, node, &type, axes)) return NODE_NONE;
+    if (!is_of_few(to, node, operand, axes)) return NODE_NONE;
     Place place = {.axes = axes, .rank = type.rank};
     NodeId total = element_at(to, operand, &place, CHEAP_ABOVE);
     if (total == NODE_NONE) return NODE_NONE;
