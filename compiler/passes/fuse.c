@@ -197,12 +197,12 @@ static void place(Fuser *fuser, NodeId id) {
     else start(fuser, id);
 }
 
-static void find_readers(Fuser *fuser, const bool *needed) {
+static void find_readers(Fuser *fuser) {
     const size_t count = fuser->graph->nodes.count;
     bool *read = arena_new_array(fuser->arena, bool, count + 1);
     for (NodeId id = 0; id < count; id++) fuser->reader[id] = NODE_NONE;
     for (NodeId id = 0; id < count; id++)
-        for (int i = 0; i < node_of(fuser, id)->input_count && needed[id]; i++) {
+        for (int i = 0; i < node_of(fuser, id)->input_count && fuser->needed[id]; i++) {
             const NodeId of = node_of(fuser, id)->inputs[i];
             fuser->reader[of] = read[of] ? NODE_NONE : id;
             read[of] = true;
@@ -293,7 +293,7 @@ static Graph *fuse_graph(Arena *arena, const Graph *graph, bool body) {
     for (size_t i = 0; i < count; i++) fuser.latest[i] = NO_KERNEL;
     release_holds(&fuser);
     mark_in_memory(&fuser);
-    find_readers(&fuser, fuser.needed);
+    find_readers(&fuser);
     for (NodeId id = 0; id < fused->nodes.count; id++) visit(&fuser, id);
     compute_again(&fuser);
     renumber(&fuser);
