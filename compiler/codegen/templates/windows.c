@@ -19,61 +19,94 @@
 #define SUMS RESULT
 #endif
 
-/* The tile of sums. */
-#define ACROSS FLOW_ACROSS(MOST_COLUMNS, LANES)
-#define TILE_VECTORS FLOW_WINDOW_VECTORS(ACROSS)
-#define WIDTH (TILE_VECTORS * LANES)
-#define ALL_WIDE (((MOST_COLUMNS - 1) / WIDTH + 1) * WIDTH)
-#define PARTIAL (MOST_COLUMNS % WIDTH || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))
-#define TILE_MOST FLOW_WINDOW_MOST(FLOW_SUMS, TILE_VECTORS)
-#define RUNS FLOW_WINDOW_RUNS(A_ROW_RUN, A_ROW_RUNS, TILE_MOST)
-#define PERIOD ((int)(RUNS * (A_ROW_RUN)))
-#define PIECES FLOW_WINDOW_PIECES(A_ROW_RUN, TILE_MOST)
-#define HIGH FLOW_WINDOW_ROWS(A_ROW_RUN, RUNS, TILE_MOST)
-#define LAST ((int)(RUNS > 1 ? PERIOD : (A_ROW_RUN) - (PIECES - 1) * HIGH))
-#define REGISTERS FLOW_OF_VECTORS(32, 16, 16, 32)
+#define ACROSS FLOW_JOIN(KERNEL, _ACROSS)
+#define TILE_VECTORS FLOW_JOIN(KERNEL, _TILE_VECTORS)
+#define WIDTH FLOW_JOIN(KERNEL, _WIDTH)
+#define ALL_WIDE FLOW_JOIN(KERNEL, _ALL_WIDE)
+#define PARTIAL FLOW_JOIN(KERNEL, _PARTIAL)
+#define TILE_MOST FLOW_JOIN(KERNEL, _TILE_MOST)
+#define RUNS FLOW_JOIN(KERNEL, _RUNS)
+#define PERIOD FLOW_JOIN(KERNEL, _PERIOD)
+#define PIECES FLOW_JOIN(KERNEL, _PIECES)
+#define HIGH FLOW_JOIN(KERNEL, _HIGH)
+#define LAST FLOW_JOIN(KERNEL, _LAST)
+#define LOW FLOW_JOIN(KERNEL, _LOW)
+#define SIDES FLOW_JOIN(KERNEL, _SIDES)
+#define TAPS_MOST FLOW_JOIN(KERNEL, _TAPS_MOST)
+#define SPLITS FLOW_JOIN(KERNEL, _SPLITS)
+#define NEAREST FLOW_JOIN(KERNEL, _NEAREST)
+#define DEPTH_APART FLOW_JOIN(KERNEL, _DEPTH_APART)
+#define PART_LEAST FLOW_JOIN(KERNEL, _PART_LEAST)
+#define PART_RUNS FLOW_JOIN(KERNEL, _PART_RUNS)
+#define ONE_PART FLOW_JOIN(KERNEL, _ONE_PART)
+#define MANY_RUNS FLOW_JOIN(KERNEL, _MANY_RUNS)
+#define PART FLOW_JOIN(KERNEL, _PART)
+#define WAITING FLOW_JOIN(KERNEL, _WAITING)
+#define FEW FLOW_JOIN(KERNEL, _FEW)
+#define FINISH_ROWS FLOW_JOIN(KERNEL, _FINISH_ROWS)
+#define FAR_RESULTS FLOW_JOIN(KERNEL, _FAR_RESULTS)
+#define FAR_ROWS FLOW_JOIN(KERNEL, _FAR_ROWS)
+#define FAR_DEPTHS FLOW_JOIN(KERNEL, _FAR_DEPTHS)
+#define LINE FLOW_JOIN(KERNEL, _LINE)
+#define COPIES_B FLOW_JOIN(KERNEL, _COPIES_B)
+#define REGISTERS FLOW_JOIN(KERNEL, _REGISTERS)
+/* Numbers, not macros of macros, whose text would take long to read. */
+enum {
+    /* The tile of sums. */
+    ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
+    TILE_VECTORS = FLOW_WINDOW_VECTORS(ACROSS),
+    WIDTH = TILE_VECTORS * LANES,
+    ALL_WIDE = ((MOST_COLUMNS - 1) / WIDTH + 1) * WIDTH,
+    PARTIAL = MOST_COLUMNS % WIDTH != 0 || (BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH != 0),
+    TILE_MOST = FLOW_WINDOW_MOST(FLOW_SUMS, TILE_VECTORS),
+    RUNS = FLOW_WINDOW_RUNS(A_ROW_RUN, A_ROW_RUNS, TILE_MOST),
+    PERIOD = RUNS * (A_ROW_RUN),
+    PIECES = FLOW_WINDOW_PIECES(A_ROW_RUN, TILE_MOST),
+    HIGH = FLOW_WINDOW_ROWS(A_ROW_RUN, RUNS, TILE_MOST),
+    LAST = RUNS > 1 ? PERIOD : (A_ROW_RUN) - (PIECES - 1) * HIGH,
+    LOW = FLOW_LEAST(TILE_MOST, TILE_VECTORS == 1 ? 8 : 4),
+    REGISTERS = FLOW_OF_VECTORS(32, 16, 16, 32),
+    /* Is a tile a line, of windows of few places? */
+    TAPS_MOST = 5,
+    SIDES = A_SIDE > 0 && RUNS == 1 && HIGH == (A_ROW_RUN) && A_SIDE_TAPS <= TAPS_MOST,
+    /* Are all rows one tile, which two threads split after 16? */
+    SPLITS = RUNS > 1 && MOST_ROWS == PERIOD &&PERIOD > 16,
+    /* The depth is taken in parts of whole runs, of which a panel of b, or what a tile reads of
+     * both where depths lie apart in a, about fits the nearest cache. So many sums at most wait for
+     * the next part. */
+    NEAREST = 32768 / sizeof(ELEMENT),
+    DEPTH_APART = (A_DEPTH) < 0 ? -(A_DEPTH) : (A_DEPTH),
+    PART_LEAST = NEAREST / (A_DEPTH == 1 ? WIDTH : DEPTH_APART + MOST_COLUMNS),
+    PART_RUNS = PART_LEAST < (A_DEPTH_RUN) ? 1 : (PART_LEAST + (A_DEPTH_RUN) / 2) / (A_DEPTH_RUN),
+    ONE_PART = MOST_DEPTH <= PART_RUNS * (int64_t)(A_DEPTH_RUN),
+    PART = ONE_PART ? (int64_t)(MOST_DEPTH) : PART_RUNS * (int64_t)(A_DEPTH_RUN),
+    WAITING = 65536,
+    /* Is a run found by a table of the part's? The operations that find few are not many. */
+    MANY_RUNS = !ONE_PART && PART_RUNS > 4,
+    /* Results are made of so many rows at a time, at most: of several tiles where those are small,
+     * as FINISH takes a while to begin. The sums lie in an eighth of the nearest cache
+     * meanwhile. */
+    FEW = 4096 / sizeof(ELEMENT),
+    FINISH_ROWS = TILE_MOST * ALL_WIDE < FEW ? FEW / ALL_WIDE : TILE_MOST,
+    /* Are results asked for before a tile, which is deep enough, since the second cache does not
+     * hold them? */
+    FAR_RESULTS =
+        !STORES && MOST_DEPTH > 64 &&
+        MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_COLUMNS, 65536),
+    /* Are rows of a asked for two tiles ahead, since the second cache does not hold a, and few
+     * products are made of each? */
+    FAR_ROWS = TILE_VECTORS == 1 && A_DEPTH == 1 && RUNS == 1 && (A_ROW) > 0 &&
+               MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / ((A_ROW) > 0 ? (A_ROW) : 1),
+    /* Are operands asked for a part ahead, where depths lie apart in a? All tiles of a part then
+     * use them before the next one's. */
+    FAR_DEPTHS = !ONE_PART && A_DEPTH != 1 && A_ROW == 1,
+    LINE = 64 / sizeof(ELEMENT), /* elements of a line of the caches */
+    /* Panels that are not whole are copied where a part of a vector can't be loaded. */
+    COPIES_B = PARTIAL && !FLOW_MASKS
+};
+
 /* Do registers hold two depths of so many rows? */
 #define PAIRS(rows) (((rows) + 2) * TILE_VECTORS + 1 <= REGISTERS)
-#define LOW ((int)FLOW_LEAST(TILE_MOST, TILE_VECTORS == 1 ? 8 : 4))
-/* Is a tile a line, of windows of few places? */
-#define SIDES (A_SIDE > 0 && RUNS == 1 && HIGH == (A_ROW_RUN) && A_SIDE_TAPS <= TAPS_MOST)
-#define TAPS_MOST 5
-/* Are all rows one tile, which two threads split after 16? */
-#define SPLITS (RUNS > 1 && MOST_ROWS == PERIOD && PERIOD > 16)
-
-/* The depth is taken in parts of whole runs, of which a panel of b, or what a tile reads of both
- * where depths lie apart in a, about fits the nearest cache. So many sums at most wait for the next
- * part. */
-#define NEAREST ((int)(32768 / sizeof(ELEMENT)))
-#define DEPTH_APART ((A_DEPTH) < 0 ? -(A_DEPTH) : (A_DEPTH))
-#define PART_LEAST (NEAREST / (A_DEPTH == 1 ? WIDTH : DEPTH_APART + MOST_COLUMNS))
-#define PART_RUNS \
-    (PART_LEAST < (A_DEPTH_RUN) ? 1 : (PART_LEAST + (A_DEPTH_RUN) / 2) / (A_DEPTH_RUN))
-#define ONE_PART (MOST_DEPTH <= PART_RUNS * (int64_t)(A_DEPTH_RUN))
-/* Is a run found by a table of the part's? The operations that find few are not many. */
-#define MANY_RUNS (!ONE_PART && PART_RUNS > 4)
-#define PART (ONE_PART ? (int64_t)(MOST_DEPTH) : PART_RUNS * (int64_t)(A_DEPTH_RUN))
-#define WAITING 65536
-/* Results are made of so many rows at a time, at most: of several tiles where those are small, as
- * FINISH takes a while to begin. The sums lie in an eighth of the nearest cache meanwhile. */
-#define FEW ((int)(4096 / sizeof(ELEMENT)))
-#define FINISH_ROWS ((int)(TILE_MOST * ALL_WIDE < FEW ? FEW / ALL_WIDE : TILE_MOST))
-/* Are results asked for before a tile, which is deep enough, since the second cache does not hold
- * them? */
-#define FAR_RESULTS                \
-    (!STORES && MOST_DEPTH > 64 && \
-     MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_COLUMNS, 65536))
-/* Are rows of a asked for two tiles ahead, since the second cache does not hold a, and few products
- * are made of each? */
-#define FAR_ROWS                                                      \
-    (TILE_VECTORS == 1 && A_DEPTH == 1 && RUNS == 1 && (A_ROW) > 0 && \
-     MOST_ROWS > 2 * FLOW_BLOCK / (int)sizeof(ELEMENT) / ((A_ROW) > 0 ? (A_ROW) : 1))
-/* Are operands asked for a part ahead, where depths lie apart in a? All tiles of a part then use
- * them before the next one's. */
-#define FAR_DEPTHS (!ONE_PART && A_DEPTH != 1 && A_ROW == 1)
-#define LINE ((int)(64 / sizeof(ELEMENT)))
-/* Panels that are not whole are copied where a part of a vector can't be loaded. */
-#define COPIES_B (PARTIAL && !FLOW_MASKS)
 
 typedef struct FLOW_JOIN(KERNEL, _work) {
     const CONTEXT *context;
