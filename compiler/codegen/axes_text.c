@@ -53,10 +53,10 @@ Index run_index(Writer *writer, Dim inner, Dim count) {
     const char *rest = dim_expression(writer->arena, count);
     if (!is_one)
         return define_index(
-            writer, LEVEL_row,
+            writer, LEVEL_run,
             arena_format(writer->arena, "(uint32_t)s / %lld %% %s", (long long)size, rest));
     const Index first =
-        define_index(writer, LEVEL_row, arena_format(writer->arena, "(uint32_t)s %% %s", rest));
+        define_index(writer, LEVEL_run, arena_format(writer->arena, "(uint32_t)s %% %s", rest));
     return define_index(writer, LEVEL_column, arena_format(writer->arena, "%s + lane", first.text));
 }
 

@@ -77,21 +77,29 @@ static void put_together(Writer *writer) {
     text_add(&writer->body, "                    }\n");
 }
 
-/* Is all that is found for a row the same for all its runs? */
-static bool finds_rows_once(const Writer *writer) {
-    const Text *lines = &writer->lines[LEVEL_row];
-    return lines->size && !has_name(lines, "s");
+/* What is found for a row, before what is found for each of its runs. */
+static void find_rows(Writer *writer, const char *rows, const char *row) {
+    Text users = text_new(writer->arena);
+    const Text *texts[] = {&writer->lines[LEVEL_run], &writer->lines[LEVEL_column],
+                           &writer->stores};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        text_add(&users, text_string(texts[i]));
+    const char *head =
+        arena_format(writer->arena, "            %s {\n                %s\n", rows, row);
+    place_rows(writer, &users, head, "k", "FLOW_APART", 3, &writer->body);
 }
 
-/* Begins the loops over rows and runs. What is found for a row is found once where rows come first,
- * else for each run, of which the compiler then keeps what is the run's alone. */
-static void begin_rows_and_runs(Writer *writer, bool rows_first) {
+/* Begins the loops over rows and runs. What is found for a row is found once: where rows come
+ * first, or, where something is found for a run besides, before all runs. */
+static void begin_rows_and_runs(Writer *writer) {
     static const char runs[] = "for (int64_t run = 0; run < count; run += FLOW_LANES)";
     static const char rows[] = "for (int64_t k = 0; k < rows; k++)";
+    const bool rows_first = writer->lines[LEVEL_row].size && !writer->lines[LEVEL_run].size;
     Text *body = &writer->body;
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
     const char *row = arena_format(writer->arena, "const int64_t r = output / %s * %s + d + k;",
                                    writer->columns, depth);
+    if (!rows_first && has_places(writer)) find_rows(writer, rows, row);
     text_format(body, "            %s {\n", rows_first ? rows : runs);
     if (rows_first) {
         text_format(body, "                %s\n", row);
@@ -103,6 +111,7 @@ static void begin_rows_and_runs(Writer *writer, bool rows_first) {
                 rows_first ? runs : rows, writer->columns);
     if (!rows_first) text_format(body, "                    %s\n", row);
     move_lines(writer, &writer->lines[LEVEL_row], body, 5);
+    move_lines(writer, &writer->lines[LEVEL_run], body, 5);
 }
 
 static void write_rows_apart(Writer *writer) {
@@ -117,7 +126,7 @@ static void write_rows_apart(Writer *writer) {
                 "        for (int64_t d = 0; d < %s; d += FLOW_APART) {\n"
                 "            const int64_t rows = flow_smaller(%s - d, FLOW_APART);\n",
                 depth, depth);
-    begin_rows_and_runs(writer, finds_rows_once(writer));
+    begin_rows_and_runs(writer);
     write_asks_below(writer, body, "s");
     text_format(body,
                 "                    FLOW_INDEPENDENT FLOW_VECTORS\n"

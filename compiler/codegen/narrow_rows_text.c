@@ -132,45 +132,13 @@ static const char of_rows[] = "        for (int64_t m = 0; m < count; m++) {\n"
                               "            const int64_t r = group + m;\n"
                               "            (void)r;\n";
 
-/* Does it tell where something lies? */
-static bool is_place(const Variable *variable) {
-    return !variable->type || strchr(variable->type, '*');
-}
-
-/* Are row variables places alone? Those of a group's rows are found first, vectors of them. */
-static bool has_places(const Writer *writer) {
-    bool any = false;
-    vector_each(Variable, variable, writer->variables) {
-        if (variable->level != LEVEL_row) continue;
-        if (!is_place(variable)) return false;
-        any = true;
-    }
-    return any;
-}
-
-/* fills: the loops that speak of them. */
-static void write_places(Writer *writer, const Text *fills, Text *text) {
-    Text loop = text_new(writer->arena), *row = &writer->lines[LEVEL_row];
-    text_format(&loop, "        FLOW_INDEPENDENT\n%s", of_rows);
-    move_lines(writer, row, &loop, 3);
-    vector_each(Variable, place, writer->variables) {
-        const char *name = place->name, *type = place->type ? place->type : "int64_t";
-        if (place->level != LEVEL_row || !has_name(fills, name)) continue;
-        text_format(text, "        %s%s %s_of[FLOW_NARROW];\n", place->type ? "const " : "", type,
-                    name);
-        text_format(&loop, "            %s_of[m] = %s;\n", name, name);
-        text_format(row, "const %s %s = %s_of[m];\n", type, name, name);
-    }
-    text_format(text, "%s        }\n", text_string(&loop));
-}
-
 static void write_fills(Writer *writer, Text *text) {
     Text fills = text_new(writer->arena);
     vector_each(Fill, fill, writer->fills)
         if (fill->type && !fill->repeats) write_fill(writer, fill, &fills);
     declare_buffers(writer, text);
     write_repeated(writer, text);
-    if (has_places(writer)) write_places(writer, &fills, text);
+    if (has_places(writer)) place_rows(writer, &fills, of_rows, "m", "FLOW_NARROW", 2, text);
     text_add(text, of_rows);
     move_lines(writer, &writer->lines[LEVEL_row], text, 3);
     text_format(text, "%s        }\n", text_string(&fills));

@@ -148,8 +148,8 @@ static const char *element_of_row(Writer *writer, const Node *view, Index index)
         arena_format(writer->arena, "%s ? %s + %s : %s", inside.text, pointer, row.text, outside);
     const char *at =
         arena_format(writer->arena, "row at %s, else %.17g", row.text, view->view->fill);
-    const Index known = {.kind = INDEX_other, .level = LEVEL_row, .text = at};
-    const char *name = find_variable(writer, id, LEVEL_row, known.text);
+    const Index known = {.kind = INDEX_other, .level = row.level, .text = at};
+    const char *name = find_variable(writer, id, known.level, known.text);
     if (!name)
         name = define_variable(writer, id, known, arena_format(writer->arena, "%s *", type), start);
     return arena_format(writer->arena, "%s[c]", name);

@@ -113,12 +113,14 @@ static Sum view_sum(Writer *writer, const Node *node, Index index, Index *inside
     return sum;
 }
 
-/* What column c is added to; NULL: nothing. */
-static const char *base_text(Writer *writer, Sum sum) {
+/* What column c is added to; text NULL: nothing. */
+static Index base_index(Writer *writer, Sum sum) {
     Text *column = &sum.parts[LEVEL_column];
-    if (!column->size || strcmp(text_string(column), "c")) return NULL;
+    if (!column->size || strcmp(text_string(column), "c")) return (Index){.text = NULL};
     *column = text_new(writer->arena);
-    return sum_index(writer, &sum).text;
+    Index base = sum_index(writer, &sum);
+    base.level = inner_level(base.level, LEVEL_row);
+    return base;
 }
 
 Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
@@ -126,25 +128,24 @@ Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
     Index place = sum_index(writer, &sum);
     if (place.kind != INDEX_other) return place;
     Seen *seen = arena_new_item(writer->arena, Seen);
-    *seen = (Seen){.view = node, .index = index, .base = base_text(writer, sum)};
+    *seen = (Seen){.view = node, .index = index, .base = base_index(writer, sum)};
     place.seen = seen;
     return place;
 }
 
 Index index_inside(Writer *writer, Index place, Index inside) {
-    const char *base = place.seen && inside.level < LEVEL_column ? place.seen->base : NULL;
-    const char *text =
-        arena_format(writer->arena, "%s ? %s : 0", inside.text, base ? base : place.text);
-    Index chosen =
-        define_index(writer, base ? LEVEL_row : inner_level(place.level, inside.level), text);
-    if (base)
+    const bool has_base = place.seen && inside.level < LEVEL_column && place.seen->base.text;
+    const Index from = has_base ? place.seen->base : place;
+    const char *text = arena_format(writer->arena, "%s ? %s : 0", inside.text, from.text);
+    Index chosen = define_index(writer, inner_level(from.level, inside.level), text);
+    if (has_base)
         chosen =
             define_index(writer, LEVEL_column, arena_format(writer->arena, "%s + c", chosen.text));
     if (!place.seen) return chosen;
     Seen *seen = arena_new_item(writer->arena, Seen);
     *seen = *place.seen;
     seen->inside = inside;
-    seen->base = NULL;
+    seen->base = (Index){.text = NULL};
     chosen.seen = seen;
     return chosen;
 }
@@ -192,8 +193,8 @@ bool view_across(Writer *writer, const Node *view, Index index, Across *across) 
 
 bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside) {
     Sum sum = view_sum(writer, node, index, inside);
-    if (!inside->text || inside->level > LEVEL_row) return false;
-    const char *base = base_text(writer, sum);
-    if (base) *row = (Index){.kind = INDEX_other, .level = LEVEL_row, .text = base};
-    return base;
+    if (!inside->text || inside->level == LEVEL_column) return false;
+    *row = base_index(writer, sum);
+    row->level = inner_level(row->level, inside->level);
+    return row->text;
 }

@@ -1,7 +1,7 @@
 /* Writer: inside codegen/, the text of one kernel while it is written.
  *
- * Three sets of lines grow while values are asked for: those computed once a call, once a row and
- * once a column. A value is written where it is first wanted, at the outermost loop its index
+ * Sets of lines grow while values are asked for: those computed once a call, once a row, once a run
+ * of it and once a column. A value is written where it is first wanted, at the outermost loop its index
  * allows, and is found by name afterwards. Everything lives as long as the arena.
  *
  * Nothing in the text says which call of the kernel it was written for: places and numbers that
@@ -12,7 +12,8 @@
 #include "compiler/passes/operand.h"
 #include "compiler/plan/plan.h"
 
-typedef enum Level { LEVEL_call, LEVEL_row, LEVEL_column, LEVEL_count } Level;
+/* LEVEL_run: of a vector of columns in a row (in_runs). */
+typedef enum Level { LEVEL_call, LEVEL_row, LEVEL_run, LEVEL_column, LEVEL_count } Level;
 
 /* An element's place in its value, as C. */
 typedef struct Index {
@@ -28,7 +29,7 @@ typedef struct Index {
 typedef struct Seen {
     const Node *view;
     Index index, inside; /* inside.text: NULL, or when there is one */
-    const char *base;    /* the element's place is this and column c; NULL: it is not */
+    Index base;          /* the element's place is this and column c; text NULL: it is not */
 } Seen;
 
 /* The value of a node at an index, or (node NODE_NONE) an index computed from text. */
@@ -189,10 +190,10 @@ const char *define_variable(Writer *writer, NodeId node, Index index, const char
                             const char *expression);
 
 /* The variable with that index, new or known. */
+Index define_index(Writer *writer, Level level, const char *expression);
+
 /* So many equal values that lie side by side. */
 const char *define_row(Writer *writer, const char *type, int64_t count, const char *value);
-
-Index define_index(Writer *writer, Level level, const char *expression);
 
 /* The C of a number that each call of the kernel has for itself. */
 const char *number_operand(Writer *writer, int64_t number);
@@ -235,6 +236,15 @@ int field_count(const FunctionPlan *plan);
 
 /* Moves all lines of `from`, each after `depth` steps of indentation. */
 void move_lines(Writer *writer, Text *from, Text *to, int depth);
+
+/* places_text.c: are row variables places alone? Those of several rows may then be found first,
+ * vectors of them. */
+bool has_places(const Writer *writer);
+
+/* Finds them in a loop that begins with `head`, and keeps those that `users` speak of as elements
+ * `index` of arrays of `size`, from where the lines of a row take them now. */
+void place_rows(Writer *writer, const Text *users, const char *head, const char *index,
+                const char *size, int depth, Text *text);
 
 /* Does the text speak of the variable? */
 bool has_name(const Text *text, const char *name);
