@@ -19,7 +19,7 @@ bool has_places(const Writer *writer) {
 }
 
 void place_rows(Writer *writer, const Text *users, const char *head, const char *index,
-                  const char *size, int depth, Text *text) {
+                const char *size, int depth, Text *text) {
     Text loop = text_new(writer->arena), *row = &writer->lines[LEVEL_row];
     const int step = 4 * depth;
     text_format(&loop, "%*sFLOW_INDEPENDENT\n%s", step, "", head);

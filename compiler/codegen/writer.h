@@ -1,8 +1,8 @@
 /* Writer: inside codegen/, the text of one kernel while it is written.
  *
  * Sets of lines grow while values are asked for: those computed once a call, once a row, once a run
- * of it and once a column. A value is written where it is first wanted, at the outermost loop its index
- * allows, and is found by name afterwards. Everything lives as long as the arena.
+ * of it and once a column. A value is written where it is first wanted, at the outermost loop its
+ * index allows, and is found by name afterwards. Everything lives as long as the arena.
  *
  * Nothing in the text says which call of the kernel it was written for: places and numbers that
  * may differ come from the call's operands, and names are numbered by first use in the kernel. */
