@@ -9,10 +9,9 @@ enum {
     PART_MOST = 1024,
     ENOUGH = 1 << 10, /* results that threads can share as they are */
     LOOK_DEPTH = 6,   /* of nodes above the operand */
-    ROW_LEAST = 64,   /* elements of a row as it lies that is worth a loop */
+    ROW_LEAST = 24,   /* elements of a row as it lies that is worth a loop, or one vector */
     ROW_MOST = 4096,
-    GATHERED_LEAST = 16, /* of a row that is gathered as a whole */
-    ROWS_LEAST = 64,     /* that threads can share */
+    ROWS_LEAST = 64, /* that threads can share */
 };
 
 static int64_t as_number(Dim symbol, const void *number) {
@@ -80,33 +79,20 @@ static bool is_moved(const Graph *graph, NodeId id, Dim count, int depth) {
     return false;
 }
 
-/* How many elements lie side by side in what the value, of `count` elements, is gathered from; 0:
- * it is not, or they may be any number. */
-static int64_t gathered_row(const Graph *graph, NodeId id, Dim count, int depth) {
-    const Node *node = graph_node(graph, strip_reshapes(graph, id));
-    const LoopClass class = op_info[node->op].class;
-    int64_t row = 0;
-    if (type_elements(graph->dimensions, &node->type) != count) return 0;
-    if (class == LOOP_gather) {
-        const Type *from = &graph_node(graph, node->inputs[0])->type;
-        const Dim rest = type_count(graph->dimensions, from, 1, from->rank);
-        return dim_is_constant(rest, &row) ? row : 0;
-    }
-    for (int i = 0; class == LOOP_elementwise && depth && !row && i < node->input_count; i++)
-        row = gathered_row(graph, node->inputs[i], count, depth - 1);
-    return row;
+static bool is_row(int64_t size) {
+    return size >= ROW_LEAST || size == COLUMN_RUN;
 }
 
 /* How many elements the fewest last axes have that make a row of good length; 0: none do. Where a
  * row of a part is one of these, what is moved is found without a division for each element. */
-static int64_t row_of(Dimensions *table, const Type *type, Dim reduced, int64_t least) {
+static int64_t row_of(Dimensions *table, const Type *type, Dim reduced) {
     int64_t row = 1, size;
-    for (int i = type->rank - 1; i >= 0 && row < least; i--) {
+    for (int i = type->rank - 1; i >= 0 && !is_row(row); i--) {
         if (!dim_is_constant(type->dims[i], &size) || size > ROW_MOST / row) return 0;
         row *= size;
     }
     const int64_t all = dim_bound(reduced);
-    const bool enough = row >= least && (all == SIZE_UNKNOWN || all / row >= ROWS_LEAST);
+    const bool enough = is_row(row) && (all == SIZE_UNKNOWN || all / row >= ROWS_LEAST);
     return enough && is_split_by(table, reduced, row) ? row : 0;
 }
 
@@ -143,9 +129,7 @@ NodeId reduce_parts(Graph *to, const Node *node, NodeId operand, uint32_t axes) 
     const Dim count = type_elements(table, &type);
     const bool moved = !follows_product(to, operand, count, LOOK_DEPTH) &&
                        is_moved(to, operand, count, LOOK_DEPTH);
-    const int64_t gathered = moved ? gathered_row(to, operand, count, LOOK_DEPTH) : 0;
-    const int64_t least = gathered >= GATHERED_LEAST && gathered < ROW_LEAST ? gathered : ROW_LEAST;
-    int64_t part = dim_is_one(after) && moved ? row_of(table, &type, reduced, least) : 0;
+    int64_t part = dim_is_one(after) && moved ? row_of(table, &type, reduced) : 0;
     if (!part) part = part_of(table, reduced);
     if (!part) return NODE_NONE;
     int64_t side = rows_beside(part, after);
