@@ -48,7 +48,7 @@ static Index row_index(Writer *writer, Index index) {
 Index run_index(Writer *writer, Dim inner, Dim count) {
     int64_t size;
     const bool is_one = dim_is_one(inner);
-    if (!dim_is_constant(is_one ? count : inner, &size) || size % COLUMN_RUN)
+    if (!dim_is_constant(is_one ? count : inner, &size) || size % writer->run_lanes)
         return (Index){.text = NULL};
     const char *rest = dim_expression(writer->arena, count);
     if (!is_one)

@@ -2,9 +2,9 @@
  * lie side by side in every row of the operand: it goes down the rows and keeps results `yN` for
  * each of the run's columns.
  *
- * Where columns are whole groups of FLOW_LANES, the innermost loop goes over one and becomes a
- * vector. FLOW_APART rows in turn have results of their own, so that none waits for the last one;
- * they are put together at the end. */
+ * Where columns are whole groups of FLOW_LANES, or half as many, the innermost loop goes over one
+ * and becomes a vector. FLOW_APART rows in turn have results of their own, so that none waits for
+ * the last one; they are put together at the end. */
 #include "compiler/codegen/writer.h"
 
 enum { RUN_MOST = 256 /* outputs */ };
@@ -15,13 +15,42 @@ static const char *run_size(const Writer *writer) {
     return arena_format(writer->arena, "%d", few ? (int)columns : RUN_MOST);
 }
 
+static const char *lanes(const Writer *writer) {
+    return writer->run_lanes == COLUMN_RUN
+               ? "FLOW_LANES"
+               : arena_format(writer->arena, "%lld", (long long)writer->run_lanes);
+}
+
 static bool reduces(const Writer *writer, size_t at) {
     return is_reduction(writer, writer->kernel->nodes[at]);
 }
 
+static void write_steps(Writer *writer, const char *place) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (reduces(writer, at))
+            write_reduction_step(writer, writer->kernel->nodes[at], place, "d");
+}
+
+static void write_steps_in_runs(Writer *writer) {
+    writer->in_runs = dim_bound(writer->loops->columns) <= INT32_MAX;
+    write_steps(writer, "at");
+    writer->in_runs = false;
+}
+
+/* Columns of a run. Half vectors are worth it where something is found for each run, instead of for
+ * each column. */
+static int64_t find_run_lanes(const Writer *writer) {
+    const int64_t group = columns_group(writer->loops);
+    if (group == 1 || group == COLUMN_RUN) return group;
+    Writer trial = new_writer(writer->arena, writer->plan, writer->number, NULL);
+    trial.run_lanes = group;
+    write_steps_in_runs(&trial);
+    return trial.lines[LEVEL_run].size ? group : 1;
+}
+
 /* Of which several, each of a part of the rows, can be put together. */
 static bool has_partial_results(const Writer *writer) {
-    if (columns_group(writer->loops) == 1) return false;
+    if (writer->run_lanes == 1) return false;
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (reduces(writer, at) &&
             op_info[node_of(writer, writer->kernel->nodes[at])->op].gives == GIVES_index)
@@ -33,12 +62,6 @@ static void declare_column_results(Writer *writer, Text *text, const char *size)
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (reduces(writer, at))
             declare_results(writer, text, writer->kernel->nodes[at], size, "j", size);
-}
-
-static void write_steps(Writer *writer, const char *place) {
-    for (size_t at = 0; at < writer->kernel->node_count; at++)
-        if (reduces(writer, at))
-            write_reduction_step(writer, writer->kernel->nodes[at], place, "d");
 }
 
 static void write_row_by_row(Writer *writer) {
@@ -66,13 +89,14 @@ static void put_together(Writer *writer) {
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (reduces(writer, at))
             write_partial_results(writer, writer->kernel->nodes[at], run_size(writer));
-    text_add(&writer->body,
-             "        for (int64_t half = FLOW_APART / 2; half > 0; half /= 2)\n"
-             "            for (int64_t k = 0; k < half; k++)\n"
-             "                for (int64_t run = 0; run < count; run += FLOW_LANES)\n"
-             "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
-             "                    for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n"
-             "                        const int64_t j = run + lane;\n");
+    text_format(&writer->body,
+                "        for (int64_t half = FLOW_APART / 2; half > 0; half /= 2)\n"
+                "            for (int64_t k = 0; k < half; k++)\n"
+                "                for (int64_t run = 0; run < count; run += %s)\n"
+                "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
+                "                    for (int64_t lane = 0; lane < %s; lane++) {\n"
+                "                        const int64_t j = run + lane;\n",
+                lanes(writer), lanes(writer));
     move_lines(writer, &writer->stores, &writer->body, 6);
     text_add(&writer->body, "                    }\n");
 }
@@ -92,7 +116,8 @@ static void find_rows(Writer *writer, const char *rows, const char *row) {
 /* Begins the loops over rows and runs. What is found for a row is found once: where rows come
  * first, or, where something is found for a run besides, before all runs. */
 static void begin_rows_and_runs(Writer *writer) {
-    static const char runs[] = "for (int64_t run = 0; run < count; run += FLOW_LANES)";
+    const char *runs =
+        arena_format(writer->arena, "for (int64_t run = 0; run < count; run += %s)", lanes(writer));
     static const char rows[] = "for (int64_t k = 0; k < rows; k++)";
     const bool rows_first = writer->lines[LEVEL_row].size && !writer->lines[LEVEL_run].size;
     Text *body = &writer->body;
@@ -118,9 +143,7 @@ static void write_rows_apart(Writer *writer) {
     Text *body = &writer->body;
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
     const char *size = arena_format(writer->arena, "FLOW_APART * %s", run_size(writer));
-    writer->in_runs = dim_bound(writer->loops->columns) <= INT32_MAX;
-    write_steps(writer, "at");
-    writer->in_runs = false;
+    write_steps_in_runs(writer);
     declare_column_results(writer, body, size);
     text_format(body,
                 "        for (int64_t d = 0; d < %s; d += FLOW_APART) {\n"
@@ -130,12 +153,11 @@ static void write_rows_apart(Writer *writer) {
     write_asks_below(writer, body, "s");
     text_format(body,
                 "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
-                "                    for (int64_t lane = 0; lane < FLOW_LANES; "
-                "lane++) {\n"
+                "                    for (int64_t lane = 0; lane < %s; lane++) {\n"
                 "                        const int64_t j = run + lane, at = k * %s + j;\n"
                 "                        const int64_t c = s + lane, i = r * %s + c;\n"
                 "                        (void)i;\n",
-                run_size(writer), writer->columns);
+                lanes(writer), run_size(writer), writer->columns);
     move_lines(writer, &writer->lines[LEVEL_column], body, 6);
     move_lines(writer, &writer->stores, body, 6);
     text_add(body, "                    }\n"
@@ -149,15 +171,19 @@ static void write_outputs(Writer *writer) {
     next_scope(writer, LEVEL_row);
     store_values(writer, INDEX_output);
     Text *body = &writer->body;
-    bool groups = columns_group(writer->loops) > 1;
+    bool groups = writer->run_lanes > 1;
     int depth = groups ? 4 : 3;
-    text_add(body, groups ? "        for (int64_t run = 0; run < count; run += FLOW_LANES)\n"
-                            "            FLOW_INDEPENDENT FLOW_VECTORS\n"
-                            "            for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n"
-                            "                const int64_t j = run + lane, o = output + j;\n"
-                          : "        FLOW_INDEPENDENT\n"
-                            "        for (int64_t j = 0; j < count; j++) {\n"
-                            "            const int64_t o = output + j;\n");
+    if (groups)
+        text_format(body,
+                    "        for (int64_t run = 0; run < count; run += %s)\n"
+                    "            FLOW_INDEPENDENT FLOW_VECTORS\n"
+                    "            for (int64_t lane = 0; lane < %s; lane++) {\n"
+                    "                const int64_t j = run + lane, o = output + j;\n",
+                    lanes(writer), lanes(writer));
+    else
+        text_add(body, "        FLOW_INDEPENDENT\n"
+                       "        for (int64_t j = 0; j < count; j++) {\n"
+                       "            const int64_t o = output + j;\n");
     move_lines(writer, &writer->lines[LEVEL_column], body, depth);
     move_lines(writer, &writer->stores, body, depth);
     text_format(body, "%*s}\n", 4 * (depth - 1), "");
@@ -166,8 +192,8 @@ static void write_outputs(Writer *writer) {
 KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel,
                                     const char *name) {
     Writer writer = new_writer(text->arena, plan, kernel, name);
-    if (dim_bound(writer.loops->columns) > RUN_MOST && columns_group(writer.loops) > 1)
-        pass_loops(&writer);
+    writer.run_lanes = find_run_lanes(&writer);
+    if (dim_bound(writer.loops->columns) > RUN_MOST && writer.run_lanes > 1) pass_loops(&writer);
     if (has_partial_results(&writer)) write_rows_apart(&writer);
     else write_row_by_row(&writer);
     write_outputs(&writer);
@@ -187,6 +213,7 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
 
 const char *columns_form(Arena *arena, const FunctionPlan *plan, int kernel) {
     Writer writer = new_writer(arena, plan, kernel, NULL);
+    writer.run_lanes = find_run_lanes(&writer);
     const char *form =
         has_partial_results(&writer) ? "vectors of columns, several rows apart" : "row by row";
     return arena_format(arena, "down the rows, %s columns at a time, %s", run_size(&writer), form);

@@ -128,7 +128,8 @@ typedef struct Writer {
     bool passes_sizes; /* of its loops, each call for itself */
     bool widens;       /* which reads elements of one byte from groups that are widened */
     bool lanes;        /* of the innermost loop are rows, and buffers hold several rows */
-    bool in_runs;      /* which is a vector of columns from s on, whole ones in any row */
+    bool in_runs;      /* which is a vector of columns from s on, whole ones in any row: */
+    int64_t run_lanes; /* of so many; 1: there are none */
     bool narrow;       /* which is one of several rows, and finds what is not its own in buffers */
     Vector(Fill) fills;
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */

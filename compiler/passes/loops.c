@@ -128,7 +128,9 @@ bool are_whole_runs(Dim columns) {
 }
 
 int64_t columns_group(const Loops *loops) {
-    return are_whole_runs(loops->columns) ? COLUMN_RUN : 1;
+    int64_t count;
+    if (are_whole_runs(loops->columns)) return COLUMN_RUN;
+    return dim_is_constant(loops->columns, &count) && count % SHARED_LEAST == 0 ? SHARED_LEAST : 1;
 }
 
 int64_t columns_unit(const Loops *loops) {
