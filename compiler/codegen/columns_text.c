@@ -2,9 +2,9 @@
  * lie side by side in every row of the operand: it goes down the rows and keeps results `yN` for
  * each of the run's columns.
  *
- * Where columns are whole groups of FLOW_LANES, or half as many, the innermost loop goes over one
- * and becomes a vector. FLOW_APART rows in turn have results of their own, so that none waits for
- * the last one; they are put together at the end. */
+ * Where columns are whole groups of FLOW_LANES, or of a part of them, the innermost loop goes over
+ * one and becomes a vector. FLOW_APART rows in turn have results of their own, so that none waits
+ * for the last one; they are put together at the end. */
 #include "compiler/codegen/writer.h"
 
 enum { RUN_MOST = 256 /* outputs */ };
@@ -37,8 +37,8 @@ static void write_steps_in_runs(Writer *writer) {
     writer->in_runs = false;
 }
 
-/* Columns of a run. Half vectors are worth it where something is found for each run, instead of for
- * each column. */
+/* Columns of a run. Parts of vectors are worth it where something is found for each run, instead of
+ * for each column. */
 static int64_t find_run_lanes(const Writer *writer) {
     const int64_t group = columns_group(writer->loops);
     if (group == 1 || group == COLUMN_RUN) return group;
@@ -113,8 +113,9 @@ static void find_rows(Writer *writer, const char *rows, const char *row) {
     place_rows(writer, &users, head, "k", "FLOW_APART", 3, &writer->body);
 }
 
-/* Begins the loops over rows and runs. What is found for a row is found once: where rows come
- * first, or, where something is found for a run besides, before all runs. */
+/* Begins the loops over rows and runs. What is found for a row is found once where rows come first,
+ * or, where something is found for a run besides, before all runs, if it is places alone; else
+ * again for each run. */
 static void begin_rows_and_runs(Writer *writer) {
     const char *runs =
         arena_format(writer->arena, "for (int64_t run = 0; run < count; run += %s)", lanes(writer));

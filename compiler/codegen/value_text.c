@@ -135,8 +135,8 @@ static const char *row_outside(Writer *writer, const Node *view) {
                       number_literal(writer->arena, view->type.element, view->view->fill));
 }
 
-/* An element of a row that is inside or outside as a whole: it is read where the row lies, or where
- * what fills the view does, without a test in the loop. NULL: it is not one. */
+/* An element of a row, or of a run, that is inside or outside as a whole: it is read where the row
+ * lies, or where what fills the view does, without a test in the loop. NULL: it is not one. */
 static const char *element_of_row(Writer *writer, const Node *view, Index index) {
     Index row, inside;
     NodeId id = strip_reshapes(writer->graph, view->inputs[0]);

@@ -270,8 +270,8 @@ Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 /* That place, or where there is none another one of the operand. */
 Index index_inside(Writer *writer, Index place, Index inside);
 
-/* Does all of a row lie in one row of the operand, or outside of it? Then: the element that the
- * row's column 0 would be, and when there is one. */
+/* Does all of a row, or of a run of it (in_runs), lie in one row of the operand, or outside of it?
+ * Then: the element that column 0 would be, and when there is one. */
 bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside);
 
 /* Does the view, which has no test anywhere, read across the rows of the loops? */

@@ -9,7 +9,7 @@ enum {
     PART_MOST = 1024,
     ENOUGH = 1 << 10, /* results that threads can share as they are */
     LOOK_DEPTH = 6,   /* of nodes above the operand */
-    ROW_LEAST = 24,   /* elements of a row as it lies that is worth a loop, or one vector */
+    ROW_LEAST = 24,   /* elements of a row as it lies that is worth a loop */
     ROW_MOST = 4096,
     ROWS_LEAST = 64, /* that threads can share */
 };
@@ -79,7 +79,8 @@ static bool is_moved(const Graph *graph, NodeId id, Dim count, int depth) {
     return false;
 }
 
-static bool is_row(int64_t size) {
+/* A row of one vector is, too. */
+static bool is_good_row(int64_t size) {
     return size >= ROW_LEAST || size == COLUMN_RUN;
 }
 
@@ -87,12 +88,12 @@ static bool is_row(int64_t size) {
  * row of a part is one of these, what is moved is found without a division for each element. */
 static int64_t row_of(Dimensions *table, const Type *type, Dim reduced) {
     int64_t row = 1, size;
-    for (int i = type->rank - 1; i >= 0 && !is_row(row); i--) {
+    for (int i = type->rank - 1; i >= 0 && !is_good_row(row); i--) {
         if (!dim_is_constant(type->dims[i], &size) || size > ROW_MOST / row) return 0;
         row *= size;
     }
     const int64_t all = dim_bound(reduced);
-    const bool enough = is_row(row) && (all == SIZE_UNKNOWN || all / row >= ROWS_LEAST);
+    const bool enough = is_good_row(row) && (all == SIZE_UNKNOWN || all / row >= ROWS_LEAST);
     return enough && is_split_by(table, reduced, row) ? row : 0;
 }
 

@@ -128,9 +128,10 @@ bool are_whole_runs(Dim columns) {
 }
 
 int64_t columns_group(const Loops *loops) {
-    int64_t count;
-    if (are_whole_runs(loops->columns)) return COLUMN_RUN;
-    return dim_is_constant(loops->columns, &count) && count % SHARED_LEAST == 0 ? SHARED_LEAST : 1;
+    int64_t count, group = COLUMN_RUN;
+    if (!dim_is_constant(loops->columns, &count)) return 1;
+    while (count % group) group /= 2;
+    return group >= COLUMN_RUN / 4 ? group : 1;
 }
 
 int64_t columns_unit(const Loops *loops) {

@@ -52,8 +52,8 @@ Loops kernel_loops(const Graph *graph, const NodeId *nodes, size_t count);
 /* Are columns known to be whole runs? */
 bool are_whole_runs(Dim columns);
 
-/* Results of columns may be computed in groups of so many, which lie side by side: of a run, or
- * half of one, or by themselves. */
+/* Results of columns may be computed in groups of so many, which lie side by side: a run, half or a
+ * quarter of one, or each by itself. */
 int64_t columns_group(const Loops *loops);
 
 /* Of so many columns is a unit that threads share, eight of which, the least that one has, are a

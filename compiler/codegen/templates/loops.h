@@ -109,23 +109,27 @@ static inline int64_t flow_unseen(int64_t row, int64_t more, int64_t all) {
 #ifndef FLOW_NO_REDUCTIONS /* which a file says that calls none */
 _Static_assert(FLOW_LANES == 16, "the end of a reduction folds 16 lanes");
 /* Sets the lanes of `few` to the last elements of a row, or to 0. A vector that is loaded waits for
- * all stores of parts of it, as a loop's last turns are, and elements by themselves do not. */
-#define FLOW_REST_AT(from, lane, count) (lane) < (count) ? (from)[lane] : 0
-#define FLOW_REST(type, few, from, count)                                                       \
-    typedef type Few __attribute__((vector_size(FLOW_LANES * sizeof(type)), may_alias));        \
-    if (sizeof(type) >= 4 && __builtin_constant_p(count)) {                                     \
-        *(Few *)few = (Few){FLOW_REST_AT(from, 0, count),  FLOW_REST_AT(from, 1, count),        \
-                            FLOW_REST_AT(from, 2, count),  FLOW_REST_AT(from, 3, count),        \
-                            FLOW_REST_AT(from, 4, count),  FLOW_REST_AT(from, 5, count),        \
-                            FLOW_REST_AT(from, 6, count),  FLOW_REST_AT(from, 7, count),        \
-                            FLOW_REST_AT(from, 8, count),  FLOW_REST_AT(from, 9, count),        \
-                            FLOW_REST_AT(from, 10, count), FLOW_REST_AT(from, 11, count),       \
-                            FLOW_REST_AT(from, 12, count), FLOW_REST_AT(from, 13, count),       \
-                            FLOW_REST_AT(from, 14, count), FLOW_REST_AT(from, 15, count)};      \
-    } else {                                                                                    \
-        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) few[lane] = \
-            FLOW_REST_AT(from, lane, count);                                                    \
-    }
+ * all stores of parts of it, as a loop's last turns are; elements by themselves do not, and make
+ * the vector where their number is known. Of bytes that would be more work than waiting. */
+#define FLOW_REST_AT(from, lane, count) ((lane) < (count) ? (from)[lane] : 0)
+#define FLOW_REST(type, few, from, count)                                                      \
+    do {                                                                                       \
+        typedef type Few                                                                       \
+            __attribute__((vector_size(FLOW_LANES * sizeof(type)), aligned(64), may_alias));   \
+        if (sizeof(type) >= 4 && __builtin_constant_p(count)) {                                \
+            *(Few *)few = (Few){FLOW_REST_AT(from, 0, count),  FLOW_REST_AT(from, 1, count),   \
+                                FLOW_REST_AT(from, 2, count),  FLOW_REST_AT(from, 3, count),   \
+                                FLOW_REST_AT(from, 4, count),  FLOW_REST_AT(from, 5, count),   \
+                                FLOW_REST_AT(from, 6, count),  FLOW_REST_AT(from, 7, count),   \
+                                FLOW_REST_AT(from, 8, count),  FLOW_REST_AT(from, 9, count),   \
+                                FLOW_REST_AT(from, 10, count), FLOW_REST_AT(from, 11, count),  \
+                                FLOW_REST_AT(from, 12, count), FLOW_REST_AT(from, 13, count),  \
+                                FLOW_REST_AT(from, 14, count), FLOW_REST_AT(from, 15, count)}; \
+        } else {                                                                               \
+            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++)        \
+                few[lane] = FLOW_REST_AT(from, lane, count);                                   \
+        }                                                                                      \
+    } while (0)
 
 /* start, add and end of a reduction over the parts of a row, each part but the last a multiple of
  * 16 long. The end stores nothing: of halves that are folded in memory a compiler loads vectors at
@@ -147,7 +151,7 @@ _Static_assert(FLOW_LANES == 16, "the end of a reduction folds 16 lanes");
                 state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);          \
         if (i == count) return;                                                                  \
         _Alignas(64) type few[FLOW_LANES];                                                       \
-        FLOW_REST(type, few, part + i, count - i)                                                \
+        FLOW_REST(type, few, part + i, count - i);                                               \
         FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {            \
             const type more = (type)combine(state->lanes[lane], few[lane]);                      \
             state->lanes[lane] = i + lane < count ? more : state->lanes[lane];                   \

@@ -356,6 +356,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     const int complete = IN_VECTORS && (MOST_DEPTH <= PART || work->k + depth == (DEPTH));
 #if APPLIES
     if (!LATE && complete) {
+        /* `place`: what is not inlined there would keep the copy in memory, also in loops */
         if (AT_ONCE) FLOW_JOIN(KERNEL, _conclude)(work, place, row_at, rows, last, y);
         else FLOW_JOIN(KERNEL, _conclude_each)(work, place, rows, last, y);
         return;

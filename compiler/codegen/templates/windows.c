@@ -66,11 +66,11 @@ enum {
     LAST = RUNS > 1 ? PERIOD : (A_ROW_RUN) - (PIECES - 1) * HIGH,
     LOW = FLOW_LEAST(TILE_MOST, TILE_VECTORS == 1 ? 8 : 4),
     REGISTERS = FLOW_OF_VECTORS(32, 16, 16, 32),
-    /* Is a tile a line, of windows of few places? */
     TAPS_MOST = 5,
+    /* Is a tile a line, of windows of few places? */
     SIDES = A_SIDE > 0 && RUNS == 1 && HIGH == (A_ROW_RUN) && A_SIDE_TAPS <= TAPS_MOST,
     /* Are all rows one tile, which two threads split after 16? */
-    SPLITS = RUNS > 1 && MOST_ROWS == PERIOD &&PERIOD > 16,
+    SPLITS = RUNS > 1 && PERIOD > 16 && MOST_ROWS == PERIOD,
     /* The depth is taken in parts of whole runs, of which a panel of b, or what a tile reads of
      * both where depths lie apart in a, about fits the nearest cache. So many sums at most wait for
      * the next part. */
