@@ -5,7 +5,7 @@
  * Where columns are whole groups of FLOW_LANES, or of a part of them, the innermost loop goes over
  * one and becomes a vector. FLOW_APART rows in turn have results of their own, so that none waits
  * for the last one; they are put together at the end. */
-#include "compiler/codegen/writer.h"
+#include "compiler/codegen/kernel_text.h"
 
 enum { RUN_MOST = 256 /* outputs */ };
 
@@ -103,11 +103,12 @@ static void put_together(Writer *writer) {
 
 /* What is found for a row, before what is found for each of its runs. */
 static void find_rows(Writer *writer, const char *rows, const char *row) {
-    Text users = text_new(writer->arena);
+    Text lines = text_new(writer->arena), users = text_new(writer->arena);
     const Text *texts[] = {&writer->lines[LEVEL_run], &writer->lines[LEVEL_column],
                            &writer->stores};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        text_add(&users, text_string(texts[i]));
+        text_add(&lines, text_string(texts[i]));
+    text_add(&users, without_unused(writer->arena, text_string(&lines)));
     const char *head =
         arena_format(writer->arena, "            %s {\n                %s\n", rows, row);
     place_rows(writer, &users, head, "k", "FLOW_APART", 3, &writer->body);
