@@ -56,8 +56,8 @@ bool are_whole_runs(Dim columns);
  * quarter of one, or each by itself. */
 int64_t columns_group(const Loops *loops);
 
-/* Of so many columns is a unit that threads share, eight of which, the least that one has, are a
- * group. */
+/* Of so many columns is a unit that threads share. Eight, the least that one has, are whole
+ * groups. */
 int64_t columns_unit(const Loops *loops);
 
 /* Is a row so short that values of it may be kept between two loops over it? */
