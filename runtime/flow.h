@@ -203,6 +203,7 @@ typedef enum FlowArithmetic {
     FLOW_DOUBLE,
     FLOW_HALVES, /* products of bf16, added up in f32 */
     FLOW_THIRDS, /* products of floats, by thirds where there are matrix tiles (product/thirds.h) */
+    FLOW_ELSEWHERE, /* on a GPU, of whose limits nothing is known here */
 } FlowArithmetic;
 
 /* What a call computes and moves, at the largest sizes; for those who look where the time goes. */

@@ -276,6 +276,7 @@ static void raise_floor(Floor *floor, double work, double rate, const char *name
 
 Floor peaks_floor(const Peaks *peaks, const FlowWork *work) {
     Floor floor = {0, "nothing"};
+    if (work->arithmetic == FLOW_ELSEWHERE) return floor;
     raise_floor(&floor, work->operations, peaks->operations[work->arithmetic], "arithmetic");
     raise_floor(&floor, work->bytes, peaks->near, "cache");
     raise_floor(&floor, work->far, peaks->far, "memory");

@@ -66,14 +66,16 @@ static void print_band(Printer *printer, const FunctionPlan *plan, const Band *b
     for (int i = 0; i < calls_of_band(band); i++) {
         const KernelPlan *kernel = &plan->kernels[kernel_of_call(band, i)];
         if (kernel->operations > plan->kernels[most].operations) most = kernel_of_call(band, i);
-        if (runs_on_gpu(kernel)) continue; /* the limits are those of the CPU */
         operations += kernel->operations;
         bytes += kernel->bytes;
         far += kernel->far;
     }
+    const char *arithmetic = runs_on_gpu(&plan->kernels[most])
+                                 ? "FLOW_ELSEWHERE"
+                                 : arithmetics[arithmetic_of(plan, most)];
     text_format(printer->text, "    {%d, %s, %s, %s, %.17g, %.17g, %.17g},\n", band->kernels[0],
-                band_name(printer, plan, band), how_literal(printer->arena, plan, most),
-                arithmetics[arithmetic_of(plan, most)], operations, bytes, far);
+                band_name(printer, plan, band), how_literal(printer->arena, plan, most), arithmetic,
+                operations, bytes, far);
 }
 
 static void print_transfer(Printer *printer, const FunctionPlan *plan, const Transfer *transfer) {

@@ -1,10 +1,12 @@
 /* GPU attention text: a product whose left operand, the weights, is computed on the way, by
  * cuda_attention.h. An element of the scores becomes one of the weights by the same lines of values
  * as in any other kernel; what is fused behind the product is done as behind any other. */
+#include "compiler/codegen/definitions.h"
 #include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/gpu_tile.h"
 
 #include <ctype.h>
+#include <string.h>
 
 enum { BLOCK_ROWS = 128 /* of results; eight warps of 16 */ };
 
@@ -206,8 +208,24 @@ static Loops weight_loops(const Writer *writer, const Attention *attention) {
                    .columns = product.columns};
 }
 
-/* Adds the lines that make a weight of scores. */
-static void add_weight(Writer *writer, const Attention *attention, Text *text) {
+/* The lines that make a weight of scores; and those of its query alone, unless something among them
+ * is no definition: then they are among the others. */
+typedef struct Weights {
+    Text lines;
+    Definitions of_query;
+    const bool *wanted; /* of them: those that the lines speak of */
+} Weights;
+
+/* Where something lies, each element finds for itself. */
+static bool is_number(const Definition *line) {
+    return !strstr(line->type, "int64_t");
+}
+
+static bool is_kept(const Weights *weights, const Definition *line) {
+    return weights->wanted[line - weights->of_query.items] && is_number(line);
+}
+
+static void make_weight(Writer *writer, const Attention *attention, Weights *weights) {
     const Index full = plain_index(writer, INDEX_full);
     define_variable(writer, attention->scores, full, "float", "scores[n]");
     if (attention->second != NODE_NONE)
@@ -215,44 +233,112 @@ static void add_weight(Writer *writer, const Attention *attention, Text *text) {
     if (attention->mask != NODE_NONE) define_mask(writer, attention->mask, full);
     define_made(writer, attention, full);
     const char *weight = value_of(writer, attention->weights, full);
-    move_lines(writer, &writer->lines[LEVEL_row], text, 3);
-    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
-    text_format(text, "            scores[n] = %s;\n", weight);
+    Text *row = &writer->lines[LEVEL_row];
+    if (read_definitions(writer->arena, row, &weights->of_query)) *row = text_new(writer->arena);
+    else weights->of_query.count = 0;
+    move_lines(writer, row, &weights->lines, 3);
+    move_lines(writer, &writer->lines[LEVEL_column], &weights->lines, 3);
+    text_format(&weights->lines, "            scores[n] = %s;\n", weight);
+    weights->wanted =
+        find_wanted(writer->arena, &weights->of_query, text_string(&weights->lines), is_number);
 }
 
-static Text weight_lines(Writer *writer, const Attention *attention) {
+static Weights make_weights(Writer *writer, const Attention *attention) {
     const Loops *own = writer->loops, loops = weight_loops(writer, attention);
     const char *columns = writer->columns;
-    Text text = text_new(writer->arena);
+    Weights weights = {.lines = text_new(writer->arena)};
     writer->loops = &loops;
     writer->columns = dim_expression(writer->arena, loops.columns);
-    add_weight(writer, attention, &text);
+    make_weight(writer, attention, &weights);
     next_scope(writer, LEVEL_row);
     writer->loops = own;
     writer->columns = columns;
-    return text;
+    return weights;
 }
 
-static void write_weights(const Attending *all, Text *lines) {
-    text_format(
-        all->text,
-        "#include \"cuda_attention.h\"\n"
-        "    for (int64_t coming = first_come; coming < last_come; coming += ACROSS) {\n"
-        "#include \"cuda_scores.h\"\n"
-        "        FLOW_UNROLL for (int n = 0; n < SCORES; n++) {\n"
-        "            const int own = (int)first_row + ROW_OF(n);\n"
-        "            const int come = (int)coming + COLUMN_OF(n);\n"
-        "            const int query = TURNED ? come : own, key = TURNED ? own : come;\n"
-        "            if (query >= (int)(QUERIES) || key >= (int)(KEYS)) {\n"
-        "                scores[n] = FORWARD ? -__builtin_inff() : 0;\n"
-        "                continue;\n"
-        "            }\n"
-        "            const int64_t c = key, r = slice * QUERIES + query, i = r * KEYS + c;\n"
-        "            (void)i;\n"
-        "%s        }\n"
-        "#include \"cuda_weigh.h\"\n"
-        "    }\n",
-        text_string(lines));
+/* What each query has, is found once: of a block's own queries the thread keeps it; of those that
+ * come by, a thread each finds it for all, in one of two places in turn. */
+static void keep_of_queries(const Weights *weights, Text *text, bool turned) {
+    vector_each(Definition, line, weights->of_query) {
+        if (!is_kept(weights, line)) continue;
+        if (turned)
+            text_format(text, "    FLOW_SHARED(%s, of_%s, 2 * ACROSS);\n", line->type, line->name);
+        else text_format(text, "    %sof_%s[2];\n", line->type, line->name);
+    }
+}
+
+static void find_of_queries(const Weights *weights, Text *text, bool turned) {
+    const int depth = turned ? 3 : 2;
+    vector_each(Definition, line, weights->of_query)
+        write_definition(text, depth, line, line->value);
+    vector_each(Definition, line, weights->of_query) {
+        if (!is_kept(weights, line)) continue;
+        if (turned)
+            text_format(text, "%*sFLOW_PUT(of_%s, turn + FLOW_THREAD, %s);\n", 4 * depth, "",
+                        line->name, line->name);
+        else text_format(text, "%*sof_%s[h] = %s;\n", 4 * depth, "", line->name, line->name);
+    }
+}
+
+static void write_own_queries(const Weights *weights, Text *text) {
+    keep_of_queries(weights, text, false);
+    text_add(text, "    FLOW_UNROLL for (int h = 0; h < 2; h++) {\n"
+                   "        const int64_t query = first_row + own_row + h * 8;\n"
+                   "        const int64_t r = slice * QUERIES + query;\n"
+                   "        (void)r;\n"
+                   "        if (query >= QUERIES) continue;\n");
+    find_of_queries(weights, text, false);
+    text_add(text, "    }\n");
+}
+
+static void write_coming_queries(const Weights *weights, Text *text) {
+    text_add(text, "        const int turn = (int)((coming - first_come) / ACROSS % 2) * ACROSS;\n"
+                   "        if (FLOW_THREAD < ACROSS && coming + FLOW_THREAD < QUERIES) {\n"
+                   "            const int64_t r = slice * QUERIES + coming + FLOW_THREAD;\n"
+                   "            (void)r;\n");
+    find_of_queries(weights, text, true);
+    text_add(text, "        }\n");
+}
+
+/* The lines of an element take it from there. */
+static void take_of_query(Writer *writer, const Weights *weights, Text *text, bool turned) {
+    vector_each(Definition, line, weights->of_query) {
+        const char *value = line->value;
+        if (!weights->wanted[line - weights->of_query.items]) continue;
+        if (is_number(line) && turned)
+            value = arena_format(writer->arena, "FLOW_GET(of_%s, turn + COLUMN_OF(n))", line->name);
+        else if (is_number(line))
+            value = arena_format(writer->arena, "of_%s[n %% 4 / 2]", line->name);
+        write_definition(text, 3, line, value);
+    }
+}
+
+static void write_weights(const Attending *all, Weights *weights) {
+    Text *const text = all->text;
+    const bool turned = all->attention->turned, any = weights->of_query.count > 0;
+    text_add(text, "#include \"cuda_attention.h\"\n");
+    if (any && turned) keep_of_queries(weights, text, true);
+    if (any && !turned) write_own_queries(weights, text);
+    text_add(text,
+             "    for (int64_t coming = first_come; coming < last_come; coming += ACROSS) {\n");
+    if (any && turned) write_coming_queries(weights, text);
+    text_add(text,
+             "#include \"cuda_scores.h\"\n"
+             "        FLOW_UNROLL for (int n = 0; n < SCORES; n++) {\n"
+             "            const int own = (int)first_row + ROW_OF(n);\n"
+             "            const int come = (int)coming + COLUMN_OF(n);\n"
+             "            const int query = TURNED ? come : own, key = TURNED ? own : come;\n"
+             "            if (!is_whole && (query >= (int)(QUERIES) || key >= (int)(KEYS))) {\n"
+             "                scores[n] = FORWARD ? -__builtin_inff() : 0;\n"
+             "                continue;\n"
+             "            }\n"
+             "            const int64_t c = key, r = slice * QUERIES + query, i = r * KEYS + c;\n"
+             "            (void)i;\n");
+    take_of_query(all->writer, weights, text, turned);
+    text_add(text, text_string(&weights->lines));
+    text_add(text, "        }\n"
+                   "#include \"cuda_weigh.h\"\n"
+                   "    }\n");
 }
 
 /* What the way back wants of a softmax. */
@@ -297,7 +383,7 @@ const char *gpu_attention_form(const Writer *writer) {
 const char *write_gpu_attention(Writer *writer, Text *text) {
     const Attending all = {writer, writer->kernel->attention, text};
     const Lines values = lines_of(&all, all.attention->product, 1, true);
-    Text weights = weight_lines(writer, all.attention);
+    Weights weights = make_weights(writer, all.attention);
     Text body = text_new(writer->arena);
     const Attending inside = {writer, all.attention, &body};
     write_operands(&inside, &values);
@@ -308,8 +394,6 @@ const char *write_gpu_attention(Writer *writer, Text *text) {
     write_gpu_head(writer, text);
     text_add(text, text_string(&body));
     write_gpu_sums(writer, text, "float");
-    move_gpu_results(writer, text, 2);
-    end_gpu_sums(text);
     write_gpu_tail(writer, text);
     return arena_format(
         writer->arena, "(%s) * (%s)", dim_expression(writer->arena, writer->loops->outer),

@@ -1,9 +1,23 @@
 /* GPU columns text: reductions over an axis that others follow. A block has 32 results that lie
- * side by side; each of its warps goes down every eighth row, and the first puts their parts
- * together. */
+ * side by side, or, where that are few blocks, eight, which are still what memory hands out at
+ * once; as many threads as there are for a result go down every so-manieth row each, and the first
+ * puts their parts together. */
 #include "compiler/codegen/gpu_text.h"
 
-enum { PARTS = GPU_THREADS / GPU_WARP };
+enum { FEW = 8, ENOUGH = 512 /* blocks, a few for each multiprocessor */ };
+
+/* Results of a block. */
+static int side_by_side(const Writer *writer) {
+    const Loops *loops = writer->loops;
+    const double results = (double)dim_bound(loops->outer) * (double)dim_bound(loops->columns);
+    return results < (double)ENOUGH * GPU_WARP ? FEW : GPU_WARP;
+}
+
+const char *gpu_columns_form(const Writer *writer) {
+    const int side = side_by_side(writer);
+    return arena_format(writer->arena, "a block for %d columns, in %d parts each", side,
+                        GPU_THREADS / side);
+}
 
 typedef void EachReduction(Writer *writer, Text *text, NodeId id);
 
@@ -31,7 +45,8 @@ static void put(Writer *writer, Text *text, NodeId id) {
 }
 
 static void add_part(Writer *writer, Text *text, NodeId id) {
-    add_gpu_result(writer, text, 2, id, "p * 32 + lane");
+    add_gpu_result(writer, text, 2, id,
+                   arena_format(writer->arena, "p * %d + lane", side_by_side(writer)));
 }
 
 static void write_parts(Writer *writer, Text *body) {
@@ -42,7 +57,8 @@ static void write_parts(Writer *writer, Text *body) {
                 "    for (int64_t d = part; d < (is_result ? %s : 0); d += %d) {\n"
                 "        const int64_t r = o / %s * %s + d, c = o %% %s, i = r * %s + c;\n"
                 "        (void)i;\n",
-                depth, PARTS, writer->columns, depth, writer->columns, writer->columns);
+                depth, GPU_THREADS / side_by_side(writer), writer->columns, depth, writer->columns,
+                writer->columns);
     move_lines(writer, &writer->lines[LEVEL_row], body, 2);
     move_lines(writer, &writer->lines[LEVEL_column], body, 2);
     move_lines(writer, &writer->stores, body, 2);
@@ -52,7 +68,8 @@ static void write_parts(Writer *writer, Text *body) {
 static void put_together(Writer *writer, Text *body) {
     each_reduction(writer, body, put);
     text_add(body, "    FLOW_SYNC();\n    if (part || !is_result) return;\n");
-    text_format(body, "    for (int64_t p = 1; p < %d; p++) {\n", PARTS);
+    text_format(body, "    for (int64_t p = 1; p < %d; p++) {\n",
+                GPU_THREADS / side_by_side(writer));
     each_reduction(writer, body, add_part);
     text_add(body, "    }\n");
 }
@@ -69,12 +86,13 @@ const char *write_gpu_columns(Writer *writer, Text *text) {
     move_lines(writer, &writer->stores, &writer->body, 1);
     write_gpu_head(writer, text);
     each_reduction(writer, text, share);
+    const int side = side_by_side(writer);
     text_format(text,
-                "    const int64_t lane = FLOW_THREAD %% 32, part = FLOW_THREAD / 32;\n"
-                "    const int64_t o = FLOW_BLOCK * 32 + lane;\n"
+                "    const int64_t lane = FLOW_THREAD %% %d, part = FLOW_THREAD / %d;\n"
+                "    const int64_t o = FLOW_BLOCK * %d + lane;\n"
                 "    const bool is_result = o < %s;\n",
-                count);
+                side, side, side, count);
     text_add(text, text_string(&writer->body));
     write_gpu_tail(writer, text);
-    return gpu_blocks(writer, count, GPU_WARP);
+    return gpu_blocks(writer, count, side);
 }

@@ -3,29 +3,37 @@
 #include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/gpu_tile.h"
 
+/* Sums of a tile whose operands a thread loads at once; blocks that share a multiprocessor's
+ * registers have few to spare. */
+static int sums_ahead(const Writer *writer) {
+    return writer->ring.abreast > 1 ? gpu_ahead(writer, 8, 16) : gpu_ahead(writer, 16, 48);
+}
+
 void write_gpu_sums(Writer *writer, Text *text, const char *sum) {
-    text_format(
-        text,
-        "    for (int piece = 0; piece < TILE_ROWS / PIECE_ROWS; piece++) {\n"
-        "#include \"cuda_sums.h\"\n"
-        "    for (int n = (int)FLOW_THREAD; n < PIECE_ROWS * TILE_COLUMNS; n += %d) {\n"
-        "        const int64_t row = first_row + piece * PIECE_ROWS + n / TILE_COLUMNS;\n"
-        "        const int64_t c = first_column + n %% TILE_COLUMNS;\n"
-        "        if (row >= ROWS || c >= COLUMNS) continue;\n"
-        "        const int64_t r = slice * (ROWS) + row, i = r * %s + c;\n"
-        "        const %s sum = FLOW_GET((const %s *)tiles, n / TILE_COLUMNS * SUMS_PITCH + "
-        "n %% TILE_COLUMNS);\n"
-        "        (void)i;\n",
-        GPU_THREADS, writer->columns, sum, sum);
-}
-
-void move_gpu_results(Writer *writer, Text *text, int depth) {
-    move_lines(writer, &writer->lines[LEVEL_row], text, depth);
-    move_lines(writer, &writer->lines[LEVEL_column], text, depth);
-    move_lines(writer, &writer->stores, text, depth);
-}
-
-void end_gpu_sums(Text *text) {
+    const int count = sums_ahead(writer);
+    const char *head = arena_format(
+        writer->arena,
+        "            const int n = first + u * %d;\n"
+        "            const int64_t row = first_row + piece * PIECE_ROWS + n / TILE_COLUMNS;\n"
+        "            const int64_t c = first_column + n %% TILE_COLUMNS;\n"
+        "            const int64_t r = slice * (ROWS) + row, i = r * %s + c;\n"
+        "            (void)i;\n"
+        "            if (n >= PIECE_ROWS * TILE_COLUMNS || row >= ROWS || c >= COLUMNS) "
+        "continue;\n",
+        GPU_THREADS, writer->columns);
+    const char *own = arena_format(writer->arena,
+                                   "            const %s sum = FLOW_GET((const %s *)tiles, n / "
+                                   "TILE_COLUMNS * SUMS_PITCH + n %% TILE_COLUMNS);\n",
+                                   sum, sum);
+    text_format(text,
+                "    enum { AHEAD = PIECE_ROWS * TILE_COLUMNS < %d ? PIECE_ROWS * TILE_COLUMNS / "
+                "%d : %d };\n"
+                "    for (int piece = 0; piece < TILE_ROWS / PIECE_ROWS; piece++) {\n"
+                "#include \"cuda_sums.h\"\n"
+                "    for (int first = (int)FLOW_THREAD; first < PIECE_ROWS * TILE_COLUMNS; first "
+                "+= %d * AHEAD) {\n",
+                count * GPU_THREADS, GPU_THREADS, count, GPU_THREADS);
+    write_gpu_ahead(writer, text, 2, head, own, count);
     text_add(text, "    }\n    }\n#include \"cuda_forget.h\"\n");
 }
 
@@ -39,7 +47,7 @@ static const char *tile_blocks(Writer *writer, int columns) {
                         gpu_blocks(writer, writer->columns, columns));
 }
 
-/* Sums of a tile are added up, and its rows begin. */
+/* Sums of a tile are added up, and the writer's lines take them. */
 static void write_tile_loops(Writer *writer, Text *text, const char *sum) {
     const GpuTile tile = gpu_tile(writer);
     const char *left = contraction_address(writer, 0), *right = contraction_address(writer, 1);
@@ -62,14 +70,19 @@ static const char *results_of(const Writer *writer) {
                         dim_expression(writer->arena, writer->loops->rows), writer->columns);
 }
 
-/* The kernel that leaves the sums of parts at `place`. */
+/* The kernel that leaves the sums of parts at `place`; the writer's lines are the next one's. */
 static void write_parts(Writer *writer, Text *text, const char *sum, const char *place) {
+    const Text row = writer->lines[LEVEL_row], column = writer->lines[LEVEL_column];
+    const Text stores = writer->stores;
+    writer->lines[LEVEL_row] = writer->lines[LEVEL_column] = text_new(writer->arena);
+    writer->stores = text_new(writer->arena);
+    text_format(&writer->stores, "FLOW_STORE((%s *)(%s), part * (%s) + i, sum);\n", sum, place,
+                results_of(writer));
     write_gpu_start(writer, text, "_parts");
     write_tile_loops(writer, text, sum);
-    text_format(text, "        FLOW_STORE((%s *)(%s), part * (%s) + i, sum);\n", sum, place,
-                results_of(writer));
-    end_gpu_sums(text);
     text_add(text, "}\n\n");
+    writer->lines[LEVEL_row] = row, writer->lines[LEVEL_column] = column;
+    writer->stores = stores;
 }
 
 /* The one that goes on from there, an element a thread. */
@@ -87,7 +100,9 @@ static const char *write_joined(Writer *writer, Text *text, const char *sum, con
         "    for (int part = 0; part < %d; part++) sum += FLOW_LOAD(parts, part * (%s) + i);\n",
         GPU_THREADS, count, writer->columns, writer->columns, sum, sum, place, sum,
         writer->kernel->parts, count);
-    move_gpu_results(writer, text, 1);
+    move_lines(writer, &writer->lines[LEVEL_row], text, 1);
+    move_lines(writer, &writer->lines[LEVEL_column], text, 1);
+    move_lines(writer, &writer->stores, text, 1);
     write_gpu_tail(writer, text);
     return gpu_blocks(writer, count, GPU_THREADS);
 }
@@ -131,8 +146,6 @@ const char *write_gpu_contraction(Writer *writer, Text *text) {
     }
     write_gpu_head(writer, text);
     write_tile_loops(writer, text, sum);
-    move_gpu_results(writer, text, 2);
-    end_gpu_sums(text);
     write_gpu_tail(writer, text);
     return tile_blocks(writer, tile.columns);
 }

@@ -18,23 +18,46 @@ static bool is_elementwise(const Writer *writer) {
     return true;
 }
 
+/* A thread of a large kernel has several, so that what is the same for all of them, powers of a
+ * step's number say, is found less often. */
+static int elements_of_thread(const Writer *writer) {
+    enum { THREADS = 1 << 18 /* of a large GPU at once */, MOST = 4, REGISTERS = 48 };
+    const double elements =
+        (double)dim_bound(writer->loops->rows) * (double)dim_bound(writer->loops->columns);
+    int most = MOST;
+    while (most > 1 && elements < (double)most * THREADS) most /= 2;
+    return gpu_ahead(writer, most, REGISTERS);
+}
+
+/* Where the row and the column are, which nobody may want to know. */
+static const char *element_place(const Writer *writer) {
+    const bool small =
+        (double)dim_bound(writer->loops->rows) * (double)dim_bound(writer->loops->columns) <
+        INT32_MAX;
+    const char *type = small ? "uint32_t" : "int64_t";
+    return arena_format(writer->arena,
+                        "        const int64_t r = (%s)i / (%s)(%s), c = i - r * %s;\n"
+                        "        (void)r, (void)c;\n",
+                        type, type, writer->columns, writer->columns);
+}
+
 static const char *write_elements(Writer *writer, Text *text) {
     const char *count =
         arena_format(writer->arena, "%s * %s", dim_expression(writer->arena, writer->loops->rows),
                      writer->columns);
     store_values(writer, INDEX_full);
+    const int each = elements_of_thread(writer);
+    const char *head =
+        arena_format(writer->arena,
+                     "        const int64_t i = FLOW_BLOCK * %d + u * %d + FLOW_THREAD;\n"
+                     "        if (i >= %s) continue;\n"
+                     "%s",
+                     each * GPU_THREADS, GPU_THREADS, count, element_place(writer));
     write_gpu_head(writer, text);
-    text_format(text,
-                "    const int64_t i = FLOW_BLOCK * %d + FLOW_THREAD;\n"
-                "    if (i >= %s) return;\n"
-                "    const int64_t r = i / %s, c = i - r * %s;\n"
-                "    (void)r, (void)c;\n",
-                GPU_THREADS, count, writer->columns, writer->columns);
-    move_lines(writer, &writer->lines[LEVEL_row], text, 1);
-    move_lines(writer, &writer->lines[LEVEL_column], text, 1);
-    move_lines(writer, &writer->stores, text, 1);
+    text_format(text, "    enum { AHEAD = %d };\n", each);
+    write_gpu_ahead(writer, text, 1, head, "", each);
     write_gpu_tail(writer, text);
-    return gpu_blocks(writer, count, GPU_THREADS);
+    return gpu_blocks(writer, count, each * GPU_THREADS);
 }
 
 /* What the loop of this stage stores and adds up. */

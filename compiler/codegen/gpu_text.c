@@ -18,9 +18,9 @@ const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel) {
     const Writer writer = new_writer(arena, plan, kernel, NULL);
     switch (writer.loops->kind) {
     case KERNEL_rows: return gpu_rows_form(&writer);
-    case KERNEL_columns: return "a block for 32 columns, which eight warps go down";
+    case KERNEL_columns: return gpu_columns_form(&writer);
     case KERNEL_contraction: return gpu_contraction_form(&writer);
-    case KERNEL_scatter: return "a thread for each column";
+    case KERNEL_scatter: return "a thread for each column of some rows";
     case KERNEL_scan: return "the kernels of its body, launched turn after turn";
     default: return "a thread for each row";
     }

@@ -1,9 +1,10 @@
 /* GPU text: a kernel as CUDA, or as what stands in for it on the CPU, from the same lines of values
  * as its C. Inside codegen/.
  *
- * What goes through loops there is done by threads here: of elementwise work each has an element,
+ * What goes through loops there is done by threads here: of elementwise work each has an element
+ * or a few,
  * of rows each lane of a warp (or of a block, where rows are long) has every 32nd column, of
- * columns each has an eighth of one, of products a piece of a tile (gpu_tile.h). Nothing is kept
+ * columns each has a part of one, of products a piece of a tile (gpu_tile.h). Nothing is kept
  * from one loop over a row to the next: it is computed again. Sums are in a fixed order. */
 #ifndef FLOW_CODEGEN_GPU_TEXT_H
 #define FLOW_CODEGEN_GPU_TEXT_H
@@ -29,6 +30,7 @@ void write_gpu_joins(Text *text, const Plan *plan);
 /* In words: "a warp for each row". */
 const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel);
 const char *gpu_rows_form(const Writer *writer);
+const char *gpu_columns_form(const Writer *writer);
 const char *gpu_contraction_form(const Writer *writer);
 const char *gpu_attention_form(const Writer *writer);
 
@@ -41,11 +43,17 @@ WriteGpuKernel write_gpu_rows, write_gpu_columns, write_gpu_contraction, write_g
 /* gpu_attention_text.c: the same of a product whose left operand is computed on the way. */
 WriteGpuKernel write_gpu_attention;
 
-/* Of products: the loops over the sums of a tile, `sum` of the type of that name, and their end;
- * and what is done with each of them. */
+/* Of products: the loops over the sums of a tile, `sum` of the type of that name, with what the
+ * writer's lines do with each of them. */
 void write_gpu_sums(Writer *writer, Text *text, const char *type);
-void end_gpu_sums(Text *text);
-void move_gpu_results(Writer *writer, Text *text, int depth);
+
+/* gpu_ahead_text.c: the writer's lines of rows and columns and what they store, for AHEAD elements
+ * u of a thread. gpu_ahead: how many that are, a power of two, at most `most`, whose loads wait in
+ * so many registers; count: that number. head: the lines by which element u is found, or passed by;
+ * own: those that no load wants. */
+int gpu_ahead(const Writer *writer, int most, int registers);
+void write_gpu_ahead(Writer *writer, Text *text, int depth, const char *head, const char *own,
+                     int count);
 
 /* The start of a kernel's function, and its end. write_gpu_start: of one that comes before it, with
  * the end of its name, and of its text nothing but sizes and operands. */

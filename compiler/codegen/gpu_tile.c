@@ -29,15 +29,24 @@ static double tiles_of(const Loops *loops, const GpuTile *tile) {
            (double)((rows - 1) / tile->rows + 1) * (double)((columns - 1) / tile->columns + 1);
 }
 
+/* Are they the smallest ones of halves that groups of warps multiply? These do so much more at once
+ * that half as many tiles do. */
+static bool is_least_of_groups(const GpuTile *tile, int size) {
+    return size == 2 && tile->rows >= 64 && tile->columns >= 64 &&
+           tile->rows * tile->columns == 64 * 128;
+}
+
 static void choose_sides(const Loops *loops, int size, GpuTile *tile) {
     int least = tile->tensor ? LEAST_TENSOR_ROWS : LEAST, most = size > 4 ? MOST_WIDE : MOST;
     tile->rows = side_of(dim_bound(loops->rows), least, most);
     tile->columns = side_of(dim_bound(loops->columns), LEAST, most);
     while (tiles_of(loops, tile) < gpu_tiles_enough &&
-           (tile->rows > least || tile->columns > LEAST))
+           (tile->rows > least || tile->columns > LEAST)) {
+        if (is_least_of_groups(tile, size) && tiles_of(loops, tile) * 2 >= gpu_tiles_enough) return;
         if (tile->rows > least && (tile->rows >= tile->columns || tile->columns == LEAST))
             tile->rows /= 2;
         else tile->columns /= 2;
+    }
 }
 
 static bool is_multiple(Dim dim, int64_t of) {

@@ -11,9 +11,9 @@
 
 enum {
     TILE = 64,
-    ENOUGH = 128,      /* tiles */
-    DEPTH_LEAST = 256, /* of a part */
-    PARTS_LEAST = 4,   /* fewer don't make up for a kernel more */
+    ENOUGH = 256,     /* tiles, two for each multiprocessor of a large GPU */
+    DEPTH_LEAST = 64, /* of a part */
+    PARTS_LEAST = 3,  /* fewer don't make up for a kernel more */
     CPU_PARTS = 8,
     CPU_DEPTH_LEAST = 512, /* of a part */
     CPU_DEPTH_SHARE = 2,   /* times the rows, of a part: results are stored, and read again */
@@ -29,11 +29,14 @@ static Element sum_element(const Planner *planner, const KernelPlan *kernel) {
     return node_of(planner, kernel->nodes[0])->type.element;
 }
 
+/* As each has a multiple of the least, fewer may have all of the depth. */
 static int parts_on_gpu(const KernelPlan *kernel) {
     double tiles = tiles_of(&kernel->loops);
-    int64_t most = dim_bound(kernel->loops.depth) / DEPTH_LEAST;
-    int parts = (double)most < ENOUGH / tiles ? (int)most : (int)(ENOUGH / tiles);
-    return parts >= PARTS_LEAST ? parts : 1;
+    int64_t depth = dim_bound(kernel->loops.depth), most = depth / DEPTH_LEAST;
+    int64_t parts = (double)most < ENOUGH / tiles ? most : (int64_t)(ENOUGH / tiles);
+    if (parts < PARTS_LEAST) return 1;
+    const int64_t each = ((depth - 1) / (parts * DEPTH_LEAST) + 1) * DEPTH_LEAST;
+    return (int)((depth - 1) / each + 1);
 }
 
 static int parts_on_cpu(const Planner *planner, const KernelPlan *kernel) {

@@ -48,12 +48,14 @@ typedef uint64_t uintptr_t;
 #include "device/simulated.h"
 #define FLOW_UNROLL
 #define FLOW_UNROLL_TWICE
+#define FLOW_UNROLL_EIGHT
 #else
 #include "cuda_overloads.h"
 
 #define restrict __restrict__
 #define FLOW_UNROLL _Pragma("unroll")
 #define FLOW_UNROLL_TWICE _Pragma("unroll 2") /* what it loads is loaded in each turn */
+#define FLOW_UNROLL_EIGHT _Pragma("unroll 8")
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1107
 #define FLOW_NOT_COPIED __grid_constant__ /* where its address is taken */
 #else

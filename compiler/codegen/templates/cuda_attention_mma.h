@@ -7,7 +7,9 @@ enum {
     PITCH_1 = SECOND ? FLOW_PITCH(DEEP_1) : 0,
     PITCH_2 = WEIGHED == 2 ? FLOW_PITCH(DEEP_2) : 0,
     SIDE = PITCH_0 + PITCH_1 + PITCH_2,
-    ACROSS = SIDE <= 192 ? 64 : 32,
+    ACROSS = SIDE <= (TURNED ? 128 : 192)   ? 64
+             : SIDE <= (TURNED ? 256 : 384) ? 32
+                                            : 16,
     STAGE = ACROSS * SIDE,
 };
 TILES(uint16_t, 2 * STAGE);
@@ -26,22 +28,23 @@ FLOW_TAKE_OWN(0)
 FLOW_TAKE_OWN(1)
 #endif
 /* Begins to bring the lines from `coming` on of come_n. */
-#define FLOW_COME(n, to, coming)                                                 \
-    for (int at = (int)FLOW_THREAD; at < ACROSS * DEEP_##n / 8; at += 256) {     \
-        const int line = at / (DEEP_##n / 8), k = at % (DEEP_##n / 8) * 8;       \
-        const int place = flow_swizzled(line, k, PITCH_##n);                     \
-        const int64_t from = (coming) + line;                                    \
-        if (VECTOR_##n == 8) {                                                   \
-            const bool is_inside = from < COMING && k < DEPTH_##n;               \
-            FLOW_COPY((FlowQuad *)(to), place / 8, (const FlowQuad *)come_##n,   \
-                      is_inside ? COME_##n(slice, from, k) / 8 : 0, is_inside);  \
-        } else {                                                                 \
-            FLOW_UNROLL for (int v = 0; v < 8; v++)                              \
-                FLOW_PUT(to, place + v,                                          \
-                         from < COMING && k + v < DEPTH_##n                      \
-                             ? FLOW_LOAD(come_##n, COME_##n(slice, from, k + v)) \
-                             : (uint16_t)0);                                     \
-        }                                                                        \
+#define FLOW_COME(n, to, coming)                                                          \
+    FLOW_UNROLL for (int first = 0; first < ACROSS * DEEP_##n / 8; first += 256) {        \
+        const int at = first + (int)FLOW_THREAD;                                          \
+        const int line = at / (DEEP_##n / 8), k = at % (DEEP_##n / 8) * 8;                \
+        const int place = flow_swizzled(line, k, PITCH_##n), from = (int)(coming) + line; \
+        if (at >= ACROSS * DEEP_##n / 8) break;                                           \
+        if (VECTOR_##n == 8) {                                                            \
+            const bool is_inside = (is_whole || from < COMING) && k < DEPTH_##n;          \
+            FLOW_COPY((FlowQuad *)(to), place / 8, (const FlowQuad *)come_##n,            \
+                      is_inside ? COME_##n(slice, (int64_t)from, k) / 8 : 0, is_inside);  \
+        } else {                                                                          \
+            FLOW_UNROLL for (int v = 0; v < 8; v++)                                       \
+                FLOW_PUT(to, place + v,                                                   \
+                         from < COMING && k + v < DEPTH_##n                               \
+                             ? FLOW_LOAD(come_##n, COME_##n(slice, (int64_t)from, k + v)) \
+                             : (uint16_t)0);                                              \
+        }                                                                                 \
     }
 /* y += own_n come_n^T */
 #define FLOW_SCORE(n, y, tile_of_n)                                                            \

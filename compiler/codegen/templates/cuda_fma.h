@@ -2,7 +2,7 @@
  * have up to 8 x 8 results each, in groups of four rows and columns. While one tile of both
  * operands is added up, the next is on its way to registers. */
 enum {
-    DEEP = 16,
+    DEEP = (TILE_ROWS + TILE_COLUMNS) * (int)sizeof(ELEMENT) <= 512 ? 32 : 16,
     DOWN = TILE_ROWS / 16,
     ACROSS = TILE_COLUMNS / 16,
     DOWN_GROUP = DOWN < 4 ? DOWN : 4,
@@ -34,17 +34,19 @@ for (int64_t depth = first_depth, stage = -1; depth < last_depth + DEEP; depth +
         FLOW_TAKE(A, a)
         FLOW_TAKE(B, b)
     }
-    for (int k = 0; k < (stage < 0 ? 0 : DEEP); k++) {
-        DownGroup left[DOWN / DOWN_GROUP];
-        AcrossGroup right[ACROSS / ACROSS_GROUP];
-        FLOW_UNROLL for (int g = 0; g < DOWN / DOWN_GROUP; g++) left[g] =
-            FLOW_GET((const DownGroup *)now, k * A_PITCH / DOWN_GROUP + g * 16 + down);
-        FLOW_UNROLL for (int g = 0; g < ACROSS / ACROSS_GROUP; g++) right[g] =
-            FLOW_GET((const AcrossGroup *)(now + DEEP * A_PITCH),
-                     k * B_PITCH / ACROSS_GROUP + g * 16 + across);
-        FLOW_UNROLL for (int n = 0; n < SUMS; n++) sums[n] +=
-            left[n / ACROSS / DOWN_GROUP].at[n / ACROSS % DOWN_GROUP] *
-            right[n % ACROSS / ACROSS_GROUP].at[n % ACROSS_GROUP];
+    if (stage >= 0) {
+        FLOW_UNROLL_EIGHT for (int k = 0; k < DEEP; k++) {
+            DownGroup left[DOWN / DOWN_GROUP];
+            AcrossGroup right[ACROSS / ACROSS_GROUP];
+            FLOW_UNROLL for (int g = 0; g < DOWN / DOWN_GROUP; g++) left[g] =
+                FLOW_GET((const DownGroup *)now, k * A_PITCH / DOWN_GROUP + g * 16 + down);
+            FLOW_UNROLL for (int g = 0; g < ACROSS / ACROSS_GROUP; g++) right[g] =
+                FLOW_GET((const AcrossGroup *)(now + DEEP * A_PITCH),
+                         k * B_PITCH / ACROSS_GROUP + g * 16 + across);
+            FLOW_UNROLL for (int n = 0; n < SUMS; n++) sums[n] +=
+                left[n / ACROSS / DOWN_GROUP].at[n / ACROSS % DOWN_GROUP] *
+                right[n % ACROSS / ACROSS_GROUP].at[n % ACROSS_GROUP];
+        }
     }
     if (depth < last_depth) {
         FLOW_PUT_TAKEN(A, a, next)

@@ -1,10 +1,11 @@
 /* cuda_mma.h: the tile of cuda_matmul.h by tensor cores. Each of eight warps has a part of it, in
  * products of 16 x 16 by 16 x 8 halves, or half as deep of floats, rounded to tf32. Three tiles of
- * both operands are in shared memory: two are on their way while one is multiplied. */
+ * both operands are in shared memory, four of small ones: one is multiplied while the others are on
+ * their way. */
 enum {
     DEEP = 64 / sizeof(STORED),
     AT_ONCE = DEEP / 2,
-    STAGES = 3,
+    STAGES = TILE_ROWS + TILE_COLUMNS <= 192 ? 4 : 3,
     WARPS_ACROSS = TILE_COLUMNS < 64 ? TILE_COLUMNS / 16 : 4,
     WARP_ROWS = TILE_ROWS / (8 / WARPS_ACROSS),
     WARP_COLUMNS = TILE_COLUMNS / WARPS_ACROSS,

@@ -45,30 +45,32 @@ def run(name, *flags, **more):
 
 # ---- What flowc says of itself ----
 
-KERNEL = re.compile(r"^ *([0-9.]+) +[0-9.]+ % +[0-9.]+ +[0-9.]+ +([0-9.]+) .*? (\w+) \[([^]]*)\]: ")
+CALLS = 64  # more than the steps of kernels.flow have
 
 
-def kernels(name):
-    """Of each kernel of a step: microseconds, GB/s, what it is and its sizes."""
-    text, _ = run(name, "--profile")
-    step = text[text.index(".step: ") :].split("\n\n")[0]
-    found = [KERNEL.match(line) for line in step.splitlines()]
-    return [(float(m[1]), float(m[2]), m[3], m[4]) for m in found if m], step
+def calls(name, function):
+    """Seconds that each call of a step takes on the GPU, by its events; the longest first."""
+    asked, answers = WORK / "asked", WORK / "answers"
+    answers.unlink(missing_ok=True)
+    lines = [str(answers), "threads 2", f"function {function}.step", *(f"{call} gpu 1 {call} all" for call in range(CALLS))]
+    asked.write_text("\n".join(lines) + "\n")
+    run(name, FLOWC_TIMES=str(asked))
+    return sorted((float(line.split()[1]) for line in answers.read_text().splitlines()), reverse=True)
 
 
 def gemm(n):
-    times = [us for us, _, kind, sizes in kernels(f"bench-gemm-{n}")[0] if kind == "contraction" and sizes == f"{N[n]}, {N[n]}, {N[n]}"]
-    return 2 * N[n] ** 3 / (min(times) * 1e-6) / 1e12
+    """The longest two calls are the products: backward two of them, abreast, then forward one."""
+    return 2 * N[n] ** 3 / calls(f"bench-gemm-{n}", "gemm")[1] / 1e12
 
 
-def bandwidth(name):
-    """Of its longest kernel that is no reduction to a number."""
-    return max((us, rate) for us, rate, kind, _ in kernels(name)[0] if kind != "contraction")[1]
+def elementwise():
+    """Adam reads and writes a weight and two moments."""
+    return 6 * 4 * SIZE / calls("bench-elementwise", "elementwise")[0] / 1e9
 
 
-def steps(name):
-    match = re.search(r"\.step: \d+ times ([0-9.]+) us", kernels(name)[1])
-    return 1e6 / float(match[1])
+def rows():
+    """The softmax that is longest, of forward and backward, reads and writes the weights."""
+    return 2 * 4 * N["8192"] ** 2 / calls("bench-rows", "rows")[0] / 1e9
 
 
 def records(name, *flags):
@@ -102,9 +104,9 @@ def both(function, *given, **named):
 
 ROWS = [  # name, unit, flowc, peers, of the best peer that is wanted
     *((f"gemm-bf16-{n}", "TFLOP/s", lambda n=n: gemm(n), [lambda n=n: peers.gemm(N[n]), lambda n=n: peers.gemm_by_jax(N[n])], 0.85) for n in N),
-    ("elementwise", "GB/s", lambda: bandwidth("bench-elementwise"), [lambda: peers.copy(SIZE)], 0.9),
-    ("rows", "GB/s", lambda: bandwidth("bench-rows"), [lambda: peers.copy(SIZE)], 0.9),
-    ("attention", "steps/s", lambda: steps("bench-attention"), [lambda: both(peers.attention, LENGTH)], 0.75),
+    ("elementwise", "GB/s", elementwise, [lambda: peers.copy(SIZE)], 0.9),
+    ("rows", "GB/s", rows, [lambda: peers.copy(SIZE)], 0.9),
+    ("attention", "steps/s", lambda: records("bench-attention", "--epochs=5"), [lambda: both(peers.attention, LENGTH)], 0.75),
     ("digits-b64", "records/s", lambda: records("bench-digits"), [lambda: both(peers.training, "mlp", 64), lambda: peers.digits_by_jax(64)], 1),
     ("cnn-b64", "records/s", lambda: records("bench-cnn"), [lambda: both(peers.training, "cnn", 64)], 1),
     ("cifar-resnet20-b64", "records/s", lambda: records("bench-cifar", f"--images={cifar()}"), [lambda: both(peers.training, "resnet20", 64)], 1),
@@ -122,7 +124,7 @@ def cifar():
     """Records as of CIFAR-10, of noise: what they show takes no time."""
     path = WORK / "cifar10.bin"
     if not path.exists():
-        path.write_bytes(b"".join(bytes([i % 10]) + os.urandom(3072) for i in range(640)))
+        path.write_bytes(b"".join(bytes([i % 10]) + os.urandom(3072) for i in range(6400)))
     return path
 
 
