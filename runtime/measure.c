@@ -40,6 +40,7 @@ static struct Measure {
     Asked *asked;
     int asked_count;
     Taken *taken;  /* of each call, and one for those behind them */
+    char **names;  /* of each call, by where they lie: texts of several calls may be one */
     int64_t ended; /* the last call, at that time; */
     int last;      /* this one; -1: none yet in this step */
     bool inside;   /* a call, whose own calls are part of it */
@@ -110,8 +111,11 @@ static bool read_all(void) {
     const char *threads = take_line(&rest);
     measure.asked = calloc(lines + 1, sizeof *measure.asked);
     measure.taken = calloc(calls + 1, sizeof *measure.taken);
+    measure.names = calloc(calls + 1, sizeof *measure.names);
+    for (size_t i = 0; measure.names && i < calls; i++)
+        measure.names[i] = strdup(measure.function->work[i].text);
     if (!threads || sscanf(threads, "threads %d", &measure.threads) != 1) return false;
-    if (measure.asked && measure.taken) read_lines(rest);
+    if (measure.asked && measure.taken && measure.names) read_lines(rest);
     return measure.asked_count;
 }
 
@@ -130,10 +134,10 @@ static void note_call(FlowObserver *observer, const FlowFrame *frame, const Flow
         return;
     }
     const int64_t begun = clock_nanoseconds();
-    const char *text = call_of(number) == number ? measure.function->work[number].text : NULL;
+    const char *name = call_of(number) == number ? measure.names[number] : NULL;
     if (measure.last >= 0) measure.taken[measure.last].now += begun - measure.ended;
     measure.inside = true;
-    times_name((GpuName){text, text});
+    times_name((GpuName){name, name});
     call->kernel(frame, call->operands, thread, threads);
     times_name((GpuName){NULL, NULL});
     measure.inside = false;
@@ -148,7 +152,7 @@ static void note_gpu(const GpuTime *time) {
     enum { KERNELS };
     if (!time->detail || time->line != KERNELS || !measure.function) return;
     for (int i = 0; i < measure.function->work_count; i++)
-        if (measure.function->work[i].text == time->detail) {
+        if (measure.names[i] == time->detail) {
             measure.taken[i].on_gpu += time->end - time->begin;
             return;
         }
@@ -201,11 +205,17 @@ static void answer(void) {
     free(text);
 }
 
+static void free_names(void) {
+    for (int i = 0; measure.names && i < measure.function->work_count; i++) free(measure.names[i]);
+    free(measure.names);
+}
+
 static void stop(void) {
     times_tell(NULL);
     free(measure.text);
     free(measure.asked);
     free(measure.taken);
+    free_names();
     measure = (struct Measure){0};
 }
 

@@ -6,7 +6,7 @@
 
 typedef struct Peaks {
     int threads;
-    double operations[FLOW_THIRDS + 1]; /* of each FlowArithmetic */
+    double operations[FLOW_THIRDS + 1]; /* of each FlowArithmetic but FLOW_ELSEWHERE */
     double near, far; /* bytes: from the second cache, from memory; far 0: no room to measure it */
 } Peaks;
 

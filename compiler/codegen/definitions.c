@@ -1,5 +1,6 @@
 #include "compiler/codegen/definitions.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool read_line(Arena *arena, const char *line, size_t size, Definition *definition) {
@@ -14,6 +15,7 @@ static bool read_line(Arena *arena, const char *line, size_t size, Definition *d
         .name = arena_copy(arena, name, (size_t)(equal - name)),
         .value = arena_copy(arena, equal + 3, strlen(equal + 3) - 1),
         .loads = strstr(equal, "FLOW_LOAD(") != NULL,
+        .is_place = name[0] == 'p' && isdigit((unsigned char)name[1]),
     };
     return true;
 }
@@ -24,7 +26,7 @@ bool read_definitions(Arena *arena, const Text *lines, Definitions *all) {
         Definition definition;
         if (!read_line(arena, line, size, &definition)) return false;
         vector_push(arena, all, definition);
-        line += size + 1;
+        line += size + (line[size] == '\n');
     }
     return true;
 }
@@ -37,7 +39,7 @@ bool *find_wanted(Arena *arena, const Definitions *all, const char *users, EndsT
     for (size_t i = all->count; i-- > 0;) {
         const Definition *line = &all->items[i];
         wanted[i] = has_name(&text, line->name);
-        if (wanted[i] && !ends(line)) text_format(&text, "%s\n", line->value);
+        if (wanted[i] && !(ends && ends(line))) text_format(&text, "%s\n", line->value);
     }
     return wanted;
 }

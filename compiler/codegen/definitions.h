@@ -8,16 +8,17 @@
 typedef struct Definition {
     const char *type; /* with the space or the star behind it */
     const char *name, *value;
-    bool loads; /* from a GPU's memory */
+    bool loads;    /* from a GPU's memory */
+    bool is_place; /* it says where something lies */
 } Definition;
 
 typedef Vector(Definition) Definitions;
 
-/* Adds those of all lines. False: a line is something else. */
+/* Adds those of all lines, of which each is one, to its end. False: a line is something else. */
 bool read_definitions(Arena *arena, const Text *lines, Definitions *all);
 
 /* Of each: do the users speak of it, or does one that they speak of, in turn? Those of which `ends`
- * is true speak of nothing. */
+ * is true speak of nothing; NULL: none is. */
 typedef bool EndsThere(const Definition *definition);
 bool *find_wanted(Arena *arena, const Definitions *all, const char *users, EndsThere *ends);
 

@@ -4,77 +4,156 @@
 #include "compiler/codegen/definitions.h"
 #include "compiler/codegen/gpu_text.h"
 
-int gpu_ahead(const Writer *writer, int most, int registers) {
-    Definitions all = {0};
-    int loads = 0, count = most;
-    if (!read_definitions(writer->arena, &writer->lines[LEVEL_row], &all) ||
-        !read_definitions(writer->arena, &writer->lines[LEVEL_column], &all))
-        return 1;
-    vector_each(Definition, line, all) loads += line->loads;
-    while (count > 1 && count * loads > registers) count /= 2;
-    return loads ? count : 1;
+#include <string.h>
+
+static Text text_with(Arena *arena, const char *line) {
+    Text text = text_new(arena);
+    text_add(&text, line);
+    return text;
 }
 
-static void begin_loop(Text *text, int depth, const char *head) {
-    text_format(text, "%*sFLOW_UNROLL for (int u = 0; u < AHEAD; u++) {\n%s", 4 * depth, "", head);
+/* What is loaded where the sum says, waits for the sum. */
+static void find_late(Arena *arena, const Definitions *all) {
+    Text late = text_with(arena, "sum\n");
+    vector_each(Definition, line, *all) {
+        const Text value = text_with(arena, line->value);
+        bool waits = has_name(&value, "sum");
+        vector_each(Definition, other, *all)
+            waits |= has_name(&late, other->name) && has_name(&value, other->name);
+        if (!waits) continue;
+        line->loads = false;
+        text_format(&late, "%s\n", line->name);
+    }
 }
 
-static bool goes_on(const Definition *line) {
-    (void)line;
-    return false;
+/* The lines of rows and columns; false: not all are definitions. */
+static bool read_all(const Writer *writer, Definitions *all) {
+    const bool known = read_definitions(writer->arena, &writer->lines[LEVEL_row], all) &&
+                       read_definitions(writer->arena, &writer->lines[LEVEL_column], all);
+    find_late(writer->arena, all);
+    return known;
 }
 
 static bool is_loaded(const Definition *line) {
     return line->loads;
 }
 
-static void write_loads(Arena *arena, const Definitions *all, Text *text, int depth,
-                        const char *head) {
-    const int step = 4 * depth;
-    Text loaded = text_new(arena);
-    vector_each(Definition, line, *all) {
+static bool is_written(const Writer *writer, const char *value) {
+    const Text text = text_with(writer->arena, value);
+    vector_each(Pointer, pointer, writer->pointers)
+        if (pointer->written && has_name(&text, pointer->name)) return true;
+    return false;
+}
+
+/* Whose elements were loaded before, and lie as they did; or NULL. */
+static const Definition *find_kept(const Writer *writer, const Definitions *kept,
+                                   const Definition *line) {
+    if (!kept || is_written(writer, line->value)) return NULL;
+    vector_each(Definition, known, *kept)
+        if (!strcmp(known->value, line->value)) return known;
+    return NULL;
+}
+
+int gpu_loads(const Writer *writer, const Definitions *kept) {
+    Definitions all = {0};
+    int loads = kept ? (int)kept->count : 0;
+    if (!read_all(writer, &all)) return -1;
+    vector_each(Definition, line, all) loads += line->loads && !find_kept(writer, kept, line);
+    return loads;
+}
+
+int gpu_lines(const Writer *writer) {
+    Definitions all = {0};
+    read_all(writer, &all);
+    return (int)all.count;
+}
+
+int gpu_ahead(const Writer *writer, int most, int registers) {
+    const int loads = gpu_loads(writer, NULL);
+    int count = most;
+    while (count > 1 && count * loads > registers) count /= 2;
+    return loads > 0 ? count : 1;
+}
+
+/* Does another line say where it lies? */
+static bool depends(Arena *arena, const Definitions *all, const Definition *line) {
+    const Text value = text_with(arena, line->value);
+    vector_each(Definition, other, *all)
+        if (has_name(&value, other->name)) return true;
+    return false;
+}
+
+/* The lines, and of each that loads the array that has it. */
+typedef struct Ahead {
+    Definitions lines;
+    const char **arrays;
+    Text loaded; /* names of those that are not kept from before */
+} Ahead;
+
+static void find_arrays(Writer *writer, Ahead *ahead, Definitions *kept) {
+    Arena *arena = writer->arena;
+    ahead->arrays = arena_new_array(arena, const char *, ahead->lines.count + 1);
+    ahead->loaded = text_new(arena);
+    for (size_t i = 0; i < ahead->lines.count; i++) {
+        const Definition *line = &ahead->lines.items[i];
         if (!line->loads) continue;
-        text_format(text, "%*s%sahead_%s[AHEAD];\n", step, "", line->type, line->name);
-        text_format(&loaded, "%s\n", line->name);
+        const Definition *known = find_kept(writer, kept, line);
+        ahead->arrays[i] = arena_format(arena, "ahead_%s", known ? known->name : line->name);
+        if (known) continue;
+        text_format(&ahead->loaded, "%s\n", line->name);
+        if (kept && !depends(arena, &ahead->lines, line)) vector_push(arena, kept, *line);
     }
-    const bool *wanted = find_wanted(arena, all, text_string(&loaded), goes_on);
+}
+
+static void begin_loop(Text *text, int depth, const char *head) {
+    text_format(text, "%*sFLOW_UNROLL for (int u = 0; u < AHEAD; u++) {\n%s", 4 * depth, "", head);
+}
+
+static void write_loads(Arena *arena, const Ahead *ahead, Text *text, int depth, const char *head) {
+    const Definitions *all = &ahead->lines;
+    const bool *wanted = find_wanted(arena, all, text_string(&ahead->loaded), NULL);
+    if (!ahead->loaded.size) return;
+    vector_each(Definition, line, *all)
+        if (has_name(&ahead->loaded, line->name))
+            text_format(text, "%*s%sahead_%s[AHEAD];\n", 4 * depth, "", line->type, line->name);
     begin_loop(text, depth, head);
     for (size_t i = 0; i < all->count; i++) {
         const Definition *line = &all->items[i];
         if (!wanted[i]) continue;
         write_definition(text, depth + 1, line, line->value);
-        if (line->loads)
-            text_format(text, "%*sahead_%s[u] = %s;\n", step + 4, "", line->name, line->name);
+        if (has_name(&ahead->loaded, line->name))
+            text_format(text, "%*sahead_%s[u] = %s;\n", 4 * depth + 4, "", line->name, line->name);
     }
-    text_format(text, "%*s}\n", step, "");
+    text_format(text, "%*s}\n", 4 * depth, "");
 }
 
 /* The lines without loads, but for those that nobody speaks of any more. */
-static void write_rest(Writer *writer, const Definitions *all, Text *text, int depth) {
+static void write_rest(Writer *writer, const Ahead *ahead, Text *text, int depth) {
+    const Definitions *all = &ahead->lines;
     const bool *wanted = find_wanted(writer->arena, all, text_string(&writer->stores), is_loaded);
     for (size_t i = 0; i < all->count; i++) {
         const Definition *line = &all->items[i];
-        if (!wanted[i]) continue;
-        write_definition(text, depth, line,
-                         line->loads ? arena_format(writer->arena, "ahead_%s[u]", line->name)
-                                     : line->value);
+        if (wanted[i])
+            write_definition(text, depth, line,
+                             line->loads ? arena_format(writer->arena, "%s[u]", ahead->arrays[i])
+                                         : line->value);
     }
 }
 
 void write_gpu_ahead(Writer *writer, Text *text, int depth, const char *head, const char *own,
-                     int count) {
-    Text lines = text_new(writer->arena);
-    Definitions all = {0};
-    move_lines(writer, &writer->lines[LEVEL_row], &lines, 0);
-    move_lines(writer, &writer->lines[LEVEL_column], &lines, 0);
+                     int count, Definitions *kept) {
+    Ahead ahead = {0};
     if (count > 1) {
-        read_definitions(writer->arena, &lines, &all);
-        write_loads(writer->arena, &all, text, depth, head);
+        read_all(writer, &ahead.lines); /* or there would be one element */
+        find_arrays(writer, &ahead, kept);
+        write_loads(writer->arena, &ahead, text, depth, head);
+        writer->lines[LEVEL_row] = writer->lines[LEVEL_column] = text_new(writer->arena);
     }
     begin_loop(text, depth, head);
     text_add(text, own);
-    if (count > 1) write_rest(writer, &all, text, depth + 1);
-    else move_lines(writer, &lines, text, depth + 1);
+    write_rest(writer, &ahead, text, depth + 1);
+    move_lines(writer, &writer->lines[LEVEL_row], text, depth + 1);
+    move_lines(writer, &writer->lines[LEVEL_column], text, depth + 1);
     move_lines(writer, &writer->stores, text, depth + 1);
     text_format(text, "%*s}\n", 4 * depth, "");
 }

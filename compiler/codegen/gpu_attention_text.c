@@ -218,10 +218,10 @@ typedef struct Weights {
 
 /* Where something lies, each element finds for itself. */
 static bool is_number(const Definition *line) {
-    return !strstr(line->type, "int64_t");
+    return !line->is_place;
 }
 
-static bool is_kept(const Weights *weights, const Definition *line) {
+static bool is_found_once(const Weights *weights, const Definition *line) {
     return weights->wanted[line - weights->of_query.items] && is_number(line);
 }
 
@@ -256,47 +256,59 @@ static Weights make_weights(Writer *writer, const Attention *attention) {
     return weights;
 }
 
+static bool finds_once(const Weights *weights) {
+    vector_each(Definition, line, weights->of_query)
+        if (is_found_once(weights, line)) return true;
+    return false;
+}
+
 /* What each query has, is found once: of a block's own queries the thread keeps it; of those that
  * come by, a thread each finds it for all, in one of two places in turn. */
 static void keep_of_queries(const Weights *weights, Text *text, bool turned) {
     vector_each(Definition, line, weights->of_query) {
-        if (!is_kept(weights, line)) continue;
+        if (!is_found_once(weights, line)) continue;
         if (turned)
-            text_format(text, "    FLOW_SHARED(%s, of_%s, 2 * ACROSS);\n", line->type, line->name);
+            text_format(text, "    FLOW_SHARED(%.*s, of_%s, 2 * ACROSS);\n",
+                        (int)strlen(line->type) - 1, line->type, line->name);
         else text_format(text, "    %sof_%s[2];\n", line->type, line->name);
     }
 }
 
-static void find_of_queries(const Weights *weights, Text *text, bool turned) {
+static void find_of_queries(Arena *arena, const Weights *weights, Text *text, bool turned) {
     const int depth = turned ? 3 : 2;
-    vector_each(Definition, line, weights->of_query)
-        write_definition(text, depth, line, line->value);
-    vector_each(Definition, line, weights->of_query) {
-        if (!is_kept(weights, line)) continue;
+    const Definitions *all = &weights->of_query;
+    Text found = text_new(arena), kept = text_new(arena);
+    vector_each(Definition, line, *all) {
+        if (!is_found_once(weights, line)) continue;
+        text_format(&found, "%s\n", line->name);
         if (turned)
-            text_format(text, "%*sFLOW_PUT(of_%s, turn + FLOW_THREAD, %s);\n", 4 * depth, "",
+            text_format(&kept, "%*sFLOW_PUT(of_%s, turn + FLOW_THREAD, %s);\n", 4 * depth, "",
                         line->name, line->name);
-        else text_format(text, "%*sof_%s[h] = %s;\n", 4 * depth, "", line->name, line->name);
+        else text_format(&kept, "%*sof_%s[h] = %s;\n", 4 * depth, "", line->name, line->name);
     }
+    const bool *wanted = find_wanted(arena, all, text_string(&found), NULL);
+    for (size_t i = 0; i < all->count; i++)
+        if (wanted[i]) write_definition(text, depth, &all->items[i], all->items[i].value);
+    text_add(text, text_string(&kept));
 }
 
-static void write_own_queries(const Weights *weights, Text *text) {
+static void write_own_queries(Arena *arena, const Weights *weights, Text *text) {
     keep_of_queries(weights, text, false);
     text_add(text, "    FLOW_UNROLL for (int h = 0; h < 2; h++) {\n"
                    "        const int64_t query = first_row + own_row + h * 8;\n"
                    "        const int64_t r = slice * QUERIES + query;\n"
                    "        (void)r;\n"
                    "        if (query >= QUERIES) continue;\n");
-    find_of_queries(weights, text, false);
+    find_of_queries(arena, weights, text, false);
     text_add(text, "    }\n");
 }
 
-static void write_coming_queries(const Weights *weights, Text *text) {
+static void write_coming_queries(Arena *arena, const Weights *weights, Text *text) {
     text_add(text, "        const int turn = (int)((coming - first_come) / ACROSS % 2) * ACROSS;\n"
                    "        if (FLOW_THREAD < ACROSS && coming + FLOW_THREAD < QUERIES) {\n"
                    "            const int64_t r = slice * QUERIES + coming + FLOW_THREAD;\n"
                    "            (void)r;\n");
-    find_of_queries(weights, text, true);
+    find_of_queries(arena, weights, text, true);
     text_add(text, "        }\n");
 }
 
@@ -313,15 +325,15 @@ static void take_of_query(Writer *writer, const Weights *weights, Text *text, bo
     }
 }
 
-static void write_weights(const Attending *all, Weights *weights) {
+static void write_weights(const Attending *all, const Weights *weights) {
     Text *const text = all->text;
-    const bool turned = all->attention->turned, any = weights->of_query.count > 0;
+    const bool turned = all->attention->turned, any = finds_once(weights);
     text_add(text, "#include \"cuda_attention.h\"\n");
     if (any && turned) keep_of_queries(weights, text, true);
-    if (any && !turned) write_own_queries(weights, text);
+    if (any && !turned) write_own_queries(all->writer->arena, weights, text);
     text_add(text,
              "    for (int64_t coming = first_come; coming < last_come; coming += ACROSS) {\n");
-    if (any && turned) write_coming_queries(weights, text);
+    if (any && turned) write_coming_queries(all->writer->arena, weights, text);
     text_add(text,
              "#include \"cuda_scores.h\"\n"
              "        FLOW_UNROLL for (int n = 0; n < SCORES; n++) {\n"

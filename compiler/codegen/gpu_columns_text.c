@@ -53,12 +53,13 @@ static void write_parts(Writer *writer, Text *body) {
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
     each_reduction(writer, body, add_element);
     each_reduction(writer, body, declare);
-    text_format(body,
-                "    for (int64_t d = part; d < (is_result ? %s : 0); d += %d) {\n"
-                "        const int64_t r = o / %s * %s + d, c = o %% %s, i = r * %s + c;\n"
-                "        (void)i;\n",
-                depth, GPU_THREADS / side_by_side(writer), writer->columns, depth, writer->columns,
-                writer->columns);
+    text_format(
+        body,
+        "    FLOW_UNROLL_EIGHT for (int64_t d = part; d < (is_result ? %s : 0); d += %d) {\n"
+        "        const int64_t r = o / %s * %s + d, c = o %% %s, i = r * %s + c;\n"
+        "        (void)i;\n",
+        depth, GPU_THREADS / side_by_side(writer), writer->columns, depth, writer->columns,
+        writer->columns);
     move_lines(writer, &writer->lines[LEVEL_row], body, 2);
     move_lines(writer, &writer->lines[LEVEL_column], body, 2);
     move_lines(writer, &writer->stores, body, 2);

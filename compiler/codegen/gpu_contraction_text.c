@@ -9,31 +9,42 @@ static int sums_ahead(const Writer *writer) {
     return writer->ring.abreast > 1 ? gpu_ahead(writer, 8, 16) : gpu_ahead(writer, 16, 48);
 }
 
+/* Where element u lies in the tile. Most often a thread has one column of it; a tile whose end is
+ * that of the results has no element outside. */
+static const char sum_place[] =
+    "            const int n = first + u * %d + (int)FLOW_THREAD;\n"
+    "            const int down = %d %% TILE_COLUMNS ? n / TILE_COLUMNS\n"
+    "                                                 : (int)FLOW_THREAD / TILE_COLUMNS +\n"
+    "                                                       (first / %d + u) * (%d / "
+    "TILE_COLUMNS);\n"
+    "            const int across = %d %% TILE_COLUMNS ? n %% TILE_COLUMNS : (int)FLOW_THREAD %% "
+    "TILE_COLUMNS;\n"
+    "            const int64_t row = first_row + piece * PIECE_ROWS + down;\n"
+    "            const int64_t c = first_column + across;\n"
+    "            const int64_t r = slice * (ROWS) + row, i = r * %s + c;\n"
+    "            (void)i;\n"
+    "            if (PIECE_ROWS * TILE_COLUMNS %% (%d * AHEAD) && n >= PIECE_ROWS * TILE_COLUMNS) "
+    "continue;\n"
+    "            if (((ROWS) %% TILE_ROWS || (COLUMNS) %% TILE_COLUMNS) && (row >= ROWS || c >= "
+    "COLUMNS)) continue;\n";
+
 void write_gpu_sums(Writer *writer, Text *text, const char *sum) {
-    const int count = sums_ahead(writer);
-    const char *head = arena_format(
+    const int count = sums_ahead(writer), all = GPU_THREADS;
+    const char *head =
+        arena_format(writer->arena, sum_place, all, all, all, all, all, writer->columns, all);
+    const char *own = arena_format(
         writer->arena,
-        "            const int n = first + u * %d;\n"
-        "            const int64_t row = first_row + piece * PIECE_ROWS + n / TILE_COLUMNS;\n"
-        "            const int64_t c = first_column + n %% TILE_COLUMNS;\n"
-        "            const int64_t r = slice * (ROWS) + row, i = r * %s + c;\n"
-        "            (void)i;\n"
-        "            if (n >= PIECE_ROWS * TILE_COLUMNS || row >= ROWS || c >= COLUMNS) "
-        "continue;\n",
-        GPU_THREADS, writer->columns);
-    const char *own = arena_format(writer->arena,
-                                   "            const %s sum = FLOW_GET((const %s *)tiles, n / "
-                                   "TILE_COLUMNS * SUMS_PITCH + n %% TILE_COLUMNS);\n",
-                                   sum, sum);
+        "            const %s sum = FLOW_GET((const %s *)tiles, down * SUMS_PITCH + across);\n",
+        sum, sum);
     text_format(text,
                 "    enum { AHEAD = PIECE_ROWS * TILE_COLUMNS < %d ? PIECE_ROWS * TILE_COLUMNS / "
                 "%d : %d };\n"
                 "    for (int piece = 0; piece < TILE_ROWS / PIECE_ROWS; piece++) {\n"
                 "#include \"cuda_sums.h\"\n"
-                "    for (int first = (int)FLOW_THREAD; first < PIECE_ROWS * TILE_COLUMNS; first "
-                "+= %d * AHEAD) {\n",
-                count * GPU_THREADS, GPU_THREADS, count, GPU_THREADS);
-    write_gpu_ahead(writer, text, 2, head, own, count);
+                "    for (int first = 0; first < PIECE_ROWS * TILE_COLUMNS; first += %d * AHEAD) "
+                "{\n",
+                count * all, all, count, all);
+    write_gpu_ahead(writer, text, 2, head, own, count, NULL);
     text_add(text, "    }\n    }\n#include \"cuda_forget.h\"\n");
 }
 

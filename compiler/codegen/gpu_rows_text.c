@@ -1,4 +1,4 @@
-/* GPU rows text: elementwise work, an element a thread; and rows, a warp each, or a block each
+/* GPU rows text: elementwise work, an element or a few a thread; and rows, a warp each, or a block each
  * where they are long. A row takes a loop for each stage (stages.c). */
 #include "compiler/codegen/gpu_text.h"
 
@@ -7,7 +7,8 @@ enum { WARP_COLUMNS = 1024 /* at most; longer rows are a block's */ };
 typedef struct Rows {
     Writer *writer;
     bool by_block;
-    int lanes; /* of a row */
+    int lanes;         /* of a row */
+    Definitions *kept; /* loads that a lane has in registers, from one stage to the next */
 } Rows;
 
 static bool is_elementwise(const Writer *writer) {
@@ -18,14 +19,16 @@ static bool is_elementwise(const Writer *writer) {
     return true;
 }
 
+int gpu_threads_enough = 1 << 18;
+
 /* A thread of a large kernel has several, so that what is the same for all of them, powers of a
  * step's number say, is found less often. */
 static int elements_of_thread(const Writer *writer) {
-    enum { THREADS = 1 << 18 /* of a large GPU at once */, MOST = 4, REGISTERS = 48 };
+    enum { MOST = 4, REGISTERS = 48 };
     const double elements =
         (double)dim_bound(writer->loops->rows) * (double)dim_bound(writer->loops->columns);
     int most = MOST;
-    while (most > 1 && elements < (double)most * THREADS) most /= 2;
+    while (most > 1 && elements < (double)most * gpu_threads_enough) most /= 2;
     return gpu_ahead(writer, most, REGISTERS);
 }
 
@@ -55,7 +58,7 @@ static const char *write_elements(Writer *writer, Text *text) {
                      each * GPU_THREADS, GPU_THREADS, count, element_place(writer));
     write_gpu_head(writer, text);
     text_format(text, "    enum { AHEAD = %d };\n", each);
-    write_gpu_ahead(writer, text, 1, head, "", each);
+    write_gpu_ahead(writer, text, 1, head, "", each, NULL);
     write_gpu_tail(writer, text);
     return gpu_blocks(writer, count, each * GPU_THREADS);
 }
@@ -82,6 +85,47 @@ static void join_block(Writer *writer, Text *text, NodeId id) {
     text_add(text, "    FLOW_SYNC();\n");
 }
 
+/* Columns of a row that each lane has; 0: too many for them to stay in registers. */
+static int columns_of_lane(const Rows *rows) {
+    enum { MOST = 32 };
+    int64_t columns;
+    if (!dim_is_constant(rows->writer->loops->columns, &columns)) return 0;
+    const int64_t each = (columns - 1) / rows->lanes + 1;
+    return each <= MOST ? (int)each : 0;
+}
+
+/* Is the loop of this stage written out, so that all its loads are on their way at once, and what
+ * the next one wants of them stays in registers? */
+static bool is_written_out(const Rows *rows, int each) {
+    enum { REGISTERS = 64, LINES = 400 };
+    const int loads = each ? gpu_loads(rows->writer, rows->kept) : -1;
+    const int lines = gpu_lines(rows->writer);
+    return loads >= 0 && loads * each <= REGISTERS && lines * each <= LINES;
+}
+
+static void write_columns(const Rows *rows, Text *body) {
+    Writer *writer = rows->writer;
+    const int each = columns_of_lane(rows);
+    const char *columns = writer->columns;
+    if (is_written_out(rows, each)) {
+        const char *head = arena_format(writer->arena,
+                                        "        const int64_t c = lane + u * %d, i = r * %s + c;\n"
+                                        "        (void)i;\n"
+                                        "        if (%s %% %d && c >= %s) continue;\n",
+                                        rows->lanes, columns, columns, rows->lanes, columns);
+        write_gpu_ahead(writer, body, 1, head, "", each, rows->kept);
+        return;
+    }
+    text_format(body,
+                "    for (int64_t c = lane; c < %s; c += %d) {\n"
+                "        const int64_t i = r * %s + c;\n"
+                "        (void)i;\n",
+                columns, rows->lanes, columns);
+    move_lines(writer, &writer->lines[LEVEL_column], body, 2);
+    move_lines(writer, &writer->stores, body, 2);
+    text_add(body, "    }\n");
+}
+
 static void write_stage(const Rows *rows, Text *body) {
     Writer *writer = rows->writer;
     next_scope(writer, LEVEL_column);
@@ -90,14 +134,7 @@ static void write_stage(const Rows *rows, Text *body) {
     move_lines(writer, &writer->lines[LEVEL_row], body, 1);
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (is_fed(writer, at)) declare_gpu_result(writer, body, 1, writer->kernel->nodes[at]);
-    text_format(body,
-                "    for (int64_t c = lane; c < %s; c += %d) {\n"
-                "        const int64_t i = r * %s + c;\n"
-                "        (void)i;\n",
-                writer->columns, rows->lanes, writer->columns);
-    move_lines(writer, &writer->lines[LEVEL_column], body, 2);
-    move_lines(writer, &writer->stores, body, 2);
-    text_add(body, "    }\n");
+    write_columns(rows, body);
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
         if (!is_fed(writer, at)) continue;
@@ -129,6 +166,8 @@ static const char *write_row_loops(const Rows *rows, Text *text) {
         write_stage(rows, &writer->body);
     store_rows(rows, &writer->body);
     write_gpu_head(writer, text);
+    if (columns_of_lane(rows))
+        text_format(text, "    enum { AHEAD = %d };\n", columns_of_lane(rows));
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (rows->by_block && is_reduction(writer, writer->kernel->nodes[at]))
             share_gpu_result(writer, text, writer->kernel->nodes[at], warps);
@@ -149,13 +188,14 @@ static bool has_long_rows(const Writer *writer) {
 }
 
 const char *gpu_rows_form(const Writer *writer) {
-    if (is_elementwise(writer)) return "a thread for each element";
+    if (is_elementwise(writer)) return "a thread for each element, or for a few";
     return has_long_rows(writer) ? "a block for each row" : "a warp for each row";
 }
 
 const char *write_gpu_rows(Writer *writer, Text *text) {
     if (is_elementwise(writer)) return write_elements(writer, text);
     bool by_block = has_long_rows(writer);
-    Rows rows = {writer, by_block, by_block ? GPU_THREADS : GPU_WARP};
+    Definitions kept = {0};
+    Rows rows = {writer, by_block, by_block ? GPU_THREADS : GPU_WARP, &kept};
     return write_row_loops(&rows, text);
 }

@@ -19,11 +19,6 @@ static int shares_of(const Writer *writer) {
     return shares;
 }
 
-static bool goes_on(const Definition *line) {
-    (void)line;
-    return false;
-}
-
 /* The lines that find the place of a row, and those of them that its update wants as well. */
 typedef struct OfRow {
     const char *all, *wanted;
@@ -33,14 +28,15 @@ static OfRow lines_of_row(Writer *writer) {
     Text row = text_new(writer->arena), again = text_new(writer->arena);
     Text users = text_new(writer->arena);
     Definitions all = {0};
+    const bool known = read_definitions(writer->arena, &writer->lines[LEVEL_row], &all);
+    move_lines(writer, &writer->lines[LEVEL_row], &row, 4);
+    if (!known) return (OfRow){text_string(&row), text_string(&row)};
     text_add(&users, text_string(&writer->lines[LEVEL_column]));
     text_add(&users, text_string(&writer->stores));
-    const bool known = read_definitions(writer->arena, &writer->lines[LEVEL_row], &all);
-    const bool *wanted = find_wanted(writer->arena, &all, text_string(&users), goes_on);
-    for (size_t i = 0; known && i < all.count; i++)
+    const bool *wanted = find_wanted(writer->arena, &all, text_string(&users), NULL);
+    for (size_t i = 0; i < all.count; i++)
         if (wanted[i]) write_definition(&again, 3, &all.items[i], all.items[i].value);
-    move_lines(writer, &writer->lines[LEVEL_row], &row, 4);
-    return (OfRow){text_string(&row), known ? text_string(&again) : text_string(&row)};
+    return (OfRow){text_string(&row), text_string(&again)};
 }
 
 const char *write_gpu_scatter(Writer *writer, Text *text) {

@@ -1,14 +1,16 @@
 /* GPU text: a kernel as CUDA, or as what stands in for it on the CPU, from the same lines of values
  * as its C. Inside codegen/.
  *
- * What goes through loops there is done by threads here: of elementwise work each has an element
- * or a few,
- * of rows each lane of a warp (or of a block, where rows are long) has every 32nd column, of
- * columns each has a part of one, of products a piece of a tile (gpu_tile.h). Nothing is kept
- * from one loop over a row to the next: it is computed again. Sums are in a fixed order. */
+ * What goes through loops there is done by threads here: of elementwise work each has an element or
+ * a few, of rows each lane of a warp (or of a block, where rows are long) has every 32nd column, of
+ * columns each has a part of one, of products a piece of a tile (gpu_tile.h). What is loaded in one
+ * loop over a row stays for the next where registers have room; the rest is computed again. Sums
+ * are in a fixed order.
+ */
 #ifndef FLOW_CODEGEN_GPU_TEXT_H
 #define FLOW_CODEGEN_GPU_TEXT_H
 
+#include "compiler/codegen/definitions.h"
 #include "compiler/codegen/writer.h"
 
 enum { GPU_THREADS = 256, GPU_WARP = 32 };
@@ -26,6 +28,10 @@ KernelOperands write_gpu_abreast(GpuText *text, const FunctionPlan *plan, const 
 
 /* gpu_replicas_text.c: the kernels by which replicas put together what each has. */
 void write_gpu_joins(Text *text, const Plan *plan);
+
+/* So many threads of elementwise work, as a large GPU has at once, are not made fewer so that each
+ * has more elements. Tests set it. */
+extern int gpu_threads_enough;
 
 /* In words: "a warp for each row". */
 const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel);
@@ -48,12 +54,19 @@ WriteGpuKernel write_gpu_attention;
 void write_gpu_sums(Writer *writer, Text *text, const char *type);
 
 /* gpu_ahead_text.c: the writer's lines of rows and columns and what they store, for AHEAD elements
- * u of a thread. gpu_ahead: how many that are, a power of two, at most `most`, whose loads wait in
- * so many registers; count: that number. head: the lines by which element u is found, or passed by;
- * own: those that no load wants. */
-int gpu_ahead(const Writer *writer, int most, int registers);
+ * u of a thread: an enumerator of the caller's, `count` or, in a smaller tile, less. head: the lines
+ * by which element u is found, or passed by; own: those of its `sum`, for which loads don't wait.
+ * kept: loads of which the thread has the elements from an earlier call, and after this one those
+ * of this; NULL: there is one call. */
 void write_gpu_ahead(Writer *writer, Text *text, int depth, const char *head, const char *own,
-                     int count);
+                     int count, Definitions *kept);
+
+/* How many loads an element's lines have, with those that are kept; -1: its lines can't be done
+ * apart from their loads. How many lines. And how many elements a thread should have: a power of
+ * two, at most `most`, whose loads wait in so many registers. */
+int gpu_loads(const Writer *writer, const Definitions *kept);
+int gpu_lines(const Writer *writer);
+int gpu_ahead(const Writer *writer, int most, int registers);
 
 /* The start of a kernel's function, and its end. write_gpu_start: of one that comes before it, with
  * the end of its name, and of its text nothing but sizes and operands. */

@@ -1,5 +1,5 @@
 /* GPU tile: as large as the results are, which saves loads; but as small as it takes to give each
- * multiprocessor a tile. */
+ * multiprocessor a tile, or, of those that groups of warps multiply, every other one. */
 #include "compiler/codegen/gpu_tile.h"
 
 #include "compiler/passes/operand.h"
@@ -29,11 +29,18 @@ static double tiles_of(const Loops *loops, const GpuTile *tile) {
            (double)((rows - 1) / tile->rows + 1) * (double)((columns - 1) / tile->columns + 1);
 }
 
-/* Are they the smallest ones of halves that groups of warps multiply? These do so much more at once
- * that half as many tiles do. */
-static bool is_least_of_groups(const GpuTile *tile, int size) {
-    return size == 2 && tile->rows >= 64 && tile->columns >= 64 &&
-           tile->rows * tile->columns == 64 * 128;
+/* Two groups of four warps have 64 rows each. */
+static int group_columns(const GpuTile *tile) {
+    bool fits = tile->rows >= 64 && tile->columns >= 64;
+    int columns = tile->rows * tile->columns / 128;
+    return fits && columns >= 64 ? columns : 0;
+}
+
+/* Are they the smallest ones that groups of warps multiply? These do so much more at once that half
+ * as many tiles do. */
+static bool is_least_of_groups(const GpuTile *tile) {
+    return is_half(tile->stored) && tile->a.vector > 1 && tile->b.vector > 1 &&
+           group_columns(tile) == 64;
 }
 
 static void choose_sides(const Loops *loops, int size, GpuTile *tile) {
@@ -42,7 +49,7 @@ static void choose_sides(const Loops *loops, int size, GpuTile *tile) {
     tile->columns = side_of(dim_bound(loops->columns), LEAST, most);
     while (tiles_of(loops, tile) < gpu_tiles_enough &&
            (tile->rows > least || tile->columns > LEAST)) {
-        if (is_least_of_groups(tile, size) && tiles_of(loops, tile) * 2 >= gpu_tiles_enough) return;
+        if (is_least_of_groups(tile) && tiles_of(loops, tile) * 2 >= gpu_tiles_enough) return;
         if (tile->rows > least && (tile->rows >= tile->columns || tile->columns == LEAST))
             tile->rows /= 2;
         else tile->columns /= 2;
@@ -128,13 +135,6 @@ static bool is_aligned(const Writer *writer, NodeId id) {
     if (!function->of_turn || writer->plan->places[id].kind == PLACE_memory) return true;
     return type->rank && dim_is_constant(type->dims[type->rank - 1], &columns) &&
            columns * element_info[type->element].size % VECTOR_SIZE == 0;
-}
-
-/* Two groups of four warps have 64 rows each. */
-static int group_columns(const GpuTile *tile) {
-    bool fits = tile->rows >= 64 && tile->columns >= 64;
-    int columns = tile->rows * tile->columns / 128;
-    return fits && columns >= 64 ? columns : 0;
 }
 
 /* Two blocks of a multiprocessor share 227 KiB, but for the largest tiles. */

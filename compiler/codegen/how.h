@@ -5,8 +5,8 @@
 #include "compiler/plan/plan.h"
 #include "runtime/product/product.h"
 
-/* In which numbers a kernel computes most, as FlowArithmetic of the runtime has them; but for tf32,
- * which GPUs alone have. */
+/* In which numbers a kernel computes most, as FlowArithmetic of the runtime has them, but for
+ * FLOW_ELSEWHERE; and tf32, which GPUs alone have. */
 typedef enum Arithmetic {
     ARITHMETIC_single,
     ARITHMETIC_double,

@@ -12,7 +12,7 @@
 enum {
     TILE = 64,
     ENOUGH = 256,     /* tiles, two for each multiprocessor of a large GPU */
-    DEPTH_LEAST = 64, /* of a part */
+    DEPTH_LEAST = 64, /* of a part, as templates/cuda_matmul.h divides it */
     PARTS_LEAST = 3,  /* fewer don't make up for a kernel more */
     CPU_PARTS = 8,
     CPU_DEPTH_LEAST = 512, /* of a part */
@@ -36,7 +36,8 @@ static int parts_on_gpu(const KernelPlan *kernel) {
     int64_t parts = (double)most < ENOUGH / tiles ? most : (int64_t)(ENOUGH / tiles);
     if (parts < PARTS_LEAST) return 1;
     const int64_t each = ((depth - 1) / (parts * DEPTH_LEAST) + 1) * DEPTH_LEAST;
-    return (int)((depth - 1) / each + 1);
+    parts = (depth - 1) / each + 1;
+    return parts < PARTS_LEAST ? 1 : (int)parts;
 }
 
 static int parts_on_cpu(const Planner *planner, const KernelPlan *kernel) {

@@ -1,6 +1,7 @@
 /* Gpu. */
 #include "tests/codegen/gpu.h"
 
+#include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/gpu_tile.h"
 #include "tests/codegen/runtime.h"
 
@@ -47,7 +48,7 @@ void gpu_take(Program *program) {
     if (by_driver() && !held) hold_gpu();
     held = true;
     const char *tiles = getenv("FLOWC_TEST_TILES");
-    if (tiles && *tiles) gpu_tiles_enough = atoi(tiles);
+    if (tiles && *tiles) gpu_tiles_enough = gpu_threads_enough = atoi(tiles);
     program->gpus = 1;
     program->deploys_on_gpus = true;
     program->usual = (Placement){.device = DEVICE_gpu};

@@ -41,7 +41,8 @@ const int64_t first_come = CAUSAL && TURNED && first_row > SEEN
 const int64_t last_come = CAUSAL && !TURNED && first_row + TILE_ROWS + SEEN < COMING
                               ? first_row + TILE_ROWS + SEEN
                               : COMING;
-const bool is_whole = (ROWS) % TILE_ROWS == 0 && (COMING) % ACROSS == 0; /* each score is one */
+const bool is_whole =
+    (ROWS) % TILE_ROWS == 0 && (COMING) % ACROSS == 0; /* no tile reaches beyond */
 float sums[SUMS] = {0};
 #if FORWARD
 float most[2] = {-__builtin_inff(), -__builtin_inff()}, total[2] = {0};

@@ -6,7 +6,7 @@ enum {
     PITCH_1 = SECOND ? DEEP_1 + 4 : 0,
     PITCH_2 = WEIGHED == 2 ? DEEP_2 + 4 : 0,
     SIDE = PITCH_0 + PITCH_1 + PITCH_2,
-    ACROSS = SIDE <= 360 ? 32 : 16,
+    ACROSS = SIDE <= 360 ? 32 : 16, /* 3 KiB of a block are left for what queries have */
     STAGE = ACROSS * SIDE,
 };
 FLOW_VECTOR(FlowTwo, float, 2);

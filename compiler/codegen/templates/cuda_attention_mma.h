@@ -11,7 +11,7 @@ enum {
              : SIDE <= (TURNED ? 256 : 384) ? 32
                                             : 16,
     STAGE = ACROSS * SIDE,
-};
+}; /* TURNED: of the 48 KiB of a block, 16 are left for what queries have */
 TILES(uint16_t, 2 * STAGE);
 #define FLOW_OWN_HALF(n, row, k)                                                            \
     (uint32_t)((row) < ROWS && (k) < DEPTH_##n ? FLOW_LOAD(own_##n, OWN_##n(slice, row, k)) \

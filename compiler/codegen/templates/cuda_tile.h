@@ -52,10 +52,11 @@ static inline int flow_in_panels(int line, int k, int lines, int deep) {
 
 /* Begins to bring a tile of halves or floats to shared memory. */
 #define FLOW_BRING(S, s, to)                                                                      \
-    FLOW_UNROLL for (unsigned n = (unsigned)FLOW_THREAD; n < S##_TILE * DEEP / S##_VECTOR;        \
-                     n += 256) {                                                                  \
+    FLOW_UNROLL for (unsigned first = 0; first < S##_TILE * DEEP / S##_VECTOR; first += 256) {    \
+        const unsigned n = first + (unsigned)FLOW_THREAD;                                         \
         const int line = FLOW_TILE_LINE(S, n), k = FLOW_TILE_DEPTH(S, n);                         \
         const int place = FLOW_ELEMENT_AT(S, line, k);                                            \
+        if (S##_TILE * DEEP / S##_VECTOR % 256 && n >= S##_TILE * DEEP / S##_VECTOR) break;       \
         FLOW_TILE_AT(S, line, k);                                                                 \
         if (S##_VECTOR > 1)                                                                       \
             FLOW_COPY((FlowQuad *)(to), place / S##_VECTOR, (const FlowQuad *)s, at / S##_VECTOR, \
