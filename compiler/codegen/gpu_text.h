@@ -54,8 +54,8 @@ WriteGpuKernel write_gpu_attention;
 void write_gpu_sums(Writer *writer, Text *text, const char *type);
 
 /* gpu_ahead_text.c: the writer's lines of rows and columns and what they store, for AHEAD elements
- * u of a thread: an enumerator of the caller's, `count` or, in a smaller tile, less. head: the lines
- * by which element u is found, or passed by; own: those of its `sum`, for which loads don't wait.
+ * u of a thread: an enumerator of the caller's, `count` or, in a smaller tile, less. head: lines by
+ * which element u is found, or passed by; own: those of its `sum`, for which loads don't wait.
  * kept: loads of which the thread has the elements from an earlier call, and after this one those
  * of this; NULL: there is one call. */
 void write_gpu_ahead(Writer *writer, Text *text, int depth, const char *head, const char *own,
