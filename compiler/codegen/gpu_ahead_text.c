@@ -83,9 +83,10 @@ static bool depends(Arena *arena, const Definitions *all, const Definition *line
     return false;
 }
 
-/* The lines, and of each that loads the array that has it. */
+/* The lines; of each, whether what is stored wants it; of those among them that load, the array. */
 typedef struct Ahead {
     Definitions lines;
+    const bool *wanted;
     const char **arrays;
     Text loaded; /* names of those that are not kept from before */
 } Ahead;
@@ -94,9 +95,10 @@ static void find_arrays(Writer *writer, Ahead *ahead, Definitions *kept) {
     Arena *arena = writer->arena;
     ahead->arrays = arena_new_array(arena, const char *, ahead->lines.count + 1);
     ahead->loaded = text_new(arena);
+    ahead->wanted = find_wanted(arena, &ahead->lines, text_string(&writer->stores), is_loaded);
     for (size_t i = 0; i < ahead->lines.count; i++) {
         const Definition *line = &ahead->lines.items[i];
-        if (!line->loads) continue;
+        if (!line->loads || !ahead->wanted[i]) continue;
         const Definition *known = find_kept(writer, kept, line);
         ahead->arrays[i] = arena_format(arena, "ahead_%s", known ? known->name : line->name);
         if (known) continue;
@@ -129,11 +131,9 @@ static void write_loads(Arena *arena, const Ahead *ahead, Text *text, int depth,
 
 /* The lines without loads, but for those that nobody speaks of any more. */
 static void write_rest(Writer *writer, const Ahead *ahead, Text *text, int depth) {
-    const Definitions *all = &ahead->lines;
-    const bool *wanted = find_wanted(writer->arena, all, text_string(&writer->stores), is_loaded);
-    for (size_t i = 0; i < all->count; i++) {
-        const Definition *line = &all->items[i];
-        if (wanted[i])
+    for (size_t i = 0; i < ahead->lines.count; i++) {
+        const Definition *line = &ahead->lines.items[i];
+        if (ahead->wanted[i])
             write_definition(text, depth, line,
                              line->loads ? arena_format(writer->arena, "%s[u]", ahead->arrays[i])
                                          : line->value);

@@ -208,8 +208,7 @@ static Loops weight_loops(const Writer *writer, const Attention *attention) {
                    .columns = product.columns};
 }
 
-/* The lines that make a weight of scores; and those of its query alone, unless something among them
- * is no definition: then they are among the others. */
+/* The lines that make a weight of scores; and, taken apart, those of its query alone. */
 typedef struct Weights {
     Text lines;
     Definitions of_query;
@@ -225,6 +224,19 @@ static bool is_found_once(const Weights *weights, const Definition *line) {
     return weights->wanted[line - weights->of_query.items] && is_number(line);
 }
 
+/* Takes them apart from the lines, if there are few: for more a block's memory has no room. */
+static void take_apart(Writer *writer, Weights *weights) {
+    enum { FEW = 8 };
+    Text *row = &writer->lines[LEVEL_row];
+    int count = 0;
+    const bool known = read_definitions(writer->arena, row, &weights->of_query);
+    weights->wanted = find_wanted(writer->arena, &weights->of_query,
+                                  text_string(&writer->lines[LEVEL_column]), is_number);
+    vector_each(Definition, line, weights->of_query) count += is_found_once(weights, line);
+    if (known && count <= FEW) *row = text_new(writer->arena);
+    else weights->of_query.count = 0;
+}
+
 static void make_weight(Writer *writer, const Attention *attention, Weights *weights) {
     const Index full = plain_index(writer, INDEX_full);
     define_variable(writer, attention->scores, full, "float", "scores[n]");
@@ -233,14 +245,10 @@ static void make_weight(Writer *writer, const Attention *attention, Weights *wei
     if (attention->mask != NODE_NONE) define_mask(writer, attention->mask, full);
     define_made(writer, attention, full);
     const char *weight = value_of(writer, attention->weights, full);
-    Text *row = &writer->lines[LEVEL_row];
-    if (read_definitions(writer->arena, row, &weights->of_query)) *row = text_new(writer->arena);
-    else weights->of_query.count = 0;
-    move_lines(writer, row, &weights->lines, 3);
+    text_format(&writer->lines[LEVEL_column], "scores[n] = %s;\n", weight);
+    take_apart(writer, weights);
+    move_lines(writer, &writer->lines[LEVEL_row], &weights->lines, 3);
     move_lines(writer, &writer->lines[LEVEL_column], &weights->lines, 3);
-    text_format(&weights->lines, "            scores[n] = %s;\n", weight);
-    weights->wanted =
-        find_wanted(writer->arena, &weights->of_query, text_string(&weights->lines), is_number);
 }
 
 static Weights make_weights(Writer *writer, const Attention *attention) {

@@ -1,5 +1,5 @@
-/* GPU rows text: elementwise work, an element or a few a thread; and rows, a warp each, or a block each
- * where they are long. A row takes a loop for each stage (stages.c). */
+/* GPU rows text: elementwise work, an element or a few a thread; and rows, a warp each, or a block
+ * each where they are long. A row takes a loop for each stage (stages.c). */
 #include "compiler/codegen/gpu_text.h"
 
 enum { WARP_COLUMNS = 1024 /* at most; longer rows are a block's */ };
