@@ -54,22 +54,17 @@ static const Definition *find_kept(const Writer *writer, const Definitions *kept
     return NULL;
 }
 
-int gpu_loads(const Writer *writer, const Definitions *kept) {
+GpuLines gpu_lines(const Writer *writer, const Definitions *kept) {
     Definitions all = {0};
-    int loads = kept ? (int)kept->count : 0;
-    if (!read_all(writer, &all)) return -1;
-    vector_each(Definition, line, all) loads += line->loads && !find_kept(writer, kept, line);
-    return loads;
-}
-
-int gpu_lines(const Writer *writer) {
-    Definitions all = {0};
-    read_all(writer, &all);
-    return (int)all.count;
+    GpuLines lines = {.loads = kept ? (int)kept->count : 0};
+    if (!read_all(writer, &all)) return (GpuLines){.loads = -1};
+    lines.count = (int)all.count;
+    vector_each(Definition, line, all) lines.loads += line->loads && !find_kept(writer, kept, line);
+    return lines;
 }
 
 int gpu_ahead(const Writer *writer, int most, int registers) {
-    const int loads = gpu_loads(writer, NULL);
+    const int loads = gpu_lines(writer, NULL).loads;
     int count = most;
     while (count > 1 && count * loads > registers) count /= 2;
     return loads > 0 ? count : 1;

@@ -1,7 +1,7 @@
 /* GPU columns text: reductions over an axis that others follow. A block has 32 results that lie
- * side by side, or, where that are few blocks, eight, which are still what memory hands out at
- * once; as many threads as there are for a result go down every so-manieth row each, and the first
- * puts their parts together. */
+ * side by side, or eight where there would be few blocks: memory hands out no fewer at once. The
+ * threads of a result go down the rows in turn, each a part of them, and the first puts the parts
+ * together. */
 #include "compiler/codegen/gpu_text.h"
 
 enum { FEW = 8, ENOUGH = 512 /* blocks, a few for each multiprocessor */ };
@@ -13,10 +13,14 @@ static int side_by_side(const Writer *writer) {
     return results < (double)ENOUGH * GPU_WARP ? FEW : GPU_WARP;
 }
 
+/* Threads of a result. */
+static int parts_of(const Writer *writer) {
+    return GPU_THREADS / side_by_side(writer);
+}
+
 const char *gpu_columns_form(const Writer *writer) {
-    const int side = side_by_side(writer);
-    return arena_format(writer->arena, "a block for %d columns, in %d parts each", side,
-                        GPU_THREADS / side);
+    return arena_format(writer->arena, "a block for %d columns, in %d parts each",
+                        side_by_side(writer), parts_of(writer));
 }
 
 typedef void EachReduction(Writer *writer, Text *text, NodeId id);
@@ -58,8 +62,7 @@ static void write_parts(Writer *writer, Text *body) {
         "    FLOW_UNROLL_EIGHT for (int64_t d = part; d < (is_result ? %s : 0); d += %d) {\n"
         "        const int64_t r = o / %s * %s + d, c = o %% %s, i = r * %s + c;\n"
         "        (void)i;\n",
-        depth, GPU_THREADS / side_by_side(writer), writer->columns, depth, writer->columns,
-        writer->columns);
+        depth, parts_of(writer), writer->columns, depth, writer->columns, writer->columns);
     move_lines(writer, &writer->lines[LEVEL_row], body, 2);
     move_lines(writer, &writer->lines[LEVEL_column], body, 2);
     move_lines(writer, &writer->stores, body, 2);
@@ -69,8 +72,7 @@ static void write_parts(Writer *writer, Text *body) {
 static void put_together(Writer *writer, Text *body) {
     each_reduction(writer, body, put);
     text_add(body, "    FLOW_SYNC();\n    if (part || !is_result) return;\n");
-    text_format(body, "    for (int64_t p = 1; p < %d; p++) {\n",
-                GPU_THREADS / side_by_side(writer));
+    text_format(body, "    for (int64_t p = 1; p < %d; p++) {\n", parts_of(writer));
     each_reduction(writer, body, add_part);
     text_add(body, "    }\n");
 }

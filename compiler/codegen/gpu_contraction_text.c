@@ -9,8 +9,8 @@ static int sums_ahead(const Writer *writer) {
     return writer->ring.abreast > 1 ? gpu_ahead(writer, 8, 16) : gpu_ahead(writer, 16, 48);
 }
 
-/* Where element u lies in the tile. Most often a thread has one column of it; a tile whose end is
- * that of the results has no element outside. */
+/* Where element u lies in the tile. Most often a thread has one column of it; where tiles end as
+ * the results do, nothing lies outside. */
 static const char sum_place[] =
     "            const int n = first + u * %d + (int)FLOW_THREAD;\n"
     "            const int down = %d %% TILE_COLUMNS ? n / TILE_COLUMNS\n"

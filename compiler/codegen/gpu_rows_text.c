@@ -98,9 +98,9 @@ static int columns_of_lane(const Rows *rows) {
  * the next one wants of them stays in registers? */
 static bool is_written_out(const Rows *rows, int each) {
     enum { REGISTERS = 64, LINES = 400 };
-    const int loads = each ? gpu_loads(rows->writer, rows->kept) : -1;
-    const int lines = gpu_lines(rows->writer);
-    return loads >= 0 && loads * each <= REGISTERS && lines * each <= LINES;
+    const GpuLines lines = gpu_lines(rows->writer, rows->kept);
+    return each && lines.loads >= 0 && lines.loads * each <= REGISTERS &&
+           lines.count * each <= LINES;
 }
 
 static void write_columns(const Rows *rows, Text *body) {

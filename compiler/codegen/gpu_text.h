@@ -61,11 +61,13 @@ void write_gpu_sums(Writer *writer, Text *text, const char *type);
 void write_gpu_ahead(Writer *writer, Text *text, int depth, const char *head, const char *own,
                      int count, Definitions *kept);
 
-/* How many loads an element's lines have, with those that are kept; -1: its lines can't be done
- * apart from their loads. How many lines. And how many elements a thread should have: a power of
- * two, at most `most`, whose loads wait in so many registers. */
-int gpu_loads(const Writer *writer, const Definitions *kept);
-int gpu_lines(const Writer *writer);
+/* Of an element: its lines, and its loads with those that are kept; -1: they can't be done apart.
+ * And how many elements a thread should have: a power of two, at most `most`, whose loads wait in
+ * so many registers. */
+typedef struct GpuLines {
+    int count, loads;
+} GpuLines;
+GpuLines gpu_lines(const Writer *writer, const Definitions *kept);
 int gpu_ahead(const Writer *writer, int most, int registers);
 
 /* The start of a kernel's function, and its end. write_gpu_start: of one that comes before it, with
