@@ -130,7 +130,7 @@ $(BUILD)/tests/libgpustub.so: tests/runtime/lib/gpu_stub.c runtime/device/launch
 
 $(BUILD)/tests/check/runtime-exhausted: WRAPPED = malloc calloc realloc aligned_alloc posix_memalign strdup free
 
-LOADED   := tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c tests/codegen/runtime.c
+LOADED   := tests/codegen/gpu.c tests/codegen/elements.c tests/codegen/threads.c tests/codegen/runtime.c tests/codegen/upper.c
 COMPILED := $(patsubst %.c,$(BUILD)/%.o,$(LOADED) tests/codegen/compiled.c $(wildcard tests/graphs/*.c)) $(LIBRARY)
 
 $(BUILD)/tests/compiler/asking.o: CFLAGS += -Iruntime -Icompiler/ops -Icompiler/codegen/templates

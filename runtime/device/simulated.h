@@ -66,7 +66,7 @@ typedef struct FlowSimulated {
     void (*show_writes)(void);
     void (*begin_products)(void);
     void (*multiply)(float *sums, int columns, uint64_t a, uint64_t b, int a_by_depth,
-                     int b_by_depth, float (*product)(uint16_t a, uint16_t b), int line);
+                     int b_by_depth, float (*value)(uint16_t half), int line);
     void (*end_products)(void);
     void (*await_products)(int groups, int line);
 

@@ -21,7 +21,7 @@ typedef struct Read {
 
 typedef struct Product {
     Matrix a, b;
-    float (*product)(uint16_t a, uint16_t b);
+    float (*value)(uint16_t half);
     int columns, line, group;
     Read read;
 } Product;
@@ -98,11 +98,15 @@ static Read read_operands(const Product *product) {
     return read;
 }
 
+/* A product of halves is one of floats, exactly. */
 static void add_product(const Product *product, float *sums) {
-    for (int i = 0; i < product->columns / 2; i++)
-        for (int k = 0; k < DEEP; k++)
-            sums[i] += product->product(product->read.a[i % 4 / 2][k],
-                                        product->read.b[i / 4 * 2 + i % 2][k]);
+    float a[DOWN], b[ACROSS];
+    for (int k = 0; k < DEEP; k++) {
+        for (int i = 0; i < DOWN; i++) a[i] = product->value(product->read.a[i][k]);
+        for (int i = 0; i < product->columns / 4; i++) b[i] = product->value(product->read.b[i][k]);
+        for (int i = 0; i < product->columns / 2; i++)
+            sums[i] += a[i % 4 / 2] * b[i / 4 * 2 + i % 2];
+    }
 }
 
 static void finish_product(const Product *product, float *sums) {
@@ -156,7 +160,7 @@ static void check_begin(const Products *products, int line) {
 /* What kernels call. */
 
 static void multiply(float *sums, int columns, uint64_t a, uint64_t b, int a_by_depth,
-                     int b_by_depth, float (*product)(uint16_t a, uint16_t b), int line) {
+                     int b_by_depth, float (*value)(uint16_t half), int line) {
     Products *products = own_products();
     check_begin(products, line);
     check_warp(a, b, line);
@@ -165,7 +169,7 @@ static void multiply(float *sums, int columns, uint64_t a, uint64_t b, int a_by_
     Product *next = &products->items[products->count];
     *next = (Product){.a = {a, a_by_depth},
                       .b = {b, b_by_depth},
-                      .product = product,
+                      .value = value,
                       .columns = columns,
                       .line = line,
                       .group = products->group};

@@ -43,15 +43,8 @@ static inline uint64_t flow_matrix(uint32_t address, uint32_t leading, uint32_t 
 #define FLOW_BEGIN_PRODUCTS() flow_simulated->begin_products()
 #define FLOW_END_PRODUCTS() flow_simulated->end_products()
 #define FLOW_AWAIT_PRODUCTS(groups) flow_simulated->await_products(groups, __LINE__)
-#define FLOW_PRODUCT(name)                                            \
-    static inline float flow_product_##name(uint16_t a, uint16_t b) { \
-        return flow_load_##name(a) * flow_load_##name(b);             \
-    }
-FLOW_PRODUCT(bf16)
-FLOW_PRODUCT(f16)
-#undef FLOW_PRODUCT
-#define FLOW_GROUP(name, columns, sums, a, b, a_by_depth, b_by_depth)                          \
-    flow_simulated->multiply(sums, columns, a, b, a_by_depth, b_by_depth, flow_product_##name, \
+#define FLOW_GROUP(name, columns, sums, a, b, a_by_depth, b_by_depth)                       \
+    flow_simulated->multiply(sums, columns, a, b, a_by_depth, b_by_depth, flow_load_##name, \
                              __LINE__)
 #define FLOW_GROUP_64 FLOW_GROUP
 #define FLOW_GROUP_128 FLOW_GROUP
