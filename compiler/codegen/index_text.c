@@ -80,7 +80,12 @@ static Index broadcast_index(Writer *writer, const Type *node, const Type *opera
     const int end = has_columns < 0 ? node->rank : split;
     find_strides(writer, node, operand, end, strides);
     add_axes(writer, &sum, node, strides, 0, end, index);
-    const Index row = sum_index(writer, &sum);
+    Index row = sum_index(writer, &sum);
+    if (split && has_columns < 0) {
+        Spread *spread = arena_new_item(writer->arena, Spread);
+        *spread = (Spread){.node = node, .operand = operand, .index = index};
+        row.spread = spread;
+    }
     if (has_columns < 1) return row;
     writer->uses_rows = true;
     return row.kind == INDEX_zero ? plain_index(writer, INDEX_column) : in_row(writer, row.text);

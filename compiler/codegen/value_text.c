@@ -138,21 +138,22 @@ static const char *row_outside(Writer *writer, const Node *view) {
 /* An element of a row, or of a run, that is inside or outside as a whole: it is read where the row
  * lies, or where what fills the view does, without a test in the loop. NULL: it is not one. */
 static const char *element_of_row(Writer *writer, const Node *view, Index index) {
-    Index row, inside;
+    InRow row;
+    Index inside;
     NodeId id = strip_reshapes(writer->graph, view->inputs[0]);
     if (!has_row_outside(writer, view, id) || !view_row(writer, view, index, &row, &inside))
         return NULL;
     const char *type = element_info[view->type.element].c;
     const char *pointer = pointer_to(writer, id, false), *outside = row_outside(writer, view);
-    const char *start =
-        arena_format(writer->arena, "%s ? %s + %s : %s", inside.text, pointer, row.text, outside);
+    const char *start = arena_format(writer->arena, "%s ? %s + %s : %s", inside.text, pointer,
+                                     row.start.text, outside);
     const char *at =
-        arena_format(writer->arena, "row at %s, else %.17g", row.text, view->view->fill);
-    const Index known = {.kind = INDEX_other, .level = row.level, .text = at};
+        arena_format(writer->arena, "row at %s, else %.17g", row.start.text, view->view->fill);
+    const Index known = {.kind = INDEX_other, .level = row.start.level, .text = at};
     const char *name = find_variable(writer, id, known.level, known.text);
     if (!name)
         name = define_variable(writer, id, known, arena_format(writer->arena, "%s *", type), start);
-    return arena_format(writer->arena, "%s[c]", name);
+    return arena_format(writer->arena, "%s[%s]", name, row.column);
 }
 
 static const char *viewed(Writer *writer, NodeId id, Index index) {

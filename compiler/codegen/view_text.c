@@ -113,39 +113,82 @@ static Sum view_sum(Writer *writer, const Node *node, Index index, Index *inside
     return sum;
 }
 
-/* What column c is added to; text NULL: nothing. */
-static Index base_index(Writer *writer, Sum sum) {
-    Text *column = &sum.parts[LEVEL_column];
-    if (!column->size || strcmp(text_string(column), "c")) return (Index){.text = NULL};
-    *column = text_new(writer->arena);
-    Index base = sum_index(writer, &sum);
-    base.level = inner_level(base.level, LEVEL_row);
-    return base;
+/* wide: of a spread view, whose place may be along one axis of the columns, and then is a name. */
+static InRow place_in_row(Writer *writer, Sum sum, bool wide) {
+    Text *part = &sum.parts[LEVEL_column];
+    if (!part->size) return (InRow){.column = NULL};
+    const char *column = text_string(part);
+    if (wide ? strpbrk(column, " -") != NULL : strcmp(column, "c") != 0)
+        return (InRow){.column = NULL};
+    *part = text_new(writer->arena);
+    InRow place = {.start = sum_index(writer, &sum), .column = column};
+    place.start.level = inner_level(place.start.level, LEVEL_row);
+    return place;
+}
+
+/* Axis i of a view, of type `own`, is axes[i] of the node that its elements are spread over: the
+ * next one of that size. False: they are others. */
+static bool find_spread_axes(const Type *own, const Spread *spread, int *axes) {
+    const int missing = spread->node->rank - spread->operand->rank;
+    int j = 0;
+    for (int i = 0; i < own->rank; i++) {
+        axes[i] = 0;
+        if (dim_is_one(own->dims[i])) continue;
+        while (j < spread->operand->rank && dim_is_one(spread->operand->dims[j])) j++;
+        if (j == spread->operand->rank || spread->operand->dims[j] != own->dims[i]) return false;
+        axes[i] = missing + j++;
+    }
+    return true;
+}
+
+/* The view as one with an element for each of the node that reads it, whose columns are columns of
+ * the loops; NULL: it has that already, or has other axes, or divides. */
+static const Node *spread_view(Writer *writer, const Node *view, const Spread *spread) {
+    int axes[RANK_LIMIT];
+    if (!spread || !find_spread_axes(&view->type, spread, axes)) return NULL;
+    Node *wide = arena_new_item(writer->arena, Node);
+    View *own = arena_new_item(writer->arena, View);
+    *wide = *view;
+    *own = *view->view;
+    for (int i = 0; i < view->view->rank; i++) {
+        if (view->view->coordinates[i].divisor != 1) return NULL;
+        int64_t *factors = own->coordinates[i].factors;
+        memset(factors, 0, sizeof own->coordinates[i].factors);
+        for (int j = 0; j < view->type.rank; j++)
+            if (!dim_is_one(view->type.dims[j]))
+                factors[axes[j]] = view->view->coordinates[i].factors[j];
+    }
+    wide->type = *spread->node;
+    wide->view = own;
+    return wide;
 }
 
 Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
+    const Node *wide = spread_view(writer, node, index.spread);
+    if (wide) node = wide, index = index.spread->index;
     Sum sum = view_sum(writer, node, index, inside);
     Index place = sum_index(writer, &sum);
     if (place.kind != INDEX_other) return place;
     Seen *seen = arena_new_item(writer->arena, Seen);
-    *seen = (Seen){.view = node, .index = index, .base = base_index(writer, sum)};
+    *seen = (Seen){.view = node, .index = index, .place = place_in_row(writer, sum, wide)};
     place.seen = seen;
     return place;
 }
 
 Index index_inside(Writer *writer, Index place, Index inside) {
-    const bool has_base = place.seen && inside.level < LEVEL_column && place.seen->base.text;
-    const Index from = has_base ? place.seen->base : place;
+    const bool in_row = place.seen && inside.level < LEVEL_column && place.seen->place.start.text;
+    const Index from = in_row ? place.seen->place.start : place;
     const char *text = arena_format(writer->arena, "%s ? %s : 0", inside.text, from.text);
     Index chosen = define_index(writer, inner_level(from.level, inside.level), text);
-    if (has_base)
-        chosen =
-            define_index(writer, LEVEL_column, arena_format(writer->arena, "%s + c", chosen.text));
+    if (in_row)
+        chosen = define_index(
+            writer, LEVEL_column,
+            arena_format(writer->arena, "%s + %s", chosen.text, place.seen->place.column));
     if (!place.seen) return chosen;
     Seen *seen = arena_new_item(writer->arena, Seen);
     *seen = *place.seen;
     seen->inside = inside;
-    seen->base = (Index){.text = NULL};
+    seen->place = (InRow){.column = NULL};
     chosen.seen = seen;
     return chosen;
 }
@@ -191,10 +234,12 @@ bool view_across(Writer *writer, const Node *view, Index index, Across *across) 
     return true;
 }
 
-bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside) {
+bool view_row(Writer *writer, const Node *node, Index index, InRow *row, Index *inside) {
+    const Node *wide = spread_view(writer, node, index.spread);
+    if (wide) node = wide, index = index.spread->index;
     Sum sum = view_sum(writer, node, index, inside);
     if (!inside->text || inside->level == LEVEL_column) return false;
-    *row = base_index(writer, sum);
-    row->level = inner_level(row->level, inside->level);
-    return row->text;
+    *row = place_in_row(writer, sum, wide);
+    row->start.level = inner_level(row->start.level, inside->level);
+    return row->start.text;
 }

@@ -21,15 +21,29 @@ typedef struct Index {
     Level level;
     const char *text;
     const char *row; /* it is this row of the loops' columns, and column c; NULL: not known */
-    const struct Seen *seen; /* it is where a view finds an element; NULL: not known */
+    const struct Seen *seen;     /* it is where a view finds an element; NULL: not known */
+    const struct Spread *spread; /* it is one of several columns; NULL: not known */
 } Index;
+
+/* Where a node has an element at `index` whose operand has one for several columns. */
+typedef struct Spread {
+    const Type *node, *operand;
+    Index index;
+} Spread;
+
+/* A place that is `start` and a column: c, or one that is the same for several, and less than there
+ * are columns. start.text NULL: it is none. */
+typedef struct InRow {
+    Index start;
+    const char *column;
+} InRow;
 
 /* Where a view finds its element at `index` in its operand. Where there is none, coordinates that
  * tell so are 0. */
 typedef struct Seen {
     const Node *view;
     Index index, inside; /* inside.text: NULL, or when there is one */
-    Index base;          /* the element's place is this and column c; text NULL: it is not */
+    InRow place;         /* of the element */
 } Seen;
 
 /* The value of a node at an index, or (node NODE_NONE) an index computed from text. */
@@ -271,8 +285,8 @@ Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 Index index_inside(Writer *writer, Index place, Index inside);
 
 /* Does all of a row, or of a run of it (in_runs), lie in one row of the operand, or outside of it?
- * Then: the element that column 0 would be, and when there is one. */
-bool view_row(Writer *writer, const Node *node, Index index, Index *row, Index *inside);
+ * Then: where its elements lie, and when there is one. */
+bool view_row(Writer *writer, const Node *node, Index index, InRow *row, Index *inside);
 
 /* Does the view, which has no test anywhere, read across the rows of the loops? */
 bool view_across(Writer *writer, const Node *view, Index index, Across *across);

@@ -1,5 +1,6 @@
 /* Fuse, few: a reduction over few elements that lie apart, as a pool's window or that of a
- * convolution of each channel by itself, becomes elementwise, of views, in the same order: a loop
+ * convolution of each channel by itself, or what a channel's few results give back to it, becomes
+ * elementwise, of views, in the same order: a loop
  * of such a length costs more than what it does. */
 #include "compiler/passes/fuser.h"
 
@@ -10,6 +11,7 @@
 enum {
     FEW = 9,          /* elements of one reduction */
     FEW_OF_RUNS = 49, /* the same of what repeats, with whole runs of columns behind each */
+    FEW_AT_END = 4,   /* the same with none behind, of what is larger than its operands */
     CHEAP_ABOVE = 3,  /* elementwise nodes above what is viewed */
 };
 
@@ -115,7 +117,18 @@ static bool repeats(const Graph *graph, NodeId id, int depth) {
     return false;
 }
 
-/* Is the reduction one over few elements, with others behind them? */
+/* Is it larger than each of its operands? */
+static bool is_outer(const Graph *graph, NodeId id) {
+    const Node *node = graph_node(graph, id);
+    const int64_t count = dim_bound(type_elements(graph->dimensions, &node->type));
+    for (int i = 0; i < node->input_count; i++)
+        if (dim_bound(type_elements(graph->dimensions,
+                                    &graph_node(graph, node->inputs[i])->type)) >= count)
+            return false;
+    return is_elementwise(node->op);
+}
+
+/* Is the reduction one over few elements, with others behind them or larger than its operands? */
 static bool is_of_few(Graph *to, const Node *node, NodeId operand, uint32_t axes) {
     const Type *type = &graph_node(to, operand)->type;
     int64_t count = count_along(type, axes);
@@ -124,7 +137,8 @@ static bool is_of_few(Graph *to, const Node *node, NodeId operand, uint32_t axes
     if (count < 2 || rounds || step_of(node->op) == OP_constant) return false;
     Dim behind = type_count(to->dimensions, type, last + 1, type->rank);
     if (count > FEW && !(are_whole_runs(behind) && repeats(to, operand, CHEAP_ABOVE))) return false;
-    return count <= FEW_OF_RUNS && !dim_is_one(behind);
+    if (dim_is_one(behind)) return count <= FEW_AT_END && is_outer(to, operand);
+    return count <= FEW_OF_RUNS;
 }
 
 /* What a reduction begins with matters where its first element is not a number. */

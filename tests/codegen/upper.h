@@ -1,5 +1,5 @@
-/* Upper: the halves of vector registers above those that SSE has. Where code leaves them in use, each
- * instruction of SSE in what runs next takes a hundred times as long on some processors. */
+/* Upper: the halves of vector registers above those that SSE has. Where code leaves them in use,
+ * each instruction of SSE in what runs next takes a hundred times as long on some processors. */
 #ifndef TESTS_CODEGEN_UPPER_H
 #define TESTS_CODEGEN_UPPER_H
 
