@@ -1,7 +1,7 @@
 /* Fuse, few: a reduction over few elements that lie apart, as a pool's window or that of a
- * convolution of each channel by itself, or what a channel's few results give back to it, becomes
- * elementwise, of views, in the same order: a loop
- * of such a length costs more than what it does. */
+ * convolution of each channel by itself, or over the few results of a channel on the way back,
+ * becomes elementwise, of views, in the same order: a loop of such a length costs more than what it
+ * does. */
 #include "compiler/passes/fuser.h"
 
 #include "compiler/graph/movement.h"
