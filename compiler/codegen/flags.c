@@ -15,8 +15,10 @@ static const char *const all_flags[] = {"-std=gnu11", "-fno-math-errno", "-fno-t
  * threads of a core fetch in turn. The others are what takes a third of the time and makes code no
  * faster: it is written as it should run, and the processor finds the order of operations itself.
  * Where one path becomes two, a product may be added in one operation on one of them and in two on
- * the other. Where vectors end their upper halves are given up, below -O2 only for the asking: some
- * processors take a hundred times as long for each instruction of SSE while they are not. */
+ * the other.
+ *
+ * -fexpensive-optimizations: below -O2 nothing else gives the upper halves of vectors up where they
+ * end, and some processors take a hundred times as long for each instruction of SSE until then. */
 const char *const gcc_flags[] = {
     "--param", "max-completely-peeled-insns=60", "--param", "max-completely-peel-times=8",
     "-fno-tree-loop-distribute-patterns", "-fno-ipa-icf", "-fopenmp-simd",

@@ -113,12 +113,13 @@ static Sum view_sum(Writer *writer, const Node *node, Index index, Index *inside
     return sum;
 }
 
-/* wide: of a spread view, whose place may be along one axis of the columns, and then is a name. */
-static InRow place_in_row(Writer *writer, Sum sum, bool wide) {
+/* is_spread: of a spread view, whose place may be along one axis of the columns, and then is a
+ * name; it is less than there are columns, since no coordinate along them begins elsewhere. */
+static InRow place_in_row(Writer *writer, Sum sum, bool is_spread) {
     Text *part = &sum.parts[LEVEL_column];
     if (!part->size) return (InRow){.column = NULL};
     const char *column = text_string(part);
-    if (wide ? strpbrk(column, " -") != NULL : strcmp(column, "c") != 0)
+    if (is_spread ? strpbrk(column, " -") != NULL : strcmp(column, "c") != 0)
         return (InRow){.column = NULL};
     *part = text_new(writer->arena);
     InRow place = {.start = sum_index(writer, &sum), .column = column};
@@ -141,8 +142,21 @@ static bool find_spread_axes(const Type *own, const Spread *spread, int *axes) {
     return true;
 }
 
+/* Is a coordinate tested or divided, and one along axes from `split` on? */
+static bool has_tested_columns(Writer *writer, const Node *view, int split) {
+    const Type *operand = &node_of(writer, view->inputs[0])->type;
+    for (int i = 0; i < view->view->rank; i++) {
+        const Coordinate *from = &view->view->coordinates[i];
+        bool tested = from->divisor != 1 ||
+                      coordinate_guards(writer->table, from, operand->dims[i], &view->type);
+        for (int j = split; j < view->type.rank && tested; j++)
+            if (from->factors[j] && !dim_is_one(view->type.dims[j])) return true;
+    }
+    return false;
+}
+
 /* The view as one with an element for each of the node that reads it, whose columns are columns of
- * the loops; NULL: it has that already, or has other axes, or divides. */
+ * the loops; NULL: it has that already, or has other axes, or the place along a row is tested. */
 static const Node *spread_view(Writer *writer, const Node *view, const Spread *spread) {
     int axes[RANK_LIMIT];
     if (!spread || !find_spread_axes(&view->type, spread, axes)) return NULL;
@@ -151,7 +165,6 @@ static const Node *spread_view(Writer *writer, const Node *view, const Spread *s
     *wide = *view;
     *own = *view->view;
     for (int i = 0; i < view->view->rank; i++) {
-        if (view->view->coordinates[i].divisor != 1) return NULL;
         int64_t *factors = own->coordinates[i].factors;
         memset(factors, 0, sizeof own->coordinates[i].factors);
         for (int j = 0; j < view->type.rank; j++)
@@ -160,7 +173,8 @@ static const Node *spread_view(Writer *writer, const Node *view, const Spread *s
     }
     wide->type = *spread->node;
     wide->view = own;
-    return wide;
+    const int split = column_axis(writer, spread->node, spread->index);
+    return has_tested_columns(writer, wide, split) ? NULL : wide;
 }
 
 Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {

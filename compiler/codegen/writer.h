@@ -22,7 +22,7 @@ typedef struct Index {
     const char *text;
     const char *row; /* it is this row of the loops' columns, and column c; NULL: not known */
     const struct Seen *seen;     /* it is where a view finds an element; NULL: not known */
-    const struct Spread *spread; /* it is one of several columns; NULL: not known */
+    const struct Spread *spread; /* several columns share it; NULL: not known */
 } Index;
 
 /* Where a node has an element at `index` whose operand has one for several columns. */
@@ -31,8 +31,8 @@ typedef struct Spread {
     Index index;
 } Spread;
 
-/* A place that is `start` and a column: c, or one that is the same for several, and less than there
- * are columns. start.text NULL: it is none. */
+/* A place that is `start` and a column: c, or a number that several columns share and that is less
+ * than there are columns. start.text NULL: it is none. */
 typedef struct InRow {
     Index start;
     const char *column;

@@ -1,7 +1,7 @@
-/* Fuse, few: a reduction over few elements that lie apart, as a pool's window or that of a
- * convolution of each channel by itself, or over the few results of a channel on the way back,
- * becomes elementwise, of views, in the same order: a loop of such a length costs more than what it
- * does. */
+/* Fuse, few: a reduction over few elements becomes elementwise, of views, from the first to the
+ * last: a loop of such a length costs more than what it does. Few are those that lie apart, as a
+ * pool's window or that of a convolution of each channel by itself, and up to four that lie
+ * together and are not stored, as the results of a channel on the way back. */
 #include "compiler/passes/fuser.h"
 
 #include "compiler/graph/movement.h"

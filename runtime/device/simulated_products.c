@@ -98,7 +98,7 @@ static Read read_operands(const Product *product) {
     return read;
 }
 
-/* A product of halves is one of floats, exactly. */
+/* Halves are multiplied as the floats that they are. */
 static void add_product(const Product *product, float *sums) {
     float a[DOWN], b[ACROSS];
     for (int k = 0; k < DEEP; k++) {

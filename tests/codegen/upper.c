@@ -4,10 +4,12 @@
 #if defined __x86_64__
 #include <cpuid.h>
 
-enum { OF_USE = 1 << 2 /* leaf 13.1, eax */, OF_256 = 1 << 2, OF_512 = 1 << 6 };
+enum { BY_SYSTEM = 1 << 27 /* leaf 1, ecx */, OF_USE = 1 << 2 /* leaf 13.1, eax */ };
+enum { OF_256 = 1 << 2, OF_512 = 1 << 6 };
 
 static bool are_told(void) {
-    unsigned a = 0, b, c, d;
+    unsigned a, b, c = 0, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & BY_SYSTEM)) return false;
     return __get_cpuid_count(13, 1, &a, &b, &c, &d) && a & OF_USE;
 }
 
