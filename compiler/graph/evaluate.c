@@ -47,6 +47,7 @@ static Shape shape_of(const Evaluator *evaluator, const Type *type) {
 /* Where the element at `index` of `large` lies in `small`, whose dimensions are those of large or
  * 1, aligned at the end. */
 static int64_t place_in(const Shape *small, const Shape *large, int64_t index) {
+    if (small->count == large->count) return index;
     int64_t place = 0, stride = 1;
     for (int i = 1; i <= small->rank; i++) {
         int64_t size = small->sizes[small->rank - i], whole = large->sizes[large->rank - i];
@@ -199,15 +200,12 @@ static void evaluate_row(const Evaluator *evaluator, const Node *node, const Sha
     }
 }
 
-/* One matrix product; a is m × k, b is k × n. */
+/* One matrix product onto y, which is zero; a is m × k, b is k × n. */
 static void multiply_matrices(const double *a, const double *b, double *y, int64_t m, int64_t n,
                               int64_t k) {
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            double total = 0;
-            for (int64_t l = 0; l < k; l++) total += a[i * k + l] * b[l * n + j];
-            y[i * n + j] = total;
-        }
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t j = 0; j < n; j++) y[i * n + j] += a[i * k + l] * b[l * n + j];
 }
 
 static void evaluate_matmul(const Evaluator *evaluator, const Node *node, const Shape *shape,
@@ -224,26 +222,33 @@ static void evaluate_matmul(const Evaluator *evaluator, const Node *node, const 
 }
 
 /* A coordinate for the element of the result at `places`; -1 when it is not in the operand. */
-static int64_t view_coordinate(const Evaluator *evaluator, const Coordinate *coordinate,
-                               int64_t size, const Shape *shape, const int64_t *places) {
-    int64_t sum = dim_evaluate(coordinate->start, symbol_value, evaluator);
-    for (int i = 0; i < shape->rank; i++) sum += coordinate->factors[i] * places[i];
-    if (sum % coordinate->divisor) return -1;
-    sum /= coordinate->divisor;
+static int64_t view_coordinate(const Coordinate *coordinate, int64_t start, int64_t size, int rank,
+                               const int64_t *places) {
+    int64_t sum = start, divisor = coordinate->divisor;
+    for (int i = 0; i < rank; i++) sum += coordinate->factors[i] * places[i];
+    if (divisor != 1 && sum % divisor) return -1;
+    if (divisor != 1) sum /= divisor;
     return sum >= 0 && sum < size ? sum : -1;
+}
+
+/* On to the next element's, rows first. */
+static void advance(const Shape *shape, int64_t *places) {
+    for (int i = shape->rank - 1; i >= 0 && ++places[i] == shape->sizes[i]; i--) places[i] = 0;
 }
 
 static void evaluate_view(const Evaluator *evaluator, const Node *node, const Shape *shape,
                           double *y) {
     const Shape *from = &evaluator->shapes[node->inputs[0]];
+    const Coordinate *coordinates = node->view->coordinates;
     double fill = rounded(evaluator, node, node->view->fill);
-    for (int64_t index = 0; index < shape->count; index++) {
-        int64_t places[RANK_LIMIT], rest = index, place = 0;
-        for (int i = shape->rank - 1; i >= 0; rest /= shape->sizes[i--])
-            places[i] = rest % shape->sizes[i];
+    int64_t starts[RANK_LIMIT], places[RANK_LIMIT] = {0};
+    for (int i = 0; i < from->rank; i++)
+        starts[i] = dim_evaluate(coordinates[i].start, symbol_value, evaluator);
+    for (int64_t index = 0; index < shape->count; index++, advance(shape, places)) {
+        int64_t place = 0;
         for (int i = 0; i < from->rank && place >= 0; i++) {
-            int64_t at = view_coordinate(evaluator, &node->view->coordinates[i], from->sizes[i],
-                                         shape, places);
+            int64_t at =
+                view_coordinate(&coordinates[i], starts[i], from->sizes[i], shape->rank, places);
             place = at < 0 ? -1 : place * from->sizes[i] + at;
         }
         y[index] = place < 0 ? fill : operand(evaluator, node, 0)[place];
