@@ -35,7 +35,7 @@ fault() { # FUNCTION:N:ERROR
     same digits.safetensors trained
     resumed=$((resumed + 1))
 }
-stride=37
+stride=61
 [ -z "${LONG:-}" ] || stride=1
 first=1
 for error in OUT_OF_MEMORY ILLEGAL_ADDRESS LAUNCH_TIMEOUT NO_DEVICE UNKNOWN; do

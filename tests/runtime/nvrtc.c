@@ -1,5 +1,6 @@
-/* Nvrtc: compiles a file of kernels for all kinds of GPUs that flowc is for, from sm_75 to sm_120;
- * without one a kernel of its own. What a GPU would do with them is not seen here. */
+/* Nvrtc: compiles a file of kernels for all kinds of GPUs that flowc is for, from sm_75 to sm_120,
+ * or for those that follow the file's name; without one a kernel of its own. What a GPU would do
+ * with them is not seen here. */
 #include "runtime/device/nvrtc.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 enum { NEWEST = 1000000 /* there is no driver that could be too old */ };
 
-static const int capabilities[] = {75, 80, 86, 89, 90, 100, 120};
+static const char *const capabilities[] = {"75", "80", "86", "89", "90", "100", "120"};
 
 static const char small[] =
     "#if __CUDA_ARCH__ == 900 && __CUDACC_VER_MAJOR__ >= 12 && "
@@ -43,13 +44,15 @@ int main(int argc, char **argv) {
         perror(argv[1]);
         return 1;
     }
-    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
+    const char *const *kinds = capabilities;
+    size_t count = sizeof capabilities / sizeof *capabilities;
+    if (argc > 2) kinds = (const char *const *)argv + 2, count = (size_t)argc - 2;
+    for (size_t i = 0; i < count; i++) {
         GpuImage image;
-        FlowStatus status = nvrtc_compile(text, capabilities[i], NEWEST, &image);
+        FlowStatus status = nvrtc_compile(text, atoi(kinds[i]), NEWEST, &image);
         if (!status.exit) free(image.bytes);
-        else failed++, printf("sm_%d: %s\n", capabilities[i], status.text);
+        else failed++, printf("sm_%s: %s\n", kinds[i], status.text);
     }
-    printf("%s: %zu kinds of GPUs, %d failed\n", name, sizeof capabilities / sizeof *capabilities,
-           failed);
+    printf("%s: %zu kinds of GPUs, %d failed\n", name, count, failed);
     return failed != 0;
 }

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { MOST_THREADS = 8, ROUNDS = 300 };
+enum { MOST_THREADS = 8, ROUNDS = 100 };
 
 typedef struct Work {
     FlowFrame frame;
