@@ -1,8 +1,8 @@
 #!/bin/bash
 # Kernels for GPUs, run by the stand-in for one, agree with the evaluator: an op of each kind, the
-# graphs of this folder but for large ones of what CPUs do (with LONG all of both), random programs.
-# Nothing is brought to a GPU by itself, and what is wrong in a kernel ends the
-# test: see runtime/device/simulated.h.
+# graphs of this folder but for large ones of what CPUs do and the ring's, which comes by itself
+# (with LONG all of both), random programs. Nothing is brought to a GPU by itself, and what is wrong
+# in a kernel ends the test: see runtime/device/simulated.h.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if [ -n "${SAN:-}" ] && [ -z "${LONG:-}" ]; then

@@ -556,7 +556,7 @@ static bool is_named(const char *name, int argc, char **argv) {
 int main(int argc, char **argv) {
     const char *longer = getenv("LONG");
     int failed = 0;
-    /* As they are written: what optimises ten thousand kernels takes most of the time. */
+    /* As they are written: what optimises twenty thousand kernels takes most of the time. */
     if (!longer || !*longer) setenv("FLOWC_TEST_FLAGS", "-O0", false);
     for (int op = 0; op < OP_COUNT; op++)
         if (is_named(op_info[op].name, argc, argv)) failed += run_op((Op)op);
