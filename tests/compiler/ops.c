@@ -138,11 +138,16 @@ static Graph *case_graph(Suite *suite, const Case *given) {
     return graph;
 }
 
+static bool is_long(void) {
+    const char *set = getenv("LONG");
+    return set && *set;
+}
+
 static Suite new_suite(void) {
     Arena *arena = arena_new();
     Suite suite = {.arena = arena, .dimensions = dimensions_new(arena)};
     suite.batch = dim_symbol(suite.dimensions, "B", 64, true);
-    suite.is_long = getenv("LONG") && *getenv("LONG");
+    suite.is_long = is_long();
     return suite;
 }
 
@@ -554,10 +559,9 @@ static bool is_named(const char *name, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    const char *longer = getenv("LONG");
     int failed = 0;
     /* As they are written: what optimises twenty thousand kernels takes most of the time. */
-    if (!longer || !*longer) setenv("FLOWC_TEST_FLAGS", "-O0", false);
+    if (!is_long()) setenv("FLOWC_TEST_FLAGS", "-O0", false);
     for (int op = 0; op < OP_COUNT; op++)
         if (is_named(op_info[op].name, argc, argv)) failed += run_op((Op)op);
     return failed != 0;
