@@ -34,10 +34,10 @@ class Generated(Contender):
         kernels.library_of(session, source).call("chain", x, found)
         if abs(found - true_chain(x)).max() > TOLERANCE:
             raise RuntimeError("the chain's result is wrong")
-        self.mean = float(found.mean())
+        self.facts = {"mean": float(found.mean()), "deviation": float(found.std())}
 
     def measure(self, session):
-        return measurement(kernels.seconds_of_exports(self.program, CORES)["chain"], {"mean": self.mean})
+        return measurement(kernels.seconds_of_exports(self.program, CORES)["chain"], self.facts)
 
     def settings(self):
         return {"threads": CORES}
@@ -59,7 +59,7 @@ class ChainPeer(Contender):
             env=peer.environment(self.environment(), session.scratch),
         )
         answer = json.loads(done.stdout)
-        return measurement(answer["seconds"], {"mean": answer["mean"]})
+        return measurement(answer.pop("seconds"), answer)
 
     def settings(self):
         return {"environment": self.environment(), "result": "where it was" if self.best else "new"}

@@ -1,5 +1,5 @@
 """The chain of chain.flow by a peer. Arguments: which, and whether at its best (else as usually written). Prints seconds
-of a call (median) and the mean of the result of the first, as JSON."""
+of a call (median), and the mean and deviation of the result of the first, as JSON."""
 
 import json
 import statistics
@@ -87,13 +87,15 @@ PEERS = {"NumPy": numpy_chain, "PyTorch eager": torch_eager, "PyTorch compile": 
 
 def main(peer, best):
     call = PEERS[peer](best == "best")
-    mean = float(call().mean())
+    result = call()
+    facts = {"mean": float(result.mean()), "deviation": float(result.std())}
+    del result
     times, begin = [], time.perf_counter()
     while time.perf_counter() - begin < SECONDS:
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
-    print(json.dumps({"seconds": statistics.median(times), "mean": mean}))
+    print(json.dumps({"seconds": statistics.median(times)} | facts))
 
 
 main(*sys.argv[1:])
