@@ -6,7 +6,7 @@
  *   tiles     tdpbf16ps: of the 32 depths of a tile the even ones are added up, and the odd ones,
  *             both in order; their sum is added to what there was
  *   pairs     vdpbf16ps: of each pair the second product is added first
- *   vectors   each product is added in order, in f32
+ *   vectors   each product is added in order, in f32, of operands that were made floats
  *
  * The first two take numbers below 2^-126 as zero, as the others do while a program runs. Each sum
  * depends on nothing but its row, its column and the depth. */
@@ -24,7 +24,7 @@ typedef uint16_t FlowHalves __attribute__((vector_size(64), may_alias, aligned(2
 typedef uint16_t FlowWords __attribute__((vector_size(64), may_alias));
 
 /* Rows of a in one or two rows of tiles, `a_next` apart, times columns of b in `columns` columns of
- * tiles, `b_next` apart. */
+ * tiles, `b_next` apart, two for one where they are of floats. */
 typedef struct FlowHalfProduct {
     const FlowTile *a, *b;
     int64_t a_next, b_next;
@@ -268,8 +268,6 @@ static inline void flow_half_by_tiles(const FlowHalfProduct *product) {
 
 enum { FLOW_HALF_ROWS = 8 };
 
-#define FLOW_MULTIPLY_PAIRS(sum, a, b) __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a))
-
 FLOW_TILE void flow_half_load(const FlowHalfProduct *product, const float *from, FlowSums *sums) {
 #pragma GCC unroll 8
     for (int m = 0; m < FLOW_HALF_ROWS; m++)
@@ -287,73 +285,115 @@ FLOW_TILE const uint32_t *flow_half_row(const FlowHalfProduct *product, int64_t 
     return (const uint32_t *)&tile->lines[row % FLOW_SIDE];
 }
 
-/* One row group; with two columns no product waits for the one before it. */
-FLOW_TILE void flow_half_pairs_across(const FlowHalfProduct *product, int64_t row, int64_t column,
-                                      const int across) {
+#define FLOW_MULTIPLY_PAIRS(sum, a, b) __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a))
+
+/* Of a row group and `across` columns of tiles, pairs. */
+FLOW_TILE void flow_half_add_pairs(const FlowHalfProduct *product, int64_t row, int64_t column,
+                                   const int across, FlowSums sums[2][FLOW_HALF_ROWS]) {
     const uint32_t *a = flow_half_row(product, row);
-    const FlowTile *b = product->b + column * product->b_next;
-    const FlowTile *b_right = b + (across > 1 ? product->b_next : 0);
+    const FlowPairs *b = product->b[column * product->b_next].lines;
+    for (int64_t k = 0; k < product->depth; k++, a += FLOW_SIDE * FLOW_SIDE)
+        for (int i = 0; i < FLOW_SIDE; i++, b++)
+#pragma GCC unroll 8
+            for (int m = 0; m < FLOW_HALF_ROWS; m++) {
+                const FlowPairs left = (FlowPairs){0} + a[m * FLOW_SIDE + i];
+#pragma GCC unroll 2
+                for (int n = 0; n < across; n++)
+                    FLOW_MULTIPLY_PAIRS(sums[n][m], left, b[n * product->b_next * FLOW_SIDE]);
+            }
+}
+
+/* Floats: a tile becomes two, of its even depths and of its odd ones. */
+
+FLOW_TILE FlowPairs flow_half_even(FlowPairs pairs) {
+    return pairs << 16;
+}
+
+FLOW_TILE FlowPairs flow_half_odd(FlowPairs pairs) {
+    return pairs & 0xffff0000;
+}
+
+/* So many tiles of b, in their place. */
+static FLOW_ONE_COPY FLOW_WIDE void flow_half_widen(FlowTile *tiles, int64_t count) {
+    for (int64_t k = count - 1; k >= 0; k--)
+        for (int i = 0; i < FLOW_SIDE; i++) {
+            const FlowPairs pairs = tiles[k].lines[i];
+            tiles[2 * k].lines[i] = flow_half_even(pairs);
+            tiles[2 * k + 1].lines[i] = flow_half_odd(pairs);
+        }
+}
+
+/* A row group of a. */
+typedef struct FlowHalfLeft {
+    FlowPairs of_row[FLOW_HALF_ROWS][2 * FLOW_PART];
+} FlowHalfLeft;
+
+FLOW_TILE void flow_half_widen_rows(const FlowHalfProduct *product, int64_t row,
+                                    FlowHalfLeft *restrict left) {
+    const FlowPairs *a = (const FlowPairs *)flow_half_row(product, row);
+    for (int64_t k = 0; k < product->depth; k++, a += FLOW_SIDE)
+        for (int m = 0; m < FLOW_HALF_ROWS; m++) {
+            left->of_row[m][2 * k] = flow_half_even(a[m]);
+            left->of_row[m][2 * k + 1] = flow_half_odd(a[m]);
+        }
+}
+
+/* The rows of a have one address and a number each, of which gcc else makes an address each, more
+ * than there are registers. */
+#define FLOW_ONE_PLACE(place) __asm__("" : "+r"(place))
+
+FLOW_TILE void flow_half_add_floats(const FlowHalfProduct *product, const FlowHalfLeft *left,
+                                    int64_t column, const int across,
+                                    FlowSums sums[2][FLOW_HALF_ROWS]) {
+    const float *a = (const float *)left->of_row;
+    const FlowSums *b = (const FlowSums *)product->b[column * product->b_next].lines;
+    for (int64_t k = 0; k < product->depth; k++, a += FLOW_SIDE, b += FLOW_SIDE)
+        for (int i = 0; i < FLOW_SIDE; i++, a++, b++) {
+            FLOW_ONE_PLACE(a);
+#pragma GCC unroll 2
+            for (int odd = 0; odd < 2; odd++)
+#pragma GCC unroll 8
+                for (int m = 0; m < FLOW_HALF_ROWS; m++) {
+                    const float *at = a + (m * 2 * FLOW_PART + odd) * FLOW_SIDE;
+                    const FlowSums one = *at - (FlowSums){0};
+#pragma GCC unroll 2
+                    for (int n = 0; n < across; n++)
+                        sums[n][m] += one * b[(n * product->b_next + odd) * FLOW_SIDE];
+                    FLOW_STAYS_IF(across > 1, one);
+                }
+        }
+}
+
+/* One row group, whose floats are in `left`, if any; with two columns no product waits for the one
+ * before it, and a row is read once for both. */
+FLOW_TILE void flow_half_across(const FlowHalfProduct *product, const FlowHalfLeft *left,
+                                int64_t row, int64_t column, const int across) {
     float *at = product->sums + row * product->stride + column * FLOW_SIDE;
     FlowSums sums[2][FLOW_HALF_ROWS];
 #pragma GCC unroll 2
     for (int n = 0; n < across; n++) flow_half_load(product, at + n * FLOW_SIDE, sums[n]);
-    for (int64_t k = 0; k < product->depth; k++, a += FLOW_SIDE * FLOW_SIDE, b++, b_right++)
-        for (int i = 0; i < FLOW_SIDE; i++)
-#pragma GCC unroll 8
-            for (int m = 0; m < FLOW_HALF_ROWS; m++) {
-                const FlowPairs left = (FlowPairs){0} + a[m * FLOW_SIDE + i];
-                FLOW_MULTIPLY_PAIRS(sums[0][m], left, b->lines[i]);
-                if (across > 1) FLOW_MULTIPLY_PAIRS(sums[1][m], left, b_right->lines[i]);
-            }
+    if (left) flow_half_add_floats(product, left, column, across, sums);
+    else flow_half_add_pairs(product, row, column, across, sums);
 #pragma GCC unroll 2
     for (int n = 0; n < across; n++) flow_half_store(product, at + n * FLOW_SIDE, sums[n]);
 }
 
-static inline FLOW_WIDE void flow_half_by_pairs(const FlowHalfProduct *product) {
+FLOW_TILE void flow_half_by_rows(const FlowHalfProduct *product, const int pairs) {
+    FlowHalfLeft floats, *const left = pairs ? NULL : &floats;
     for (int64_t row = 0; row < product->rows; row += FLOW_HALF_ROWS) {
         int64_t n = 0;
-        for (; n + 1 < product->columns; n += 2) flow_half_pairs_across(product, row, n, 2);
-        if (n < product->columns) flow_half_pairs_across(product, row, n, 1);
+        if (left) flow_half_widen_rows(product, row, left);
+        for (; n + 1 < product->columns; n += 2) flow_half_across(product, left, row, n, 2);
+        if (n < product->columns) flow_half_across(product, left, row, n, 1);
     }
 }
 
-typedef struct FlowHalfLeft {
-    float of_pair[FLOW_PART * FLOW_SIDE][2][FLOW_HALF_ROWS];
-} FlowHalfLeft;
-
-static inline FLOW_WIDE void flow_half_widen(const FlowHalfProduct *product, int64_t row,
-                                             FlowHalfLeft *restrict left) {
-    const uint32_t *a = flow_half_row(product, row);
-    for (int64_t k = 0; k < product->depth; k++, a += FLOW_SIDE * FLOW_SIDE)
-        for (int i = 0; i < FLOW_SIDE; i++)
-            for (int m = 0; m < FLOW_HALF_ROWS; m++) {
-                const uint32_t pair = a[m * FLOW_SIDE + i];
-                left->of_pair[k * FLOW_SIDE + i][0][m] = flow_float_of_bits(pair << 16);
-                left->of_pair[k * FLOW_SIDE + i][1][m] = flow_float_of_bits(pair & 0xffff0000);
-            }
+static inline FLOW_WIDE void flow_half_by_pairs(const FlowHalfProduct *product) {
+    flow_half_by_rows(product, 1);
 }
 
 static inline FLOW_WIDE void flow_half_by_vectors(const FlowHalfProduct *product) {
-    FlowHalfLeft left;
-    for (int64_t row = 0; row < product->rows; row += FLOW_HALF_ROWS) {
-        flow_half_widen(product, row, &left);
-        for (int64_t n = 0; n < product->columns; n++) {
-            const FlowPairs *b = product->b[n * product->b_next].lines;
-            float *at = product->sums + row * product->stride + n * FLOW_SIDE;
-            FlowSums sums[FLOW_HALF_ROWS];
-            flow_half_load(product, at, sums);
-            for (int64_t i = 0; i < product->depth * FLOW_SIDE; i++) {
-                const FlowSums first = (FlowSums)(b[i] << 16),
-                               second = (FlowSums)(b[i] >> 16 << 16);
-#pragma GCC unroll 8
-                for (int m = 0; m < FLOW_HALF_ROWS; m++) {
-                    sums[m] += left.of_pair[i][0][m] * first;
-                    sums[m] += left.of_pair[i][1][m] * second;
-                }
-            }
-            flow_half_store(product, at, sums);
-        }
-    }
+    flow_half_by_rows(product, 0);
 }
 
 static FLOW_ONE_COPY FLOW_WIDE void flow_half_multiply(const FlowHalfProduct *product, int means) {

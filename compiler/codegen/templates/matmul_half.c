@@ -12,6 +12,7 @@
 /* Most tiles of a and of b at a time, and how deep these are at most. */
 #define MOST_LEFT FLOW_LEAST(768, (ROWS_OF_TILES + 1) * STRETCH)
 #define MOST_RIGHT FLOW_LEAST(256, (COLUMNS_OF_TILES + 1) * STRETCH)
+#define OF_FLOATS(means) ((means) == FLOW_HALF_vectors ? 2 : 1) /* tiles for one of b */
 #define STRETCH FLOW_LEAST(64, DEPTHS_OF_TILES)
 #define ROWS_OF_TILES ((MOST_ROWS - 1) / FLOW_SIDE + 1)
 #define COLUMNS_OF_TILES ((MOST_COLUMNS - 1) / FLOW_SIDE + 1)
@@ -120,6 +121,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(WORK) {
     const int64_t across = flow_half_tiles(work->columns, FLOW_SIDE), stride = across * FLOW_SIDE;
     const int64_t parts = flow_half_tiles(work->depth, FLOW_PART);
     const int64_t part = flow_half_tiles(work->depth, parts), before = work->k / FLOW_DEPTH;
+    const int64_t each = OF_FLOATS(work->means);
     for (int64_t k = 0; k < work->depth; k += part)
         for (int64_t m = 0; m < work->rows; m += 2 * FLOW_SIDE) {
             const FLOW_JOIN(KERNEL, _seen) seen = FLOW_JOIN(KERNEL, _sees)(work, m);
@@ -127,9 +129,9 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(WORK) {
             const int64_t end =
                 flow_smaller(flow_smaller(k + part, work->depth), seen.last - before);
             const FlowHalfProduct product = {.a = work->left + m / FLOW_SIDE * work->depth + first,
-                                             .b = work->right + first,
+                                             .b = work->right + first * each,
                                              .a_next = work->depth,
-                                             .b_next = work->depth,
+                                             .b_next = work->depth * each,
                                              .depth = end - first,
                                              .columns = flow_half_tiles(seen.columns, FLOW_SIDE),
                                              .rows = seen.rows,
@@ -153,8 +155,12 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _stretches)(FLOW_JOIN(KERNEL, _wo
         work->depth = flow_half_tiles(work->depths, FLOW_DEPTH);
         if (!whole || first_column)
             FLOW_JOIN(KERNEL, _pack_a)(work, work->row, work->rows, work->left);
-        if (!whole || !last_b)
+        if (!whole || !last_b) {
             FLOW_JOIN(KERNEL, _pack_b)(work, work->column, work->columns, work->right);
+            if (OF_FLOATS(work->means) > 1)
+                flow_half_widen(work->right,
+                                flow_half_tiles(work->columns, FLOW_SIDE) * work->depth);
+        }
         FLOW_JOIN(KERNEL, _block)(work);
     }
 }
@@ -165,7 +171,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
                                                 int64_t last) {
     const int64_t batch = context->batch, *const sizes = context->sizes;
     (void)batch, (void)sizes;
-    FlowTile left[MOST_LEFT], right[MOST_RIGHT];
+    FlowTile left[MOST_LEFT], right[OF_FLOATS(FLOW_HALF_vectors) * MOST_RIGHT];
     _Alignas(64) float waiting[WAITING];
     const int64_t deep = flow_smaller(flow_half_tiles(DEPTH, FLOW_DEPTH), STRETCH);
     const int64_t across = flow_smaller(MOST_RIGHT / deep, MOST_ACROSS) * FLOW_SIDE;
@@ -195,6 +201,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 
 #undef MOST_LEFT
 #undef MOST_RIGHT
+#undef OF_FLOATS
 #undef STRETCH
 #undef ROWS_OF_TILES
 #undef COLUMNS_OF_TILES
