@@ -57,6 +57,23 @@ FLOW_TILE FlowPairs flow_half_line(const uint16_t *from, int64_t count) {
     return (FlowPairs)__builtin_ia32_loaddquhi512_mask((const void *)from, (Shorts){0}, (int)mask);
 }
 
+/* What lines are made of: `count` runs of adjacent elements, the run i of the elements from
+ * begin[i] up to begin[i + 1], at[i] elements from where the line is. */
+typedef struct FlowRuns {
+    int64_t count, begin[FLOW_DEPTH + 1], at[FLOW_DEPTH];
+} FlowRuns;
+
+/* A line of which `from` is the place. */
+FLOW_TILE FlowPairs flow_half_gather(const uint16_t *from, const FlowRuns *runs) {
+    if (runs->count == 1) return flow_half_line(from + runs->at[0], runs->begin[1]);
+    _Alignas(64) uint16_t line[2 * FLOW_DEPTH] = {0};
+    for (int64_t i = 0; i < runs->count; i++) {
+        const int64_t begin = runs->begin[i], count = runs->begin[i + 1] - begin;
+        *(FlowHalves *)(line + begin) = (FlowHalves)flow_half_line(from + runs->at[i], count);
+    }
+    return *(const FlowPairs *)line;
+}
+
 /* The first elements of two lines as pairs. */
 FLOW_TILE FlowPairs flow_half_pairs(FlowPairs first, FlowPairs second) {
 #if FLOW_SHUFFLES
