@@ -52,6 +52,10 @@ static const char *buffer_index(const Writer *writer) {
     return writer->lanes ? "at" : "j";
 }
 
+static const char *loaded_half(Writer *writer, Element element, const char *stored) {
+    return arena_format(writer->arena, "flow_load_%s(%s)", element_info[element].name, stored);
+}
+
 const char *load_text(Writer *writer, NodeId id, const char *index) {
     Element element = node_of(writer, id)->type.element;
     const char *pointer = pointer_to(writer, id, false);
@@ -66,14 +70,15 @@ const char *load_text(Writer *writer, NodeId id, const char *index) {
     const char *stored = writer->gpu
                              ? arena_format(writer->arena, "FLOW_LOAD(%s, %s)", pointer, index)
                              : arena_format(writer->arena, "%s[%s]", pointer, index);
-    if (!is_half(element)) return stored;
-    return arena_format(writer->arena, "flow_load_%s(%s)", element_info[element].name, stored);
+    return is_half(element) ? loaded_half(writer, element, stored) : stored;
 }
 
 /* Was its value rounded when it was defined? */
-static bool is_rounded(const Node *node) {
-    LoopClass class = op_info[node->op].class;
-    return class == LOOP_elementwise || class == LOOP_contract;
+static bool is_rounded(const Writer *writer, NodeId id) {
+    const Node *node = node_of(writer, id);
+    const LoopClass class = op_info[node->op].class;
+    if (class != LOOP_move) return class == LOOP_elementwise || class == LOOP_contract;
+    return (node->op != OP_view || node->view->fill == 0) && is_rounded(writer, node->inputs[0]);
 }
 
 const char *store_text(Writer *writer, NodeId id, const char *index, const char *value) {
@@ -84,7 +89,7 @@ const char *store_text(Writer *writer, NodeId id, const char *index, const char 
         pointer = arena_format(writer->arena, "o%u", number_of(writer, id));
         index = buffer_index(writer);
     }
-    bool exact = element == TYPE_bf16 && is_rounded(node_of(writer, id));
+    bool exact = element == TYPE_bf16 && is_rounded(writer, id);
     if (is_half(element))
         value = arena_format(writer->arena, "flow_%s_%s(%s)", exact ? "bits" : "store",
                              element_info[element].name, value);
@@ -119,8 +124,8 @@ static bool fills_with_zeros(const Node *view) {
  * stand in the function that has the loops, which is one for kernels of rows or columns. */
 static bool has_row_outside(const Writer *writer, const Node *view, NodeId operand) {
     int64_t columns;
-    return !is_half(view->type.element) && !writer->gpu && writer->loops && !writer->lanes &&
-           writer->plan->places[operand].kind != PLACE_none &&
+    return (!is_half(view->type.element) || fills_with_zeros(view)) && !writer->gpu &&
+           writer->loops && !writer->lanes && writer->plan->places[operand].kind != PLACE_none &&
            dim_is_constant(writer->loops->columns, &columns) && columns <= FLOW_OUTSIDE &&
            (fills_with_zeros(view) || writer->loops->kind == KERNEL_rows ||
             writer->loops->kind == KERNEL_columns);
@@ -153,7 +158,8 @@ static const char *element_of_row(Writer *writer, const Node *view, Index index)
     const char *name = find_variable(writer, id, known.level, known.text);
     if (!name)
         name = define_variable(writer, id, known, arena_format(writer->arena, "%s *", type), start);
-    return arena_format(writer->arena, "%s[%s]", name, row.column);
+    const char *stored = arena_format(writer->arena, "%s[%s]", name, row.column);
+    return is_half(view->type.element) ? loaded_half(writer, view->type.element, stored) : stored;
 }
 
 static const char *viewed(Writer *writer, NodeId id, Index index) {
@@ -162,6 +168,8 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
     Element element = node->type.element;
     const char *of_row = element_of_row(writer, node, index);
     if (of_row && writer->narrow) of_row = narrow_value(writer, id, index, of_row);
+    if (of_row && is_half(element)) /* as it was rounded before */
+        return define_variable(writer, id, index, element_info[element].computed, of_row);
     if (of_row) return define_value(writer, id, index, of_row);
     Index inside, place = view_index(writer, node, index, &inside);
     const char *across = inside.text ? NULL : element_across(writer, node, index);
@@ -246,11 +254,20 @@ static const char *sum_of_tile(Writer *writer, NodeId id) {
     return narrow_value(writer, id, full, "tile[(r - first_row) * stride + c]");
 }
 
+/* One of a loop over columns that may lie outside: a test before a load can be a mask of a vector,
+ * another place would be a gather. What an integer is then could not be divided by. */
+static bool is_tested(const Writer *writer, NodeId id, Index index) {
+    return index.test && index.level == LEVEL_column && !writer->gpu &&
+           is_floating(node_of(writer, id)->type.element);
+}
+
 static const char *loaded(Writer *writer, NodeId id, Index index) {
     if (writer->vectors && index.level == LEVEL_column)
         return define_variable(writer, id, index, vector_type(node_of(writer, id)),
                                vector_load(writer, id, index));
-    const char *value = load_text(writer, id, index.text);
+    const bool tested = is_tested(writer, id, index);
+    const char *value = load_text(writer, id, tested ? index.place : index.text);
+    if (tested) value = arena_format(writer->arena, "%s ? %s : 0", index.test, value);
     const char *type = is_widened(writer, id, index.text)
                            ? "int32_t"
                            : element_info[node_of(writer, id)->type.element].computed;

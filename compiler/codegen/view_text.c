@@ -198,6 +198,7 @@ Index index_inside(Writer *writer, Index place, Index inside) {
         chosen = define_index(
             writer, LEVEL_column,
             arena_format(writer->arena, "%s + %s", chosen.text, place.seen->place.column));
+    else chosen.test = inside.text, chosen.place = from.text;
     if (!place.seen) return chosen;
     Seen *seen = arena_new_item(writer->arena, Seen);
     *seen = *place.seen;

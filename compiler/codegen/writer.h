@@ -23,6 +23,7 @@ typedef struct Index {
     const char *row; /* it is this row of the loops' columns, and column c; NULL: not known */
     const struct Seen *seen;     /* it is where a view finds an element; NULL: not known */
     const struct Spread *spread; /* several columns share it; NULL: not known */
+    const char *test, *place;    /* where the test is true it is that place; NULL: not known */
 } Index;
 
 /* Where a node has an element at `index` whose operand has one for several columns. */
