@@ -9,6 +9,8 @@
 #ifndef FLOW_H
 #define FLOW_H
 
+#include "runtime/half.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -235,12 +237,7 @@ typedef struct FlowFunction {
 /* Waits until all threads of the frame's team are here. Spins, then yields the processor. */
 void flow_barrier(const FlowFrame *frame, int thread, int threads);
 
-/* How products of bf16 are added up (codegen/templates/half.h). */
-enum { FLOW_HALF_vectors, FLOW_HALF_pairs, FLOW_HALF_tiles };
-
-/* The best that the processor has and the system lets this process use. */
-int flow_half_means(void);
-#ifndef FLOW_HALF_MEANS /* which tests set */
+#ifndef FLOW_HALF_MEANS /* which is set where the processor is known, and by tests */
 #define FLOW_HALF_MEANS flow_half_means()
 #endif
 

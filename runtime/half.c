@@ -1,9 +1,10 @@
 /* Half: what the processor has for products of bf16. The registers of its matrix tiles are used by
  * processes that have asked Linux for them. */
 #define _GNU_SOURCE
-#include "runtime/flow.h"
+#include "runtime/half.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #if defined __x86_64__
 #include <cpuid.h>

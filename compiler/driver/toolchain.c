@@ -9,6 +9,7 @@
 #include "compiler/driver/parts.h"
 #include "lang/base/path.h"
 #include "lang/base/text.h"
+#include "runtime/half.h"
 
 #include <glob.h>
 #include <sched.h>
@@ -43,8 +44,9 @@ static const char *native_level(void) {
 enum { ALL_LEVELS = sizeof all_levels / sizeof *all_levels };
 
 static bool choose_levels(Toolchain *toolchain, const char *target) {
-    bool all = !strcmp(target, "all");
-    if (!strcmp(target, "native")) target = native_level();
+    const bool all = !strcmp(target, "all"), native = !strcmp(target, "native");
+    if (native) target = native_level();
+    toolchain->only_vectors = native && flow_half_means() == FLOW_HALF_vectors;
     for (int i = 0; i < ALL_LEVELS; i++)
         if (all || !strcmp(all_levels[i].name, target))
             toolchain->levels[toolchain->level_count++] = all_levels[i];
@@ -216,6 +218,8 @@ static Strings compiler_words(const Toolchain *toolchain, const Strings *more) {
 #endif
     add_words(toolchain->arena, &words, code_flags(toolchain->arena, toolchain->compiler));
     add_sanitizer(toolchain->arena, &words);
+    if (toolchain->only_vectors) /* what is there for others takes time to compile */
+        vector_push(toolchain->arena, &words, "-DFLOW_HALF_MEANS=FLOW_HALF_vectors");
     vector_each(const char *, word, *more) vector_push(toolchain->arena, &words, *word);
     return words;
 }

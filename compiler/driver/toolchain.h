@@ -24,6 +24,7 @@ typedef struct Toolchain {
     const char *compiler; /* a name or path */
     const char *omp;      /* the folder of LLVM's libomp.so */
     bool verbose;
+    bool only_vectors;      /* the processor that is meant has nothing else for products */
     bool fresh;             /* objects of earlier builds are not taken */
     Strings libraries;      /* that the program needs beside those of all programs */
     Strings linked;         /* files of C functions */
