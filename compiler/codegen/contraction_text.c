@@ -490,12 +490,10 @@ static int64_t number_of_dim(Dim dim) {
     return dim_is_constant(dim, &value) ? value : 1;
 }
 
-/* Do columns or depths that no row sees take no time? matmul.c and windows.c go over all. */
+/* Do columns or depths that no row sees take no time? windows.c goes over all. */
 static bool leaves_out(const Writer *writer, const ContractionOperand *a,
                        const ContractionOperand *b) {
-    const bool halves = !strcmp(template_of(writer, a, b), "matmul_half.c");
-    const bool ahead = !strcmp(template_of(writer, a, b), "product.c");
-    return has_triangle(writer->kernel) && (halves || ahead);
+    return has_triangle(writer->kernel) && strcmp(template_of(writer, a, b), "windows.c");
 }
 
 Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {

@@ -8,6 +8,7 @@ agree() { # options of the C compiler
 }
 has avx512vl || { echo "it has no vectors of 512 bits"; exit 77; }
 agree -march=x86-64-v4 -DFLOW_HALF_MEANS=FLOW_HALF_vectors
+agree -march=x86-64-v4 -DFLOW_HALF_MEANS=FLOW_HALF_pairs -DFLOW_PAIRS_AS_FLOATS
 has avx512_bf16 || { echo "it has no products of pairs"; exit 77; }
 agree -march=x86-64-v4 -DFLOW_HALF_MEANS=FLOW_HALF_pairs
 agree -march=x86-64-v4

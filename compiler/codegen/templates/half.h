@@ -302,7 +302,13 @@ FLOW_TILE const uint32_t *flow_half_row(const FlowHalfProduct *product, int64_t 
     return (const uint32_t *)&tile->lines[row % FLOW_SIDE];
 }
 
+#ifndef FLOW_PAIRS_AS_FLOATS /* which tests set where there is no such instruction */
 #define FLOW_MULTIPLY_PAIRS(sum, a, b) __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(b), "v"(a))
+#else
+#define FLOW_MULTIPLY_PAIRS(sum, a, b)                                 \
+    ((sum) += (FlowSums)((a)&0xffff0000) * (FlowSums)((b)&0xffff0000), \
+     (sum) += (FlowSums)((a) << 16) * (FlowSums)((b) << 16))
+#endif
 
 /* Of a row group and `across` columns of tiles, pairs. */
 FLOW_TILE void flow_half_add_pairs(const FlowHalfProduct *product, int64_t row, int64_t column,

@@ -36,6 +36,9 @@
  *   B_TABLE                   0: depths are one run
  *   BY_COLUMNS                1: threads split the columns; 0: the rows,
  *   SHARE_BLOCK               in whole blocks of so many
+ *   SEES_COLUMNS, SEES_DEPTH  1: rows see some of the columns, or of the depth, up to
+ *   SEEN_COLUMNS(row, all), SEEN_DEPTH(row, all)     of all of them, those after see no less; and
+ *   UNSEEN_DEPTH(row, all)    from that one on
  *   PARTS, PART_DEPTH         for windows.c and winograd_weights.c: in so many parts, each but the
  *                             last so deep, the depth is added up, to sums at `parts` of a
  *                             `context`; 1: there are none
@@ -113,6 +116,11 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define SHARE_BLOCK FLOW_SHARE_BLOCK
 #define PARTS 1
 #define PART_DEPTH 128
+#define SEES_COLUMNS 0
+#define SEES_DEPTH 0
+#define SEEN_COLUMNS(row, all) (all)
+#define SEEN_DEPTH(row, all) (all)
+#define UNSEEN_DEPTH(row, all) 0
 #endif
 
 #if !APPLIES /* which had to be known before */
@@ -258,6 +266,9 @@ typedef struct FLOW_JOIN(KERNEL, _place) {
     ELEMENT *sums;
     int64_t stride, columns;
     int64_t row, column; /* of the first result */
+#if SEES_DEPTH
+    int64_t from, depth; /* what its rows see of the part */
+#endif
     const char *ahead;
     int64_t ahead_step;
 } FLOW_JOIN(KERNEL, _place);
@@ -301,11 +312,16 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
 FLOW_TILE void FLOW_JOIN(KERNEL, _add_rest)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
                                             const int64_t *row_at, const int rows, const int whole,
                                             int64_t k, VECTOR y[TILE_ROWS][TILE_VECTORS]) {
-    for (; BY_TWOS && k + 1 < work->depth; k += 2) {
+#if SEES_DEPTH
+    const int64_t depth = tile->depth;
+#else
+    const int64_t depth = work->depth;
+#endif
+    for (; BY_TWOS && k + 1 < depth; k += 2) {
         FLOW_JOIN(KERNEL, _add)(work, tile, row_at, rows, whole, k, y);
         FLOW_JOIN(KERNEL, _add)(work, tile, row_at, rows, whole, k + 1, y);
     }
-    for (; k < work->depth; k++) FLOW_JOIN(KERNEL, _add)(work, tile, row_at, rows, whole, k, y);
+    for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, tile, row_at, rows, whole, k, y);
 }
 
 /* `rows` rows of sums, a constant where it is called, which are added to those of the parts
@@ -316,7 +332,11 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     const FLOW_JOIN(KERNEL, _place) tile = *place;
     const int64_t depth = work->depth, stride = tile.stride, columns = tile.columns;
     ELEMENT *restrict sums = tile.sums;
-    int64_t row_at[TILE_ROWS], k = 0;
+    int64_t row_at[TILE_ROWS], k = 0, there = depth;
+#if SEES_DEPTH
+    k = tile.from, there = tile.depth - k;
+#endif
+    (void)there;
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++) row_at[m] = flow_smaller(m, last);
     VECTOR y[TILE_ROWS][TILE_VECTORS];
@@ -330,7 +350,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
         const CONTEXT context = *work->context;
         FLOW_JOIN(KERNEL, _late) *const late = work->late;
         const int64_t row = late->row, column = late->column, others = late->columns;
-        const int64_t most = work->closed ? 0 : flow_smaller(depth / TILE_VECTORS, late->rows);
+        const int64_t most = work->closed ? 0 : flow_smaller(there / TILE_VECTORS, late->rows);
         if (most < late->rows) held = FLOW_JOIN(KERNEL, _apply_from)(work, most);
         for (int64_t m = 0; m < most; m++)
 #pragma GCC unroll 8
@@ -423,7 +443,14 @@ FLOW_TILE const char *FLOW_JOIN(KERNEL, _ahead)(WORK, int64_t row, int64_t call,
 FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int height) {
     WITH_SIZES;
     const CONTEXT context = *work->context;
-    const int64_t row = work->row + m, columns = ONE_BLOCK ? (COLUMNS) : work->columns;
+    const int64_t row = work->row + m, all = ONE_BLOCK ? (COLUMNS) : work->columns;
+    const int64_t seen = SEEN_COLUMNS(row + height - 1, COLUMNS) - work->column;
+    const int64_t columns = SEES_COLUMNS ? flow_smaller(all, seen) : all;
+#if SEES_DEPTH
+    const int64_t end = flow_smaller(SEEN_DEPTH(row + height - 1, DEPTH) - work->k, work->depth);
+    const int64_t depth = flow_larger(end, 0);
+    const int64_t from = flow_smaller(flow_larger(UNSEEN_DEPTH(row, DEPTH) - work->k, 0), depth);
+#endif
     const int64_t stride = PLAIN || NO_GAPS ? (COLUMNS) : ONE_BLOCK ? ALL_WIDE : work->wide;
     const ELEMENT *a =
         COPIES_A ? work->left + in_group / TILE_ROWS * COPY_TILE + in_group % TILE_ROWS * COPY_ROW
@@ -445,16 +472,22 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
                                              in_group / TILE_ROWS * panels + n / WIDTH,
                                              GROUP / TILE_ROWS * panels, &step)
                  : NULL;
-        const FLOW_JOIN(KERNEL, _place) tile = {.a = a,
-                                                .b = b,
-                                                .b_depth = copied ? WIDTH : (B_DEPTH),
-                                                .sums = sums + n,
-                                                .stride = stride,
-                                                .columns = flow_smaller(columns - n, WIDTH),
-                                                .row = work->slice * (ROWS) + row,
-                                                .column = work->column + n,
-                                                .ahead = ahead,
-                                                .ahead_step = step};
+        const FLOW_JOIN(KERNEL, _place) tile = {
+            .a = a,
+            .b = b,
+            .b_depth = copied ? WIDTH : (B_DEPTH),
+            .sums = sums + n,
+            .stride = stride,
+            .columns = flow_smaller(columns - n, WIDTH),
+            .row = work->slice * (ROWS) + row,
+            .column = work->column + n,
+#if SEES_DEPTH
+            .from = from,
+            .depth = depth,
+#endif
+            .ahead = ahead,
+            .ahead_step = step
+        };
         for (int i = 0; i < (asks ? height : 0); i++)
             for (int v = 0; v < TILE_VECTORS; v++)
                 ASK((work->slice * (ROWS) + row + i) * (COLUMNS) + work->column + n + v * LANES);
@@ -462,7 +495,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
         if (height == TILE_ROWS) FLOW_JOIN(KERNEL, _full_tile)(work, &tile);
         else FLOW_JOIN(KERNEL, _low_tile)(work, &tile, height);
     }
-    if (last && !IN_VECTORS)
+    if (last && !IN_VECTORS && (!SEES_COLUMNS || columns > 0))
         FINISH(&context, sums, stride, work->slice * (ROWS) + row, work->column, height, columns);
 }
 
