@@ -254,8 +254,8 @@ static const char *sum_of_tile(Writer *writer, NodeId id) {
     return narrow_value(writer, id, full, "tile[(r - first_row) * stride + c]");
 }
 
-/* One of a loop over columns that may lie outside: a test before a load can be a mask of a vector,
- * another place would be a gather. What an integer is then could not be divided by. */
+/* A float of a loop over columns that may lie outside: a test before the load can be a mask of a
+ * vector, another place would be a gather. */
 static bool is_tested(const Writer *writer, NodeId id, Index index) {
     return index.test && index.level == LEVEL_column && !writer->gpu &&
            is_floating(node_of(writer, id)->type.element);

@@ -1,4 +1,4 @@
-# Products of bf16, and those by thirds of floats, are right by each means that this processor has, then by the best.
+# Products of bf16, and those by thirds of floats, are right by each means that this processor has or can stand in for, then by the best.
 . tests/programs/lib/common.sh
 unset FLOWC_TARGET # all levels
 cd "$root"

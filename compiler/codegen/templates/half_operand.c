@@ -82,6 +82,7 @@ static inline FLOW_WIDE void FLOW_JOIN(PACK, _tile)(WORK, int64_t side, int64_t 
                                                     int64_t first, int64_t depths,
                                                     const int64_t *at, const int64_t *next,
                                                     FlowTile *restrict tile) {
+    WITH_SIZES;
     FlowPairs lines[FLOW_SIDE];
     FlowRuns runs;
     const int whole = sides == FLOW_SIDE && depths == FLOW_DEPTH;
@@ -97,16 +98,17 @@ static inline FLOW_WIDE void FLOW_JOIN(PACK, _tile)(WORK, int64_t side, int64_t 
 
 /* Sides [first, first + count) of the stretch, in the order that memory has. */
 static FLOW_WIDE void PACK(WORK, int64_t first, int64_t count, FlowTile *restrict tiles) {
-    enum { LINES = ALONG_DEPTH ? FLOW_SIDE : FLOW_DEPTH };
+    WITH_SIZES;
+    const int64_t lines = ALONG_DEPTH ? FLOW_SIDE : FLOW_DEPTH,
+                  begin = ALONG_DEPTH ? first : work->k;
     const int64_t across = flow_half_tiles(count, FLOW_SIDE);
     const int64_t outer = ALONG_DEPTH ? across : work->depth;
     const int64_t inner = ALONG_DEPTH ? work->depth : across;
-    int64_t places[2][LINES];
-    FLOW_JOIN(PACK, _lines)(work, ALONG_DEPTH ? first : work->k, LINES, places[0]);
+    int64_t places[2][FLOW_DEPTH];
+    FLOW_JOIN(PACK, _lines)(work, begin, lines, places[0]);
     for (int64_t o = 0; o < outer; o++) {
-        const int64_t *at = places[o % 2], *next = places[(o + 1) % 2];
-        FLOW_JOIN(PACK, _lines)
-        (work, (ALONG_DEPTH ? first : work->k) + (o + 1) * LINES, LINES, places[(o + 1) % 2]);
+        int64_t *const at = places[o % 2], *const next = o + 1 < outer ? places[(o + 1) % 2] : at;
+        if (next != at) FLOW_JOIN(PACK, _lines)(work, begin + (o + 1) * lines, lines, next);
         for (int64_t n = 0; n < inner; n++) {
             const int64_t s = ALONG_DEPTH ? o : n, k = ALONG_DEPTH ? n : o;
             FLOW_JOIN(PACK, _tile)

@@ -36,9 +36,9 @@
  *   B_TABLE                   0: depths are one run
  *   BY_COLUMNS                1: threads split the columns; 0: the rows,
  *   SHARE_BLOCK               in whole blocks of so many
- *   SEES_COLUMNS, SEES_DEPTH  1: rows see some of the columns, or of the depth, up to
- *   SEEN_COLUMNS(row, all), SEEN_DEPTH(row, all)     of all of them, those after see no less; and
- *   UNSEEN_DEPTH(row, all)    from that one on
+ *   SEES_COLUMNS              1: row r is wanted for columns before SEEN_COLUMNS(r, COLUMNS) alone
+ *   SEES_DEPTH                1: its products are 0 before depth UNSEEN_DEPTH(r, DEPTH) and from
+ *                             SEEN_DEPTH(r, DEPTH) on; all three never fall from row to row
  *   PARTS, PART_DEPTH         for windows.c and winograd_weights.c: in so many parts, each but the
  *                             last so deep, the depth is added up, to sums at `parts` of a
  *                             `context`; 1: there are none
@@ -332,11 +332,11 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     const FLOW_JOIN(KERNEL, _place) tile = *place;
     const int64_t depth = work->depth, stride = tile.stride, columns = tile.columns;
     ELEMENT *restrict sums = tile.sums;
-    int64_t row_at[TILE_ROWS], k = 0, there = depth;
+    int64_t row_at[TILE_ROWS], k = 0, depths_seen = depth;
 #if SEES_DEPTH
-    k = tile.from, there = tile.depth - k;
+    k = tile.from, depths_seen = tile.depth - k;
 #endif
-    (void)there;
+    (void)depths_seen; /* where results are not made meanwhile */
 #pragma GCC unroll 32
     for (int m = 0; m < rows; m++) row_at[m] = flow_smaller(m, last);
     VECTOR y[TILE_ROWS][TILE_VECTORS];
@@ -350,7 +350,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
         const CONTEXT context = *work->context;
         FLOW_JOIN(KERNEL, _late) *const late = work->late;
         const int64_t row = late->row, column = late->column, others = late->columns;
-        const int64_t most = work->closed ? 0 : flow_smaller(there / TILE_VECTORS, late->rows);
+        const int64_t most =
+            work->closed ? 0 : flow_smaller(depths_seen / TILE_VECTORS, late->rows);
         if (most < late->rows) held = FLOW_JOIN(KERNEL, _apply_from)(work, most);
         for (int64_t m = 0; m < most; m++)
 #pragma GCC unroll 8
