@@ -110,22 +110,6 @@ static bool take_options(Compilation *compilation, bool all, Overrides *override
 
 /* What is computed. */
 
-/* A line without the comment that says where it comes from: moving code changes nothing. */
-static void hash_line(Sha256 *hash, const char *line, size_t size) {
-    const char *comment = memmem(line, size, " # ", 3);
-    if (comment) size = (size_t)(comment - line);
-    while (size && line[size - 1] == ' ') size--;
-    sha256_add(hash, line, size);
-    sha256_add(hash, "\n", 1);
-}
-
-static void hash_text(Sha256 *hash, const char *text) {
-    for (size_t size; *text; text += size + (text[size] == '\n')) {
-        size = strcspn(text, "\n");
-        hash_line(hash, text, size);
-    }
-}
-
 static void describe_picture(Text *text, const Picture *picture) {
     if (!picture->fit) return;
     text_format(text, "%s %s %s %d %d %lld", picture->fit, picture->method, picture->like,
@@ -134,7 +118,7 @@ static void describe_picture(Text *text, const Picture *picture) {
     text_add(text, "\n");
 }
 
-/* In digits: a comment is not taken for one. */
+/* In digits: whatever they are, the line ends where they do. */
 static void describe_bytes(Text *text, const char *bytes) {
     for (; bytes && *bytes; bytes++) text_format(text, "%02x", (unsigned char)*bytes);
     text_add(text, "\n");
@@ -193,7 +177,7 @@ static void describe_pipeline(Text *text, const Pipeline *pipeline) {
 static void describe_function(const Compilation *compilation, Text *text,
                               const Function *function) {
     const GraphWishes *wishes = &function->graph->wishes;
-    graph_print(graph_unplaced(compilation->arena, function->graph), text);
+    graph_print_meaning(graph_unplaced(compilation->arena, function->graph), text);
     if (is_half(wishes->product))
         text_format(text, "products of %s\n", element_info[wishes->product].name);
     if (wishes->tf32) text_add(text, "products of tf32\n");
@@ -207,7 +191,7 @@ static const char *hashed(const Compilation *compilation, const Text *text) {
     enum { SHOWN = 16 };
     Sha256 hash = sha256_new();
     char *hex = arena_allocate(compilation->arena, 65);
-    hash_text(&hash, text_string(text));
+    sha256_add(&hash, text_string(text), text->size);
     sha256_hex(&hash, hex);
     hex[SHOWN] = 0;
     return hex;

@@ -142,6 +142,9 @@ static inline const Node *graph_node(const Graph *graph, NodeId id) {
 /* Readable text, which graph_parse reads back. */
 void graph_print(const Graph *graph, Text *text);
 
+/* The same but for where in the program nodes come from. */
+void graph_print_meaning(const Graph *graph, Text *text);
+
 /* NULL on errors, which stand in diagnostics. */
 Graph *graph_parse(Arena *arena, const Source *source, Diagnostics *diagnostics);
 

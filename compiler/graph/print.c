@@ -109,15 +109,21 @@ static void print_header(const Graph *graph, Text *text) {
 
 /* Nodes. */
 
-static void print_lines(const Graph *graph, int depth, Text *text);
+/* What is printed where: nodes behind so many steps, and whether they say where they come from. */
+typedef struct Form {
+    int depth;
+    bool places;
+} Form;
 
-static void print_scan(const Scan *scan, int depth, Text *text) {
+static void print_lines(const Graph *graph, Form form, Text *text);
+
+static void print_scan(const Scan *scan, Form form, Text *text) {
     text_add(text, " turns=");
     dim_print(scan->turns, text);
     text_format(text, " carried=%d scanned=%d shared=%d%s {\n", scan->carried, scan->scanned,
                 scan->shared, scan->backwards ? " backwards" : "");
-    print_lines(scan->body, depth + 1, text);
-    text_format(text, "%*s}", 2 * depth, "");
+    print_lines(scan->body, (Form){form.depth + 1, form.places}, text);
+    text_format(text, "%*s}", 2 * form.depth, "");
 }
 
 static void print_external(const External *external, Text *text) {
@@ -155,9 +161,9 @@ static void print_view(const Graph *graph, const Node *node, Text *text) {
     number_print(node->view->fill, node->type.element, text);
 }
 
-static void print_attributes(const Graph *graph, const Node *node, int depth, Text *text) {
+static void print_attributes(const Graph *graph, const Node *node, Form form, Text *text) {
     switch (node->op) {
-    case OP_scan: print_scan(node->scan, depth, text); return;
+    case OP_scan: print_scan(node->scan, form, text); return;
     case OP_extern: print_external(node->external, text); return;
     case OP_part: text_format(text, " %d", node->part); return;
     case OP_constant:
@@ -189,12 +195,12 @@ static void print_place(Range range, size_t line, Text *text) {
     place_print(range, text);
 }
 
-static void print_node(const Graph *graph, NodeId id, int depth, Text *text) {
+static void print_node(const Graph *graph, NodeId id, Form form, Text *text) {
     const Node *node = graph_node(graph, id);
     size_t line = text->size;
-    text_format(text, "%*s%%%u = %s", 2 * depth, "", id, op_info[node->op].name);
+    text_format(text, "%*s%%%u = %s", 2 * form.depth, "", id, op_info[node->op].name);
     for (int i = 0; i < node->input_count; i++) text_format(text, " %%%u", node->inputs[i]);
-    print_attributes(graph, node, depth, text);
+    print_attributes(graph, node, form, text);
     text_add(text, " : ");
     type_print(&node->type, text);
     if (is_placed(&node->placement)) {
@@ -202,7 +208,7 @@ static void print_node(const Graph *graph, NodeId id, int depth, Text *text) {
         placement_print(&node->placement, text);
     }
     if (node->kernel != NO_KERNEL) text_format(text, " kernel=%d", node->kernel);
-    print_place(node->range, node->op == OP_scan ? text->size : line, text);
+    if (form.places) print_place(node->range, node->op == OP_scan ? text->size : line, text);
     text_add(text, "\n");
 }
 
@@ -215,12 +221,17 @@ static void print_output(const Output *output, int depth, Text *text) {
     text_add(text, "\n");
 }
 
-static void print_lines(const Graph *graph, int depth, Text *text) {
-    for (NodeId id = 0; id < graph->nodes.count; id++) print_node(graph, id, depth, text);
-    vector_each(Output, output, graph->outputs) print_output(output, depth, text);
+static void print_lines(const Graph *graph, Form form, Text *text) {
+    for (NodeId id = 0; id < graph->nodes.count; id++) print_node(graph, id, form, text);
+    vector_each(Output, output, graph->outputs) print_output(output, form.depth, text);
 }
 
 void graph_print(const Graph *graph, Text *text) {
     print_header(graph, text);
-    print_lines(graph, 1, text);
+    print_lines(graph, (Form){.depth = 1, .places = true}, text);
+}
+
+void graph_print_meaning(const Graph *graph, Text *text) {
+    print_header(graph, text);
+    print_lines(graph, (Form){.depth = 1}, text);
 }

@@ -16,6 +16,24 @@ done
 "$FLOWC" run commented.flow --resume --epochs=2 >/dev/null
 cp good digits.safetensors
 
+# Nor does one that reads other columns, however they are called.
+printf 'a # 1,a # 2,b\n1,2,3\n4,5,6\n' >table.csv
+cat >columns.flow <<'END'
+pipeline rows() -> (x: f32[1], y: f32) {
+  return csv("table.csv") |> map(x: reshape(column("a # 1"), [1]), y: b)
+}
+model line(x: f32[B, 1]) -> f32[B] { return x |> dense(1) |> squeeze(1) }
+train fit {
+  data      = rows() |> batch(2)
+  loss      = mean((line(data.x) - data.y) ^ 2)
+  optimizer = sgd(0.1)
+  every 1 epoch { save "columns.safetensors" }
+}
+END
+sed 's/a # 1/a # 2/' columns.flow >others.flow
+"$FLOWC" run columns.flow >/dev/null
+expect 1 "saved by another program, or by another version" "$FLOWC" run others.flow --resume=columns.safetensors
+
 expect 1 "typo.safetensors" "$FLOWC" run p.flow --resume=typo.safetensors
 same good digits.safetensors
 mkfifo pipe
