@@ -104,8 +104,14 @@ bool same_file(const char *a, const char *b) {
            first.st_ino == second.st_ino;
 }
 
+static bool make_folder(const char *path, int mode) {
+    return !mkdir(path, (mode_t)mode) || errno == EEXIST;
+}
+
 bool folder_make(const char *path, int mode) {
     char copy[4096];
+    if (make_folder(path, mode)) return true;
+    if (errno != ENOENT) return false;
     if ((size_t)snprintf(copy, sizeof copy, "%s", path) >= sizeof copy) {
         errno = ENAMETOOLONG;
         return false;
@@ -113,10 +119,10 @@ bool folder_make(const char *path, int mode) {
     for (char *at = copy + 1; *at; at++) {
         if (*at != '/') continue;
         *at = 0;
-        if (mkdir(copy, (mode_t)mode) && errno != EEXIST) return false;
+        if (!make_folder(copy, mode)) return false;
         *at = '/';
     }
-    return !mkdir(copy, (mode_t)mode) || errno == EEXIST;
+    return make_folder(copy, mode);
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
