@@ -4,12 +4,20 @@
 #include "compiler/codegen/kernel_text.h"
 
 #include "compiler/codegen/gpu_text.h"
+#include "compiler/codegen/text_key.h"
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/table_text.h"
 
 #include <assert.h>
 
 enum { OPS_SHOWN = 12, LINES_SHOWN = 6 };
+
+/* A sanitized flowc writes each text, and looks whether it is that of its key. */
+#ifdef __SANITIZE_ADDRESS__
+enum { TRUSTS_KEYS = false };
+#else
+enum { TRUSTS_KEYS = true };
+#endif
 
 Kernels kernels_new(Arena *arena) {
     return (Kernels){.arena = arena, .by_text = map_new(arena)};
@@ -71,16 +79,13 @@ static void note_call(Arena *arena, SharedKernel *kernel, const FunctionPlan *pl
                  place_text(arena, graph_node(plan->graph, called->nodes[i])->range));
 }
 
-static void add_calls(Kernels *kernels, const FunctionPlan *plan, bool named);
-
 static KernelOperands copy_operands(Arena *arena, const KernelOperands *operands) {
     KernelOperands copy = {0};
     vector_each(KernelOperand, operand, *operands) vector_push(arena, &copy, *operand);
     return copy;
 }
 
-static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number, bool named) {
-    if (plan->kernels[number].scan) add_calls(kernels, plan->kernels[number].scan->body, false);
+static Call written_call(Kernels *kernels, const FunctionPlan *plan, int number) {
     arena_clear(kernels->scratch);
     GpuText texts = {text_new(kernels->scratch), text_new(kernels->scratch)};
     KernelOperands operands = write_by_kind(&texts, kernels, plan, number, NULL);
@@ -91,8 +96,82 @@ static Call call_of(Kernels *kernels, const FunctionPlan *plan, int number, bool
         known = new_kernel(kernels, plan, number, text);
         map_put(&kernels->by_text, text, (void *)(uintptr_t)(known + 1));
     }
-    note_call(kernels->arena, &kernels->list.items[known], plan, number, named);
     return (Call){known, copy_operands(kernels->arena, &operands)};
+}
+
+/* Calls that are like each other. */
+
+/* The first call of a key; of each operand that is a place, which of the key's nodes it is of. */
+typedef struct KnownCall {
+    Call call;
+    int *nodes;
+} KnownCall;
+
+/* The calls of a function that are being added. */
+typedef struct Caller {
+    Kernels *kernels;
+    const FunctionPlan *plan;
+    bool named;
+    TextKeys keys;
+    Map by_key; /* to a KnownCall */
+} Caller;
+
+/* NULL: an operand is no node's place. */
+static KnownCall *known_call(const Caller *caller, Call call) {
+    Arena *arena = caller->kernels->arena;
+    KnownCall *known = arena_new_item(arena, KnownCall);
+    *known = (KnownCall){call, arena_new_array(arena, int, call.operands.count + 1)};
+    for (size_t i = 0; i < call.operands.count; i++) {
+        const KernelOperand *operand = &call.operands.items[i];
+        if (!operand->is_place) continue;
+        known->nodes[i] = node_of_place(&caller->keys, operand->value);
+        if (known->nodes[i] < 0) return NULL;
+    }
+    return known;
+}
+
+static Call call_like(const Caller *caller, const KnownCall *known) {
+    const FunctionPlan *plan = caller->plan;
+    Call call = {known->call.kernel, copy_operands(caller->kernels->arena, &known->call.operands)};
+    for (size_t i = 0; i < call.operands.count; i++) {
+        const NodeId node = caller->keys.nodes.items[known->nodes[i]];
+        if (call.operands.items[i].is_place)
+            call.operands.items[i].value = passed_place(plan, plan->places[node]);
+    }
+    return call;
+}
+
+static bool calls_are_equal(const Call *a, const Call *b) {
+    bool equal = a->kernel == b->kernel && a->operands.count == b->operands.count;
+    for (size_t i = 0; equal && i < a->operands.count; i++)
+        equal = a->operands.items[i].is_place == b->operands.items[i].is_place &&
+                a->operands.items[i].value == b->operands.items[i].value;
+    return equal;
+}
+
+static Call call_of_key(Caller *caller, int number) {
+    const size_t size = caller->keys.words.count * sizeof *caller->keys.words.items;
+    const void *key = caller->keys.words.items;
+    KnownCall *known = map_get_bytes(&caller->by_key, key, size);
+    if (known && TRUSTS_KEYS) return call_like(caller, known);
+    const Call call = written_call(caller->kernels, caller->plan, number);
+    if (known) {
+        const Call like = call_like(caller, known);
+        assert(calls_are_equal(&call, &like) && "a kernel's text hangs on more than its key");
+    } else if ((known = known_call(caller, call))) map_put_bytes(&caller->by_key, key, size, known);
+    return call;
+}
+
+static void add_calls(Kernels *kernels, const FunctionPlan *plan, bool named);
+
+/* plan: that of the caller, or as it is where kernels run again. */
+static Call call_of(Caller *caller, const FunctionPlan *plan, int number, bool in_band) {
+    Kernels *kernels = caller->kernels;
+    if (plan->kernels[number].scan) add_calls(kernels, plan->kernels[number].scan->body, false);
+    const bool keyed = plan == caller->plan && text_key(&caller->keys, number, in_band);
+    const Call call = keyed ? call_of_key(caller, number) : written_call(kernels, plan, number);
+    note_call(kernels->arena, &kernels->list.items[call.kernel], plan, number, caller->named);
+    return call;
 }
 
 /* Bands. */
@@ -137,15 +216,17 @@ static Call call_of_launch(Kernels *kernels, const FunctionPlan *plan, const Ban
     return (Call){known, operands};
 }
 
-static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band *band, bool named) {
+static Call call_of_band(Caller *caller, const Band *band) {
+    Kernels *kernels = caller->kernels;
+    const FunctionPlan *plan = caller->plan;
     Arena *arena = kernels->arena;
     Call *calls = arena_new_array(arena, Call, calls_of_band(band));
     if (band->count > 1 && runs_on_gpu(&plan->kernels[band->kernels[0]]))
-        return call_of_launch(kernels, plan, band, named);
+        return call_of_launch(kernels, plan, band, caller->named);
     const FunctionPlan *again = plan_of_again(arena, plan, band);
     for (int i = 0; i < calls_of_band(band); i++)
-        calls[i] =
-            call_of(kernels, i < band->again_count ? again : plan, kernel_of_call(band, i), named);
+        calls[i] = call_of(caller, i < band->again_count ? again : plan, kernel_of_call(band, i),
+                           calls_of_band(band) > 1);
     if (calls_of_band(band) == 1 && !band->values.count) return calls[0];
     Text text = text_new(arena), own = text_new(arena);
     KernelOperands operands = write_band_kernel(&text, kernels, plan, band, calls, "kernel");
@@ -161,15 +242,17 @@ static Call call_of_band(Kernels *kernels, const FunctionPlan *plan, const Band 
                                   .plan = plan,
                                   .number = band->kernels[0]});
     }
-    note_call(arena, &kernels->list.items[known], plan, band->kernels[0], named);
+    note_call(arena, &kernels->list.items[known], plan, band->kernels[0], caller->named);
     return (Call){known, operands};
 }
 
 static void add_calls(Kernels *kernels, const FunctionPlan *plan, bool named) {
     FunctionCalls function = {plan, arena_new_array(kernels->arena, Call, plan->bands.count + 1)};
+    Caller caller = {kernels, plan, named, text_keys_new(kernels->arena, plan),
+                     map_new(kernels->arena)};
     for (size_t i = 0; i < plan->bands.count; i++)
         if (!plan->bands.items[i].transfer)
-            function.calls[i] = call_of_band(kernels, plan, &plan->bands.items[i], named);
+            function.calls[i] = call_of_band(&caller, &plan->bands.items[i]);
     vector_push(kernels->arena, &kernels->functions, function);
 }
 

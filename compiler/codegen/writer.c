@@ -220,18 +220,18 @@ int input_count(const FunctionPlan *plan) {
     return (int)plan->function->inputs.count;
 }
 
-static int64_t place_value(const Writer *writer, Place place) {
+int64_t passed_place(const FunctionPlan *plan, Place place) {
     switch (place.kind) {
     case PLACE_memory: return (int64_t)place.offset;
     case PLACE_input: return ~(int64_t)place.index;
-    case PLACE_band: return ~(int64_t)(place.index + input_count(writer->plan));
-    default: return ~(int64_t)(place.index + field_count(writer->plan));
+    case PLACE_band: return ~(int64_t)(place.index + input_count(plan));
+    default: return ~(int64_t)(place.index + field_count(plan));
     }
 }
 
 static int place_operand(Writer *writer, Place place) {
     assert(place.kind != PLACE_none);
-    int64_t value = place_value(writer, place);
+    int64_t value = passed_place(writer->plan, place);
     for (size_t i = 0; i < writer->operands.count; i++)
         if (writer->operands.items[i].is_place && writer->operands.items[i].value == value)
             return (int)i;

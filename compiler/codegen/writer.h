@@ -236,6 +236,9 @@ const char *place_number(Writer *writer, NodeId id);
 const char *address_of(Writer *writer, NodeId id);
 const char *address_of_place(Writer *writer, Place place);
 
+/* What a call passes for a place. */
+int64_t passed_place(const FunctionPlan *plan, Place place);
+
 /* The C of the operand that the place is. */
 const char *operand_of_place(Writer *writer, Place place);
 
