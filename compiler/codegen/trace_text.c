@@ -25,8 +25,8 @@ typedef struct Tracer {
     int *values;  /* of each node: its number in the table */
     int *stored;  /* of each node: 1 + its number among those stored, or 0 */
     int kernel;   /* whose reads are looked at */
-    int written;  /* values whose reads are told, with this one */
-    int *asked;   /* of each kernel: of which of them it was last asked what it reads */
+    int written;  /* kernels whose reads are told, with this one */
+    int *asked;   /* of each kernel: for which of them it was last asked what it reads */
     Numbers reads;
     Text numbers; /* runtime/trace_text.h says what they are */
     Map made;     /* the names of makings that they speak of, to 1 + their place */
@@ -327,10 +327,14 @@ static void add_reads(Tracer *tracer, int number) {
     tracer->kernel = reader;
 }
 
-static void write_reads(Tracer *tracer, int kernel) {
+/* What a kernel reads is read for each value that it stores. */
+static void find_reads(Tracer *tracer, int kernel) {
     tracer->reads.count = 0;
     tracer->written++;
     if (!tracer->body) add_reads(tracer, kernel);
+}
+
+static void write_reads(Tracer *tracer) {
     add_number(tracer, tracer->reads.count);
     vector_each(int, read, tracer->reads) add_signed(tracer, *read);
     tracer->read_count += (int)tracer->reads.count;
@@ -340,12 +344,15 @@ static int write_stored(Tracer *tracer) {
     int count = 0, before = 0;
     for (int i = 0; i < tracer->plan->kernel_count; i++) {
         const KernelPlan *kernel = &tracer->plan->kernels[tracer->plan->order[i]];
+        bool found = false;
         for (size_t j = 0; j < kernel->node_count; j++) {
             if (!tracer->stored[kernel->nodes[j]]) continue;
+            if (!found) find_reads(tracer, tracer->plan->order[i]);
+            found = true;
             int value = tracer->values[kernel->nodes[j]];
             add_signed(tracer, value - before);
             before = value;
-            write_reads(tracer, tracer->plan->order[i]);
+            write_reads(tracer);
             count++;
         }
     }
