@@ -8,18 +8,30 @@
 #include <assert.h>
 #include <string.h>
 
-Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name) {
+typedef struct Interned {
+    Map names, views;
+} Interned;
+
+static Graph *new_graph(Arena *arena, Dimensions *dimensions, const char *name,
+                        Interned *interned) {
     Graph *graph = arena_new_item(arena, Graph);
     graph->arena = arena;
     graph->dimensions = dimensions;
     graph->name = name;
-    graph->names = map_new(arena);
-    graph->views = map_new(arena);
+    graph->interned = interned;
     return graph;
 }
 
+Graph *graph_new(Arena *arena, Dimensions *dimensions, const char *name) {
+    Interned *interned = arena_new_item(arena, Interned);
+    *interned = (Interned){map_new(arena), map_new(arena)};
+    return new_graph(arena, dimensions, name, interned);
+}
+
 Graph *graph_like(Arena *arena, const Graph *graph) {
-    Graph *new = graph_new(arena, graph->dimensions, graph->name);
+    Graph *new = graph->arena == arena
+                     ? new_graph(arena, graph->dimensions, graph->name, graph->interned)
+                     : graph_new(arena, graph->dimensions, graph->name);
     new->batch = graph->batch;
     new->wishes = graph->wishes;
     graph_reserve(new, graph->nodes.count + graph->nodes.count / 8);
@@ -40,21 +52,21 @@ void graph_forget(Graph *graph) {
 /* The same pointer for equal strings, so that nodes can be compared as bytes. */
 static const char *intern_name(Graph *graph, const char *name) {
     if (!name) return NULL;
-    char *known = map_get(&graph->names, name);
+    char *known = map_get(&graph->interned->names, name);
     if (known) return known;
     known = arena_copy(graph->arena, name, strlen(name));
-    map_put(&graph->names, name, known);
+    map_put(&graph->interned->names, name, known);
     return known;
 }
 
 /* The same pointer for equal views. */
 static const View *intern_view(Graph *graph, const View *view) {
     if (!view) return NULL;
-    View *known = map_get_bytes(&graph->views, view, sizeof *view);
+    View *known = map_get_bytes(&graph->interned->views, view, sizeof *view);
     if (known) return known;
     known = arena_new_item(graph->arena, View);
     *known = *view;
-    map_put_bytes(&graph->views, known, sizeof *known, known);
+    map_put_bytes(&graph->interned->views, known, sizeof *known, known);
     return known;
 }
 
@@ -99,27 +111,34 @@ static Placement own_placement(const Graph *graph, const Node *node) {
     return is_placed(&node->placement) ? node->placement : graph->placement;
 }
 
-NodeId graph_add(Graph *graph, Node node, Problem *problem) {
+/* Adds a node whose type, name and view are known. */
+static NodeId add_complete(Graph *graph, Node *node, Problem *problem) {
     Placement placement = graph->placement;
     Op gradient_of = graph->gradient_of;
-    node.kernel = NO_KERNEL;
-    node.placement = own_placement(graph, &node);
-    if (!node.gradient_of) node.gradient_of = gradient_of;
-    *problem = complete(graph, &node);
-    if (problem->text) return NODE_NONE;
-    graph->placement = node.placement; /* what simplifying adds stands for the node */
-    graph->gradient_of = node.gradient_of;
-    NodeId simpler = graph_simplify(graph, &node);
+    node->kernel = NO_KERNEL;
+    node->placement = own_placement(graph, node);
+    if (!node->gradient_of) node->gradient_of = gradient_of;
+    graph->placement = node->placement; /* what simplifying adds stands for the node */
+    graph->gradient_of = node->gradient_of;
+    NodeId simpler = graph_simplify(graph, node);
     graph->placement = placement;
     graph->gradient_of = gradient_of;
-    return simpler != NODE_NONE ? simpler : intern(graph, &node, problem);
+    return simpler != NODE_NONE ? simpler : intern(graph, node, problem);
+}
+
+NodeId graph_add(Graph *graph, Node node, Problem *problem) {
+    *problem = complete(graph, &node);
+    return problem->text ? NODE_NONE : add_complete(graph, &node, problem);
+}
+
+static NodeId must_be(NodeId id) {
+    assert(id != NODE_NONE && "a pass built a node that can't be");
+    return id;
 }
 
 NodeId graph_must_add(Graph *graph, Node node) {
     Problem problem;
-    NodeId id = graph_add(graph, node, &problem);
-    assert(id != NODE_NONE && "a pass built a node that can't be");
-    return id;
+    return must_be(graph_add(graph, node, &problem));
 }
 
 NodeId graph_make(Graph *graph, Op op, NodeId a, NodeId b, NodeId c, Range range) {
@@ -172,10 +191,34 @@ void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value,
                 (Output){kind, intern_name(graph, name), value, target});
 }
 
+Output *graph_update(Graph *graph, NodeId target) {
+    UpdateIndex *index = &graph->updates;
+    if (!index->places.arena) index->places = map_new(graph->arena);
+    for (; index->seen < graph->outputs.count; index->seen++) {
+        const Output *output = &graph->outputs.items[index->seen];
+        const NodeId *key = &output->target;
+        if (output->kind == OUTPUT_update && !map_get_bytes(&index->places, key, sizeof *key))
+            map_put_bytes(&index->places, key, sizeof *key, (void *)(uintptr_t)(index->seen + 1));
+    }
+    const uintptr_t known = (uintptr_t)map_get_bytes(&index->places, &target, sizeof target);
+    return known ? &graph->outputs.items[known - 1] : NULL;
+}
+
+void graph_forget_outputs(Graph *graph) {
+    graph->outputs.count = 0;
+    graph->updates = (UpdateIndex){0};
+}
+
 NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map) {
     Node node = *graph_node(from, id);
-    for (int i = 0; i < node.input_count; i++) node.inputs[i] = map[node.inputs[i]];
-    return graph_must_add(to, node);
+    bool known = to->interned == from->interned && !has_list_form(node.op);
+    for (int i = 0; i < node.input_count; i++) {
+        const NodeId input = map[node.inputs[i]];
+        known = known &&
+                type_equal(&graph_node(from, node.inputs[i])->type, &graph_node(to, input)->type);
+        node.inputs[i] = input;
+    }
+    return known ? must_be(add_complete(to, &node, &(Problem){0})) : graph_must_add(to, node);
 }
 
 void graph_copy_outputs(Graph *to, const Graph *from, const NodeId *map) {

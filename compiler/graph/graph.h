@@ -49,6 +49,12 @@ typedef struct Output {
     NodeId target; /* update: the weight node */
 } Output;
 
+/* The updates among the outputs that were seen, by their targets (graph_update). */
+typedef struct UpdateIndex {
+    Map places; /* target to 1 + the place of the output */
+    size_t seen;
+} UpdateIndex;
+
 /* How a function is to be computed. */
 typedef struct GraphWishes {
     Element product; /* a half type: products read their operands rounded to it; else as they are */
@@ -76,10 +82,11 @@ typedef struct Graph {
     Dim batch;        /* the symbol that counts the records of a call, or NULL */
     Vector(Node) nodes;
     Vector(Output) outputs;
+    UpdateIndex updates;
     EqualNodes equal;
-    Map names, views;
-    Placement placement; /* of nodes that are added without one */
-    Op gradient_of;      /* the same */
+    struct Interned *interned; /* names and views; graphs made like another one share them */
+    Placement placement;       /* of nodes that are added without one */
+    Op gradient_of;            /* the same */
     GraphWishes wishes;
     int kernel_count;   /* after fuse */
     Vector(Hold) holds; /* after fuse, which makes reshapes of the nodes */
@@ -109,6 +116,12 @@ NodeId graph_declared(Graph *graph, Op op, NodeId a, Type type, Range range); /*
 NodeId graph_zeros(Graph *graph, Type type, Range range);
 
 void graph_output(Graph *graph, OutputKind kind, const char *name, NodeId value, NodeId target);
+
+/* The output that is the new value of a weight's node, or NULL. */
+Output *graph_update(Graph *graph, NodeId target);
+
+/* All outputs are taken away. */
+void graph_forget_outputs(Graph *graph);
 
 /* Copies node with its inputs renamed by map[old] into another graph; map must cover the inputs. */
 NodeId graph_copy_node(Graph *to, const Graph *from, NodeId id, const NodeId *map);

@@ -94,14 +94,14 @@ static KeptList enter(const Context *context) {
             Binding *binding = &scope->bindings.items[i];
             if (!binding->state || binding->value.kind != VALUE_tensor) continue;
             vector_push(context->lowering->arena, &kept, ((Kept){binding, binding->value}));
-            const Output *updated = find_update(context->graph, binding->target);
+            const Output *updated = graph_update(context->graph, binding->target);
             binding->value.node = updated ? updated->value : binding->target;
         }
     return kept;
 }
 
 static void keep(const Context *context, const Binding *binding) {
-    Output *before = find_update(context->graph, binding->target);
+    Output *before = graph_update(context->graph, binding->target);
     if (binding->value.kind != VALUE_tensor || binding->value.node == binding->target) return;
     if (before) before->value = binding->value.node;
     else
@@ -221,7 +221,7 @@ static int choose_updates(const Context *context) {
         if (waits(context, find_storage(context, output->name)->fitted)) left++;
         else vector_push(context->lowering->arena, &chosen, *output);
     }
-    graph->outputs.count = 0;
+    graph_forget_outputs(graph);
     vector_each(Output, output, chosen)
         vector_push(context->lowering->arena, &graph->outputs, *output);
     return left;

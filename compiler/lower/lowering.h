@@ -272,9 +272,6 @@ void lower_block(const Context *context, const StatementList *body, Value *resul
 /* weight.c: `weight w: … = …`, `state s: … = …`. */
 void lower_weight(const Context *context, const Statement *statement);
 
-/* What the graph, by an earlier call of the same instance, makes of a state; or NULL. */
-Output *find_update(const Graph *graph, NodeId target);
-
 /* States in scope that were assigned get their last value at the end of the step. */
 void update_states(const Context *context);
 

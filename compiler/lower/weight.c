@@ -29,12 +29,6 @@ static void initialise(const Context *context, const Statement *statement, const
     graph_output(inner.graph, OUTPUT_update, path, all.node, graph_must_add(inner.graph, weight));
 }
 
-Output *find_update(const Graph *graph, NodeId target) {
-    vector_each(Output, output, graph->outputs)
-        if (output->kind == OUTPUT_update && output->target == target) return output;
-    return NULL;
-}
-
 static bool may_store(const Context *context, const Statement *statement) {
     const Frame *frame = context->frame;
     if (context->graph && frame && frame->declaration &&
@@ -110,7 +104,7 @@ static void bind_weight(const Context *context, const Name *name, const char *pa
     binding->target = node;
     if (trained) return;
     binding->state = path;
-    const Output *updated = find_update(context->graph, node);
+    const Output *updated = graph_update(context->graph, node);
     if (updated && context->updates) binding->value.node = updated->value;
 }
 
@@ -149,7 +143,7 @@ void update_states(const Context *context) {
         const Binding *binding = &context->scope->bindings.items[i];
         bool changed = binding->state && binding->value.kind == VALUE_tensor &&
                        binding->value.node != binding->target;
-        Output *before = changed ? find_update(context->graph, binding->target) : NULL;
+        Output *before = changed ? graph_update(context->graph, binding->target) : NULL;
         if (before) before->value = binding->value.node;
         else if (changed)
             graph_output(context->graph, OUTPUT_update, binding->state, binding->value.node,

@@ -281,10 +281,11 @@ static const Atom *lone_atom(Dim dim) {
 }
 
 bool dim_is_constant(Dim dim, int64_t *value) {
-    const Atom *atom = lone_atom(dim);
-    bool single = atom && atom->name && atom->bound == 1;
-    if (!single && (dim->count > 1 || (dim->count == 1 && dim->terms[0].count))) return false;
-    *value = dim->count ? dim->terms[0].coefficient : 0;
+    if (!is_plain(dim)) {
+        const Atom *atom = lone_atom(dim);
+        if (!atom || !atom->name || atom->bound != 1) return false;
+    }
+    *value = plain_value(dim);
     return true;
 }
 

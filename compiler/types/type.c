@@ -54,13 +54,17 @@ int type_batch_axis(const Type *type) {
 }
 
 Dim type_count(Dimensions *table, const Type *type, int first, int last) {
-    Dim numbers = dim_constant(table, 1), others = numbers;
-    for (int i = first; i < last && numbers && others; i++) {
-        int64_t number;
-        Dim *part = dim_is_constant(type->dims[i], &number) ? &numbers : &others;
-        *part = dim_multiply(table, *part, type->dims[i]);
+    int64_t numbers = 1, number;
+    Dim others = NULL; /* the product of those that are no numbers */
+    for (int i = first; i < last; i++) {
+        if (!dim_is_constant(type->dims[i], &number)) {
+            others = others ? dim_multiply(table, others, type->dims[i]) : type->dims[i];
+            if (!others) return NULL;
+        } else if (__builtin_mul_overflow(numbers, number, &numbers) || numbers > DIMENSION_LIMIT)
+            return NULL;
     }
-    return numbers && others ? dim_multiply(table, numbers, others) : NULL;
+    Dim count = dim_constant(table, numbers);
+    return others ? dim_multiply(table, count, others) : count;
 }
 
 Dim type_elements(Dimensions *table, const Type *type) {
@@ -77,7 +81,18 @@ int64_t type_size_bound(const Type *type) {
     return size;
 }
 
+/* Is it of numbers whose product is within all limits? Most are. */
+static bool is_within_limits(const Type *type) {
+    int64_t count = 1, size;
+    for (int i = 0; i < type->rank; i++)
+        if (!dim_is_constant(type->dims[i], &size) || size < 0 ||
+            __builtin_mul_overflow(count, size, &count) || count > DIMENSION_LIMIT)
+            return false;
+    return count <= TENSOR_SIZE_LIMIT / element_info[type->element].size;
+}
+
 const char *type_excess(Dimensions *table, const Type *type) {
+    if (is_within_limits(type)) return NULL;
     for (int i = 0; i < type->rank; i++)
         if (dim_bound(type->dims[i]) == SIZE_UNKNOWN) return NULL;
     const int64_t size = type_size_bound(type), most = DIMENSION_LIMIT;

@@ -52,7 +52,7 @@ static inline void *vector_make_room(Arena *arena, void *items, size_t item_size
 static inline void *vector_grow(Arena *arena, const void *items, size_t item_size, size_t count,
                                 size_t *capacity) {
     size_t before = *capacity * item_size;
-    *capacity = before ? 2 * *capacity : 8;
+    *capacity = before ? 2 * *capacity : item_size <= 32 ? 8 : item_size <= 128 ? 2 : 1;
     if (before && arena_extend(arena, items, before, 2 * before)) return (void *)items;
     return vector_move(arena, items, item_size, count, *capacity);
 }
