@@ -63,6 +63,7 @@ GENERATED := -Wno-unused-function -Wno-sign-compare -Wno-unused-but-set-variable
 $(BUILD)/lang/lexer.o $(BUILD)/lang/parser.tab.o: CFLAGS += -I$(BUILD)/lang $(GENERATED)
 $(BUILD)/lang/%.o: CFLAGS += -I$(BUILD)/lang
 $(BUILD)/compiler/driver/%.o $(BUILD)/compiler/balance/times.o: CFLAGS += -DFLOWC_VERSION='"$(VERSION)"'
+$(BUILD)/compiler/codegen/kernel_text.o: CFLAGS += $(if $(SAN),-DFLOWC_CHECKS_KEYS)
 $(BUILD)/compiler/driver/%.o: CFLAGS += -DFLOWC_LLVM='"$(LLVM)"' -DFLOWC_SANITIZE='"$(SAN)"'
 
 $(BUILD)/%.o: $(BUILD)/%.c

@@ -4,16 +4,16 @@
 #include "compiler/codegen/kernel_text.h"
 
 #include "compiler/codegen/gpu_text.h"
-#include "compiler/codegen/text_key.h"
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/table_text.h"
+#include "compiler/codegen/text_key.h"
 
 #include <assert.h>
 
 enum { OPS_SHOWN = 12, LINES_SHOWN = 6 };
 
-/* A sanitized flowc writes each text, and looks whether it is that of its key. */
-#ifdef __SANITIZE_ADDRESS__
+/* Sanitized, as tests have it, flowc writes each text, and looks whether it is that of its key. */
+#ifdef FLOWC_CHECKS_KEYS
 enum { TRUSTS_KEYS = false };
 #else
 enum { TRUSTS_KEYS = true };

@@ -24,11 +24,11 @@ static void add_node(TextKeys *keys, NodeId id) {
     vector_push(keys->arena, &keys->waiting, id);
 }
 
-/* Is it a value that another kernel has stored? Of what only moves elements, texts ask for what
- * it moves even then. */
+/* Is it a value that another kernel has stored? Of what only moves elements, or turns their sign,
+ * texts ask for its operand even then. */
 static bool ends_at(const Node *node, int kernel) {
     return node->kernel != NO_KERNEL && node->kernel != kernel &&
-           op_info[node->op].class != LOOP_move;
+           op_info[node->op].class != LOOP_move && node->op != OP_negate;
 }
 
 static bool is_plain(const Node *node) {
@@ -77,7 +77,7 @@ static void add_loops(TextKeys *keys, const KernelPlan *kernel, bool in_band) {
     const Dim sizes[] = {kernel->loops.outer,   kernel->loops.rows, kernel->loops.depth,
                          kernel->loops.columns, kernel->share,      kernel->records};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) add_pointer(keys, sizes[i]);
-    add_pair(keys, kernel->loops.kind, kernel->by_columns << 2 | kernel->again << 1 | in_band);
+    add_pair(keys, kernel->loops.kind, kernel->by_columns << 1 | in_band);
     add_pair(keys, (int64_t)kernel->node_count, (int64_t)keys->nodes.count);
     for (size_t i = 0; i < kernel->node_count; i++)
         add_word(keys, keys->positions[kernel->nodes[i]]);
@@ -102,8 +102,8 @@ static void add_place(TextKeys *keys, size_t at, int kernel) {
     const int stored_by = graph_node(keys->plan->graph, id)->kernel;
     const bool partial = keys->plan->partial && keys->plan->partial[id];
     const int whose = stored_by == kernel ? 1 : stored_by == NO_KERNEL ? 2 : 3;
-    const bool has_place = place.kind != PLACE_none;
-    add_pair(keys, place.kind << 8 | whose << 1 | partial,
+    const bool has_place = place.kind != PLACE_none, is_weight = place.index >= 0;
+    add_pair(keys, place.kind << 8 | is_weight << 3 | whose << 1 | partial,
              has_place ? node_of_place(keys, passed_place(keys->plan, place)) : -1);
 }
 
@@ -122,10 +122,12 @@ static void add_operation(TextKeys *keys, const Node *node) {
     if (node->op == OP_check) add_pointer(keys, node->name);
 }
 
-/* What the kernels have that passes more than places of nodes, or whose text is a GPU's. */
+/* Does it pass more than places of nodes, is its text a GPU's, or does that ask who reads what the
+ * kernel makes? */
 static bool is_special(const KernelPlan *kernel) {
     return runs_on_gpu(kernel) || kernel->winograd || kernel->scan || kernel->attention ||
-           kernel->parts > 1 || has_triangle(kernel) || is_taken_in(kernel);
+           kernel->parts > 1 || has_triangle(kernel) || is_taken_in(kernel) ||
+           kernel->loops.kind == KERNEL_row_function;
 }
 
 bool text_key(TextKeys *keys, int kernel, bool in_band) {

@@ -234,6 +234,7 @@ static const Graph *with_results(Arena *arena, const Scan *scan, const int *part
     Graph *body = arena_new_item(arena, Graph);
     *body = *scan->body;
     memset(&body->outputs, 0, sizeof body->outputs);
+    body->updates = (UpdateIndex){0};
     for (int i = 0; i < scan_result_count(scan); i++)
         if (parts[i] >= 0) vector_push(arena, &body->outputs, scan->body->outputs.items[i]);
     return body;

@@ -49,6 +49,7 @@ static inline void *vector_make_room(Arena *arena, void *items, size_t item_size
     return vector_move(arena, items, item_size, count, room);
 }
 
+/* Small items come by eights; most lists of large ones stay short. */
 static inline void *vector_grow(Arena *arena, const void *items, size_t item_size, size_t count,
                                 size_t *capacity) {
     size_t before = *capacity * item_size;
