@@ -165,10 +165,10 @@ static Call call_of_key(Caller *caller, int number) {
 static void add_calls(Kernels *kernels, const FunctionPlan *plan, bool named);
 
 /* plan: that of the caller, or as it is where kernels run again. */
-static Call call_of(Caller *caller, const FunctionPlan *plan, int number, bool in_band) {
+static Call call_of(Caller *caller, const FunctionPlan *plan, int number) {
     Kernels *kernels = caller->kernels;
     if (plan->kernels[number].scan) add_calls(kernels, plan->kernels[number].scan->body, false);
-    const bool keyed = plan == caller->plan && text_key(&caller->keys, number, in_band);
+    const bool keyed = plan == caller->plan && text_key(&caller->keys, number);
     const Call call = keyed ? call_of_key(caller, number) : written_call(kernels, plan, number);
     note_call(kernels->arena, &kernels->list.items[call.kernel], plan, number, caller->named);
     return call;
@@ -225,8 +225,7 @@ static Call call_of_band(Caller *caller, const Band *band) {
         return call_of_launch(kernels, plan, band, caller->named);
     const FunctionPlan *again = plan_of_again(arena, plan, band);
     for (int i = 0; i < calls_of_band(band); i++)
-        calls[i] = call_of(caller, i < band->again_count ? again : plan, kernel_of_call(band, i),
-                           calls_of_band(band) > 1);
+        calls[i] = call_of(caller, i < band->again_count ? again : plan, kernel_of_call(band, i));
     if (calls_of_band(band) == 1 && !band->values.count) return calls[0];
     Text text = text_new(arena), own = text_new(arena);
     KernelOperands operands = write_band_kernel(&text, kernels, plan, band, calls, "kernel");

@@ -7,10 +7,19 @@
 
 enum { NODES_MOST = 256 };
 
+static bool *find_in_bands(Arena *arena, const FunctionPlan *plan) {
+    bool *in_band = arena_new_array(arena, bool, plan->kernel_count + 1);
+    vector_each(const Band, band, plan->bands)
+        for (int i = 0; calls_of_band(band) > 1 && i < calls_of_band(band); i++)
+            in_band[kernel_of_call(band, i)] = true;
+    return in_band;
+}
+
 TextKeys text_keys_new(Arena *arena, const FunctionPlan *plan) {
     return (TextKeys){
         .arena = arena,
         .plan = plan,
+        .in_band = find_in_bands(arena, plan),
         .positions = arena_new_array(arena, uint32_t, plan->graph->nodes.count + 1),
     };
 }
@@ -73,11 +82,12 @@ static void add_pair(TextKeys *keys, int64_t a, int64_t b) {
     add_word(keys, (uint64_t)a << 32 ^ (uint32_t)b);
 }
 
-static void add_loops(TextKeys *keys, const KernelPlan *kernel, bool in_band) {
+static void add_loops(TextKeys *keys, int number) {
+    const KernelPlan *kernel = &keys->plan->kernels[number];
     const Dim sizes[] = {kernel->loops.outer,   kernel->loops.rows, kernel->loops.depth,
                          kernel->loops.columns, kernel->share,      kernel->records};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) add_pointer(keys, sizes[i]);
-    add_pair(keys, kernel->loops.kind, kernel->by_columns << 1 | in_band);
+    add_pair(keys, kernel->loops.kind, kernel->by_columns << 1 | keys->in_band[number]);
     add_pair(keys, (int64_t)kernel->node_count, (int64_t)keys->nodes.count);
     for (size_t i = 0; i < kernel->node_count; i++)
         add_word(keys, keys->positions[kernel->nodes[i]]);
@@ -130,12 +140,11 @@ static bool is_special(const KernelPlan *kernel) {
            kernel->loops.kind == KERNEL_row_function;
 }
 
-bool text_key(TextKeys *keys, int kernel, bool in_band) {
-    const KernelPlan *planned = &keys->plan->kernels[kernel];
-    if (is_special(planned)) return false;
+bool text_key(TextKeys *keys, int kernel) {
+    if (is_special(&keys->plan->kernels[kernel])) return false;
     const bool found = find_nodes(keys, kernel);
     keys->words.count = 0;
-    if (found) add_loops(keys, planned, in_band);
+    if (found) add_loops(keys, kernel);
     for (size_t at = 0; at < keys->nodes.count && found; at++) {
         const Node *node = graph_node(keys->plan->graph, keys->nodes.items[at]);
         add_operation(keys, node);

@@ -13,6 +13,7 @@
 typedef struct TextKeys {
     Arena *arena;
     const FunctionPlan *plan;
+    bool *in_band;       /* of each kernel: a band calls it for a few of its rows at a time */
     uint32_t *positions; /* of each node of the graph: 1 + that among `nodes`, or 0 */
     Vector(NodeId) nodes, waiting;
     Vector(uint64_t) words; /* the key */
@@ -20,9 +21,8 @@ typedef struct TextKeys {
 
 TextKeys text_keys_new(Arena *arena, const FunctionPlan *plan);
 
-/* Makes words and nodes those of a kernel, called by itself or in a band. False: its text hangs on
- * more than that. */
-bool text_key(TextKeys *keys, int kernel, bool in_band);
+/* Makes words and nodes those of a kernel. False: its text hangs on more than that. */
+bool text_key(TextKeys *keys, int kernel);
 
 /* The first of the nodes that lies in the place that calls pass so; -1: none does. */
 int node_of_place(const TextKeys *keys, int64_t value);
