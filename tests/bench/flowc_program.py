@@ -10,7 +10,6 @@ import tasks
 from measurement import Contender, Measurement
 
 HERE = pathlib.Path(__file__).parent
-WARM_EPOCHS = 3
 TIMED_SECONDS = 1.5
 TIMED_EPOCHS_LEAST = 2
 
@@ -84,7 +83,7 @@ def run_epochs(session, program, flags, epochs):
 
 
 class StepRate(Contender):
-    """Over whole epochs, from the end of the third on: no start-up, no reading of files, no evaluation (that follows
+    """Over whole epochs, from the end of the warm ones on: no start-up, no reading of files, no evaluation (that follows
     the last). in_unit: from records a second to the row's unit."""
 
     def __init__(self, program, task, in_unit):
@@ -95,7 +94,7 @@ class StepRate(Contender):
         tasks.data_of(self.task, session.scratch)  # makes the files
         self.program = self.source.build(session, self.task)
         times, _, _ = self.run(session, 2)
-        self.epochs = WARM_EPOCHS + max(TIMED_EPOCHS_LEAST, round(TIMED_SECONDS / (times[1] - times[0])))
+        self.epochs = tasks.warm_epochs(self.task) + max(TIMED_EPOCHS_LEAST, round(TIMED_SECONDS / (times[1] - times[0])))
 
     def run(self, session, epochs):
         flags = self.source.flags(session)
@@ -105,14 +104,15 @@ class StepRate(Contender):
 
     def measure(self, session):
         times, losses, printed = self.run(session, self.epochs)
-        first = WARM_EPOCHS - 1
-        records = self.task["records"] * (self.epochs - WARM_EPOCHS)
+        warm = tasks.warm_epochs(self.task)
+        first = warm - 1
+        records = self.task["records"] * (self.epochs - warm)
         checks = {"loss": losses[first], **last_evaluation(printed)}
         checks.pop("test loss", None)  # of as many epochs as there was time for
         return Measurement(self.in_unit(records / (times[-1] - times[first])), checks)
 
     def settings(self):
-        return {"threads": "default", "timed epochs": self.epochs - WARM_EPOCHS}
+        return {"threads": "default", "timed epochs": self.epochs - tasks.warm_epochs(self.task)}
 
 
 class WholeRun(Contender):

@@ -102,7 +102,8 @@ def images(name, model, what, records, rate=0.05, optimizer="sgd", files=None):
 
 
 def gpt(name, precision, block, frameworks):
-    task = {"model": "gpt", "batch": 8, "optimizer": "adamw", "rate": 1e-3, "records": 16, "precision": precision}
+    # An epoch is two steps: the first of them differ from seed to seed by more than losses may.
+    task = {"model": "gpt", "batch": 8, "optimizer": "adamw", "rate": 1e-3, "records": 16, "precision": precision, "warm epochs": 12}
     program = Program("gpt.flow", block=block, shaped=["batch", "rate", "records"])
     what = f"a GPT of 6 layers, 6 heads, 384 features on 256 bytes, {precision}"
     return step_row(name, what, task, program, frameworks, unit="tokens/s", in_unit=tokens)

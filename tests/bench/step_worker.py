@@ -8,8 +8,6 @@ import sys
 import time
 import traceback
 
-WARM_EPOCHS = 3
-
 
 def timed_rate(training, epoch_samples, seconds):
     """Samples a second over whole epochs."""
@@ -28,7 +26,7 @@ def answer(framework, tasks, scratch, request):
     if not request["check"]:
         training.epoch()
         return {"rate": timed_rate(training, epoch_samples, request["seconds"])}
-    loss = [training.mean_loss() for _ in range(WARM_EPOCHS)][-1]
+    loss = [training.mean_loss() for _ in range(tasks.warm_epochs(task))][-1]
     found = {"rate": timed_rate(training, epoch_samples, request["seconds"]), "loss": loss}
     return found if data.test_x is None else found | {"accuracy": training.evaluate()[1]}
 

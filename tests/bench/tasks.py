@@ -1,5 +1,5 @@
 """What steps are measured on: the data of each model as arrays, for peers of any framework. A task is {"model",
-"batch", "optimizer", "rate", "records", "precision"}."""
+"batch", "optimizer", "rate", "records", "precision", "warm epochs"}; those that may be left out: the last two."""
 
 import dataclasses
 import gzip
@@ -16,6 +16,11 @@ CLASSES = 10
 CONTEXT, VOCABULARY, WIDTH, HEADS, LAYERS = 256, 128, 384, 6, 6  # of gpt
 CIFAR_MEAN, CIFAR_DEVIATION = (0.4914, 0.4822, 0.4465), (0.247, 0.243, 0.262)
 POINTS = 60000
+
+
+def warm_epochs(task):
+    """The mean loss of the last of them is compared; behind it begins what is timed."""
+    return task.get("warm epochs", 3)
 
 
 @dataclasses.dataclass(frozen=True)
