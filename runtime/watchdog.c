@@ -18,8 +18,7 @@ enum {
 
 static struct Watchdog {
     const char *program;
-    pthread_t thread;
-    bool running, stopped;
+    bool stopped;
     int64_t patience; /* nanoseconds */
     Beat *beats;
 } watchdog;
@@ -77,8 +76,9 @@ static void wait_until(int64_t time) {
 static void *watch(void *unused) {
     (void)unused;
     pthread_mutex_lock(&mutex);
-    while (!watchdog.stopped) {
+    for (;;) {
         wait_until(clock_nanoseconds() + watchdog.patience / LOOKS);
+        if (watchdog.stopped) break;
         for (Beat *beat = watchdog.beats; beat; beat = beat->next) look(beat);
     }
     pthread_mutex_unlock(&mutex);
@@ -94,6 +94,7 @@ static int64_t patience_asked(void) {
 /* Signals are for others. */
 void watchdog_start(const char *program) {
     sigset_t all, before;
+    pthread_t thread;
     pthread_condattr_t attributes;
     watchdog.program = program;
     watchdog.patience = patience_asked();
@@ -104,20 +105,15 @@ void watchdog_start(const char *program) {
     pthread_condattr_destroy(&attributes);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    watchdog.stopped = false;
-    watchdog.running = !pthread_create(&watchdog.thread, NULL, watch, NULL);
+    if (!pthread_create(&thread, NULL, watch, NULL)) pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Its thread sleeps on, as the process is about to end: waiting for it takes 0.1 ms. */
 void watchdog_stop(void) {
-    if (!watchdog.running) return;
     pthread_mutex_lock(&mutex);
     watchdog.stopped = true;
     pthread_mutex_unlock(&mutex);
-    pthread_cond_signal(&wake);
-    pthread_join(watchdog.thread, NULL);
-    pthread_cond_destroy(&wake);
-    watchdog.running = false;
 }
 
 void beat_add(Beat *beat) {

@@ -23,7 +23,8 @@ typedef struct Beat {
     struct Beat *next;
 } Beat;
 
-/* One thread watches all beats of the process. FLOWC_WATCHDOG: the seconds; 0: nobody watches. */
+/* One thread watches all beats of the process. FLOWC_WATCHDOG: the seconds; 0: nobody watches. Each
+ * once; when it was stopped, nothing more is told. */
 void watchdog_start(const char *program);
 void watchdog_stop(void);
 
