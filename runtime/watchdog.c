@@ -24,7 +24,6 @@ static struct Watchdog {
 } watchdog;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake;
 static _Thread_local Beat *current; /* what this thread does */
 
 static int64_t processor_time(const Beat *beat) {
@@ -68,21 +67,20 @@ static void look(Beat *beat) {
     tell(beat, doing);
 }
 
-static void wait_until(int64_t time) {
-    struct timespec until = {time / 1000000000, time % 1000000000};
-    pthread_cond_timedwait(&wake, &mutex, &until);
+static bool look_at_all(void) {
+    pthread_mutex_lock(&mutex);
+    bool goes_on = !watchdog.stopped;
+    for (Beat *beat = watchdog.beats; beat && goes_on; beat = beat->next) look(beat);
+    pthread_mutex_unlock(&mutex);
+    return goes_on;
 }
 
 static void *watch(void *unused) {
-    (void)unused;
-    pthread_mutex_lock(&mutex);
-    for (;;) {
-        wait_until(clock_nanoseconds() + watchdog.patience / LOOKS);
-        if (watchdog.stopped) break;
-        for (Beat *beat = watchdog.beats; beat; beat = beat->next) look(beat);
-    }
-    pthread_mutex_unlock(&mutex);
-    return NULL;
+    int64_t time = watchdog.patience / LOOKS;
+    struct timespec rest = {time / 1000000000, time % 1000000000};
+    do nanosleep(&rest, NULL);
+    while (look_at_all());
+    return unused;
 }
 
 static int64_t patience_asked(void) {
@@ -95,14 +93,9 @@ static int64_t patience_asked(void) {
 void watchdog_start(const char *program) {
     sigset_t all, before;
     pthread_t thread;
-    pthread_condattr_t attributes;
     watchdog.program = program;
     watchdog.patience = patience_asked();
     if (!watchdog.patience) return;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&wake, &attributes);
-    pthread_condattr_destroy(&attributes);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (!pthread_create(&thread, NULL, watch, NULL)) pthread_detach(thread);

@@ -7,19 +7,10 @@
 
 enum { NODES_MOST = 256 };
 
-static bool *find_in_bands(Arena *arena, const FunctionPlan *plan) {
-    bool *in_band = arena_new_array(arena, bool, plan->kernel_count + 1);
-    vector_each(const Band, band, plan->bands)
-        for (int i = 0; calls_of_band(band) > 1 && i < calls_of_band(band); i++)
-            in_band[kernel_of_call(band, i)] = true;
-    return in_band;
-}
-
 TextKeys text_keys_new(Arena *arena, const FunctionPlan *plan) {
     return (TextKeys){
         .arena = arena,
         .plan = plan,
-        .in_band = find_in_bands(arena, plan),
         .positions = arena_new_array(arena, uint32_t, plan->graph->nodes.count + 1),
     };
 }
@@ -87,7 +78,7 @@ static void add_loops(TextKeys *keys, int number) {
     const Dim sizes[] = {kernel->loops.outer,   kernel->loops.rows, kernel->loops.depth,
                          kernel->loops.columns, kernel->share,      kernel->records};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) add_pointer(keys, sizes[i]);
-    add_pair(keys, kernel->loops.kind, kernel->by_columns << 1 | keys->in_band[number]);
+    add_pair(keys, kernel->loops.kind, kernel->by_columns << 1 | kernel->in_band);
     add_pair(keys, (int64_t)kernel->node_count, (int64_t)keys->nodes.count);
     for (size_t i = 0; i < kernel->node_count; i++)
         add_word(keys, keys->positions[kernel->nodes[i]]);

@@ -13,7 +13,6 @@
 typedef struct TextKeys {
     Arena *arena;
     const FunctionPlan *plan;
-    bool *in_band;       /* of each kernel: a band calls it for a few of its rows at a time */
     uint32_t *positions; /* of each node of the graph: 1 + that among `nodes`, or 0 */
     Vector(NodeId) nodes, waiting;
     Vector(uint64_t) words; /* the key */

@@ -16,14 +16,6 @@ enum {
     TOUCHED = 8 << 20, /* bytes, at most, by all kernels of the function */
 };
 
-/* Does a thread call it for a few of its rows at a time? */
-static bool runs_in_band(const FunctionPlan *plan, int kernel) {
-    vector_each(const Band, band, plan->bands)
-        for (int i = 0; calls_of_band(band) > 1 && i < calls_of_band(band); i++)
-            if (kernel_of_call(band, i) == kernel) return true;
-    return false;
-}
-
 /* Tiles leave less time in which results, and what is updated with them, come from far away. Are
  * they few, or is there much to add up for each, or do the second caches keep them from call to
  * call? */
@@ -45,5 +37,5 @@ bool takes_thirds(const FunctionPlan *plan, int kernel) {
     if (plan->graph->wishes.exact) return false;
     return (is_compiled_ahead(plan, kernel) || multiplies_floats(plan, kernel, 1)) &&
            fills_tiles(&planned->loops) && are_near(plan, &planned->loops) &&
-           !has_triangle(planned) && !runs_in_band(plan, kernel);
+           !has_triangle(planned) && !planned->in_band;
 }

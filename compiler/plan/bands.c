@@ -198,6 +198,14 @@ static Band band_at(Bander *bander, int first) {
     return alone;
 }
 
+static void add_band(Planner *planner, Band band) {
+    FunctionPlan *plan = planner->plan;
+    if (is_taken_in(&plan->kernels[band.kernels[0]])) return;
+    for (int i = 0; calls_of_band(&band) > 1 && i < calls_of_band(&band); i++)
+        plan->kernels[kernel_of_call(&band, i)].in_band = true;
+    vector_push(planner->arena, &plan->bands, band);
+}
+
 void find_bands(Planner *planner) {
     FunctionPlan *plan = planner->plan;
     bool never = plan->function->of_record || uses_gpu(plan);
@@ -213,7 +221,6 @@ void find_bands(Planner *planner) {
         Band alone = {.kernels = plan->order + i, .count = 1};
         Band band = never ? alone : band_at(&bander, i);
         step = band.count;
-        if (!is_taken_in(&plan->kernels[plan->order[i]]))
-            vector_push(planner->arena, &plan->bands, band);
+        add_band(planner, band);
     }
 }

@@ -97,6 +97,7 @@ typedef struct KernelPlan {
     size_t parts_sums; /* where those lie that are not stored yet, part after part */
     int abreast;       /* on a GPU: the kernels of its launch; 0: it is one of its own */
     bool by_columns;   /* contractions of few rows: share is the columns */
+    bool in_band;      /* a band of several runs it, for a few of its rows at a time */
     bool again;        /* as codegen writes it for a call once more: reductions of rows are known */
     const NodeId *nodes;
     size_t node_count;
