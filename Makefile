@@ -13,7 +13,7 @@ comma := ,
 BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 ifneq ($(SAN),)
 CC       = $(CLANG)
-OPTIMISE = -O1 -g -fno-omit-frame-pointer -fsanitize=$(SAN) $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined)
+OPTIMISE = -O1 -g1 -fno-omit-frame-pointer -fsanitize=$(SAN) $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined)
 endif
 
 WARNINGS = -Wall -Wextra -Werror=format-nonliteral
