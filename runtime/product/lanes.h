@@ -88,12 +88,12 @@ FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _select)(CHOICE chosen, VECTOR a, VECTOR b) {
     return FLOW_CHOSEN(chosen, b, a);
 }
 
-FLOW_TILE int FLOW_JOIN(KERNEL, _has_nan)(VECTOR a) {
-#ifdef FLOW_NANS_float
-    return FLOW_JOIN(FLOW_NANS_, ELEMENT)((FLOW_JOIN(FlowVector_, ELEMENT))a) != 0;
+FLOW_TILE int FLOW_JOIN(KERNEL, _is_finite)(VECTOR a) {
+#ifdef FLOW_NOT_FINITE_float
+    return !FLOW_JOIN(FLOW_NOT_FINITE_, ELEMENT)((FLOW_JOIN(FlowVector_, ELEMENT))a);
 #else
-    int any = 0;
-    for (int i = 0; i < LANES; i++) any |= a[i] != a[i];
-    return any;
+    int all = 1;
+    for (int i = 0; i < LANES; i++) all &= a[i] - a[i] == 0;
+    return all;
 #endif
 }

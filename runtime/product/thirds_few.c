@@ -84,7 +84,8 @@ static void begin_beside(Work *work, Stream *stream, bool alone, Beside *beside)
 }
 
 static void end_beside(Work *work, const Beside *beside) {
-    if (beside->to && thirds_has_nan(beside->doubt)) flow_thirds_make_all(work, &beside->packing);
+    if (beside->to && !thirds_is_finite(beside->doubt))
+        flow_thirds_make_all(work, &beside->packing);
 }
 
 FLOW_TILE void make_beside(Beside *beside, const int first, const int last) {

@@ -121,7 +121,8 @@ static FLOW_WIDE void load_runs(Work *work, const Packing *packing, int64_t tile
 FLOW_TILE void note_whole(const Packing *packing, FlowPairs all, VECTOR doubt) {
     uint32_t any = 0;
     for (int i = 0; i < FLOW_SIDE; i++) any |= all[i];
-    if (packing->whole && ((any & ~third_bits) || thirds_has_nan(doubt))) *packing->whole = false;
+    if (packing->whole && ((any & ~third_bits) || !thirds_is_finite(doubt)))
+        *packing->whole = false;
 }
 
 /* Some lines of a tile that can be read one by one. */
@@ -147,7 +148,7 @@ static FLOW_WIDE void make_lines(const Packing *packing, int64_t tile, int64_t f
         doubt = put_line(a, b, to, i, doubt);
     }
     note_whole(packing, all, doubt);
-    for (int64_t i = first; thirds_has_nan(doubt) && i < last; i++)
+    for (int64_t i = first; !thirds_is_finite(doubt) && i < last; i++)
         put_any_line(line_of(&low, i), line_of(&high, i), to, i);
 }
 
@@ -185,7 +186,7 @@ static FLOW_WIDE void make_halves(Work *work, const Packing *packing, int64_t ti
         doubt = put_line(low[i], high[i], to, first + i, doubt);
     }
     note_whole(packing, all, doubt);
-    for (int i = 0; thirds_has_nan(doubt) && i < 2 * EACH; i++)
+    for (int i = 0; !thirds_is_finite(doubt) && i < 2 * EACH; i++)
         put_any_line(low[i], high[i], to, first + i);
 }
 
@@ -236,7 +237,7 @@ static FLOW_WIDE void make_rows(const Work *work) {
                 const VECTOR high = thirds_load(other + n, in_other - n);
                 __builtin_prefetch(row + ROWS_AHEAD * next + n, 0, 2);
                 __builtin_prefetch(other + ROWS_AHEAD * next + n, 0, 2);
-                if (thirds_has_nan(put_line(low, high, to, i, (VECTOR){0})))
+                if (!thirds_is_finite(put_line(low, high, to, i, (VECTOR){0})))
                     put_any_line(low, high, to, i);
             }
         }

@@ -41,7 +41,8 @@
 typedef float FlowVector_float __attribute__((vector_size(FLOW_VECTOR)));
 typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
 
-/* Square roots, and the lanes that are NaN, as bits, where the processor has them for vectors. */
+/* Square roots, and the lanes that are no finite numbers, as bits, where the processor has them for
+ * vectors. */
 #if defined __AVX512F__
 #ifdef __clang__
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps512(a, 4)
@@ -50,18 +51,19 @@ typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps512_mask(a, a, -1, 4)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd512_mask(a, a, -1, 4)
 #endif
-#define FLOW_NANS_float(a) __builtin_ia32_cmpps512_mask(a, a, 3, -1, 4)
-#define FLOW_NANS_double(a) __builtin_ia32_cmppd512_mask(a, a, 3, -1, 4)
+#define FLOW_NOT_FINITE_float(a) __builtin_ia32_fpclassps512_mask(a, FLOW_NAN_OR_INFINITE, -1)
+#define FLOW_NOT_FINITE_double(a) __builtin_ia32_fpclasspd512_mask(a, FLOW_NAN_OR_INFINITE, -1)
+#define FLOW_NAN_OR_INFINITE 0x99 /* of both kinds, of both signs */
 #elif defined __AVX__
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps256(a)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd256(a)
-#define FLOW_NANS_float(a) __builtin_ia32_movmskps256((FlowVector_float)((a) != (a)))
-#define FLOW_NANS_double(a) __builtin_ia32_movmskpd256((FlowVector_double)((a) != (a)))
+#define FLOW_NOT_FINITE_float(a) __builtin_ia32_movmskps256((FlowVector_float)((a) - (a) != 0))
+#define FLOW_NOT_FINITE_double(a) __builtin_ia32_movmskpd256((FlowVector_double)((a) - (a) != 0))
 #elif defined __SSE2__
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps(a)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd(a)
-#define FLOW_NANS_float(a) __builtin_ia32_movmskps((FlowVector_float)((a) != (a)))
-#define FLOW_NANS_double(a) __builtin_ia32_movmskpd((FlowVector_double)((a) != (a)))
+#define FLOW_NOT_FINITE_float(a) __builtin_ia32_movmskps((FlowVector_float)((a) - (a) != 0))
+#define FLOW_NOT_FINITE_double(a) __builtin_ia32_movmskpd((FlowVector_double)((a) - (a) != 0))
 #endif
 
 /* y + a * b as one operation, where the processor has one. gcc by itself makes one only of what is

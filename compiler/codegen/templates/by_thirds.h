@@ -12,7 +12,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _finish_vector)(const CONTEXT *context, const f
         FLOW_JOIN(KERNEL, _apply)(context, *(const VECTOR *)sums, results, row * (COLUMNS), column,
                                   row, column, whole, lanes);
 #if KEPT
-    if (__builtin_expect(closed || FLOW_JOIN(KERNEL, _has_nan)(kept - kept), 0)) {
+    if (__builtin_expect(closed || !FLOW_JOIN(KERNEL, _is_finite)(kept), 0)) {
         FLOW_JOIN(KERNEL, _keep)
         (context, (const ELEMENT *)results, LANES, row * (COLUMNS) + column, lanes);
         return;

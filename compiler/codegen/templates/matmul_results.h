@@ -17,7 +17,7 @@ FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_vector)(const CONTEXT *context, VECT
     VECTOR results[RESULTS];
     const VECTOR kept = FLOW_JOIN(KERNEL, _apply)(context, sums, results, first, further, row + m,
                                                   column + across, !PARTIAL, columns - across);
-    if (KEPT && __builtin_expect(closed || FLOW_JOIN(KERNEL, _has_nan)(kept - kept), 0)) {
+    if (KEPT && __builtin_expect(closed || !FLOW_JOIN(KERNEL, _is_finite)(kept), 0)) {
 #pragma GCC unroll 16
         for (int i = 0; i < RESULTS; i++)
             *(VECTOR *)(late->held + i * TILE + at * LANES) = results[i];
@@ -92,7 +92,7 @@ FLOW_TILE int FLOW_JOIN(KERNEL, _is_doubtful)(const int rows, VECTOR y[TILE_ROWS
         if (rows % 2) doubts[v] += y[rows - 1][v];
         doubt += doubts[v];
     }
-    return FLOW_JOIN(KERNEL, _has_nan)(doubt - doubt);
+    return !FLOW_JOIN(KERNEL, _is_finite)(doubt);
 }
 
 /* Makes results of each vector of the sums y, and stores them before the next. */
