@@ -8,9 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Where the line behind the one at `at` begins; 0: there is none. */
+static uint32_t next_line(const Source *source, uint32_t at) {
+    const char *end = memchr(source->text + at, '\n', source->size - at);
+    return end ? (uint32_t)(end - source->text) + 1 : 0;
+}
+
 static uint32_t count_lines(const Source *source) {
     uint32_t count = 1;
-    for (uint32_t i = 0; i < source->size; i++) count += source->text[i] == '\n';
+    for (uint32_t at = 0; (at = next_line(source, at));) count++;
     return count;
 }
 
@@ -19,8 +25,7 @@ static Source *source_new(Arena *arena, const char *path, const char *text, uint
     *source = (Source){arena_copy(arena, path, strlen(path)), text, size, NULL, 0};
     source->lines = arena_new_array(arena, uint32_t, count_lines(source));
     source->line_count = 1;
-    for (uint32_t i = 0; i < size; i++)
-        if (text[i] == '\n') source->lines[source->line_count++] = i + 1;
+    for (uint32_t at = 0; (at = next_line(source, at));) source->lines[source->line_count++] = at;
     return source;
 }
 

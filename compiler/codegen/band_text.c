@@ -2,6 +2,7 @@
  * products after the other. What only they want lies in a buffer of the thread, found as if all
  * rows were there. */
 #include "compiler/codegen/kernel_text.h"
+#include "compiler/codegen/marked_text.h"
 
 static void write_places(Text *text, const FunctionPlan *plan, const Band *band) {
     int inputs = input_count(plan);
@@ -50,7 +51,7 @@ static void write_loop(Text *text, const Band *band, const char *rows, const cha
 }
 
 KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
-                                 const Band *band, const Call *calls, const char *name) {
+                                 const Band *band, const Call *calls) {
     const KernelPlan *leader = &plan->kernels[band->kernels[0]];
     const char *rows =
         dim_expression(text->arena, leader->records ? leader->records : leader->share);
@@ -58,7 +59,7 @@ KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const Funct
     text_format(text,
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, int thread, "
                 "int threads) {\n%s",
-                name, sizes_line);
+                MARK_KERNEL, sizes_line);
     write_places(text, plan, band);
     write_loop(text, band, rows, block);
     text_format(text,

@@ -42,7 +42,7 @@ static void write_steps_in_runs(Writer *writer) {
 static int64_t find_run_lanes(const Writer *writer) {
     const int64_t group = columns_group(writer->loops);
     if (group == 1 || group == COLUMN_RUN) return group;
-    Writer trial = new_writer(writer->arena, writer->plan, writer->number, NULL);
+    Writer trial = new_writer(writer->arena, writer->plan, writer->number);
     trial.run_lanes = group;
     write_steps_in_runs(&trial);
     return trial.lines[LEVEL_run].size ? group : 1;
@@ -191,9 +191,8 @@ static void write_outputs(Writer *writer) {
     text_format(body, "%*s}\n", 4 * (depth - 1), "");
 }
 
-KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                    const char *name) {
-    Writer writer = new_writer(text->arena, plan, kernel, name);
+KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel) {
+    Writer writer = new_writer(text->arena, plan, kernel);
     writer.run_lanes = find_run_lanes(&writer);
     if (dim_bound(writer.loops->columns) > RUN_MOST && writer.run_lanes > 1) pass_loops(&writer);
     if (has_partial_results(&writer)) write_rows_apart(&writer);
@@ -214,7 +213,7 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
 }
 
 const char *columns_form(Arena *arena, const FunctionPlan *plan, int kernel) {
-    Writer writer = new_writer(arena, plan, kernel, NULL);
+    Writer writer = new_writer(arena, plan, kernel);
     writer.run_lanes = find_run_lanes(&writer);
     const char *form =
         has_partial_results(&writer) ? "vectors of columns, several rows apart" : "row by row";

@@ -376,13 +376,12 @@ static bool takes_tiles(const Writer *writer) {
 }
 
 /* With what of the results is computed on tiles in registers, in `tile`, if it can be. */
-static Writer new_tile(Arena *arena, const FunctionPlan *plan, int kernel, const char *name,
-                       Text *tile) {
-    Writer writer = new_writer(arena, plan, kernel, name);
+static Writer new_tile(Arena *arena, const FunctionPlan *plan, int kernel, Text *tile) {
+    Writer writer = new_writer(arena, plan, kernel);
     *tile = text_new(arena);
     if (!takes_tiles(&writer) || write_tile(&writer, tile)) return writer;
     *tile = text_new(arena);
-    return new_writer(arena, plan, kernel, name);
+    return new_writer(arena, plan, kernel);
 }
 
 static bool calls_product(const Writer *writer) {
@@ -393,11 +392,10 @@ static bool calls_product(const Writer *writer) {
 }
 
 /* With the lines of what is stored. */
-static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, const char *name,
-                          Text *tile) {
-    Writer narrow = new_tile(arena, plan, kernel, name, tile);
+static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, Text *tile) {
+    Writer narrow = new_tile(arena, plan, kernel, tile);
     if (!is_plain(&narrow) && make_narrow_rows(&narrow)) return narrow;
-    Writer writer = new_tile(arena, plan, kernel, name, tile);
+    Writer writer = new_tile(arena, plan, kernel, tile);
     if (!is_plain(&writer) && calls_product(&writer)) pass_columns(&writer);
     writer.logs = logs_kept(&writer);
     store_values(&writer, INDEX_full);
@@ -475,10 +473,9 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     text_format(text, "#include \"%s\"\n\n", template_of(writer, &a, &b));
 }
 
-KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                        const char *name) {
+KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel) {
     Text tile;
-    Writer writer = new_results(text->arena, plan, kernel, name, &tile);
+    Writer writer = new_results(text->arena, plan, kernel, &tile);
     assert(node_of(&writer, writer.kernel->nodes[0])->op == OP_matmul);
     if (calls_product(&writer)) write_product(&writer, text);
     else write_template(&writer, text, &tile);
@@ -497,7 +494,7 @@ static bool leaves_out(const Writer *writer, const ContractionOperand *a,
 }
 
 Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
-    Writer writer = new_writer(arena, plan, kernel, NULL);
+    Writer writer = new_writer(arena, plan, kernel);
     const Node *matmul = node_of(&writer, writer.kernel->nodes[0]);
     ContractionOperand a = contraction_operand(writer.graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer.graph, matmul, 1);

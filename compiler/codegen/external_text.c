@@ -50,10 +50,9 @@ static void add_results(ExternalWriter *all) {
                 add_pointer(all, kernel->nodes[i], "");
 }
 
-KernelOperands write_external_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                     const char *name) {
+KernelOperands write_external_kernel(Text *text, const FunctionPlan *plan, int kernel) {
     Arena *arena = text->arena;
-    ExternalWriter all = {.writer = new_writer(arena, plan, kernel, name),
+    ExternalWriter all = {.writer = new_writer(arena, plan, kernel),
                           .external =
                               graph_node(plan->graph, plan->kernels[kernel].nodes[0])->external,
                           .types = text_new(arena),

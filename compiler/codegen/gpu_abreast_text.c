@@ -6,6 +6,7 @@
  * formula by formula, then the blocks of all. A block finds the formula by comparing, and the
  * member by halving. */
 #include "compiler/codegen/gpu_text.h"
+#include "compiler/codegen/marked_text.h"
 
 typedef struct Member {
     KernelOperands operands;
@@ -40,25 +41,22 @@ static const char *member_text(Writer *writer) {
     return text_string(&text);
 }
 
-static Formula *formula_of(Arena *arena, Formulas *formulas, const char *unnamed,
-                           const char *text) {
+static Formula *formula_of(Arena *arena, Formulas *formulas, const char *text) {
+    const char *unnamed = without_hints(arena, text);
     vector_each(Formula, known, *formulas)
         if (!strcmp(known->unnamed, unnamed)) return known;
     vector_push(arena, formulas, (Formula){.text = text, .unnamed = unnamed});
     return &formulas->items[formulas->count - 1];
 }
 
-/* Two members are of one formula if their texts without names are the same. */
-static Formulas find_formulas(Arena *arena, const FunctionPlan *plan, const Band *band,
-                              const char *name) {
+/* Two members are of one formula if their texts without hints are the same. */
+static Formulas find_formulas(Arena *arena, const FunctionPlan *plan, const Band *band) {
     Formulas formulas = {0};
     for (int i = 0; i < band->count; i++) {
-        Writer unnamed = new_writer(arena, plan, band->kernels[i], NULL);
-        Writer named = new_writer(arena, plan, band->kernels[i], name);
-        const char *text = member_text(&unnamed);
-        Formula *formula = formula_of(arena, &formulas, text, name ? member_text(&named) : text);
+        Writer writer = new_writer(arena, plan, band->kernels[i]);
+        Formula *formula = formula_of(arena, &formulas, member_text(&writer));
         vector_push(arena, &formula->members,
-                    (Member){unnamed.operands, elements_abreast(unnamed.kernel)});
+                    (Member){writer.operands, elements_abreast(writer.kernel)});
     }
     return formulas;
 }
@@ -99,11 +97,10 @@ static void write_formula(Writer *writer, Text *text, const Formula *formula, in
     text_add(text, "    }\n");
 }
 
-KernelOperands write_gpu_abreast(GpuText *text, const FunctionPlan *plan, const Band *band,
-                                 const char *name) {
+KernelOperands write_gpu_abreast(GpuText *text, const FunctionPlan *plan, const Band *band) {
     Arena *arena = text->device.arena;
-    Writer writer = new_writer(arena, plan, band->kernels[0], name);
-    const Formulas formulas = find_formulas(arena, plan, band, name);
+    Writer writer = new_writer(arena, plan, band->kernels[0]);
+    const Formulas formulas = find_formulas(arena, plan, band);
     int base = 0;
     writer.gpu = true;
     write_gpu_start(&writer, &text->device, "");

@@ -15,7 +15,7 @@ static WriteGpuKernel *writer_of(KernelKind kind) {
 }
 
 const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel) {
-    const Writer writer = new_writer(arena, plan, kernel, NULL);
+    const Writer writer = new_writer(arena, plan, kernel);
     switch (writer.loops->kind) {
     case KERNEL_rows: return gpu_rows_form(&writer);
     case KERNEL_columns: return gpu_columns_form(&writer);
@@ -94,9 +94,8 @@ void write_gpu_host(Writer *writer, Text *text, const char *blocks) {
     text_add(text, "}\n\n");
 }
 
-KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel,
-                                const char *name) {
-    Writer writer = new_writer(text->device.arena, plan, kernel, name);
+KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel) {
+    Writer writer = new_writer(text->device.arena, plan, kernel);
     writer.gpu = true;
     const char *blocks = writer_of(writer.loops->kind)(&writer, &text->device);
     vector_push(writer.arena, &writer.operands,

@@ -19,12 +19,10 @@ enum { GPU_THREADS = 256, GPU_WARP = 32 };
 typedef struct GpuText {
     Text device, host;
 } GpuText;
-KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel,
-                                const char *name);
+KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int kernel);
 
 /* The same of a band that is one launch: gpu_abreast_text.c. */
-KernelOperands write_gpu_abreast(GpuText *text, const FunctionPlan *plan, const Band *band,
-                                 const char *name);
+KernelOperands write_gpu_abreast(GpuText *text, const FunctionPlan *plan, const Band *band);
 
 /* gpu_replicas_text.c: the kernels by which replicas put together what each has. */
 void write_gpu_joins(Text *text, const Plan *plan);

@@ -1,9 +1,10 @@
 /* Kernel text: each kernel by its kind, under a name that all its calls share, and for each
- * function a table of calls. A kernel is written without names first: a text that is known needs
- * no second function. Its name says what that text is, so that it is the same in every program. */
+ * function a table of calls. A text that is known but for what its names say needs no second
+ * function. Its name says what that text is, so that it is the same in every program. */
 #include "compiler/codegen/kernel_text.h"
 
 #include "compiler/codegen/gpu_text.h"
+#include "compiler/codegen/marked_text.h"
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/table_text.h"
 #include "compiler/codegen/text_key.h"
@@ -26,40 +27,50 @@ Kernels kernels_new(Arena *arena) {
 /* Kernels. */
 
 static KernelOperands write_by_kind(GpuText *texts, const Kernels *kernels,
-                                    const FunctionPlan *plan, int kernel, const char *name) {
+                                    const FunctionPlan *plan, int kernel) {
     Text *text = &texts->host;
     const KernelKind kind = plan->kernels[kernel].loops.kind;
     if (runs_on_gpu(&plan->kernels[kernel]) && kind != KERNEL_scan)
-        return write_gpu_kernel(texts, plan, kernel, name);
+        return write_gpu_kernel(texts, plan, kernel);
     switch (kind) {
-    case KERNEL_rows: return write_rows_kernel(text, plan, kernel, name);
-    case KERNEL_columns: return write_columns_kernel(text, plan, kernel, name);
-    case KERNEL_contraction: return write_contraction_kernel(text, plan, kernel, name);
-    case KERNEL_row_function: return write_row_function_kernel(text, plan, kernel, name);
-    case KERNEL_scatter: return write_scatter_kernel(text, plan, kernel, name);
-    case KERNEL_external: return write_external_kernel(text, plan, kernel, name);
-    case KERNEL_scan: return write_scan_kernel(text, kernels, plan, kernel, name);
+    case KERNEL_rows: return write_rows_kernel(text, plan, kernel);
+    case KERNEL_columns: return write_columns_kernel(text, plan, kernel);
+    case KERNEL_contraction: return write_contraction_kernel(text, plan, kernel);
+    case KERNEL_row_function: return write_row_function_kernel(text, plan, kernel);
+    case KERNEL_scatter: return write_scatter_kernel(text, plan, kernel);
+    case KERNEL_external: return write_external_kernel(text, plan, kernel);
+    case KERNEL_scan: return write_scan_kernel(text, kernels, plan, kernel);
     }
     return (KernelOperands){0};
 }
 
-/* By the FNV-1a hash of its text without names. */
+/* By the FNV-1a hash of its text without hints. */
 static const char *kernel_name(Arena *arena, const char *text) {
     uint64_t hash = 0xcbf29ce484222325;
     for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
     return arena_format(arena, "k%012llx", (unsigned long long)(hash >> 16));
 }
 
-static int new_kernel(Kernels *kernels, const FunctionPlan *plan, int number, const char *unnamed) {
-    GpuText texts = {text_new(kernels->arena), text_new(kernels->arena)};
-    const char *name = kernel_name(kernels->arena, unnamed);
-    write_by_kind(&texts, kernels, plan, number, name);
+static const char *finished_text(Kernels *kernels, const Text *marked, const char *name) {
+    return without_unused(kernels->arena, with_hints(kernels->scratch, text_string(marked), name));
+}
+
+/* Of that text, known or new. */
+static int kernel_of_text(Kernels *kernels, const GpuText *texts, const FunctionPlan *plan,
+                          int number) {
+    const char *marked = arena_format(kernels->scratch, "%s%s", text_string(&texts->host),
+                                      text_string(&texts->device));
+    const char *text = without_hints(kernels->scratch, marked);
+    const uintptr_t known = (uintptr_t)map_get(&kernels->by_text, text);
+    if (known) return (int)known - 1;
+    const char *name = kernel_name(kernels->arena, text);
     vector_push(kernels->arena, &kernels->list,
                 (SharedKernel){.name = name,
-                               .text = without_unused(kernels->arena, text_string(&texts.host)),
-                               .device = without_unused(kernels->arena, text_string(&texts.device)),
+                               .text = finished_text(kernels, &texts->host, name),
+                               .device = finished_text(kernels, &texts->device, name),
                                .plan = plan,
                                .number = number});
+    map_put(&kernels->by_text, text, (void *)(uintptr_t)kernels->list.count);
     return (int)kernels->list.count - 1;
 }
 
@@ -88,15 +99,9 @@ static KernelOperands copy_operands(Arena *arena, const KernelOperands *operands
 static Call written_call(Kernels *kernels, const FunctionPlan *plan, int number) {
     arena_clear(kernels->scratch);
     GpuText texts = {text_new(kernels->scratch), text_new(kernels->scratch)};
-    KernelOperands operands = write_by_kind(&texts, kernels, plan, number, NULL);
-    text_add(&texts.host, text_string(&texts.device));
-    const char *text = text_string(&texts.host);
-    int known = (int)(uintptr_t)map_get(&kernels->by_text, text) - 1;
-    if (known < 0) {
-        known = new_kernel(kernels, plan, number, text);
-        map_put(&kernels->by_text, text, (void *)(uintptr_t)(known + 1));
-    }
-    return (Call){known, copy_operands(kernels->arena, &operands)};
+    const KernelOperands operands = write_by_kind(&texts, kernels, plan, number);
+    const int kernel = kernel_of_text(kernels, &texts, plan, number);
+    return (Call){kernel, copy_operands(kernels->arena, &operands)};
 }
 
 /* Calls that are like each other. */
@@ -187,33 +192,15 @@ static const FunctionPlan *plan_of_again(Arena *arena, const FunctionPlan *plan,
     return again;
 }
 
-static void add_kernel(Kernels *kernels, const char *unnamed, SharedKernel kernel) {
-    vector_push(kernels->arena, &kernels->list, kernel);
-    map_put(&kernels->by_text, unnamed, (void *)(uintptr_t)kernels->list.count);
-}
-
 /* Of several kernels that a GPU does in one launch. */
 static Call call_of_launch(Kernels *kernels, const FunctionPlan *plan, const Band *band,
                            bool named) {
     Arena *arena = kernels->arena;
-    GpuText texts = {text_new(arena), text_new(arena)}, own = texts;
-    KernelOperands operands = write_gpu_abreast(&texts, plan, band, NULL);
-    text_add(&texts.host, text_string(&texts.device));
-    const char *text = text_string(&texts.host);
-    int known = (int)(uintptr_t)map_get(&kernels->by_text, text) - 1;
-    if (known < 0) {
-        known = (int)kernels->list.count;
-        const char *name = kernel_name(arena, text);
-        write_gpu_abreast(&own, plan, band, name);
-        add_kernel(kernels, text,
-                   (SharedKernel){.name = name,
-                                  .text = text_string(&own.host),
-                                  .device = text_string(&own.device),
-                                  .plan = plan,
-                                  .number = band->kernels[0]});
-    }
-    note_call(arena, &kernels->list.items[known], plan, band->kernels[0], named);
-    return (Call){known, operands};
+    GpuText texts = {text_new(arena), text_new(arena)};
+    const KernelOperands operands = write_gpu_abreast(&texts, plan, band);
+    const int kernel = kernel_of_text(kernels, &texts, plan, band->kernels[0]);
+    note_call(arena, &kernels->list.items[kernel], plan, band->kernels[0], named);
+    return (Call){kernel, operands};
 }
 
 static Call call_of_band(Caller *caller, const Band *band) {
@@ -227,22 +214,11 @@ static Call call_of_band(Caller *caller, const Band *band) {
     for (int i = 0; i < calls_of_band(band); i++)
         calls[i] = call_of(caller, i < band->again_count ? again : plan, kernel_of_call(band, i));
     if (calls_of_band(band) == 1 && !band->values.count) return calls[0];
-    Text text = text_new(arena), own = text_new(arena);
-    KernelOperands operands = write_band_kernel(&text, kernels, plan, band, calls, "kernel");
-    int known = (int)(uintptr_t)map_get(&kernels->by_text, text_string(&text)) - 1;
-    if (known < 0) {
-        known = (int)kernels->list.count;
-        const char *name = kernel_name(arena, text_string(&text));
-        write_band_kernel(&own, kernels, plan, band, calls, name);
-        add_kernel(kernels, text_string(&text),
-                   (SharedKernel){.name = name,
-                                  .text = text_string(&own),
-                                  .device = "",
-                                  .plan = plan,
-                                  .number = band->kernels[0]});
-    }
-    note_call(arena, &kernels->list.items[known], plan, band->kernels[0], caller->named);
-    return (Call){known, operands};
+    GpuText texts = {text_new(arena), text_new(arena)};
+    const KernelOperands operands = write_band_kernel(&texts.host, kernels, plan, band, calls);
+    const int kernel = kernel_of_text(kernels, &texts, plan, band->kernels[0]);
+    note_call(arena, &kernels->list.items[kernel], plan, band->kernels[0], caller->named);
+    return (Call){kernel, operands};
 }
 
 static void add_calls(Kernels *kernels, const FunctionPlan *plan, bool named) {

@@ -32,7 +32,7 @@ typedef struct Kernels {
     Arena *arena, *scratch; /* scratch: of a call that is being added */
     bool exact;             /* of a program built with --exact */
     DimList *sizes;         /* that a run computes: what is copied may be one of them */
-    Map by_text;            /* text without names to 1 + its place in list */
+    Map by_text;            /* text without hints to 1 + its place in list */
     Vector(SharedKernel) list;
     Vector(FunctionCalls) functions;
 } Kernels;
@@ -53,11 +53,11 @@ void write_calls(Text *text, const Kernels *kernels, const FunctionPlan *plan, c
 
 /* scan_text.c: a loop over the calls of its body, whose kernels were added. */
 KernelOperands write_scan_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
-                                 int kernel, const char *name);
+                                 int kernel);
 
 /* band_text.c: the calls of a band's kernels, for some rows after the other. */
 KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
-                                 const Band *band, const Call *calls, const char *name);
+                                 const Band *band, const Call *calls);
 
 /* The C that runs those calls on the frame of that name. */
 const char *run_text(Arena *arena, const char *frame, const FunctionPlan *plan, const char *prefix);

@@ -1,6 +1,7 @@
 /* Names: nothing passes here but letters, digits, underscores and octal escapes. */
 #include "compiler/codegen/names.h"
 
+#include "compiler/codegen/marked_text.h"
 #include "lang/base/c_words.h"
 #include "lang/base/path.h"
 
@@ -18,12 +19,11 @@ static bool is_word(char c) {
     return is_letter(c) || is_digit(c) || c == '_';
 }
 
-const char *safe_name(Arena *arena, char prefix, NodeId number, const char *hint) {
-    char *name = arena_format(arena, "%c%u%s%.*s", prefix, (unsigned)number, hint ? "_" : "",
-                              HINT_LIMIT, hint ? hint : "");
-    for (char *c = name; *c; c++)
+const char *marked_name(Arena *arena, char prefix, NodeId number, const char *hint) {
+    char *safe = arena_format(arena, "_%.*s", HINT_LIMIT, hint);
+    for (char *c = safe; *c; c++)
         if (!is_word(*c)) *c = '_';
-    return name;
+    return arena_format(arena, "%c%u" MARK_HINT "%s" MARK_END, prefix, (unsigned)number, safe);
 }
 
 /* A name that stands in every header of a library, or that C has. */

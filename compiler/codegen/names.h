@@ -4,9 +4,9 @@
 
 #include "compiler/graph/graph.h"
 
-/* "v12_hint": prefix and number, then what is left of hint in [A-Za-z0-9_], shortened. hint may
- * be NULL. Different prefixes and numbers make different names. */
-const char *safe_name(Arena *arena, char prefix, NodeId number, const char *hint);
+/* "v12_hint": prefix and number, then, marked (marked_text.h), what is left of hint in
+ * [A-Za-z0-9_], shortened. Different prefixes and numbers make different names. */
+const char *marked_name(Arena *arena, char prefix, NodeId number, const char *hint);
 
 /* What is left of text in [a-z0-9_], starting with a letter and no keyword of C or C++: for what
  * users of a library call. */

@@ -4,35 +4,39 @@
  * halves: while those of the first half come, the kernels run. */
 #include "compiler/codegen/kernel_text.h"
 
+#include "compiler/codegen/marked_text.h"
 #include "compiler/codegen/names.h"
 
 /* A loop over the elements of the check's operand that returns when one is out of range. index: of
  * the check. */
 static void write_check(Text *text, const FunctionPlan *plan, NodeId id, int index) {
-    Writer writer = new_writer(text->arena, plan, NO_KERNEL, "check");
+    Arena *arena = text->arena;
+    Writer writer = new_writer(arena, plan, NO_KERNEL);
+    Text marked = text_new(arena);
     const Node *check = graph_node(plan->graph, id);
     const Type *type = &check->type;
     Loops loops = {KERNEL_rows, dim_constant(writer.table, 1), type_elements(writer.table, type),
                    dim_constant(writer.table, 1), dim_constant(writer.table, 1)};
     writer.loops = &loops;
     const char *value = value_of(&writer, check->inputs[0], plain_index(&writer, INDEX_full));
-    text_add(text, "    {\n");
-    Text inner = text_new(text->arena);
+    text_add(&marked, "    {\n");
+    Text inner = text_new(arena);
     declare_pointers(&writer, &inner);
-    move_lines(&writer, &inner, text, 1);
-    move_lines(&writer, &writer.lines[LEVEL_call], text, 2);
-    move_lines(&writer, &writer.lines[LEVEL_row], text, 2);
-    text_format(text, "        for (int64_t i = 0; i < %s; i++) {\n",
-                dim_expression(text->arena, loops.rows));
-    move_lines(&writer, &writer.lines[LEVEL_column], text, 3);
+    move_lines(&writer, &inner, &marked, 1);
+    move_lines(&writer, &writer.lines[LEVEL_call], &marked, 2);
+    move_lines(&writer, &writer.lines[LEVEL_row], &marked, 2);
+    text_format(&marked, "        for (int64_t i = 0; i < %s; i++) {\n",
+                dim_expression(arena, loops.rows));
+    move_lines(&writer, &writer.lines[LEVEL_column], &marked, 3);
     bool whole = element_info[type->element].class != CLASS_floating;
-    text_format(text,
+    text_format(&marked,
                 "            if (%s >= %s && %s < %s) continue;\n"
                 "            *unmet = (FlowUnmet){%d, %s = %s};\n"
                 "            return false;\n        }\n    }\n",
-                value, number_literal(text->arena, type->element, (double)check->low), value,
-                number_literal(text->arena, type->element, (double)check->high), index,
+                value, number_literal(arena, type->element, (double)check->low), value,
+                number_literal(arena, type->element, (double)check->high), index,
                 whole ? "true, .whole" : "false, .real", value);
+    text_add(text, with_hints(arena, text_string(&marked), "check"));
 }
 
 const char *record_bytes(Arena *arena, const FunctionPlan *plan, const Type *type) {

@@ -38,9 +38,8 @@ const char *places_argument(const Writer *writer, NodeId id) {
     return arena_format(writer->arena, ", %s", writer->columns);
 }
 
-KernelOperands write_row_function_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                         const char *name) {
-    Writer writer = new_writer(text->arena, plan, kernel, name);
+KernelOperands write_row_function_kernel(Text *text, const FunctionPlan *plan, int kernel) {
+    Writer writer = new_writer(text->arena, plan, kernel);
     NodeId id = writer.kernel->nodes[0];
     const Node *node = node_of(&writer, id);
     NodeId from = strip_reshapes(writer.graph, node->inputs[0]);

@@ -294,15 +294,15 @@ static bool is_one_loop(const Writer *writer) {
 }
 
 /* Writes it; *form: in words. */
-static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kernel, const char *name,
+static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kernel,
                                  const char **form) {
-    Writer flat = new_writer(text->arena, plan, kernel, name);
+    Writer flat = new_writer(text->arena, plan, kernel);
     const bool one_loop = is_one_loop(&flat) && !flat.kernel->triangle.columns;
     if (one_loop && write_flat(&flat, text)) {
         *form = streams(&flat) ? "one loop, stored past the caches" : "one loop";
         return flat.operands;
     }
-    Writer narrow = new_writer(text->arena, plan, kernel, name);
+    Writer narrow = new_writer(text->arena, plan, kernel);
     if (one_loop && make_narrow_rows(&narrow)) {
         write_head(&narrow, text);
         write_narrow_rows(&narrow, text, "first", "last");
@@ -312,10 +312,10 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
     }
     if (has_short_rows(&flat) && !flat.kernel->again) {
         *form = "short rows, 16 at a time";
-        return write_short_rows_kernel(text, plan, kernel, name);
+        return write_short_rows_kernel(text, plan, kernel);
     }
-    Writer writer = new_writer(text->arena, plan, kernel, name);
-    Writer scratch = new_writer(text->arena, plan, kernel, name);
+    Writer writer = new_writer(text->arena, plan, kernel);
+    Writer scratch = new_writer(text->arena, plan, kernel);
     find_cuts(&writer, &scratch);
     write_rows(&writer, text);
     *form = writer.kernel->triangle.columns ? "row by row, what each sees"
@@ -324,15 +324,14 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
     return writer.operands;
 }
 
-KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                 const char *name) {
+KernelOperands write_rows_kernel(Text *text, const FunctionPlan *plan, int kernel) {
     const char *form;
-    return write_form(text, plan, kernel, name, &form);
+    return write_form(text, plan, kernel, &form);
 }
 
 const char *rows_form(Arena *arena, const FunctionPlan *plan, int kernel) {
     const char *form;
     Text text = text_new(arena);
-    write_form(&text, plan, kernel, NULL, &form);
+    write_form(&text, plan, kernel, &form);
     return form;
 }

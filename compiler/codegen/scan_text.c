@@ -159,8 +159,8 @@ static void write_body(ScanWriter *all) {
 }
 
 KernelOperands write_scan_kernel(Text *text, const Kernels *kernels, const FunctionPlan *plan,
-                                 int kernel, const char *name) {
-    ScanWriter all = {.writer = new_writer(text->arena, plan, kernel, name),
+                                 int kernel) {
+    ScanWriter all = {.writer = new_writer(text->arena, plan, kernel),
                       .scan = graph_node(plan->graph, plan->kernels[kernel].nodes[0])->scan,
                       .plan = plan->kernels[kernel].scan,
                       .text = *text};

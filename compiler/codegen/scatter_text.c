@@ -20,9 +20,8 @@ static void write_body(Writer *writer, Text *text, const char *y, const char *pl
     text_add(text, "        }\n    }\n}\n\n");
 }
 
-KernelOperands write_scatter_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                    const char *name) {
-    Writer writer = new_writer(text->arena, plan, kernel, name);
+KernelOperands write_scatter_kernel(Text *text, const FunctionPlan *plan, int kernel) {
+    Writer writer = new_writer(text->arena, plan, kernel);
     NodeId id = writer.kernel->nodes[0];
     const Node *node = node_of(&writer, id);
     const char *place = value_of(&writer, node->inputs[0], plain_index(&writer, INDEX_row));

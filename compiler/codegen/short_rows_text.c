@@ -249,9 +249,8 @@ static void store_rows(Writer *writer, const StageText *last, Text *text) {
     text_add(text, "        }\n");
 }
 
-KernelOperands write_short_rows_kernel(Text *text, const FunctionPlan *plan, int kernel,
-                                       const char *name) {
-    Writer writer = new_writer(text->arena, plan, kernel, name);
+KernelOperands write_short_rows_kernel(Text *text, const FunctionPlan *plan, int kernel) {
+    Writer writer = new_writer(text->arena, plan, kernel);
     writer.lanes = true;
     StageTexts stages = find_lines(&writer);
     write_head(&writer, text);

@@ -1,5 +1,5 @@
 /* Text key: what the text of a kernel hangs on, as bytes. Kernels of one function whose keys are
- * equal have equal texts without names, so that it is written for the first of them alone.
+ * equal have equal texts but for hints, so that it is written for the first of them alone.
  *
  * That is its loops, and its nodes with those they are computed of, down to values in memory: their
  * operations, types and inputs, and which of their places are one. Sizes, views and names are

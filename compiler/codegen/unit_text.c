@@ -52,6 +52,10 @@ void write_kernel_declarations(Text *text, const Kernels *kernels) {
     text_add(text, "\n");
 }
 
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
 /* Of the kernels that the text names, and no others: what else the program has does not change the
  * unit. */
 static void add_declarations(Text *text, const KernelList *list, const char *body) {
@@ -59,10 +63,11 @@ static void add_declarations(Text *text, const KernelList *list, const char *bod
     Map known = map_new(arena), declared = map_new(arena);
     vector_each(const SharedKernel *, kernel, *list)
         map_put(&known, (*kernel)->name, (void *)(*kernel)->name);
-    for (size_t length; *body; body += length + !length) {
-        length = 0;
-        while (isalnum((unsigned char)body[length]) || body[length] == '_') length++;
-        const char *name = *body == 'k' ? map_get_bytes(&known, body, length) : NULL;
+    for (const char *at = body; (at = strchr(at, 'k')); at++) {
+        size_t length = 0;
+        while (is_word(at[length])) length++;
+        const bool begins = at == body || !is_word(at[-1]);
+        const char *name = begins ? map_get_bytes(&known, at, length) : NULL;
         if (!name || map_get(&declared, name)) continue;
         add_declaration(text, name);
         map_put(&declared, name, (void *)name);

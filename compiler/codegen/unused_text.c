@@ -19,7 +19,7 @@ static int number_at(const char *text, const char *at) {
 
 static int largest_number(const char *text) {
     int largest = -1;
-    for (const char *at = text; *at; at++) {
+    for (const char *at = text; (at = strchr(at, 'p')); at++) {
         const int number = number_at(text, at);
         if (number > largest) largest = number;
     }
@@ -29,7 +29,7 @@ static int largest_number(const char *text) {
 /* Adds `by` for each time that the text names an index up to `end`. */
 static void count_numbers(const char *text, const char *from, const char *end, int *counts,
                           int by) {
-    for (const char *at = from; at < end; at++) {
+    for (const char *at = from; (at = memchr(at, 'p', (size_t)(end - at))); at++) {
         const int number = number_at(text, at);
         if (number >= 0) counts[number] += by;
     }
@@ -75,7 +75,9 @@ const char *without_unused(Arena *arena, const char *text) {
     }
     Text used = text_new(arena);
     vector_each(TextLine, line, lines)
-        if (!line->unused)
-            text_format(&used, "%.*s\n", (int)(line->end - line->start), line->start);
+        if (!line->unused) {
+            text_add_bytes(&used, line->start, (size_t)(line->end - line->start));
+            text_add(&used, "\n");
+        }
     return text_string(&used);
 }

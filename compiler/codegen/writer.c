@@ -1,12 +1,13 @@
 /* Writer: the text of a kernel while it grows, and what is known in it. */
 #include "compiler/codegen/writer.h"
 
+#include "compiler/codegen/marked_text.h"
 #include "compiler/codegen/names.h"
 
 #include <assert.h>
 #include <ctype.h>
 
-Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel, const char *name) {
+Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel) {
     const KernelPlan *kernel_plan = kernel == NO_KERNEL ? NULL : &plan->kernels[kernel];
     Writer writer = {.arena = arena,
                      .table = plan->graph->dimensions,
@@ -14,8 +15,7 @@ Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel, const char
                      .graph = plan->graph,
                      .kernel = kernel_plan,
                      .number = kernel,
-                     .name = name ? name : "kernel",
-                     .hints = name != NULL,
+                     .name = MARK_KERNEL,
                      .mentioned = map_new(arena),
                      .latest_index = -1};
     if (kernel_plan) {
@@ -77,7 +77,7 @@ static const char *node_name(Writer *writer, char prefix, NodeId id) {
     const Node *node = node_of(writer, id);
     const char *slash = node->name ? strrchr(node->name, '/') : NULL;
     const char *hint = slash ? slash + 1 : node->name ? node->name : op_info[node->op].name;
-    return safe_name(writer->arena, prefix, number_of(writer, id), writer->hints ? hint : NULL);
+    return marked_name(writer->arena, prefix, number_of(writer, id), hint);
 }
 
 /* Dimensions. */

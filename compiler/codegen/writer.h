@@ -127,8 +127,7 @@ typedef struct Writer {
     const KernelPlan *kernel;
     const Loops *loops;
     int number;          /* of the kernel, or NO_KERNEL */
-    const char *name;    /* of its function */
-    bool hints;          /* names also say what they are names of */
+    const char *name;    /* of its function: MARK_KERNEL */
     const char *columns; /* loops->columns as C */
     Text lines[LEVEL_count], stores, body;
     int scopes[LEVEL_count];
@@ -171,8 +170,8 @@ typedef struct Writer {
 /* writer.c: variables, pointers, lines. */
 
 /* kernel: NO_KERNEL for loops of one's own; kernel, loops and columns are then not set, and
- * operands are written out. name: of the kernel's function; NULL: the text is only compared. */
-Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel, const char *name);
+ * operands are written out. What is written is marked (marked_text.h). */
+Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel);
 
 const Node *node_of(const Writer *writer, NodeId id);
 bool is_reduction(const Writer *writer, NodeId id);
@@ -564,8 +563,7 @@ const char *columns_form(Arena *arena, const FunctionPlan *plan, int kernel);
 
 /* A kernel as a function `name`; NULL: a text that is equal for equal kernels. Returns what its
  * call passes. Each is in a file of its own, KIND_text.c. */
-typedef KernelOperands WriteKernel(Text *text, const FunctionPlan *plan, int kernel,
-                                   const char *name);
+typedef KernelOperands WriteKernel(Text *text, const FunctionPlan *plan, int kernel);
 WriteKernel write_rows_kernel, write_short_rows_kernel, write_columns_kernel,
     write_contraction_kernel, write_row_function_kernel, write_external_kernel,
     write_scatter_kernel;
