@@ -15,7 +15,8 @@ static bool is_letter(char c) {
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
-static bool is_word(char c) {
+
+bool is_word(char c) {
     return is_letter(c) || is_digit(c) || c == '_';
 }
 

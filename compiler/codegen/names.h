@@ -4,6 +4,9 @@
 
 #include "compiler/graph/graph.h"
 
+/* Of a name: a letter, a digit or an underscore. */
+bool is_word(char c);
+
 /* "v12_hint": prefix and number, then, marked (marked_text.h), what is left of hint in
  * [A-Za-z0-9_], shortened. Different prefixes and numbers make different names. */
 const char *marked_name(Arena *arena, char prefix, NodeId number, const char *hint);

@@ -2,7 +2,7 @@
  * same program is the same text everywhere. */
 #include "compiler/codegen/unit_text.h"
 
-#include <ctype.h>
+#include "compiler/codegen/names.h"
 
 enum {
     APART_WEIGHT = 8 << 10,       /* bytes of kernels that are worth units of their own */
@@ -50,10 +50,6 @@ void write_kernel_declarations(Text *text, const Kernels *kernels) {
     KernelList list = kernels_apart(kernels);
     vector_each(const SharedKernel *, kernel, list) add_declaration(text, (*kernel)->name);
     text_add(text, "\n");
-}
-
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
 }
 
 /* Of the kernels that the text names, and no others: what else the program has does not change the

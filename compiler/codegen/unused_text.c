@@ -2,6 +2,8 @@
  * element of a view lies is written before it is known whether it is read there. */
 #include "compiler/codegen/kernel_text.h"
 
+#include "compiler/codegen/names.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +13,10 @@ enum { MOST_NUMBERS = 1 << 20 };
 /* The number of the index whose name begins at `at`; -1: none does. */
 static int number_at(const char *text, const char *at) {
     if (*at != 'p' || !isdigit((unsigned char)at[1])) return -1;
-    if (at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_')) return -1;
+    if (at > text && is_word(at[-1])) return -1;
     char *end;
     const long number = strtol(at + 1, &end, 10);
-    return *end == '_' || isalpha((unsigned char)*end) || number >= MOST_NUMBERS ? -1 : (int)number;
+    return is_word(*end) || number >= MOST_NUMBERS ? -1 : (int)number;
 }
 
 static int largest_number(const char *text) {

@@ -5,7 +5,6 @@
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/templates/loops.h"
 
-#include <ctype.h>
 #include <math.h>
 
 enum { SHORT_COLUMNS = 16 };
@@ -27,7 +26,7 @@ const char *formula_text(Writer *writer, const Node *node, const char *const *op
                             operands[2]);
     for (const char *c = op_info[node->op].formula; *c;) {
         size_t size = 0;
-        while (isalnum((unsigned char)c[size]) || c[size] == '_') size++;
+        while (is_word(c[size])) size++;
         if (!size) {
             text_add_bytes(&text, c++, 1);
             continue;

@@ -5,7 +5,6 @@
 #include "compiler/codegen/names.h"
 
 #include <assert.h>
-#include <ctype.h>
 
 Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel) {
     const KernelPlan *kernel_plan = kernel == NO_KERNEL ? NULL : &plan->kernels[kernel];
@@ -351,10 +350,6 @@ static void add_lines(Text *text, const char *lines, int depth) {
 void move_lines(Writer *writer, Text *from, Text *to, int depth) {
     add_lines(to, text_string(from), depth);
     *from = text_new(writer->arena);
-}
-
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
 }
 
 bool has_name(const Text *text, const char *name) {
