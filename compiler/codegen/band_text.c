@@ -2,7 +2,6 @@
  * products after the other. What only they want lies in a buffer of the thread, found as if all
  * rows were there. */
 #include "compiler/codegen/kernel_text.h"
-#include "compiler/codegen/marked_text.h"
 
 static void write_places(Text *text, const FunctionPlan *plan, const Band *band) {
     int inputs = input_count(plan);

@@ -108,7 +108,7 @@ static void write_rows(Writer *writer, Text *text, bool whole) {
 }
 
 static void write_finish(Writer *writer, Text *text, bool whole) {
-    const char *name = writer->name;
+    const char *name = MARK_KERNEL;
     text_format(text,
                 "static FLOW_ONE_COPY void %s_finish(\n"
                 "    const struct %s *context, const %s *restrict tile, int64_t stride,\n"
@@ -143,7 +143,7 @@ static Element stored_element(const Writer *writer) {
 
 /* fields: its operands, as members of a struct; values: of these. */
 static void write_context(Writer *writer, Text *text, const char *fields, const char *values) {
-    const char *name = writer->name;
+    const char *name = MARK_KERNEL;
     text_format(text,
                 "struct %s {\n    int64_t batch;\n    const int64_t *sizes;\n"
                 "    %s;\n",
@@ -229,7 +229,7 @@ static const char *number_text(Arena *arena, int64_t number) {
 
 static void write_results(Writer *writer, Text *text) {
     Arena *arena = writer->arena;
-    const char *name = writer->name;
+    const char *name = MARK_KERNEL;
     const Element stored = stored_element(writer);
     const bool plain = is_plain(writer);
     const Macro macros[] = {
@@ -404,7 +404,7 @@ static Writer new_results(Arena *arena, const FunctionPlan *plan, int kernel, Te
 
 /* A product that was compiled ahead, behind its context. */
 static void write_call_of_product(Writer *writer, Text *text) {
-    const char *name = writer->name;
+    const char *name = MARK_KERNEL;
     bool plain = is_plain(writer);
     text_format(text,
                 "#define KERNEL %s\n#define CONTEXT struct %s\n#define PREPARE %s_prepare\n"
@@ -465,7 +465,7 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     text_format(text,
                 "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n"
                 "#define THIRDS %d\n",
-                writer->name, element_info[matmul->type.element].computed, updates_one(writer),
+                MARK_KERNEL, element_info[matmul->type.element].computed, updates_one(writer),
                 takes_thirds(writer->plan, writer->number));
     text_add(text, tile->size ? text_string(tile)
                               : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");

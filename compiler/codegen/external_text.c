@@ -67,7 +67,7 @@ KernelOperands write_external_kernel(Text *text, const FunctionPlan *plan, int k
                 "    (void)threads;\n"
                 "    if (thread) return;\n"
                 "    %s_called(%s);\n}\n\n",
-                all.writer.name, text_string(&all.types), all.external->name, all.writer.name,
-                sizes_line, all.writer.name, text_string(&all.arguments));
+                MARK_KERNEL, text_string(&all.types), all.external->name, MARK_KERNEL, sizes_line,
+                MARK_KERNEL, text_string(&all.arguments));
     return all.writer.operands;
 }

@@ -6,7 +6,6 @@
  * formula by formula, then the blocks of all. A block finds the formula by comparing, and the
  * member by halving. */
 #include "compiler/codegen/gpu_text.h"
-#include "compiler/codegen/marked_text.h"
 
 typedef struct Member {
     KernelOperands operands;
@@ -14,7 +13,7 @@ typedef struct Member {
 } Member;
 
 typedef struct Formula {
-    const char *text, *unnamed;
+    const char *text, *compared; /* compared: without hints */
     Vector(Member) members;
 } Formula;
 
@@ -42,10 +41,10 @@ static const char *member_text(Writer *writer) {
 }
 
 static Formula *formula_of(Arena *arena, Formulas *formulas, const char *text) {
-    const char *unnamed = without_hints(arena, text);
+    const char *compared = without_hints(arena, text);
     vector_each(Formula, known, *formulas)
-        if (!strcmp(known->unnamed, unnamed)) return known;
-    vector_push(arena, formulas, (Formula){.text = text, .unnamed = unnamed});
+        if (!strcmp(known->compared, compared)) return known;
+    vector_push(arena, formulas, (Formula){.text = text, .compared = compared});
     return &formulas->items[formulas->count - 1];
 }
 

@@ -62,7 +62,7 @@ static const char *tile_blocks(Writer *writer, int columns) {
 static void write_tile_loops(Writer *writer, Text *text, const char *sum) {
     const GpuTile tile = gpu_tile(writer);
     const char *left = contraction_address(writer, 0), *right = contraction_address(writer, 1);
-    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", writer->name, sum);
+    text_format(text, "#define KERNEL %s\n#define ELEMENT %s\n", MARK_KERNEL, sum);
     write_contraction_parameters(writer, text);
     write_gpu_tile(&tile, text);
     if (tile.ring) write_gpu_ring(writer, text, &tile, tile_blocks(writer, tile.ring_columns));

@@ -37,7 +37,7 @@ void write_gpu_start(Writer *writer, Text *text, const char *suffix) {
                 "    const int64_t batch = arguments.batch, *const sizes = arguments.sizes;\n"
                 "    const int64_t *const operands = arguments.operands;\n"
                 "    (void)batch, (void)sizes, (void)operands;\n",
-                ring ? "FLOW_RING_GLOBAL" : "FLOW_GLOBAL", writer->name, suffix,
+                ring ? "FLOW_RING_GLOBAL" : "FLOW_GLOBAL", MARK_KERNEL, suffix,
                 ring ? writer->ring.abreast : GPU_THREADS);
 }
 
@@ -74,8 +74,8 @@ static void write_launch(Writer *writer, Text *text, const char *suffix, const c
     const bool ring = has_ring(writer, suffix);
     text_format(text,
                 "    static const FlowDeviceKernel kernel%s = {\"%s%s\", %d, %zu, %d, %d, %s};\n",
-                suffix, writer->name, suffix, GPU_THREADS, writer->operands.count,
-                inputs_of(writer), writer->table->bounded_count, writer->name);
+                suffix, MARK_KERNEL, suffix, GPU_THREADS, writer->operands.count, inputs_of(writer),
+                writer->table->bounded_count, MARK_KERNEL);
     if (ring) text_format(text, "    const FlowRing ring%s = %s;\n", suffix, writer->ring.text);
     text_format(text, "    if (thread == 0) %s(frame, &kernel%s, operands, %s%s%s);\n",
                 ring ? "flow_launch_ring" : launcher(writer->plan->function), suffix, blocks,
@@ -86,7 +86,7 @@ void write_gpu_host(Writer *writer, Text *text, const char *blocks) {
     text_format(text,
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, "
                 "int thread, int threads) {\n",
-                writer->name);
+                MARK_KERNEL);
     text_add(text, sizes_line);
     text_add(text, "    (void)threads;\n");
     if (writer->parts_blocks) write_launch(writer, text, "_parts", writer->parts_blocks);

@@ -4,7 +4,6 @@
 #include "compiler/codegen/kernel_text.h"
 
 #include "compiler/codegen/gpu_text.h"
-#include "compiler/codegen/marked_text.h"
 #include "compiler/codegen/names.h"
 #include "compiler/codegen/table_text.h"
 #include "compiler/codegen/text_key.h"

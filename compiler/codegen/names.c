@@ -1,4 +1,5 @@
-/* Names: nothing passes here but letters, digits, underscores and octal escapes. */
+/* Names: nothing passes here of what they are made of but letters, digits, underscores and octal
+ * escapes. */
 #include "compiler/codegen/names.h"
 
 #include "compiler/codegen/marked_text.h"

@@ -4,7 +4,6 @@
  * halves: while those of the first half come, the kernels run. */
 #include "compiler/codegen/kernel_text.h"
 
-#include "compiler/codegen/marked_text.h"
 #include "compiler/codegen/names.h"
 
 /* A loop over the elements of the check's operand that returns when one is out of range. index: of

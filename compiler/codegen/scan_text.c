@@ -115,7 +115,7 @@ static void write_loop(ScanWriter *all, const char *memory) {
                 "%s        %s\n    }\n}\n\n",
                 memory,
                 all->plan->waits ? "        if (n) flow_barrier(frame, thread, threads);\n" : "",
-                run_text(all->writer.arena, "&turn_frame", all->plan->body, all->writer.name));
+                run_text(all->writer.arena, "&turn_frame", all->plan->body, MARK_KERNEL));
 }
 
 /* The most turns of the loop and of those in it. */
@@ -147,7 +147,7 @@ static void write_launched_loop(ScanWriter *all, const char *memory) {
                 "        flow_loop_turn(&loop, turn, parts, %d);\n"
                 "        %s\n    }\n    flow_loop_end(&loop);\n}\n\n",
                 scan_operand_count(all->scan) + scan_result_count(all->scan),
-                run_text(all->writer.arena, "&loop.frame", all->plan->body, all->writer.name));
+                run_text(all->writer.arena, "&loop.frame", all->plan->body, MARK_KERNEL));
 }
 
 static void write_body(ScanWriter *all) {
@@ -164,11 +164,11 @@ KernelOperands write_scan_kernel(Text *text, const Kernels *kernels, const Funct
                       .scan = graph_node(plan->graph, plan->kernels[kernel].nodes[0])->scan,
                       .plan = plan->kernels[kernel].scan,
                       .text = *text};
-    write_calls(&all.text, kernels, all.plan->body, all.writer.name);
+    write_calls(&all.text, kernels, all.plan->body, MARK_KERNEL);
     text_format(&all.text,
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, int thread, "
                 "int threads) {\n",
-                all.writer.name);
+                MARK_KERNEL);
     write_body(&all);
     *text = all.text;
     return all.writer.operands;

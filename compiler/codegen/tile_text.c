@@ -199,7 +199,7 @@ static void write_apply(Writer *writer, Text *text) {
                 "    int64_t further, int64_t r, int64_t c, const int whole, int64_t lanes) {\n"
                 "    const int64_t batch = context->batch, *const sizes = context->sizes;\n"
                 "    (void)batch, (void)sizes, (void)r, (void)c, (void)whole, (void)lanes;\n",
-                writer->name);
+                MARK_KERNEL);
     write_known(writer, text, &lines);
     text_format(text, "    const int64_t i = %s;\n    (void)i;\n", in_tile);
     text_add(text, text_string(&lines));
@@ -213,7 +213,7 @@ static void write_is_closed(Writer *writer, Text *text) {
     text_format(text,
                 "FLOW_TILE int FLOW_JOIN(KERNEL, _is_closed)(const struct %s *context) {\n    "
                 "(void)context;\n",
-                writer->name);
+                MARK_KERNEL);
     write_known(writer, text, &closed);
     text_format(text, "    return %s;\n}\n\n", text_string(&closed));
 }
@@ -229,7 +229,7 @@ static void write_put(Writer *writer, Text *text) {
                 "    const struct %s *context, const VECTOR *results, int64_t first,\n"
                 "    int64_t further, const int whole, int64_t lanes) {\n"
                 "    (void)whole, (void)lanes;\n",
-                writer->name);
+                MARK_KERNEL);
     write_known(writer, text, &lines);
     text_format(text, "%s}\n\n", text_string(&lines));
 }
@@ -256,7 +256,7 @@ static void write_keep(Writer *writer, Text *text) {
                 "static __attribute__((noinline, cold)) void FLOW_JOIN(KERNEL, _keep)(\n"
                 "    const struct %s *context, const ELEMENT *held, int64_t apart, int64_t i,\n"
                 "    int64_t lanes) {\n",
-                writer->name);
+                MARK_KERNEL);
     write_known(writer, text, &lines);
     text_format(text, "%s}\n\n", text_string(&lines));
 }

@@ -1,7 +1,6 @@
 /* Writer: the text of a kernel while it grows, and what is known in it. */
 #include "compiler/codegen/writer.h"
 
-#include "compiler/codegen/marked_text.h"
 #include "compiler/codegen/names.h"
 
 #include <assert.h>
@@ -14,7 +13,6 @@ Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel) {
                      .graph = plan->graph,
                      .kernel = kernel_plan,
                      .number = kernel,
-                     .name = MARK_KERNEL,
                      .mentioned = map_new(arena),
                      .latest_index = -1};
     if (kernel_plan) {
@@ -376,7 +374,7 @@ void write_head(Writer *writer, Text *text) {
     text_format(text,
                 "FLOW_KERNEL void %s(const FlowFrame *frame, const int64_t *operands, "
                 "int thread, int threads) {\n",
-                writer->name);
+                MARK_KERNEL);
     text_add(text, sizes_line);
     declare_pointers(writer, text);
     move_lines(writer, &writer->lines[LEVEL_call], text, 1);

@@ -9,6 +9,7 @@
 #ifndef FLOW_CODEGEN_WRITER_H
 #define FLOW_CODEGEN_WRITER_H
 
+#include "compiler/codegen/marked_text.h"
 #include "compiler/passes/operand.h"
 #include "compiler/plan/plan.h"
 
@@ -127,7 +128,6 @@ typedef struct Writer {
     const KernelPlan *kernel;
     const Loops *loops;
     int number;          /* of the kernel, or NO_KERNEL */
-    const char *name;    /* of its function: MARK_KERNEL */
     const char *columns; /* loops->columns as C */
     Text lines[LEVEL_count], stores, body;
     int scopes[LEVEL_count];
@@ -561,8 +561,8 @@ const char *rows_form(Arena *arena, const FunctionPlan *plan, int kernel);
 /* columns_text.c: the same of a columns kernel. */
 const char *columns_form(Arena *arena, const FunctionPlan *plan, int kernel);
 
-/* A kernel as a function `name`; NULL: a text that is equal for equal kernels. Returns what its
- * call passes. Each is in a file of its own, KIND_text.c. */
+/* A kernel as a function, marked. Returns what its call passes. Each is in a file of its own,
+ * KIND_text.c. */
 typedef KernelOperands WriteKernel(Text *text, const FunctionPlan *plan, int kernel);
 WriteKernel write_rows_kernel, write_short_rows_kernel, write_columns_kernel,
     write_contraction_kernel, write_row_function_kernel, write_external_kernel,
