@@ -51,9 +51,14 @@ typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps512_mask(a, a, -1, 4)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd512_mask(a, a, -1, 4)
 #endif
+#ifdef __AVX512DQ__
 #define FLOW_NOT_FINITE_float(a) __builtin_ia32_fpclassps512_mask(a, FLOW_NAN_OR_INFINITE, -1)
 #define FLOW_NOT_FINITE_double(a) __builtin_ia32_fpclasspd512_mask(a, FLOW_NAN_OR_INFINITE, -1)
 #define FLOW_NAN_OR_INFINITE 0x99 /* of both kinds, of both signs */
+#else
+#define FLOW_NOT_FINITE_float(a) __builtin_ia32_cmpps512_mask((a) - (a), (a) - (a), 3, -1, 4)
+#define FLOW_NOT_FINITE_double(a) __builtin_ia32_cmppd512_mask((a) - (a), (a) - (a), 3, -1, 4)
+#endif
 #elif defined __AVX__
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps256(a)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd256(a)
