@@ -8,20 +8,20 @@ static void add_file(Arena *arena, Generated *generated, const char *name, const
     vector_push(arena, &generated->files, (GeneratedFile){name, text_string(text)});
 }
 
-/* program.c is compiled first: it takes the longest where there are many calls. */
 static void add_program(Arena *arena, Generated *generated, const Plan *plan, bool trains) {
     Text text = text_new(arena), device = text_new(arena);
-    vector_push(arena, &generated->units, "program.c");
+    vector_push(arena, &generated->units, (CodeUnit){.name = "program.c"});
     write_program(&text, plan, trains, generated, &device);
     if (trains) text_add(&text, "#include \"main.c\"\n");
     add_file(arena, generated, "program.c", &text);
+    generated->units.items[0].weight = text.size / TABLE_BYTES;
     if (device.size) add_file(arena, generated, "program.cu", &device);
 }
 
 static void add_unit_list(Arena *arena, Generated *generated) {
     Text text = text_new(arena);
     text_add(&text, "UNITS =");
-    vector_each(const char *, unit, generated->units) text_format(&text, " %s", *unit);
+    vector_each(CodeUnit, unit, generated->units) text_format(&text, " %s", unit->name);
     text_add(&text, "\n");
     add_file(arena, generated, "units.mk", &text);
 }

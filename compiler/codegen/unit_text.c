@@ -95,7 +95,8 @@ static void add_unit(const Kernels *kernels, const KernelList *list, Generated *
     Arena *arena = kernels->arena;
     Text text = text_new(arena), body = text_new(arena);
     const char *name = arena_format(arena, "kernels_%d.c", number);
-    for (size_t weight = 0; *next < list->count; (*next)++) {
+    size_t weight = 0;
+    for (; *next < list->count; (*next)++) {
         const SharedKernel *kernel = list->items[*next];
         if (weight && weight + weight_of(kernel) > most) break;
         weight += weight_of(kernel);
@@ -106,7 +107,7 @@ static void add_unit(const Kernels *kernels, const KernelList *list, Generated *
     add_declarations(&text, list, text_string(&body));
     text_add(&text, text_string(&body));
     vector_push(arena, &generated->files, (GeneratedFile){name, text_string(&text)});
-    vector_push(arena, &generated->units, name);
+    vector_push(arena, &generated->units, (CodeUnit){name, weight});
 }
 
 bool add_kernel_units(const Kernels *kernels, Generated *generated) {

@@ -131,7 +131,7 @@ void add_device_text(Arena *arena, Generated *generated, const char *string, Dev
     add_string(&text, string);
     text_add(&text, "    ;\n");
     vector_push(arena, &generated->files, (GeneratedFile){"device_text.c", text_string(&text)});
-    vector_push(arena, &generated->units, "device_text.c");
+    vector_push(arena, &generated->units, (CodeUnit){"device_text.c", text.size / TABLE_BYTES});
     GeneratedFile *list = find_file(generated, "units.mk");
     if (list) list->text = arena_format(arena, "%sUNITS += device_text.c\n", list->text);
 }

@@ -259,6 +259,25 @@ static void compile_own(Team *team, const char *source, const char *object, cons
     if (path) vector_push(toolchain->arena, &team->made, (MadeObject){path, object});
 }
 
+static int by_weight(const void *a, const void *b) {
+    const CodeUnit *x = *(const CodeUnit *const *)a, *y = *(const CodeUnit *const *)b;
+    return x->weight != y->weight ? (x->weight > y->weight ? -1 : 1) : (x > y) - (x < y);
+}
+
+/* Those that take longest first: then no processor is left with a long one at the end. */
+static const CodeUnit **longest_first(Arena *arena, const Generated *generated) {
+    const size_t count = generated->units.count;
+    const CodeUnit **units = arena_new_array(arena, const CodeUnit *, count);
+    for (size_t i = 0; i < count; i++) units[i] = &generated->units.items[i];
+    qsort(units, count, sizeof *units, by_weight);
+    return units;
+}
+
+static const char *object_of(const Team *team, const CodeUnit *unit, const Level *level) {
+    return arena_format(team->toolchain->arena, "%s/%s-%s.o", team->folder, unit->name,
+                        level->name);
+}
+
 /* Compiles the units for one level and adds the objects. The first is the program's, which has its
  * folder and main. */
 static void compile_units(Team *team, const Generated *generated, const Level *level,
@@ -270,12 +289,14 @@ static void compile_units(Team *team, const Generated *generated, const Level *l
     vector_each(const char *, word, more) vector_push(arena, &main, *word);
     vector_push(arena, &main, arena_format(arena, "-DFLOW_FOLDER=%s", define));
     if (!has_main) vector_push(arena, &main, "-DFLOW_NO_MAIN");
-    vector_each(const char *, unit, generated->units) {
-        const char *object = arena_format(arena, "%s/%s-%s.o", team->folder, *unit, level->name);
-        const char *source = arena_format(arena, "%s/%s", team->folder, *unit);
-        compile_own(team, source, object, unit == generated->units.items ? &main : &more);
-        vector_push(arena, objects, object);
+    const CodeUnit **units = longest_first(arena, generated);
+    for (size_t i = 0; i < generated->units.count; i++) {
+        const char *source = arena_format(arena, "%s/%s", team->folder, units[i]->name);
+        compile_own(team, source, object_of(team, units[i], level),
+                    units[i] == generated->units.items ? &main : &more);
     }
+    vector_each(CodeUnit, unit, generated->units)
+        vector_push(arena, objects, object_of(team, unit, level));
 }
 
 /* The C files given by --link, for the least processor that is meant, and the objects; shared

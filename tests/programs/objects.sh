@@ -39,3 +39,8 @@ chmod go-w cache/flowc
 # --no-cache compiles all.
 "$FLOWC" run p.flow --no-cache -v --help 2>err >out
 [ "$(grep -c ' -c ' err)" -ge 1 ] || fail "--no-cache takes objects"
+
+# What takes longest is begun first: files full of kernels before program.c, which is nearly all tables.
+grep ' -c ' err | grep -o '[a-z_0-9]*\.c -o' >order
+[ "$(grep -n kernels_1 order | cut -d: -f1)" -lt "$(grep -n program order | cut -d: -f1)" ] ||
+    fail "compiled in the order $(tr '\n' ' ' <order)"
