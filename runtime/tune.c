@@ -10,12 +10,14 @@ enum {
     LEAST_BATCHES = 8,  /* that a rate is measured from */
     MANY_BATCHES = 512, /* then a shorter time will do */
     GAIN_PERCENT = 5,   /* less is chance */
+    CLEAR_PERCENT = 30, /* is no chance in a shorter time either */
     INPUT_PERCENT = 10, /* of the time: less is not worth a trial */
 };
 
 /* Nanoseconds. */
 static const int64_t warm_up = 20000000, window = 250000000, short_window = 50000000,
-                     first_pause = 1000000000, longest_pause = INT64_C(120000000000);
+                     glance = 10000000, first_pause = 1000000000,
+                     longest_pause = INT64_C(120000000000);
 
 SplitText split_text(Split split) {
     SplitText text;
@@ -116,18 +118,27 @@ static void begin_trial(Tuner *tuner, int64_t now, const Pace *since, double rat
 }
 
 bool tuner_waits(const Tuner *tuner, int64_t now) {
-    return tuner->fixed || now - tuner->start < (tuner->warm ? short_window : warm_up);
+    const int64_t least = !tuner->warm ? warm_up : tuner->trying ? glance : short_window;
+    return tuner->fixed || now - tuner->start < least;
 }
 
-static bool has_measured(const Tuner *tuner, int64_t now, int64_t batches) {
+/* Is the trial so much slower or faster that it need not last? */
+static bool is_clear(const Tuner *tuner, double rate) {
+    const double change = tuner->rate * CLEAR_PERCENT / 100.0;
+    return rate < tuner->rate - change || rate > tuner->rate + change;
+}
+
+static bool has_measured(const Tuner *tuner, int64_t time, int64_t batches, double rate) {
     if (!tuner->warm) return batches > 0;
-    return batches >= (now - tuner->start < window ? MANY_BATCHES : LEAST_BATCHES);
+    if (time < short_window && !is_clear(tuner, rate)) return false;
+    return batches >= (time < window ? MANY_BATCHES : LEAST_BATCHES);
 }
 
 Split tuner_look(Tuner *tuner, int64_t now, const Pace *pace, bool sleeps) {
     Pace since = pace_since(pace, &tuner->begun);
-    if (tuner_waits(tuner, now) || !has_measured(tuner, now, since.batches)) return tuner->now;
     double rate = (double)since.batches / (double)(since.input + since.step + 1) * 1e9;
+    if (tuner_waits(tuner, now) || !has_measured(tuner, now - tuner->start, since.batches, rate))
+        return tuner->now;
     Split before = tuner->now;
     if (tuner->warm && tuner->trying) end_trial(tuner, now, rate);
     else if (tuner->warm) begin_trial(tuner, now, &since, rate, sleeps);

@@ -60,6 +60,27 @@ static void gives_up(void) {
     CHECK(!changes, "%d changes where all threads make batches all the time", changes);
 }
 
+/* Nanoseconds of a second with another split than one that is the best. */
+static int64_t tried_of(World world) {
+    Tuner tuner = tuner_new((Split){0, 2}, 2, 2, 0);
+    Pace pace = {0};
+    int64_t tried = 0;
+    for (int64_t now = 0, time; now < 1000 * ms; now += time) {
+        time = advance(&world, tuner.now, &pace);
+        if (tuner.now.workers) tried += time;
+        tuner_look(&tuner, now + time, &pace, false);
+    }
+    return tried;
+}
+
+/* What many batches soon show to be much slower is given up soon. */
+static void gives_up_soon(void) {
+    int64_t clear = tried_of((World){.make = 1600, .step = 8000});
+    int64_t close = tried_of((World){.make = 1600, .step = 2000, .serial = 4000});
+    CHECK(clear > 0 && clear < 40 * ms, "%g ms at three fifths of the speed", (double)clear / ms);
+    CHECK(close > 60 * ms, "%g ms where little is to be seen", (double)close / ms);
+}
+
 static void text_of_split(void) {
     Split split;
     CHECK(split_parse(split_text((Split){1, 15}).text, &split) && split.workers == 1 &&
@@ -80,6 +101,7 @@ int main(void) {
     Split split = settled(&(World){.make = 8e6, .serial = 4e6}, &fixed, 10);
     CHECK(split.workers == 0 && split.threads == 2, "a fixed split is tuned");
     gives_up();
+    gives_up_soon();
     text_of_split();
     return test_result();
 }
