@@ -102,11 +102,11 @@ static const char *import_path(Arena *arena, const Source *from, const char *pat
 static Unit *load_path(Loader *loader, const char *path, const char **why) {
     Module *module = loader->module;
     Unit *known = map_get(&loader->loaded, one_path(module->arena, path));
-    if (known) return known;
     *why = "the program has too many files";
-    if (module->units.count >= IMPORT_LIMIT) return NULL;
-    Source *source = source_read(module->arena, path, why);
-    if (!source) return NULL;
+    if (!known && module->units.count >= IMPORT_LIMIT) return NULL;
+    const Source *source = known ? known->tree->source : source_read(module->arena, path, why);
+    vector_push(module->arena, &module->looked, (Looked){path, source});
+    if (known || !source) return known;
     Unit *unit = load_unit(loader, all_of(source), false);
     vector_push(module->arena, &module->units, unit);
     return unit;

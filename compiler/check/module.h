@@ -20,10 +20,17 @@ typedef struct Unit {
     bool library; /* part of the standard library */
 } Unit;
 
+/* A file that was looked for. */
+typedef struct Looked {
+    const char *path;
+    const Source *source; /* NULL: it can't be read */
+} Looked;
+
 typedef struct Module {
     Arena *arena;
     Unit *program;          /* the file that was asked for */
     Vector(Unit *) units;   /* all but the library's, the program first */
+    Vector(Looked) looked;  /* for imports, in this order */
     Vector(Unit *) library; /* of each of its declarations that was looked up */
     struct Loader *loader;
 } Module;

@@ -131,14 +131,21 @@ static CacheEntry entry_in(Arena *arena, const char *folder) {
     return (CacheEntry){.program = arena_format(arena, "%s/program", folder), .folder = folder};
 }
 
+bool cache_entry(Arena *arena, const char *name, CacheEntry *entry) {
+    const char *cache = cache_folder(arena);
+    if (!cache || !folder_is_private(cache)) return false;
+    *entry = entry_in(arena, arena_format(arena, "%s/%s", cache, name));
+    return is_whole(arena, entry);
+}
+
 bool cache_program(const Toolchain *toolchain, const Generated *generated,
                    const char *folder_define, bool fresh, CacheEntry *entry) {
     Arena *arena = toolchain->arena;
     const char *why, *cache = cache_folder(arena);
     const char *key = entry_key(toolchain, generated, folder_define);
     if (!key) return false;
+    if (!fresh && cache_entry(arena, key, entry)) return true;
     if (cache) *entry = entry_in(arena, arena_format(arena, "%s/%s", cache, key));
-    if (cache && !fresh && folder_is_private(cache) && is_whole(arena, entry)) return true;
     if (cache && folder_is_private(cache)) folder_remove(entry->folder); /* broken or unwanted */
     char *building = entry_folder(arena, cache, &why);
     if (!building) {

@@ -22,6 +22,9 @@ typedef struct CacheEntry {
 bool cache_program(const Toolchain *toolchain, const Generated *generated,
                    const char *folder_define, bool fresh, CacheEntry *entry);
 
+/* The entry of that name, if its program is whole. */
+bool cache_entry(Arena *arena, const char *name, CacheEntry *entry);
+
 /* A new private folder for building something once; the caller removes it. NULL after printing. */
 const char *scratch_folder(Arena *arena);
 

@@ -275,10 +275,10 @@ static void take_caches(const Compilation *compilation) {
 
 /* The steps. */
 
-static Program *lower(Compilation *compilation, const Module *module, const Overrides *overrides) {
+static Program *lower(Compilation *compilation, const Overrides *overrides) {
     const char *name = path_stem(compilation->arena, compilation->arguments->file);
-    return lower_program(compilation->arena, module, name, overrides->items, overrides->count,
-                         compilation->diagnostics);
+    return lower_program(compilation->arena, compilation->module, name, overrides->items,
+                         overrides->count, compilation->diagnostics);
 }
 
 /* The program is right as it is written, so what the command line gives is wrong. */
@@ -293,13 +293,13 @@ static void blame_options(const Compilation *compilation, const Overrides *overr
 }
 
 /* Lowers; and again where the command line gives an option that shapes something. */
-static int lower_with_options(Compilation *compilation, const Module *module) {
+static int lower_with_options(Compilation *compilation) {
     Overrides overrides = {0};
-    compilation->program = lower(compilation, module, &overrides);
+    compilation->program = lower(compilation, &overrides);
     if (compilation_failed(compilation)) return EXIT_program;
     if (!take_options(compilation, compilation->bake, &overrides)) return EXIT_usage;
     if (!overrides.count) return EXIT_ok;
-    compilation->program = lower(compilation, module, &overrides);
+    compilation->program = lower(compilation, &overrides);
     blame_options(compilation, &overrides);
     return compilation_failed(compilation) ? EXIT_usage : EXIT_ok;
 }
@@ -376,12 +376,12 @@ int compile(Compilation *compilation, Stop stop) {
         return EXIT_program;
     }
     compilation->diagnostics = diagnostics_new(compilation->arena);
-    const Module *module = module_load(compilation->arena, source, compilation->home->library.items,
-                                       compilation->home->library.count, search_path(compilation),
-                                       compilation->diagnostics);
+    compilation->module = module_load(compilation->arena, source, compilation->home->library.items,
+                                      compilation->home->library.count, search_path(compilation),
+                                      compilation->diagnostics);
     if (compilation_failed(compilation)) return EXIT_program;
     report_time(compilation, "parse", &since);
-    int status = lower_with_options(compilation, module);
+    int status = lower_with_options(compilation);
     if (status != EXIT_ok) return status;
     wish_exact(compilation);
     if (compilation->recomputes) wish_recompute(compilation);

@@ -2,6 +2,7 @@
 #ifndef FLOW_DRIVER_COMPILATION_H
 #define FLOW_DRIVER_COMPILATION_H
 
+#include "compiler/check/module.h"
 #include "compiler/driver/arguments.h"
 #include "compiler/driver/home.h"
 #include "compiler/plan/plan.h"
@@ -19,6 +20,7 @@ typedef struct Compilation {
     bool bake;       /* every option given becomes the program's default, not only fixed ones */
     bool recomputes; /* every train block does, whatever it says: to see what that would save */
     Diagnostics *diagnostics;
+    const Module *module; /* the files of the program */
     Program *program;
     Plan *plan;                        /* STOP_plan */
     const struct Decisions *decisions; /* what runs on a GPU by its cost; NULL: nobody decided */

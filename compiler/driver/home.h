@@ -15,4 +15,11 @@ typedef struct Home {
 /* NULL after printing what is missing. */
 const Home *home_find(Arena *arena);
 
+/* The same without the library, which is not read. False: something is missing. */
+bool home_place(Arena *arena, Home *home);
+
+/* Visits the paths of the library's files. */
+typedef void VisitFile(void *context, const char *path);
+void home_each_file(Arena *arena, const Home *home, VisitFile *visit, void *context);
+
 #endif

@@ -23,7 +23,7 @@ static const Level all_levels[] = {{"x86-64-v4", "-march=x86-64-v4", "flow_progr
                                    {"x86-64-v3", "-march=x86-64-v3", "flow_program_v3"},
                                    {"x86-64", "-march=x86-64", "flow_program_v1"}};
 
-static const char *native_level(void) {
+const char *toolchain_native(void) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
@@ -36,7 +36,7 @@ static const char *native_level(void) {
 #else
 static const Level all_levels[] = {{"aarch64", "-march=armv8-a", "flow_program"}};
 
-static const char *native_level(void) {
+const char *toolchain_native(void) {
     return "aarch64";
 }
 #endif
@@ -45,7 +45,7 @@ enum { ALL_LEVELS = sizeof all_levels / sizeof *all_levels };
 
 static bool choose_levels(Toolchain *toolchain, const char *target) {
     const bool all = !strcmp(target, "all"), native = !strcmp(target, "native");
-    if (native) target = native_level();
+    if (native) target = toolchain_native();
     toolchain->only_vectors = native && flow_half_means() == FLOW_HALF_vectors;
     for (int i = 0; i < ALL_LEVELS; i++)
         if (all || !strcmp(all_levels[i].name, target))

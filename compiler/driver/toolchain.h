@@ -38,6 +38,9 @@ typedef struct Toolchain {
  * printing what is missing or wrong, and the fix. */
 int toolchain_find(Toolchain *toolchain, const Arguments *arguments, const char *otherwise);
 
+/* The name of the level that this machine's processor has. */
+const char *toolchain_native(void);
+
 /* The C compiler that is asked for, else that of $FLOWC_CC, else a usual one; NULL: it is not
  * there. */
 const char *toolchain_compiler(const char *asked);
