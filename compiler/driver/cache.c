@@ -66,17 +66,11 @@ static const char *entry_key(const Toolchain *toolchain, const Generated *genera
     return hex;
 }
 
-static const char *file_checksum(Arena *arena, const char *path) {
-    size_t size;
-    const char *bytes = file_read(arena, path, &size);
-    return bytes ? checksum_text(arena, bytes, size) : NULL;
-}
-
 /* The entry's program is there and is what was put there. */
 static bool is_whole(Arena *arena, const CacheEntry *entry) {
     size_t size;
     const char *stated = file_read(arena, arena_format(arena, "%s/checksum", entry->folder), &size);
-    const char *found = stated ? file_checksum(arena, entry->program) : NULL;
+    const char *found = stated ? checksum_file(arena, entry->program) : NULL;
     return found && !strcmp(stated, found);
 }
 
@@ -88,7 +82,7 @@ static bool build_entry(const Toolchain *toolchain, const Generated *generated,
         folder_remove(folder);
         return false;
     }
-    const char *sum = file_checksum(arena, arena_format(arena, "%s/program", folder));
+    const char *sum = checksum_file(arena, arena_format(arena, "%s/program", folder));
     const char *path = arena_format(arena, "%s/checksum", folder);
     return sum && file_write(path, sum, strlen(sum));
 }

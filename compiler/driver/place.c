@@ -37,8 +37,26 @@ void sha256_add_stamp(Sha256 *hash, const char *path) {
     sha256_add(hash, stamp, sizeof stamp);
 }
 
+static const char *checksum(Arena *arena, uint32_t sum, size_t size) {
+    return arena_format(arena, "%08x of %zu bytes", sum, size);
+}
+
 const char *checksum_text(Arena *arena, const char *bytes, size_t size) {
-    return arena_format(arena, "%08x of %zu bytes", crc32c(bytes, size), size);
+    return checksum(arena, crc32c(bytes, size), size);
+}
+
+/* Part by part, as room for all of a program takes longer to come by than to fill. */
+const char *checksum_file(Arena *arena, const char *path) {
+    char part[1 << 15];
+    FILE *file = fopen(path, "rbe");
+    size_t size = 0, got;
+    uint32_t sum = 0;
+    if (!file) return NULL;
+    setbuf(file, NULL);
+    for (; (got = fread(part, 1, sizeof part, file)); size += got) sum = crc32c_add(sum, part, got);
+    const bool whole = !ferror(file);
+    fclose(file);
+    return whole ? checksum(arena, sum, size) : NULL;
 }
 
 typedef struct Aged {

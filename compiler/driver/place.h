@@ -21,6 +21,9 @@ void sha256_add_stamp(Sha256 *hash, const char *path);
 /* Against damage only: nobody else can write there. */
 const char *checksum_text(Arena *arena, const char *bytes, size_t size);
 
+/* The same of a file; NULL: it can't be read. */
+const char *checksum_file(Arena *arena, const char *path);
+
 /* Removes what was not used for the longest time, until `limit` entries are left: of those without
  * a dot in front which have a file FOLDER/ENTRY`file`. */
 void drop_oldest(Arena *arena, const char *folder, const char *file, size_t limit);

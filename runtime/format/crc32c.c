@@ -1,9 +1,12 @@
 /* The table has the sum of each byte, and of each byte with one to seven zeros behind it, so that
  * eight bytes are taken at a time ("slicing by 8", Kounavis & Berry, 2005). */
+#define _GNU_SOURCE
 #include "runtime/format/crc32c.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <string.h>
 
 #define POLYNOMIAL 0x82f63b78u /* reflected */
 
@@ -23,16 +26,16 @@ static void fill_table(void) {
 }
 
 static uint64_t read_eight(const unsigned char *bytes) {
-    uint64_t word = 0;
-    for (int i = 0; i < 8; i++) word |= (uint64_t)bytes[i] << 8 * i;
-    return word;
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return le64toh(word);
 }
 
-uint32_t crc32c_by_table(const void *from, size_t size) {
+uint32_t crc32c_by_table(uint32_t sum, const void *from, size_t size) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const unsigned char *bytes = from;
-    uint32_t sum = ~0u;
     pthread_once(&once, fill_table);
+    sum = ~sum;
     for (; size >= 8; size -= 8, bytes += 8) {
         uint64_t word = read_eight(bytes) ^ sum;
         sum = 0;
@@ -43,9 +46,10 @@ uint32_t crc32c_by_table(const void *from, size_t size) {
 }
 
 #ifdef __x86_64__
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(const void *from, size_t size) {
+__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t before, const void *from,
+                                                                 size_t size) {
     const unsigned char *bytes = from;
-    uint64_t sum = ~0u;
+    uint64_t sum = ~before;
     for (; size >= 8; size -= 8, bytes += 8) sum = __builtin_ia32_crc32di(sum, read_eight(bytes));
     for (; size; size--) sum = __builtin_ia32_crc32qi((uint32_t)sum, *bytes++);
     return ~(uint32_t)sum;
@@ -55,8 +59,8 @@ static bool has_instruction(void) {
     return __builtin_cpu_supports("sse4.2");
 }
 #else
-static uint32_t by_instruction(const void *from, size_t size) {
-    return crc32c_by_table(from, size);
+static uint32_t by_instruction(uint32_t before, const void *from, size_t size) {
+    return crc32c_by_table(before, from, size);
 }
 
 static bool has_instruction(void) {
@@ -64,6 +68,10 @@ static bool has_instruction(void) {
 }
 #endif
 
+uint32_t crc32c_add(uint32_t sum, const void *bytes, size_t size) {
+    return has_instruction() ? by_instruction(sum, bytes, size) : crc32c_by_table(sum, bytes, size);
+}
+
 uint32_t crc32c(const void *bytes, size_t size) {
-    return has_instruction() ? by_instruction(bytes, size) : crc32c_by_table(bytes, size);
+    return crc32c_add(0, bytes, size);
 }
