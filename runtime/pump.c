@@ -106,26 +106,6 @@ static FlowStatus open_pump(Pump *pump) {
     return status;
 }
 
-static void fill_next(void *stage, int thread, int threads) {
-    stage_fill_next(stage, thread, threads);
-}
-
-static void run_function(Pump *pump, const Batch *batch) {
-    Profile *profile = pump->settings->profile;
-    int64_t entered = profile_enter(profile), made = stage_team_time(pump->stage);
-    int64_t before = clock_nanoseconds(), begun = timeline_begin();
-    if (pump->run->function) {
-        measure_begin(&pump->call, batch->records, pump->team.threads);
-        step_run(&pump->call, pump->memory, batch, pump->stage, &pump->team);
-        measure_end(&pump->call);
-    } else if (stage_wants_team(pump->stage)) team_run(&pump->team, fill_next, pump->stage);
-    pump->step_time += clock_nanoseconds() - before;
-    timeline_end(begun, pump->run->name, NULL);
-    pump->batches++;
-    profile_spend(profile, stage_team_time(pump->stage) - made, profile_batches_made);
-    profile_leave(profile, entered, profile_threads_meet);
-}
-
 /* All outlets get the records, so that they have as many when one has failed. */
 static FlowStatus write_records(Pump *pump, const Batch *batch) {
     FlowStatus status = flow_ok;
@@ -143,10 +123,50 @@ static FlowStatus write_records(Pump *pump, const Batch *batch) {
     return status;
 }
 
+/* Does one thread write while the others make the next batch? Then records are written as they were
+ * made, and no sink asks for the team. */
+static bool writes_beside(const Pump *pump) {
+    bool beside = !pump->run->function && stage_wants_team(pump->stage);
+    for (int i = 0; i < pump->run->outlet_count; i++)
+        if (pump->run->outlets[i].sink->share) beside = false;
+    return beside;
+}
+
+typedef struct Turn {
+    Pump *pump;
+    const Batch *batch;
+    bool writes; /* beside the making of the next batch */
+    FlowStatus status;
+} Turn;
+
+static void write_or_make(void *argument, int thread, int threads) {
+    Turn *turn = argument;
+    if (!thread && turn->writes) turn->status = write_records(turn->pump, turn->batch);
+    stage_fill_next(turn->pump->stage, thread, threads);
+}
+
+static void run_turn(Pump *pump, Turn *turn) {
+    Profile *profile = pump->settings->profile;
+    int64_t entered = profile_enter(profile), made = stage_team_time(pump->stage);
+    int64_t before = clock_nanoseconds(), begun = timeline_begin();
+    if (pump->run->function) {
+        measure_begin(&pump->call, turn->batch->records, pump->team.threads);
+        step_run(&pump->call, pump->memory, turn->batch, pump->stage, &pump->team);
+        measure_end(&pump->call);
+    } else if (stage_wants_team(pump->stage)) team_run(&pump->team, write_or_make, turn);
+    pump->step_time += clock_nanoseconds() - before;
+    timeline_end(begun, pump->run->name, NULL);
+    pump->batches++;
+    profile_spend(profile, stage_team_time(pump->stage) - made, profile_batches_made);
+    profile_leave(profile, entered, profile_threads_meet);
+}
+
 static FlowStatus write_batch(Pump *pump, const Batch *batch) {
-    run_function(pump, batch);
+    Turn turn = {pump, batch, batch->records && writes_beside(pump), flow_ok};
+    run_turn(pump, &turn);
     FlowStatus status = gpus_status();
-    return batch->records && !status.exit ? write_records(pump, batch) : status;
+    if (status.exit || !batch->records) return status;
+    return turn.writes ? turn.status : write_records(pump, batch);
 }
 
 /* What stands before a record that can't be made is written. *more: there was a batch. */

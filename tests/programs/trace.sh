@@ -1,5 +1,6 @@
 # `--trace=FILE.json`: what each thread and each GPU does when, as JSON that is whole at any end of the
-# run; spans of a line nest, kernels are named by their lines. Steps of a GPU go ahead of it.
+# run; spans of a line nest, kernels are named by their lines. Steps of a GPU go ahead of it, and records are
+# written beside the making of others.
 . tests/programs/lib/common.sh
 cp -r "$data" .
 sed -e 's/dense(256)/dense(4)/; s/|> batch(batch_size)/|> take(160) |> batch(8)/; s/|> batch(1000)/|> take(32) |> batch(32)/' "$digits" >'a"b\.flow'
@@ -54,6 +55,15 @@ has("cpu", "the run", "evaluations")
 assert len(counters["batches of `digits` that lie ready"]) >= 20, counters
 E2
 python3 cpu.py cpu.json || fail "cpu.json"
+
+# While one thread writes records, others make the next ones.
+echo 'pipeline demo { return range(4000) |> map(x: sum(random_uniform([2000]))) |> csv("beside.csv") }' >beside.flow
+"$FLOWC" run beside.flow --threads=2 --workers=0 --trace=beside.json 2>stderr || fail "$(cat stderr)"
+cat look.py - >beside.py <<'E2'
+made = [span for line in lines for span in lines[line] if "its share of a batch" in span["name"] and "the run" not in names[line + ("thread_name",)]]
+assert any(w["ts"] < m["ts"] + m["dur"] and m["ts"] < w["ts"] + w["dur"] for w in has("cpu", "the run", "writes records") for m in made), made
+E2
+[ "$(nproc)" = 1 ] || python3 beside.py beside.json || fail "beside.json"
 
 # On a GPU: the host is steps ahead of what is computed; copies have their own lines.
 "$FLOWC" run 'a"b\.flow' --device=gpu --simulate=gpu:1 --epochs=1 --trace=gpu.json >out 2>stderr || fail "$(cat stderr)"
