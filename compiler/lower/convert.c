@@ -1,6 +1,8 @@
 /* Convert: compile-time values to nodes, sizes, numbers and settings. */
 #include "compiler/lower/lowering.h"
 
+#include "compiler/graph/movement.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -74,6 +76,23 @@ static void find_unsettled(Dim symbol, void *found) {
     if (!dim_is_batch(symbol) && dim_bounded_number(symbol) < 0) *(bool *)found = true;
 }
 
+/* What makes records is given their fields alone: of 0, 1, … up to the size, the last. */
+static NodeId last_number(const Context *context, Dim size, Range range) {
+    Graph *graph = context->graph;
+    Problem problem;
+    const Dim count = dim_add(graph->dimensions, size, dim_constant(graph->dimensions, 1));
+    if (!count) {
+        report(context, E0216, range, "the size %s is too large",
+               dim_text(context->lowering->arena, size));
+        return NODE_NONE;
+    }
+    const Type type = {.element = TYPE_i64, .rank = 1, .dims = {count}};
+    const NodeId numbers =
+        graph_add(graph, (Node){.op = OP_iota, .type = type, .range = range}, &problem);
+    const View view = {.rank = 1, .coordinates = {coordinate_along(size, -1)}};
+    return graph_view(graph, numbers, &view, type_scalar(TYPE_i64), range);
+}
+
 /* A size of the batch and bounded dimensions, known when the program runs. */
 static NodeId size_node(const Context *context, Dim size, Element element, Range range) {
     Lowering *lowering = context->lowering;
@@ -91,6 +110,9 @@ static NodeId size_node(const Context *context, Dim size, Element element, Range
     NodeId all;
     if (multiple || unsettled) {
         all = batch_node(context, count, range);
+    } else if (context->function->of_record) {
+        all = last_number(context, size, range);
+        if (all == NODE_NONE) return all;
     } else {
         const char *name =
             arena_format(lowering->arena, "size:%s", dim_text(lowering->arena, size));

@@ -100,3 +100,24 @@ same next.out <(printf 'x=[0, 1, 2] y=[1, 2, 3]\nx=[3, 4, 5] y=[4, 5, 6]\n')
 "$FLOWC" run windows.flow sums --T=4 >sums.out
 same sums.out <(printf 'sum=3\nsum=6\n')
 expect 2 "a window has 0 records" "$FLOWC" run windows.flow sums --T=1
+
+# As a number, in what makes a record and in what leaves it out, on the CPU and on a GPU.
+cat >numbers.flow <<'END'
+dim T <= 16
+pipeline demo {
+  return range(6)
+      |> map(at: index, x: cast(index, f32) * T + sum(cast(iota([T]), f32)), half: (T + 1) * 2 - index)
+      |> filter(at < T - 1)
+      |> map(at, x: x + T, half) @gpu(0)
+      |> csv(stdout)
+}
+END
+for size in 1 3 16; do
+    sed "s/^dim T .*/dim T = $size/" numbers.flow >fixed.flow
+    for flags in --soft-placement --simulate=gpu:1; do
+        "$FLOWC" run $flags numbers.flow --T=$size >numbers.out 2>stderr || [ $size = 1 ] || fail "$(cat stderr)"
+        "$FLOWC" run $flags fixed.flow >fixed.out 2>stderr || [ $size = 1 ] || fail "$(cat stderr)"
+        same numbers.out fixed.out
+    done
+done
+[ "$(sed -n 3p numbers.out)" = 1,152,33 ] || fail "$(cat numbers.out)"
