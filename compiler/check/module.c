@@ -1,12 +1,11 @@
 /* Module: loading files, imports first found first. Of the library it is known where a name is
  * declared; few declarations are parsed. Their names are different in all its files. */
-#define _GNU_SOURCE
 #include "compiler/check/module.h"
 
+#include "lang/base/path.h"
 #include "lang/parse.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef Vector(const char *) Names;
@@ -66,13 +65,6 @@ static void check_parameters(Loader *loader, const Declaration *declaration) {
     check_fields(loader, declaration->result);
 }
 
-static const char *one_path(Arena *arena, const char *path) {
-    char *full = realpath(path, NULL);
-    const char *copy = full ? arena_copy(arena, full, strlen(full)) : path;
-    free(full);
-    return copy;
-}
-
 static Range all_of(const Source *source) {
     return (Range){source, 0, source->size};
 }
@@ -83,7 +75,7 @@ static Unit *load_unit(Loader *loader, Range part, bool library) {
     unit->tree = parse_part(arena, part, loader->diagnostics);
     unit->names = map_new(arena);
     unit->library = library;
-    if (!library) map_put(&loader->loaded, one_path(arena, part.source->path), unit);
+    if (!library) map_put(&loader->loaded, path_full(arena, part.source->path), unit);
     vector_each(Declaration *, declaration, unit->tree->declarations)
         declare(loader, unit, *declaration);
     vector_each(Declaration *, declaration, unit->tree->declarations)
@@ -101,11 +93,12 @@ static const char *import_path(Arena *arena, const Source *from, const char *pat
 /* The file of that path, read once; NULL (*why says why) when it can't be. */
 static Unit *load_path(Loader *loader, const char *path, const char **why) {
     Module *module = loader->module;
-    Unit *known = map_get(&loader->loaded, one_path(module->arena, path));
+    const char *full = path_full(module->arena, path);
+    Unit *known = map_get(&loader->loaded, full);
     *why = "the program has too many files";
     if (!known && module->units.count >= IMPORT_LIMIT) return NULL;
     const Source *source = known ? known->tree->source : source_read(module->arena, path, why);
-    vector_push(module->arena, &module->looked, (Looked){path, source});
+    vector_push(module->arena, &module->looked, (Looked){path, full, source});
     if (known || !source) return known;
     Unit *unit = load_unit(loader, all_of(source), false);
     vector_push(module->arena, &module->units, unit);
@@ -204,6 +197,8 @@ Module *module_load(Arena *arena, const Source *source, Source *const *library,
     module->arena = arena;
     module->loader = new_loader(module, diagnostics, search);
     for (size_t i = 0; i < library_count; i++) note_library_file(module->loader, library[i]);
+    vector_push(arena, &module->looked,
+                (Looked){source->path, path_full(arena, source->path), source});
     module->program = load_unit(module->loader, all_of(source), false);
     vector_push(arena, &module->units, module->program);
     for (size_t i = 0; i < module->units.count && !diagnostics->list.count; i++) /* it grows */

@@ -20,17 +20,19 @@ typedef struct Unit {
     bool library; /* part of the standard library */
 } Unit;
 
-/* A file that was looked for. */
+/* A file that was looked for, each time. */
 typedef struct Looked {
-    const char *path;
-    const Source *source; /* NULL: it can't be read */
+    const char *path, *full; /* path_full of it */
+    const Source *source;    /* NULL: it can't be read */
 } Looked;
+
+typedef Vector(Looked) LookedList;
 
 typedef struct Module {
     Arena *arena;
     Unit *program;          /* the file that was asked for */
     Vector(Unit *) units;   /* all but the library's, the program first */
-    Vector(Looked) looked;  /* for imports, in this order */
+    LookedList looked;      /* for the program, then for each import */
     Vector(Unit *) library; /* of each of its declarations that was looked up */
     struct Loader *loader;
 } Module;

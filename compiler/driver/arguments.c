@@ -71,12 +71,18 @@ static const Flag flags[] = {
 };
 enum { FLAG_COUNT = sizeof flags / sizeof *flags };
 
+/* Those that only decide what a program comes to, by what the line says of them (recall.h). */
+static const char deciding[] = "target diagnostics cc device path exact time-passes help";
+
+static bool has_name(const char *names, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = names; (at = strstr(at, name)); at += length)
+        if ((at == names || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
+    return false;
+}
+
 static bool takes(const Command *command, const Flag *flag) {
-    size_t length = strlen(flag->name);
-    for (const char *at = command->flags; (at = strstr(at, flag->name)); at += length)
-        if ((at == command->flags || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
-            return true;
-    return !strcmp(flag->name, "help");
+    return has_name(command->flags, flag->name) || !strcmp(flag->name, "help");
 }
 
 /* The flag that argument spells ("--name", "--name=value", "-n"), and its value if it has one. */
@@ -121,6 +127,7 @@ static void set(Arena *arena, Arguments *arguments, const Flag *flag, const char
     if (flag->kind == FLAG_switch) *(bool *)field = true;
     else if (flag->kind == FLAG_list) add_items(arena, (Strings *)field, value);
     else *(const char **)field = value;
+    arguments->compiles |= !has_name(deciding, flag->name);
 }
 
 static bool usage_error(const Command *command, const char *what, const char *argument,
@@ -147,6 +154,7 @@ static bool parse_flag(const Command *command, int argc, char **argv, int *at, A
 bool arguments_parse(const Command *command, int argc, char **argv, Arena *arena,
                      Arguments *arguments) {
     bool own = true; /* until `--` */
+    for (int at = 0; at < argc; at++) vector_push(arena, &arguments->words, argv[at]);
     for (int at = 0; at < argc; at++) {
         const char *value, *argument = argv[at];
         if (own && !strcmp(argument, "--")) {

@@ -33,6 +33,8 @@ typedef struct Arguments {
     const char *diagnostics;                         /* --diagnostics: "text" or "json" */
     bool exact;                                      /* --exact */
     bool time_passes, explain, keep, no_cache, bundle, soft_placement, verbose, check, ops, help;
+    bool compiles;   /* a flag is given that does more than to decide */
+    Strings words;   /* all that was given */
     Strings link;    /* --link: files of C functions */
     Strings program; /* what follows the file: names of what is meant, options of the program, more
                         files */

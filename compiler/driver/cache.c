@@ -128,8 +128,10 @@ static CacheEntry entry_in(Arena *arena, const char *folder) {
 bool cache_entry(Arena *arena, const char *name, CacheEntry *entry) {
     const char *cache = cache_folder(arena);
     if (!cache || !folder_is_private(cache)) return false;
-    *entry = entry_in(arena, arena_format(arena, "%s/%s", cache, name));
-    return is_whole(arena, entry);
+    const CacheEntry found = entry_in(arena, arena_format(arena, "%s/%s", cache, name));
+    if (!is_whole(arena, &found)) return false;
+    *entry = found;
+    return true;
 }
 
 bool cache_program(const Toolchain *toolchain, const Generated *generated,

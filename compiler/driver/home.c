@@ -47,7 +47,8 @@ static void read_file(void *context, const char *path) {
 static bool try_root(Arena *arena, Home *home, const char *root) {
     home->share = arena_format(arena, "%s/share/flowc", root);
     home->runtime = arena_format(arena, "%s/lib/flowc/libflowrt.a", root);
-    return file_exists(home->runtime);
+    return file_exists(home->runtime) &&
+           file_exists(arena_format(arena, "%s/lang/std", home->share));
 }
 
 bool home_place(Arena *arena, Home *home) {

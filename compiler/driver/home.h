@@ -15,10 +15,10 @@ typedef struct Home {
 /* NULL after printing what is missing. */
 const Home *home_find(Arena *arena);
 
-/* The same without the library, which is not read. False: something is missing. */
+/* The same without the library, which is not read. False: it isn't where it has to be. */
 bool home_place(Arena *arena, Home *home);
 
-/* Visits the paths of the library's files. */
+/* Visits the paths of the library's files, in the order of their names. */
 typedef void VisitFile(void *context, const char *path);
 void home_each_file(Arena *arena, const Home *home, VisitFile *visit, void *context);
 

@@ -32,8 +32,9 @@ void sha256_add_string(Sha256 *hash, const char *string) {
 void sha256_add_stamp(Sha256 *hash, const char *path) {
     struct stat status;
     if (stat(path, &status)) return;
-    int64_t stamp[4] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
-                        (int64_t)status.st_ino};
+    const int64_t stamp[] = {status.st_size,        status.st_mtim.tv_sec,  status.st_mtim.tv_nsec,
+                             status.st_ctim.tv_sec, status.st_ctim.tv_nsec, (int64_t)status.st_ino,
+                             (int64_t)status.st_dev};
     sha256_add(hash, stamp, sizeof stamp);
 }
 

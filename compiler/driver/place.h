@@ -15,7 +15,8 @@ bool folder_is_private(const char *folder);
 
 void sha256_add_string(Sha256 *hash, const char *string);
 
-/* The size and time of a file stand for its contents where reading it each time would be slow. */
+/* What the file system says of a file stands for its contents where reading it each time would be
+ * slow: tools can set the other times, but not when it was last changed in any way. */
 void sha256_add_stamp(Sha256 *hash, const char *path);
 
 /* Against damage only: nobody else can write there. */

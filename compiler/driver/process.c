@@ -122,5 +122,4 @@ void process_become(Arena *arena, const char *path, const Strings *words, const 
     int program = open(path, O_RDONLY | O_CLOEXEC);
     if (program >= 0 && folder) folder_remove(folder);
     if (program >= 0) fexecve(program, word_list(arena, words), environ);
-    fprintf(stderr, "flowc: %s: %s\n", path, strerror(errno));
 }

@@ -25,7 +25,7 @@ int process_wait(Process process);
 int process_wait_any(Processes *processes);
 
 /* Replaces this process, with the whole environment. folder: removed before, unless NULL. Returns
- * only on failure. */
+ * only on failure, which errno tells. */
 void process_become(Arena *arena, const char *path, const Strings *words, const char *folder);
 
 #endif

@@ -1,5 +1,5 @@
-/* Recall. A note is a row of strings, each with its NUL: the checksum of the others, the SHA-256,
- * the name of the cache entry, how many files there are, these, and the words. */
+/* Recall. A note is a row of strings, each with its NUL: the checksum of the others, the SHA-256 of
+ * the files, the name of the cache entry, the paths of the files, an empty one, and the words. */
 #define _GNU_SOURCE
 #include "compiler/driver/recall.h"
 
@@ -12,54 +12,56 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { NOTES_KEPT = 1000 };
+enum { NOTES_KEPT = 1000 }; /* of some hundred bytes each */
 
-static bool is_plain(const Compilation *line) {
-    const Arguments *given = line->arguments;
-    const bool tells = given->dump_ir || given->explain || given->keep || given->verbose;
-    const bool places = given->machine || given->visible_devices || given->gpu_memory ||
-                        given->all_reduce || given->simulate || given->soft_placement;
+/* The name of a note. */
+
+static bool may_recall(const Compilation *line) {
     const bool measures = getenv("FLOWC_MEASURE") || getenv("FLOWC_TIMES");
-    return !tells && !places && !measures && !given->no_cache && !given->link.count &&
-           !is_locked(line) && !gpus_are_likely();
+    return !line->arguments->compiles && !measures && !is_locked(line) && !gpus_are_likely();
 }
 
-/* Also where there is none, which is no empty one. */
+/* NULL and the empty word differ. */
 static void add_word(Sha256 *hash, const char *word) {
     sha256_add_string(hash, word ? "=" : "");
     if (word) sha256_add_string(hash, word);
 }
 
+static void add_words(Sha256 *hash, const Strings *words) {
+    vector_each(const char *, word, *words) add_word(hash, *word);
+    add_word(hash, NULL);
+}
+
 static void add_stamp(void *hash, const char *path) {
-    sha256_add_string(hash, path);
+    add_word(hash, path);
     sha256_add_stamp(hash, path);
 }
 
 static void add_flowc(Sha256 *hash, const Compilation *line) {
-    sha256_add_string(hash, FLOWC_VERSION);
-    sha256_add_stamp(hash, "/proc/self/exe");
-    sha256_add_stamp(hash, line->home->runtime);
-    sha256_add_stamp(hash, arena_format(line->arena, "%s/.made", line->home->share));
+    add_word(hash, FLOWC_VERSION);
+    add_stamp(hash, "/proc/self/exe");
+    add_stamp(hash, line->home->runtime);
+    add_stamp(hash, arena_format(line->arena, "%s/.made", line->home->share));
     home_each_file(line->arena, line->home, add_stamp, hash);
 }
 
-static void add_line(Sha256 *hash, const Arguments *given) {
-    const char *const flags[] = {given->file, given->target, given->compiler, given->device,
-                                 given->path};
-    static const char *const variables[] = {"FLOW_PATH", "FLOWC_CC", "FLOWC_DEVICE",
-                                            "FLOWC_TARGET"};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) add_word(hash, flags[i]);
-    sha256_add_string(hash, given->exact ? "exact" : "");
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        add_word(hash, getenv(variables[i]));
-    vector_each(const char *, word, given->program) add_word(hash, *word);
-    add_word(hash, NULL);
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_variables(Sha256 *hash, Arena *arena) {
+    Strings own = {0};
+    for (char **variable = environ; *variable; variable++)
+        if (!strncmp(*variable, "FLOW", 4)) vector_push(arena, &own, *variable);
+    if (own.count) qsort(own.items, own.count, sizeof *own.items, by_text);
+    add_words(hash, &own);
 }
 
 static void add_machine(Sha256 *hash, const Compilation *line) {
     add_word(hash, toolchain_native());
-    add_word(hash, flow_half_means() == FLOW_HALF_vectors ? "vectors" : "tiles");
+    add_word(hash, flow_half_means() == FLOW_HALF_vectors ? "vectors" : "others");
     add_word(hash, toolchain_compiler(line->arguments->compiler));
     add_word(hash, toolchain_omp(line->arena));
 }
@@ -68,41 +70,39 @@ const char *recall_place(const Compilation *line, const char *folder) {
     const char *cache = cache_folder(line->arena);
     char *hex = arena_allocate(line->arena, 65);
     Sha256 hash = sha256_new();
-    if (!cache || !is_plain(line)) return NULL;
+    if (!cache || !may_recall(line)) return NULL;
     add_flowc(&hash, line);
-    add_line(&hash, line->arguments);
-    add_machine(&hash, line);
+    add_words(&hash, &line->arguments->words);
     add_word(&hash, folder);
+    add_variables(&hash, line->arena);
+    add_machine(&hash, line);
     sha256_hex(&hash, hex);
     return arena_format(line->arena, "%s/recalled/%s", cache, hex);
 }
 
 /* Files. */
 
-static void add_file(Sha256 *hash, const char *path, const Source *source) {
-    const uint64_t size = source ? source->size : UINT64_MAX;
-    sha256_add_string(hash, path);
-    sha256_add(hash, &size, sizeof size);
-    if (source) sha256_add(hash, source->text, source->size);
+static Looked file_now(Arena *arena, const char *path) {
+    const char *why;
+    return (Looked){path, path_full(arena, path), source_read(arena, path, &why)};
 }
 
-/* As they were when they were compiled, which they need not be any more. */
-static Sha256 files_compiled(const Module *module, Text *paths) {
+static const char *digest(Arena *arena, const LookedList *files) {
     Sha256 hash = sha256_new();
-    const Source *program = module->program->tree->source;
-    add_file(&hash, program->path, program);
-    text_format(paths, "%zu%c%s%c", module->looked.count + 1, 0, program->path, 0);
-    vector_each(Looked, looked, module->looked) {
-        add_file(&hash, looked->path, looked->source);
-        text_format(paths, "%s%c", looked->path, 0);
+    char *hex = arena_allocate(arena, 65);
+    vector_each(Looked, file, *files) {
+        const uint64_t size = file->source ? file->source->size : UINT64_MAX;
+        add_word(&hash, file->full);
+        sha256_add(&hash, &size, sizeof size);
+        if (file->source) sha256_add(&hash, file->source->text, file->source->size);
     }
-    return hash;
+    sha256_hex(&hash, hex);
+    return hex;
 }
 
-/* Notes. */
+/* Reading a note. */
 
 typedef struct Reader {
-    Arena *arena;
     const char *at, *end;
 } Reader;
 
@@ -113,51 +113,63 @@ static const char *next(Reader *note) {
     return string;
 }
 
-/* A whole one, up to what stands behind its checksum. */
+/* If the note is whole, what is read next stands behind its checksum. */
 static bool open_note(Reader *note, Arena *arena, const char *place) {
     size_t size;
-    const char *folder = path_folder(arena, place);
-    const char *bytes = folder_is_private(folder) ? file_read(arena, place, &size) : NULL;
+    const char *bytes =
+        folder_is_private(path_folder(arena, place)) ? file_read(arena, place, &size) : NULL;
     if (!bytes || !size || bytes[size - 1]) return false;
-    *note = (Reader){arena, bytes, bytes + size};
+    *note = (Reader){bytes, bytes + size};
     const char *stated = next(note);
     return !strcmp(stated, checksum_text(arena, note->at, (size_t)(note->end - note->at)));
 }
 
-static const char *files_now(Reader *note) {
-    const char *why, *path, *count = next(note);
-    char *hex = arena_allocate(note->arena, 65);
-    Sha256 hash = sha256_new();
-    for (long left = count ? strtol(count, NULL, 10) : 0; left > 0 && (path = next(note)); left--)
-        add_file(&hash, path, source_read(note->arena, path, &why));
-    sha256_hex(&hash, hex);
-    return hex;
+static LookedList files_now(Reader *note, Arena *arena) {
+    LookedList files = {0};
+    for (const char *path; (path = next(note)) && *path;)
+        vector_push(arena, &files, file_now(arena, path));
+    return files;
 }
 
 bool recall(Arena *arena, const char *place, CacheEntry *entry, Strings *words) {
     Reader note;
     if (!place || !open_note(&note, arena, place)) return false;
-    const char *files = next(&note), *name = next(&note), *word;
-    if (!name || strcmp(files, files_now(&note)) || !cache_entry(arena, name, entry)) return false;
+    const char *stated = next(&note), *name = next(&note), *word;
+    const LookedList files = files_now(&note, arena);
+    if (!name || strcmp(stated, digest(arena, &files))) return false;
     while ((word = next(&note))) vector_push(arena, words, word);
-    return true;
+    return cache_entry(arena, name, entry);
 }
 
-void recall_keep(const Compilation *compilation, const char *place, const CacheEntry *entry,
-                 const Strings *words) {
+/* Writing one. */
+
+static void add_string(Text *text, const char *string) {
+    text_add_bytes(text, string, strlen(string) + 1);
+}
+
+static Text note_text(Arena *arena, const LookedList *files, const char *name,
+                      const Strings *words) {
+    Text rest = text_new(arena), note = text_new(arena);
+    add_string(&rest, digest(arena, files));
+    add_string(&rest, name);
+    vector_each(Looked, file, *files) add_string(&rest, file->path);
+    add_string(&rest, "");
+    vector_each(const char *, word, *words) add_string(&rest, *word);
+    add_string(&note, checksum_text(arena, text_string(&rest), rest.size));
+    text_add_bytes(&note, text_string(&rest), rest.size);
+    return note;
+}
+
+void recall_keep(const Compilation *compilation, const char *folder, const char *place,
+                 const CacheEntry *entry, const Strings *words) {
     Arena *arena = compilation->arena;
-    if (!place || entry->temporary) return;
-    Text paths = text_new(arena), all = text_new(arena), note = text_new(arena);
-    char hex[65];
-    Sha256 files = files_compiled(compilation->module, &paths);
-    sha256_hex(&files, hex);
-    text_format(&all, "%s%c%s%c", hex, 0, path_name(entry->folder), 0);
-    text_add_bytes(&all, text_string(&paths), paths.size);
-    vector_each(const char *, word, *words) text_format(&all, "%s%c", *word, 0);
-    text_format(&note, "%s%c", checksum_text(arena, text_string(&all), all.size), 0);
-    text_add_bytes(&note, text_string(&all), all.size);
-    const char *folder = path_folder(arena, place);
-    if (!folder_make(folder, 0700) || !folder_is_private(folder)) return;
-    file_renew(arena, place, text_string(&note), note.size);
-    drop_oldest(arena, folder, "", NOTES_KEPT);
+    const char *now = place ? recall_place(compilation, folder) : NULL;
+    if (entry->temporary || !now || strcmp(now, place)) return;
+    const char *notes = path_folder(arena, place);
+    if (!folder_make(notes, 0700) || !folder_is_private(notes)) return;
+    /* as they were when they were compiled, which they need not be any more */
+    const LookedList *files = &compilation->module->looked;
+    Text note = note_text(arena, files, path_name(entry->folder), words);
+    if (file_renew(arena, place, text_string(&note), note.size))
+        drop_oldest(arena, notes, "", NOTES_KEPT);
 }

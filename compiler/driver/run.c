@@ -11,23 +11,14 @@
 #include "compiler/driver/select.h"
 #include "lang/base/path.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The folder of the .flow file as a C string literal, absolute. */
 static const char *folder_literal(Arena *arena, const char *file) {
-    const char *folder = path_folder(arena, file);
-    char *full = realpath(folder, NULL);
-    const char *literal = string_literal(arena, full ? full : folder);
-    free(full);
-    return literal;
-}
-
-/* folder: removed when the program is loaded; or NULL. */
-static int become(Arena *arena, const CacheEntry *entry, const Strings *words, const char *folder) {
-    fflush(stdout);
-    process_become(arena, entry->program, words, folder);
-    return EXIT_resource;
+    return string_literal(arena, path_full(arena, path_folder(arena, file)));
 }
 
 static Strings words_of(const Compilation *compilation) {
@@ -43,8 +34,11 @@ static int start(const Compilation *compilation, const CacheEntry *entry, const 
     if (arguments->visible_devices)
         setenv("FLOWC_VISIBLE_DEVICES", arguments->visible_devices, true);
     times_ask(compilation);
+    fflush(stdout);
     const char *folder = entry->temporary && !arguments->keep ? entry->folder : NULL;
-    return become(compilation->arena, entry, words, folder);
+    process_become(compilation->arena, entry->program, words, folder);
+    fprintf(stderr, "flowc: %s: %s\n", entry->program, strerror(errno));
+    return EXIT_resource;
 }
 
 /* Selects what is run, and where. */
@@ -56,7 +50,7 @@ static int choose(Compilation *compilation) {
     return status;
 }
 
-/* Compiles, and starts what comes of it. note: where to keep that. */
+/* Compiles, and starts what comes of it. note: where to keep that; or NULL. */
 static int compile_and_start(Arguments *arguments, const char *folder, const char *note) {
     Compilation compilation;
     Toolchain toolchain;
@@ -76,7 +70,7 @@ static int compile_and_start(Arguments *arguments, const char *folder, const cha
     report_time(&compilation, "compile", &since);
     if (arguments->keep) fprintf(stderr, "flowc: the generated files are in %s\n", entry.folder);
     const Strings words = words_of(&compilation);
-    recall_keep(&compilation, note, &entry, &words);
+    recall_keep(&compilation, folder, note, &entry, &words);
     return start(&compilation, &entry, &words);
 }
 
@@ -89,7 +83,9 @@ int command_run(Arguments *arguments) {
     double since = seconds();
     const Compilation line = {.arena = arena, .arguments = arguments, .home = &home};
     if (home_place(arena, &home)) note = recall_place(&line, folder);
-    if (!recall(arena, note, &entry, &words)) return compile_and_start(arguments, folder, note);
-    report_time(&line, "recall", &since);
-    return become(arena, &entry, &words, NULL);
+    if (recall(arena, note, &entry, &words)) {
+        report_time(&line, "recall", &since);
+        process_become(arena, entry.program, &words, NULL); /* or another process removed it */
+    }
+    return compile_and_start(arguments, folder, note);
 }

@@ -1,6 +1,8 @@
 /* Path. */
+#define _GNU_SOURCE
 #include "lang/base/path.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *path_folder(Arena *arena, const char *path) {
@@ -17,4 +19,11 @@ const char *path_name(const char *path) {
 const char *path_stem(Arena *arena, const char *path) {
     const char *name = path_name(path), *dot = strrchr(name, '.');
     return arena_copy(arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
+const char *path_full(Arena *arena, const char *path) {
+    char *full = realpath(path, NULL);
+    const char *copy = full ? arena_copy(arena, full, strlen(full)) : path;
+    free(full);
+    return copy;
 }

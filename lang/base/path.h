@@ -9,4 +9,8 @@ const char *path_folder(Arena *arena, const char *path);
 const char *path_name(const char *path);
 const char *path_stem(Arena *arena, const char *path);
 
+/* The one path of what is there, absolute, without links and `..`; the path itself where there is
+ * nothing. */
+const char *path_full(Arena *arena, const char *path);
+
 #endif
