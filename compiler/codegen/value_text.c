@@ -300,11 +300,31 @@ static const char *own_value(Writer *writer, NodeId id, Index index) {
     return computed(writer, id, index);
 }
 
+/* Kernels that run once take their numbers as operands, so that fewer have to be compiled. */
+static bool takes_number(const Writer *writer, const Node *constant) {
+    const Element element = constant->type.element;
+    return writer->plan->function->once && writer->number != NO_KERNEL && !writer->gpu &&
+           (element == TYPE_f32 || element == TYPE_f64);
+}
+
+static const char *constant_value(Writer *writer, NodeId id) {
+    const Node *node = node_of(writer, id);
+    const Index call = {.kind = INDEX_other, .level = LEVEL_call, .text = ""};
+    const Element element = node->type.element;
+    if (!takes_number(writer, node)) return number_literal(writer->arena, element, node->number);
+    const char *known = find_variable(writer, id, call.level, call.text);
+    if (known) return known;
+    int64_t bits;
+    memcpy(&bits, &node->number, sizeof bits);
+    const char *number =
+        arena_format(writer->arena, "flow_number(%s)", passed_number(writer, bits));
+    return define_variable(writer, id, call, element_info[element].computed, number);
+}
+
 const char *value_of(Writer *writer, NodeId id, Index index) {
     id = strip_reshapes(writer->graph, id);
     const Node *node = node_of(writer, id);
-    if (node->op == OP_constant)
-        return number_literal(writer->arena, node->type.element, node->number);
+    if (node->op == OP_constant) return constant_value(writer, id);
     const char *known = find_variable(writer, id, index.level, index.text);
     if (known) return known;
     if (node->kernel != NO_KERNEL && node->kernel == writer->number)

@@ -42,6 +42,7 @@ typedef struct Function {
     Vector(bool) totals;  /* of measures: the last one counts for the whole pass, not the mean */
     bool of_record;       /* of a pipeline: what it takes and gives lies behind pointers */
     bool of_turn;         /* the body of a loop: the same */
+    bool once;            /* it is run once, which takes less time than to compile it */
     Placement loop_given; /* of_turn: where the loop runs */
     const signed char *decided; /* of each kernel that nobody placed: the number of a GPU, or
                                    DECIDED_cpu; NULL: nothing was decided */

@@ -270,6 +270,7 @@ static void lower_step(const Context *context, const Declaration *declaration, T
                        Value data) {
     train->data = data.stream->pipeline;
     train->initialise = function_new(context, train->name, "initialise", NULL);
+    train->initialise.once = true;
     context->lowering->fits = false;
     Context step = step_context(context, declaration, train, &train->step, "step");
     lower_measures(&step, declaration, data);

@@ -44,6 +44,10 @@ sizes other 768
 [ "$(kernels other)" -le $(($(kernels same) + 2)) ] ||
     fail "same sizes: $(kernels same) kernels, others: $(kernels other)"
 
+# First values within other bounds come of the same kernel, which is given these.
+draws=$(cat other/kernels_*.c other/program.c | grep -c 'random_uniform(v')
+[ "$draws" = 1 ] || fail "$draws kernels draw first values"
+
 # What a band of many kernels hands on is looked through once, however often it is read.
 cat >deep.flow <<'END'
 pipeline rows(file: path) -> (x: f32[14, 14, 8], y: f32[14, 14, 8]) { return idx(x: file, y: file) |> map(x, y) }

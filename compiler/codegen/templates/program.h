@@ -40,6 +40,13 @@ static inline void *flow_at(const FlowFrame *frame, int64_t place) {
     return place < 0 ? (void *)frame->inputs[~place] : frame->memory + place;
 }
 
+/* An operand that is a number. */
+static inline double flow_number(int64_t bits) {
+    double number;
+    __builtin_memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
 /* Where row 0 of a value would lie that has row `first` at the start of a buffer. */
 static inline void *flow_row_zero(char *buffer, int64_t first, int64_t row_size) {
     return (void *)((uintptr_t)buffer - (uintptr_t)(first * row_size));
