@@ -69,14 +69,14 @@ static KernelOperands joined_operands(Arena *arena, const Formulas *formulas, in
     int64_t blocks = 0;
     vector_each(Formula, formula, *formulas)
         vector_each(Member, member, formula->members) {
-            vector_push(arena, &all, (KernelOperand){false, blocks});
-            vector_push(arena, &all, (KernelOperand){false, member->elements});
+            vector_push(arena, &all, (KernelOperand){.value = blocks});
+            vector_push(arena, &all, (KernelOperand){.value = member->elements});
             vector_each(KernelOperand, operand, member->operands)
                 vector_push(arena, &all, *operand);
             blocks += (member->elements + GPU_THREADS - 1) / GPU_THREADS;
         }
-    vector_push(arena, &all, (KernelOperand){false, blocks});
-    vector_push(arena, &all, (KernelOperand){false, gpu});
+    vector_push(arena, &all, (KernelOperand){.value = blocks});
+    vector_push(arena, &all, (KernelOperand){.value = gpu});
     return all;
 }
 

@@ -99,7 +99,7 @@ KernelOperands write_gpu_kernel(GpuText *text, const FunctionPlan *plan, int ker
     writer.gpu = true;
     const char *blocks = writer_of(writer.loops->kind)(&writer, &text->device);
     vector_push(writer.arena, &writer.operands,
-                (KernelOperand){false, plan->kernels[kernel].given.index});
+                (KernelOperand){.value = plan->kernels[kernel].given.index});
     write_gpu_host(&writer, &text->host, blocks);
     return writer.operands;
 }

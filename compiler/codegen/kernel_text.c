@@ -291,12 +291,21 @@ static bool is_input(const KernelOperand *operand) {
     return operand->is_place && operand->value < 0;
 }
 
+static void write_operand(Text *text, const KernelOperand *operand) {
+    double number;
+    memcpy(&number, &operand->value, sizeof number);
+    if (operand->is_real)
+        text_format(text, "0x%llx /* %.9g */", (unsigned long long)operand->value, number);
+    else if (is_input(operand)) text_format(text, "~%lld", (long long)~operand->value);
+    else text_format(text, "%lld", (long long)operand->value);
+}
+
 static void write_operands(Text *text, const KernelOperands *operands) {
     text_add(text, "(const int64_t[]){");
-    vector_each(KernelOperand, operand, *operands)
-        text_format(text, "%s%s%lld", operand == operands->items ? "" : ", ",
-                    is_input(operand) ? "~" : "",
-                    (long long)(is_input(operand) ? ~operand->value : operand->value));
+    vector_each(KernelOperand, operand, *operands) {
+        if (operand != operands->items) text_add(text, ", ");
+        write_operand(text, operand);
+    }
     text_add(text, "}");
 }
 

@@ -130,7 +130,7 @@ static int64_t most_turns(const Scan *scan) {
 
 static void write_launched_loop(ScanWriter *all, const char *memory) {
     vector_push(all->writer.arena, &all->writer.operands,
-                (KernelOperand){false, all->writer.kernel->given.index});
+                (KernelOperand){.value = all->writer.kernel->given.index});
     text_format(&all->text,
                 "    FlowLoop loop;\n"
                 "    if (thread || !flow_loop_begin(&loop, frame, %s, %s, operands[%zu], %lld))\n"

@@ -314,10 +314,8 @@ static const char *constant_value(Writer *writer, NodeId id) {
     if (!takes_number(writer, node)) return number_literal(writer->arena, element, node->number);
     const char *known = find_variable(writer, id, call.level, call.text);
     if (known) return known;
-    int64_t bits;
-    memcpy(&bits, &node->number, sizeof bits);
     const char *number =
-        arena_format(writer->arena, "flow_number(%s)", passed_number(writer, bits));
+        arena_format(writer->arena, "flow_number(%s)", passed_real(writer, node->number));
     return define_variable(writer, id, call, element_info[element].computed, number);
 }
 

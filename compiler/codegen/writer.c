@@ -4,6 +4,7 @@
 #include "compiler/codegen/names.h"
 
 #include <assert.h>
+#include <string.h>
 
 Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel) {
     const KernelPlan *kernel_plan = kernel == NO_KERNEL ? NULL : &plan->kernels[kernel];
@@ -232,7 +233,8 @@ static int place_operand(Writer *writer, Place place) {
     for (size_t i = 0; i < writer->operands.count; i++)
         if (writer->operands.items[i].is_place && writer->operands.items[i].value == value)
             return (int)i;
-    vector_push(writer->arena, &writer->operands, (KernelOperand){true, value});
+    vector_push(writer->arena, &writer->operands,
+                (KernelOperand){.is_place = true, .value = value});
     return (int)writer->operands.count - 1;
 }
 
@@ -252,7 +254,14 @@ void write_macros(Text *text, const Macro *macros, size_t count) {
 }
 
 const char *passed_number(Writer *writer, int64_t number) {
-    vector_push(writer->arena, &writer->operands, (KernelOperand){false, number});
+    vector_push(writer->arena, &writer->operands, (KernelOperand){.value = number});
+    return operand_text(writer, (int)writer->operands.count - 1);
+}
+
+const char *passed_real(Writer *writer, double number) {
+    KernelOperand operand = {.is_real = true};
+    memcpy(&operand.value, &number, sizeof number);
+    vector_push(writer->arena, &writer->operands, operand);
     return operand_text(writer, (int)writer->operands.count - 1);
 }
 

@@ -68,6 +68,7 @@ typedef struct Mention {
 typedef struct KernelOperand {
     bool is_place;
     int64_t value; /* of a place: its offset in memory, or ~index of an input */
+    bool is_real;  /* the bits of a double */
 } KernelOperand;
 
 typedef Vector(KernelOperand) KernelOperands;
@@ -216,6 +217,7 @@ const char *number_operand(Writer *writer, int64_t number);
 /* The C of a number or a size in the lines of a call, which may be another one in each: kernels
  * that differ in nothing else are one. */
 const char *passed_number(Writer *writer, int64_t number);
+const char *passed_real(Writer *writer, double number); /* to flow_number */
 const char *passed_size(Writer *writer, Dim size);
 
 /* In blocks of how much of the kernel's share threads split it. */

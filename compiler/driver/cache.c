@@ -66,12 +66,12 @@ static const char *entry_key(const Toolchain *toolchain, const Generated *genera
     return hex;
 }
 
-/* The entry's program is there and is what was put there. */
+/* The entry's program is there, is what was put there, and may be run. */
 static bool is_whole(Arena *arena, const CacheEntry *entry) {
     size_t size;
     const char *stated = file_read(arena, arena_format(arena, "%s/checksum", entry->folder), &size);
     const char *found = stated ? checksum_file(arena, entry->program) : NULL;
-    return found && !strcmp(stated, found);
+    return found && !strcmp(stated, found) && !access(entry->program, X_OK);
 }
 
 static bool build_entry(const Toolchain *toolchain, const Generated *generated,

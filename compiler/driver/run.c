@@ -85,7 +85,7 @@ int command_run(Arguments *arguments) {
     if (home_place(arena, &home)) note = recall_place(&line, folder);
     if (recall(arena, note, &entry, &words)) {
         report_time(&line, "recall", &since);
-        process_become(arena, entry.program, &words, NULL); /* or another process removed it */
+        process_become(arena, entry.program, &words, NULL); /* returns if it is gone by now */
     }
     return compile_and_start(arguments, folder, note);
 }

@@ -3,6 +3,7 @@
 
 #include "compiler/graph/movement.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -76,7 +77,7 @@ static void find_unsettled(Dim symbol, void *found) {
     if (!dim_is_batch(symbol) && dim_bounded_number(symbol) < 0) *(bool *)found = true;
 }
 
-/* What makes records is given their fields alone: of 0, 1, … up to the size, the last. */
+/* What makes records is given their fields alone, and no sizes: of 0, 1, …, size, the last one. */
 static NodeId last_number(const Context *context, Dim size, Range range) {
     Graph *graph = context->graph;
     Problem problem;
@@ -89,6 +90,7 @@ static NodeId last_number(const Context *context, Dim size, Range range) {
     const Type type = {.element = TYPE_i64, .rank = 1, .dims = {count}};
     const NodeId numbers =
         graph_add(graph, (Node){.op = OP_iota, .type = type, .range = range}, &problem);
+    assert(numbers != NODE_NONE && "a line of numbers that can't be");
     const View view = {.rank = 1, .coordinates = {coordinate_along(size, -1)}};
     return graph_view(graph, numbers, &view, type_scalar(TYPE_i64), range);
 }

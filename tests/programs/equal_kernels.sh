@@ -47,6 +47,19 @@ sizes other 768
 # First values within other bounds come of the same kernel, which is given these.
 draws=$(cat other/kernels_*.c other/program.c | grep -c 'random_uniform(v')
 [ "$draws" = 1 ] || fail "$draws kernels draw first values"
+cat >zeros.flow <<'END'
+model net(x: f32[B, 8]) -> f32[B, 8] {
+  weight w: f32[8] = broadcast(-0.0, [8])
+  return x * w
+}
+train fit {
+  data      = range(8) |> map(x: broadcast(cast(index, f32), [8])) |> batch(8)
+  loss      = sum(net(data.x) ^ 2)
+  optimizer = sgd(0.1)
+}
+END
+"$FLOWC" run zeros.flow 2>said >/dev/null || fail "$(cat said)"
+if grep warning said; then fail "minus zero"; fi
 
 # What a band of many kernels hands on is looked through once, however often it is read.
 cat >deep.flow <<'END'
