@@ -253,16 +253,19 @@ void write_macros(Text *text, const Macro *macros, size_t count) {
         text_format(text, "#define %s %s\n", macros[i].name, macros[i].value);
 }
 
-const char *passed_number(Writer *writer, int64_t number) {
-    vector_push(writer->arena, &writer->operands, (KernelOperand){.value = number});
+static const char *passed(Writer *writer, KernelOperand operand) {
+    vector_push(writer->arena, &writer->operands, operand);
     return operand_text(writer, (int)writer->operands.count - 1);
+}
+
+const char *passed_number(Writer *writer, int64_t number) {
+    return passed(writer, (KernelOperand){.value = number});
 }
 
 const char *passed_real(Writer *writer, double number) {
     KernelOperand operand = {.is_real = true};
     memcpy(&operand.value, &number, sizeof number);
-    vector_push(writer->arena, &writer->operands, operand);
-    return operand_text(writer, (int)writer->operands.count - 1);
+    return passed(writer, operand);
 }
 
 const char *passed_size(Writer *writer, Dim size) {

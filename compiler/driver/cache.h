@@ -22,7 +22,7 @@ typedef struct CacheEntry {
 bool cache_program(const Toolchain *toolchain, const Generated *generated,
                    const char *folder_define, bool fresh, CacheEntry *entry);
 
-/* The entry of that name, if its program is whole. */
+/* The entry of that name, if its program is whole; else *entry stays as it is. */
 bool cache_entry(Arena *arena, const char *name, CacheEntry *entry);
 
 /* A new private folder for building something once; the caller removes it. NULL after printing. */

@@ -7,6 +7,7 @@
 #include "compiler/driver/files.h"
 #include "compiler/driver/placement.h"
 #include "compiler/driver/select.h"
+#include "lang/base/path.h"
 #include "runtime/format/safetensors.h"
 
 #include <errno.h>
@@ -127,14 +128,12 @@ static int put_weights(const Compilation *compilation, const Program *deployed, 
 }
 
 static int put_description(Arena *arena, const char *folder, const char *name) {
-    char *full = realpath(folder, NULL);
     const char *path = arena_format(arena, "%s/%s.pc", folder, name);
     const char *text =
         arena_format(arena,
                      "libdir=%s\n\nName: %s\nDescription: made by flowc\nVersion: 1\n"
                      "Libs: -L${libdir} -l%s\nLibs.private: -lz -lm\nCflags: -I${libdir}\n",
-                     full ? full : folder, name, name);
-    free(full);
+                     path_full(arena, folder), name, name);
     return file_write(path, text, strlen(text)) ? EXIT_ok : failed(path);
 }
 

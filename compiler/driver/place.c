@@ -7,6 +7,7 @@
 #include "runtime/format/crc32c.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,8 @@ const char *checksum_text(Arena *arena, const char *bytes, size_t size) {
 /* Part by part, as room for all of a program takes longer to come by than to fill. */
 const char *checksum_file(Arena *arena, const char *path) {
     char part[1 << 15];
-    FILE *file = fopen(path, "rbe");
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* as file_read does */
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
     size_t size = 0, got;
     uint32_t sum = 0;
     if (!file) return NULL;

@@ -128,6 +128,10 @@ for program in cache/flowc/*/program; do printf x | dd of="$program" bs=1 seek=5
 gives 121 no --path=second p/main.flow
 gives 121 yes --path=second p/main.flow
 
+for program in cache/flowc/*/program; do rm "$program" && mkfifo "$program"; done
+expect 0 'lower ' "$FLOWC" run --time-passes --path=second p/main.flow
+gives 121 yes --path=second p/main.flow
+
 # flowc's own library and flowc itself.
 mkdir home
 cp -r "$(dirname "$FLOWC")"/{flowc,lib,share} home
