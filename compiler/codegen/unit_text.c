@@ -6,7 +6,7 @@
 
 enum {
     APART_WEIGHT = 8 << 10,       /* bytes of kernels that are worth units of their own */
-    UNIT_WEIGHT = 40 << 10,       /* and those of one, whose compiler takes long to begin */
+    UNIT_WEIGHT = 40 << 10,       /* the most of one, whose compiler takes long to begin */
     CONTRACTION_WEIGHT = 4 << 10, /* bytes that take as long to compile as a contraction */
     MOST_UNITS = 32
 };
@@ -88,18 +88,20 @@ static void write_unit_prologue(Text *text, const char *body, bool exact) {
     write_prologue(text, exact);
 }
 
-/* Kernels from *next on, one at least and else no more than the weight. Several programs may be
- * linked together, one for each kind of processor: so the names are the program's. */
+/* Kernels from *next on whose middle lies in the first `most` of the list's weight that *done
+ * counts, one at least. Several programs may be linked together, one for each kind of processor: so
+ * the names are the program's. */
 static void add_unit(const Kernels *kernels, const KernelList *list, Generated *generated,
-                     int number, size_t *next, size_t most) {
+                     int number, size_t *next, size_t *done, size_t most) {
     Arena *arena = kernels->arena;
     Text text = text_new(arena), body = text_new(arena);
     const char *name = arena_format(arena, "kernels_%d.c", number);
-    size_t weight = 0;
+    const size_t before = *done;
     for (; *next < list->count; (*next)++) {
         const SharedKernel *kernel = list->items[*next];
-        if (weight && weight + weight_of(kernel) > most) break;
-        weight += weight_of(kernel);
+        const size_t weight = weight_of(kernel);
+        if (*done > before && *done + weight / 2 > most) break;
+        *done += weight;
         write_kernel(&body, kernel);
     }
     text_add(&text, "#define FLOW_KERNEL /* called from program.c */\n");
@@ -107,16 +109,17 @@ static void add_unit(const Kernels *kernels, const KernelList *list, Generated *
     add_declarations(&text, list, text_string(&body));
     text_add(&text, text_string(&body));
     vector_push(arena, &generated->files, (GeneratedFile){name, text_string(&text)});
-    vector_push(arena, &generated->units, (CodeUnit){name, weight});
+    vector_push(arena, &generated->units, (CodeUnit){name, *done - before});
 }
 
 bool add_kernel_units(const Kernels *kernels, Generated *generated) {
-    size_t weight = 0, next = 0;
+    size_t weight = 0, next = 0, done = 0;
     KernelList list = kernels_apart(kernels);
     vector_each(const SharedKernel *, kernel, list) weight += weight_of(*kernel);
     if (weight < APART_WEIGHT) return false;
-    size_t most = weight / MOST_UNITS > UNIT_WEIGHT ? weight / MOST_UNITS : UNIT_WEIGHT;
-    for (int number = 1; next < list.count; number++)
-        add_unit(kernels, &list, generated, number, &next, most);
+    size_t units = (weight + UNIT_WEIGHT - 1) / UNIT_WEIGHT;
+    if (units > MOST_UNITS) units = MOST_UNITS;
+    for (size_t number = 1; next < list.count; number++)
+        add_unit(kernels, &list, generated, (int)number, &next, &done, number * weight / units);
     return true;
 }

@@ -162,8 +162,8 @@ static void start(Fuser *fuser, NodeId id) {
 }
 
 /* An independent kernel with the same loops takes the node when nothing newer is needed: it may
- * read the same values. Much company, all weights' first values say, only makes a kernel that
- * equals no other and takes a C compiler long. */
+ * read the same values. Much company only makes a kernel that equals no other and takes a C
+ * compiler long; so does any of what reads nothing, as all weights' first values. */
 static int independent_kernel(Fuser *fuser, const Node *node) {
     Loops loops = node_loops(fuser->graph, node);
     LoopsKey key = loops_key(&loops, &node->placement);
@@ -191,8 +191,9 @@ static void place(Fuser *fuser, NodeId id) {
         return;
     }
     int other = independent_kernel(fuser, node);
-    bool joins = other > latest && (fuser->kernels.items[other].node_count < COMPANY_LIMIT ||
-                                    meets(fuser, other, id));
+    bool joins =
+        other > latest && fuser->reads[id] &&
+        (fuser->kernels.items[other].node_count < COMPANY_LIMIT || meets(fuser, other, id));
     if (joins && fits(fuser, other, node)) join(fuser, other, id);
     else start(fuser, id);
 }
@@ -207,6 +208,15 @@ static void find_readers(Fuser *fuser) {
             fuser->reader[of] = read[of] ? NODE_NONE : id;
             read[of] = true;
         }
+}
+
+/* Is any of what it is computed of in memory, beside the seed of what is generated? */
+static bool reads_memory(Fuser *fuser, const Node *node) {
+    bool reads = node->op == OP_input || node->op == OP_weight;
+    for (int i = 0; i < node->input_count && op_info[node->op].class != LOOP_generate; i++)
+        reads |=
+            fuser->reads[node->inputs[i]] || node_of(fuser, node->inputs[i])->kernel != NO_KERNEL;
+    return reads;
 }
 
 static int inline_size(Fuser *fuser, const Node *node) {
@@ -246,6 +256,7 @@ static bool is_wanted(Fuser *fuser, NodeId id) {
 static void visit(Fuser *fuser, NodeId id) {
     Node *node = node_of(fuser, id);
     fuser->size[id] = inline_size(fuser, node);
+    fuser->reads[id] = reads_memory(fuser, node);
     if (!is_wanted(fuser, id)) return;
     if (starts_alone(node->op) || node->op == OP_part) {
         if (node->op != OP_part) start(fuser, id);
@@ -288,6 +299,7 @@ static Graph *fuse_graph(Arena *arena, const Graph *graph, bool body) {
     fuser.after = arena_new_array(arena, NodeId, count);
     fuser.latest = arena_new_array(arena, int, count);
     fuser.size = arena_new_array(arena, int, count);
+    fuser.reads = arena_new_array(arena, bool, count);
     fuser.reader = arena_new_array(arena, NodeId, count);
     fuser.depth = arena_new_array(arena, int, count);
     for (size_t i = 0; i < count; i++) fuser.latest[i] = NO_KERNEL;

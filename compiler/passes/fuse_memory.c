@@ -7,7 +7,8 @@ static void want_in_memory(Fuser *fuser, NodeId id) {
     fuser->in_memory[strip_reshapes(fuser->graph, id)] = true;
 }
 
-/* A node of its own with the value of id, for a second place that holds it. */
+/* A node of its own with the value of id, for a second place that holds it. What repeats a number
+ * is repeated again, so that all that do so equal each other. */
 static NodeId raw_copy(Fuser *fuser, NodeId id) {
     Graph *graph = fuser->graph;
     Node node = {.op = OP_stop_gradient,
@@ -17,6 +18,7 @@ static NodeId raw_copy(Fuser *fuser, NodeId id) {
                  .range = graph_node(graph, id)->range,
                  .placement = graph_node(graph, id)->placement,
                  .kernel = NO_KERNEL};
+    if (graph_node(graph, id)->op == OP_broadcast) node = *graph_node(graph, id);
     vector_push(graph->arena, &graph->nodes, node);
     return (NodeId)(graph->nodes.count - 1);
 }

@@ -27,6 +27,7 @@ typedef struct Fuser {
     NodeId *after;   /* what a node that was a hold waits for, or NODE_NONE */
     int *latest;     /* the last kernel that the value depends on, or NO_KERNEL */
     int *size;       /* of inline nodes: how many are computed for one element */
+    bool *reads;     /* it is computed of what lies in memory, not of numbers alone */
     NodeId *reader;  /* who alone reads a node, or NODE_NONE */
     int *depth;      /* rows kernels: loops over a row that come before the value is known */
     Map by_loops;    /* LoopsKey → 1 + the last kernel with it */
