@@ -417,9 +417,9 @@ static void write_call_of_product(Writer *writer, Text *text) {
 
 static void write_product(Writer *writer, Text *text) {
     const char *sums = is_plain(writer) ? writer->pointers.items[0].name : "NULL";
-    const char *product = product_initialiser(writer, sums);
+    define_product(writer, sums);
     text_add(text, "#include \"runtime/product/product.h\"\n");
-    write_context(writer, text, "FlowProduct product", product);
+    write_context(writer, text, "FlowProduct product", "product");
     if (!is_plain(writer)) write_finish(writer, text, false);
     write_call_of_product(writer, text);
 }

@@ -32,57 +32,82 @@ bool is_compiled_ahead(const FunctionPlan *plan, int kernel) {
     return multiplies_floats(plan, kernel, FLOW_DIGITS) && is_large(&plan->kernels[kernel].loops);
 }
 
-/* Of the last digit: what one more adds, and how many there are; size: of the index. */
-static const char *step(Writer *writer, const Digits *digits) {
-    if (!digits->count) return passed_number(writer, 0);
-    return passed_size(writer, digits->items[digits->count - 1].stride);
+/* What calls tell of a product: its numbers, and in C those that no operand can say. */
+typedef struct Told {
+    Writer *writer;
+    int64_t numbers[FLOW_PRODUCT_NUMBERS];
+    Text others;
+} Told;
+
+static void tell(Told *told, size_t offset, const char *name, Dim size) {
+    int64_t *number = &told->numbers[(offset - offsetof(FlowProduct, outer)) / sizeof(int64_t)];
+    if (dim_is_constant(size, number)) return;
+    if (is_of_each_record(size, number)) *number += FLOW_OF_RECORDS;
+    else
+        text_format(&told->others, "product.%s = %s;\n", name,
+                    dim_expression(told->writer->arena, size));
 }
 
-static const char *run(Writer *writer, const Digits *digits, Dim size) {
-    return passed_size(writer, digits->count ? digits->items[digits->count - 1].size : size);
+static void tell_number(Told *told, size_t offset, int64_t number) {
+    tell(told, offset, "", dim_constant(told->writer->table, number));
 }
 
-/* All FLOW_DIGITS of them, whatever their count is: the text is the same. */
-static const char *digits_text(Writer *writer, const Digits *digits) {
-    Text sizes = text_new(writer->arena), strides = text_new(writer->arena);
-    Dim one = dim_constant(writer->table, 1), none = dim_constant(writer->table, 0);
-    const char *count = passed_number(writer, digits->count ? digits->count : 1);
+#define TELL(told, member, size) tell(told, offsetof(FlowProduct, member), #member, size)
+#define TELL_NUMBER(told, member, number) tell_number(told, offsetof(FlowProduct, member), number)
+
+static void tell_digits(Told *told, size_t offset, const char *name, const Digits *digits) {
+    Arena *arena = told->writer->arena;
+    tell_number(told, offset + offsetof(FlowDigits, count), digits->count ? digits->count : 1);
     for (int i = 0; i < FLOW_DIGITS; i++) {
-        bool known = i < digits->count;
-        text_format(&sizes, "%s%s", i ? ", " : "",
-                    passed_size(writer, known ? digits->items[i].size : one));
-        text_format(&strides, "%s%s", i ? ", " : "",
-                    passed_size(writer, known ? digits->items[i].stride : none));
+        const size_t at = offset + (size_t)i * sizeof(int64_t);
+        const size_t size = at + offsetof(FlowDigits, size);
+        if (i >= digits->count) tell_number(told, size, 1);
+        if (i >= digits->count) continue;
+        tell(told, size, arena_format(arena, "%s.size[%d]", name, i), digits->items[i].size);
+        tell(told, at + offsetof(FlowDigits, stride), arena_format(arena, "%s.stride[%d]", name, i),
+             digits->items[i].stride);
     }
-    return arena_format(writer->arena, "{%s, {%s}, {%s}}", count, text_string(&sizes),
-                        text_string(&strides));
 }
 
-static void add_field(Text *text, const char *name, const char *value) {
-    text_format(text, ", .%s = %s", name, value);
-}
+#define TELL_DIGITS(told, member, digits) \
+    tell_digits(told, offsetof(FlowProduct, member), #member, digits)
 
-static void add_sizes(Writer *writer, Text *text) {
+static void tell_sizes(Told *told) {
+    const Writer *writer = told->writer;
     const Loops *loops = writer->loops;
-    add_field(text, "outer", passed_size(writer, loops->outer));
-    add_field(text, "rows", passed_size(writer, loops->rows));
-    add_field(text, "depth", passed_size(writer, loops->depth));
-    add_field(text, "columns", passed_size(writer, loops->columns));
-    add_field(text, "by_columns", passed_number(writer, writer->kernel->by_columns));
-    add_field(text, "thirds", passed_number(writer, takes_thirds(writer->plan, writer->number)));
-    add_field(text, "most_rows", passed_number(writer, dim_bound(loops->rows)));
-    add_field(text, "most_depth", passed_number(writer, dim_bound(loops->depth)));
+    TELL(told, outer, loops->outer);
+    TELL(told, rows, loops->rows);
+    TELL(told, depth, loops->depth);
+    TELL(told, columns, loops->columns);
+    TELL_NUMBER(told, by_columns, writer->kernel->by_columns);
+    TELL_NUMBER(told, thirds, takes_thirds(writer->plan, writer->number));
+    TELL_NUMBER(told, most_rows, dim_bound(loops->rows));
+    TELL_NUMBER(told, most_depth, dim_bound(loops->depth));
 }
 
-static void add_left(Writer *writer, Text *text, const ContractionOperand *a) {
-    add_field(text, "a_row", step(writer, &a->first));
-    add_field(text, "a_depth", step(writer, &a->second));
-    add_field(text, "a_row_run", run(writer, &a->first, writer->loops->rows));
-    add_field(text, "a_depth_run", run(writer, &a->second, writer->loops->depth));
-    add_field(text, "in_runs", passed_number(writer, a->first.count > 1 || a->second.count > 1));
-    add_field(text, "a_slices", digits_text(writer, &a->outer));
-    add_field(text, "a_rows", digits_text(writer, &a->first));
-    add_field(text, "a_depths", digits_text(writer, &a->second));
+/* Of the last digit: what one more adds, and how many there are, where `all` is of the index. */
+static Dim step_of(const Told *told, const Digits *digits) {
+    return digits->count ? digits->items[digits->count - 1].stride
+                         : dim_constant(told->writer->table, 0);
+}
+
+static Dim run_of(const Digits *digits, Dim all) {
+    return digits->count ? digits->items[digits->count - 1].size : all;
+}
+
+static void tell_operands(Told *told, const ContractionOperand *a, const ContractionOperand *b) {
+    const Loops *loops = told->writer->loops;
+    TELL(told, a_row, step_of(told, &a->first));
+    TELL(told, a_depth, step_of(told, &a->second));
+    TELL(told, b_depth, step_of(told, &b->first));
+    TELL(told, b_column, step_of(told, &b->second));
+    TELL(told, a_row_run, run_of(&a->first, loops->rows));
+    TELL(told, a_depth_run, run_of(&a->second, loops->depth));
+    TELL_NUMBER(told, in_runs, a->first.count > 1 || a->second.count > 1);
+    TELL_DIGITS(told, a_slices, &a->outer);
+    TELL_DIGITS(told, b_slices, &b->outer);
+    TELL_DIGITS(told, a_rows, &a->first);
+    TELL_DIGITS(told, a_depths, &a->second);
 }
 
 static const char *place_of(Writer *writer, const ContractionOperand *operand) {
@@ -90,19 +115,18 @@ static const char *place_of(Writer *writer, const ContractionOperand *operand) {
                         passed_size(writer, operand->start));
 }
 
-const char *product_initialiser(Writer *writer, const char *sums) {
+void define_product(Writer *writer, const char *sums) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
-    ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
-    ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
-    Text text = text_new(writer->arena);
-    text_format(&text, "{.a = %s", place_of(writer, &a));
-    add_field(&text, "b", place_of(writer, &b));
-    add_field(&text, "sums", sums);
-    add_sizes(writer, &text);
-    add_left(writer, &text, &a);
-    add_field(&text, "b_depth", step(writer, &b.first));
-    add_field(&text, "b_column", step(writer, &b.second));
-    add_field(&text, "b_slices", digits_text(writer, &b.outer));
-    text_add(&text, "}");
-    return text_string(&text);
+    const ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
+    const ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
+    Told told = {.writer = writer, .others = text_new(writer->arena)};
+    Text *lines = &writer->lines[LEVEL_call];
+    tell_sizes(&told);
+    tell_operands(&told, &a, &b);
+    text_format(lines, "FlowProduct product = {.a = %s, ", place_of(writer, &a));
+    text_format(lines, ".b = %s, .sums = %s};\n", place_of(writer, &b), sums);
+    text_format(lines, "flow_read_product(&product, operands + %zu, batch);\n",
+                writer->operands.count);
+    for (size_t i = 0; i < FLOW_PRODUCT_NUMBERS; i++) passed_number(writer, told.numbers[i]);
+    text_add(lines, text_string(&told.others));
 }

@@ -117,7 +117,7 @@ bool add_kernel_units(const Kernels *kernels, Generated *generated) {
     KernelList list = kernels_apart(kernels);
     vector_each(const SharedKernel *, kernel, list) weight += weight_of(*kernel);
     if (weight < APART_WEIGHT) return false;
-    size_t units = (weight + UNIT_WEIGHT - 1) / UNIT_WEIGHT;
+    size_t units = 2 * ((weight + 2 * UNIT_WEIGHT - 1) / (2 * UNIT_WEIGHT)); /* for 2, 4 … cores */
     if (units > MOST_UNITS) units = MOST_UNITS;
     for (size_t number = 1; next < list.count; number++)
         add_unit(kernels, &list, generated, (int)number, &next, &done, number * weight / units);

@@ -88,17 +88,27 @@ static int64_t symbol_as(Dim symbol, const void *context) {
     return *(const int64_t *)context;
 }
 
-/* A polynomial of the batch alone. */
-static const char *batch_expression(Arena *arena, Dim dim) {
+/* Of the batch alone: square * batch^2 + linear * batch + constant. */
+typedef struct Polynomial {
+    int64_t square, linear, constant;
+} Polynomial;
+
+static Polynomial polynomial_of(Dim dim) {
     int64_t at[4];
     for (int64_t i = 0; i < 4; i++) at[i] = dim_evaluate(dim, symbol_as, &i);
     int64_t twice_square = at[2] - 2 * at[1] + at[0], square = twice_square / 2;
     int64_t linear = at[1] - at[0] - square;
     assert(at[3] == 9 * square + 3 * linear + at[0] && twice_square % 2 == 0);
-    if (!square && linear == 1 && !at[0]) return "batch";
-    if (!square && !at[0]) return arena_format(arena, "(%lld * batch)", (long long)linear);
-    return arena_format(arena, "(%lld * batch * batch + %lld * batch + %lld)", (long long)square,
-                        (long long)linear, (long long)at[0]);
+    return (Polynomial){square, linear, at[0]};
+}
+
+static const char *batch_expression(Arena *arena, Dim dim) {
+    const Polynomial of = polynomial_of(dim);
+    if (!of.square && of.linear == 1 && !of.constant) return "batch";
+    if (!of.square && !of.constant)
+        return arena_format(arena, "(%lld * batch)", (long long)of.linear);
+    return arena_format(arena, "(%lld * batch * batch + %lld * batch + %lld)", (long long)of.square,
+                        (long long)of.linear, (long long)of.constant);
 }
 
 static void find_bounded(Dim symbol, void *found) {
@@ -109,6 +119,13 @@ bool has_bounded(Dim dim) {
     bool found = false;
     dim_each_symbol(dim, find_bounded, &found);
     return found;
+}
+
+bool is_of_each_record(Dim dim, int64_t *each) {
+    if (has_bounded(dim)) return false;
+    const Polynomial of = polynomial_of(dim);
+    *each = of.linear;
+    return !of.square && !of.constant;
 }
 
 static const char *symbol_expression(Dim symbol, void *arena) {

@@ -192,6 +192,9 @@ unsigned number_of(Writer *writer, NodeId id);
 const char *dim_expression(Arena *arena, Dim dim);
 bool has_bounded(Dim dim);
 
+/* Is it so much of each record, and nothing else? */
+bool is_of_each_record(Dim dim, int64_t *each);
+
 /* Declares those two from the frame. */
 extern const char sizes_line[];
 
@@ -542,11 +545,11 @@ const char *contraction_address(Writer *writer, int which);
 bool takes_thirds(const FunctionPlan *plan, int kernel);
 
 /* product_text.c: does a kernel multiply matrices of floats, no windows, where rows and depths of a
- * are at most so many digits each? Is it a product that was compiled ahead? And of such a one the C
- * of its FlowProduct. sums: a pointer to where they go, or NULL. */
+ * are at most so many digits each? Is it a product that was compiled ahead? And of such a one the
+ * lines that make its FlowProduct, `product`. sums: a pointer to where they go, or NULL. */
 bool multiplies_floats(const FunctionPlan *plan, int kernel, int runs);
 bool is_compiled_ahead(const FunctionPlan *plan, int kernel);
-const char *product_initialiser(Writer *writer, const char *sums);
+void define_product(Writer *writer, const char *sums);
 
 /* What digits of a loop's index add, as C of the index `name`; the address of an operand's first
  * element; what makes a float or an integer of a stored element `a`. */

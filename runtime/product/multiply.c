@@ -13,6 +13,7 @@
 #include "runtime/product/thirds.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 #define KERNEL product
@@ -566,6 +567,15 @@ static FLOW_WIDE __attribute__((noinline)) void multiply_by_vectors(const FlowPr
     for (work.column = first; work.column < last; work.column += work.wide) {
         work.columns = smaller(last - work.column, work.wide);
         add_columns(&work, rows);
+    }
+}
+
+void flow_read_product(FlowProduct *product, const int64_t *operands, int64_t batch) {
+    char *numbers = (char *)product + offsetof(FlowProduct, outer);
+    for (size_t i = 0; i < FLOW_PRODUCT_NUMBERS; i++) {
+        const int64_t told = operands[i], each = told - FLOW_OF_RECORDS;
+        const int64_t number = told < FLOW_OF_RECORDS / 2 ? each * batch : told;
+        memcpy(numbers + i * sizeof number, &number, sizeof number);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "runtime/product/tile.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* The loops that an index stands for, the inner one last, and what one more of each adds. */
@@ -33,11 +34,12 @@ typedef int64_t FlowSees(int64_t row, int64_t all);
  * floats. */
 typedef struct FlowProduct {
     const float *a, *b;
-    float *sums;                         /* where they go, slice after slice; NULL: to `finish` */
-    FlowFinish *finish;                  /* or NULL */
-    FlowAsk *ask;                        /* or NULL */
-    FlowSees *sees;                      /* or NULL: rows see all columns */
-    const void *context;                 /* of both */
+    float *sums;         /* where they go, slice after slice; NULL: to `finish` */
+    FlowFinish *finish;  /* or NULL */
+    FlowAsk *ask;        /* or NULL */
+    FlowSees *sees;      /* or NULL: rows see all columns */
+    const void *context; /* of both */
+    /* From here on numbers only, see flow_read_product. */
     int64_t outer, rows, depth, columns; /* outer: slices */
     int64_t by_columns;                  /* threads split columns, not rows */
     int64_t thirds; /* matrix tiles may be used (thirds.h): none has `sees`, nor is asked */
@@ -50,6 +52,14 @@ typedef struct FlowProduct {
     int64_t in_runs;                /* rows or depths of a are not one run each */
     FlowDigits a_slices, b_slices, a_rows, a_depths;
 } FlowProduct;
+
+/* Takes the numbers of the product, from `outer` on, from FLOW_PRODUCT_NUMBERS operands of a call
+ * for `batch` records: so that a kernel's text says none. Below half of FLOW_OF_RECORDS they say
+ * above it how many there are of each record. */
+typedef void FlowReadProduct(FlowProduct *product, const int64_t *operands, int64_t batch);
+#define FLOW_PRODUCT_NUMBERS \
+    ((sizeof(FlowProduct) - offsetof(FlowProduct, outer)) / sizeof(int64_t))
+#define FLOW_OF_RECORDS (-(INT64_C(1) << 60))
 
 /* Computes rows [row, row + rows) and columns [first, last) of a slice. */
 typedef void FlowMultiply(const FlowProduct *product, int64_t slice, int64_t row, int64_t rows,
@@ -77,5 +87,8 @@ enum {
 #define FLOW_PRODUCT_NAME(name, suffix) FLOW_PRODUCT_NAMES(name, suffix)
 #define flow_multiply FLOW_PRODUCT_NAME(flow_multiply, FLOW_OF_VECTORS(_v4, _v3, _v1, _neon))
 FlowMultiply flow_multiply;
+#define flow_read_product \
+    FLOW_PRODUCT_NAME(flow_read_product, FLOW_OF_VECTORS(_v4, _v3, _v1, _neon))
+FlowReadProduct flow_read_product;
 
 #endif

@@ -121,3 +121,25 @@ for size in 1 3 16; do
     done
 done
 [ "$(sed -n 3p numbers.out)" = 1,152,33 ] || fail "$(cat numbers.out)"
+
+# Where products that were compiled ahead are told sizes.
+cat >products.flow <<'END'
+dim T <= 512
+model net(x: f32[B, T, 64]) -> f32[B, T, 64] { return x |> dense(64) |> relu() |> dense(64) }
+train fit {
+  data      = range(16) |> map(x: broadcast(cast(index, f32) / 16, [T, 64]) * cos(cast(iota([T, 64]), f32))) |> batch(8)
+  loss      = mean((matmul(net(data.x), transpose(data.x)) - 1) ^ 2)
+  optimizer = sgd(0.01)
+  epochs    = 2
+}
+END
+"$FLOWC" build products.flow --emit=c -o products
+grep -q 'product.rows = sizes\[0\]' products/kernels_*.c || fail "no size is told"
+losses() { FLOWC_PROGRESS=plain "$FLOWC" run "$@" 2>&1 | grep -o 'loss=[0-9]*\.[0-9]\{3\}'; }
+for size in 70 300 512; do
+    sed "s/^dim T .*/dim T = $size/" products.flow >fixed.flow
+    losses products.flow --T=$size >products.out
+    losses fixed.flow >fixed.out
+    [ "$(wc -l <fixed.out)" = 2 ] || fail "no losses"
+    same products.out fixed.out
+done

@@ -233,7 +233,24 @@ static void test(FlowMultiply *of) {
     pthread_attr_destroy(&attributes);
 }
 
+/* Numbers are told in the order of the struct, those of records as so many of each. */
+static void reads_numbers(void) {
+    enum { RECORDS = 7 };
+    int64_t operands[FLOW_PRODUCT_NUMBERS];
+    FlowProduct product = {.sums = NULL};
+    for (size_t i = 0; i < FLOW_PRODUCT_NUMBERS; i++) operands[i] = -(int64_t)i;
+    operands[1] = FLOW_OF_RECORDS + 64;
+    operands[9] = FLOW_OF_RECORDS - 64;
+    operands[FLOW_PRODUCT_NUMBERS - 1] = INT64_C(1) << 40;
+    flow_read_product(&product, operands, RECORDS);
+    CHECK(product.rows == 64 * RECORDS && product.a_depth == -64 * RECORDS, "%d rows, not 448",
+          (int)product.rows);
+    CHECK(product.outer == 0 && product.depth == -2, "depth %d", (int)product.depth);
+    CHECK(product.a_depths.stride[FLOW_DIGITS - 1] == INT64_C(1) << 40, "not the last number");
+}
+
 int main(void) {
+    reads_numbers();
     test(flow_multiply);
 #if defined __x86_64__
     if (__builtin_cpu_supports("x86-64-v3")) test(flow_multiply_v3);
