@@ -10,6 +10,7 @@
 #define FLOW_H
 
 #include "runtime/half.h"
+#include "runtime/size.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,8 +103,8 @@ typedef struct FlowFrame {
     FlowAsked *asked;          /* or NULL: what its first thread asks for meanwhile */
 } FlowFrame;
 
-/* One call of a kernel in a function. An operand is a number, or the place of a value: an offset
- * in the frame's memory, or ~i for the frame's input i. */
+/* One call of a kernel in a function. An operand is a number, a size (size.h), or the place of a
+ * value: an offset in the frame's memory, or ~i for the frame's input i. */
 typedef void FlowKernel(const FlowFrame *frame, const int64_t *operands, int thread, int threads);
 
 typedef struct FlowCall {

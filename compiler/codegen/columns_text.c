@@ -7,11 +7,15 @@
  * for the last one; they are put together at the end. */
 #include "compiler/codegen/kernel_text.h"
 
-enum { RUN_MOST = 256 /* outputs */ };
+enum {
+    RUN_MOST = 256,   /* outputs */
+    PASSED_LEAST = 65 /* columns: a loop over fewer may be left out where their number is known */
+};
 
 static const char *run_size(const Writer *writer) {
     int64_t columns;
-    bool few = dim_is_constant(writer->loops->columns, &columns) && columns < RUN_MOST;
+    const bool known = !writer->passes_sizes && dim_is_constant(writer->loops->columns, &columns);
+    const bool few = known && columns < RUN_MOST;
     return arena_format(writer->arena, "%d", few ? (int)columns : RUN_MOST);
 }
 
@@ -66,7 +70,7 @@ static void declare_column_results(Writer *writer, Text *text, const char *size)
 
 static void write_row_by_row(Writer *writer) {
     Text *body = &writer->body;
-    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+    const char *depth = writer->depth;
     write_steps(writer, "j");
     declare_column_results(writer, body, run_size(writer));
     text_format(body,
@@ -123,7 +127,7 @@ static void begin_rows_and_runs(Writer *writer) {
     static const char rows[] = "for (int64_t k = 0; k < rows; k++)";
     const bool rows_first = writer->lines[LEVEL_row].size && !writer->lines[LEVEL_run].size;
     Text *body = &writer->body;
-    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+    const char *depth = writer->depth;
     const char *row = arena_format(writer->arena, "const int64_t r = output / %s * %s + d + k;",
                                    writer->columns, depth);
     if (!rows_first && has_places(writer)) find_rows(writer, rows, row);
@@ -143,7 +147,7 @@ static void begin_rows_and_runs(Writer *writer) {
 
 static void write_rows_apart(Writer *writer) {
     Text *body = &writer->body;
-    const char *depth = dim_expression(writer->arena, writer->loops->depth);
+    const char *depth = writer->depth;
     const char *size = arena_format(writer->arena, "FLOW_APART * %s", run_size(writer));
     write_steps_in_runs(writer);
     declare_column_results(writer, body, size);
@@ -191,10 +195,18 @@ static void write_outputs(Writer *writer) {
     text_format(body, "%*s}\n", 4 * (depth - 1), "");
 }
 
+static void pass_sizes(Writer *writer) {
+    if (dim_bound(writer->loops->columns) < PASSED_LEAST || writer->run_lanes == 1) return;
+    pass_loops(writer);
+    if (!writer->passes_sizes) return;
+    const char *depth = passed_size(writer, writer->loops->depth);
+    writer->depth = define_index(writer, LEVEL_call, depth).text;
+}
+
 KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel) {
     Writer writer = new_writer(text->arena, plan, kernel);
     writer.run_lanes = find_run_lanes(&writer);
-    if (dim_bound(writer.loops->columns) > RUN_MOST && writer.run_lanes > 1) pass_loops(&writer);
+    pass_sizes(&writer);
     if (has_partial_results(&writer)) write_rows_apart(&writer);
     else write_row_by_row(&writer);
     write_outputs(&writer);

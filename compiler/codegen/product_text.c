@@ -41,9 +41,7 @@ typedef struct Told {
 
 static void tell(Told *told, size_t offset, const char *name, Dim size) {
     int64_t *number = &told->numbers[(offset - offsetof(FlowProduct, outer)) / sizeof(int64_t)];
-    if (dim_is_constant(size, number)) return;
-    if (is_of_each_record(size, number)) *number += FLOW_OF_RECORDS;
-    else
+    if (!operand_of_size(size, number))
         text_format(&told->others, "product.%s = %s;\n", name,
                     dim_expression(told->writer->arena, size));
 }

@@ -2,6 +2,7 @@
 #include "compiler/codegen/writer.h"
 
 #include "compiler/codegen/names.h"
+#include "runtime/size.h"
 
 #include <assert.h>
 #include <string.h>
@@ -19,6 +20,7 @@ Writer new_writer(Arena *arena, const FunctionPlan *plan, int kernel) {
     if (kernel_plan) {
         writer.loops = &kernel_plan->loops;
         writer.columns = dim_expression(arena, writer.loops->columns);
+        writer.depth = dim_expression(arena, writer.loops->depth);
     }
     for (int i = 0; i < LEVEL_count; i++) writer.lines[i] = text_new(arena);
     writer.stores = writer.body = text_new(arena);
@@ -121,10 +123,11 @@ bool has_bounded(Dim dim) {
     return found;
 }
 
-bool is_of_each_record(Dim dim, int64_t *each) {
+bool operand_of_size(Dim dim, int64_t *operand) {
+    if (dim_is_constant(dim, operand)) return true;
     if (has_bounded(dim)) return false;
     const Polynomial of = polynomial_of(dim);
-    *each = of.linear;
+    *operand = FLOW_OF_RECORDS + of.linear;
     return !of.square && !of.constant;
 }
 
@@ -286,9 +289,9 @@ const char *passed_real(Writer *writer, double number) {
 }
 
 const char *passed_size(Writer *writer, Dim size) {
-    int64_t number;
-    return dim_is_constant(size, &number) ? passed_number(writer, number)
-                                          : dim_expression(writer->arena, size);
+    int64_t operand;
+    if (!operand_of_size(size, &operand)) return dim_expression(writer->arena, size);
+    return arena_format(writer->arena, "flow_size(%s, batch)", passed_number(writer, operand));
 }
 
 const char *number_operand(Writer *writer, int64_t number) {

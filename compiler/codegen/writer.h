@@ -128,8 +128,8 @@ typedef struct Writer {
     const Graph *graph;
     const KernelPlan *kernel;
     const Loops *loops;
-    int number;          /* of the kernel, or NO_KERNEL */
-    const char *columns; /* loops->columns as C */
+    int number;                  /* of the kernel, or NO_KERNEL */
+    const char *columns, *depth; /* of loops, as C */
     Text lines[LEVEL_count], stores, body;
     int scopes[LEVEL_count];
     Vector(Variable) variables;
@@ -192,8 +192,8 @@ unsigned number_of(Writer *writer, NodeId id);
 const char *dim_expression(Arena *arena, Dim dim);
 bool has_bounded(Dim dim);
 
-/* Is it so much of each record, and nothing else? */
-bool is_of_each_record(Dim dim, int64_t *each);
+/* Can a call pass it, as flow_size takes it? */
+bool operand_of_size(Dim dim, int64_t *operand);
 
 /* Declares those two from the frame. */
 extern const char sizes_line[];

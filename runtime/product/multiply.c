@@ -573,8 +573,7 @@ static FLOW_WIDE __attribute__((noinline)) void multiply_by_vectors(const FlowPr
 void flow_read_product(FlowProduct *product, const int64_t *operands, int64_t batch) {
     char *numbers = (char *)product + offsetof(FlowProduct, outer);
     for (size_t i = 0; i < FLOW_PRODUCT_NUMBERS; i++) {
-        const int64_t told = operands[i], each = told - FLOW_OF_RECORDS;
-        const int64_t number = told < FLOW_OF_RECORDS / 2 ? each * batch : told;
+        const int64_t number = flow_size(operands[i], batch);
         memcpy(numbers + i * sizeof number, &number, sizeof number);
     }
 }

@@ -54,12 +54,10 @@ typedef struct FlowProduct {
 } FlowProduct;
 
 /* Takes the numbers of the product, from `outer` on, from FLOW_PRODUCT_NUMBERS operands of a call
- * for `batch` records: so that a kernel's text says none. Below half of FLOW_OF_RECORDS they say
- * above it how many there are of each record. */
+ * for `batch` records, all of them sizes as flow_size knows them: a kernel's text says none. */
 typedef void FlowReadProduct(FlowProduct *product, const int64_t *operands, int64_t batch);
 #define FLOW_PRODUCT_NUMBERS \
     ((sizeof(FlowProduct) - offsetof(FlowProduct, outer)) / sizeof(int64_t))
-#define FLOW_OF_RECORDS (-(INT64_C(1) << 60))
 
 /* Computes rows [row, row + rows) and columns [first, last) of a slice. */
 typedef void FlowMultiply(const FlowProduct *product, int64_t slice, int64_t row, int64_t rows,

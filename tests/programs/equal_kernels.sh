@@ -37,8 +37,11 @@ END
 }
 sizes same 512
 sizes other 768
-[ "$(kernels other)" -le $(($(kernels same) + 2)) ] ||
-    fail "same sizes: $(kernels same) kernels, others: $(kernels other)"
+sizes few 128
+for name in other few; do
+    [ "$(kernels $name)" -le $(($(kernels same) + 2)) ] ||
+        fail "same sizes: $(kernels same) kernels, $name: $(kernels $name)"
+done
 
 # First values within other bounds come of the same kernel, which is given these.
 draws=$(cat other/kernels_*.c other/program.c | grep -c 'random_uniform(v')
