@@ -309,7 +309,8 @@ void pass_loops(Writer *writer) {
     const Loops *loops = writer->loops;
     double elements = (double)dim_bound(loops->rows) * (double)dim_bound(loops->columns) *
                       (double)dim_bound(loops->depth);
-    if (writer->plan->function->of_record || elements < LEAST) return;
+    const Function *function = writer->plan->function;
+    if (function->of_record || (elements < LEAST && !function->once)) return;
     writer->passes_sizes = true;
     pass_columns(writer);
 }

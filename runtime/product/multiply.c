@@ -239,7 +239,7 @@ static FLOW_WIDE void copy_panel(const Work *work, int64_t first, int64_t column
             for (int64_t k = 0; k < work->depth; k += LANES)
                 product_turn(from + v * LANES * b_column + k, b_column,
                              smaller(work->depth - k, LANES), columns - v * LANES,
-                             panel + k * WIDTH + v * LANES);
+                             panel + k * WIDTH + v * LANES, WIDTH);
         return;
     }
     for (int64_t k = 0; k < work->depth; k++)

@@ -81,12 +81,9 @@ enum {
     FLOW_THIRDS_FEWEST = 32,  /* rows of a call, or of what a kernel is compiled for */
 };
 
-#define FLOW_PRODUCT_NAMES(name, suffix) name##suffix
-#define FLOW_PRODUCT_NAME(name, suffix) FLOW_PRODUCT_NAMES(name, suffix)
-#define flow_multiply FLOW_PRODUCT_NAME(flow_multiply, FLOW_OF_VECTORS(_v4, _v3, _v1, _neon))
+#define flow_multiply FLOW_AHEAD(flow_multiply)
 FlowMultiply flow_multiply;
-#define flow_read_product \
-    FLOW_PRODUCT_NAME(flow_read_product, FLOW_OF_VECTORS(_v4, _v3, _v1, _neon))
+#define flow_read_product FLOW_AHEAD(flow_read_product)
 FlowReadProduct flow_read_product;
 
 #endif

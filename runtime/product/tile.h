@@ -78,4 +78,8 @@
 #else
 #define FLOW_OF_VECTORS(avx512, avx, sse, neon) sse
 #endif
+/* The name of what is compiled ahead for each of them. */
+#define FLOW_NAMES_AHEAD(name, suffix) name##suffix
+#define FLOW_NAME_AHEAD(name, suffix) FLOW_NAMES_AHEAD(name, suffix)
+#define FLOW_AHEAD(name) FLOW_NAME_AHEAD(name, FLOW_OF_VECTORS(_v4, _v3, _v1, _neon))
 #endif

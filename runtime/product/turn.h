@@ -1,5 +1,4 @@
-/* turn.h: rows that were columns, in vectors: included once for each KERNEL, after lanes.h and
- * WIDTH, the columns of a panel. */
+/* turn.h: rows that were columns, in vectors: included once for each KERNEL, after lanes.h. */
 /* Lane k of vector n becomes lane n of vector k. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _turn_lanes)(VECTOR *a) {
     VECTOR turned[LANES];
@@ -22,10 +21,10 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _turn_lanes)(VECTOR *a) {
 #endif
 }
 
-/* At most LANES rows of a panel, from columns whose depths are adjacent. */
+/* See turned.h. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _turn)(const ELEMENT *restrict from, int64_t stride,
                                                       int64_t depth, int64_t columns,
-                                                      ELEMENT *restrict panel) {
+                                                      ELEMENT *restrict panel, int64_t width) {
     VECTOR a[LANES];
 #pragma GCC unroll 16
     for (int n = 0; n < LANES; n++)
@@ -33,5 +32,5 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _turn)(const ELEMENT *restrict fr
     FLOW_JOIN(KERNEL, _turn_lanes)(a);
 #pragma GCC unroll 16
     for (int k = 0; k < LANES; k++)
-        if (k < depth) *(VECTOR *)(panel + k * WIDTH) = a[k];
+        if (k < depth) *(VECTOR *)(panel + k * width) = a[k];
 }

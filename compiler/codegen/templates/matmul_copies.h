@@ -1,5 +1,5 @@
 /* matmul_copies.h: of matmul.c, behind its types: copies of operands that tiles read instead. */
-#include "runtime/product/turn.h"
+#include "runtime/product/turned.h"
 
 /* Copies one panel of b, columns past `columns` as zero. */
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_panel)(WORK, int64_t first, int64_t columns,
@@ -9,9 +9,10 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _copy_panel)(WORK, int64_t first,
     const STORED *from = work->b + (B_DEPTH_AT(work->k)) + (B_COLUMN_AT(first));
     if (SAME_TYPE && !B_TABLE && B_DEPTH == 1 && (B_COLUMN_RUN) == (COLUMNS)) {
         for (int v = 0; v < TILE_VECTORS; v++)
-            for (int64_t k = 0; k < work->depth; k += LANES) FLOW_JOIN(KERNEL, _turn)
+            for (int64_t k = 0; k < work->depth; k += LANES) FLOW_JOIN(flow_turn_, ELEMENT)
         ((const ELEMENT *)from + v * LANES * (B_COLUMN) + k, B_COLUMN,
-         flow_smaller(work->depth - k, LANES), columns - v * LANES, panel + k * WIDTH + v * LANES);
+         flow_smaller(work->depth - k, LANES), columns - v * LANES, panel + k * WIDTH + v * LANES,
+         WIDTH);
         return;
     }
     int64_t columns_at[WIDTH];
