@@ -128,8 +128,9 @@ static void print_program(Printer *printer) {
 }
 
 void write_program(Text *text, const Plan *plan, bool trains, Generated *others, Text *device) {
+    Text code = text_new(text->arena); /* what is behind it are tables, and calls of this */
     Printer printer = {.arena = text->arena,
-                       .text = text,
+                       .text = &code,
                        .plan = plan,
                        .program = plan->program,
                        .kernels = kernels_new(text->arena),
@@ -140,13 +141,15 @@ void write_program(Text *text, const Plan *plan, bool trains, Generated *others,
                        .records = map_new(text->arena)};
     printer.kernels.exact = plan->program->exact;
     printer.kernels.sizes = &printer.sizes;
-    text_format(text, "/* %s: written by flowc. */\n",
-                comment_text(text->arena, plan->program->name));
-    write_prologue(text, plan->program->exact);
     print_kernels(&printer);
     write_device_text(device, &printer.kernels);
     write_gpu_joins(device, plan);
     if (trains) print_pipelines(&printer);
+    text_format(text, "/* %s: written by flowc. */\n",
+                comment_text(text->arena, plan->program->name));
+    write_prologue(text, text_string(&code), plan->program->exact);
+    text_add(text, text_string(&code));
+    printer.text = text;
     print_functions(&printer);
     print_options(&printer);
     print_storage(&printer);

@@ -37,11 +37,6 @@ static KernelList kernels_apart(const Kernels *kernels) {
     return list;
 }
 
-void write_prologue(Text *text, bool exact) {
-    if (exact) text_add(text, "#define FLOW_EXACT /* see kernel.h */\n");
-    text_add(text, "#include \"program.h\"\n\n");
-}
-
 static void add_declaration(Text *text, const char *name) {
     text_format(text, "#define %s FLOW_OF_PROGRAM(%s)\nFlowKernel %s;\n", name, name, name);
 }
@@ -79,13 +74,28 @@ static bool calls_row_functions(Arena *arena, const char *body) {
     return false;
 }
 
-/* Leaves out what the kernels don't call, which takes as long to read as a small one to compile. */
-static void write_unit_prologue(Text *text, const char *body, bool exact) {
-    if (!strstr(body, "flow_row_"))
-        text_add(text, "#define FLOW_NO_REDUCTIONS /* see loops.h */\n");
+/* Does it call flow_row_sum_add_f32 or another that is named after those elements? */
+static bool reduces(const char *body, const char *element) {
+    static const char start[] = "flow_row_";
+    for (const char *at = body; (at = strstr(at, start)); at += sizeof start - 1) {
+        size_t length = sizeof start - 1, last = 0;
+        for (; is_word(at[length]); length++)
+            if (at[length] == '_') last = length + 1;
+        if (last && length - last == strlen(element) && !memcmp(at + last, element, length - last))
+            return true;
+    }
+    return false;
+}
+
+void write_prologue(Text *text, const char *body, bool exact) {
+    for (int element = 0; element < ELEMENT_COUNT; element++)
+        if (reduces(body, element_info[element].name))
+            text_format(text, "#define FLOW_REDUCES_%s /* see loops.h */\n",
+                        element_info[element].name);
     if (!calls_row_functions(text->arena, body))
         text_add(text, "#define FLOW_NO_ROW_FUNCTIONS /* see row.h */\n");
-    write_prologue(text, exact);
+    if (exact) text_add(text, "#define FLOW_EXACT /* see kernel.h */\n");
+    text_add(text, "#include \"program.h\"\n\n");
 }
 
 /* Kernels from *next on whose middle lies in the first `most` of the list's weight that *done
@@ -105,7 +115,7 @@ static void add_unit(const Kernels *kernels, const KernelList *list, Generated *
         write_kernel(&body, kernel);
     }
     text_add(&text, "#define FLOW_KERNEL /* called from program.c */\n");
-    write_unit_prologue(&text, text_string(&body), kernels->exact);
+    write_prologue(&text, text_string(&body), kernels->exact);
     add_declarations(&text, list, text_string(&body));
     text_add(&text, text_string(&body));
     vector_push(arena, &generated->files, (GeneratedFile){name, text_string(&text)});

@@ -13,8 +13,9 @@ bool is_apart(const SharedKernel *kernel);
  * program.c. */
 bool add_kernel_units(const Kernels *kernels, Generated *generated);
 
-/* What begins each file of C. exact: of a program built with --exact. */
-void write_prologue(Text *text, bool exact);
+/* What begins each file of C: it leaves out what the body, all that computes, does not call. exact:
+ * of a program built with --exact. */
+void write_prologue(Text *text, const char *body, bool exact);
 
 /* Of all kernels that lie in units, for program.c. */
 void write_kernel_declarations(Text *text, const Kernels *kernels);

@@ -16,12 +16,13 @@ trained() { # program
 trained ./built built
 "$FLOWC" build wide.flow --emit=c -o several
 [ -f several/kernels_2.c ] || fail "one unit only"
-for word in FLOW_NO_REDUCTIONS FLOW_NO_ROW_FUNCTIONS; do
-    grep -q "^#define $word" several/kernels_1.c || fail "kernels_1.c reads what it has no use for"
-done
+grep -q '^#define FLOW_NO_ROW_FUNCTIONS' several/kernels_1.c || fail "kernels_1.c reads what it has no use for"
 grep -L FLOW_NO_ROW_FUNCTIONS several/kernels_*.c | grep -q . || fail "no unit has functions of rows"
+[ "$(grep -l '^#define FLOW_REDUCES_f32' several/*.c)" = "$(grep -l 'flow_row_.*_f32(' several/*.c)" ] ||
+    fail "not the files that reduce rows say so"
+! grep -h '^#define FLOW_REDUCES_' several/*.c | grep -v f32 || fail "nothing else is reduced"
 cp -r several one
-(cd one && cat kernels_*.c program.c | grep -v '^#define FLOW_NO_' >whole && rm kernels_*.c && mv whole program.c && echo UNITS = program.c >units.mk)
+(cd one && (echo '#define FLOW_REDUCES_f32'; cat kernels_*.c program.c) | grep -v '^#define FLOW_NO_' >whole && rm kernels_*.c && mv whole program.c && echo UNITS = program.c >units.mk)
 for folder in several one; do
     make_emitted $folder ARCH=-march=x86-64-v3
     trained $folder/trainer $folder

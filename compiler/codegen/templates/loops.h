@@ -106,7 +106,6 @@ static inline int64_t flow_unseen(int64_t row, int64_t more, int64_t all) {
 #define FLOW_GREATER(y, a) ((y) < (a))
 #define FLOW_LESS(y, a) ((a) < (y))
 
-#ifndef FLOW_NO_REDUCTIONS /* which a file says that calls none */
 _Static_assert(FLOW_LANES == 16, "the end of a reduction folds 16 lanes");
 /* Sets the lanes of `few` to the last elements of a row, or to 0. A vector that is loaded waits for
  * all stores of parts of it, as a loop's last turns are; elements by themselves do not, and make
@@ -199,11 +198,23 @@ _Static_assert(FLOW_LANES == 16, "the end of a reduction folds 16 lanes");
     FLOW_BEST(argmax, suffix, type, FLOW_GREATER)        \
     FLOW_BEST(argmin, suffix, type, FLOW_LESS)
 
+/* A file says which it calls: to read all takes as long as to compile a small kernel. */
+#ifdef FLOW_REDUCES_f32
 FLOW_REDUCTIONS(f32, float, -__builtin_inff(), __builtin_inff())
+#endif
+#ifdef FLOW_REDUCES_f64
 FLOW_REDUCTIONS(f64, double, -__builtin_inf(), __builtin_inf())
+#endif
+#ifdef FLOW_REDUCES_i64
 FLOW_REDUCTIONS(i64, int64_t, INT64_MIN, INT64_MAX)
+#endif
+#ifdef FLOW_REDUCES_i32
 FLOW_REDUCTIONS(i32, int32_t, INT32_MIN, INT32_MAX)
+#endif
+#ifdef FLOW_REDUCES_i8
 FLOW_REDUCTIONS(i8, int8_t, INT8_MIN, INT8_MAX)
+#endif
+#ifdef FLOW_REDUCES_u8
 FLOW_REDUCTIONS(u8, uint8_t, 0, UINT8_MAX)
 FLOW_REDUCTION(any, u8, uint8_t, FLOW_ANY, 0)
 FLOW_REDUCTION(all, u8, uint8_t, FLOW_ALL, 1)

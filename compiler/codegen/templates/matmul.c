@@ -195,12 +195,12 @@ enum {
     LATE = IN_VECTORS && !AT_ONCE && FLOW_OF_VECTORS(1, 0, 0, 1),
     TILE = TILE_ROWS * WIDTH,
     /* Are two depths added in a turn of a full tile? That saves what counts them, which is much
-     * where a tile is small; of one that needs most registers, sums then go from one to another. Of
-     * few depths it takes longer to compile than it saves. */
-    BY_TWOS =
-        FLOW_OF_VECTORS(1, 0, 0, 0) && MOST_DEPTH > 16 && (TILE_VECTORS == 1 || TILE_ROWS <= 8),
-    /* Is a so large that its rows are asked for ahead? */
-    ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
+     * where a tile is small; else it takes longer to compile than it saves, as of few depths. */
+    BY_TWOS = FLOW_OF_VECTORS(1, 0, 0, 0) && MOST_DEPTH > 16 &&
+              TILE<16 * LANES,
+                   /* Is a so large that its rows are asked for ahead? */
+                   ASKS = MOST_ROWS> 131072 /
+                  (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
     /* Is there so little arithmetic at a depth that masks of columns would take longer? */
     MASKS_ARE_SLOW = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3,
     /* So many rows are worth a copy of b that is ready: see COPIES_READY. */
