@@ -59,8 +59,10 @@ static void tell_digits(Told *told, size_t offset, const char *name, const Digit
     for (int i = 0; i < FLOW_DIGITS; i++) {
         const size_t at = offset + (size_t)i * sizeof(int64_t);
         const size_t size = at + offsetof(FlowDigits, size);
-        if (i >= digits->count) tell_number(told, size, 1);
-        if (i >= digits->count) continue;
+        if (i >= digits->count) {
+            tell_number(told, size, 1);
+            continue;
+        }
         tell(told, size, arena_format(arena, "%s.size[%d]", name, i), digits->items[i].size);
         tell(told, at + offsetof(FlowDigits, stride), arena_format(arena, "%s.stride[%d]", name, i),
              digits->items[i].stride);
