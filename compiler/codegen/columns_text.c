@@ -8,8 +8,11 @@
 #include "compiler/codegen/kernel_text.h"
 
 enum {
-    RUN_MOST = 256,   /* outputs */
-    PASSED_LEAST = 65 /* columns: a loop over fewer may be left out where their number is known */
+    RUN_MOST = 256, /* outputs */
+    /* Columns: a loop over fewer may be left out where their number is known. */
+    PASSED_LEAST = 65,
+    /* What is added up to fewer than RUN_MOST: less would be little beside what begins RUN_MOST. */
+    PASSED_WORK = 1 << 14,
 };
 
 static const char *run_size(const Writer *writer) {
@@ -195,8 +198,16 @@ static void write_outputs(Writer *writer) {
     text_format(body, "%*s}\n", 4 * (depth - 1), "");
 }
 
+static bool may_pass_sizes(const Writer *writer) {
+    const Loops *loops = writer->loops;
+    const int64_t columns = dim_bound(loops->columns);
+    if (columns < PASSED_LEAST || writer->run_lanes == 1) return false;
+    return columns > RUN_MOST || dim_is_one(loops->outer) ||
+           (double)columns * (double)dim_bound(loops->depth) >= PASSED_WORK;
+}
+
 static void pass_sizes(Writer *writer) {
-    if (dim_bound(writer->loops->columns) < PASSED_LEAST || writer->run_lanes == 1) return;
+    if (!may_pass_sizes(writer)) return;
     pass_loops(writer);
     if (!writer->passes_sizes) return;
     const char *depth = passed_size(writer, writer->loops->depth);

@@ -5,8 +5,9 @@
 #include "compiler/codegen/names.h"
 
 enum {
-    APART_WEIGHT = 8 << 10,       /* bytes of kernels that are worth units of their own */
-    UNIT_WEIGHT = 40 << 10,       /* the most of one, whose compiler takes long to begin */
+    APART_WEIGHT = 8 << 10, /* bytes of kernels that are worth units of their own */
+    UNIT_WEIGHT = 40 << 10, /* and those of one at most, whose compiler takes long to begin */
+    WEIGHT_STEP = 2 << 10,
     CONTRACTION_WEIGHT = 4 << 10, /* bytes that take as long to compile as a contraction */
     MOST_UNITS = 32
 };
@@ -98,20 +99,19 @@ void write_prologue(Text *text, const char *body, bool exact) {
     text_add(text, "#include \"program.h\"\n\n");
 }
 
-/* Kernels from *next on whose middle lies in the first `most` of the list's weight that *done
- * counts, one at least. Several programs may be linked together, one for each kind of processor: so
- * the names are the program's. */
+/* Kernels from *next on, one at least and else those whose middle lies in the weight. Several
+ * programs may be linked together, one for each kind of processor: so the names are the
+ * program's. */
 static void add_unit(const Kernels *kernels, const KernelList *list, Generated *generated,
-                     int number, size_t *next, size_t *done, size_t most) {
+                     int number, size_t *next, size_t most) {
     Arena *arena = kernels->arena;
     Text text = text_new(arena), body = text_new(arena);
     const char *name = arena_format(arena, "kernels_%d.c", number);
-    const size_t before = *done;
+    size_t weight = 0;
     for (; *next < list->count; (*next)++) {
         const SharedKernel *kernel = list->items[*next];
-        const size_t weight = weight_of(kernel);
-        if (*done > before && *done + weight / 2 > most) break;
-        *done += weight;
+        if (weight && weight + weight_of(kernel) / 2 > most) break;
+        weight += weight_of(kernel);
         write_kernel(&body, kernel);
     }
     text_add(&text, "#define FLOW_KERNEL /* called from program.c */\n");
@@ -119,17 +119,24 @@ static void add_unit(const Kernels *kernels, const KernelList *list, Generated *
     add_declarations(&text, list, text_string(&body));
     text_add(&text, text_string(&body));
     vector_push(arena, &generated->files, (GeneratedFile){name, text_string(&text)});
-    vector_push(arena, &generated->units, (CodeUnit){name, *done - before});
+    vector_push(arena, &generated->units, (CodeUnit){name, weight});
+}
+
+/* Of units of about the same weight, in pairs for processors that come so; in steps, so that small
+ * changes of a program leave the units before them as they are. */
+static size_t unit_weight(size_t all) {
+    size_t pairs = (all + 2 * UNIT_WEIGHT - 1) / (2 * UNIT_WEIGHT);
+    if (pairs > MOST_UNITS / 2) pairs = MOST_UNITS / 2;
+    return (all / (2 * pairs) / WEIGHT_STEP + 1) * WEIGHT_STEP;
 }
 
 bool add_kernel_units(const Kernels *kernels, Generated *generated) {
-    size_t weight = 0, next = 0, done = 0;
+    size_t weight = 0, next = 0;
     KernelList list = kernels_apart(kernels);
     vector_each(const SharedKernel *, kernel, list) weight += weight_of(*kernel);
     if (weight < APART_WEIGHT) return false;
-    size_t units = 2 * ((weight + 2 * UNIT_WEIGHT - 1) / (2 * UNIT_WEIGHT)); /* for 2, 4 … cores */
-    if (units > MOST_UNITS) units = MOST_UNITS;
-    for (size_t number = 1; next < list.count; number++)
-        add_unit(kernels, &list, generated, (int)number, &next, &done, number * weight / units);
+    const size_t most = unit_weight(weight);
+    for (int number = 1; next < list.count; number++)
+        add_unit(kernels, &list, generated, number, &next, most);
     return true;
 }

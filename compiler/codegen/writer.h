@@ -192,7 +192,7 @@ unsigned number_of(Writer *writer, NodeId id);
 const char *dim_expression(Arena *arena, Dim dim);
 bool has_bounded(Dim dim);
 
-/* Can a call pass it, as flow_size takes it? */
+/* Can a call pass it, as flow_size takes it? Then *operand is set. */
 bool operand_of_size(Dim dim, int64_t *operand);
 
 /* Declares those two from the frame. */

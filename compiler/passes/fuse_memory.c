@@ -7,8 +7,8 @@ static void want_in_memory(Fuser *fuser, NodeId id) {
     fuser->in_memory[strip_reshapes(fuser->graph, id)] = true;
 }
 
-/* A node of its own with the value of id, for a second place that holds it. What repeats a number
- * is repeated again, so that all that do so equal each other. */
+/* A node of its own with the value of id, for a second place that holds it. What is repeated, as
+ * a number is, is so again: all that repeat a number then equal each other. */
 static NodeId raw_copy(Fuser *fuser, NodeId id) {
     Graph *graph = fuser->graph;
     Node node = {.op = OP_stop_gradient,

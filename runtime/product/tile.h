@@ -1,5 +1,5 @@
 /* tile.h: how large the tiles of a contraction are: for its templates, and for who tells of them.
- * All are numbers where their arguments are. */
+ * All are numbers where their arguments are. And what differs with the processor. */
 #ifndef FLOW_TILE_H
 #define FLOW_TILE_H
 

@@ -196,11 +196,9 @@ enum {
     TILE = TILE_ROWS * WIDTH,
     /* Are two depths added in a turn of a full tile? That saves what counts them, which is much
      * where a tile is small; else it takes longer to compile than it saves, as of few depths. */
-    BY_TWOS = FLOW_OF_VECTORS(1, 0, 0, 0) && MOST_DEPTH > 16 &&
-              TILE<16 * LANES,
-                   /* Is a so large that its rows are asked for ahead? */
-                   ASKS = MOST_ROWS> 131072 /
-                  (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
+    BY_TWOS = FLOW_OF_VECTORS(1, 0, 0, 0) && MOST_DEPTH > 16 && TILE / LANES <= 15,
+    /* Is a so large that its rows are asked for ahead? */
+    ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
     /* Is there so little arithmetic at a depth that masks of columns would take longer? */
     MASKS_ARE_SLOW = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3,
     /* So many rows are worth a copy of b that is ready: see COPIES_READY. */
