@@ -35,6 +35,6 @@ objdump -d --no-show-raw-insn widths/kernels_*.o | awk '
             print adds[lines] - adds[first - 1], lines - first + 1, name
         jump = lines
     }' >loops
-[ "$(wc -l <loops)" -ge 16 ] || fail "there are few loops: $(cat loops)"
+[ "$(wc -l <loops)" -ge 8 ] || fail "there are few loops: $(cat loops)"
 awk '$2 > 1.5 * $1 + 16 { print $2 " instructions for " $1 " multiply-adds: " $3 }' loops >long
 [ ! -s long ] || fail "$(cat long)"
