@@ -56,8 +56,8 @@ assert len(counters["batches of `digits` that lie ready"]) >= 20, counters
 E2
 python3 cpu.py cpu.json || fail "cpu.json"
 
-# While one thread writes records, others make the next ones.
-echo 'pipeline demo { return range(4000) |> map(x: sum(random_uniform([2000]))) |> csv("beside.csv") }' >beside.flow
+# While one thread writes records, others make the next ones: 40 times, of which most are seen.
+echo 'pipeline demo { return range(40000) |> map(x: sum(random_uniform([200]))) |> csv("beside.csv") }' >beside.flow
 "$FLOWC" run beside.flow --threads=2 --workers=0 --trace=beside.json 2>stderr || fail "$(cat stderr)"
 cat look.py - >beside.py <<'E2'
 made = [span for line in lines for span in lines[line] if "its share of a batch" in span["name"] and "the run" not in names[line + ("thread_name",)]]
