@@ -11,6 +11,7 @@
 #include "runtime/flow.h"
 #include "runtime/product/place.h"
 #include "runtime/product/thirds.h"
+#include "runtime/product/turned.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -237,9 +238,9 @@ static FLOW_WIDE void copy_panel(const Work *work, int64_t first, int64_t column
     if (b_depth == 1) {
         for (int v = 0; v < TILE_VECTORS; v++)
             for (int64_t k = 0; k < work->depth; k += LANES)
-                product_turn(from + v * LANES * b_column + k, b_column,
-                             smaller(work->depth - k, LANES), columns - v * LANES,
-                             panel + k * WIDTH + v * LANES, WIDTH);
+                flow_turn_float(from + v * LANES * b_column + k, b_column,
+                                smaller(work->depth - k, LANES), columns - v * LANES,
+                                panel + k * WIDTH + v * LANES, WIDTH);
         return;
     }
     for (int64_t k = 0; k < work->depth; k++)

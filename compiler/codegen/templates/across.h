@@ -7,8 +7,8 @@
 #include "runtime/product/shuffles.h"
 
 /* FLOW_TURN(bytes) defines flow_turn_BYTES for elements of that many: puts row i of `count` ones,
- * whose column c is from[c * stride + i], at to + i * apart. One function for all calls, which
- * takes long to compile. */
+ * whose column c is from[c * stride + i], at to + i * apart. It is called, not made part of
+ * each kernel: a copy takes long to compile. */
 #define FLOW_TURN(bytes, type)                                                                \
     static __attribute__((noinline, unused)) void flow_turn_##bytes(                          \
         void *to, int64_t apart, const void *from, int64_t stride, int64_t columns,           \
