@@ -36,7 +36,7 @@ static const char *add_buffer(Writer *writer, const Node *operand, const char *f
     text_format(&writer->lines[LEVEL_row],
                 "if (r == %s_end) {\n"
                 "    %s_end = r + flow_smaller(flow_smaller(last - r, %lld - r %% %lld), %lld);\n"
-                "    flow_turn_%d(%s, %lld, %s, %lld, %lld, %s_end - r);\n"
+                "    flow_across_%d(%s, %lld, %s, %lld, %lld, %s_end - r);\n"
                 "    %s_first = r;\n"
                 "}\n",
                 name, name, (long long)across->run, (long long)across->run, most, element->size,

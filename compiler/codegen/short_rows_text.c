@@ -189,33 +189,15 @@ static void declare_buffers(Writer *writer, Text *text) {
     }
 }
 
-/* Are whole groups of them turned by vectors? */
-static bool turns(const Writer *writer, Element element) {
-    int64_t columns;
-    return element_info[element].size == 4 && dim_is_constant(writer->loops->columns, &columns) &&
-           columns >= FULL;
-}
-
 static void copy_in(Writer *writer, Text *text) {
     vector_each(Pointer, pointer, writer->pointers) {
         if (!pointer->whole) continue;
-        declare_buffer(writer, text, element_info[pointer->element].c,
+        const ElementInfo *element = &element_info[pointer->element];
+        declare_buffer(writer, text, element->c,
                        arena_format(writer->arena, "rows_%s", pointer->name));
-        if (turns(writer, pointer->element))
-            text_format(text,
-                        "        if (count == FLOW_LANES)\n"
-                        "            flow_turn_4(rows_%s, FLOW_LANES, %s + group * %s, %s, "
-                        "FLOW_LANES, %s);\n"
-                        "        else\n",
-                        pointer->name, pointer->name, writer->columns, writer->columns,
-                        writer->columns);
         text_format(text,
-                    "        %s            %s"
-                    "            for (int64_t j = 0; j < %s; j++)\n"
-                    "                rows_%s[j * FLOW_LANES + lane] = %s[r * %s + j];\n"
-                    "        }\n",
-                    lane_loop, row_line, writer->columns, pointer->name, pointer->name,
-                    writer->columns);
+                    "        flow_beside_%d(rows_%s, FLOW_LANES, %s + group * %s, %s, count);\n",
+                    element->size, pointer->name, pointer->name, writer->columns, writer->columns);
     }
 }
 
@@ -223,20 +205,10 @@ static void copy_out(Writer *writer, Text *text) {
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
         if (own_index(writer, id) != INDEX_full || !is_stored(writer, id)) continue;
-        if (turns(writer, node_of(writer, id)->type.element))
-            text_format(text,
-                        "        if (count == FLOW_LANES)\n"
-                        "            flow_turn_4(%s + group * %s, %s, o%u, FLOW_LANES, %s, "
-                        "FLOW_LANES);\n"
-                        "        else\n",
-                        pointer_to(writer, id, true), writer->columns, writer->columns,
-                        number_of(writer, id), writer->columns);
-        text_format(text,
-                    "        for (int64_t lane = 0; lane < count; lane++)\n"
-                    "            for (int64_t j = 0; j < %s; j++)\n"
-                    "                %s[(group + lane) * %s + j] = o%u[j * FLOW_LANES + lane];\n",
-                    writer->columns, pointer_to(writer, id, true), writer->columns,
-                    number_of(writer, id));
+        text_format(
+            text, "        flow_across_%d(%s + group * %s, %s, o%u, FLOW_LANES, %s, count);\n",
+            element_info[node_of(writer, id)->type.element].size, pointer_to(writer, id, true),
+            writer->columns, writer->columns, number_of(writer, id), writer->columns);
     }
 }
 

@@ -39,7 +39,7 @@ static KernelList kernels_apart(const Kernels *kernels) {
 }
 
 static void add_declaration(Text *text, const char *name) {
-    text_format(text, "#define %s FLOW_OF_PROGRAM(%s)\nFlowKernel %s;\n", name, name, name);
+    text_format(text, "FLOW_SHARED_KERNEL(%s);\n", name);
 }
 
 void write_kernel_declarations(Text *text, const Kernels *kernels) {

@@ -190,10 +190,10 @@ enum {
     /* Do they take the place of the sums in registers, as a single one for each does? Then none is
      * stored before all are known to be finite, which takes one test for the tile. */
     AT_ONCE = IN_VECTORS && UPDATES_ONE,
-    /* Or are they made while the next tile is added up, where there are registers for that? Else
-     * they are right behind their own. */
-    LATE = IN_VECTORS && !AT_ONCE && FLOW_OF_VECTORS(1, 0, 0, 1),
     TILE = TILE_ROWS * WIDTH,
+    /* Or are they made while the next tile is added up, one at each depth, if it is deep enough for
+     * all, and where there are registers for that? Else they are right behind their own. */
+    LATE = IN_VECTORS && !AT_ONCE && FLOW_OF_VECTORS(1, 0, 0, 1) && MOST_DEPTH >= TILE / LANES,
     /* Are two depths added in a turn of a full tile? That saves what counts them, which is much
      * where a tile is small; else it takes longer to compile than it saves, as of few depths. */
     BY_TWOS = FLOW_OF_VECTORS(1, 0, 0, 0) && MOST_DEPTH > 16 && TILE / LANES <= 15,
@@ -228,13 +228,9 @@ enum {
 #define COPY_ROW (A_ACROSS ? 1 : PART + 16)
 #define COPY_TILE (A_ACROSS ? PART * TILE_ROWS : COPY_ROW * TILE_ROWS)
 #define COPY_DEPTH (A_ACROSS ? TILE_ROWS : 1)
-/* A tile that is not shallow is a function of its own: its loop has all general registers, and it
- * takes a quarter less to compile. */
-#if MOST_DEPTH > 32
+/* A tile is a function of its own: its loop has all general registers, and it takes a quarter less
+ * to compile. */
 #define TILE_CALL static FLOW_WIDE __attribute__((noinline))
-#else
-#define TILE_CALL FLOW_TILE
-#endif
 /* A tile of sums whose results are made while the next tile is added up, LATE: the processor then
  * has other work to do during divisions and loads. Or one of which results are held. */
 typedef struct FLOW_JOIN(KERNEL, _late) {

@@ -100,6 +100,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _conclude_each)(WORK, const FLOW_JOIN(KERNEL, _
                                                  const int rows, const int last,
                                                  VECTOR y[TILE_ROWS][TILE_VECTORS]) {
     const CONTEXT context = *work->context;
+    const int64_t row = tile->row, column = tile->column, columns = tile->columns;
+    const int closed = work->closed;
     FLOW_JOIN(KERNEL, _late) *const late = work->late;
     uint64_t held = 0;
 #pragma GCC unroll 32
@@ -107,11 +109,10 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _conclude_each)(WORK, const FLOW_JOIN(KERNEL, _
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++)
             if (m <= last)
-                held = FLOW_JOIN(KERNEL, _apply_vector)(&context, y[m][v], late, tile->row,
-                                                        tile->column, tile->columns, m, v,
-                                                        work->closed, held);
+                held = FLOW_JOIN(KERNEL, _apply_vector)(&context, y[m][v], late, row, column,
+                                                        columns, m, v, closed, held);
     if (!held) return;
-    late->row = tile->row, late->column = tile->column, late->columns = tile->columns;
+    late->row = row, late->column = column, late->columns = columns;
     FLOW_JOIN(KERNEL, _settle)(work, held);
 }
 

@@ -2,13 +2,13 @@
 #ifndef FLOW_GENERATED_PROGRAM_H
 #define FLOW_GENERATED_PROGRAM_H
 
-#include "across.h"
 #include "device/launch.h"
 #include "flow.h"
 #include "kernel.h"
 #include "loops.h"
 #include "row.h"
 #include "stream.h"
+#include "product/across.h"
 #include "product/tile.h"
 #include "widen.h"
 
@@ -23,6 +23,12 @@
 #define FLOW_JOINED_NAME(a, b) a##_##b
 #define FLOW_NAME_OF(a, b) FLOW_JOINED_NAME(a, b)
 #define FLOW_OF_PROGRAM(name) FLOW_NAME_OF(FLOW_PROGRAM_NAME, name)
+
+/* Declares a kernel of another file: only objects have the program's name in front of its own,
+ * since a macro would be replaced in all that templates define. */
+#define FLOW_TEXT(name) #name
+#define FLOW_TEXT_OF(name) FLOW_TEXT(name)
+#define FLOW_SHARED_KERNEL(name) FlowKernel name __asm__(FLOW_TEXT_OF(FLOW_PROGRAM_NAME) "_" #name)
 
 #ifndef FLOW_KERNEL
 #define FLOW_KERNEL static /* in one file; else empty */

@@ -13,9 +13,10 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
         flow_share((OUTER) * (ROWS), SHARE_BLOCK, thread, threads, &first, &last);
     }
     while (first < last && first_column < last_column) {
-        const int64_t row = first % (ROWS), rows = flow_smaller(last - first, (ROWS)-row);
-        FLOW_JOIN(KERNEL, _slice)(&context, first / (ROWS), row, rows, first_column, last_column);
-        first += rows;
+        const int64_t slice = (OUTER) == 1 ? 0 : first / (ROWS), row = first - slice * (ROWS);
+        const int64_t rows = flow_smaller(last - first, (ROWS)-row);
+        FLOW_JOIN(KERNEL, _slice)(&context, slice, row, rows, first_column, last_column);
+        first = (OUTER) == 1 ? last : first + rows;
     }
 }
 
