@@ -5,12 +5,19 @@
  * Batches of images then hold whole numbers, which matrix tiles multiply in half the time
  * (runtime/product/thirds.h), and fewer values are multiplied. The function of a record leaves the
  * factor out, and all that take its batches multiply behind their products, which have to be all
- * that reads the field. */
+ * that reads the field. What is smaller and added to a product goes in front of the factor:
+ *
+ *     c (x w) + b = c (x w + b / c)
+ *
+ * so that what flows back to x w is what flows back to b / c, too, and is stored once. */
 #include "compiler/passes/passes.h"
 
 #include "compiler/passes/loops.h"
 
+#include <math.h>
 #include <string.h>
+
+static const double LEAST_FACTOR = 1e-6; /* so that quotients are no less exact */
 
 /* Record function. */
 
@@ -96,16 +103,37 @@ static bool only_products_read(Arena *arena, const Graph *graph, NodeId input) {
     return true;
 }
 
+static NodeId times(Graph *to, NodeId value, double factor, const Node *node) {
+    const NodeId number = graph_constant(to, node->type.element, factor, node->range);
+    return graph_make(to, OP_multiply, value, number, NODE_NONE, node->range);
+}
+
+/* Which operand of a sum is a product, and larger than the other one; -1: none is. */
+static int product_in_sum(const Graph *graph, const Node *node, NodeId input) {
+    for (int i = 0; node->op == OP_add && i < 2; i++)
+        if (multiplies(graph, node->inputs[i], input) &&
+            most_elements(graph, node->inputs[1 - i]) < most_elements(graph, node->inputs[i]))
+            return i;
+    return -1;
+}
+
 static Graph *products_with(Arena *arena, const Graph *graph, NodeId input, double factor) {
     Graph *to = graph_like(arena, graph);
     NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
+    NodeId *products = arena_new_array(arena, NodeId, graph->nodes.count + 1);
     for (NodeId id = 0; id < graph->nodes.count; id++) {
         const Node *node = graph_node(graph, id);
-        map[id] = graph_copy_node(to, graph, id, map);
-        if (!multiplies(graph, id, input)) continue;
+        const int product = product_in_sum(graph, node, input);
         to->placement = node->placement;
-        const NodeId number = graph_constant(to, node->type.element, factor, node->range);
-        map[id] = graph_make(to, OP_multiply, map[id], number, NODE_NONE, node->range);
+        if (product >= 0) {
+            NodeId operands[2];
+            operands[product] = products[node->inputs[product]];
+            operands[1 - product] = times(to, map[node->inputs[1 - product]], 1 / factor, node);
+            products[id] = graph_make(to, OP_add, operands[0], operands[1], NODE_NONE, node->range);
+        } else products[id] = graph_copy_node(to, graph, id, map);
+        map[id] = products[id];
+        if (product >= 0 || multiplies(graph, id, input))
+            map[id] = times(to, products[id], factor, node);
         to->placement = (Placement){0};
     }
     graph_copy_outputs(to, graph, map);
@@ -156,6 +184,7 @@ static void put_behind(Arena *arena, Function *record, const FunctionList *reade
     const int factor = factor_of(graph, node);
     if (factor < 0 || !may_go_behind(arena, readers, field)) return;
     const double number = graph_node(graph, node->inputs[factor])->number;
+    if (!(fabs(number) >= LEAST_FACTOR && fabs(number) <= 1 / LEAST_FACTOR)) return;
     vector_each(Function *, reader, *readers) {
         const NodeId input = input_of(*reader, field);
         if (input != NODE_NONE)

@@ -42,6 +42,9 @@ sed 's/  optimizer = .*/&\n  precision = bf16/' behind.flow >half.flow
 multiplies half.flow || fail "products of bf16 round what is multiplied"
 sed 's/dense(100)/dense(900)/' behind.flow >wide.flow
 multiplies wide.flow || fail "products that are larger than x take more to multiply"
+# What flows back to a product flows back to its bias, too, but for the factor: it is stored once.
+"$FLOWC" check behind.flow --dump-ir=plan >plan 2>&1 || fail "$(cat plan)"
+grep -A 1 'matmul, select, multiply$' plan | grep -q 'writes f32\[B, 100\]$' || fail "stored twice: $(cat plan)"
 # Both ways give the same, but for rounding.
 for how in "" --exact; do
     FLOWC_PROGRESS=plain "$FLOWC" run behind.flow $how --seed=3 >stdout 2>stderr || fail "$(cat stderr)"

@@ -48,7 +48,7 @@ cat look.py - >cpu.py <<'E2'
 has("cpu", "worker 0 of `digits`", 'a"b\\.flow:18: a batch of `digits`', 20)
 has("cpu", "the run", "takes a batch", 20)
 steps = has("cpu", "the run", "step", 20)
-has("cpu", "the run", 'a"b\\.flow:24 matmul, multiply, add, maximum', 10)
+has("cpu", "the run", 'a"b\\.flow:24 matmul, add, multiply, maximum', 10)
 assert all(any(s["ts"] <= k["ts"] and k["ts"] + k["dur"] <= s["ts"] + s["dur"] + 1e-3 for s in steps)
            for k in has("cpu", "the run", "multiply, add, multiply"))
 has("cpu", "the run", "evaluations")
