@@ -214,6 +214,23 @@ static void pass_sizes(Writer *writer) {
     writer->depth = define_index(writer, LEVEL_call, depth).text;
 }
 
+static void begin_runs(const Writer *writer, Text *text) {
+    if (is_one_unit(writer->loops)) {
+        text_format(text,
+                    "    if (first < last) {\n"
+                    "        const int64_t output = 0, count = %s;\n",
+                    writer->columns);
+        return;
+    }
+    const long long unit = (long long)columns_unit(writer->loops);
+    if (unit > 1) text_format(text, "    first *= %lld, last *= %lld;\n", unit, unit);
+    text_format(text,
+                "    for (int64_t output = first, count; output < last; output += count) {\n"
+                "        count = flow_smaller(flow_smaller(last - output, %s - output %% %s), "
+                "%s);\n",
+                writer->columns, writer->columns, run_size(writer));
+}
+
 KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int kernel) {
     Writer writer = new_writer(text->arena, plan, kernel);
     writer.run_lanes = find_run_lanes(&writer);
@@ -222,13 +239,7 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
     else write_row_by_row(&writer);
     write_outputs(&writer);
     write_head(&writer, text);
-    long long unit = (long long)columns_unit(writer.loops);
-    if (unit > 1) text_format(text, "    first *= %lld, last *= %lld;\n", unit, unit);
-    text_format(text,
-                "    for (int64_t output = first, count; output < last; output += count) {\n"
-                "        count = flow_smaller(flow_smaller(last - output, %s - output %% %s), "
-                "%s);\n",
-                writer.columns, writer.columns, run_size(&writer));
+    begin_runs(&writer, text);
     text_add(text, text_string(&writer.body));
     text_add(text, "    }\n");
     write_tail(&writer, text);

@@ -134,8 +134,15 @@ int64_t columns_group(const Loops *loops) {
     return group >= COLUMN_RUN / 4 ? group : 1;
 }
 
+bool is_one_unit(const Loops *loops) {
+    int64_t count;
+    return dim_is_one(loops->outer) && dim_is_constant(loops->columns, &count) &&
+           count < COLUMN_RUN;
+}
+
 int64_t columns_unit(const Loops *loops) {
-    int64_t group = columns_group(loops);
+    const int64_t group = columns_group(loops);
+    if (is_one_unit(loops)) return dim_bound(loops->columns);
     return group > SHARED_LEAST ? group / SHARED_LEAST : 1;
 }
 

@@ -57,8 +57,9 @@ bool are_whole_runs(Dim columns);
 int64_t columns_group(const Loops *loops);
 
 /* Of so many columns is a unit that threads share. Eight, the least that one has, are whole
- * groups. */
+ * groups; where all are less than a run, they are one unit. */
 int64_t columns_unit(const Loops *loops);
+bool is_one_unit(const Loops *loops);
 
 /* Is a row so short that values of it may be kept between two loops over it? */
 bool keeps_rows(const Loops *loops);

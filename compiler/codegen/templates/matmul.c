@@ -130,6 +130,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define ACROSS FLOW_JOIN(KERNEL, _ACROSS)
 #define TILE_VECTORS FLOW_JOIN(KERNEL, _TILE_VECTORS)
 #define TILE_ROWS FLOW_JOIN(KERNEL, _TILE_ROWS)
+#define MANY_ROWS FLOW_JOIN(KERNEL, _MANY_ROWS)
 #define LOW_ROWS FLOW_JOIN(KERNEL, _LOW_ROWS)
 #define WIDTH FLOW_JOIN(KERNEL, _WIDTH)
 #define ALL_WIDE FLOW_JOIN(KERNEL, _ALL_WIDE)
@@ -160,7 +161,12 @@ enum {
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
     TILE_VECTORS = FLOW_TILE_VECTORS(MOST_ROWS, ACROSS, FLOW_SUMS, BY_COLUMNS),
     TILE_ROWS = FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
-    LOW_ROWS = FLOW_LEAST(TILE_ROWS, TILE_VECTORS == 1 ? 8 : 4),
+    /* Of a low one, for the last rows: of many rows two are enough, which compile sooner, as long as
+     * their sums are too many to wait for each other. */
+    MANY_ROWS = 32 * TILE_ROWS,
+    LOW_ROWS = FLOW_LEAST(TILE_ROWS, TILE_VECTORS == 1                            ? 8
+                                     : TILE_VECTORS > 2 && MOST_ROWS >= MANY_ROWS ? 2
+                                                                                  : 4),
     WIDTH = TILE_VECTORS * LANES,
     ALL_WIDE = ((ACROSS - 1) / TILE_VECTORS + 1) * WIDTH,
     PARTIAL =
@@ -590,6 +596,7 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef ACROSS
 #undef TILE_VECTORS
 #undef TILE_ROWS
+#undef MANY_ROWS
 #undef LOW_ROWS
 #undef WIDTH
 #undef PARTIAL
