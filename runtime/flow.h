@@ -151,7 +151,7 @@ typedef struct FlowCoordinate {
 typedef struct FlowMade {
     FlowMaking making;
     const char *text; /* "log, digits.flow:24" */
-    const FlowType *type;
+    FlowType type;
     int operation; /* FlowTraceText.compute knows it */
     double number; /* constant: the number; reduce: what is begun with; view: what lies outside */
     uint32_t axes; /* reduce, best */
@@ -164,8 +164,8 @@ typedef struct FlowMade {
 typedef struct FlowTraceText {
     const FlowCall *calls; /* to be made one by one; NULL in a loop */
     int call_count, value_count, stored_count, read_count, update_count;
-    const FlowMade *const *made; /* how values are */
-    const char *numbers;         /* of the values, of those that are stored, of the updates */
+    const FlowMade *made; /* how values are */
+    const char *numbers;  /* of the values, of those that are stored, of the updates */
     const struct FlowTraceText *const *bodies; /* of each call: what a turn of it does, or NULL */
     double (*compute)(int operation, double a, double b, double c, double y, int64_t stream,
                       int64_t index);

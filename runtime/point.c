@@ -38,7 +38,7 @@ static int64_t count_of(const FlowType *type) {
 }
 
 int64_t value_count(const Scene *scene, int value) {
-    FlowType type = known_type(scene, scene->trace->values[value].made->type);
+    FlowType type = known_type(scene, &scene->trace->values[value].made->type);
     return count_of(&type);
 }
 
@@ -199,7 +199,7 @@ static double reduced(const Points *points, const FlowValue *value, Point point)
     double y = value->made->number;
     for (int64_t n = 0; n < read_count(points, point); n++) {
         double operands[3] = {number_at(points, read_at(points, point, n))};
-        y = rounded(value->made->type->element, computed(points, value, operands, y, 0));
+        y = rounded(value->made->type.element, computed(points, value, operands, y, 0));
     }
     return y;
 }
@@ -217,7 +217,7 @@ static double best_index(const Points *points, const FlowValue *value, Point poi
 
 /* Kernels sum products in f32 at least. */
 static double product(const Points *points, const FlowValue *value, Point point) {
-    FlowElement element = value->made->type->element == FLOW_f64 ? FLOW_f64 : FLOW_f32;
+    FlowElement element = value->made->type.element == FLOW_f64 ? FLOW_f64 : FLOW_f32;
     double y = 0;
     for (int64_t n = 0; n < read_count(points, point); n += 2)
         y = rounded(element, y + number_at(points, read_at(points, point, n)) *
@@ -268,7 +268,7 @@ static bool is_in_memory(const Scene *scene, const FlowValue *value) {
 static double number_in_memory(const Scene *scene, const FlowValue *value, int64_t index) {
     const char *bytes = value->place < 0 ? scene->frame->inputs[~value->place]
                                          : scene->frame->memory + value->place;
-    FlowElement element = value->made->type->element;
+    FlowElement element = value->made->type.element;
     return number_read(element, bytes + (size_t)index * flow_element_size(element));
 }
 
@@ -278,7 +278,7 @@ static double number_at(const Points *points, Point point) {
     if (is_in_memory(points->scene, value))
         return number_in_memory(points->scene, value, point.index);
     if (memory->index == point.index) return memory->number;
-    double number = rounded(value->made->type->element, made_number(points, point));
+    double number = rounded(value->made->type.element, made_number(points, point));
     *memory = (Memory){point.index, number};
     return number;
 }
@@ -332,7 +332,7 @@ Origin find_origin(const Scene *scene, Point point, Fault fault, Origin *infinit
                      calloc(count, sizeof *points.memories)};
     Origin origin = *infinity = (Origin){ORIGIN_unknown, point};
     for (size_t i = 0; i < count && points.types && points.memories; i++) {
-        points.types[i] = known_type(scene, scene->trace->values[i].made->type);
+        points.types[i] = known_type(scene, &scene->trace->values[i].made->type);
         points.memories[i].index = -1;
     }
     if (points.types && points.memories) origin = origin_of(&points, point, fault, infinity);

@@ -138,8 +138,8 @@ static const char *place_of(const FlowFrame *frame, const FlowValue *value) {
 static int64_t find_stored(const Tracing *tracing, const FlowFrame *frame, const FlowTrace *trace,
                            int stored, Fault fault) {
     const FlowValue *value = stored_value(trace, stored);
-    return find(value->made->type->element, place_of(frame, value),
-                count_of(tracing, value->made->type), fault);
+    return find(value->made->type.element, place_of(frame, value),
+                count_of(tracing, &value->made->type), fault);
 }
 
 /* Makes a call of those of a trace; what it stores can be looked at. */
@@ -149,7 +149,7 @@ static void make(const Tracing *tracing, const FlowFrame *frame, const FlowTrace
     call->kernel(frame, call->operands, 0, 1);
     for (int i = 0; i < trace->stored_count; i++) {
         const FlowValue *value = stored_value(trace, i);
-        const FlowType *type = value->made->type;
+        const FlowType *type = &value->made->type;
         if (value->call == number)
             gpus_show(frame, value->place,
                       (size_t)count_of(tracing, type) * flow_element_size(type->element),

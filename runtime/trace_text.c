@@ -28,7 +28,7 @@ static int64_t next_place(const char **at) {
 }
 
 static FlowValue next_value(const FlowTraceText *text, int number, int call, const char **at) {
-    FlowValue value = {.made = text->made[next_number(at)]};
+    FlowValue value = {.made = text->made + next_number(at)};
     value.call = call + (int)next_signed(at);
     value.place = next_place(at);
     const int64_t operands = next_number(at);

@@ -149,10 +149,8 @@ static void print_train_function(Printer *printer, TraceText *trace, const Funct
 }
 
 void print_functions(Printer *printer) {
-    TraceText trace = {.text = printer->text,
-                       .sizes = &printer->sizes,
-                       .constants = map_new(printer->arena),
-                       .makings = map_new(printer->arena)};
+    TraceText trace = {
+        .text = printer->text, .sizes = &printer->sizes, .makings = map_new(printer->arena)};
     bool traced = printer->trains && printer->program->trains.count;
     if (traced) write_trace_head(&trace);
     vector_each(Train, train, printer->program->trains) {

@@ -29,8 +29,8 @@ typedef struct Tracer {
     int *asked;   /* of each kernel: for which of them it was last asked what it reads */
     Numbers reads;
     Text numbers; /* runtime/trace_text.h says what they are */
-    Map made;     /* the names of makings that they speak of, to 1 + their place */
-    Text makings; /* those names */
+    Map made;     /* the makings that they speak of, as initialisers, to 1 + their place */
+    Text makings; /* those, in their order */
     int call;     /* of the value written last */
     int read_count;
 } Tracer;
@@ -115,32 +115,6 @@ static bool is_computed(const Node *node) {
     return class == LOOP_elementwise || class == LOOP_generate || class == LOOP_reduce;
 }
 
-/* The name of a constant with that initialiser, which is written where it is new. */
-static const char *shared_constant(Tracer *tracer, const char *type, const char *initialiser) {
-    Map *constants = &tracer->trace->constants;
-    const char *known = map_get(constants, initialiser);
-    if (known) return known;
-    const char *name = arena_format(tracer->arena, "trace_%zu", constants->count);
-    map_put(constants, initialiser, (void *)name);
-    text_format(tracer->text, "static const %s %s[] = {%s};\n", type, name, initialiser);
-    return name;
-}
-
-static const char *type_name(Tracer *tracer, const Type *type) {
-    Text text = text_new(tracer->arena);
-    text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
-    for (int i = 0; i < type->rank; i++) {
-        int64_t size;
-        if (i) text_add(&text, ", ");
-        if (dim_is_constant(type->dims[i], &size)) text_format(&text, "%lld", (long long)size);
-        else
-            text_format(&text, "~%d",
-                        run_size_number(tracer->arena, tracer->trace->sizes, type->dims[i]));
-    }
-    text_add(&text, type->rank ? "}}" : "0}}");
-    return shared_constant(tracer, "FlowType", text_string(&text));
-}
-
 /* Numbers. */
 
 static void add_number(Tracer *tracer, uint64_t number) {
@@ -174,7 +148,7 @@ static int call_of(const Tracer *tracer, NodeId id) {
     return kernel == NO_KERNEL ? -1 : tracer->calls[kernel];
 }
 
-static const char *coordinates_name(Tracer *tracer, const Node *node) {
+static const char *coordinates_initialiser(const Tracer *tracer, const Node *node) {
     Text text = text_new(tracer->arena);
     for (int i = 0; i < node->view->rank; i++) {
         const Coordinate *coordinate = &node->view->coordinates[i];
@@ -188,10 +162,10 @@ static const char *coordinates_name(Tracer *tracer, const Node *node) {
         text_format(&text, "%s}, %lld}, ", node->type.rank ? "" : "0",
                     (long long)coordinate->divisor);
     }
-    return shared_constant(tracer, "FlowCoordinate", text.size ? text_string(&text) : "{0}");
+    return text.size ? text_string(&text) : "{0}";
 }
 
-static const char *value_number(Tracer *tracer, const Node *node) {
+static const char *value_number(const Tracer *tracer, const Node *node) {
     double number = node->op == OP_constant ? node->number
                     : node->op == OP_view   ? node->view->fill
                                             : 0;
@@ -240,37 +214,39 @@ static Making making_of(const Node *node) {
     return making;
 }
 
-static const char *new_made_name(Tracer *tracer, const Node *node) {
+static const char *new_making(const Tracer *tracer, const Node *node) {
     Text text = text_new(tracer->arena);
     text_format(&text, "{FLOW_MADE_%s, %s, %s, %d, %s", making_name(node),
                 string_literal(tracer->arena, value_text(tracer->arena, node)),
-                type_name(tracer, &node->type), (int)node->op, value_number(tracer, node));
+                type_initialiser(tracer->arena, tracer->trace->sizes, &node->type), (int)node->op,
+                value_number(tracer, node));
     if (op_info[node->op].class == LOOP_reduce) text_format(&text, ", .axes = %u", node->axes);
     if (op_info[node->op].class == LOOP_generate)
         text_format(&text, ", .stream = %lld", (long long)node->stream);
     if (node->op == OP_view)
-        text_format(&text, ", .coordinates = %s", coordinates_name(tracer, node));
+        text_format(&text, ", .coordinates = (const FlowCoordinate[]){%s}",
+                    coordinates_initialiser(tracer, node));
     text_add(&text, "}");
-    return shared_constant(tracer, "FlowMade", text_string(&text));
+    return text_string(&text);
 }
 
 /* Of equal layers most are known. */
-static const char *made_name(Tracer *tracer, const Node *node) {
+static const char *making_initialiser(Tracer *tracer, const Node *node) {
     Map *makings = &tracer->trace->makings;
     const Making making = making_of(node);
-    const char *name = map_get_bytes(makings, &making, sizeof making);
-    if (name) return name;
-    name = new_made_name(tracer, node);
-    map_put_bytes(makings, &making, sizeof making, (void *)name);
-    return name;
+    const char *initialiser = map_get_bytes(makings, &making, sizeof making);
+    if (initialiser) return initialiser;
+    initialiser = new_making(tracer, node);
+    map_put_bytes(makings, &making, sizeof making, (void *)initialiser);
+    return initialiser;
 }
 
-static void add_making(Tracer *tracer, const char *name) {
-    uintptr_t known = (uintptr_t)map_get(&tracer->made, name);
+static void add_making(Tracer *tracer, const char *initialiser) {
+    uintptr_t known = (uintptr_t)map_get(&tracer->made, initialiser);
     if (!known) {
         known = tracer->made.count + 1;
-        map_put(&tracer->made, name, (void *)known);
-        text_format(&tracer->makings, "%s, ", name);
+        map_put(&tracer->made, initialiser, (void *)known);
+        text_format(&tracer->makings, "    %s,\n", initialiser);
     }
     add_number(tracer, known - 1);
 }
@@ -278,7 +254,7 @@ static void add_making(Tracer *tracer, const char *name) {
 static void write_value(Tracer *tracer, NodeId id) {
     const Node *node = node_at(tracer, id);
     int call = call_of(tracer, id);
-    add_making(tracer, made_name(tracer, node));
+    add_making(tracer, making_initialiser(tracer, node));
     add_signed(tracer, call - tracer->call);
     tracer->call = call;
     add_place(tracer, id);
@@ -444,7 +420,7 @@ static bool write_tables(TraceText *trace, const FunctionPlan *plan, const char 
     int updates = write_updates(&tracer);
     print_numbers(&tracer);
     text_format(trace->text,
-                "static const FlowMade *const %s_made[] = {%s};\n"
+                "static const FlowMade %s_made[] = {\n%s};\n"
                 "static const FlowTraceText %s_trace = {%s%s, %d, %d, %d, %d, %d, %s_made, "
                 "%s_numbers, %s%s, trace_compute};\n",
                 prefix, text_string(&tracer.makings), prefix, body ? "NULL" : prefix,

@@ -9,8 +9,7 @@ typedef struct TraceText {
     Text *text;
     DimList *sizes;          /* that a run computes */
     bool computes[OP_COUNT]; /* ops of the values written so far */
-    Map constants;           /* types, views and makings written so far, to their names */
-    Map makings;             /* what a making's text follows from, to its name */
+    Map makings;             /* what a making's text follows from, to that */
 } TraceText;
 
 /* `PREFIX_trace`, for a function whose calls are written: how its first result and
