@@ -61,7 +61,7 @@ static void add_variables(Sha256 *hash, Arena *arena) {
 
 static void add_machine(Sha256 *hash, const Compilation *line) {
     add_word(hash, toolchain_native());
-    add_word(hash, flow_half_means() == FLOW_HALF_vectors ? "vectors" : "others");
+    add_word(hash, arena_format(line->arena, "%d", flow_half_means()));
     add_word(hash, toolchain_compiler(line->arguments->compiler));
     add_word(hash, toolchain_omp(line->arena));
 }

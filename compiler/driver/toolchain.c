@@ -43,10 +43,18 @@ const char *toolchain_native(void) {
 
 enum { ALL_LEVELS = sizeof all_levels / sizeof *all_levels };
 
+static const char *half_means(void) {
+    switch (flow_half_means()) {
+    case FLOW_HALF_vectors: return "-DFLOW_HALF_MEANS=FLOW_HALF_vectors";
+    case FLOW_HALF_pairs: return "-DFLOW_HALF_MEANS=FLOW_HALF_pairs";
+    default: return NULL;
+    }
+}
+
 static bool choose_levels(Toolchain *toolchain, const char *target) {
     const bool all = !strcmp(target, "all"), native = !strcmp(target, "native");
     if (native) target = toolchain_native();
-    toolchain->only_vectors = native && flow_half_means() == FLOW_HALF_vectors;
+    toolchain->half_means = native ? half_means() : NULL;
     for (int i = 0; i < ALL_LEVELS; i++)
         if (all || !strcmp(all_levels[i].name, target))
             toolchain->levels[toolchain->level_count++] = all_levels[i];
@@ -219,8 +227,8 @@ static Strings compiler_words(const Toolchain *toolchain, const Strings *more) {
 #endif
     add_words(toolchain->arena, &words, code_flags(toolchain->arena, toolchain->compiler));
     add_sanitizer(toolchain->arena, &words);
-    if (toolchain->only_vectors) /* what is there for others takes time to compile */
-        vector_push(toolchain->arena, &words, "-DFLOW_HALF_MEANS=FLOW_HALF_vectors");
+    if (toolchain->half_means) /* what is there for others takes time to compile */
+        vector_push(toolchain->arena, &words, toolchain->half_means);
     vector_each(const char *, word, *more) vector_push(toolchain->arena, &words, *word);
     return words;
 }

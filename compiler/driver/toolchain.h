@@ -24,7 +24,9 @@ typedef struct Toolchain {
     const char *compiler; /* a name or path */
     const char *omp;      /* the folder of LLVM's libomp.so */
     bool verbose;
-    bool only_vectors;      /* the processor that is meant has nothing else for products */
+    const char *half_means; /* what the processor that is meant has for products of bf16, as a word
+                               for the compiler; or NULL: it isn't known, or tiles, which a program
+                               has to ask for */
     bool fresh;             /* objects of earlier builds are not taken */
     Strings libraries;      /* that the program needs beside those of all programs */
     Strings linked;         /* files of C functions */
