@@ -161,8 +161,8 @@ enum {
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
     TILE_VECTORS = FLOW_TILE_VECTORS(MOST_ROWS, ACROSS, FLOW_SUMS, BY_COLUMNS),
     TILE_ROWS = FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
-    /* Of a low one, for the last rows: of many rows two are enough, which compile sooner, as long as
-     * their sums are too many to wait for each other. */
+    /* Of a low one, for the last rows: of many rows two are enough, which compile sooner, as long
+     * as their sums are too many to wait for each other. */
     MANY_ROWS = 32 * TILE_ROWS,
     LOW_ROWS = FLOW_LEAST(TILE_ROWS, TILE_VECTORS == 1                            ? 8
                                      : TILE_VECTORS > 2 && MOST_ROWS >= MANY_ROWS ? 2
