@@ -27,7 +27,8 @@ const char *runtime_words(Arena *arena, const char *path) {
     if (!runtime_is_compiled()) return arena_format(arena, "%s -lm -ldl", runtime_archive(arena));
     return arena_format(arena,
                         "runtime/barrier.c runtime/half.c runtime/random.c "
-                        "$(grep -q '\"product.c\"\\|THIRDS 1' %s && echo runtime/product/*.c) "
+                        "$(grep -q '\"product.c\"\\|THIRDS 1' %s && echo runtime/product/*.c || "
+                        "echo runtime/product/across.c runtime/product/turn.c) "
                         "-lm -ldl",
                         path);
 }
