@@ -14,10 +14,7 @@
 
 #include "compiler/passes/loops.h"
 
-#include <math.h>
 #include <string.h>
-
-static const double LEAST_FACTOR = 1e-6; /* so that quotients are no less exact */
 
 /* Record function. */
 
@@ -108,9 +105,15 @@ static NodeId times(Graph *to, NodeId value, double factor, const Node *node) {
     return graph_make(to, OP_multiply, value, number, NODE_NONE, node->range);
 }
 
-/* Which operand of a sum is a product, and larger than the other one; -1: none is. */
-static int product_in_sum(const Graph *graph, const Node *node, NodeId input) {
-    for (int i = 0; node->op == OP_add && i < 2; i++)
+/* Is b / c a number, if b is? */
+static bool may_divide(double factor) {
+    return (factor > 1e-6 && factor < 1e6) || (factor > -1e6 && factor < -1e-6);
+}
+
+/* Which operand of a sum is a product, and larger than the other one, which may be divided; -1:
+ * none is. */
+static int product_in_sum(const Graph *graph, const Node *node, NodeId input, double factor) {
+    for (int i = 0; node->op == OP_add && may_divide(factor) && i < 2; i++)
         if (multiplies(graph, node->inputs[i], input) &&
             most_elements(graph, node->inputs[1 - i]) < most_elements(graph, node->inputs[i]))
             return i;
@@ -123,14 +126,15 @@ static Graph *products_with(Arena *arena, const Graph *graph, NodeId input, doub
     NodeId *products = arena_new_array(arena, NodeId, graph->nodes.count + 1);
     for (NodeId id = 0; id < graph->nodes.count; id++) {
         const Node *node = graph_node(graph, id);
-        const int product = product_in_sum(graph, node, input);
+        const int product = product_in_sum(graph, node, input, factor);
         to->placement = node->placement;
-        if (product >= 0) {
-            NodeId operands[2];
-            operands[product] = products[node->inputs[product]];
-            operands[1 - product] = times(to, map[node->inputs[1 - product]], 1 / factor, node);
-            products[id] = graph_make(to, OP_add, operands[0], operands[1], NODE_NONE, node->range);
-        } else products[id] = graph_copy_node(to, graph, id, map);
+        if (product < 0) products[id] = graph_copy_node(to, graph, id, map);
+        else {
+            Node sum = *node;
+            sum.inputs[product] = products[node->inputs[product]];
+            sum.inputs[1 - product] = times(to, map[node->inputs[1 - product]], 1 / factor, node);
+            products[id] = graph_must_add(to, sum);
+        }
         map[id] = products[id];
         if (product >= 0 || multiplies(graph, id, input))
             map[id] = times(to, products[id], factor, node);
@@ -184,7 +188,6 @@ static void put_behind(Arena *arena, Function *record, const FunctionList *reade
     const int factor = factor_of(graph, node);
     if (factor < 0 || !may_go_behind(arena, readers, field)) return;
     const double number = graph_node(graph, node->inputs[factor])->number;
-    if (!(fabs(number) >= LEAST_FACTOR && fabs(number) <= 1 / LEAST_FACTOR)) return;
     vector_each(Function *, reader, *readers) {
         const NodeId input = input_of(*reader, field);
         if (input != NODE_NONE)

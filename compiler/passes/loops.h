@@ -57,8 +57,10 @@ bool are_whole_runs(Dim columns);
 int64_t columns_group(const Loops *loops);
 
 /* Of so many columns is a unit that threads share. Eight, the least that one has, are whole
- * groups; where all are less than a run, they are one unit. */
+ * groups. */
 int64_t columns_unit(const Loops *loops);
+
+/* Are all results, known to be fewer than a run, one such unit? */
 bool is_one_unit(const Loops *loops);
 
 /* Is a row so short that values of it may be kept between two loops over it? */

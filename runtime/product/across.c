@@ -6,9 +6,10 @@
 enum { SIDE = 8 /* of a square of elements that is turned in vectors */ };
 
 #if FLOW_SHUFFLES
+typedef uint32_t Four __attribute__((may_alias)); /* bytes */
 typedef uint32_t Eight __attribute__((vector_size(32), aligned(4), may_alias));
 
-static inline void turn_square(uint32_t *to, int64_t apart, const uint32_t *from, int64_t stride) {
+static inline void turn_square(Four *to, int64_t apart, const Four *from, int64_t stride) {
     Eight a[SIDE];
 #pragma GCC unroll 8
     for (int c = 0; c < SIDE; c++) a[c] = *(const Eight *)(from + c * stride);
@@ -28,7 +29,7 @@ static inline void turn_square(uint32_t *to, int64_t apart, const uint32_t *from
 }
 
 /* Returns how many columns are done. */
-static int64_t across_squares(uint32_t *to, int64_t apart, const uint32_t *from, int64_t stride,
+static int64_t across_squares(Four *to, int64_t apart, const Four *from, int64_t stride,
                               int64_t columns, int64_t count) {
     if (count < SIDE) return 0;
     int64_t c = 0;
@@ -63,11 +64,11 @@ static int64_t across_squares(uint32_t *to, int64_t apart, const uint32_t *from,
     }                                                                                          \
     void beside(void *to, int64_t lanes, const void *from, int64_t columns, int64_t count) {   \
         typedef type Element __attribute__((may_alias));                                       \
-        Element *restrict beside_each_other = to;                                              \
-        across(to, lanes, from, columns, count, columns);                                      \
+        Element *const rows = to;                                                              \
+        across(rows, lanes, from, columns, count, columns);                                    \
         for (int64_t at = 0; count < lanes && at < columns * lanes; at += lanes)               \
             for (int64_t lane = count; lane < lanes; lane++)                                   \
-                beside_each_other[at + lane] = beside_each_other[at + count - 1];              \
+                rows[at + lane] = rows[at + count - 1];                                        \
     }
 
 MOVES_ACROSS(flow_across_1, flow_beside_1, uint8_t)

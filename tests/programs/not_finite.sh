@@ -22,6 +22,26 @@ EOF
 program 'log(first * 0 - 1) * 2 + 1' 'mean(y * y)' 'sgd(0.1)'
 expect 1 'loss is nan at step 1 (epoch 1): first at log, bad.flow:4' "$FLOWC" run bad.flow
 
+# In a batch that is not full: rows of what is read are as long as it is.
+{ echo a; printf '%s\n' 1 2 3 4 5 -1; } >six.csv
+cat >part.flow <<'EOF'
+pipeline numbers -> (x: f32) { return csv("six.csv") |> map(x: column("a")) }
+model net(x: f32[6, B]) -> f32[6, 6] {
+  let s = log(x) * 2 + 1
+  return matmul(s, transpose(s))
+}
+train fit {
+  data = numbers() |> batch(4)
+  let first = dense(expand(data.x, 1), 6)
+  let shift = expand(cast(iota(6), f32), 1)
+  let y = net(expand(data.x, 0) + 8 - 8 * minimum(shift, 1) + 0 * transpose(first))
+  loss = mean(y * y)
+  optimizer = sgd(0.00001)
+  epochs = 3
+}
+EOF
+expect 1 'loss is nan at step 2 (epoch 1): first at log, part.flow:3' "$FLOWC" run part.flow
+
 # In a loss.
 program 'first' 'sum(y * 0) / sum(data.b * 0)' 'sgd(0.1)'
 expect 1 'loss is nan at step 1 (epoch 1): first at divide, bad.flow:9' "$FLOWC" run bad.flow

@@ -10,7 +10,7 @@ typedef void Across(void *to, int64_t apart, const void *from, int64_t stride, i
                     int64_t count);
 typedef void Beside(void *to, int64_t lanes, const void *from, int64_t columns, int64_t count);
 
-/* Of all bytes of a place the number tells which it is. */
+/* Places next to each other differ, and so do nearly all others. */
 static void fill(unsigned char *bytes, int size, int start) {
     for (int i = 0; i < PLACES * size; i++)
         bytes[i] = (unsigned char)((i / size + start) * 7 + i % size);

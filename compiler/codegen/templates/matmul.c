@@ -165,7 +165,7 @@ enum {
      * as their sums are too many to wait for each other. */
     MANY_ROWS = 32 * TILE_ROWS,
     LOW_ROWS = FLOW_LEAST(TILE_ROWS, TILE_VECTORS == 1                            ? 8
-                                     : TILE_VECTORS > 2 && MOST_ROWS >= MANY_ROWS ? 2
+                                     : TILE_VECTORS > 3 && MOST_ROWS >= MANY_ROWS ? 2
                                                                                   : 4),
     WIDTH = TILE_VECTORS * LANES,
     ALL_WIDE = ((ACROSS - 1) / TILE_VECTORS + 1) * WIDTH,

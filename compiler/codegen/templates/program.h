@@ -24,8 +24,8 @@
 #define FLOW_NAME_OF(a, b) FLOW_JOINED_NAME(a, b)
 #define FLOW_OF_PROGRAM(name) FLOW_NAME_OF(FLOW_PROGRAM_NAME, name)
 
-/* Declares a kernel of another file: only objects have the program's name in front of its own,
- * since a macro would be replaced in all that templates define. */
+/* Declares a kernel that several files name: only objects have the program's name in front of its
+ * own, since a macro would be replaced in all that templates define. */
 #define FLOW_TEXT(name) #name
 #define FLOW_TEXT_OF(name) FLOW_TEXT(name)
 #define FLOW_SHARED_KERNEL(name) FlowKernel name __asm__(FLOW_TEXT_OF(FLOW_PROGRAM_NAME) "_" #name)
