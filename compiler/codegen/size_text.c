@@ -16,13 +16,29 @@ const char *size_initialiser(Arena *arena, DimList *sizes, Dim size) {
     return arena_format(arena, "%lld", (long long)dim_bound(size));
 }
 
-const char *type_initialiser(Arena *arena, DimList *sizes, const Type *type) {
+static const char *size_of_batch(Arena *arena, DimList *sizes, Dim size) {
+    int64_t number;
+    if (dim_is_constant(size, &number)) return arena_format(arena, "%lld", (long long)number);
+    return arena_format(arena, "~%d", run_size_number(arena, sizes, size));
+}
+
+typedef const char *WriteSize(Arena *arena, DimList *sizes, Dim size);
+
+static const char *type_text_with(Arena *arena, DimList *sizes, const Type *type, WriteSize *size) {
     Text text = text_new(arena);
     text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
     for (int i = 0; i < type->rank; i++)
-        text_format(&text, "%s%s", i ? ", " : "", size_initialiser(arena, sizes, type->dims[i]));
+        text_format(&text, "%s%s", i ? ", " : "", size(arena, sizes, type->dims[i]));
     text_add(&text, type->rank ? "}}" : "0}}");
     return text_string(&text);
+}
+
+const char *type_initialiser(Arena *arena, DimList *sizes, const Type *type) {
+    return type_text_with(arena, sizes, type, size_initialiser);
+}
+
+const char *batch_type_initialiser(Arena *arena, DimList *sizes, const Type *type) {
+    return type_text_with(arena, sizes, type, size_of_batch);
 }
 
 void print_bounds(Printer *printer) {

@@ -27,8 +27,10 @@ const char *number_text(Printer *printer, double value);
 /* "28"; a size that a run computes is added to the list, and what is written is its place. */
 const char *size_initialiser(Arena *arena, DimList *sizes, Dim size);
 
-/* "{FLOW_f32, 2, {28, 28}}" */
+/* "{FLOW_f32, 2, {28, 28}}", of a record; or of what a batch has, with as many records as a run
+ * finds in it. */
 const char *type_initialiser(Arena *arena, DimList *sizes, const Type *type);
+const char *batch_type_initialiser(Arena *arena, DimList *sizes, const Type *type);
 
 /* Its place among the sizes that a run computes. */
 int run_size_number(Arena *arena, DimList *sizes, Dim size);

@@ -115,20 +115,6 @@ static bool is_computed(const Node *node) {
     return class == LOOP_elementwise || class == LOOP_generate || class == LOOP_reduce;
 }
 
-/* Of a batch as large as it is then: what lies behind its last record is not looked at. */
-static const char *type_of_batch(const Tracer *tracer, const Type *type) {
-    Text text = text_new(tracer->arena);
-    text_format(&text, "{FLOW_%s, %d, {", element_info[type->element].name, type->rank);
-    for (int i = 0; i < type->rank; i++) {
-        int64_t size;
-        if (!dim_is_constant(type->dims[i], &size))
-            size = ~run_size_number(tracer->arena, tracer->trace->sizes, type->dims[i]);
-        text_format(&text, "%s%lld", i ? ", " : "", (long long)size);
-    }
-    text_add(&text, type->rank ? "}}" : "0}}");
-    return text_string(&text);
-}
-
 /* Numbers. */
 
 static void add_number(Tracer *tracer, uint64_t number) {
@@ -232,7 +218,8 @@ static const char *new_making(const Tracer *tracer, const Node *node) {
     Text text = text_new(tracer->arena);
     text_format(&text, "{FLOW_MADE_%s, %s, %s, %d, %s", making_name(node),
                 string_literal(tracer->arena, value_text(tracer->arena, node)),
-                type_of_batch(tracer, &node->type), (int)node->op, value_number(tracer, node));
+                batch_type_initialiser(tracer->arena, tracer->trace->sizes, &node->type),
+                (int)node->op, value_number(tracer, node));
     if (op_info[node->op].class == LOOP_reduce) text_format(&text, ", .axes = %u", node->axes);
     if (op_info[node->op].class == LOOP_generate)
         text_format(&text, ", .stream = %lld", (long long)node->stream);
