@@ -76,7 +76,8 @@ def rows():
 def records(name, *flags):
     """Records/s of the epochs after the first."""
     text, _ = run(name, *flags)
-    return statistics.median([float(rate) for rate in re.findall(r"^epoch \d+/\d+: .*? ([0-9.]+) records/s", text, re.M)][1:])
+    rates = re.findall(r"^epoch \d+/\d+: .*? ([0-9.]+)([kM]?) records/s", text, re.M)
+    return statistics.median([float(rate) * {"": 1, "k": 1e3, "M": 1e6}[unit] for rate, unit in rates][1:])
 
 
 def start(**more):
