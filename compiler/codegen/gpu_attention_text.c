@@ -5,10 +5,12 @@
 #include "compiler/codegen/gpu_text.h"
 #include "compiler/codegen/gpu_tile.h"
 
-#include <ctype.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 128 /* of results; eight warps of 16 */ };
+enum {
+    BLOCK_ROWS = 128, /* of results; eight warps of 16 */
+    NARROW = 64,      /* columns, and depths of scores */
+};
 
 typedef struct Attending {
     Writer *writer;
@@ -131,7 +133,34 @@ static void write_form(const Attending *all, const Lines *values) {
     write_macros(all->text, macros, sizeof macros / sizeof *macros);
 }
 
-static void write_sizes(const Attending *all) {
+static bool is_narrow(const Writer *writer, NodeId product) {
+    int64_t depth;
+    const Loops loops = node_loops(writer->graph, node_of(writer, product));
+    return dim_is_constant(loops.depth, &depth) && depth <= NARROW;
+}
+
+static bool is_narrow_all(const Attending *all) {
+    const Attention *attention = all->attention;
+    int64_t columns;
+    return is_narrow(all->writer, attention->scores) &&
+           (attention->second == NODE_NONE || is_narrow(all->writer, attention->second)) &&
+           dim_is_constant(all->writer->loops->columns, &columns) && columns <= NARROW;
+}
+
+/* Two blocks of a multiprocessor hide each other's waits, where there are as many, and tensor cores
+ * leave registers for two: what a thread has of its own rows grows with the depth of the scores,
+ * its sums with the columns. */
+static const char *blocks_abreast(const Attending *all, const Lines *values) {
+    const Loops *loops = all->writer->loops;
+    const double blocks =
+        (double)dim_bound(loops->outer) * (double)((dim_bound(loops->rows) - 1) / BLOCK_ROWS + 1);
+    const bool halves = is_half(stored_element(all->writer, values));
+    return halves && blocks >= 2.0 * gpu_tiles_enough && is_narrow_all(all)
+               ? "(1 + FLOW_TENSOR_CORES)"
+               : "1";
+}
+
+static void write_sizes(const Attending *all, const Lines *values) {
     const Writer *writer = all->writer;
     const Attention *attention = all->attention;
     const Macro macros[] = {
@@ -144,6 +173,7 @@ static void write_sizes(const Attending *all) {
         {"DEPTH_1", depth_of(all, attention->second)},
         {"DEPTH_2", "COLUMNS"},
         {"TILE_ROWS", arena_format(writer->arena, "%d", BLOCK_ROWS)},
+        {"ABREAST", blocks_abreast(all, values)},
     };
     write_macros(all->text, macros, sizeof macros / sizeof *macros);
 }
@@ -151,7 +181,7 @@ static void write_sizes(const Attending *all) {
 static void write_parameters(const Attending *all, const Lines *values) {
     write_element(all, stored_element(all->writer, values));
     write_form(all, values);
-    write_sizes(all);
+    write_sizes(all, values);
 }
 
 static void write_operands(const Attending *all, const Lines *values) {
@@ -167,25 +197,15 @@ static void define_mask(Writer *writer, NodeId choice, Index full) {
     const Index at = operand_index_text(writer, node, 0, full);
     const NodeId seen = strip_reshapes(writer->graph, node->inputs[0]);
     text_format(&writer->lines[at.level], "(void)%s;\n", at.text);
-    define_variable(writer, seen, at, "bool", "key <= query + SEEN");
+    define_variable(writer, seen, at, "bool", "SEES_ALL || key <= query + SEEN");
 }
 
-/* The quotient by what a row has is a product, and exp is FLOW_POWER. */
+/* exp is FLOW_POWER. */
 static void define_quickly(Writer *writer, NodeId id, Index full) {
     const Node *node = node_of(writer, id);
-    if (node->op != OP_exp && node->op != OP_divide) return;
+    if (node->op != OP_exp) return;
     const char *a = value_of(writer, node->inputs[0], operand_index_text(writer, node, 0, full));
-    if (node->op == OP_exp) {
-        define_value(writer, id, full, arena_format(writer->arena, "FLOW_POWER(%s)", a));
-        return;
-    }
-    const Index at = operand_index_text(writer, node, 1, full);
-    const char *b = value_of(writer, node->inputs[1], at);
-    if (at.level != LEVEL_row || !isalpha((unsigned char)*b)) return;
-    const char *part = arena_format(writer->arena, "part_of_%s", b);
-    if (!has_name(&writer->lines[LEVEL_row], part))
-        text_format(&writer->lines[LEVEL_row], "const float %s = 1 / %s;\n", part, b);
-    define_value(writer, id, full, arena_format(writer->arena, "%s * %s", a, part));
+    define_value(writer, id, full, arena_format(writer->arena, "FLOW_POWER(%s)", a));
 }
 
 /* Of what the weights are made of, unless the program is to be exact. */
@@ -333,6 +353,43 @@ static void take_of_query(Writer *writer, const Weights *weights, Text *text, bo
     }
 }
 
+/* Scores become weights. */
+static void weigh_tile(const Attending *all, const Weights *weights, bool sees_all) {
+    Text *const text = all->text;
+    text_format(
+        text,
+        "        enum { SEES_ALL = %d };\n"
+        "        FLOW_UNROLL for (int n = 0; n < SCORES; n++) {\n"
+        "            const int own = (int)first_row + ROW_OF(n);\n"
+        "            const int come = (int)coming + COLUMN_OF(n);\n"
+        "            const int query = TURNED ? come : own, key = TURNED ? own : come;\n"
+        "            if (!is_whole && (query >= (int)(QUERIES) || key >= (int)(KEYS))) {\n"
+        "                scores[n] = FORWARD ? -__builtin_inff() : 0;\n"
+        "                continue;\n"
+        "            }\n"
+        "            const int64_t c = key, r = slice * QUERIES + query, i = r * KEYS + c;\n"
+        "            (void)i;\n",
+        sees_all);
+    take_of_query(all->writer, weights, text, all->attention->turned);
+    text_add(text, text_string(&weights->lines));
+    text_add(text, "        }\n");
+}
+
+/* Most tiles lie where the rows of a warp see, or are seen by, all that comes: no choice there. */
+static void weigh_tiles(const Attending *all, const Weights *weights) {
+    Text *const text = all->text;
+    if (all->attention->mask == NODE_NONE) {
+        text_add(text, "        (void)see_all;\n");
+        weigh_tile(all, weights, true);
+        return;
+    }
+    text_add(text, "        if (see_all) {\n");
+    weigh_tile(all, weights, true);
+    text_add(text, "        } else {\n");
+    weigh_tile(all, weights, false);
+    text_add(text, "        }\n");
+}
+
 static void write_weights(const Attending *all, const Weights *weights) {
     Text *const text = all->text;
     const bool turned = all->attention->turned, any = finds_once(weights);
@@ -342,22 +399,9 @@ static void write_weights(const Attending *all, const Weights *weights) {
     text_add(text,
              "    for (int64_t coming = first_come; coming < last_come; coming += ACROSS) {\n");
     if (any && turned) write_coming_queries(all->writer->arena, weights, text);
-    text_add(text,
-             "#include \"cuda_scores.h\"\n"
-             "        FLOW_UNROLL for (int n = 0; n < SCORES; n++) {\n"
-             "            const int own = (int)first_row + ROW_OF(n);\n"
-             "            const int come = (int)coming + COLUMN_OF(n);\n"
-             "            const int query = TURNED ? come : own, key = TURNED ? own : come;\n"
-             "            if (!is_whole && (query >= (int)(QUERIES) || key >= (int)(KEYS))) {\n"
-             "                scores[n] = FORWARD ? -__builtin_inff() : 0;\n"
-             "                continue;\n"
-             "            }\n"
-             "            const int64_t c = key, r = slice * QUERIES + query, i = r * KEYS + c;\n"
-             "            (void)i;\n");
-    take_of_query(all->writer, weights, text, turned);
-    text_add(text, text_string(&weights->lines));
-    text_add(text, "        }\n"
-                   "#include \"cuda_weigh.h\"\n"
+    text_add(text, "#include \"cuda_scores.h\"\n");
+    weigh_tiles(all, weights);
+    text_add(text, "#include \"cuda_weigh.h\"\n"
                    "    }\n");
 }
 
@@ -411,6 +455,7 @@ const char *write_gpu_attention(Writer *writer, Text *text) {
     write_weights(&inside, &weights);
     if (all.attention->forward) write_rows_left(&inside);
     store_results(writer);
+    writer->abreast = "ABREAST";
     write_gpu_head(writer, text);
     text_add(text, text_string(&body));
     write_gpu_sums(writer, text, "float");

@@ -32,13 +32,16 @@ static bool has_ring(const Writer *writer, const char *suffix) {
 
 void write_gpu_start(Writer *writer, Text *text, const char *suffix) {
     const bool ring = has_ring(writer, suffix);
-    text_format(text,
-                "%s(%s%s, %d) {\n"
-                "    const int64_t batch = arguments.batch, *const sizes = arguments.sizes;\n"
-                "    const int64_t *const operands = arguments.operands;\n"
-                "    (void)batch, (void)sizes, (void)operands;\n",
-                ring ? "FLOW_RING_GLOBAL" : "FLOW_GLOBAL", MARK_KERNEL, suffix,
-                ring ? writer->ring.abreast : GPU_THREADS);
+    text_format(text, "%s(%s%s, ",
+                ring              ? "FLOW_RING_GLOBAL"
+                : writer->abreast ? "FLOW_GLOBAL_OF"
+                                  : "FLOW_GLOBAL",
+                MARK_KERNEL, suffix);
+    if (writer->abreast && !ring) text_format(text, "%d, %s) {\n", GPU_THREADS, writer->abreast);
+    else text_format(text, "%d) {\n", ring ? writer->ring.abreast : GPU_THREADS);
+    text_add(text, "    const int64_t batch = arguments.batch, *const sizes = arguments.sizes;\n"
+                   "    const int64_t *const operands = arguments.operands;\n"
+                   "    (void)batch, (void)sizes, (void)operands;\n");
 }
 
 void write_gpu_head(Writer *writer, Text *text) {

@@ -208,6 +208,46 @@ static Index place_in_whole(Writer *writer, const Node *node, Index index) {
                                      dim_expression(writer->arena, each)));
 }
 
+/* Is it divided by what a row has? A GPU does that by a dozen instructions. What is read, and not
+ * computed, may be as large, or as small, as one pleases. */
+static bool is_by_row(Writer *writer, const Node *node, Index index) {
+    if (!writer->gpu || writer->graph->wishes.exact || node->op != OP_divide) return false;
+    if (node->type.element != TYPE_f32 || index.level != LEVEL_column) return false;
+    if (operand_index_text(writer, node, 1, index).level != LEVEL_row) return false;
+    const Node *by = node_of(writer, strip_reshapes(writer->graph, node->inputs[1]));
+    while (op_info[by->op].class == LOOP_move)
+        by = node_of(writer, strip_reshapes(writer->graph, by->inputs[0]));
+    return by->kernel != NO_KERNEL;
+}
+
+/* Is it the old value of a weight, which no other node of the kernel wants? */
+static bool is_old_alone(const Writer *writer, const Node *keep) {
+    const NodeId old = strip_reshapes(writer->graph, keep->inputs[2]);
+    const Node *weight = node_of(writer, old);
+    if (weight->op != OP_weight || is_half(weight->type.element)) return false;
+    int readers = 0;
+    for (size_t at = 0; at < writer->kernel->node_count; at++) {
+        const Node *node = node_of(writer, writer->kernel->nodes[at]);
+        for (int i = 0; i < node->input_count; i++)
+            readers += strip_reshapes(writer->graph, node->inputs[i]) == old;
+    }
+    return readers == 1;
+}
+
+/* A GPU loads it where the new one may not be kept. */
+static const char *old_value(Writer *writer, NodeId id, Index index) {
+    const NodeId old = strip_reshapes(writer->graph, id);
+    return arena_format(writer->arena, "FLOW_LATE(%s, %s)", pointer_to(writer, old, false),
+                        index.text);
+}
+
+/* The reciprocal is found once. */
+static const char *quotient_by_row(Writer *writer, const char *const *operands) {
+    const char *part = arena_format(writer->arena, "part_%d", ++writer->variable_count);
+    text_format(&writer->lines[LEVEL_row], "const float %s = 1.0f / %s;\n", part, operands[1]);
+    return arena_format(writer->arena, "%s * %s", operands[0], part);
+}
+
 static const char *computed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     if (op_info[node->op].class == LOOP_generate) index = place_in_whole(writer, node, index);
@@ -218,13 +258,18 @@ static const char *computed(Writer *writer, NodeId id, Index index) {
         Index inner = op_info[node->op].class == LOOP_generate
                           ? plain_index(writer, INDEX_zero)
                           : operand_index_text(writer, node, i, index);
-        operands[i] = value_of(writer, node->inputs[i], inner);
+        const bool late =
+            writer->gpu && node->op == OP_keep && i == 2 && is_old_alone(writer, node);
+        operands[i] = late ? old_value(writer, node->inputs[i], inner)
+                           : value_of(writer, node->inputs[i], inner);
     }
     if (op_info[node->op].class == LOOP_move) return operands[0];
     bool vector = writer->vectors && index.level == LEVEL_column;
     const char *expression = node->op == OP_keep ? kept_value(writer, id, operands)
                              : vector            ? vector_formula(writer, node, operands)
-                                      : formula_text(writer, node, operands, "", index.text);
+                             : is_by_row(writer, node, index)
+                                 ? quotient_by_row(writer, operands)
+                                 : formula_text(writer, node, operands, "", index.text);
     const char *cast = node->op == OP_cast ? cast_text(writer, node, operands[0]) : NULL;
     return define_value(writer, id, index, cast ? cast : expression);
 }

@@ -164,6 +164,7 @@ typedef struct Writer {
     bool refused; /* which something can't be */
     Vector(Result) results;
     GpuRing ring;
+    const char *abreast;      /* blocks that are to share a multiprocessor, as C; or NULL */
     const char *parts_blocks; /* of the GPU's kernel that runs before this one, as C; or NULL */
     bool gpu;                 /* each thread has an element, or is a lane of a row: gpu_text.c */
 } Writer;

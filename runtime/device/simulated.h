@@ -150,6 +150,7 @@ __attribute__((unused)) static FlowSimulated *flow_simulated;
         return count;                                                \
     }                                                                \
     static void name##_thread(void)
+#define FLOW_GLOBAL_OF(name, count, blocks) FLOW_GLOBAL(name, count)
 #define FLOW_SHARED(type, name, count) \
     type *const name = (type *)flow_simulated->share(#name, sizeof(type), count, 16, __LINE__)
 #define FLOW_SHARED_TILES(type, name, count) \

@@ -15,7 +15,7 @@ ops="add sum argmax matmul scatter_add"
 "$BUILD/tests/check/codegen" $(ls tests/codegen/*.graph | { [ -n "${LONG:-}" ] && cat || grep -v 'deep\|again\|large\.\|large_beside\|records\|/ring\|slices\|thirds\|winograd'; }) \
     $([ -z "${LONG:-}" ] || ls tests/passes/scan*.graph)
 # As large as tiles get, and several elements a thread.
-FLOWC_TEST_TILES=1 "$BUILD/tests/check/codegen" tests/codegen/{gpu_product,half,group,convolution,adam,gather,late_gather,movement,elements,keep}.graph
+FLOWC_TEST_TILES=1 "$BUILD/tests/check/codegen" tests/codegen/{gpu_product,half,group,convolution,adam,gather,late_gather,movement,elements,keep,fused_attention}.graph
 FLOWC_TEST_TILES=1 FLOWC_TEST_TF32=1 "$BUILD/tests/check/codegen" tests/codegen/{gpu_product,convolution}.graph
 FLOWC_TEST_TILES=1 FLOWC_TEST_WARPGROUPS=1 "$BUILD/tests/check/codegen" tests/codegen/{group,ring}.graph
 # Also as programs do it, by the driver, which may have less shared memory for a block.

@@ -8,12 +8,12 @@ typedef enum Wrong { RIGHT, NOT_SHOWN, NOT_FENCED, NOT_AWAITED, CHANGED, OTHER_S
 static inline void bring_tiles(uint16_t *left, uint16_t *right, const float *a, const float *b) {
     for (int i = (int)FLOW_THREAD; i < 64 * 64; i += 128) {
         const int row = i / 64, k = i % 64;
-        FLOW_PUT(left, flow_swizzled(row, k, 64),
+        FLOW_PUT(left, flow_swizzled(row, k, 64) * 8 + k % 8,
                  flow_store_bf16(row < 40 && k < 40 ? FLOW_LOAD(a, row * 40 + k) : 0));
     }
     for (int i = (int)FLOW_THREAD; i < 48 * 128; i += 128) {
         const int k = i / 128, column = i % 128;
-        FLOW_PUT(right, flow_in_panels(column, k, 128, 48),
+        FLOW_PUT(right, flow_in_panels(column, k, 128, 48) * 8 + column % 8,
                  flow_store_bf16(k < 40 && column < 24 ? FLOW_LOAD(b, k * 24 + column) : 0));
     }
 }

@@ -3,8 +3,10 @@
  * (runtime/device/simulated.h). So the text is C that is C++ as well.
  *
  * FLOW_GLOBAL(name, threads) { … }   a kernel whose blocks have so many threads; `arguments` is its
+ * FLOW_GLOBAL_OF(name, threads, blocks)   the same; so many blocks share a multiprocessor
  * FLOW_SHARED(type, name, count)     an array of the block; FLOW_GET, FLOW_PUT go to its elements
  * FLOW_LOAD, FLOW_STORE              go to elements of global memory
+ * FLOW_LATE(pointer, index)          FLOW_LOAD of what is seldom wanted: nothing asks for it ahead
  * FLOW_RECORD                        of a launch for several records, the block's
  * FLOW_COPY(name, index, pointer, from, is_inside)   begins to copy an element of 16 bytes from
  *                                    global to shared memory, or zeros
@@ -42,6 +44,13 @@ typedef uint64_t uintptr_t;
 #include "device/launch.h"
 #include "kernel.h"
 
+/* What is lost, or kept, is looked at where it may be. */
+#undef flow_is_lost
+#undef keep
+#define flow_is_lost(b, c) ((b) - (b) != 0 && (b) != (c))
+#define keep(a, b, c) ((a) > ((b) - (b) != 0) || (a) > ((b) != (c)) ? (b) : (c))
+#define FLOW_LATE FLOW_LOAD
+
 #define FLOW_ALIGNED(bytes) __attribute__((aligned(bytes)))
 
 #ifdef FLOW_SIMULATED
@@ -63,6 +72,9 @@ typedef uint64_t uintptr_t;
 #endif
 #define FLOW_GLOBAL(name, threads)                        \
     extern "C" __global__ void __launch_bounds__(threads) \
+        name(const FLOW_NOT_COPIED FlowArguments arguments)
+#define FLOW_GLOBAL_OF(name, threads, blocks)                     \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) \
         name(const FLOW_NOT_COPIED FlowArguments arguments)
 #define FLOW_SHARED(type, name, count) __shared__ FLOW_ALIGNED(16) type name[count]
 #define FLOW_GET(name, index) (name)[index]

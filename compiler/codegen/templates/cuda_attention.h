@@ -4,10 +4,11 @@
  *
  * Scores have a row for each query and a column for each key. TILE_ROWS of the results are a
  * block's, 16 of them a warp's: queries, or, TURNED, keys. Those of the other kind come by in tiles
- * of ACROSS. Scores are products of own_0, which has the block's rows, and come_0; SECOND: there is
- * another product of the same shape, of own_1 and come_1. Weights times come_n, n = WEIGHED, are
- * summed up: a thread's are sums[n] of row ROW_OF(n) and column COLUMN_OF(n), as tensor cores leave
- * them, and scores[n] lie likewise. CAUSAL: keys behind query + SEEN weigh nothing.
+ * of ACROSS, and ABREAST blocks share a multiprocessor. Scores are products of own_0, which has the
+ * block's rows, and come_0; SECOND: there is another product of the same shape, of own_1 and
+ * come_1. Weights times come_n, n = WEIGHED, are summed up: a thread's are sums[n] of row ROW_OF(n)
+ * and column COLUMN_OF(n), as tensor cores leave them, and scores[n] lie likewise. CAUSAL: keys
+ * behind query + SEEN weigh nothing.
  *
  * FORWARD: the weights are exp(score - most), most being the largest score of the row so far; what
  * was summed up before is made smaller when a larger one comes. */

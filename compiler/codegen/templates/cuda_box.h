@@ -27,7 +27,6 @@
 #endif
 
 #ifdef FLOW_SIMULATED
-#define FLOW_GLOBAL_OF(name, threads, blocks) FLOW_GLOBAL(name, threads)
 #define FLOW_GATE(gates, i, arrivals) flow_simulated->gate(&(gates)[i], arrivals, __LINE__)
 #define FLOW_ARRIVE(gates, i) flow_simulated->arrive(&(gates)[i], 0, __LINE__)
 #define FLOW_EXPECT(gates, i, bytes) flow_simulated->arrive(&(gates)[i], bytes, __LINE__)
@@ -42,9 +41,6 @@
 #define FLOW_SYNC_FIRST(threads) flow_simulated->barrier_of(threads, __LINE__)
 
 #elif FLOW_WARPGROUPS
-#define FLOW_GLOBAL_OF(name, threads, blocks)                     \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) \
-        name(const FLOW_NOT_COPIED FlowArguments arguments)
 #define FLOW_SHARED_MORE(type, name, count) extern __shared__ FLOW_ALIGNED(1024) type name[]
 
 static inline void flow_gate(uint32_t gate, int arrivals) {

@@ -30,4 +30,5 @@
 #define __builtin_cos cos
 #define __builtin_pow pow
 #define __builtin_fmod fmod
+#define __builtin_fmaxf fmaxf
 #endif

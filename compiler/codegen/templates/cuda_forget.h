@@ -4,6 +4,7 @@
 #undef TENSOR_GROUP
 #undef TILE_ROWS
 #undef TILE_COLUMNS
+#undef ABREAST
 #undef INDEX
 #undef MULTIPLY
 #undef MULTIPLY_GROUP

@@ -40,7 +40,7 @@ for (int64_t depth = first_depth, stage = 1 - STAGES; stage * DEEP < last_depth 
         FLOW_UNROLL for (int n = 0; n < ACROSS / 2; n++)
             FLOW_GET_FRAGMENTS(B, right[n], now + TILE_ROWS * DEEP, warp_column + n * 16, k);
         FLOW_UNROLL for (int m = 0; m < DOWN; m++) FLOW_UNROLL for (int n = 0; n < ACROSS; n++)
-            MULTIPLY(sums + (m * ACROSS + n) * 4, left[m], right[n / 2][n % 2],
-                     right[n / 2][n % 2 + 2]);
+            MULTIPLY(sums + (m * ACROSS + n) * 4, left[m], right[n / 2][n % 2 * 2],
+                     right[n / 2][n % 2 * 2 + 1]);
     }
 }

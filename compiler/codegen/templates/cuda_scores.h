@@ -1,5 +1,5 @@
 /* cuda_scores.h: inside the loop over what comes by, from `coming` on: brings a tile, or, by tensor
- * cores, the next one, and leaves its scores. */
+ * cores, the next one, and leaves its scores; says whether all of them are seen. */
 #define FLOW_COME_ALL(to, from)       \
     FLOW_COME(0, to, from)            \
     FLOW_COME_1((to) + START_1, from) \
@@ -39,6 +39,10 @@ FLOW_SCORE(0, scores, now)
 float seconds[SCORES] = {0};
 FLOW_SCORE(1, seconds, now + START_1)
 #endif
+/* No key of the warp's scores lies behind what a query of theirs sees. */
+const int64_t warp_row = first_row + FLOW_THREAD / 32 * 16;
+const bool see_all =
+    !CAUSAL || (TURNED ? warp_row + 15 <= coming + SEEN : coming + ACROSS - 1 <= warp_row + SEEN);
 #undef FLOW_COME_ALL
 #undef FLOW_COME_1
 #undef FLOW_COME_2

@@ -10,13 +10,21 @@
  *                           times b, 16 x 8
  * FLOW_MULTIPLY_tf32(sums, a, b0, b1)         the same of 16 x 8 and 8 x 8 floats, rounded by
  * FLOW_ROUND_tf32(bits)     those of a float; to 10 bits behind the point, halves away from 0
- * FLOW_PACK_bf16, _f16(low, high)   two floats, rounded to halves, as a register has them */
+ * FLOW_PACK_bf16, _f16(low, high)   two floats, rounded to halves, as a register has them
+ * flow_as_made(n)           n: what is added to it stays apart, as a load's own distance */
 #ifndef FLOW_CUDA_TENSOR_H
 #define FLOW_CUDA_TENSOR_H
 
 typedef struct FLOW_ALIGNED(16) FlowQuad {
     uint32_t words[4];
 } FlowQuad;
+
+static inline int flow_as_made(int n) {
+#ifndef FLOW_SIMULATED
+    asm("" : "+r"(n));
+#endif
+    return n;
+}
 
 #ifdef FLOW_SIMULATED
 #define FLOW_TENSOR_CORES 1
@@ -117,19 +125,20 @@ static inline void flow_copy(FlowQuad *to, const FlowQuad *from, bool is_inside)
 #define FLOW_END_COPIES() asm volatile("cp.async.commit_group;" ::: "memory")
 #define FLOW_AWAIT_COPIES(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
 
-static inline void flow_get_matrices(uint32_t *y, const FlowQuad *row, bool turned) {
+static inline void flow_get_matrices(uint32_t *y, uint32_t row, bool turned) {
     if (turned)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                      : "=r"(y[0]), "=r"(y[1]), "=r"(y[2]), "=r"(y[3])
-                     : "r"(FLOW_SHARED_ADDRESS(row))
+                     : "r"(row)
                      : "memory");
     else
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                      : "=r"(y[0]), "=r"(y[1]), "=r"(y[2]), "=r"(y[3])
-                     : "r"(FLOW_SHARED_ADDRESS(row))
+                     : "r"(row)
                      : "memory");
 }
-#define FLOW_GET_MATRICES(y, rows, index, turned) flow_get_matrices(y, (rows) + (index), turned)
+#define FLOW_GET_MATRICES(y, rows, index, turned) \
+    flow_get_matrices(y, FLOW_SHARED_ADDRESS(rows) + (uint32_t)(index)*16, turned)
 
 #define FLOW_MULTIPLY(name, shape)                                                          \
     static inline void FLOW_MULTIPLY_##name(float *sums, const uint32_t *a, uint32_t b0,    \

@@ -28,24 +28,25 @@
         is_inside ? (INDEX)(S##_OUTER(slice) + S##_LINE_AT(flow_line) + S##_DEPTH_AT(flow_depth)) \
                   : 0
 
-/* Where a half lies in a tile of halves: groups of eight change places, so that the eight rows of a
- * matrix lie in different banks. */
+/* Which eight halves of a tile of halves those are that begin at the column: they change places, so
+ * that the eight rows of a matrix lie in different banks. */
 static inline int flow_swizzled(int row, int column, int width) {
     const int turn = width >= 64 ? row & 7 : row >> 1 & 3;
-    return row * width + ((column >> 3 ^ turn) << 3) + (column & 7);
+    return row * (width / 8) + (column >> 3 ^ turn);
 }
-/* Where a half lies in a tile that has its lines next to each other: of up to 64 of them. */
+/* Which they are in a tile that has its lines next to each other: of up to 64 of them. */
 static inline int flow_in_panels(int line, int k, int lines, int deep) {
     const int wide = lines < 64 ? lines : 64;
-    return line / wide * wide * deep + flow_swizzled(k, line % wide, wide);
+    return line / wide * (wide * deep / 8) + flow_swizzled(k, line % wide, wide);
 }
-#define FLOW_HALF_AT(S, line, k) \
+#define FLOW_EIGHT_AT(S, line, k) \
     (S##_BY_DEPTH ? flow_swizzled(line, k, DEEP) : flow_in_panels(line, k, S##_TILE, DEEP))
+#define FLOW_HALF_AT(S, line, k) (FLOW_EIGHT_AT(S, line, k) * 8 + (S##_BY_DEPTH ? (k) : (line)) % 8)
 
 /* Where a float lies in a tile of floats: groups of four change places, so that what a warp takes
  * at once, eight lines of four depths, lies in different banks. */
-#define FLOW_FLOAT_AT(S, line, k)                              \
-    (S##_BY_DEPTH ? flow_swizzled(line, 2 * (k), 2 * DEEP) / 2 \
+#define FLOW_FLOAT_AT(S, line, k)                                        \
+    (S##_BY_DEPTH ? flow_swizzled(line, 2 * (k), 2 * DEEP) * 4 + (k) % 4 \
                   : (k)*S##_TILE + ((line) ^ ((k)&3) << 3))
 #define FLOW_ELEMENT_AT(S, line, k) \
     (sizeof(STORED) == 4 ? FLOW_FLOAT_AT(S, line, k) : FLOW_HALF_AT(S, line, k))
@@ -64,29 +65,38 @@ static inline int flow_in_panels(int line, int k, int lines, int deep) {
         else FLOW_PUT(to, place, (STORED)(is_inside ? FLOW_LOAD(s, at) : 0));                     \
     }
 
-/* The matrices of 16 lines and 16 depths from (first, k) on: those of the first eight depths, then
- * of the others. */
-#define FLOW_GET_LINES(S, y, tile, first, k)                                                       \
-    do {                                                                                           \
-        const int flow_line = (first) + (S##_BY_DEPTH ? lane % 16 : lane / 8 % 2 * 8);             \
-        const int flow_depth = (k) + (S##_BY_DEPTH ? lane / 16 * 8 : lane % 8 + lane / 16 * 8);    \
-        FLOW_GET_MATRICES(y, (const FlowQuad *)(tile), FLOW_HALF_AT(S, flow_line, flow_depth) / 8, \
-                          !S##_BY_DEPTH);                                                          \
+/* Which eight lines and which half of the depths the n-th of four matrices has: what a product
+ * takes, all four of a, two of b, lies in neighbouring registers. */
+#define A_MATRIX_LINES(n) ((n) % 2)
+#define A_MATRIX_DEPTHS(n) ((n) / 2)
+#define B_MATRIX_LINES(n) ((n) / 2)
+#define B_MATRIX_DEPTHS(n) ((n) % 2)
+
+/* The matrices of 16 lines and 16 depths from (first, k) on. */
+#define FLOW_GET_LINES(S, y, tile, first, k)                                                    \
+    do {                                                                                        \
+        const int flow_line =                                                                   \
+            (first) + (S##_BY_DEPTH ? lane % 8 : 0) + S##_MATRIX_LINES(lane / 8) * 8;           \
+        const int flow_depth =                                                                  \
+            (k) + (S##_BY_DEPTH ? 0 : lane % 8) + S##_MATRIX_DEPTHS(lane / 8) * 8;              \
+        FLOW_GET_MATRICES(y, (const FlowQuad *)(tile), FLOW_EIGHT_AT(S, flow_line, flow_depth), \
+                          !S##_BY_DEPTH);                                                       \
     } while (0)
 
-/* The same of floats and of eight depths, rounded: of the first four depths, then of the others. */
-#define FLOW_GET_FLOATS(S, y, tile, first, k)                                              \
-    do {                                                                                   \
-        const int flow_line = (first) + (S##_BY_DEPTH ? lane % 16 : lane / 4);             \
-        const int flow_depth = (k) + (S##_BY_DEPTH ? lane / 16 * 4 : lane % 4);            \
-        if (S##_BY_DEPTH)                                                                  \
-            FLOW_GET_MATRICES(y, (const FlowQuad *)(tile),                                 \
-                              FLOW_FLOAT_AT(S, flow_line, flow_depth) / 4, false);         \
-        else                                                                               \
-            FLOW_UNROLL for (int i = 0; i < 4; i++)(y)[i] =                                \
-                FLOW_GET((const uint32_t *)(tile),                                         \
-                         FLOW_FLOAT_AT(S, flow_line + i % 2 * 8, flow_depth + i / 2 * 4)); \
-        FLOW_UNROLL for (int i = 0; i < 4; i++)(y)[i] = FLOW_ROUND_tf32((y)[i]);           \
+/* The same of floats and of eight depths, rounded. */
+#define FLOW_GET_FLOATS(S, y, tile, first, k)                                                     \
+    do {                                                                                          \
+        const int flow_line =                                                                     \
+            (first) + (S##_BY_DEPTH ? lane % 8 + S##_MATRIX_LINES(lane / 8) * 8 : lane / 4);      \
+        const int flow_depth = (k) + (S##_BY_DEPTH ? S##_MATRIX_DEPTHS(lane / 8) * 4 : lane % 4); \
+        if (S##_BY_DEPTH)                                                                         \
+            FLOW_GET_MATRICES(y, (const FlowQuad *)(tile),                                        \
+                              flow_swizzled(flow_line, 2 * flow_depth, 2 * DEEP), false);         \
+        else                                                                                      \
+            FLOW_UNROLL for (int i = 0; i < 4; i++)(y)[i] = FLOW_GET(                             \
+                (const uint32_t *)(tile), FLOW_FLOAT_AT(S, flow_line + S##_MATRIX_LINES(i) * 8,   \
+                                                        flow_depth + S##_MATRIX_DEPTHS(i) * 4));  \
+        FLOW_UNROLL for (int i = 0; i < 4; i++)(y)[i] = FLOW_ROUND_tf32((y)[i]);                  \
     } while (0)
 
 #define FLOW_GET_FRAGMENTS(S, y, tile, first, k)                        \

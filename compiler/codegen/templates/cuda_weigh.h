@@ -4,11 +4,9 @@
 FLOW_UNROLL for (int h = 0; h < 2; h++) {
     float high = most[h];
     FLOW_UNROLL for (int e = 0; e < SCORES; e++) if (e % 4 / 2 == h) high =
-        high < scores[e] ? scores[e] : high;
-    FLOW_UNROLL for (int mask = 1; mask < 4; mask *= 2) {
-        const float other = flow_shuffle_xor_f32(high, mask);
-        high = high < other ? other : high;
-    }
+        __builtin_fmaxf(high, scores[e]);
+    FLOW_UNROLL for (int mask = 1; mask < 4; mask *= 2) high =
+        __builtin_fmaxf(high, flow_shuffle_xor_f32(high, mask));
     const float shift = high == -__builtin_inff() ? 0 : high, smaller = FLOW_POWER(most[h] - shift);
     most[h] = high;
     total[h] *= smaller;
