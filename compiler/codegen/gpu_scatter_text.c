@@ -1,16 +1,18 @@
-/* GPU scatter text: sums at places that are data. A thread has a column of some rows of the result:
- * it makes them 0, looks at all places, and adds the updates of its own rows in their order, so
- * that the same bits come out each time. */
+/* GPU scatter text: sums at places that are data. A block has columns of some rows of the result, a
+ * thread one of them, which it makes 0. The block's threads look at all places together and list
+ * those of the block's rows. Each adds what is listed to its column, in that order: the same bits
+ * come out each time. */
 #include "compiler/codegen/definitions.h"
 #include "compiler/codegen/gpu_text.h"
 
 enum {
-    THREADS = 1 << 16, /* about; each looks at all places */
-    MOST_SHARES = 64,
-    AHEAD = 16, /* places that are loaded at once */
+    THREADS = 1 << 17, /* about */
+    MOST_SHARES = 256,
+    EACH = 8,  /* places that a thread looks at, for all */
+    AHEAD = 4, /* updates that are loaded at once */
 };
 
-/* Among how many threads the rows of a column are dealt out: a power of two. */
+/* Among how many blocks the rows of a column are dealt out: a power of two. */
 static int shares_of(const Writer *writer) {
     const int64_t columns = dim_bound(writer->loops->columns),
                   depth = dim_bound(writer->loops->depth);
@@ -19,24 +21,73 @@ static int shares_of(const Writer *writer) {
     return shares;
 }
 
-/* The lines that find the place of a row, and those of them that its update wants as well. */
-typedef struct OfRow {
-    const char *all, *wanted;
-} OfRow;
-
-static OfRow lines_of_row(Writer *writer) {
+/* Leaves those of the lines that its update wants; gives all, which find the place of a row. */
+static const char *take_lines_of_row(Writer *writer) {
     Text row = text_new(writer->arena), again = text_new(writer->arena);
-    Text users = text_new(writer->arena);
+    Text users = text_new(writer->arena), lines = writer->lines[LEVEL_row];
     Definitions all = {0};
-    const bool known = read_definitions(writer->arena, &writer->lines[LEVEL_row], &all);
-    move_lines(writer, &writer->lines[LEVEL_row], &row, 4);
-    if (!known) return (OfRow){text_string(&row), text_string(&row)};
+    const bool known = read_definitions(writer->arena, &lines, &all);
+    move_lines(writer, &lines, &row, 3);
+    if (!known) return text_string(&row);
     text_add(&users, text_string(&writer->lines[LEVEL_column]));
     text_add(&users, text_string(&writer->stores));
     const bool *wanted = find_wanted(writer->arena, &all, text_string(&users), NULL);
     for (size_t i = 0; i < all.count; i++)
-        if (wanted[i]) write_definition(&again, 3, &all.items[i], all.items[i].value);
-    return (OfRow){text_string(&row), text_string(&again)};
+        if (wanted[i]) write_definition(&again, 0, &all.items[i], all.items[i].value);
+    writer->lines[LEVEL_row] = again;
+    return text_string(&row);
+}
+
+/* The block's list of the places from `first` on: how many there are is `listed`. */
+static void write_list(const Writer *writer, Text *text, const char *lines, const char *place,
+                       int shares) {
+    text_format(text,
+                "        int64_t own[EACH];\n"
+                "        int at = 0, listed = 0, count = 0;\n"
+                "        FLOW_UNROLL for (int u = 0; u < EACH; u++) {\n"
+                "            const int64_t r = first + FLOW_THREAD * EACH + u;\n"
+                "            own[u] = -1;\n"
+                "            if (r >= %s) continue;\n"
+                "%s"
+                "            const int64_t place = (int64_t)%s;\n"
+                "            if (place < 0 || place >= %s || (place & %d) != share) continue;\n"
+                "            own[u] = place;\n"
+                "            count++;\n"
+                "        }\n"
+                "        FLOW_SYNC();\n"
+                "        FLOW_PUT(counts, FLOW_THREAD, count);\n"
+                "        FLOW_SYNC();\n"
+                "        for (int thread = 0; thread < %d; thread++) {\n"
+                "            const int theirs = FLOW_GET(counts, thread);\n"
+                "            at += thread < FLOW_THREAD ? theirs : 0;\n"
+                "            listed += theirs;\n"
+                "        }\n"
+                "        FLOW_UNROLL for (int u = 0; u < EACH; u++) {\n"
+                "            if (own[u] < 0) continue;\n"
+                "            FLOW_PUT(places, at, own[u]);\n"
+                "            FLOW_PUT(rows, at, (int)FLOW_THREAD * EACH + u);\n"
+                "            at++;\n"
+                "        }\n"
+                "        FLOW_SYNC();\n",
+                dim_expression(writer->arena, writer->loops->rows), lines, place,
+                dim_expression(writer->arena, writer->loops->depth), shares - 1, GPU_THREADS);
+}
+
+static void write_updates(Writer *writer, Text *text) {
+    const char *head = arena_format(
+        writer->arena,
+        "                if (begin + u >= listed) continue;\n"
+        "                const int64_t r = first + FLOW_GET(rows, begin + u), i = r * %s + c;\n"
+        "                const int64_t o = FLOW_GET(places, begin + u) * %s + c;\n"
+        "                (void)i, (void)o;\n",
+        writer->columns, writer->columns);
+    const int ahead = gpu_ahead(writer, AHEAD, AHEAD);
+    text_format(text,
+                "        for (int begin = 0; c < %s && begin < listed; begin += %d) {\n"
+                "            enum { AHEAD = %d };\n",
+                writer->columns, ahead, ahead);
+    write_gpu_ahead(writer, text, 3, head, "", ahead, NULL);
+    text_add(text, "        }\n");
 }
 
 const char *write_gpu_scatter(Writer *writer, Text *text) {
@@ -49,38 +100,24 @@ const char *write_gpu_scatter(Writer *writer, Text *text) {
     const char *zero =
         store_text(writer, id, arena_format(text->arena, "d * %s + c", writer->columns), "0");
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
-    const char *rows = dim_expression(writer->arena, writer->loops->rows);
+    const char *across = gpu_blocks(writer, writer->columns, GPU_THREADS);
     const int shares = shares_of(writer);
-    const OfRow of_row = lines_of_row(writer);
+    const char *lines = take_lines_of_row(writer);
     write_gpu_head(writer, text);
     text_format(text,
-                "    const int64_t all = FLOW_BLOCK * %d + FLOW_THREAD;\n"
-                "    const int64_t c = all %% %s, share = all / %s;\n"
-                "    if (share >= %d) return;\n"
-                "    for (int64_t d = share; d < %s; d += %d) %s"
-                "    for (int64_t first = 0; first < %s; first += %d) {\n"
-                "        int64_t places[%d];\n"
-                "        FLOW_UNROLL for (int u = 0; u < %d; u++) {\n"
-                "            const int64_t r = first + u;\n"
-                "            places[u] = -1;\n"
-                "            if (r < %s) {\n"
-                "%s"
-                "                places[u] = (int64_t)%s;\n"
-                "            }\n"
-                "        }\n"
-                "        FLOW_UNROLL for (int u = 0; u < %d; u++) {\n"
-                "            if (places[u] < 0 || places[u] >= %s || (places[u] & %d) != share) "
-                "continue;\n"
-                "            const int64_t r = first + u, i = r * %s + c, o = places[u] * %s + c;\n"
-                "            (void)i;\n"
-                "%s",
-                GPU_THREADS, writer->columns, writer->columns, shares, depth, shares, zero, rows,
-                AHEAD, AHEAD, AHEAD, rows, of_row.all, place, AHEAD, depth, shares - 1,
-                writer->columns, writer->columns, of_row.wanted);
-    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
-    move_lines(writer, &writer->stores, text, 3);
-    text_add(text, "        }\n    }\n");
+                "    enum { EACH = %d, PLACES = EACH * %d };\n"
+                "    FLOW_SHARED(int64_t, places, PLACES);\n"
+                "    FLOW_SHARED(int, rows, PLACES);\n"
+                "    FLOW_SHARED(int, counts, %d);\n"
+                "    const int64_t across = %s, share = FLOW_BLOCK / across;\n"
+                "    const int64_t c = FLOW_BLOCK %% across * %d + FLOW_THREAD;\n"
+                "    for (int64_t d = share; c < %s && d < %s; d += %d) %s"
+                "    for (int64_t first = 0; first < %s; first += PLACES) {\n",
+                EACH, GPU_THREADS, GPU_THREADS, across, GPU_THREADS, writer->columns, depth, shares,
+                zero, dim_expression(writer->arena, writer->loops->rows));
+    write_list(writer, text, lines, place, shares);
+    write_updates(writer, text);
+    text_add(text, "    }\n");
     write_gpu_tail(writer, text);
-    return gpu_blocks(writer, arena_format(writer->arena, "%d * (%s)", shares, writer->columns),
-                      GPU_THREADS);
+    return arena_format(writer->arena, "%d * (%s)", shares, across);
 }
