@@ -4,6 +4,8 @@
 
 enum { WARP_COLUMNS = 1024 /* at most; longer rows are a block's */ };
 
+enum { LINES_MOST = 640 /* that are written out */ };
+
 typedef struct Rows {
     Writer *writer;
     bool by_block;
@@ -97,23 +99,49 @@ static int columns_of_lane(const Rows *rows) {
 /* Is the loop of this stage written out, so that all its loads are on their way at once, and what
  * the next one wants of them stays in registers? */
 static bool is_written_out(const Rows *rows, int each) {
-    enum { REGISTERS = 64, LINES = 400 };
+    enum { REGISTERS = 64 };
     const GpuLines lines = gpu_lines(rows->writer, rows->kept);
     return each && lines.loads >= 0 && lines.loads * each <= REGISTERS &&
-           lines.count * each <= LINES;
+           lines.count * each <= LINES_MOST;
+}
+
+/* Columns whose loads are on their way at once, where a loop is not written out. */
+static int columns_ahead(const Writer *writer) {
+    enum { MOST = 8, REGISTERS = 32 };
+    const int count = gpu_ahead(writer, MOST, REGISTERS);
+    return count * gpu_lines(writer, NULL).count <= LINES_MOST ? count : 1;
+}
+
+/* Column c of a loop's turn u, of those from `first` on, `step` apart, if the row has it. */
+static const char *column_head(const Rows *rows, const char *first, int turns) {
+    const char *columns = rows->writer->columns;
+    return arena_format(rows->writer->arena,
+                        "        const int64_t c = %s + u * %d, i = r * %s + c;\n"
+                        "        (void)i;\n"
+                        "        if (%s %% %d && c >= %s) continue;\n",
+                        first, rows->lanes, columns, columns, rows->lanes * turns, columns);
+}
+
+static void write_column_loop(const Rows *rows, Text *body, int ahead) {
+    Writer *writer = rows->writer;
+    text_format(body,
+                "    for (int64_t first = lane; first < %s; first += %d) {\n"
+                "        enum { AHEAD = %d };\n",
+                writer->columns, rows->lanes * ahead, ahead);
+    write_gpu_ahead(writer, body, 2, column_head(rows, "first", ahead), "", ahead, NULL);
+    text_add(body, "    }\n");
 }
 
 static void write_columns(const Rows *rows, Text *body) {
     Writer *writer = rows->writer;
-    const int each = columns_of_lane(rows);
+    const int each = columns_of_lane(rows), ahead = columns_ahead(writer);
     const char *columns = writer->columns;
     if (is_written_out(rows, each)) {
-        const char *head = arena_format(writer->arena,
-                                        "        const int64_t c = lane + u * %d, i = r * %s + c;\n"
-                                        "        (void)i;\n"
-                                        "        if (%s %% %d && c >= %s) continue;\n",
-                                        rows->lanes, columns, columns, rows->lanes, columns);
-        write_gpu_ahead(writer, body, 1, head, "", each, rows->kept);
+        write_gpu_ahead(writer, body, 1, column_head(rows, "lane", 1), "", each, rows->kept);
+        return;
+    }
+    if (ahead > 1) {
+        write_column_loop(rows, body, ahead);
         return;
     }
     text_format(body,

@@ -10,7 +10,7 @@ enum {
     ENOUGH = 1 << 10, /* results that threads can share as they are */
     LOOK_DEPTH = 6,   /* of nodes above the operand */
     ROW_LEAST = 24,   /* elements of a row as it lies that is worth a loop */
-    ROW_MOST = 4096,
+    ROW_MOST = 8192,
     ROWS_LEAST = 64, /* that threads can share */
 };
 
