@@ -96,10 +96,12 @@ MOVEMENTS = [
     ("cumargmax(x, axis = 0)", (X,), lambda x: x.cummax(0).indices.int()),
     ("sort(random_permutation(13))", (ROW,), lambda x: torch.arange(13, dtype=torch.int32)),
     ("clamp(x, -0.5, 1)", (X,), lambda x: x.clamp(-0.5, 1)), ("scale(x, 0.5)", (X,), lambda x: x / 2),
+    ("lerp(x, 2 * x, 0)", (X,), lambda x: x), ("lerp(1e9 * x, x, 1)", (X,), lambda x: x),
     ("top1(x).label", (X,), lambda x: x.argmax(-1).int()),
 ]
 # Within the tolerance, of the largest value.
 SUMS = [
+    ("lerp(x, x * x, 0.3)", (X,), lambda x: x.lerp(x * x, 0.3)), ("lerp(x, x * x, 0.8)", (X,), lambda x: x.lerp(x * x, 0.8)),
     ("mean(x)", (X,), torch.mean), ("mean(x, axis = 1)", (X,), lambda x: x.mean(1)),
     ("mean(x, axis = [0, 2], keep = true)", (X,), lambda x: x.mean((0, 2), keepdim=True)),
     ("variance(x)", (X,), lambda x: x.var(unbiased=False)), ("variance(x, axis = -1)", (X + 30,), lambda x: x.var(-1, unbiased=False)),
