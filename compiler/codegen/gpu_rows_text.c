@@ -106,13 +106,17 @@ static bool is_written_out(const Rows *rows, int each) {
 }
 
 /* Columns whose loads are on their way at once, where a loop is not written out. */
-static int columns_ahead(const Writer *writer) {
+static int columns_ahead(const Rows *rows) {
     enum { MOST = 8, REGISTERS = 32 };
-    const int count = gpu_ahead(writer, MOST, REGISTERS);
+    const Writer *writer = rows->writer;
+    int most = MOST;
+    while (most > 1 && (int64_t)rows->lanes * most > dim_bound(writer->loops->columns)) most /= 2;
+    const int count = gpu_ahead(writer, most, REGISTERS);
     return count * gpu_lines(writer, NULL).count <= LINES_MOST ? count : 1;
 }
 
-/* Column c of a loop's turn u, of those from `first` on, `step` apart, if the row has it. */
+/* Column c of element u of a lane, of those from `first` on, if the row has it. A loop has so many
+ * elements of a lane in each turn. */
 static const char *column_head(const Rows *rows, const char *first, int turns) {
     const char *columns = rows->writer->columns;
     return arena_format(rows->writer->arena,
@@ -134,7 +138,7 @@ static void write_column_loop(const Rows *rows, Text *body, int ahead) {
 
 static void write_columns(const Rows *rows, Text *body) {
     Writer *writer = rows->writer;
-    const int each = columns_of_lane(rows), ahead = columns_ahead(writer);
+    const int each = columns_of_lane(rows), ahead = columns_ahead(rows);
     const char *columns = writer->columns;
     if (is_written_out(rows, each)) {
         write_gpu_ahead(writer, body, 1, column_head(rows, "lane", 1), "", each, rows->kept);

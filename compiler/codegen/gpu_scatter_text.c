@@ -6,7 +6,7 @@
 #include "compiler/codegen/gpu_text.h"
 
 enum {
-    THREADS = 1 << 17, /* about */
+    THREADS = 1 << 17, /* about so many there are: blocks with a few rows of the result each */
     MOST_SHARES = 256,
     EACH = 8,  /* places that a thread looks at, for all */
     AHEAD = 4, /* updates that are loaded at once */
@@ -21,21 +21,29 @@ static int shares_of(const Writer *writer) {
     return shares;
 }
 
-/* Leaves those of the lines that its update wants; gives all, which find the place of a row. */
-static const char *take_lines_of_row(Writer *writer) {
-    Text row = text_new(writer->arena), again = text_new(writer->arena);
+/* Those of the lines that somebody speaks of. */
+static Text lines_for(Writer *writer, const Definitions *all, const char *users, int depth) {
+    Text text = text_new(writer->arena);
+    const bool *wanted = find_wanted(writer->arena, all, users, NULL);
+    for (size_t i = 0; i < all->count; i++)
+        if (wanted[i]) write_definition(&text, depth, &all->items[i], all->items[i].value);
+    return text;
+}
+
+/* Gives the lines that find the place of a row. The writer keeps those that its update wants. */
+static const char *take_lines_of_place(Writer *writer, const char *place) {
     Text users = text_new(writer->arena), lines = writer->lines[LEVEL_row];
     Definitions all = {0};
-    const bool known = read_definitions(writer->arena, &lines, &all);
-    move_lines(writer, &lines, &row, 3);
-    if (!known) return text_string(&row);
+    if (!read_definitions(writer->arena, &lines, &all)) {
+        Text every = text_new(writer->arena);
+        move_lines(writer, &lines, &every, 3);
+        return text_string(&every);
+    }
     text_add(&users, text_string(&writer->lines[LEVEL_column]));
     text_add(&users, text_string(&writer->stores));
-    const bool *wanted = find_wanted(writer->arena, &all, text_string(&users), NULL);
-    for (size_t i = 0; i < all.count; i++)
-        if (wanted[i]) write_definition(&again, 0, &all.items[i], all.items[i].value);
-    writer->lines[LEVEL_row] = again;
-    return text_string(&row);
+    writer->lines[LEVEL_row] = lines_for(writer, &all, text_string(&users), 0);
+    lines = lines_for(writer, &all, place, 3);
+    return text_string(&lines);
 }
 
 /* The block's list of the places from `first` on: how many there are is `listed`. */
@@ -54,7 +62,6 @@ static void write_list(const Writer *writer, Text *text, const char *lines, cons
                 "            own[u] = place;\n"
                 "            count++;\n"
                 "        }\n"
-                "        FLOW_SYNC();\n"
                 "        FLOW_PUT(counts, FLOW_THREAD, count);\n"
                 "        FLOW_SYNC();\n"
                 "        for (int thread = 0; thread < %d; thread++) {\n"
@@ -73,6 +80,8 @@ static void write_list(const Writer *writer, Text *text, const char *lines, cons
                 dim_expression(writer->arena, writer->loops->depth), shares - 1, GPU_THREADS);
 }
 
+/* Several updates are loaded at once, and added one after the other: the sum, which may be of the
+ * same place, is loaded where it is stored. */
 static void write_updates(Writer *writer, Text *text) {
     const char *head = arena_format(
         writer->arena,
@@ -102,7 +111,7 @@ const char *write_gpu_scatter(Writer *writer, Text *text) {
     const char *depth = dim_expression(writer->arena, writer->loops->depth);
     const char *across = gpu_blocks(writer, writer->columns, GPU_THREADS);
     const int shares = shares_of(writer);
-    const char *lines = take_lines_of_row(writer);
+    const char *lines = take_lines_of_place(writer, place);
     write_gpu_head(writer, text);
     text_format(text,
                 "    enum { EACH = %d, PLACES = EACH * %d };\n"

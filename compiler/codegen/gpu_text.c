@@ -20,7 +20,7 @@ const char *gpu_form(Arena *arena, const FunctionPlan *plan, int kernel) {
     case KERNEL_rows: return gpu_rows_form(&writer);
     case KERNEL_columns: return gpu_columns_form(&writer);
     case KERNEL_contraction: return gpu_contraction_form(&writer);
-    case KERNEL_scatter: return "a thread for each column of some rows";
+    case KERNEL_scatter: return "a block for each 256 columns of some rows";
     case KERNEL_scan: return "the kernels of its body, launched turn after turn";
     default: return "a thread for each row";
     }

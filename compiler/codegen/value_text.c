@@ -208,19 +208,41 @@ static Index place_in_whole(Writer *writer, const Node *node, Index index) {
                                      dim_expression(writer->arena, each)));
 }
 
-/* Is it divided by what a row has? A GPU does that by a dozen instructions. What is read, and not
- * computed, may be as large, or as small, as one pleases. */
-static bool is_by_row(Writer *writer, const Node *node, Index index) {
-    if (!writer->gpu || writer->graph->wishes.exact || node->op != OP_divide) return false;
-    if (node->type.element != TYPE_f32 || index.level != LEVEL_column) return false;
-    if (operand_index_text(writer, node, 1, index).level != LEVEL_row) return false;
-    const Node *by = node_of(writer, strip_reshapes(writer->graph, node->inputs[1]));
-    while (op_info[by->op].class == LOOP_move)
-        by = node_of(writer, strip_reshapes(writer->graph, by->inputs[0]));
-    return by->kernel != NO_KERNEL;
+/* What it is divided by, wherever that is moved to. */
+static NodeId divisor_of(const Writer *writer, const Node *quotient) {
+    NodeId by = strip_reshapes(writer->graph, quotient->inputs[1]);
+    while (op_info[node_of(writer, by)->op].class == LOOP_move)
+        by = strip_reshapes(writer->graph, node_of(writer, by)->inputs[0]);
+    return by;
 }
 
-/* Is it the old value of a weight, which no other node of the kernel wants? */
+/* Is it divided, in a loop over a row, by the row's sum, or a root? A GPU takes a dozen
+ * instructions for that. What is read, also as the largest of a row, may be as large, or as small,
+ * as one pleases. */
+static bool is_by_row(Writer *writer, const Node *node, Index index) {
+    const bool of_rows =
+        writer->depths || (writer->kernel->attention && writer->loops->kind == KERNEL_rows);
+    if (!writer->gpu || !of_rows || writer->graph->wishes.exact || node->op != OP_divide ||
+        node->type.element != TYPE_f32 || index.level != LEVEL_column ||
+        operand_index_text(writer, node, 1, index).level != LEVEL_row)
+        return false;
+    const Op by = node_of(writer, divisor_of(writer, node))->op;
+    return by == OP_sum || by == OP_sqrt;
+}
+
+/* The reciprocal is found once. */
+static const char *quotient_by_row(Writer *writer, const Node *node, const char *const *operands) {
+    const NodeId by = divisor_of(writer, node);
+    const Index index = {.kind = INDEX_other,
+                         .level = LEVEL_row,
+                         .text = arena_format(writer->arena, "1.0f / %s", operands[1])};
+    const char *part = find_variable(writer, by, LEVEL_row, index.text);
+    if (!part) part = define_variable(writer, by, index, "float", index.text);
+    return arena_format(writer->arena, "%s * %s", operands[0], part);
+}
+
+/* Is it the old value of a weight, which no other node of the kernel wants? Halves are widened
+ * where they are loaded. */
 static bool is_old_alone(const Writer *writer, const Node *keep) {
     const NodeId old = strip_reshapes(writer->graph, keep->inputs[2]);
     const Node *weight = node_of(writer, old);
@@ -239,13 +261,6 @@ static const char *old_value(Writer *writer, NodeId id, Index index) {
     const NodeId old = strip_reshapes(writer->graph, id);
     return arena_format(writer->arena, "FLOW_LATE(%s, %s)", pointer_to(writer, old, false),
                         index.text);
-}
-
-/* The reciprocal is found once. */
-static const char *quotient_by_row(Writer *writer, const char *const *operands) {
-    const char *part = arena_format(writer->arena, "part_%d", ++writer->variable_count);
-    text_format(&writer->lines[LEVEL_row], "const float %s = 1.0f / %s;\n", part, operands[1]);
-    return arena_format(writer->arena, "%s * %s", operands[0], part);
 }
 
 static const char *computed(Writer *writer, NodeId id, Index index) {
@@ -268,7 +283,7 @@ static const char *computed(Writer *writer, NodeId id, Index index) {
     const char *expression = node->op == OP_keep ? kept_value(writer, id, operands)
                              : vector            ? vector_formula(writer, node, operands)
                              : is_by_row(writer, node, index)
-                                 ? quotient_by_row(writer, operands)
+                                 ? quotient_by_row(writer, node, operands)
                                  : formula_text(writer, node, operands, "", index.text);
     const char *cast = node->op == OP_cast ? cast_text(writer, node, operands[0]) : NULL;
     return define_value(writer, id, index, cast ? cast : expression);

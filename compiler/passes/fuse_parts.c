@@ -10,8 +10,7 @@ enum {
     ENOUGH = 1 << 10, /* results that threads can share as they are */
     LOOK_DEPTH = 6,   /* of nodes above the operand */
     ROW_LEAST = 24,   /* elements of a row as it lies that is worth a loop */
-    ROW_MOST = 8192,
-    ROWS_LEAST = 64, /* that threads can share */
+    ROWS_LEAST = 64,  /* that threads can share */
 };
 
 static int64_t as_number(Dim symbol, const void *number) {
@@ -89,7 +88,7 @@ static bool is_good_row(int64_t size) {
 static int64_t row_of(Dimensions *table, const Type *type, Dim reduced) {
     int64_t row = 1, size;
     for (int i = type->rank - 1; i >= 0 && !is_good_row(row); i--) {
-        if (!dim_is_constant(type->dims[i], &size) || size > ROW_MOST / row) return 0;
+        if (!dim_is_constant(type->dims[i], &size) || size > ROW_LIMIT / row) return 0;
         row *= size;
     }
     const int64_t all = dim_bound(reduced);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 enum {
-    ROW_LIMIT = 8192, /* columns of a row that is kept between two loops over it */
     SHARED_LEAST = 8, /* units of what threads share: FLOW_SHARE_BLOCK */
     ROWS_LEAST = 64,  /* that threads share well: some blocks of eight */
 };

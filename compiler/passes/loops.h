@@ -64,6 +64,7 @@ int64_t columns_unit(const Loops *loops);
 bool is_one_unit(const Loops *loops);
 
 /* Is a row so short that values of it may be kept between two loops over it? */
+enum { ROW_LIMIT = 8192 /* columns */ };
 bool keeps_rows(const Loops *loops);
 
 /* Where a node computed by the kernel lies in its loops; INDEX_other: it does not fit. */

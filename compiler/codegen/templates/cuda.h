@@ -44,7 +44,7 @@ typedef uint64_t uintptr_t;
 #include "device/launch.h"
 #include "kernel.h"
 
-/* What is lost, or kept, is looked at where it may be. */
+/* As kernel.h has them, but c is not looked at where b is a finite number. */
 #undef flow_is_lost
 #undef keep
 #define flow_is_lost(b, c) ((b) - (b) != 0 && (b) != (c))

@@ -11,8 +11,8 @@ enum {
              : SIDE <= (TURNED ? 256 : 384)                            ? 32
                                                                        : 16,
     STAGE = ACROSS * SIDE,
-}; /* TURNED: of the 48 KiB of a block, 16 are left for what queries have. SECOND, of two
-    * blocks abreast: registers are. */
+}; /* TURNED: of the 48 KiB of a block, 16 are left for what queries have. Two products of scores,
+    * of two blocks abreast, leave registers for narrow tiles. */
 TILES(uint16_t, 2 * STAGE);
 #define FLOW_OWN_HALF(n, row, k)                                                            \
     (uint32_t)((row) < ROWS && (k) < DEPTH_##n ? FLOW_LOAD(own_##n, OWN_##n(slice, row, k)) \

@@ -11,7 +11,8 @@
  * FLOW_MULTIPLY_tf32(sums, a, b0, b1)         the same of 16 x 8 and 8 x 8 floats, rounded by
  * FLOW_ROUND_tf32(bits)     those of a float; to 10 bits behind the point, halves away from 0
  * FLOW_PACK_bf16, _f16(low, high)   two floats, rounded to halves, as a register has them
- * flow_as_made(n)           n: what is added to it stays apart, as a load's own distance */
+ * flow_as_made(n)           n, of which the compiler knows nothing: numbers that are added to it
+ *                           become distances of loads */
 #ifndef FLOW_CUDA_TENSOR_H
 #define FLOW_CUDA_TENSOR_H
 

@@ -28,8 +28,8 @@
         is_inside ? (INDEX)(S##_OUTER(slice) + S##_LINE_AT(flow_line) + S##_DEPTH_AT(flow_depth)) \
                   : 0
 
-/* Which eight halves of a tile of halves those are that begin at the column: they change places, so
- * that the eight rows of a matrix lie in different banks. */
+/* Among which eight halves of a tile of halves one is: they change places, so that the eight rows
+ * of a matrix lie in different banks. */
 static inline int flow_swizzled(int row, int column, int width) {
     const int turn = width >= 64 ? row & 7 : row >> 1 & 3;
     return row * (width / 8) + (column >> 3 ^ turn);
