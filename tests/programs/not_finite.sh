@@ -124,7 +124,7 @@ expect 1 'in the gradient of sqrt, bad.flow:7' "$FLOWC" run bad.flow
 # In an optimizer, after steps that were good.
 program 'first' 'mean(abs(y)) * 1e20' 'adam(0.1)'
 expect 1 'the update of `optimizer/net/dense.1/w/v` is infinite at step ' "$FLOWC" run bad.flow
-expect 1 '): first at add, bad.flow:10 (optimizers.flow:' "$FLOWC" run bad.flow
+expect 1 '): first at multiply, bad.flow:10 (optimizers.flow:' "$FLOWC" run bad.flow
 program 'first' 'mean(y * y)' 'sgd(1e30 * 1e30)'
 expect 1 'the update of `net/dense.1/w` is infinite at step 1 (epoch 1): first at update, bad.flow:10' "$FLOWC" run bad.flow
 
