@@ -189,7 +189,7 @@ CASES = [
     ("nesterov", "sgd(0.02, momentum = 0.9, nesterov = true)", "",
      of_torch(lambda p: optim.SGD(p, 0.02, momentum=0.9, nesterov=True))),
     ("adam", "adam(0.01)", "", of_torch(lambda p: optim.Adam(p, 0.01))),
-    ("adam of the gradient alone", "adam(0.01, beta1 = 0)", "", of_torch(lambda p: optim.Adam(p, 0.01, betas=(0, 0.999)))),
+    ("adam of the gradient alone", "adam(0.01, beta1 = 0)", "", of_torch(lambda p: optim.Adam(p, 0.01, betas=(0.0, 0.999)))),
     ("adamw", "adamw(0.01, decay = 0.1)", "", of_torch(lambda p: optim.AdamW(p, 0.01, weight_decay=0.1))),
     ("adamax", "adamax(0.01)", "", of_torch(lambda p: optim.Adamax(p, 0.01))),
     ("nadam", "nadam(0.01)", "", of_torch(lambda p: optim.NAdam(p, 0.01))),
