@@ -2,9 +2,10 @@
  * each where they are long. A row takes a loop for each stage (stages.c). */
 #include "compiler/codegen/gpu_text.h"
 
-enum { WARP_COLUMNS = 1024 /* at most; longer rows are a block's */ };
-
-enum { LINES_MOST = 640 /* that are written out */ };
+enum {
+    WARP_COLUMNS = 1024, /* at most; longer rows are a block's */
+    LINES_MOST = 640,    /* that are written out */
+};
 
 typedef struct Rows {
     Writer *writer;

@@ -44,11 +44,9 @@ typedef uint64_t uintptr_t;
 #include "device/launch.h"
 #include "kernel.h"
 
-/* As kernel.h has them, but c is not looked at where b is a finite number. */
+/* As kernel.h has it, but c is not looked at where b is a finite number; nor does `keep` then. */
 #undef flow_is_lost
-#undef keep
 #define flow_is_lost(b, c) ((b) - (b) != 0 && (b) != (c))
-#define keep(a, b, c) ((a) > ((b) - (b) != 0) || (a) > ((b) != (c)) ? (b) : (c))
 #define FLOW_LATE FLOW_LOAD
 
 #define FLOW_ALIGNED(bytes) __attribute__((aligned(bytes)))
