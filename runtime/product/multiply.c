@@ -3,11 +3,10 @@
  * Each sum is taken in the order of depth, in parts that only the most depth decides, whatever the
  * tiles and threads. A tile of sums is kept in registers. A block of columns of b, as deep as one
  * part, fits half of the second cache (a deep one may take more), and all rows use it before the
- * next one. A panel of it is as
- * wide as a tile, and read where it lies unless that is too scattered for so many rows: then the
- * first tile that reads it copies it by the way, while there is arithmetic to do, if it sees all of
- * it. Rows of a are copied, side by side for each depth, where they are in runs, or would fall on
- * the same lines of the nearest cache. */
+ * next one. A panel of it is as wide as a tile, and read where it lies unless that is too scattered
+ * for so many rows: then the first tile that reads it copies it by the way, while there is
+ * arithmetic to do, if it sees all of it. Rows of a are copied where they are in runs, would fall
+ * on the same lines of the nearest cache, or are adjacent: then side by side for each depth. */
 #include "runtime/flow.h"
 #include "runtime/product/place.h"
 #include "runtime/product/thirds.h"
@@ -29,10 +28,12 @@ enum {
     WIDTH = TILE_VECTORS * LANES,
     ROWS_AHEAD = 4, /* of b, while it is copied */
     ROWS_NEAR = 8,  /* of b, while a tile copies it: rows may fall on the same lines of the cache */
-    ROWS_PAY = 1024,                      /* for a copy of b, wherever it lies */
-    LINE = 64 / sizeof(float),            /* elements of a line of the caches */
-    NARROW = FLOW_OF_VECTORS(0, 1, 0, 0), /* a panel's row is one line: no tile copies b */
-    FAR_RIGHT = 1 << 18,                  /* that has so many elements and comes from memory */
+    ROWS_PAY = 1024,                       /* for a copy of b, wherever it lies */
+    ABREAST = FLOW_OF_VECTORS(3, 1, 1, 1), /* rows of a that are loaded before their products */
+    LINE = 64 / sizeof(float),             /* elements of a line of the caches */
+    SUM_LINES = (WIDTH - 1) / LINE + 1,    /* of a row of a tile */
+    NARROW = FLOW_OF_VECTORS(0, 1, 0, 0),  /* a panel's row is one line: no tile copies b */
+    FAR_RIGHT = 1 << 18,                   /* that has so many elements and comes from memory */
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
     MIDDLE_APART = 2, /* the same of a middle tile */
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
@@ -44,8 +45,6 @@ enum {
     GROUP = 2 * TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(float),
 };
-
-#include "runtime/product/turn.h"
 
 /* The rows of a product that are worked on, and what of them at the moment. */
 typedef struct Work {
@@ -66,14 +65,16 @@ typedef struct Work {
     int64_t *depth_at;
 } Work;
 
-/* A tile: where its operands begin, and what it asks for on its way: a step for each k. */
+/* A tile: where its operands begin, and what it asks for on its way: a step for each k, and in the
+ * last turns the lines of its sums, since few at a time may be on their way. */
 typedef struct Place {
     const float *a, *b;
     int64_t a_row, a_depth, b_depth, depth;
     float *sums;
     int64_t stride, columns;
-    bool adds;  /* to the sums of the parts before */
-    bool exact; /* nothing is stored past the last column */
+    int64_t asked; /* of each row of sums so many lines are asked for */
+    bool adds;     /* to the sums of the parts before */
+    bool exact;    /* nothing is stored past the last column */
     const char *ahead;
     int64_t ahead_step;
     float *copy; /* where b is left for the tiles below, or NULL */
@@ -140,19 +141,29 @@ FLOW_TILE void add_products(const Form form, const float *const *a, int64_t at, 
         if (form.copies) *(VECTOR *)(copy + v * LANES) = right[v];
     }
 #pragma GCC unroll 32
-    for (int m = 0; m < form.rows; m++) {
-        const VECTOR left = a[m / form.apart][m % form.apart * form.a_row + at] - (VECTOR){0};
+    for (int first = 0; first < form.rows; first += ABREAST) {
+        const int rows = form.rows - first < ABREAST ? form.rows - first : ABREAST;
+        VECTOR left[ABREAST];
 #pragma GCC unroll 8
-        for (int v = 0; v < TILE_VECTORS; v++)
-            y[m][v] = product_add_product(y[m][v], left, right[v]);
-        FLOW_STAYS_IF(at > 0, left); /* or sums change registers between two depths of a turn */
+        for (int i = 0; i < rows; i++) {
+            const int m = first + i;
+            left[i] = a[m / form.apart][m % form.apart * form.a_row + at] - (VECTOR){0};
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; i++)
+#pragma GCC unroll 8
+            for (int v = 0; v < TILE_VECTORS; v++)
+                y[first + i][v] = product_add_product(y[first + i][v], left[i], right[v]);
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; i++) /* or sums change registers between two depths of a turn */
+            FLOW_STAYS_IF(at > 0, left[i]);
     }
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++) FLOW_STAYS(right[v]);
 }
 
 FLOW_TILE void add_up(const Place *tile, const Form form) {
-    const int64_t b_depth = form.copied ? WIDTH : tile->b_depth, ahead_step = tile->ahead_step;
+    const int64_t b_depth = form.copied ? WIDTH : tile->b_depth;
     const float *b = tile->b, *a[TILE_ROWS];
     const char *ahead = tile->ahead;
     float *copy = tile->copy;
@@ -170,16 +181,22 @@ FLOW_TILE void add_up(const Place *tile, const Form form) {
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
     }
     const int turn = form.twice ? 2 : 1;
-    int64_t left = tile->depth;
+    int64_t left = tile->depth, step = turn * tile->ahead_step, lines = tile->asked;
     for (; left >= turn; left -= turn) {
-        if (form.asks && !form.copies) __builtin_prefetch(ahead, 0, 2);
+        if (form.asks) {
+            if (__builtin_expect(left < (lines * form.rows + 1) * turn, 0)) {
+                ahead = (const char *)(tile->sums + (tile->asked - lines--) * LINE);
+                step = tile->stride * (int64_t)sizeof(float);
+            }
+            __builtin_prefetch(ahead);
+        }
 #pragma GCC unroll 2
         for (int k = 0; k < turn; k++) {
             if (form.asks && !form.copied) ask_right(b + k * b_depth, b_depth, form.copies);
             add_products(form, a, k * form.a_depth, b + k * b_depth, mask, copy, y);
             if (form.copies) copy += WIDTH;
         }
-        b += turn * b_depth, ahead += turn * ahead_step;
+        b += turn * b_depth, ahead += step;
 #pragma GCC unroll 32
         for (int m = 0; m < form.rows; m += form.apart) {
             a[m / form.apart] += turn * form.a_depth;
@@ -285,10 +302,12 @@ static void copy_b(const Work *work) {
                        work->right + n * work->part);
 }
 
-/* Where the copy of a row of a group begins. */
+/* Where the copy of a row of a group begins. Rows that are copied one after another are an odd
+ * number of lines apart, so that they fall on different ones of the nearest cache. */
 static float *left_of(const Work *work, int64_t in_group) {
-    const int64_t tile = (work->most + LANES) * TILE_ROWS; /* turned vectors may reach past it */
-    return work->left + in_group / TILE_ROWS * tile + in_group % TILE_ROWS;
+    const int64_t apart = work->most + LINE;
+    if (!work->across) return work->left + in_group * apart;
+    return work->left + in_group / TILE_ROWS * TILE_ROWS * apart + in_group % TILE_ROWS;
 }
 
 /* A group of adjacent rows: depth by depth, as each is a line of the caches or two of its own. */
@@ -324,41 +343,26 @@ static void copy_across(const Work *work, int64_t first, int64_t rows) {
     }
 }
 
-/* Turns `depth` adjacent depths of a tile's rows. Lanes past the last row lie where later rows or
- * the next depth are stored afterwards. */
-static FLOW_WIDE void turn_rows(const float *const *rows, int64_t count, int64_t at, int64_t depth,
-                                float *to) {
-    for (int64_t k = 0; k < depth; k += LANES)
-        for (int64_t m = (count - 1) / LANES * LANES; m >= 0; m -= LANES) {
-            VECTOR a[LANES];
-#pragma GCC unroll 16
-            for (int n = 0; n < LANES; n++)
-                a[n] = m + n < count ? product_load(rows[m + n] + at + k, depth - k) : (VECTOR){0};
-            product_turn_lanes(a);
-#pragma GCC unroll 16
-            for (int n = 0; n < LANES; n++)
-                if (k + n < depth) *(VECTOR *)(to + (k + n) * TILE_ROWS + m) = a[n];
-        }
+FLOW_TILE void copy_run(float *to, const float *from, int64_t count) {
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES) *(VECTOR *)(to + i) = *(const VECTOR *)(from + i);
+    if (i < count) product_store(to + i, product_load(from + i, count - i), count - i);
 }
 
-/* Run by run of the depth. */
+/* Where they are not: row by row, and run by run of the depth. */
 static FLOW_WIDE void copy_along(const Work *work, int64_t first, int64_t rows) {
     const FlowProduct *product = work->product;
     const int64_t step = product->a_depth;
-    const float *row[TILE_ROWS];
-    for (int64_t m = 0, count; m < rows; m += count) {
-        count = smaller(rows - m, TILE_ROWS);
-        for (int64_t i = 0; i < count; i++) row[i] = product->a + row_at(product, first + m + i);
+    for (int64_t m = 0; m < rows; m++) {
+        const float *row = product->a + row_at(product, first + m);
         float *to = left_of(work, m);
-        for (int64_t k = 0, run; k < work->depth; k += run, to += run * TILE_ROWS) {
-            const int64_t at = work->depth_at[k];
+        for (int64_t k = 0, run; k < work->depth; k += run, to += run) {
+            const float *from = row + work->depth_at[k];
             run = product->a_depth_run - (work->k + k) % product->a_depth_run;
             run = smaller(run, work->depth - k);
-            if (step == 1) turn_rows(row, count, at, run, to);
+            if (step == 1) copy_run(to, from, run);
             else
-                for (int64_t i = 0; i < run; i++)
-                    for (int64_t n = 0; n < count; n++)
-                        to[i * TILE_ROWS + n] = row[n][at + i * step];
+                for (int64_t i = 0; i < run; i++) to[i] = from[i * step];
         }
     }
 }
@@ -406,7 +410,8 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                   .depth = work->depth,
                   .stride = work->stride,
                   .adds = work->k,
-                  .exact = plain};
+                  .exact = plain,
+                  .asked = work->depth >= 4 * SUM_LINES * TILE_ROWS ? SUM_LINES : 0};
     const bool copies = work->passes_on && m == work->start;
     for (int64_t n = 0; n < columns; n += WIDTH) {
         const bool whole = work->columns - n >= WIDTH,
@@ -421,13 +426,13 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
         if (work->asks_rows && full)
             ask_ahead(work, row - in_group + GROUP, in_group / TILE_ROWS * panels + n / WIDTH,
                       GROUP / TILE_ROWS * panels, &tile);
-        if (work->asks_results && (plain || last))
+        if (work->asks_results && (plain ? !tile.asked : last))
             product->ask(product->context,
                          (work->named + row) * product->columns + work->column + n, height, WIDTH);
         if (height == MIDDLE_ROWS) middle_tile(&tile);
         else if (!full) low_tile(&tile, height);
         else if (!whole) part_tile(&tile);
-        else add_whole(&tile, work->copies_a);
+        else add_whole(&tile, work->copies_a && work->across);
     }
     if (last && product->finish && columns)
         product->finish(product->context, sums, work->stride, work->named + row, work->column,
@@ -488,8 +493,9 @@ static void choose_copies(Work *work, int64_t rows) {
     work->copies_b =
         product->b_column != 1 || rows >= ROWS_PAY ||
         (rows >= FLOW_SCATTERED_ROWS && product->b_depth * sizeof(float) > FLOW_SCATTERED);
-    work->left_row = work->copies_a ? 1 : product->a_row;
-    work->left_depth = work->copies_a ? TILE_ROWS : product->a_depth;
+    const bool across = work->copies_a && work->across, along = work->copies_a && !across;
+    work->left_row = across ? 1 : along ? left_of(work, 1) - work->left : product->a_row;
+    work->left_depth = across ? TILE_ROWS : along ? 1 : product->a_depth;
 }
 
 /* Are results asked for before a tile, since they are more than the second cache holds beside b?
@@ -549,7 +555,7 @@ static FLOW_WIDE __attribute__((noinline)) void multiply_by_vectors(const FlowPr
                                                                     int64_t slice, int64_t row,
                                                                     int64_t rows, int64_t first,
                                                                     int64_t last) {
-    _Alignas(64) float right[DEEP_BLOCK], left[GROUP * (MOST_PART + LANES)], waiting[WAITING];
+    _Alignas(64) float right[DEEP_BLOCK], left[GROUP * (MOST_PART + LINE)], waiting[WAITING];
     int64_t depths[MOST_PART];
     const FlowProduct one = product_of_slice(all, slice), *product = &one;
     const int64_t most = most_depth_of(product), parts = parts_of(product->depth, most);
