@@ -40,8 +40,8 @@ enum {
      * a group of rows of a, and sums that wait for the rest of their depth. */
     MOST_PART = 1024,
     BLOCK = FLOW_BLOCK / sizeof(float),
-    DEEP = 1024, /* depth; of what is deeper blocks may be larger */
-    DEEP_BLOCK = FLOW_OF_VECTORS(1, 2, 1, 1) * BLOCK,
+    DEEP = FLOW_OF_VECTORS(512, 1024, 1024, 1024), /* of what is deeper blocks may be larger */
+    DEEP_BLOCK = FLOW_OF_VECTORS(3, 4, 2, 2) * BLOCK / 2,
     GROUP = 2 * TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(float),
 };
@@ -542,11 +542,11 @@ static void choose_block(Work *work, int64_t columns) {
 }
 
 /* The most of its depth at a time. A tile's rows of a should leave the nearest cache room; but of
- * each part more, sums that wait for the rest are stored and loaded. On AVX deep blocks are larger
- * (DEEP_BLOCK). */
+ * each part more, sums that wait for the rest are stored and loaded. On AVX and AVX-512 deep blocks
+ * are larger (DEEP_BLOCK). */
 static int64_t most_depth_of(const FlowProduct *product) {
     const int64_t depth = product->most_depth;
-    if (product->sums) return depth > DEEP ? FLOW_OF_VECTORS(256, 512, 256, 256) : 512;
+    if (product->sums) return depth > DEEP ? FLOW_OF_VECTORS(384, 512, 256, 256) : 512;
     return depth > 1536 ? MOST_PART / 2 : MOST_PART;
 }
 
