@@ -1,19 +1,21 @@
 /* matmul_half.c: a contraction of bf16, with the parameters of matmul.c, from tiles of pairs.
  *
  * Both operands are copied into tiles (half.h). A block of rows of a, all of their depth, lies in
- * the second cache while the columns of b go by, block by block; of one part of the depth a pair of
- * rows of tiles stays in the first. Sums of a product deeper than one part wait for the rest of it.
+ * the second cache while the columns of b go by, block by block, and of these one stretch of the
+ * depth after the other: wide blocks, or each row of b that is copied would come from another page.
+ * Of one part of a stretch a pair of rows of tiles stays in the first. Sums of a product deeper
+ * than one part wait for the rest of it. Of a still deeper a only one stretch is copied at a time.
  * Where vectors are narrower it is matmul.c. */
 #if !defined __AVX512BW__ || !defined __AVX512VL__
 #include "matmul.c"
 #else
 #include "half.h"
 
-/* Most tiles of a and of b at a time, and how deep these are at most. */
-#define MOST_LEFT FLOW_LEAST(768, (ROWS_OF_TILES + 1) * STRETCH)
-#define MOST_RIGHT FLOW_LEAST(256, (COLUMNS_OF_TILES + 1) * STRETCH)
+/* Most tiles of a and of b at a time, and how deep a may be to stay. */
+#define MOST_LEFT FLOW_LEAST(1024, (ROWS_OF_TILES + 1) * DEPTHS_OF_TILES)
+#define MOST_RIGHT FLOW_LEAST(256, (COLUMNS_OF_TILES + 1) * DEPTHS_OF_TILES)
+#define MOST_KEPT 64
 #define OF_FLOATS(means) ((means) == FLOW_HALF_vectors ? 2 : 1) /* tiles for one of b */
-#define STRETCH FLOW_LEAST(64, DEPTHS_OF_TILES)
 #define ROWS_OF_TILES ((MOST_ROWS - 1) / FLOW_SIDE + 1)
 #define COLUMNS_OF_TILES ((MOST_COLUMNS - 1) / FLOW_SIDE + 1)
 #define DEPTHS_OF_TILES ((MOST_DEPTH - 1) / FLOW_DEPTH + 1)
@@ -21,8 +23,8 @@
 #define FAR_RESULTS (MOST_ROWS > FLOW_BLOCK / 4 / FLOW_LEAST(MOST_COLUMNS, 65536))
 /* Columns of tiles at a time, and sums: of all rows of a block, unless the depth is one part. */
 #define ONE_PART (DEPTHS_OF_TILES <= FLOW_PART)
-#define MOST_ACROSS (ONE_PART ? 16 : 4)
-#define WAITING (ONE_PART ? 2 * FLOW_SIDE * MOST_ACROSS * FLOW_SIDE : 32768)
+#define MOST_ACROSS 16
+#define WAITING (ONE_PART ? 2 * FLOW_SIDE * MOST_ACROSS * FLOW_SIDE : 98304)
 
 /* What is worked on at the moment. */
 typedef struct FLOW_JOIN(KERNEL, _work) {
@@ -31,8 +33,10 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     int64_t slice;
     int64_t row, rows, column, columns; /* the block */
     int64_t k, depths, depth;           /* the stretch: its depths, and in tiles */
-    int means;
-    FlowTile *left, *right;
+    int64_t stretch;                    /* the most depths of one */
+    int means, keeps_a;
+    FlowTile *left, *right; /* of the stretch; */
+    FlowTile *kept;         /* of a, stretch after stretch */
     float *waiting;
 } FLOW_JOIN(KERNEL, _work);
 
@@ -149,11 +153,13 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _block)(WORK) {
 static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _stretches)(FLOW_JOIN(KERNEL, _work) *restrict work,
                                                            int first_column, int last_b) {
     WITH_SIZES;
-    const int whole = DEPTHS_OF_TILES <= STRETCH;
+    const int whole = work->stretch >= (DEPTH);
+    const int64_t down = flow_half_tiles(work->rows, FLOW_SIDE);
     for (work->k = 0; work->k < (DEPTH); work->k += work->depths) {
-        work->depths = flow_smaller((DEPTH)-work->k, STRETCH * FLOW_DEPTH);
+        work->depths = flow_smaller((DEPTH)-work->k, work->stretch);
         work->depth = flow_half_tiles(work->depths, FLOW_DEPTH);
-        if (!whole || first_column)
+        work->left = work->kept + (work->keeps_a ? work->k / FLOW_DEPTH * down : 0);
+        if (!work->keeps_a || first_column)
             FLOW_JOIN(KERNEL, _pack_a)(work, work->row, work->rows, work->left);
         if (!whole || !last_b) {
             FLOW_JOIN(KERNEL, _pack_b)(work, work->column, work->columns, work->right);
@@ -173,19 +179,23 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
     (void)batch, (void)sizes;
     FlowTile left[MOST_LEFT], right[OF_FLOATS(FLOW_HALF_vectors) * MOST_RIGHT];
     _Alignas(64) float waiting[WAITING];
-    const int64_t deep = flow_smaller(flow_half_tiles(DEPTH, FLOW_DEPTH), STRETCH);
-    const int64_t across = flow_smaller(MOST_RIGHT / deep, MOST_ACROSS) * FLOW_SIDE;
-    const int64_t wide = flow_half_share(last - first, across);
+    const int64_t wide = flow_half_share(last - first, MOST_ACROSS * FLOW_SIDE);
+    const int64_t depth = flow_half_tiles(DEPTH, FLOW_DEPTH);
+    const int64_t deep = flow_smaller(depth, MOST_RIGHT / flow_half_tiles(wide, FLOW_SIDE));
+    const int64_t stretch = flow_half_tiles(depth, flow_half_tiles(depth, deep));
+    const int keeps_a = depth <= MOST_KEPT;
     const int64_t pair = 2 * FLOW_SIDE, all = WAITING / wide / pair * pair;
-    const int64_t most = MOST_LEFT / deep * FLOW_SIDE;
+    const int64_t most = MOST_LEFT / (keeps_a ? depth : stretch) * FLOW_SIDE;
     const int64_t high = flow_half_share(rows, ONE_PART ? most : flow_smaller(most, all));
     FLOW_JOIN(KERNEL, _work)
     work = {.context = context,
             .a = (const STORED *)context->a + (A_OUTER(slice)),
             .b = (const STORED *)context->b + (B_OUTER(slice)),
             .slice = slice,
+            .stretch = stretch * FLOW_DEPTH,
             .means = FLOW_HALF_MEANS,
-            .left = left,
+            .keeps_a = keeps_a,
+            .kept = left,
             .right = right,
             .waiting = waiting};
     flow_half_begin(work.means);
@@ -202,7 +212,7 @@ static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context,
 #undef MOST_LEFT
 #undef MOST_RIGHT
 #undef OF_FLOATS
-#undef STRETCH
+#undef MOST_KEPT
 #undef ROWS_OF_TILES
 #undef COLUMNS_OF_TILES
 #undef DEPTHS_OF_TILES
