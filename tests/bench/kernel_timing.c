@@ -42,8 +42,11 @@ static const void **random_arguments(const FlowFunction *function) {
     const void **fields = calloc((size_t)function->input_count + 1, sizeof *fields);
     for (int i = 0; fields && i < function->input_count; i++) {
         const FlowInput *input = &function->inputs[i];
-        if (input->kind == FLOW_INPUT_field)
-            fields[input->index] = random_floats(flow_type_size(&input->type) / sizeof(float));
+        if (input->kind != FLOW_INPUT_field) continue;
+        const size_t size = flow_type_size(&input->type);
+        fields[input->index] = input->type.element == FLOW_bf16
+                                   ? (const void *)random_halves(size / sizeof(uint16_t))
+                                   : random_floats(size / sizeof(float));
     }
     return fields;
 }

@@ -2,7 +2,9 @@
 #ifndef BENCH_REPEATED_H
 #define BENCH_REPEATED_H
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { BATCHES_MOST = 21, BATCHES_LEAST = 3 };
@@ -53,6 +55,18 @@ static float *random_floats(size_t count) {
     if (!values) exit(3);
     for (size_t i = 0; i < count; i++) values[i] = (float)rand() / (float)RAND_MAX - 0.5f;
     return values;
+}
+
+/* As bf16: the upper halves of such numbers. */
+static uint16_t *random_halves(size_t count) {
+    uint16_t *halves = (uint16_t *)random_floats((count + 1) / 2);
+    for (size_t i = 0; i < count; i++) {
+        const float value = (float)rand() / (float)RAND_MAX - 0.5f;
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        halves[i] = (uint16_t)(bits >> 16);
+    }
+    return halves;
 }
 
 #endif
