@@ -31,9 +31,10 @@ enum {
     ROWS_PAY = 1024,                       /* for a copy of b, wherever it lies */
     ABREAST = FLOW_OF_VECTORS(3, 1, 1, 1), /* rows of a that are loaded before their products */
     LINE = 64 / sizeof(float),             /* elements of a line of the caches */
-    SUM_LINES = (WIDTH - 1) / LINE + 1,    /* of a row of a tile */
-    NARROW = FLOW_OF_VECTORS(0, 1, 0, 0),  /* a panel's row is one line: no tile copies b */
-    FAR_RIGHT = 1 << 18,                   /* that has so many elements and comes from memory */
+    SUM_LINES = FLOW_OF_VECTORS(WIDTH / LINE, 0, 0, 0), /* of a row of sums that a tile asks for */
+    NEAR = FLOW_OF_VECTORS(3, 2, 2, 2),   /* 3: what a tile asks for comes to the nearest cache */
+    NARROW = FLOW_OF_VECTORS(0, 1, 0, 0), /* a panel's row is one line: no tile copies b */
+    FAR_RIGHT = 1 << 18,                  /* that has so many elements and comes from memory */
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
     MIDDLE_APART = 2, /* the same of a middle tile */
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
@@ -65,16 +66,15 @@ typedef struct Work {
     int64_t *depth_at;
 } Work;
 
-/* A tile: where its operands begin, and what it asks for on its way: a step for each k, and in the
- * last turns the lines of its sums, since few at a time may be on their way. */
+/* A tile: where its operands begin, and what it asks for on its way: a step for each k. */
 typedef struct Place {
     const float *a, *b;
     int64_t a_row, a_depth, b_depth, depth;
     float *sums;
     int64_t stride, columns;
-    int64_t asked; /* of each row of sums so many lines are asked for */
-    bool adds;     /* to the sums of the parts before */
-    bool exact;    /* nothing is stored past the last column */
+    int64_t sum_lines; /* of each row of sums so many are asked for at the end: see ask_sums */
+    bool adds;         /* to the sums of the parts before */
+    bool exact;        /* nothing is stored past the last column */
     const char *ahead;
     int64_t ahead_step;
     float *copy; /* where b is left for the tiles below, or NULL */
@@ -162,10 +162,27 @@ FLOW_TILE void add_products(const Form form, const float *const *a, int64_t at, 
     for (int v = 0; v < TILE_VECTORS; v++) FLOW_STAYS(right[v]);
 }
 
+/* What a tile asks for, turn by turn. */
+typedef struct Asking {
+    const char *ahead;
+    int64_t step;
+    int64_t lines; /* of each row of sums that are still to be asked for */
+} Asking;
+
+/* The last turns ask for the sums, which the tile then changes: a line of one row in each, so that
+ * all lines are asked for once. Few can be on their way at a time, and what else is loaded would
+ * wait behind them. */
+FLOW_TILE void ask_sums(const Place *tile, const Form form, int64_t left, Asking *asking) {
+    const int turn = form.twice ? 2 : 1;
+    if (!SUM_LINES || __builtin_expect(left >= (asking->lines * form.rows + 1) * turn, 1)) return;
+    asking->ahead = (const char *)(tile->sums + (tile->sum_lines - asking->lines) * LINE);
+    asking->step = tile->stride * (int64_t)sizeof(float);
+    asking->lines--;
+}
+
 FLOW_TILE void add_up(const Place *tile, const Form form) {
     const int64_t b_depth = form.copied ? WIDTH : tile->b_depth;
     const float *b = tile->b, *a[TILE_ROWS];
-    const char *ahead = tile->ahead;
     float *copy = tile->copy;
     int mask[TILE_VECTORS];
 #pragma GCC unroll 8
@@ -181,14 +198,12 @@ FLOW_TILE void add_up(const Place *tile, const Form form) {
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
     }
     const int turn = form.twice ? 2 : 1;
-    int64_t left = tile->depth, step = turn * tile->ahead_step, lines = tile->asked;
+    Asking asking = {tile->ahead, turn * tile->ahead_step, tile->sum_lines};
+    int64_t left = tile->depth;
     for (; left >= turn; left -= turn) {
-        if (form.asks) {
-            if (__builtin_expect(left < (lines * form.rows + 1) * turn, 0)) {
-                ahead = (const char *)(tile->sums + (tile->asked - lines--) * LINE);
-                step = tile->stride * (int64_t)sizeof(float);
-            }
-            __builtin_prefetch(ahead);
+        if (form.asks && !form.copies) {
+            ask_sums(tile, form, left, &asking);
+            __builtin_prefetch(asking.ahead, 0, NEAR);
         }
 #pragma GCC unroll 2
         for (int k = 0; k < turn; k++) {
@@ -196,7 +211,7 @@ FLOW_TILE void add_up(const Place *tile, const Form form) {
             add_products(form, a, k * form.a_depth, b + k * b_depth, mask, copy, y);
             if (form.copies) copy += WIDTH;
         }
-        b += turn * b_depth, ahead += step;
+        b += turn * b_depth, asking.ahead += asking.step;
 #pragma GCC unroll 32
         for (int m = 0; m < form.rows; m += form.apart) {
             a[m / form.apart] += turn * form.a_depth;
@@ -410,8 +425,8 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                   .depth = work->depth,
                   .stride = work->stride,
                   .adds = work->k,
-                  .exact = plain,
-                  .asked = work->depth >= 4 * SUM_LINES * TILE_ROWS ? SUM_LINES : 0};
+                  .exact = plain};
+    const bool deep = work->depth >= 4 * SUM_LINES * TILE_ROWS;
     const bool copies = work->passes_on && m == work->start;
     for (int64_t n = 0; n < columns; n += WIDTH) {
         const bool whole = work->columns - n >= WIDTH,
@@ -421,12 +436,13 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
         tile.b = copied ? copy : product->b + work->k * product->b_depth + work->column + n;
         tile.b_depth = copied ? WIDTH : product->b_depth;
         tile.sums = sums + n;
+        tile.sum_lines = plain && deep && full && whole ? SUM_LINES : 0;
         tile.columns = smaller(columns - n, WIDTH);
         tile.ahead = (const char *)tile.b, tile.ahead_step = 0;
         if (work->asks_rows && full)
             ask_ahead(work, row - in_group + GROUP, in_group / TILE_ROWS * panels + n / WIDTH,
                       GROUP / TILE_ROWS * panels, &tile);
-        if (work->asks_results && (plain ? !tile.asked : last))
+        if (work->asks_results && (plain ? !tile.sum_lines : last))
             product->ask(product->context,
                          (work->named + row) * product->columns + work->column + n, height, WIDTH);
         if (height == MIDDLE_ROWS) middle_tile(&tile);
@@ -498,7 +514,8 @@ static void choose_copies(Work *work, int64_t rows) {
     work->left_depth = across ? TILE_ROWS : along ? 1 : product->a_depth;
 }
 
-/* Are results asked for before a tile, since they are more than the second cache holds beside b?
+/* Are results asked for before a tile that does not ask for them on its way, since they are more
+ * than the second cache holds beside b?
  * And is a so large that its rows are asked for ahead? */
 static void choose_asking(Work *work) {
     const FlowProduct *product = work->product;
