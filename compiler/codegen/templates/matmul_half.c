@@ -1,19 +1,21 @@
 /* matmul_half.c: a contraction of bf16, with the parameters of matmul.c, from tiles of pairs.
  *
- * Both operands are copied into tiles (half.h). A block of rows of a, all of their depth, lies in
- * the second cache while the columns of b go by, block by block, and of these one stretch of the
- * depth after the other: wide blocks, or each row of b that is copied would come from another page.
- * Of one part of a stretch a pair of rows of tiles stays in the first. Sums of a product deeper
- * than one part wait for the rest of it. Of a still deeper a only one stretch is copied at a time.
+ * Both operands are copied into tiles (half.h). A block of rows of a, all of their depth, stays in
+ * the caches while the columns of b go by, block by block. These blocks are wide, since each row of
+ * them lies in another page of memory; so a deep one is copied stretch by stretch of the depth. Of
+ * one part of a stretch a pair of rows of tiles of a stays in the first cache. Sums of a product
+ * deeper than one part wait for the rest of it. A very deep a is copied by stretches, too.
  * Where vectors are narrower it is matmul.c. */
 #if !defined __AVX512BW__ || !defined __AVX512VL__
 #include "matmul.c"
 #else
 #include "half.h"
 
-/* Most tiles of a and of b at a time, and how deep a may be to stay. */
-#define MOST_LEFT FLOW_LEAST(1024, (ROWS_OF_TILES + 1) * DEPTHS_OF_TILES)
-#define MOST_RIGHT FLOW_LEAST(256, (COLUMNS_OF_TILES + 1) * DEPTHS_OF_TILES)
+/* Most tiles of a and of b at a time, 1 KiB each, and how deep a may be to stay: a block of a
+ * deeper one has so few rows that copies of b cost more. A call may take 1.5 MiB of the stack. */
+#define MOST_LEFT FLOW_LEAST(768, (ROWS_OF_TILES + 1) * DEPTHS_OF_TILES)
+#define MOST_RIGHT \
+    FLOW_LEAST(256, OF_FLOATS(FLOW_HALF_vectors) * (COLUMNS_OF_TILES + 1) * DEPTHS_OF_TILES)
 #define MOST_KEPT 64
 #define OF_FLOATS(means) ((means) == FLOW_HALF_vectors ? 2 : 1) /* tiles for one of b */
 #define ROWS_OF_TILES ((MOST_ROWS - 1) / FLOW_SIDE + 1)
@@ -24,7 +26,7 @@
 /* Columns of tiles at a time, and sums: of all rows of a block, unless the depth is one part. */
 #define ONE_PART (DEPTHS_OF_TILES <= FLOW_PART)
 #define MOST_ACROSS 16
-#define WAITING (ONE_PART ? 2 * FLOW_SIDE * MOST_ACROSS * FLOW_SIDE : 98304)
+#define WAITING ((ONE_PART ? 2 * FLOW_SIDE : 384) * MOST_ACROSS * FLOW_SIDE)
 
 /* What is worked on at the moment. */
 typedef struct FLOW_JOIN(KERNEL, _work) {
@@ -33,10 +35,11 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     int64_t slice;
     int64_t row, rows, column, columns; /* the block */
     int64_t k, depths, depth;           /* the stretch: its depths, and in tiles */
-    int64_t stretch;                    /* the most depths of one */
-    int means, keeps_a;
-    FlowTile *left, *right; /* of the stretch; */
-    FlowTile *kept;         /* of a, stretch after stretch */
+    int64_t high, wide, stretch;        /* the most of each: rows, columns, depths */
+    int means;
+    int keeps_a;            /* all stretches of it, for the blocks of columns to come */
+    FlowTile *left, *right; /* of the stretch */
+    FlowTile *kept;         /* of a: where its first stretch is */
     float *waiting;
 } FLOW_JOIN(KERNEL, _work);
 
@@ -171,40 +174,48 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _stretches)(FLOW_JOIN(KERNEL, _wo
     }
 }
 
+/* How much of each is worked on at a time. */
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _choose)(FLOW_JOIN(KERNEL, _work) *restrict work,
+                                                        int64_t rows, int64_t columns) {
+    WITH_SIZES;
+    const int64_t each = OF_FLOATS(work->means), pair = 2 * FLOW_SIDE;
+    const int64_t depth = flow_half_tiles(DEPTH, FLOW_DEPTH);
+    work->wide = flow_half_share(columns, MOST_ACROSS / each * FLOW_SIDE);
+    const int64_t most_deep = MOST_RIGHT / each / flow_half_tiles(work->wide, FLOW_SIDE);
+    const int64_t stretches = flow_half_tiles(depth, most_deep);
+    const int64_t deep = flow_half_tiles(depth, stretches);
+    work->stretch = deep * FLOW_DEPTH;
+    work->keeps_a = depth <= MOST_KEPT;
+    const int64_t of_left = MOST_LEFT / (work->keeps_a ? depth : deep) * FLOW_SIDE;
+    const int64_t of_sums = ONE_PART ? of_left : WAITING / work->wide / pair * pair;
+    work->high = flow_half_share(rows, flow_smaller(of_left, of_sums));
+}
+
 /* The rows [row, row + rows) and the columns [first, last) of one slice. */
 static FLOW_WIDE void FLOW_JOIN(KERNEL, _slice)(const CONTEXT *restrict context, int64_t slice,
                                                 int64_t row, int64_t rows, int64_t first,
                                                 int64_t last) {
     const int64_t batch = context->batch, *const sizes = context->sizes;
     (void)batch, (void)sizes;
-    FlowTile left[MOST_LEFT], right[OF_FLOATS(FLOW_HALF_vectors) * MOST_RIGHT];
+    FlowTile left[MOST_LEFT], right[MOST_RIGHT];
     _Alignas(64) float waiting[WAITING];
-    const int64_t wide = flow_half_share(last - first, MOST_ACROSS * FLOW_SIDE);
-    const int64_t depth = flow_half_tiles(DEPTH, FLOW_DEPTH);
-    const int64_t deep = flow_smaller(depth, MOST_RIGHT / flow_half_tiles(wide, FLOW_SIDE));
-    const int64_t stretch = flow_half_tiles(depth, flow_half_tiles(depth, deep));
-    const int keeps_a = depth <= MOST_KEPT;
-    const int64_t pair = 2 * FLOW_SIDE, all = WAITING / wide / pair * pair;
-    const int64_t most = MOST_LEFT / (keeps_a ? depth : stretch) * FLOW_SIDE;
-    const int64_t high = flow_half_share(rows, ONE_PART ? most : flow_smaller(most, all));
     FLOW_JOIN(KERNEL, _work)
     work = {.context = context,
             .a = (const STORED *)context->a + (A_OUTER(slice)),
             .b = (const STORED *)context->b + (B_OUTER(slice)),
             .slice = slice,
-            .stretch = stretch * FLOW_DEPTH,
             .means = FLOW_HALF_MEANS,
-            .keeps_a = keeps_a,
             .kept = left,
             .right = right,
             .waiting = waiting};
+    FLOW_JOIN(KERNEL, _choose)(&work, rows, last - first);
     flow_half_begin(work.means);
-    for (work.row = row; work.row < row + rows; work.row += high)
-        for (work.column = first; work.column < last; work.column += wide) {
-            work.rows = flow_smaller(row + rows - work.row, high);
-            work.columns = flow_smaller(last - work.column, wide);
+    for (work.row = row; work.row < row + rows; work.row += work.high)
+        for (work.column = first; work.column < last; work.column += work.wide) {
+            work.rows = flow_smaller(row + rows - work.row, work.high);
+            work.columns = flow_smaller(last - work.column, work.wide);
             FLOW_JOIN(KERNEL, _stretches)
-            (&work, work.column == first, work.row > row && wide >= last - first);
+            (&work, work.column == first, work.row > row && work.wide >= last - first);
         }
     flow_half_end(work.means);
 }
