@@ -32,6 +32,7 @@ typedef double Repeat(void *argument, long calls);
 /* Calls that take about BATCH_SECONDS, found while warming up. */
 static long calls_of_a_batch(Repeat *repeat, void *argument) {
     long calls = 1;
+    repeat(argument, calls); /* which may start threads and load code */
     for (;;) {
         double seconds = repeat(argument, calls);
         if (seconds > BATCH_SECONDS / 2) return calls;
@@ -50,18 +51,27 @@ static double seconds_of_a_call(Repeat *repeat, void *argument) {
     return median(found, count);
 }
 
+static void *in_lines(size_t size) {
+    void *memory = aligned_alloc(64, (size + 63) / 64 * 64);
+    if (!memory) exit(3);
+    return memory;
+}
+
+static float random_float(void) {
+    return (float)rand() / (float)RAND_MAX - 0.5f;
+}
+
 static float *random_floats(size_t count) {
-    float *values = aligned_alloc(64, (count * sizeof *values + 63) / 64 * 64);
-    if (!values) exit(3);
-    for (size_t i = 0; i < count; i++) values[i] = (float)rand() / (float)RAND_MAX - 0.5f;
+    float *values = in_lines(count * sizeof *values);
+    for (size_t i = 0; i < count; i++) values[i] = random_float();
     return values;
 }
 
 /* As bf16: the upper halves of such numbers. */
 static uint16_t *random_halves(size_t count) {
-    uint16_t *halves = (uint16_t *)random_floats((count + 1) / 2);
+    uint16_t *halves = in_lines(count * sizeof *halves);
     for (size_t i = 0; i < count; i++) {
-        const float value = (float)rand() / (float)RAND_MAX - 0.5f;
+        const float value = random_float();
         uint32_t bits;
         memcpy(&bits, &value, sizeof bits);
         halves[i] = (uint16_t)(bits >> 16);
