@@ -436,7 +436,7 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
         tile.b = copied ? copy : product->b + work->k * product->b_depth + work->column + n;
         tile.b_depth = copied ? WIDTH : product->b_depth;
         tile.sums = sums + n;
-        tile.sum_lines = plain && deep && full && whole ? SUM_LINES : 0;
+        tile.sum_lines = plain && deep && full && whole && !tile.copy ? SUM_LINES : 0;
         tile.columns = smaller(columns - n, WIDTH);
         tile.ahead = (const char *)tile.b, tile.ahead_step = 0;
         if (work->asks_rows && full)
@@ -515,8 +515,7 @@ static void choose_copies(Work *work, int64_t rows) {
 }
 
 /* Are results asked for before a tile that does not ask for them on its way, since they are more
- * than the second cache holds beside b?
- * And is a so large that its rows are asked for ahead? */
+ * than the second cache holds beside b? And is a so large that its rows are asked for ahead? */
 static void choose_asking(Work *work) {
     const FlowProduct *product = work->product;
     work->asks_results =

@@ -56,16 +56,11 @@ static double repeat(void *argument, long calls) {
     return seconds_now() - begin;
 }
 
-static void *random_matrix(Kind kind, int rows, int columns) {
-    const size_t count = (size_t)rows * (size_t)columns;
-    return kind == KIND_HALF ? (void *)random_halves(count) : random_floats(count);
-}
-
 static double seconds_of(void *function, Kind kind, char **shape) {
     Product p = {function, kind, atoi(shape[1]), atoi(shape[2]), atoi(shape[3]), *shape[4], NULL,
                  NULL,     NULL};
-    p.a = random_matrix(kind, p.m, p.k);
-    p.b = random_matrix(kind, p.k, p.n);
+    p.a = random_numbers(kind == KIND_HALF, (size_t)p.m * (size_t)p.k);
+    p.b = random_numbers(kind == KIND_HALF, (size_t)p.k * (size_t)p.n);
     p.c = random_floats((size_t)p.m * (size_t)p.n);
     double seconds = seconds_of_a_call(repeat, &p);
     free(p.a);

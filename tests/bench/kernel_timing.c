@@ -43,10 +43,9 @@ static const void **random_arguments(const FlowFunction *function) {
     for (int i = 0; fields && i < function->input_count; i++) {
         const FlowInput *input = &function->inputs[i];
         if (input->kind != FLOW_INPUT_field) continue;
-        const size_t size = flow_type_size(&input->type);
-        fields[input->index] = input->type.element == FLOW_bf16
-                                   ? (const void *)random_halves(size / sizeof(uint16_t))
-                                   : random_floats(size / sizeof(float));
+        const int is_half = input->type.element == FLOW_bf16;
+        const size_t each = is_half ? sizeof(uint16_t) : sizeof(float);
+        fields[input->index] = random_numbers(is_half, flow_type_size(&input->type) / each);
     }
     return fields;
 }

@@ -79,4 +79,8 @@ static uint16_t *random_halves(size_t count) {
     return halves;
 }
 
+static void *random_numbers(int as_half, size_t count) {
+    return as_half ? (void *)random_halves(count) : random_floats(count);
+}
+
 #endif
