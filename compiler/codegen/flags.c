@@ -36,6 +36,8 @@ const char *const gcc_flags[] = {
     "-fno-isolate-erroneous-paths-dereference", "-fno-split-paths", "-fno-store-merging",
     "-fno-thread-jumps", "-fno-tree-bit-ccp", "-fno-tree-dominator-opts", "-fno-tree-dse",
     "-fno-tree-pre", "-fno-tree-reassoc", "-fno-tree-slsr", "-fno-tree-tail-merge", "-fno-tree-vrp",
+    /* of what stands side by side: what should be a vector is one, a loop or a copy */
+    "-fno-tree-slp-vectorize",
     /* of instructions */
     "-fira-region=one", "-fno-crossjumping", "-fno-cse-follow-jumps",
     "-fno-reorder-blocks-and-partition", "-fno-rerun-cse-after-loop", "-fno-schedule-insns2", NULL};

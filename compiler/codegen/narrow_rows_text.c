@@ -36,12 +36,14 @@ static bool is_column(const Writer *writer, Index index) {
     return false;
 }
 
-const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression) {
+const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression,
+                         const char *row) {
     const char *name = arena_format(writer->arena, "n%d", (int)writer->fills.count);
     Fill fill = {.name = name,
                  .line = arena_format(writer->arena, "%s[m * %s + c] = %s;\n", name,
                                       writer->columns, expression),
                  .type = element_info[node_of(writer, id)->type.element].computed,
+                 .row = row,
                  .repeats = is_column(writer, index) && !is_of_row(writer, expression)};
     vector_push(writer->arena, &writer->fills, fill);
     return arena_format(writer->arena, "%s[j]", name);
@@ -97,9 +99,20 @@ static void declare_buffers(Writer *writer, Text *text) {
                         fill->name, writer->columns);
 }
 
-/* The loop over a row's elements that fills one buffer, after the indices that it speaks of. */
+/* gcc makes a few moves of it. */
+static void write_copy(const Writer *writer, const Fill *fill, const char *from, Text *text) {
+    text_format(text, "            __builtin_memcpy(%s + m * %s, %s, %s * sizeof *%s);\n",
+                fill->name, writer->columns, from, writer->columns, fill->name);
+}
+
+/* A copy of a row, or the loop over its elements that fills one buffer, after the indices that it
+ * speaks of. */
 static void write_fill(Writer *writer, const Fill *fill, Text *text) {
     const char *lines = fill->line;
+    if (fill->row) {
+        write_copy(writer, fill, fill->row, text);
+        return;
+    }
     for (const Fill *index = fill; index-- > writer->fills.items;)
         if (!index->type && line_has(writer, lines, index->name))
             lines = arena_format(writer->arena, "%s%s", index->line, lines);
@@ -115,16 +128,12 @@ static void write_fill(Writer *writer, const Fill *fill, Text *text) {
 
 /* Of what all rows have alike, the first row is filled so, and others are copies. */
 static void write_repeated(Writer *writer, Text *text) {
-    const char *columns = writer->columns;
     vector_each(Fill, fill, writer->fills) {
         if (!fill->type || !fill->repeats) continue;
         text_add(text, "        {\n            const int64_t m = 0;\n");
         write_fill(writer, fill, text);
-        text_format(text,
-                    "        }\n"
-                    "        for (int64_t m = 1; m < count; m++)\n"
-                    "            __builtin_memcpy(%s + m * %s, %s, %s * sizeof *%s);\n",
-                    fill->name, columns, fill->name, columns, fill->name);
+        text_add(text, "        }\n        for (int64_t m = 1; m < count; m++)\n");
+        write_copy(writer, fill, fill->name, text);
     }
 }
 

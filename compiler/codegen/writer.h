@@ -99,6 +99,7 @@ typedef struct Result {
 typedef struct Fill {
     const char *name, *line; /* name: of the buffer or the index that it is of */
     const char *type;        /* of the buffer's elements; NULL: an index */
+    const char *row;         /* where the same lies as a row, as C; NULL: nowhere */
     bool repeats;            /* the buffer's rows are all the same */
 } Fill;
 
@@ -378,8 +379,9 @@ bool make_narrow_rows(Writer *writer);
 void write_narrow_rows(Writer *writer, Text *text, const char *first, const char *last);
 
 /* The element of the buffer that the expression, which loads a value of the node, fills; index: of
- * that value. */
-const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression);
+ * that value; row: where a row of such values lies, as C; NULL: they do not lie side by side. */
+const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression,
+                         const char *row);
 
 /* Do the buffers' fills speak of the variable? */
 bool in_fills(const Writer *writer, const char *name);
