@@ -34,8 +34,9 @@ const char *const gcc_flags[] = {
     /* of what is known on some paths, or computed twice */
     "-fno-code-hoisting", "-fno-dse", "-fno-gcse", "-fno-gcse-after-reload",
     "-fno-isolate-erroneous-paths-dereference", "-fno-split-paths", "-fno-store-merging",
-    "-fno-thread-jumps", "-fno-tree-bit-ccp", "-fno-tree-dominator-opts", "-fno-tree-dse",
-    "-fno-tree-pre", "-fno-tree-reassoc", "-fno-tree-slsr", "-fno-tree-tail-merge", "-fno-tree-vrp",
+    "-fno-thread-jumps", "-fno-tree-bit-ccp", "-fno-tree-ccp", "-fno-tree-dominator-opts",
+    "-fno-tree-dse", "-fno-tree-pre", "-fno-tree-reassoc", "-fno-tree-slsr", "-fno-tree-tail-merge",
+    "-fno-tree-vrp",
     /* of what stands side by side: what should be a vector is one, a loop or a copy */
     "-fno-tree-slp-vectorize",
     /* of instructions */
