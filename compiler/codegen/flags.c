@@ -31,13 +31,12 @@ const char *const gcc_flags[] = {
     "-falign-loops=64", "-fno-loop-interchange", "-fno-loop-unroll-and-jam", "-fno-peel-loops",
     "-fno-predictive-commoning", "-fno-split-loops", "-fno-tree-loop-distribution",
     "-fno-unswitch-loops", "-fno-version-loops-for-strides",
-    /* of what is known on some paths, or computed twice */
+    /* of what is known, or computed twice */
     "-fno-code-hoisting", "-fno-dse", "-fno-gcse", "-fno-gcse-after-reload",
     "-fno-isolate-erroneous-paths-dereference", "-fno-split-paths", "-fno-store-merging",
-    "-fno-thread-jumps", "-fno-tree-bit-ccp", "-fno-tree-ccp", "-fno-tree-dominator-opts",
-    "-fno-tree-dse", "-fno-tree-pre", "-fno-tree-reassoc", "-fno-tree-slsr", "-fno-tree-tail-merge",
-    "-fno-tree-vrp",
-    /* of what stands side by side: what should be a vector is one, a loop or a copy */
+    "-fno-thread-jumps", "-fno-tree-ccp", "-fno-tree-dominator-opts", "-fno-tree-dse",
+    "-fno-tree-pre", "-fno-tree-reassoc", "-fno-tree-slsr", "-fno-tree-tail-merge", "-fno-tree-vrp",
+    /* of lines that are alike: what vectors are for is a loop, a copy, or written with them */
     "-fno-tree-slp-vectorize",
     /* of instructions */
     "-fira-region=one", "-fno-crossjumping", "-fno-cse-follow-jumps",

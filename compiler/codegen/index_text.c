@@ -33,7 +33,11 @@ static bool repeats_in_columns(Writer *writer, const Type *node, const Type *ope
 static Index in_row(Writer *writer, const char *row) {
     const char *text = arena_format(writer->arena, "(%s * %s + c)", row, writer->columns);
     if (writer->narrow) text = define_index(writer, LEVEL_column, text).text;
-    return (Index){.kind = INDEX_other, .level = LEVEL_column, .text = text, .row = row};
+    return (Index){.kind = INDEX_other,
+                   .level = LEVEL_column,
+                   .text = text,
+                   .row = row,
+                   .begin = arena_format(writer->arena, "%s * %s", row, writer->columns)};
 }
 
 /* How far in the operand the next place along each axis of the node goes, if it had only those

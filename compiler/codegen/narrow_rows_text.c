@@ -36,17 +36,35 @@ static bool is_column(const Writer *writer, Index index) {
     return false;
 }
 
-const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression,
-                         const char *row) {
-    const char *name = arena_format(writer->arena, "n%d", (int)writer->fills.count);
+static const char *buffer_name(const Writer *writer) {
+    return arena_format(writer->arena, "n%d", (int)writer->fills.count);
+}
+
+/* The element that the long loop reads. */
+static const char *add_buffer(Writer *writer, Fill buffer) {
+    vector_push(writer->arena, &writer->fills, buffer);
+    return arena_format(writer->arena, "%s[j]", buffer.name);
+}
+
+/* A copy of a row, of which gcc makes a few moves, as its size is a number. */
+static const char *copy_text(const Writer *writer, const char *name, const char *from) {
+    return arena_format(writer->arena, "__builtin_memcpy(%s + m * %s, %s, %s * sizeof *%s);\n",
+                        name, writer->columns, from, writer->columns, name);
+}
+
+const char *narrow_copy(Writer *writer, const char *type, const char *row) {
+    const char *name = buffer_name(writer), *line = copy_text(writer, name, row);
+    return add_buffer(writer, (Fill){.name = name, .line = line, .type = type, .whole = true});
+}
+
+const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression) {
+    const char *name = buffer_name(writer);
     Fill fill = {.name = name,
                  .line = arena_format(writer->arena, "%s[m * %s + c] = %s;\n", name,
                                       writer->columns, expression),
                  .type = element_info[node_of(writer, id)->type.element].computed,
-                 .row = row,
                  .repeats = is_column(writer, index) && !is_of_row(writer, expression)};
-    vector_push(writer->arena, &writer->fills, fill);
-    return arena_format(writer->arena, "%s[j]", name);
+    return add_buffer(writer, fill);
 }
 
 static bool line_has(const Writer *writer, const char *line, const char *name) {
@@ -99,18 +117,12 @@ static void declare_buffers(Writer *writer, Text *text) {
                         fill->name, writer->columns);
 }
 
-/* gcc makes a few moves of it. */
-static void write_copy(const Writer *writer, const Fill *fill, const char *from, Text *text) {
-    text_format(text, "            __builtin_memcpy(%s + m * %s, %s, %s * sizeof *%s);\n",
-                fill->name, writer->columns, from, writer->columns, fill->name);
-}
-
-/* A copy of a row, or the loop over its elements that fills one buffer, after the indices that it
+/* What fills a row of one buffer: a copy, or a loop over its elements, after the indices that it
  * speaks of. */
 static void write_fill(Writer *writer, const Fill *fill, Text *text) {
     const char *lines = fill->line;
-    if (fill->row) {
-        write_copy(writer, fill, fill->row, text);
+    if (fill->whole) {
+        text_format(text, "            %s", lines);
         return;
     }
     for (const Fill *index = fill; index-- > writer->fills.items;)
@@ -132,8 +144,8 @@ static void write_repeated(Writer *writer, Text *text) {
         if (!fill->type || !fill->repeats) continue;
         text_add(text, "        {\n            const int64_t m = 0;\n");
         write_fill(writer, fill, text);
-        text_add(text, "        }\n        for (int64_t m = 1; m < count; m++)\n");
-        write_copy(writer, fill, fill->name, text);
+        text_format(text, "        }\n        for (int64_t m = 1; m < count; m++)\n            %s",
+                    copy_text(writer, fill->name, fill->name));
     }
 }
 

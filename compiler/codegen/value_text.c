@@ -139,17 +139,10 @@ static const char *row_outside(Writer *writer, const Node *view) {
                       number_literal(writer->arena, view->type.element, view->view->fill));
 }
 
-/* Are values of the node loaded as they lie? */
-static bool is_loaded_whole(const Writer *writer, NodeId id) {
-    const ElementInfo *element = &element_info[node_of(writer, id)->type.element];
-    return !strcmp(element->c, element->computed);
-}
-
 /* An element of a row, or of a run, that is inside or outside as a whole: it is read where the row
- * lies, or where what fills the view does, without a test in the loop. NULL: it is not one.
- * lies: as narrow_value has it. */
-static const char *element_of_row(Writer *writer, const Node *view, Index index,
-                                  const char **lies) {
+ * lies, or where what fills the view does, without a test in the loop. NULL: it is not one. */
+static const char *element_of_row(Writer *writer, NodeId view_id, Index index) {
+    const Node *view = node_of(writer, view_id);
     InRow row;
     Index inside;
     NodeId id = strip_reshapes(writer->graph, view->inputs[0]);
@@ -165,17 +158,19 @@ static const char *element_of_row(Writer *writer, const Node *view, Index index,
     const char *name = find_variable(writer, id, known.level, known.text);
     if (!name)
         name = define_variable(writer, id, known, arena_format(writer->arena, "%s *", type), start);
-    const char *stored = arena_format(writer->arena, "%s[%s]", name, row.column);
-    *lies = is_loaded_whole(writer, id) && !strcmp(row.column, "c") ? name : NULL;
-    return is_half(view->type.element) ? loaded_half(writer, view->type.element, stored) : stored;
+    const bool copies = writer->narrow && !strcmp(row.column, "c");
+    const char *stored = copies ? narrow_copy(writer, type, name)
+                                : arena_format(writer->arena, "%s[%s]", name, row.column);
+    const char *value =
+        is_half(view->type.element) ? loaded_half(writer, view->type.element, stored) : stored;
+    return writer->narrow && !copies ? narrow_value(writer, view_id, index, value) : value;
 }
 
 static const char *viewed(Writer *writer, NodeId id, Index index) {
     const Node *node = node_of(writer, id);
     writer->refused = true; /* vectors have no tests, and rows of a view other strides */
     Element element = node->type.element;
-    const char *lies, *of_row = element_of_row(writer, node, index, &lies);
-    if (of_row && writer->narrow) of_row = narrow_value(writer, id, index, of_row, lies);
+    const char *of_row = element_of_row(writer, id, index);
     if (of_row && is_half(element)) /* as it was rounded before */
         return define_variable(writer, id, index, element_info[element].computed, of_row);
     if (of_row) return define_value(writer, id, index, of_row);
@@ -188,7 +183,7 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
                          number_literal(writer->arena, element, node->view->fill));
     index.level = place.level > inside.level ? place.level : inside.level;
     if (writer->narrow) {
-        value = narrow_value(writer, id, index, value, NULL);
+        value = narrow_value(writer, id, index, value);
         index.level = LEVEL_column;
     }
     return define_variable(writer, id, index, element_info[element].computed, value);
@@ -321,9 +316,8 @@ static const char *sum_of_tile(Writer *writer, NodeId id) {
     if (writer->gpu) return "sum";
     if (writer->vectors) return "sums";
     if (!writer->narrow) return "tile[m * stride + n]";
-    Index full = plain_index(writer, INDEX_full);
-    return narrow_value(writer, id, full, "tile[(r - first_row) * stride + c]",
-                        "tile + (r - first_row) * stride");
+    return narrow_copy(writer, element_info[node_of(writer, id)->type.element].computed,
+                       "tile + (r - first_row) * stride");
 }
 
 /* A float of a loop over columns that may lie outside: a test before the load can be a mask of a
@@ -333,16 +327,13 @@ static bool is_tested(const Writer *writer, NodeId id, Index index) {
            is_floating(node_of(writer, id)->type.element);
 }
 
-/* Where the row of values begins that has this one in its column c; NULL: it is in none, or they
- * are converted when they are loaded. */
-static const char *row_loaded(Writer *writer, NodeId id, Index index) {
-    const InRow *place = index.seen ? &index.seen->place : NULL;
-    const bool in_row = place && place->start.text && !strcmp(place->column, "c");
-    if (!is_loaded_whole(writer, id) || is_widened(writer, id, index.text)) return NULL;
-    const char *pointer = pointer_to(writer, id, false);
-    if (in_row) return arena_format(writer->arena, "%s + %s", pointer, place->start.text);
-    if (!index.row) return NULL;
-    return arena_format(writer->arena, "%s + %s * %s", pointer, index.row, writer->columns);
+/* An element of narrow rows, by a copy of where it lies. */
+static const char *narrow_load(Writer *writer, NodeId id, Index index) {
+    const Element element = node_of(writer, id)->type.element;
+    const char *row =
+        arena_format(writer->arena, "%s + %s", pointer_to(writer, id, false), index.begin);
+    const char *stored = narrow_copy(writer, element_info[element].c, row);
+    return is_half(element) ? loaded_half(writer, element, stored) : stored;
 }
 
 static const char *loaded(Writer *writer, NodeId id, Index index) {
@@ -356,8 +347,8 @@ static const char *loaded(Writer *writer, NodeId id, Index index) {
                            ? "int32_t"
                            : element_info[node_of(writer, id)->type.element].computed;
     if (writer->narrow && index.kind != INDEX_full && index.level != LEVEL_call) {
-        const char *row = tested ? NULL : row_loaded(writer, id, index);
-        value = narrow_value(writer, id, index, value, row);
+        const bool copies = index.begin && !tested;
+        value = copies ? narrow_load(writer, id, index) : narrow_value(writer, id, index, value);
         index.level = LEVEL_column;
     }
     return define_variable(writer, id, index, type, value);

@@ -186,6 +186,8 @@ Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
     Seen *seen = arena_new_item(writer->arena, Seen);
     *seen = (Seen){.view = node, .index = index, .place = place_in_row(writer, sum, wide)};
     place.seen = seen;
+    if (seen->place.column && !strcmp(seen->place.column, "c"))
+        place.begin = seen->place.start.text;
     return place;
 }
 

@@ -21,7 +21,8 @@ typedef struct Index {
     IndexKind kind;
     Level level;
     const char *text;
-    const char *row; /* it is this row of the loops' columns, and column c; NULL: not known */
+    const char *row;   /* it is this row of the loops' columns, and column c; NULL: not known */
+    const char *begin; /* it is this place, and c more; NULL: not known */
     const struct Seen *seen;     /* it is where a view finds an element; NULL: not known */
     const struct Spread *spread; /* several columns share it; NULL: not known */
     const char *test, *place;    /* where the test is true it is that place; NULL: not known */
@@ -95,12 +96,12 @@ typedef struct Result {
     const char *value;
 } Result;
 
-/* Of narrow rows: a line of what fills buffers, for an element of a row. */
+/* Of narrow rows: a line of what fills buffers, for an element of a row, or for a whole one. */
 typedef struct Fill {
     const char *name, *line; /* name: of the buffer or the index that it is of */
     const char *type;        /* of the buffer's elements; NULL: an index */
-    const char *row;         /* where the same lies as a row, as C; NULL: nowhere */
-    bool repeats;            /* the buffer's rows are all the same */
+    bool whole;
+    bool repeats; /* the buffer's rows are all the same, and filled element by element */
 } Fill;
 
 /* Of rows that are read across: a buffer of some in order. */
@@ -379,9 +380,11 @@ bool make_narrow_rows(Writer *writer);
 void write_narrow_rows(Writer *writer, Text *text, const char *first, const char *last);
 
 /* The element of the buffer that the expression, which loads a value of the node, fills; index: of
- * that value; row: where a row of such values lies, as C; NULL: they do not lie side by side. */
-const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression,
-                         const char *row);
+ * that value. */
+const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression);
+
+/* The element of a buffer of that type whose rows are copies of what lies at `row`. */
+const char *narrow_copy(Writer *writer, const char *type, const char *row);
 
 /* Do the buffers' fills speak of the variable? */
 bool in_fills(const Writer *writer, const char *name);
