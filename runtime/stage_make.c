@@ -134,12 +134,18 @@ void share_batch(Stage *stage, const Batch *batch, int threads) {
     stage->share_count = threads;
 }
 
-/* Rows. All of a share that takes no longer. */
+/* Is a whole share one turn, since it takes no longer? */
+static bool is_one_turn(const Stage *stage, const Hand *hand, int64_t share) {
+    int64_t time = cost_of_record(&hand->costs);
+    return !stage->section->together && time && time <= TURN / (share + 1);
+}
+
+/* Rows. */
 static int64_t turn_of(const Stage *stage, const Hand *hand, int64_t share) {
     if (stage->section->together) return stage->section->together;
+    if (is_one_turn(stage, hand, share)) return share + 1;
     int64_t time = cost_of_record(&hand->costs);
-    if (!time) return share / TURNS + 1;
-    return time <= TURN / (share + 1) ? share + 1 : least(TURN / time, share / LEAST_TURNS) + 1;
+    return time ? least(TURN / time, share / LEAST_TURNS) + 1 : share / TURNS + 1;
 }
 
 void ask_for_share(Stage *stage, const Batch *batch, int thread) {
@@ -150,20 +156,20 @@ void ask_for_share(Stage *stage, const Batch *batch, int thread) {
         records_prefetch(stage->source, list.records[i], batch->epoch);
 }
 
-/* Its own share first, since it lies in its cache; and no other where one turn makes a share, and
- * each has a thread. */
+/* Its own share first, since it lies in its cache; and no other where one turn makes a share and
+ * each has its thread. */
 void make_share(Stage *stage, Batch *batch, int thread, int threads) {
     Hand *hand = stage->hands[thread];
-    int64_t share = batch->rows / threads, turn = turn_of(stage, hand, share);
-    int shares = turn > share && threads == stage->share_count ? 1 : stage->share_count;
+    int64_t rows = batch->rows / threads, turn = turn_of(stage, hand, rows);
+    bool alone = threads == stage->share_count && is_one_turn(stage, hand, rows);
     int64_t before = clock_nanoseconds();
     const int64_t begun = timeline_begin();
     Ahead *ahead = &hand->ahead;
     beat_begin(&hand->beat, making);
-    for (int i = 0; i < shares; i++) {
-        Share *some = &stage->shares[(thread + i) % stage->share_count];
-        for (int64_t row; (row = atomic_fetch_add(&some->next, turn)) < some->end;)
-            make_rows(stage, batch, hand, ahead, row, least(row + turn, some->end), some->end);
+    for (int i = 0; i < (alone ? 1 : stage->share_count); i++) {
+        Share *share = &stage->shares[(thread + i) % stage->share_count];
+        for (int64_t row; (row = atomic_fetch_add(&share->next, turn)) < share->end;)
+            make_rows(stage, batch, hand, ahead, row, least(row + turn, share->end), share->end);
     }
     beat_end(&hand->beat);
     hand->busy += clock_nanoseconds() - before;

@@ -34,7 +34,8 @@ static void take(Stage *stage, Team *team, const FlowPipeline *pipeline, int64_t
               (long long)i);
         CHECK(*(int32_t *)batch->arrays[0] == number % batches * pipeline->batch, "another record");
         seen |= INT64_C(1) << number % batches;
-        stage_fill_next(stage, 0, team->threads);
+        for (int thread = 0; thread < team->threads; thread++)
+            stage_fill_next(stage, thread, team->threads);
         if (!any(8)) return;
         stage_release(stage);
         if (any(4)) continue;
