@@ -134,7 +134,7 @@ void share_batch(Stage *stage, const Batch *batch, int threads) {
     stage->share_count = threads;
 }
 
-/* Is a whole share one turn, since it takes no longer? */
+/* Is a whole share known to take no longer than a turn? */
 static bool is_one_turn(const Stage *stage, const Hand *hand, int64_t share) {
     int64_t time = cost_of_record(&hand->costs);
     return !stage->section->together && time && time <= TURN / (share + 1);

@@ -156,8 +156,8 @@ void hand_close(Hand *hand, Stage *stage);
 void number_batch(const Stage *stage, Batch *batch, int64_t number);
 void begin_batch(const Stage *stage, Batch *batch, int64_t rows);
 
-/* Makes all rows, or with a team its share, and what others have not begun where that takes long
- * enough for a look. */
+/* Makes all rows, or with a team its share, and what others have not begun, unless a share is known
+ * to be made before one could look. */
 void make_batch(const Stage *stage, Batch *batch, Hand *hand);
 void share_batch(Stage *stage, const Batch *batch, int threads);
 void make_share(Stage *stage, Batch *batch, int thread, int threads);

@@ -347,8 +347,8 @@ static const char *loaded(Writer *writer, NodeId id, Index index) {
                            ? "int32_t"
                            : element_info[node_of(writer, id)->type.element].computed;
     if (writer->narrow && index.kind != INDEX_full && index.level != LEVEL_call) {
-        const bool copies = index.begin && !tested;
-        value = copies ? narrow_load(writer, id, index) : narrow_value(writer, id, index, value);
+        value =
+            index.begin ? narrow_load(writer, id, index) : narrow_value(writer, id, index, value);
         index.level = LEVEL_column;
     }
     return define_variable(writer, id, index, type, value);

@@ -100,8 +100,8 @@ typedef struct Result {
 typedef struct Fill {
     const char *name, *line; /* name: of the buffer or the index that it is of */
     const char *type;        /* of the buffer's elements; NULL: an index */
-    bool whole;
-    bool repeats; /* the buffer's rows are all the same, and filled element by element */
+    bool whole;              /* the line copies a row, and is no element's */
+    bool repeats;            /* the buffer's rows are all the same, and filled element by element */
 } Fill;
 
 /* Of rows that are read across: a buffer of some in order. */
