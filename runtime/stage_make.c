@@ -134,16 +134,9 @@ void share_batch(Stage *stage, const Batch *batch, int threads) {
     stage->share_count = threads;
 }
 
-/* Is a whole share known to take no longer than a turn? */
-static bool is_one_turn(const Stage *stage, const Hand *hand, int64_t share) {
-    int64_t time = cost_of_record(&hand->costs);
-    return !stage->section->together && time && time <= TURN / (share + 1);
-}
-
 /* Rows. */
 static int64_t turn_of(const Stage *stage, const Hand *hand, int64_t share) {
     if (stage->section->together) return stage->section->together;
-    if (is_one_turn(stage, hand, share)) return share + 1;
     int64_t time = cost_of_record(&hand->costs);
     return time ? least(TURN / time, share / LEAST_TURNS) + 1 : share / TURNS + 1;
 }
@@ -156,17 +149,25 @@ void ask_for_share(Stage *stage, const Batch *batch, int thread) {
         records_prefetch(stage->source, list.records[i], batch->epoch);
 }
 
+/* Is a whole share known to take no longer than a turn? */
+static bool is_one_turn(const Stage *stage, const Hand *hand, int64_t share) {
+    int64_t time = cost_of_record(&hand->costs);
+    return !stage->section->together && time && time <= TURN / (share + 1);
+}
+
 /* Its own share first, since it lies in its cache; and no other where one turn makes a share and
  * each has its thread. */
 void make_share(Stage *stage, Batch *batch, int thread, int threads) {
     Hand *hand = stage->hands[thread];
-    int64_t rows = batch->rows / threads, turn = turn_of(stage, hand, rows);
-    bool alone = threads == stage->share_count && is_one_turn(stage, hand, rows);
+    int64_t rows = batch->rows / threads;
+    bool at_once = is_one_turn(stage, hand, rows);
+    int64_t turn = at_once ? rows + 1 : turn_of(stage, hand, rows);
+    int shares = at_once && threads == stage->share_count ? 1 : stage->share_count;
     int64_t before = clock_nanoseconds();
     const int64_t begun = timeline_begin();
     Ahead *ahead = &hand->ahead;
     beat_begin(&hand->beat, making);
-    for (int i = 0; i < (alone ? 1 : stage->share_count); i++) {
+    for (int i = 0; i < shares; i++) {
         Share *share = &stage->shares[(thread + i) % stage->share_count];
         for (int64_t row; (row = atomic_fetch_add(&share->next, turn)) < share->end;)
             make_rows(stage, batch, hand, ahead, row, least(row + turn, share->end), share->end);

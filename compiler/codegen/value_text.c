@@ -51,7 +51,8 @@ static const char *buffer_index(const Writer *writer) {
     return writer->lanes ? "at" : "j";
 }
 
-static const char *loaded_half(Writer *writer, Element element, const char *stored) {
+static const char *as_computed(Writer *writer, Element element, const char *stored) {
+    if (!is_half(element)) return stored;
     return arena_format(writer->arena, "flow_load_%s(%s)", element_info[element].name, stored);
 }
 
@@ -69,7 +70,7 @@ const char *load_text(Writer *writer, NodeId id, const char *index) {
     const char *stored = writer->gpu
                              ? arena_format(writer->arena, "FLOW_LOAD(%s, %s)", pointer, index)
                              : arena_format(writer->arena, "%s[%s]", pointer, index);
-    return is_half(element) ? loaded_half(writer, element, stored) : stored;
+    return as_computed(writer, element, stored);
 }
 
 /* Was its value rounded when it was defined? */
@@ -158,11 +159,10 @@ static const char *element_of_row(Writer *writer, NodeId view_id, Index index) {
     const char *name = find_variable(writer, id, known.level, known.text);
     if (!name)
         name = define_variable(writer, id, known, arena_format(writer->arena, "%s *", type), start);
-    const bool copies = writer->narrow && !strcmp(row.column, "c");
+    const bool copies = writer->narrow && has_all_columns(&row);
     const char *stored = copies ? narrow_copy(writer, type, name)
                                 : arena_format(writer->arena, "%s[%s]", name, row.column);
-    const char *value =
-        is_half(view->type.element) ? loaded_half(writer, view->type.element, stored) : stored;
+    const char *value = as_computed(writer, view->type.element, stored);
     return writer->narrow && !copies ? narrow_value(writer, view_id, index, value) : value;
 }
 
@@ -332,8 +332,7 @@ static const char *narrow_load(Writer *writer, NodeId id, Index index) {
     const Element element = node_of(writer, id)->type.element;
     const char *row =
         arena_format(writer->arena, "%s + %s", pointer_to(writer, id, false), index.begin);
-    const char *stored = narrow_copy(writer, element_info[element].c, row);
-    return is_half(element) ? loaded_half(writer, element, stored) : stored;
+    return as_computed(writer, element, narrow_copy(writer, element_info[element].c, row));
 }
 
 static const char *loaded(Writer *writer, NodeId id, Index index) {

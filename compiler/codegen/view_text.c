@@ -113,6 +113,10 @@ static Sum view_sum(Writer *writer, const Node *node, Index index, Index *inside
     return sum;
 }
 
+bool has_all_columns(const InRow *place) {
+    return place->column && !strcmp(place->column, "c");
+}
+
 /* is_spread: of a spread view, whose place may be along one axis of the columns, and then is a
  * name; it is less than there are columns, since no coordinate along them begins elsewhere. */
 static InRow place_in_row(Writer *writer, Sum sum, bool is_spread) {
@@ -186,8 +190,7 @@ Index view_index(Writer *writer, const Node *node, Index index, Index *inside) {
     Seen *seen = arena_new_item(writer->arena, Seen);
     *seen = (Seen){.view = node, .index = index, .place = place_in_row(writer, sum, wide)};
     place.seen = seen;
-    if (seen->place.column && !strcmp(seen->place.column, "c"))
-        place.begin = seen->place.start.text;
+    if (has_all_columns(&seen->place)) place.begin = seen->place.start.text;
     return place;
 }
 

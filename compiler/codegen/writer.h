@@ -299,6 +299,9 @@ Index index_inside(Writer *writer, Index place, Index inside);
  * Then: where its elements lie, and when there is one. */
 bool view_row(Writer *writer, const Node *node, Index index, InRow *row, Index *inside);
 
+/* Is there an element for each column, one beside the other? */
+bool has_all_columns(const InRow *place);
+
 /* Does the view, which has no test anywhere, read across the rows of the loops? */
 bool view_across(Writer *writer, const Node *view, Index index, Across *across);
 
