@@ -31,7 +31,7 @@ enum {
     ROWS_PAY = 1024,                       /* for a copy of b, wherever it lies */
     ABREAST = FLOW_OF_VECTORS(3, 1, 1, 1), /* rows of a that are loaded before their products */
     LINE = 64 / sizeof(float),             /* elements of a line of the caches */
-    PAGE = 4096 / sizeof(float),
+    PAGE = 4096 / sizeof(float),           /* and of the smallest pages of memory */
     SUM_LINES = FLOW_OF_VECTORS(WIDTH / LINE, 0, 0, 0), /* of a row of sums that a tile asks for */
     NEAR = FLOW_OF_VECTORS(3, 2, 2, 2),   /* 3: what a tile asks for comes to the nearest cache */
     NARROW = FLOW_OF_VECTORS(0, 1, 0, 0), /* a panel's row is one line: no tile copies b */
@@ -401,14 +401,13 @@ static void ask_ahead(const Work *work, int64_t row, int64_t call, int64_t calls
     tile->ahead_step *= (int64_t)sizeof(float);
 }
 
-/* Asks for the first line of each row of a group, of which every one is in a page of its own: the
- * processor then finds out where several pages are at a time. Tiles ask for the rest on their way,
- * and would have waited for page after page. As a call of its own gcc would take it for one without
- * effect. */
+/* Asks for the line where the part of each row of a group begins. Rows are a page or more apart:
+ * the processor then looks up several pages at a time, where tiles, which ask for the rest on their
+ * way, would wait for one after the other. Inlined, since gcc drops a call that only asks. */
 FLOW_TILE void ask_pages(const Work *work, int64_t row) {
     const FlowProduct *product = work->product;
-    const float *a = product->a + depth_at(product, work->k);
-    for (int64_t i = 0; i < GROUP; i++) __builtin_prefetch(a + row_at(product, row + i), 0, 2);
+    const float *a = product->a + row * product->a_row + work->k * product->a_depth;
+    for (int64_t i = 0; i < GROUP; i++, a += product->a_row) __builtin_prefetch(a, 0, 2);
 }
 
 /* How many columns of the block are wanted of rows up to this one: those of whole panels. */
@@ -480,9 +479,9 @@ static void add_part(const Work *work, int64_t end) {
     for (int64_t m = work->start, height; m < end; m += height) {
         const int64_t in_group = (m - work->start) % GROUP;
         const int64_t left = smaller(end - m, GROUP - in_group);
-        if (work->asks_pages && !in_group) ask_pages(work, work->row + m + GROUP);
         if (work->copies_a && !in_group)
             (work->across ? copy_across : copy_along)(work, work->row + m, smaller(end - m, GROUP));
+        if (work->asks_pages && !in_group) ask_pages(work, work->row + m + GROUP);
         height = height_of(work, left);
         add_tiles(work, m, in_group, (int)height);
     }
@@ -527,14 +526,14 @@ static void choose_copies(Work *work, int64_t rows) {
 }
 
 /* Are results asked for before a tile that does not ask for them on its way, since they are more
- * than the second cache holds beside b? And is a so large that its rows are asked for ahead, or so
- * scattered that their pages are? */
+ * than the second cache holds beside b? And is a so large that its rows are asked for ahead?
+ * Are they so far apart that before that their pages are? */
 static void choose_asking(Work *work) {
     const FlowProduct *product = work->product;
     work->asks_results =
         product->ask && product->most_rows > 2 * BLOCK / smaller(product->columns, 65536);
     work->asks_rows = product->most_rows > 131072 / 4 / smaller(product->most_depth, 65536);
-    work->asks_pages = work->asks_rows && product->a_row >= PAGE;
+    work->asks_pages = work->asks_rows && !product->in_runs && product->a_row >= PAGE;
 }
 
 #if FLOW_MASKS && defined _SC_LEVEL2_CACHE_SIZE
