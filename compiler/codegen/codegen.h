@@ -17,8 +17,8 @@ typedef struct CodeUnit {
 enum { TABLE_BYTES = 30 /* are compiled in the time of one of a kernel */ };
 
 /* The templates it includes: program.h, loops.h, matmul.c, windows.c, winograd.c,
- * winograd_weights.c, matmul_half.c, main.c (a trainer), library.c (a library); besides kernel.h
- * and flow.h. */
+ * winograd_weights.c, matmul_half.c, few_columns.c, main.c (a trainer), library.c (a library);
+ * besides kernel.h and flow.h. */
 typedef struct Generated {
     Vector(GeneratedFile) files;
     Vector(CodeUnit) units; /* program.c, and of a large program kernels_1.c … */

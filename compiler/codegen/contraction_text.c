@@ -1,7 +1,8 @@
 /* Contraction text: a matrix product with what is fused behind it, as parameters of the templates
- * matmul.c, windows.c, winograd.c, winograd_weights.c and matmul_half.c: a struct of pointers and
- * values of the call, a function that fills it, one that turns finished rows of sums into results,
- * and macros. What is deep is multiplied by runtime/product, which product.c calls. */
+ * matmul.c, few_columns.c, windows.c, winograd.c, winograd_weights.c and matmul_half.c: a struct of
+ * pointers and values of the call, a function that fills it, one that turns finished rows of sums
+ * into results, and macros. What is deep is multiplied by runtime/product, which product.c calls.
+ */
 #include "compiler/codegen/writer.h"
 
 #include "compiler/passes/operand.h"
@@ -359,13 +360,33 @@ void write_contraction_parameters(Writer *writer, Text *text) {
     write_winograd(writer, text);
 }
 
+/* Are they adjacent, those that an index stands for? */
+static bool is_run(const Digits *digits) {
+    int64_t stride;
+    return digits->count == 1 && dim_is_constant(digits->items[0].stride, &stride) && stride == 1;
+}
+
+/* Of floats, with adjacent rows of a, and all else in one run: see few_columns.c. */
+static bool has_few_columns(const Writer *writer, const ContractionOperand *a,
+                            const ContractionOperand *b) {
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    int64_t columns;
+    return matmul->type.element == TYPE_f32 && stored_element(writer) == TYPE_f32 &&
+           dim_is_constant(writer->loops->columns, &columns) &&
+           FLOW_FEW_COLUMNS(dim_bound(writer->loops->rows), dim_bound(writer->loops->depth),
+                            columns, 16) &&
+           is_run(&a->first) && a->second.count <= 1 && b->first.count <= 1 &&
+           b->second.count <= 1 && !writer->kernel->by_columns && !has_triangle(writer->kernel);
+}
+
 static const char *template_of(const Writer *writer, const ContractionOperand *a,
                                const ContractionOperand *b) {
     const Winograd *winograd = writer->kernel->winograd;
     if (winograd) return winograd->weights ? "winograd_weights.c" : "winograd.c";
     if (stored_element(writer) == TYPE_bf16) return "matmul_half.c";
     if (is_of_windows(writer, a, b)) return "windows.c";
-    return is_compiled_ahead(writer->plan, writer->number) ? "product.c" : "matmul.c";
+    if (is_compiled_ahead(writer->plan, writer->number)) return "product.c";
+    return has_few_columns(writer, a, b) ? "few_columns.c" : "matmul.c";
 }
 
 static bool takes_tiles(const Writer *writer) {
@@ -536,6 +557,11 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
     if (!strcmp(contraction->template, "product.c"))
         return (Tile){sums / FLOW_PRODUCT_VECTORS, FLOW_PRODUCT_VECTORS * lanes};
     if (contraction->winograd) return winograd_tile(contraction, lanes, sums);
+    if (!strcmp(contraction->template, "few_columns.c") &&
+        FLOW_FEW_COLUMNS(contraction->rows, contraction->depth, contraction->columns, lanes))
+        return (Tile){FLOW_ROW_VECTORS(contraction->rows, contraction->columns, lanes, sums) *
+                          lanes,
+                      (int)contraction->columns};
     if (strcmp(contraction->template, "windows.c")) {
         int vectors = FLOW_TILE_VECTORS(contraction->rows, across, sums, contraction->by_columns);
         return (Tile){FLOW_TILE_ROWS(contraction->rows, contraction->depth,

@@ -41,6 +41,23 @@
 #define FLOW_TILE_ROWS(rows, depth, updates_one, sums, vectors) \
     ((int)FLOW_LEAST(rows, FLOW_TILE_MOST(rows, depth, updates_one, (sums) / (vectors))))
 
+/* few_columns.c: do lanes that are rows take fewer operations than lanes that are columns? To turn
+ * the sums of as many rows as there are lanes takes some six for each row and vector of columns.
+ * Vectors of a tile's rows. */
+#define FLOW_TURNING(columns, lanes) ((columns) == 1 ? 0 : 6 * (lanes)*FLOW_ACROSS(columns, lanes))
+#define FLOW_FEW_BY_ROWS(rows, depth, columns, lanes) \
+    (FLOW_ACROSS(rows, lanes) * ((depth) * (columns) + FLOW_TURNING(columns, lanes)))
+#define FLOW_FEW_BY_COLUMNS(rows, depth, columns, lanes) \
+    ((rows) * (depth)*FLOW_ACROSS(columns, lanes))
+#define FLOW_SMALL(size) ((size) < 65536 ? (size) : 65536)
+#define FLOW_FEW_COLUMNS(rows, depth, columns, lanes)                        \
+    ((columns) <= 12 &&                                                      \
+     FLOW_FEW_BY_ROWS(FLOW_SMALL(rows), FLOW_SMALL(depth), columns, lanes) < \
+         FLOW_FEW_BY_COLUMNS(FLOW_SMALL(rows), FLOW_SMALL(depth), columns, lanes))
+#define FLOW_ROW_VECTORS(rows, columns, lanes, sums) \
+    ((rows) < 2 * (lanes) ? 1                        \
+                          : (int)FLOW_LEAST(FLOW_LEAST((rows) / (lanes), (sums) / (columns)), 8))
+
 /* windows.c: as high as registers allow: runs of rows, or the pieces of a run, all of one height
  * but the last. */
 #define FLOW_WINDOW_VECTORS(across) ((int)((across) == 3 ? 3 : FLOW_LEAST(across, 2)))
