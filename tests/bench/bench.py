@@ -27,6 +27,13 @@ FRAMEWORKS = {framework.name: framework for framework in (EAGER, COMPILE, JAX, K
 PACKAGES = ("torch", "jax", "keras", "tensorflow", "onnxruntime", "mkl", "onednn", "scipy-openblas32", "numpy", "torchvision", "pandas", "pillow")
 
 
+def compiled(session, name, *flags):
+    program = session.scratch / name
+    source = pathlib.Path(__file__).with_name(f"{name}.c")
+    subprocess.run(["gcc", *flags, "-std=gnu11", "-pthread", source, "-o", program], check=True)
+    return program
+
+
 class Session:
     """What the rows need while they measure: where to build, and the peers' processes."""
 
@@ -37,7 +44,7 @@ class Session:
         self.scratch.mkdir(parents=True, exist_ok=True)
         self.round = 0
         self.workers = peer.Workers(self.scratch)
-        self.quiet = disturbance.Quiet(self.workers.processes)
+        self.quiet = disturbance.Quiet(self.workers.processes, compiled(self, "distance", "-O2"))
         self.tuning = peer.Tuning(self.scratch / "tuning.json", FRAMEWORKS, self.workers, self.quiet)
 
     def next_round(self, number):
@@ -47,14 +54,6 @@ class Session:
 
 
 # ---- Calibration ----
-
-
-def build_calibration(session):
-    program = session.scratch / "calibrate"
-    source = pathlib.Path(__file__).with_name("calibrate.c")
-    flags = ["-O3", "-march=native", "-std=gnu11", "-pthread"]
-    subprocess.run(["gcc", *flags, source, "-o", program], check=True)
-    return program
 
 
 def calibrate(program, when):
@@ -102,9 +101,9 @@ def measure_round(session, row, samples):
         if session.round >= contender.rounds:
             continue
         contender.wake(session)
-        share, measurement = session.quiet.measure(lambda: contender.measure(session))
-        samples.setdefault(name, []).append(dataclasses.replace(measurement, disturbed=share))
-        remark = f"  (others took {share:.0%})" if share > disturbance.LIMIT else ""
+        disturbed, measurement = session.quiet.measure(lambda: contender.measure(session))
+        samples.setdefault(name, []).append(dataclasses.replace(measurement, disturbed=disturbed))
+        remark = session.quiet.remark(disturbed)
         print(f"  {row.name:22} {name:30} {number(measurement.value):>12} {row.unit}{remark}", flush=True)
 
 
@@ -127,11 +126,11 @@ def measure(session, rows):
 # ---- Judging ----
 
 
-def usable(measurements):
+def usable(measurements, quiet):
     """The undisturbed ones, if they suffice."""
-    quiet = [m for m in measurements if m.disturbed <= disturbance.LIMIT]
-    enough = len(quiet) >= min(MEASUREMENTS_NEEDED, len(measurements))
-    return quiet if enough else measurements
+    sure = [m for m in measurements if not quiet.is_doubtful(m.disturbed)]
+    enough = len(sure) >= min(MEASUREMENTS_NEEDED, len(measurements))
+    return sure if enough else measurements
 
 
 def median_of(measurements, name):
@@ -189,7 +188,7 @@ def disagreements(row, samples):
     return found
 
 
-def summary(measurements):
+def summary(measurements, quiet):
     values = [m.value for m in measurements]
     names = sorted({name for m in measurements for name in m.checks})
     return {
@@ -198,7 +197,9 @@ def summary(measurements):
         "measurements": len(values),
         "checks": {name: median_of(measurements, name) for name in names},
         "parts": {name: statistics.median(m.parts[name] for m in measurements) for name in measurements[0].parts},
-        "disturbed": [round(m.disturbed, 3) for m in measurements],
+        "disturbed": [round(m.disturbed.others, 3) for m in measurements],
+        "distance": [m.disturbed.distance for m in measurements],
+        "doubtful": sum(quiet.is_doubtful(m.disturbed) for m in measurements),
     }
 
 
@@ -216,8 +217,8 @@ def parts_of(row, summaries, gain):
     return found
 
 
-def result(row, samples, calibration):
-    summaries = {name: summary(usable(measurements)) for name, measurements in samples.items()}
+def result(row, samples, calibration, quiet):
+    summaries = {name: summary(usable(measurements, quiet), quiet) for name, measurements in samples.items()}
     flowc = summaries["flowc"]["median"]
     peers = {name: summaries[name]["median"] for name in row.peers}
     best = best_of(peers, row.higher_is_better)
@@ -240,7 +241,7 @@ def result(row, samples, calibration):
         "range": {name: s["range"] for name, s in summaries.items()},
         "measurements": {name: s["measurements"] for name, s in summaries.items()},
         "checks": {name: s["checks"] for name, s in summaries.items()},
-        "disturbed": {name: s["disturbed"] for name, s in summaries.items()},
+        **{key: {name: s[key] for name, s in summaries.items()} for key in ("disturbed", "distance", "doubtful")},
         "disagreements": disagreements(row, samples),
         "settings": {name: c.settings() for name, c in row.contenders().items()},
     }
@@ -312,9 +313,9 @@ def print_details(r):
     for name, part in r["parts"].items():
         peers = ", ".join(f"{peer} {value:.4g}" for peer, value in part["peers"].items())
         print(f"  {name:20} {part['flowc']:9.4g} {part['ratio']:6.2f}x of {part['best_peer']}; {peers}")
-    doubtful = sum(share > disturbance.LIMIT for shares in r["disturbed"].values() for share in shares)
+    doubtful = sum(r["doubtful"].values())
     if doubtful:
-        print(f"  {doubtful} measurements that count had others at more than {disturbance.LIMIT:.0%} of the cores' time")
+        print(f"  {doubtful} measurements that count had others at more than {disturbance.LIMIT:.0%} of the cores' time, or cores far apart")
     for text in r["disagreements"]:
         print(f"  DISAGREES: {text}")
 
@@ -322,7 +323,7 @@ def print_details(r):
 def main(build, patterns):
     session = Session(build)
     rows = select([p for p in patterns.split(",") if p])
-    program = build_calibration(session)
+    program = compiled(session, "calibrate", "-O3", "-march=native")
     try:
         before = calibrate(program, "before")
         samples = measure(session, rows)
@@ -336,7 +337,7 @@ def main(build, patterns):
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "cpu": cpu_name(),
     }
-    results = [result(row, samples[row.name], calibration) | common for row in rows]
+    results = [result(row, samples[row.name], calibration, session.quiet) | common for row in rows]
     merge(session.build / "bench.json", results)
     chart.draw(session.build / "bench.json", session.build / "bench.png")
     print_table(results)

@@ -1,14 +1,17 @@
-"""How busy the machine's cores were with other work than ours while something was measured, and
-measuring again when that was much."""
+"""How busy the machine's cores were with other work than ours while something was measured, how far
+apart they were, and measuring again when either was much."""
 
+import dataclasses
 import os
 import pathlib
 import resource
+import subprocess
 import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = os.cpu_count()
-LIMIT = 0.05  # others with more than this part of the cores' time make a measurement doubtful
+LIMIT = 0.05  # others with more than this part of the cores' time make a measurement doubtful,
+FAR = 2  # and so do cores that are so many times farther apart than they once were
 TRIES = 4
 LOOK_SECONDS = 0.5
 
@@ -46,31 +49,55 @@ class Watch:
         return max(0.0, others / (time.perf_counter() - self.begin) / CORES)
 
 
-class Quiet:
-    """Measures in a quiet machine, as far as its patience (in seconds) lasts."""
+@dataclasses.dataclass(frozen=True)
+class Disturbance:
+    others: float = 0.0  # the part of the cores' time that others took
+    distance: float = 0.0  # nanoseconds from core to core and back (distance.c), before or after: the longer
 
-    def __init__(self, processes):
-        self.processes, self.patience = processes, 0.0
+
+class Quiet:
+    """Measures in a quiet machine, as far as its patience (in seconds) lasts. program: of distance.c."""
+
+    def __init__(self, processes, program):
+        self.processes, self.program, self.patience = processes, program, 0.0
+        self.nearest = float("inf")
+
+    def distance(self):
+        found = float(subprocess.run([self.program], check=True, capture_output=True).stdout)
+        self.nearest = min(self.nearest, found)
+        return found
+
+    def is_far(self, disturbance):
+        return disturbance.distance > FAR * self.nearest
+
+    def is_doubtful(self, disturbance):
+        return disturbance.others > LIMIT or self.is_far(disturbance)
+
+    def remark(self, disturbance):
+        others = f"  (others took {disturbance.others:.0%})" if disturbance.others > LIMIT else ""
+        far = f"  (cores were {disturbance.distance:.0f} ns apart)" if self.is_far(disturbance) else ""
+        return others + far
 
     def wait(self):
         while self.patience > 0:
-            watch = Watch(self.processes())
+            watch, before = Watch(self.processes()), self.distance()
             time.sleep(LOOK_SECONDS)
-            if watch.share() <= LIMIT:
+            if not self.is_doubtful(Disturbance(watch.share(), max(before, self.distance()))):
                 return
             self.patience -= LOOK_SECONDS
 
     def measure_once(self, measure):
-        watch = Watch(self.processes())
+        before, watch = self.distance(), Watch(self.processes())
         result = measure()
-        return watch.share(), result
+        share = watch.share()
+        return Disturbance(share, max(before, self.distance())), result
 
     def measure(self, measure):
-        """The share of others and the result of the least disturbed try, whatever the results are."""
+        """The disturbance and the result of the least disturbed try, whatever the results are."""
         tries = [self.measure_once(measure)]
-        while tries[-1][0] > LIMIT and len(tries) < TRIES and self.patience > 0:
+        while self.is_doubtful(tries[-1][0]) and len(tries) < TRIES and self.patience > 0:
             self.wait()
             begin = time.perf_counter()
             tries.append(self.measure_once(measure))
             self.patience -= time.perf_counter() - begin
-        return min(tries, key=lambda one: one[0])
+        return min(tries, key=lambda one: (self.is_far(one[0]), one[0].others))

@@ -2,13 +2,15 @@
 
 import dataclasses
 
+import disturbance
+
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
     value: float  # in the row's unit
     checks: dict  # losses and `accuracy` are judged; the rest is reported
     parts: dict = dataclasses.field(default_factory=dict)  # what the value is a mean of, each in the row's unit
-    disturbed: float = 0.0  # the part of the cores' time that others took meanwhile
+    disturbed: disturbance.Disturbance = disturbance.Disturbance()
 
 
 class Contender:

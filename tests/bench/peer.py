@@ -9,7 +9,6 @@ import platform
 import subprocess
 import sys
 
-import disturbance
 from measurement import Contender, Measurement
 
 HERE = pathlib.Path(__file__).parent
@@ -126,14 +125,14 @@ class Tuning:
         self.path, self.frameworks, self.workers, self.quiet = path, frameworks, workers, quiet
         self.kept = json.loads(path.read_text()) if path.exists() else {}
         self.found = dict(self.kept)
-        self.worst_share = 0.0
+        self.was_quiet = True
 
     def rate(self, framework, task, setting):
         short = task | {"records": min(task["records"], TUNING_STEPS * task["batch"])}
         request = {"task": short, "setting": setting, "seconds": TUNING_SECONDS, "check": False, "seed": 0}
         self.workers.wake(framework, setting)
-        share, answer = self.quiet.measure(lambda: self.workers.ask(framework, request))
-        self.worst_share = max(self.worst_share, share)
+        disturbed, answer = self.quiet.measure(lambda: self.workers.ask(framework, request))
+        self.was_quiet = self.was_quiet and not self.quiet.is_doubtful(disturbed)
         outcome = answer.get("error") or f"{answer['rate']:.0f} samples/s"
         print(f"  {outcome}: {', '.join(str(value) for value in setting.values())}", flush=True)
         return answer.get("rate", 0)
@@ -163,10 +162,10 @@ class Tuning:
     def setting(self, framework, task):
         name = task_name(framework, task)
         if name not in self.found:
-            self.worst_share = 0.0
+            self.was_quiet = True
             print(f"looking for the best settings: {name}", flush=True)
             self.found[name] = self.search(framework, task)
-            if self.worst_share <= disturbance.LIMIT:
+            if self.was_quiet:
                 self.keep(name)
         return self.found[name]
 
