@@ -53,12 +53,13 @@ typedef struct Work {
     const FlowProduct *product; /* whose operands are those of one slice */
     int64_t named;              /* what its first row is called */
     int64_t row;
-    int64_t column, columns; /* of the block */
-    int64_t k, depth;        /* of the part */
-    int64_t most, part;      /* the most of any product's depth at a time, and of this one's */
-    int64_t wide;            /* the most columns of a block */
-    int64_t start;           /* the row whose sums are the first that wait */
-    bool across;             /* adjacent rows of a are adjacent in memory, and not its depths */
+    int64_t column, columns;  /* of the block */
+    int64_t k, depth;         /* of the part */
+    int64_t most, part;       /* the most of any product's depth at a time, and of this one's */
+    int64_t wide;             /* the most columns of a block */
+    int64_t start;            /* the row whose sums are the first that wait */
+    int64_t next_row, next_k; /* of the group of rows that comes next */
+    bool across;              /* adjacent rows of a are adjacent in memory, and not its depths */
     bool copies_a, copies_b, asks_results, asks_rows, asks_pages;
     bool passes_on; /* whole panels of b are copied by the first tiles that read them */
     int64_t left_row, left_depth; /* what the next one adds, where a tile reads a */
@@ -67,7 +68,8 @@ typedef struct Work {
     int64_t *depth_at;
 } Work;
 
-/* A tile: where its operands begin, and what it asks for on its way: a step for each k. */
+/* A tile: where its operands begin, and what it asks for on its way: from `ahead` on a step for
+ * each k; after `ahead_depth` of them the next of so many rows. */
 typedef struct Place {
     const float *a, *b;
     int64_t a_row, a_depth, b_depth, depth;
@@ -77,7 +79,7 @@ typedef struct Place {
     bool adds;         /* to the sums of the parts before */
     bool exact;        /* nothing is stored past the last column */
     const char *ahead;
-    int64_t ahead_step;
+    int64_t ahead_step, ahead_row, ahead_rows, ahead_depth;
     float *copy; /* where b is left for the tiles below, or NULL */
 } Place;
 
@@ -165,20 +167,47 @@ FLOW_TILE void add_products(const Form form, const float *const *a, int64_t at, 
 
 /* What a tile asks for, turn by turn. */
 typedef struct Asking {
-    const char *ahead;
+    const char *ahead, *row;
     int64_t step;
-    int64_t lines; /* of each row of sums that are still to be asked for */
+    int64_t until;       /* so many depths are left */
+    int64_t rows, lines; /* that come: rows, and lines of each row of sums */
 } Asking;
 
-/* The last turns ask for the sums, which the tile then changes: a line of one row in each, so that
- * all lines are asked for once. Few can be on their way at a time, and what else is loaded would
- * wait behind them. */
-FLOW_TILE void ask_sums(const Place *tile, const Form form, int64_t left, Asking *asking) {
-    const int turn = form.twice ? 2 : 1;
-    if (!SUM_LINES || __builtin_expect(left >= (asking->lines * form.rows + 1) * turn, 1)) return;
-    asking->ahead = (const char *)(tile->sums + (tile->sum_lines - asking->lines) * LINE);
-    asking->step = tile->stride * (int64_t)sizeof(float);
-    asking->lines--;
+/* How many depths are left when what is asked for now ends. */
+FLOW_TILE int64_t end_of_row(const Place *tile, const Form form, const Asking *asking) {
+    if (asking->rows > 0) return asking->until - tile->ahead_depth;
+    return (asking->lines * form.rows + 1) * (form.twice ? 2 : 1);
+}
+
+FLOW_TILE Asking begin_asking(const Place *tile, const Form form) {
+    Asking asking = {.ahead = tile->ahead,
+                     .row = tile->ahead,
+                     .step = (form.twice ? 2 : 1) * tile->ahead_step,
+                     .until = tile->depth + 1,
+                     .rows = tile->ahead_rows - 1,
+                     .lines = tile->sum_lines};
+    asking.until = end_of_row(tile, form, &asking);
+    return asking;
+}
+
+/* Row by row; then the last turns ask for the sums, which the tile changes: a line of one row in
+ * each, so that all lines are asked for once. Few can be on their way at a time, and what else is
+ * loaded would wait behind them. Where there are few registers it is one row, and what lies behind
+ * it: the test would take longer. */
+FLOW_TILE void ask_next(const Place *tile, const Form form, int64_t left, Asking *asking) {
+    /* From memory where b_depth has a register, or gcc has too few. */
+    const volatile int64_t *const kept = &asking->until;
+    const int64_t until = !SUM_LINES ? 0 : form.copied ? asking->until : *kept;
+    if (__builtin_expect(left >= until, 1)) return;
+    if (asking->rows > 0) {
+        asking->rows--;
+        asking->ahead = asking->row += tile->ahead_row;
+    } else {
+        asking->ahead = (const char *)(tile->sums + (tile->sum_lines - asking->lines) * LINE);
+        asking->step = tile->stride * (int64_t)sizeof(float);
+        asking->lines--;
+    }
+    asking->until = end_of_row(tile, form, asking);
 }
 
 FLOW_TILE void add_up(const Place *tile, const Form form) {
@@ -199,11 +228,11 @@ FLOW_TILE void add_up(const Place *tile, const Form form) {
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
     }
     const int turn = form.twice ? 2 : 1;
-    Asking asking = {tile->ahead, turn * tile->ahead_step, tile->sum_lines};
+    Asking asking = begin_asking(tile, form);
     int64_t left = tile->depth;
     for (; left >= turn; left -= turn) {
         if (form.asks && !form.copies) {
-            ask_sums(tile, form, left, &asking);
+            ask_next(tile, form, left, &asking);
             __builtin_prefetch(asking.ahead, 0, NEAR);
         }
 #pragma GCC unroll 2
@@ -383,30 +412,38 @@ static FLOW_WIDE void copy_along(const Work *work, int64_t first, int64_t rows) 
     }
 }
 
-/* What tile `call` of `calls` asks for: its share of the group of rows that begins with `row`.
- * Across, that is of one depth of each turn a line that the group before had not. */
-static void ask_ahead(const Work *work, int64_t row, int64_t call, int64_t calls, Place *tile) {
+/* What each of so many tiles asks for of the rows that come next; sums: before so many turns of its
+ * last depths, in which it asks for sums. */
+static void choose_steps(const Work *work, int64_t calls, int64_t sums, Place *tile) {
     const FlowProduct *product = work->product;
-    const float *a = product->a + depth_at(product, work->k);
+    tile->ahead_row = product->a_row * (int64_t)sizeof(float);
+    tile->ahead_rows = parts_of(GROUP, calls);
+    tile->ahead_depth = parts_of(work->depth - 2 * sums, tile->ahead_rows);
+    tile->ahead_step = (work->depth + tile->ahead_depth / 2) / tile->ahead_depth;
+    tile->ahead_step *= (int64_t)sizeof(float);
+}
+
+/* Where tile `call` of `calls` begins to. Across it asks for a line of one depth of each turn that
+ * the group before had not. */
+static void ask_ahead(const Work *work, int64_t call, int64_t calls, Place *tile) {
+    const FlowProduct *product = work->product;
+    const float *a = product->a + depth_at(product, work->next_k);
     if (work->across) {
         const int64_t turn = work->copies_a ? 2 : 1, from_end = call / turn * LINE;
         const bool asks = from_end < GROUP;
-        a += row_at(product, row) + (asks ? GROUP - 1 - from_end : 0);
+        a += row_at(product, work->next_row) + (asks ? GROUP - 1 - from_end : 0);
         tile->ahead = (const char *)(a + call % turn * product->a_depth);
-        tile->ahead_step = asks ? product->a_depth : 0;
-    } else {
-        tile->ahead = (const char *)(a + row_at(product, row + call * GROUP / calls));
-        tile->ahead_step = smaller(LINE, (GROUP - 1) / calls + 1);
-    }
-    tile->ahead_step *= (int64_t)sizeof(float);
+        tile->ahead_step = asks ? product->a_depth * (int64_t)sizeof(float) : 0;
+        tile->ahead_rows = 1;
+    } else tile->ahead = (const char *)(a + row_at(product, work->next_row + call * GROUP / calls));
 }
 
 /* Asks for the line where the part of each row of a group begins. Rows are a page or more apart:
  * the processor then looks up several pages at a time, where tiles, which ask for the rest on their
  * way, would wait for one after the other. Inlined, since gcc drops a call that only asks. */
-FLOW_TILE void ask_pages(const Work *work, int64_t row) {
+FLOW_TILE void ask_pages(const Work *work) {
     const FlowProduct *product = work->product;
-    const float *a = product->a + row * product->a_row + work->k * product->a_depth;
+    const float *a = product->a + work->next_row * product->a_row + work->next_k * product->a_depth;
     for (int64_t i = 0; i < GROUP; i++, a += product->a_row) __builtin_prefetch(a, 0, 2);
 }
 
@@ -422,7 +459,7 @@ static int64_t columns_of(const Work *work, int64_t last) {
 static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, int height) {
     const FlowProduct *product = work->product;
     const int64_t row = work->row + m, columns = columns_of(work, row + height - 1);
-    const int64_t panels = parts_of(columns, WIDTH);
+    const int64_t panels = parts_of(columns, WIDTH), calls = GROUP / TILE_ROWS * panels;
     const bool last = work->k + work->depth == product->depth, plain = product->sums;
     const bool full = height == TILE_ROWS;
     float *sums = plain ? product->sums + row * product->columns + work->column
@@ -437,7 +474,8 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
                   .adds = work->k,
                   .exact = plain};
     const bool deep = work->depth >= 4 * SUM_LINES * TILE_ROWS;
-    const bool copies = work->passes_on && m == work->start;
+    const bool copies = work->passes_on && m == work->start, asks = work->asks_rows && full;
+    if (asks) choose_steps(work, calls, plain && deep ? SUM_LINES * TILE_ROWS : 0, &tile);
     for (int64_t n = 0; n < columns; n += WIDTH) {
         const bool whole = work->columns - n >= WIDTH,
                    copied = is_copied(work, n) && !(copies && whole);
@@ -448,10 +486,8 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
         tile.sums = sums + n;
         tile.sum_lines = plain && deep && full && whole && !tile.copy ? SUM_LINES : 0;
         tile.columns = smaller(columns - n, WIDTH);
-        tile.ahead = (const char *)tile.b, tile.ahead_step = 0;
-        if (work->asks_rows && full)
-            ask_ahead(work, row - in_group + GROUP, in_group / TILE_ROWS * panels + n / WIDTH,
-                      GROUP / TILE_ROWS * panels, &tile);
+        tile.ahead = (const char *)tile.b;
+        if (asks) ask_ahead(work, in_group / TILE_ROWS * panels + n / WIDTH, calls, &tile);
         if (work->asks_results && (plain ? !tile.sum_lines : last))
             product->ask(product->context,
                          (work->named + row) * product->columns + work->column + n, height, WIDTH);
@@ -474,14 +510,27 @@ static int64_t height_of(const Work *work, int64_t left) {
                                  : smaller(left, LOW_ROWS);
 }
 
+/* Which rows come behind the group of row m: the next ones of this part of the depth, or the first
+ * of the next part. */
+static void find_next(Work *work, int64_t m, int64_t end) {
+    const int64_t depth = work->product->depth, next = work->k + work->depth;
+    const bool next_part = m + GROUP >= end && work->part < depth;
+    work->next_k = next_part ? (next < depth ? next : 0) : work->k;
+    work->next_row = work->row + (next_part ? (next < depth ? work->start : end) : m + GROUP);
+}
+
 /* Rows [work->start, end) of one part of the depth. */
-static void add_part(const Work *work, int64_t end) {
+static void add_part(Work *work, int64_t end) {
     for (int64_t m = work->start, height; m < end; m += height) {
         const int64_t in_group = (m - work->start) % GROUP;
         const int64_t left = smaller(end - m, GROUP - in_group);
-        if (work->copies_a && !in_group)
-            (work->across ? copy_across : copy_along)(work, work->row + m, smaller(end - m, GROUP));
-        if (work->asks_pages && !in_group) ask_pages(work, work->row + m + GROUP);
+        if (!in_group) {
+            find_next(work, m, end);
+            if (work->copies_a)
+                (work->across ? copy_across : copy_along)(work, work->row + m,
+                                                          smaller(end - m, GROUP));
+            if (work->asks_pages) ask_pages(work);
+        }
         height = height_of(work, left);
         add_tiles(work, m, in_group, (int)height);
     }

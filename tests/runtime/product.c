@@ -86,6 +86,7 @@ static void multiplies(int64_t rows, int64_t depth, int64_t columns, bool waits,
     if (left == TURNED) turn_right(&product);
     if (left == IN_RUNS) {
         product.in_runs = true;
+        product.a_row = 0, product.a_row_run = 1; /* the inner digit of rows */
         product.a_depth_run = RUN;
         product.a_rows = (FlowDigits){2, {rows, 1}, {RUN, 0}};
         product.a_depths = (FlowDigits){2, {depth / RUN, RUN}, {RUN * rows, 1}};
