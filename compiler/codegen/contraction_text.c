@@ -389,11 +389,17 @@ static const char *template_of(const Writer *writer, const ContractionOperand *a
     return has_few_columns(writer, a, b) ? "few_columns.c" : "matmul.c";
 }
 
+/* Is it the template that is matmul.c where vectors are short? */
+static bool is_few(const char *template) {
+    return !strcmp(template, "few_columns.c");
+}
+
 static bool takes_tiles(const Writer *writer) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
-    return !is_plain(writer) && !strcmp(template_of(writer, &a, &b), "matmul.c");
+    const char *template = template_of(writer, &a, &b);
+    return !is_plain(writer) && (!strcmp(template, "matmul.c") || is_few(template));
 }
 
 /* With what of the results is computed on tiles in registers, in `tile`, if it can be. */
@@ -557,7 +563,7 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
     if (!strcmp(contraction->template, "product.c"))
         return (Tile){sums / FLOW_PRODUCT_VECTORS, FLOW_PRODUCT_VECTORS * lanes};
     if (contraction->winograd) return winograd_tile(contraction, lanes, sums);
-    if (!strcmp(contraction->template, "few_columns.c") &&
+    if (is_few(contraction->template) &&
         FLOW_FEW_COLUMNS(contraction->rows, contraction->depth, contraction->columns, lanes))
         return (Tile){FLOW_ROW_VECTORS(contraction->rows, contraction->columns, lanes, sums) *
                           lanes,

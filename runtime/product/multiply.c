@@ -52,7 +52,7 @@ enum {
 typedef struct Work {
     const FlowProduct *product; /* whose operands are those of one slice */
     int64_t named;              /* what its first row is called */
-    int64_t row;
+    int64_t row, rows;
     int64_t column, columns;  /* of the block */
     int64_t k, depth;         /* of the part */
     int64_t most, part;       /* the most of any product's depth at a time, and of this one's */
@@ -75,7 +75,7 @@ typedef struct Place {
     int64_t a_row, a_depth, b_depth, depth;
     float *sums;
     int64_t stride, columns;
-    int64_t sum_lines; /* of each row of sums so many are asked for at the end: see ask_sums */
+    int64_t sum_lines; /* of each row of sums so many are asked for at the end: see ask_next */
     bool adds;         /* to the sums of the parts before */
     bool exact;        /* nothing is stored past the last column */
     const char *ahead;
@@ -192,8 +192,8 @@ FLOW_TILE Asking begin_asking(const Place *tile, const Form form) {
 
 /* Row by row; then the last turns ask for the sums, which the tile changes: a line of one row in
  * each, so that all lines are asked for once. Few can be on their way at a time, and what else is
- * loaded would wait behind them. Where there are few registers it is one row, and what lies behind
- * it: the test would take longer. */
+ * loaded would wait behind them. Elsewhere than on AVX-512 the test would take longer: there it is
+ * one row, and what lies behind it. */
 FLOW_TILE void ask_next(const Place *tile, const Form form, int64_t left, Asking *asking) {
     /* From memory where b_depth has a register, or gcc has too few. */
     const volatile int64_t *const kept = &asking->until;
@@ -423,8 +423,8 @@ static void choose_steps(const Work *work, int64_t calls, int64_t sums, Place *t
     tile->ahead_step *= (int64_t)sizeof(float);
 }
 
-/* Where tile `call` of `calls` begins to. Across it asks for a line of one depth of each turn that
- * the group before had not. */
+/* Where tile `call` of `calls` begins to ask. Across it asks for a line of one depth of each turn
+ * that the group before had not. */
 static void ask_ahead(const Work *work, int64_t call, int64_t calls, Place *tile) {
     const FlowProduct *product = work->product;
     const float *a = product->a + depth_at(product, work->next_k);
@@ -510,13 +510,13 @@ static int64_t height_of(const Work *work, int64_t left) {
                                  : smaller(left, LOW_ROWS);
 }
 
-/* Which rows come behind the group of row m: the next ones of this part of the depth, or the first
- * of the next part. */
+/* Which rows come behind the group of row m: the next ones of this part of the depth, those of the
+ * next part, or the first ones of what is worked on then. */
 static void find_next(Work *work, int64_t m, int64_t end) {
-    const int64_t depth = work->product->depth, next = work->k + work->depth;
-    const bool next_part = m + GROUP >= end && work->part < depth;
-    work->next_k = next_part ? (next < depth ? next : 0) : work->k;
-    work->next_row = work->row + (next_part ? (next < depth ? work->start : end) : m + GROUP);
+    int64_t row = m + GROUP, k = work->k;
+    if (row >= end && k + work->depth < work->product->depth) row = work->start, k += work->depth;
+    else if (row >= end) row = end < work->rows ? end : 0, k = 0;
+    work->next_row = work->row + row, work->next_k = k;
 }
 
 /* Rows [work->start, end) of one part of the depth. */
@@ -537,8 +537,8 @@ static void add_part(Work *work, int64_t end) {
 }
 
 /* Columns [work->column, work->column + work->columns) of all rows. */
-static void add_columns(Work *work, int64_t rows) {
-    const int64_t depth = work->product->depth;
+static void add_columns(Work *work) {
+    const int64_t depth = work->product->depth, rows = work->rows;
     const bool one_part = work->part >= depth;
     const int64_t high = one_part              ? GROUP
                          : work->product->sums ? rows
@@ -640,6 +640,7 @@ static FLOW_WIDE __attribute__((noinline)) void multiply_by_vectors(const FlowPr
     Work work = {.product = product,
                  .named = slice * product->rows,
                  .row = row,
+                 .rows = rows,
                  .most = most,
                  .part = parts_of(product->depth, parts),
                  .right = right,
@@ -651,7 +652,7 @@ static FLOW_WIDE __attribute__((noinline)) void multiply_by_vectors(const FlowPr
     choose_block(&work, last - first);
     for (work.column = first; work.column < last; work.column += work.wide) {
         work.columns = smaller(last - work.column, work.wide);
-        add_columns(&work, rows);
+        add_columns(&work);
     }
 }
 

@@ -43,7 +43,8 @@
 
 /* few_columns.c: do lanes that are rows take fewer operations than lanes that are columns? To turn
  * the sums of as many rows as there are lanes takes some six for each row and vector of columns.
- * Vectors of a tile's rows. */
+ * Threads share rows, and of more than 12 columns not even one vector of rows fits 12 registers.
+ * Sizes are cut off, so that their products fit a number. */
 #define FLOW_TURNING(columns, lanes) ((columns) == 1 ? 0 : 6 * (lanes)*FLOW_ACROSS(columns, lanes))
 #define FLOW_FEW_BY_ROWS(rows, depth, columns, lanes) \
     (FLOW_ACROSS(rows, lanes) * ((depth) * (columns) + FLOW_TURNING(columns, lanes)))
@@ -51,9 +52,10 @@
     ((rows) * (depth)*FLOW_ACROSS(columns, lanes))
 #define FLOW_SMALL(size) ((size) < 65536 ? (size) : 65536)
 #define FLOW_FEW_COLUMNS(rows, depth, columns, lanes)                        \
-    ((columns) <= 12 &&                                                      \
+    ((columns) <= 12 && ((columns) == 1 || (rows) >= 2 * (lanes)) &&         \
      FLOW_FEW_BY_ROWS(FLOW_SMALL(rows), FLOW_SMALL(depth), columns, lanes) < \
          FLOW_FEW_BY_COLUMNS(FLOW_SMALL(rows), FLOW_SMALL(depth), columns, lanes))
+/* Its vectors of rows of a tile. */
 #define FLOW_ROW_VECTORS(rows, columns, lanes, sums) \
     ((rows) < 2 * (lanes) ? 1                        \
                           : (int)FLOW_LEAST(FLOW_LEAST((rows) / (lanes), (sums) / (columns)), 8))

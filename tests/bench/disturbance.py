@@ -11,9 +11,9 @@ import time
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = os.cpu_count()
 LIMIT = 0.05  # others with more than this part of the cores' time make a measurement doubtful,
-FAR = 2  # and so do cores that are so many times farther apart than they once were
+FAR = 3  # and so do cores that are so many times farther apart than they once were
 TRIES = 4
-LOOK_SECONDS = 0.5
+LOOK_SECONDS, WAIT_SECONDS = 0.5, 10
 
 
 def busy_seconds():
@@ -56,15 +56,19 @@ class Disturbance:
 
 
 class Quiet:
-    """Measures in a quiet machine, as far as its patience (in seconds) lasts. program: of distance.c."""
+    """Measures in a quiet machine, as far as its patience (in seconds) lasts. program: of distance.c; the shortest distance
+    of all runs is kept beside it."""
 
     def __init__(self, processes, program):
         self.processes, self.program, self.patience = processes, program, 0.0
-        self.nearest = float("inf")
+        self.kept = program.with_suffix(".nearest")
+        self.nearest = float(self.kept.read_text()) if self.kept.exists() else float("inf")
 
     def distance(self):
-        found = float(subprocess.run([self.program], check=True, capture_output=True).stdout)
-        self.nearest = min(self.nearest, found)
+        found = float(subprocess.run([self.program], check=True, capture_output=True, timeout=60).stdout)
+        if found < self.nearest:
+            self.nearest = found
+            self.kept.write_text(f"{found}\n")
         return found
 
     def is_far(self, disturbance):
@@ -73,13 +77,18 @@ class Quiet:
     def is_doubtful(self, disturbance):
         return disturbance.others > LIMIT or self.is_far(disturbance)
 
+    def severity(self, disturbance):
+        far = disturbance.distance / (FAR * self.nearest) if self.is_far(disturbance) else 0
+        return max(disturbance.others / LIMIT, far)
+
     def remark(self, disturbance):
         others = f"  (others took {disturbance.others:.0%})" if disturbance.others > LIMIT else ""
         far = f"  (cores were {disturbance.distance:.0f} ns apart)" if self.is_far(disturbance) else ""
         return others + far
 
     def wait(self):
-        while self.patience > 0:
+        end = max(self.patience - WAIT_SECONDS, 0)
+        while self.patience > end:
             watch, before = Watch(self.processes()), self.distance()
             time.sleep(LOOK_SECONDS)
             if not self.is_doubtful(Disturbance(watch.share(), max(before, self.distance()))):
@@ -100,4 +109,4 @@ class Quiet:
             begin = time.perf_counter()
             tries.append(self.measure_once(measure))
             self.patience -= time.perf_counter() - begin
-        return min(tries, key=lambda one: (self.is_far(one[0]), one[0].others))
+        return min(tries, key=lambda one: self.severity(one[0]))

@@ -73,8 +73,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add_up)(const CONTEXT *context, int64_t slice,
 }
 
 /* Leaves a vector of rows at `rows`, side by side. Columns are turned a vector at a time, the last
- * ones first: what they store too much is stored again, for others or for the next row, and behind
- * the last row there is room for it. */
+ * ones first: what they store too much, fewer than LANES elements, is stored again, for others or
+ * for the next row, and behind the last row there is room for it. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _turn_sums)(VECTOR sums[MOST_COLUMNS][TILE_VECTORS], const int v,
                                              ELEMENT *rows) {
 #pragma GCC unroll 16
