@@ -6,7 +6,8 @@
  * next one. A panel of it is as wide as a tile, and read where it lies unless that is too scattered
  * for so many rows: then the first tile that reads it copies it by the way, while there is
  * arithmetic to do, if it sees all of it. Rows of a are copied where they are in runs, would fall
- * on the same lines of the nearest cache, or are adjacent: then side by side for each depth. */
+ * on the same lines of the nearest cache, or are adjacent: then side by side for each depth, by the
+ * way as well where they can be. */
 #include "runtime/flow.h"
 #include "runtime/product/place.h"
 #include "runtime/product/thirds.h"
@@ -59,6 +60,7 @@ typedef struct Work {
     int64_t wide;             /* the most columns of a block */
     int64_t start;            /* the row whose sums are the first that wait */
     int64_t next_row, next_k; /* of the group of rows that comes next */
+    bool packs;               /* a group's first tiles copy its rows of a by the way */
     bool across;              /* adjacent rows of a are adjacent in memory, and not its depths */
     bool copies_a, copies_b, asks_results, asks_rows, asks_pages;
     bool passes_on; /* whole panels of b are copied by the first tiles that read them */
@@ -81,6 +83,7 @@ typedef struct Place {
     const char *ahead;
     int64_t ahead_step, ahead_row, ahead_rows, ahead_depth;
     float *copy; /* where b is left for the tiles below, or NULL */
+    float *pack; /* and adjacent rows of a for those beside */
 } Place;
 
 /* Lanes of a panel of b. mask: of those that are columns, if not `whole`, where a part of a vector
@@ -132,6 +135,7 @@ typedef struct Form {
     bool asks;   /* for what comes: */
     bool copied; /* not for a copy of b, which the processor brings by itself */
     bool copies; /* leaves a copy of b */
+    bool packs;  /* and of adjacent rows of a */
 } Form;
 
 /* Adds the products of one depth: of a, so far from where its pointers are. */
@@ -210,10 +214,16 @@ FLOW_TILE void ask_next(const Place *tile, const Form form, int64_t left, Asking
     asking->until = end_of_row(tile, form, asking);
 }
 
+/* Those of one depth; returns where those of the next one go. */
+FLOW_TILE float *pack_rows(float *to, const float *rows) {
+    __builtin_memcpy(to, rows, sizeof(float[TILE_ROWS]));
+    return to + TILE_ROWS;
+}
+
 FLOW_TILE void add_up(const Place *tile, const Form form) {
     const int64_t b_depth = form.copied ? WIDTH : tile->b_depth;
     const float *b = tile->b, *a[TILE_ROWS];
-    float *copy = tile->copy;
+    float *copy = tile->copy, *pack = tile->pack;
     int mask[TILE_VECTORS];
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++) {
@@ -240,6 +250,7 @@ FLOW_TILE void add_up(const Place *tile, const Form form) {
             if (form.asks && !form.copied) ask_right(b + k * b_depth, b_depth, form.copies);
             add_products(form, a, k * form.a_depth, b + k * b_depth, mask, copy, y);
             if (form.copies) copy += WIDTH;
+            if (form.packs) pack = pack_rows(pack, a[0] + k * form.a_depth);
         }
         b += turn * b_depth, asking.ahead += asking.step;
 #pragma GCC unroll 32
@@ -249,8 +260,10 @@ FLOW_TILE void add_up(const Place *tile, const Form form) {
             __asm__("" : "+r"(a[m / form.apart]));
         }
     }
-    for (; form.twice && left > 0; left--) /* one at most; with `if` gcc moves sums in the loop */
+    for (; form.twice && left > 0; left--) { /* one at most; with `if` gcc moves sums in the loop */
         add_products(form, a, 0, b, mask, copy, y);
+        if (form.packs) pack_rows(pack, a[0]);
+    }
     if (tile->adds) store_sums(tile, y, form.rows, form.last, form.whole, true);
     else store_sums(tile, y, form.rows, form.last, form.whole, false);
 }
@@ -264,6 +277,7 @@ FLOW_TILE void add_up(const Place *tile, const Form form) {
 #define IN_PLACE(each) .apart = (each), .a_row = tile->a_row, .a_depth = tile->a_depth
 #define ALONG .apart = APART, .a_row = tile->a_row, .a_depth = 1, .twice = true
 #define PACKED .apart = TILE_ROWS, .a_row = 1, .a_depth = TILE_ROWS, .twice = true
+#define PACKS .apart = TILE_ROWS, .a_row = 1, .a_depth = tile->a_depth, .twice = true, .packs = true
 
 TILE(full_tile, WHOLE, IN_PLACE(APART))
 TILE(full_copying_tile, WHOLE, IN_PLACE(APART), .copies = true)
@@ -273,6 +287,9 @@ TILE(along_copying_tile, WHOLE, ALONG, .copies = true)
 TILE(packed_tile, WHOLE, PACKED)
 TILE(packed_copied_tile, WHOLE, PACKED, .copied = true)
 TILE(packed_copying_tile, WHOLE, PACKED, .copies = true)
+TILE(packing_tile, WHOLE, PACKS)
+TILE(packing_copied_tile, WHOLE, PACKS, .copied = true)
+TILE(packing_copying_tile, WHOLE, PACKS, .copies = true)
 TILE(part_tile, TILE_ROWS, TILE_ROWS - 1, IN_PLACE(APART))
 TILE(middle_tile, MIDDLE_ROWS, MIDDLE_ROWS - 1, IN_PLACE(MIDDLE_APART))
 
@@ -281,14 +298,16 @@ static FLOW_WIDE __attribute__((noinline)) void low_tile(const Place *tile, int 
 }
 
 /* A tile of all columns and as many rows as fit: a where it lies anyhow, with adjacent depths, or
- * packed; b where it lies, copied, or copied by the way. */
+ * packed, or packed by the way; b where it lies, copied, or copied by the way. */
 static void add_whole(const Place *tile, bool packed) {
-    static void (*const tiles[3][3])(const Place *) = {
+    static void (*const tiles[4][3])(const Place *) = {
         {full_tile, full_tile, full_copying_tile},
         {along_tile, along_copied_tile, along_copying_tile},
         {packed_tile, packed_copied_tile, packed_copying_tile},
+        {packing_tile, packing_copied_tile, packing_copying_tile},
     };
-    const int a = packed ? 2 : tile->a_depth == 1, b = tile->copy ? 2 : tile->b_depth == WIDTH;
+    const int a = !packed ? tile->a_depth == 1 : tile->pack ? 3 : 2;
+    const int b = tile->copy ? 2 : tile->b_depth == WIDTH;
     tiles[a][b](tile);
 }
 
@@ -464,11 +483,9 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
     const bool full = height == TILE_ROWS;
     float *sums = plain ? product->sums + row * product->columns + work->column
                         : work->waiting + (m - work->start) * work->stride;
-    Place tile = {.a = work->copies_a
-                           ? left_of(work, in_group)
-                           : product->a + row * product->a_row + work->k * product->a_depth,
-                  .a_row = work->left_row,
-                  .a_depth = work->left_depth,
+    const float *lies = product->a + row * product->a_row + work->k * product->a_depth;
+    float *left = left_of(work, in_group);
+    Place tile = {.a_row = work->left_row,
                   .depth = work->depth,
                   .stride = work->stride,
                   .adds = work->k,
@@ -479,7 +496,11 @@ static FLOW_WIDE void add_tiles(const Work *work, int64_t m, int64_t in_group, i
     for (int64_t n = 0; n < columns; n += WIDTH) {
         const bool whole = work->columns - n >= WIDTH,
                    copied = is_copied(work, n) && !(copies && whole);
+        const bool packs = work->packs && !n;
         float *copy = work->right + n * work->part;
+        tile.a = work->copies_a && !packs ? left : lies;
+        tile.a_depth = packs ? product->a_depth : work->left_depth;
+        tile.pack = packs ? left : NULL;
         tile.copy = copies && whole ? copy : NULL;
         tile.b = copied ? copy : product->b + work->k * product->b_depth + work->column + n;
         tile.b_depth = copied ? WIDTH : product->b_depth;
@@ -519,6 +540,12 @@ static void find_next(Work *work, int64_t m, int64_t end) {
     work->next_row = work->row + row, work->next_k = k;
 }
 
+/* Can the first tiles of a group of so many rows copy them? */
+static bool packs_rows(const Work *work, int64_t rows) {
+    return work->copies_a && work->across && !work->product->in_runs && rows == GROUP &&
+           work->columns >= WIDTH;
+}
+
 /* Rows [work->start, end) of one part of the depth. */
 static void add_part(Work *work, int64_t end) {
     for (int64_t m = work->start, height; m < end; m += height) {
@@ -526,7 +553,8 @@ static void add_part(Work *work, int64_t end) {
         const int64_t left = smaller(end - m, GROUP - in_group);
         if (!in_group) {
             find_next(work, m, end);
-            if (work->copies_a)
+            work->packs = packs_rows(work, smaller(end - m, GROUP));
+            if (work->copies_a && !work->packs)
                 (work->across ? copy_across : copy_along)(work, work->row + m,
                                                           smaller(end - m, GROUP));
             if (work->asks_pages) ask_pages(work);
