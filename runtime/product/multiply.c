@@ -173,7 +173,7 @@ FLOW_TILE void add_products(const Form form, const float *const *a, int64_t at, 
 typedef struct Asking {
     const char *ahead, *row;
     int64_t step;
-    int64_t until;       /* so many depths are left */
+    int64_t until;       /* this goes on while so many depths are left */
     int64_t rows, lines; /* that come: rows, and lines of each row of sums */
 } Asking;
 
@@ -214,7 +214,7 @@ FLOW_TILE void ask_next(const Place *tile, const Form form, int64_t left, Asking
     asking->until = end_of_row(tile, form, asking);
 }
 
-/* Those of one depth; returns where those of the next one go. */
+/* Copies the rows of a tile at one depth; returns where those of the next one go. */
 FLOW_TILE float *pack_rows(float *to, const float *rows) {
     __builtin_memcpy(to, rows, sizeof(float[TILE_ROWS]));
     return to + TILE_ROWS;
@@ -431,8 +431,8 @@ static FLOW_WIDE void copy_along(const Work *work, int64_t first, int64_t rows) 
     }
 }
 
-/* What each of so many tiles asks for of the rows that come next; sums: before so many turns of its
- * last depths, in which it asks for sums. */
+/* What each of so many tiles asks for of the rows that come next; sums: turns at its end that are
+ * for sums. */
 static void choose_steps(const Work *work, int64_t calls, int64_t sums, Place *tile) {
     const FlowProduct *product = work->product;
     tile->ahead_row = product->a_row * (int64_t)sizeof(float);
