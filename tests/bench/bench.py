@@ -30,7 +30,7 @@ PACKAGES = ("torch", "jax", "keras", "tensorflow", "onnxruntime", "mkl", "onednn
 def compiled(session, name, *flags):
     program = session.scratch / name
     source = pathlib.Path(__file__).with_name(f"{name}.c")
-    subprocess.run(["gcc", *flags, "-std=gnu11", "-pthread", source, "-o", program], check=True)
+    subprocess.run(["gcc", *flags, "-std=gnu11", "-pthread", f"-I{session.repository}", source, "-o", program], check=True)
     return program
 
 

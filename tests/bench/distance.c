@@ -1,12 +1,12 @@
 /* Distance: nanoseconds that a line of the caches takes from the first core to another and back, of
  * the one that is farthest now: a virtual machine's cores may be moved apart at any time. */
 #define _GNU_SOURCE
+#include "tests/bench/repeated.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TURNS = 2000, REPEATS = 5 };
@@ -33,12 +33,6 @@ static void *other_core(void *cpu) {
     stay_on(*(int *)cpu);
     answer_each(1);
     return NULL;
-}
-
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 /* Of a turn there and back. */
