@@ -17,10 +17,17 @@ enum {
     AWAKE_NS = 1000000 /* before sleep */
 };
 
+bool bell_is_heard(Bell *bell) {
+    return !atomic_load(&bell->asleep);
+}
+
+void bell_rouse(Bell *bell) {
+    syscall(SYS_futex, &bell->rings, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
 void bell_ring(Bell *bell) {
     atomic_fetch_add(&bell->rings, 1);
-    if (atomic_load(&bell->asleep))
-        syscall(SYS_futex, &bell->rings, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    if (!bell_is_heard(bell)) bell_rouse(bell);
 }
 
 static bool is_rung(Bell *bell, unsigned heard) {
@@ -38,14 +45,14 @@ static bool hears_awake(Bell *bell, unsigned heard) {
     return false;
 }
 
-static void sleep_until_rung(Bell *bell, unsigned heard) {
+static void sleep_until_woken(Bell *bell, unsigned heard) {
     atomic_fetch_add(&bell->asleep, 1);
-    while (!is_rung(bell, heard))
+    if (!is_rung(bell, heard))
         syscall(SYS_futex, &bell->rings, FUTEX_WAIT_PRIVATE, heard, NULL, NULL, 0);
     atomic_fetch_sub(&bell->asleep, 1);
 }
 
 void bell_wait(Bell *bell, unsigned *heard) {
-    if (!hears_awake(bell, *heard)) sleep_until_rung(bell, *heard);
+    while (!hears_awake(bell, *heard)) sleep_until_woken(bell, *heard);
     ++*heard;
 }

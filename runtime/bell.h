@@ -3,6 +3,7 @@
 #define FLOW_BELL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 /* All zero: not rung yet. */
 typedef struct Bell {
@@ -11,6 +12,12 @@ typedef struct Bell {
 } Bell;
 
 void bell_ring(Bell *bell);
+
+/* Is nobody asleep who waits for it? */
+bool bell_is_heard(Bell *bell);
+
+/* Wakes who is asleep without ringing: they wait awake again for a while. */
+void bell_rouse(Bell *bell);
 
 /* Waits until it has been rung once more than *heard times, and counts that. */
 void bell_wait(Bell *bell, unsigned *heard);

@@ -59,7 +59,9 @@ void call_free(Call *call) {
 void call_bind(Call *call, const void *const *fields, int64_t batch) {
     for (int i = 0; i < call->function->input_count; i++) {
         const FlowInput *input = &call->function->inputs[i];
-        if (input->kind == FLOW_INPUT_field) call->inputs[i] = fields[input->index];
+        /* the same again is not stored: other processors have it */
+        if (input->kind == FLOW_INPUT_field && call->inputs[i] != fields[input->index])
+            call->inputs[i] = fields[input->index];
         if (input->kind == FLOW_INPUT_batch) call->cells[i] = batch;
         if (input->kind == FLOW_INPUT_size)
             call->cells[i] = call->sizes.program->sizes[input->index](batch, call->sizes.values);

@@ -791,6 +791,10 @@ FlowStatus flow_library_create(const FlowProgram *program, const FlowGuest *gues
                                const char *weights, FlowLibrary **library);
 void flow_library_destroy(FlowLibrary *library);
 
+/* How many threads compute its calls on the CPU from now on, the caller's among them, at first it
+ * alone; 0: one a processor. Fewer where the system does not give them. Returns how many. */
+int flow_library_threads(FlowLibrary *library, int threads);
+
 /* Runs export `index`: arguments as in its inputs, results copied out as in its results. sizes: one
  * for each bound of the program. FLOW_EXIT_usage when one is out of its bounds or a size does not
  * come out whole, FLOW_EXIT_data when an argument's value is out of its range; nothing is computed

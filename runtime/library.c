@@ -1,15 +1,19 @@
-/* Library: a program's exports with their weights, in one thread and one allocation made at
- * the start. It shares the compiled functions and the arithmetic mode of training, so
- * results agree. What it does with GPUs it is given, so that a library without has none of that. */
+/* Library: a program's exports with their weights, in one allocation made at the start. It shares
+ * the compiled functions and the arithmetic mode of training, so results agree. What it does with
+ * GPUs it is given, so that a library without has none of that. */
 #include "runtime/call.h"
+#include "runtime/cpus.h"
 #include "runtime/denormal.h"
 #include "runtime/device/guest.h"
 #include "runtime/format/safetensors.h"
+#include "runtime/helpers.h"
 #include "runtime/memory.h"
 #include "runtime/vocabularies.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { THREAD_LIMIT = 1024 };
 
 struct FlowLibrary {
     const FlowProgram *program;
@@ -19,6 +23,8 @@ struct FlowLibrary {
     int64_t *sizes;             /* of the call: one for each bound */
     RunNumbers run;             /* all 0 */
     Call *calls;                /* one an export */
+    int64_t *durations;         /* one an export, for helpers_run */
+    Helpers *helpers;           /* or NULL */
     Vocabularies *vocabularies; /* or NULL */
     Guest *guest;               /* what it has of GPUs, or NULL */
 };
@@ -61,12 +67,14 @@ static FlowStatus prepare(FlowLibrary *library, const char *weights) {
     library->memory = memory_zeroed(program->memory_size);
     library->numbers = calloc((size_t)program->option_count + 1, sizeof *library->numbers);
     library->calls = calloc((size_t)program->export_count + 1, sizeof *library->calls);
+    library->durations = calloc((size_t)program->export_count + 1, sizeof *library->durations);
     library->sizes = calloc((size_t)program->bound_count + 1, sizeof *library->sizes);
     if (program->vocabulary_count)
         library->vocabularies = vocabularies_new(program->vocabularies, program->vocabulary_count);
     if (program->vocabulary_count && !library->vocabularies)
         return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
-    if (!library->memory || !library->numbers || !library->calls || !library->sizes)
+    if (!library->memory || !library->numbers || !library->calls || !library->durations ||
+        !library->sizes)
         return flow_failure(FLOW_EXIT_resource, "no memory for `%s`", program->name);
     for (int i = 0; i < program->option_count; i++)
         library->numbers[i] = program->options[i].number;
@@ -92,15 +100,25 @@ FlowStatus flow_library_create(const FlowProgram *program, const FlowGuest *gues
 
 void flow_library_destroy(FlowLibrary *library) {
     if (!library) return;
+    helpers_free(library->helpers);
     if (library->guest) library->guest_calls->close(library->guest);
     for (int i = 0; library->calls && i < library->program->export_count; i++)
         call_free(&library->calls[i]);
     free(library->calls);
+    free(library->durations);
     free(library->numbers);
     free(library->sizes);
     free(library->memory);
     vocabularies_free(library->vocabularies);
     free(library);
+}
+
+int flow_library_threads(FlowLibrary *library, int threads) {
+    if (threads <= 0) threads = cpus_available();
+    if (threads > THREAD_LIMIT) threads = THREAD_LIMIT;
+    helpers_free(library->helpers);
+    library->helpers = threads > 1 ? helpers_new(threads) : NULL;
+    return library->helpers ? helpers_threads(library->helpers) : 1;
 }
 
 static void copy_results(const FlowLibrary *library, const Call *call, void *const *results) {
@@ -140,6 +158,9 @@ static bool compute(FlowLibrary *library, Call *call) {
         .memory = library->memory, .inputs = call->inputs, .batch = 1, .sizes = library->sizes};
     unsigned mode = denormals_to_zero();
     if (library->guest) good = library->guest_calls->run(library->guest, call, &frame);
+    else if (library->helpers)
+        helpers_run(library->helpers, call->function, &frame,
+                    &library->durations[call - library->calls]);
     else call->function->run(&frame, 0, 1);
     denormals_restore(mode);
     return good;

@@ -100,6 +100,7 @@ static const char *export_name(Arena *arena, const Program *program, size_t inde
     distinct(arena, &names, "create");
     distinct(arena, &names, "destroy");
     distinct(arena, &names, "message");
+    distinct(arena, &names, "set_threads");
     for (size_t i = 0; i < program->vocabularies.count; i++) {
         vector_push(arena, &names, category_name(arena, program, i, "index"));
         vector_push(arena, &names, category_name(arena, program, i, "text"));
@@ -206,6 +207,16 @@ static void write_message_head(Text *text, const Program *program) {
                 public_name(text->arena, program->name), handle_name(text->arena, program));
 }
 
+static void write_threads_head(Text *text, const Program *program) {
+    text_format(text, "int %s_set_threads(%s *instance, int threads)",
+                public_name(text->arena, program->name), handle_name(text->arena, program));
+}
+
+static void write_threads(Text *text, const Program *program) {
+    write_threads_head(text, program);
+    text_add(text, " {\n    return flow_library_threads((FlowLibrary *)instance, threads);\n}\n\n");
+}
+
 void write_library(Text *text, const Plan *plan) {
     const Program *program = plan->program;
     const char *name = public_name(text->arena, program->name);
@@ -219,6 +230,8 @@ void write_library(Text *text, const Plan *plan) {
         write_message_head(text, program);
         text_add(text,
                  " {\n    return flow_library_message((const FlowLibrary *)instance);\n}\n\n");
+    } else {
+        write_threads(text, program);
     }
     for (size_t i = 0; i < program->exports.count; i++) write_export(text, program, i);
     for (size_t i = 0; i < program->vocabularies.count; i++) write_categories(text, program, i);
@@ -258,6 +271,19 @@ static void describe_gpus(Text *text, const Plan *plan) {
         name, name);
 }
 
+static void describe_threads(Text *text, const Program *program) {
+    text_add(
+        text,
+        "/* How many threads compute the calls on the instance from now on: the caller, as at\n"
+        " * first, and others of the instance's own; 0: one a processor. Results are the same,\n"
+        " * to the bit. The others wait for the next call awake, each on a processor, for a\n"
+        " * millisecond, then asleep; a call of less work than waking them takes does without\n"
+        " * them. A child of fork has none of them. Returns how many there are: fewer than\n"
+        " * asked for when the system gives no more. */\n");
+    write_threads_head(text, program);
+    text_add(text, ";\n\n");
+}
+
 static void write_message(Text *text, const Program *program) {
     text_add(text,
              "/* Of an instance whose call returned 3: why, as one line, as long as it lives; "
@@ -288,6 +314,7 @@ void write_header(Text *text, const Plan *plan) {
                 "void %s_destroy(%s *instance);\n\n",
                 handle, handle, handle, handle, handle, name, name, handle);
     if (gpu_count(plan)) write_message(text, program);
+    else describe_threads(text, program);
     for (size_t i = 0; i < program->exports.count; i++) {
         const Export *export = &program->exports.items[i];
         const bool *used = used_bounds(arena, program, export);

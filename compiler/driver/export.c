@@ -129,11 +129,11 @@ static int put_weights(const Compilation *compilation, const Program *deployed, 
 
 static int put_description(Arena *arena, const char *folder, const char *name) {
     const char *path = arena_format(arena, "%s/%s.pc", folder, name);
-    const char *text =
-        arena_format(arena,
-                     "libdir=%s\n\nName: %s\nDescription: made by flowc\nVersion: 1\n"
-                     "Libs: -L${libdir} -l%s\nLibs.private: -lz -lm\nCflags: -I${libdir}\n",
-                     path_full(arena, folder), name, name);
+    const char *text = arena_format(
+        arena,
+        "libdir=%s\n\nName: %s\nDescription: made by flowc\nVersion: 1\n"
+        "Libs: -L${libdir} -l%s\nLibs.private: -lz -lm -lpthread\nCflags: -I${libdir}\n",
+        path_full(arena, folder), name, name);
     return file_write(path, text, strlen(text)) ? EXIT_ok : failed(path);
 }
 
