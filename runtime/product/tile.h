@@ -15,15 +15,18 @@
 
 /* matmul.c: wide where there are few rows, and where there are 32 registers: for each depth 6 x 4
  * take 10 loads, 12 x 2 take 14, which matters most where two threads share a core. Columns that
- * threads split come in blocks of two vectors. */
+ * threads split come in blocks of two vectors; where a tile of eight would leave nothing for the
+ * second of two threads, one of four makes them half as long, and one thread a hundredth longer. */
+#define FLOW_TILE_OF_ROW(across, by_columns) \
+    FLOW_LEAST(across, (by_columns) && (across) / 4 == 2 ? 4 : 8)
 #define FLOW_TILE_WIDER(across, sums, by_columns) \
     ((sums) == 24 && !(by_columns) && (across) % 4 == 0)
-#define FLOW_TILE_VECTORS(rows, across, sums, by_columns)                      \
-    ((int)((rows) == 1                                 ? FLOW_LEAST(across, 8) \
-           : (rows) < 4                                ? FLOW_LEAST(across, 4) \
-           : (rows) < 8                                ? FLOW_LEAST(across, 3) \
-           : (across) == 3                             ? 3                     \
-           : FLOW_TILE_WIDER(across, sums, by_columns) ? 4                     \
+#define FLOW_TILE_VECTORS(rows, across, sums, by_columns)                                     \
+    ((int)((rows) == 1                                 ? FLOW_TILE_OF_ROW(across, by_columns) \
+           : (rows) < 4                                ? FLOW_LEAST(across, 4)                \
+           : (rows) < 8                                ? FLOW_LEAST(across, 3)                \
+           : (across) == 3                             ? 3                                    \
+           : FLOW_TILE_WIDER(across, sums, by_columns) ? 4                                    \
                                                        : FLOW_LEAST(across, 2)))
 /* Lower where more than a fifth of few rows would be left over for low tiles, and where there is
  * little to add up and none would be: what follows the sums then has registers, too. An update of
