@@ -1,6 +1,7 @@
 """C5: one digit a call through the trained 784-128-10 model."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -42,9 +43,13 @@ class Exported(Contender):
     def measure(self, session):
         name = self.library.stem.removeprefix("lib")
         arguments = [name.replace("-", "_"), "scores", self.weights, "784", "10"]
-        done = subprocess.run([self.program, self.library.resolve(), *arguments], check=True, capture_output=True, text=True)
-        found = json.loads(done.stdout)
-        return Measurement(found["p50"], {"p99": found["p99"]})
+        by_threads = {}
+        for threads in sorted({1, os.cpu_count()}):
+            command = [self.program, self.library.resolve(), *arguments, str(threads)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            by_threads[threads] = json.loads(done.stdout)
+        threads, best = min(by_threads.items(), key=lambda found: found[1]["p50"])
+        return Measurement(best["p50"], {"threads": threads, "p99": best["p99"], "by one thread": by_threads[1]["p50"]})
 
     def logits(self):
         library = kernels.Library(self.library, self.weights)
@@ -70,10 +75,11 @@ class InferPeer(Contender):
         difference = float(abs(numpy.array(found["logits"]) - self.flowc.logits()).max())
         if difference > LOGITS_TOLERANCE:
             raise RuntimeError(f"{self.name}: logits differ by {difference}")
-        return Measurement(found["p50"], {"p99": found["p99"], "logits differ by": difference})
+        threads = {"threads": found["threads"]} if self.best else {}
+        return Measurement(found["p50"], threads | {"p99": found["p99"], "logits differ by": difference})
 
     def settings(self):
-        return {"threads": 1 if self.best or "PyTorch" in self.name else "default", "called from": "Python"}
+        return {"threads": "the best of 1 and all" if self.best else "default", "called from": "Python"}
 
 
 def row():
@@ -85,8 +91,8 @@ def row():
         what="the scores of one digit by a trained 784-128-10: the median of calls one after another",
         flowc=flowc,
         peers={name: InferPeer(name, flowc) for name in names} | {"ONNX Runtime as installed": InferPeer("ONNX Runtime", flowc, False)},
-        limit=lambda calibration, _medians: WEIGHT_BYTES / calibration["l2_gbs_one"] / 1e3,
-        limit_is=f"{WEIGHT_BYTES} bytes of weights once from a core's second cache",
+        limit=lambda calibration, _medians: WEIGHT_BYTES / calibration["l2_gbs_all"] / 1e3,
+        limit_is=f"{WEIGHT_BYTES} bytes of weights once from the second caches of all cores",
         higher_is_better=False,
     )
 

@@ -1,6 +1,6 @@
 /* Latency: one call after another of an exported function of one array, each timed; percentiles in
  * microseconds as one line of JSON. Arguments: library, name of the program, export, weights, how
- * many floats go in and come out. */
+ * many floats go in and come out, by how many threads. */
 #include "tests/bench/repeated.h"
 
 #include <dlfcn.h>
@@ -9,6 +9,7 @@
 enum { WARM = 2000, TIMED = 100000 };
 
 typedef void *Create(const char *weights, char *message, size_t size);
+typedef int SetThreads(void *instance, int threads);
 typedef int Export(void *instance, const float *x, float *result);
 
 static void *function(void *library, const char *program, const char *name) {
@@ -31,9 +32,9 @@ static void time_calls(Export *call, void *instance, const float *x, float *resu
 
 int main(int argc, char **argv) {
     static double times[TIMED];
-    void *library = argc == 7 ? dlopen(argv[1], RTLD_NOW) : NULL;
+    void *library = argc == 8 ? dlopen(argv[1], RTLD_NOW) : NULL;
     if (!library) {
-        fprintf(stderr, "%s\n", argc == 7 ? dlerror() : "six arguments are needed");
+        fprintf(stderr, "%s\n", argc == 8 ? dlerror() : "seven arguments are needed");
         return 1;
     }
     Create *create = (Create *)function(library, argv[2], "create");
@@ -41,6 +42,12 @@ int main(int argc, char **argv) {
     void *instance = create(argv[4], message, sizeof message);
     if (!instance) {
         fprintf(stderr, "%s\n", message);
+        return 1;
+    }
+    int threads = atoi(argv[7]);
+    SetThreads *set_threads = (SetThreads *)function(library, argv[2], "set_threads");
+    if (set_threads(instance, threads) != threads) {
+        fprintf(stderr, "there are no %d threads\n", threads);
         return 1;
     }
     float *x = random_floats((size_t)atol(argv[5])), *y = random_floats((size_t)atol(argv[6]));
