@@ -1,7 +1,8 @@
 /* Narrow rows text: rows that would not fill a vector, of elements that are computed each by
  * itself. FLOW_NARROW of them, a group, become one long loop; what such a loop does not find at its
  * own element, because a row or a column of it is meant or it lies elsewhere, is copied into
- * buffers `nN` first, row by row. */
+ * buffers `nN` first, row by row. Where that is worth it each row is a vector instead
+ * (narrow_vectors_text.c). */
 #include "compiler/codegen/writer.h"
 
 #include <string.h>
@@ -53,8 +54,8 @@ static const char *copy_text(const Writer *writer, const char *name, const char 
 }
 
 const char *narrow_copy(Writer *writer, const char *type, const char *row) {
-    const char *name = buffer_name(writer), *line = copy_text(writer, name, row);
-    return add_buffer(writer, (Fill){.name = name, .line = line, .type = type, .whole = true});
+    const char *name = buffer_name(writer);
+    return add_buffer(writer, (Fill){.name = name, .line = row, .type = type, .whole = true});
 }
 
 const char *narrow_value(Writer *writer, NodeId id, Index index, const char *expression) {
@@ -117,12 +118,19 @@ static void declare_buffers(Writer *writer, Text *text) {
                         fill->name, writer->columns);
 }
 
+static void declare_repeated(Writer *writer, Text *text) {
+    vector_each(Fill, fill, writer->fills)
+        if (fill->type && fill->repeats)
+            text_format(text, "        _Alignas(64) %s %s[%d] = {0};\n", fill->type, fill->name,
+                        narrow_lanes(writer));
+}
+
 /* What fills a row of one buffer: a copy, or a loop over its elements, after the indices that it
  * speaks of. */
 static void write_fill(Writer *writer, const Fill *fill, Text *text) {
     const char *lines = fill->line;
     if (fill->whole) {
-        text_format(text, "            %s", lines);
+        text_format(text, "            %s", copy_text(writer, fill->name, lines));
         return;
     }
     for (const Fill *index = fill; index-- > writer->fills.items;)
@@ -138,45 +146,66 @@ static void write_fill(Writer *writer, const Fill *fill, Text *text) {
     text_add(text, "            }\n");
 }
 
-/* Of what all rows have alike, the first row is filled so, and others are copies. */
+/* Of what all rows have alike, the first row is filled so. */
 static void write_repeated(Writer *writer, Text *text) {
     vector_each(Fill, fill, writer->fills) {
         if (!fill->type || !fill->repeats) continue;
         text_add(text, "        {\n            const int64_t m = 0;\n");
         write_fill(writer, fill, text);
-        text_format(text, "        }\n        for (int64_t m = 1; m < count; m++)\n            %s",
-                    copy_text(writer, fill->name, fill->name));
+        text_add(text, "        }\n");
     }
+}
+
+/* Others are copies. */
+static void write_repeats(Writer *writer, Text *text) {
+    vector_each(Fill, fill, writer->fills)
+        if (fill->type && fill->repeats)
+            text_format(text, "        for (int64_t m = 1; m < count; m++)\n            %s",
+                        copy_text(writer, fill->name, fill->name));
 }
 
 static const char of_rows[] = "        for (int64_t m = 0; m < count; m++) {\n"
                               "            const int64_t r = group + m;\n"
                               "            (void)r;\n";
 
-static void write_fills(Writer *writer, Text *text) {
-    Text fills = text_new(writer->arena);
-    vector_each(Fill, fill, writer->fills)
-        if (fill->type && !fill->repeats) write_fill(writer, fill, &fills);
+static void write_by_vectors(Writer *writer, Text *text) {
+    text_format(text, "#if FLOW_NARROW_LANES >= %d\n", narrow_lanes(writer));
+    declare_repeated(writer, text);
+    write_repeated(writer, text);
+    text_add(text, of_rows);
+    add_lines(text, text_string(&writer->lines[LEVEL_row]), 3);
+    write_narrow_vectors(writer, text);
+    text_add(text, "        }\n#else\n");
+}
+
+static void write_by_groups(Writer *writer, const Text *fills, Text *text) {
     declare_buffers(writer, text);
     write_repeated(writer, text);
-    if (has_places(writer)) place_rows(writer, &fills, of_rows, "m", "FLOW_NARROW", 2, text);
+    write_repeats(writer, text);
     text_add(text, of_rows);
     move_lines(writer, &writer->lines[LEVEL_row], text, 3);
-    text_format(text, "%s        }\n", text_string(&fills));
+    text_format(text,
+                "%s        }\n"
+                "        FLOW_INDEPENDENT\n"
+                "        for (int64_t j = 0; j < count * %s; j++) {\n"
+                "            const int64_t i = group * %s + j;\n",
+                text_string(fills), writer->columns, writer->columns);
+    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
+    move_lines(writer, &writer->stores, text, 3);
+    text_add(text, "        }\n");
 }
 
 void write_narrow_rows(Writer *writer, Text *text, const char *first, const char *last) {
+    const bool by_vectors = has_narrow_vectors(writer);
+    Text fills = text_new(writer->arena);
+    vector_each(Fill, fill, writer->fills)
+        if (fill->type && !fill->repeats) write_fill(writer, fill, &fills);
     text_format(text,
                 "    for (int64_t group = %s; group < %s; group += FLOW_NARROW) {\n"
                 "        const int64_t count = flow_smaller(%s - group, FLOW_NARROW);\n",
                 first, last, last);
-    write_fills(writer, text);
-    text_format(text,
-                "        FLOW_INDEPENDENT\n"
-                "        for (int64_t j = 0; j < count * %s; j++) {\n"
-                "            const int64_t i = group * %s + j;\n",
-                writer->columns, writer->columns);
-    move_lines(writer, &writer->lines[LEVEL_column], text, 3);
-    move_lines(writer, &writer->stores, text, 3);
-    text_add(text, "        }\n    }\n");
+    if (has_places(writer)) place_rows(writer, &fills, of_rows, "m", "FLOW_NARROW", 2, text);
+    if (by_vectors) write_by_vectors(writer, text);
+    write_by_groups(writer, &fills, text);
+    text_format(text, "%s    }\n", by_vectors ? "#endif\n" : "");
 }

@@ -304,10 +304,11 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
     }
     Writer narrow = new_writer(text->arena, plan, kernel);
     if (one_loop && make_narrow_rows(&narrow)) {
+        *form = has_narrow_vectors(&narrow) ? "narrow rows, each a vector or 64 as one loop"
+                                            : "narrow rows, 64 as one loop";
         write_head(&narrow, text);
         write_narrow_rows(&narrow, text, "first", "last");
         write_tail(&narrow, text);
-        *form = "narrow rows, 64 as one loop";
         return narrow.operands;
     }
     if (has_short_rows(&flat) && !flat.kernel->again) {

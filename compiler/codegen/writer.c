@@ -370,7 +370,7 @@ void declare_pointers(Writer *writer, Text *text) {
 
 /* Lines. */
 
-static void add_lines(Text *text, const char *lines, int depth) {
+void add_lines(Text *text, const char *lines, int depth) {
     while (*lines) {
         size_t size = strcspn(lines, "\n");
         text_format(text, "%*s%.*s\n", 4 * depth, "", (int)size, lines);

@@ -260,7 +260,8 @@ int input_count(const FunctionPlan *plan);
 /* How many fields a record function has: its outputs are passed behind them. */
 int field_count(const FunctionPlan *plan);
 
-/* Moves all lines of `from`, each after `depth` steps of indentation. */
+/* Adds lines, each after `depth` steps of indentation; move_lines: all of `from`. */
+void add_lines(Text *text, const char *lines, int depth);
 void move_lines(Writer *writer, Text *from, Text *to, int depth);
 
 /* places_text.c: are row variables places alone? Those of several rows may then be found first,
@@ -391,6 +392,13 @@ const char *narrow_copy(Writer *writer, const char *type, const char *row);
 
 /* Do the buffers' fills speak of the variable? */
 bool in_fills(const Writer *writer, const char *name);
+
+/* narrow_vectors_text.c: a narrow row as one vector. Of how many lanes; may it be one? */
+int narrow_lanes(const Writer *writer);
+bool has_narrow_vectors(const Writer *writer);
+
+/* Writes what is done with row r, whose places are known; the lines stay the writer's. */
+void write_narrow_vectors(const Writer *writer, Text *text);
 
 /* tile_text.c: what follows a product is computed on its tile of sums while that is in registers,
  * vector by vector, and nothing else is stored. */

@@ -6,6 +6,7 @@
 #include "flow.h"
 #include "kernel.h"
 #include "loops.h"
+#include "narrow.h"
 #include "row.h"
 #include "stream.h"
 #include "product/across.h"

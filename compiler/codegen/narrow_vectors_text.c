@@ -1,0 +1,123 @@
+/* Narrow vectors text: a narrow row of floats as one vector, where the processor can read and write
+ * its first lanes alone (templates/narrow.h): nothing is copied to buffers. What the loop over
+ * elements finds at its own element becomes an array of lanes, which the row is read into and
+ * written from; those past the row have zeros or what follows from them, and are not kept. */
+#include "compiler/codegen/writer.h"
+
+#include <string.h>
+
+enum { FEWEST = 5 /* columns: fewer leave most of a vector empty */ };
+
+static int64_t constant_columns(const Writer *writer) {
+    int64_t columns;
+    return dim_is_constant(writer->loops->columns, &columns) ? columns : 0;
+}
+
+int narrow_lanes(const Writer *writer) {
+    return constant_columns(writer) <= 8 ? 8 : 16;
+}
+
+static const char *array_name(const Writer *writer, const char *pointer) {
+    return arena_format(writer->arena, "%s_row", pointer);
+}
+
+/* The lines with "pointer[i]" as an element of its array. */
+static const char *of_array(const Writer *writer, const char *lines, const char *pointer) {
+    Text text = text_new(writer->arena);
+    const char *own = arena_format(writer->arena, "%s[i]", pointer), *next;
+    for (; (next = strstr(lines, own)); lines = next + strlen(own))
+        text_format(&text, "%.*s%s[j]", (int)(next - lines), lines, array_name(writer, pointer));
+    text_add(&text, lines);
+    return text_string(&text);
+}
+
+static const char *of_arrays(const Writer *writer, const Text *lines) {
+    const char *changed = text_string(lines);
+    vector_each(Pointer, pointer, writer->pointers)
+        changed = of_array(writer, changed, pointer->name);
+    return changed;
+}
+
+static bool names(const Writer *writer, const char *lines, const char *name) {
+    Text text = text_new(writer->arena);
+    text_add(&text, lines);
+    return has_name(&text, name);
+}
+
+/* Do the lines speak of elements of their own alone, and these of floats? */
+static bool is_by_lane(const Writer *writer, const Text *lines) {
+    const char *changed = of_arrays(writer, lines);
+    if (names(writer, changed, "i")) return false;
+    vector_each(Pointer, pointer, writer->pointers) {
+        if (names(writer, changed, pointer->name)) return false;
+        if (has_name(lines, pointer->name) && pointer->element != TYPE_f32) return false;
+    }
+    return true;
+}
+
+/* Numbers that are whole may not be divided by the zeros of other lanes. */
+static bool is_of_floats(const Writer *writer) {
+    vector_each(Variable, variable, writer->variables)
+        if (variable->level == LEVEL_column && variable->node != NODE_NONE && variable->type &&
+            strcmp(variable->type, "float") != 0 && strcmp(variable->type, "uint8_t") != 0)
+            return false;
+    return true;
+}
+
+/* Of an element by itself nothing is gained: a vector would wait for them. */
+static bool has_whole_fills(const Writer *writer) {
+    vector_each(Fill, fill, writer->fills)
+        if (fill->type && (strcmp(fill->type, "float") != 0 || !(fill->whole || fill->repeats)))
+            return false;
+    return true;
+}
+
+bool has_narrow_vectors(const Writer *writer) {
+    return constant_columns(writer) >= FEWEST && has_whole_fills(writer) && is_of_floats(writer) &&
+           is_by_lane(writer, &writer->lines[LEVEL_column]) && is_by_lane(writer, &writer->stores);
+}
+
+static void declare_array(const Writer *writer, const char *name, Text *text) {
+    text_format(text, "            _Alignas(64) float %s[%d];\n", name, narrow_lanes(writer));
+}
+
+static void write_get(const Writer *writer, const char *array, const char *row, Text *text) {
+    declare_array(writer, array, text);
+    text_format(text, "            flow_get_narrow_%d(%s, %s, %s);\n", narrow_lanes(writer), array,
+                row, writer->columns);
+}
+
+static const char *row_of(const Writer *writer, const char *pointer) {
+    return arena_format(writer->arena, "%s + r * %s", pointer, writer->columns);
+}
+
+static void write_gets(const Writer *writer, Text *text) {
+    vector_each(Fill, fill, writer->fills)
+        if (fill->type && fill->whole) write_get(writer, fill->name, fill->line, text);
+    vector_each(Pointer, pointer, writer->pointers) {
+        const char *array = array_name(writer, pointer->name), *name = pointer->name;
+        if (has_name(&writer->lines[LEVEL_column], name))
+            write_get(writer, array, row_of(writer, name), text);
+        else if (has_name(&writer->stores, name)) declare_array(writer, array, text);
+    }
+}
+
+static void write_puts(const Writer *writer, Text *text) {
+    vector_each(Pointer, pointer, writer->pointers)
+        if (has_name(&writer->stores, pointer->name))
+            text_format(text, "            flow_put_narrow_%d(%s, %s, %s);\n", narrow_lanes(writer),
+                        row_of(writer, pointer->name), array_name(writer, pointer->name),
+                        writer->columns);
+}
+
+void write_narrow_vectors(const Writer *writer, Text *text) {
+    write_gets(writer, text);
+    text_format(text,
+                "            FLOW_INDEPENDENT FLOW_VECTORS\n"
+                "            for (int64_t j = 0; j < %d; j++) {\n",
+                narrow_lanes(writer));
+    add_lines(text, of_arrays(writer, &writer->lines[LEVEL_column]), 4);
+    add_lines(text, of_arrays(writer, &writer->stores), 4);
+    text_add(text, "            }\n");
+    write_puts(writer, text);
+}
