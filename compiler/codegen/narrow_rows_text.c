@@ -111,26 +111,22 @@ bool make_narrow_rows(Writer *writer) {
     return !writer->kept.count && is_separate(writer);
 }
 
-static void declare_buffers(Writer *writer, Text *text) {
-    vector_each(Fill, fill, writer->fills)
-        if (fill->type)
-            text_format(text, "        _Alignas(64) %s %s[FLOW_NARROW * %s];\n", fill->type,
-                        fill->name, writer->columns);
+static void declare_buffer(const Writer *writer, const Fill *fill, int depth, Text *text) {
+    text_format(text, "%*s_Alignas(64) %s %s[FLOW_NARROW * %s];\n", 4 * depth, "", fill->type,
+                fill->name, writer->columns);
 }
 
-static void declare_repeated(Writer *writer, Text *text) {
+static void declare_buffers(const Writer *writer, Text *text) {
     vector_each(Fill, fill, writer->fills)
-        if (fill->type && fill->repeats)
-            text_format(text, "        _Alignas(64) %s %s[%d] = {0};\n", fill->type, fill->name,
-                        narrow_lanes(writer));
+        if (fill->type && !fill->repeats) declare_buffer(writer, fill, 2, text);
 }
 
 /* What fills a row of one buffer: a copy, or a loop over its elements, after the indices that it
  * speaks of. */
-static void write_fill(Writer *writer, const Fill *fill, Text *text) {
+static void write_fill(Writer *writer, const Fill *fill, int depth, Text *text) {
     const char *lines = fill->line;
     if (fill->whole) {
-        text_format(text, "            %s", copy_text(writer, fill->name, lines));
+        add_lines(text, copy_text(writer, fill->name, lines), depth);
         return;
     }
     for (const Fill *index = fill; index-- > writer->fills.items;)
@@ -139,29 +135,32 @@ static void write_fill(Writer *writer, const Fill *fill, Text *text) {
     if (line_has(writer, lines, "i"))
         lines = arena_format(writer->arena, "const int64_t i = r * %s + c;\n%s", writer->columns,
                              lines);
-    Text body = text_new(writer->arena);
-    text_add(&body, lines);
-    text_format(text, "            for (int64_t c = 0; c < %s; c++) {\n", writer->columns);
-    move_lines(writer, &body, text, 4);
-    text_add(text, "            }\n");
+    text_format(text, "%*sfor (int64_t c = 0; c < %s; c++) {\n", 4 * depth, "", writer->columns);
+    add_lines(text, lines, depth + 1);
+    text_format(text, "%*s}\n", 4 * depth, "");
 }
 
-/* Of what all rows have alike, the first row is filled so. */
-static void write_repeated(Writer *writer, Text *text) {
-    vector_each(Fill, fill, writer->fills) {
-        if (!fill->type || !fill->repeats) continue;
-        text_add(text, "        {\n            const int64_t m = 0;\n");
-        write_fill(writer, fill, text);
-        text_add(text, "        }\n");
-    }
+/* So many rows of what they have alike; vectors need as many as have all their lanes. */
+static void declare_alike(const Writer *writer, const char *first, const char *last,
+                          bool by_vectors, Text *text) {
+    text_add(text, "    const int64_t alike = ");
+    if (by_vectors) text_format(text, "FLOW_NARROW_LANES >= %d ? 4 : ", narrow_lanes(writer));
+    text_format(text, "flow_smaller(%s - %s, FLOW_NARROW);\n", last, first);
 }
 
-/* Others are copies. */
-static void write_repeats(Writer *writer, Text *text) {
+/* The first of them is filled, others are copies: for all groups. */
+static void write_repeated(Writer *writer, const Fill *fill, Text *text) {
+    declare_buffer(writer, fill, 1, text);
+    text_add(text, "    {\n        const int64_t m = 0;\n");
+    write_fill(writer, fill, 2, text);
+    text_add(text, "    }\n    for (int64_t m = 1; m < alike; m++)\n");
+    add_lines(text, copy_text(writer, fill->name, fill->name), 2);
+}
+
+static bool has_repeated(const Writer *writer) {
     vector_each(Fill, fill, writer->fills)
-        if (fill->type && fill->repeats)
-            text_format(text, "        for (int64_t m = 1; m < count; m++)\n            %s",
-                        copy_text(writer, fill->name, fill->name));
+        if (fill->type && fill->repeats) return true;
+    return false;
 }
 
 static const char of_rows[] = "        for (int64_t m = 0; m < count; m++) {\n"
@@ -169,10 +168,7 @@ static const char of_rows[] = "        for (int64_t m = 0; m < count; m++) {\n"
                               "            (void)r;\n";
 
 static void write_by_vectors(Writer *writer, Text *text) {
-    text_format(text, "#if FLOW_NARROW_LANES >= %d\n", narrow_lanes(writer));
-    declare_repeated(writer, text);
-    write_repeated(writer, text);
-    text_add(text, of_rows);
+    text_format(text, "#if FLOW_NARROW_LANES >= %d\n%s", narrow_lanes(writer), of_rows);
     add_lines(text, text_string(&writer->lines[LEVEL_row]), 3);
     write_narrow_vectors(writer, text);
     text_add(text, "        }\n#else\n");
@@ -180,16 +176,16 @@ static void write_by_vectors(Writer *writer, Text *text) {
 
 static void write_by_groups(Writer *writer, const Text *fills, Text *text) {
     declare_buffers(writer, text);
-    write_repeated(writer, text);
-    write_repeats(writer, text);
-    text_add(text, of_rows);
-    move_lines(writer, &writer->lines[LEVEL_row], text, 3);
+    if (fills->size) {
+        text_add(text, of_rows);
+        move_lines(writer, &writer->lines[LEVEL_row], text, 3);
+        text_format(text, "%s        }\n", text_string(fills));
+    }
     text_format(text,
-                "%s        }\n"
                 "        FLOW_INDEPENDENT\n"
                 "        for (int64_t j = 0; j < count * %s; j++) {\n"
                 "            const int64_t i = group * %s + j;\n",
-                text_string(fills), writer->columns, writer->columns);
+                writer->columns, writer->columns);
     move_lines(writer, &writer->lines[LEVEL_column], text, 3);
     move_lines(writer, &writer->stores, text, 3);
     text_add(text, "        }\n");
@@ -199,7 +195,10 @@ void write_narrow_rows(Writer *writer, Text *text, const char *first, const char
     const bool by_vectors = has_narrow_vectors(writer);
     Text fills = text_new(writer->arena);
     vector_each(Fill, fill, writer->fills)
-        if (fill->type && !fill->repeats) write_fill(writer, fill, &fills);
+        if (fill->type && !fill->repeats) write_fill(writer, fill, 3, &fills);
+    if (has_repeated(writer)) declare_alike(writer, first, last, by_vectors, text);
+    vector_each(Fill, fill, writer->fills)
+        if (fill->type && fill->repeats) write_repeated(writer, fill, text);
     text_format(text,
                 "    for (int64_t group = %s; group < %s; group += FLOW_NARROW) {\n"
                 "        const int64_t count = flow_smaller(%s - group, FLOW_NARROW);\n",

@@ -64,16 +64,19 @@ static bool is_of_floats(const Writer *writer) {
     return true;
 }
 
-/* Of an element by itself nothing is gained: a vector would wait for them. */
-static bool has_whole_fills(const Writer *writer) {
-    vector_each(Fill, fill, writer->fills)
-        if (fill->type && (strcmp(fill->type, "float") != 0 || !(fill->whole || fill->repeats)))
-            return false;
-    return true;
+/* Are rows copied, and nothing else filled? A vector would wait for elements by themselves. */
+static bool copies_rows(const Writer *writer) {
+    bool copies = false;
+    vector_each(Fill, fill, writer->fills) {
+        if (!fill->type) continue;
+        if (strcmp(fill->type, "float") != 0 || !(fill->whole || fill->repeats)) return false;
+        copies |= fill->whole;
+    }
+    return copies;
 }
 
 bool has_narrow_vectors(const Writer *writer) {
-    return constant_columns(writer) >= FEWEST && has_whole_fills(writer) && is_of_floats(writer) &&
+    return constant_columns(writer) >= FEWEST && copies_rows(writer) && is_of_floats(writer) &&
            is_by_lane(writer, &writer->lines[LEVEL_column]) && is_by_lane(writer, &writer->stores);
 }
 
