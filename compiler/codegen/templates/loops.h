@@ -168,26 +168,61 @@ _Static_assert(FLOW_LANES == 16, "the end of a reduction folds 16 lanes");
         return (type)combine(d0, d1);                                                            \
     }
 
-/* The index of the first element that is better than all before it. */
-#define FLOW_BEST(name, suffix, type, better)                                                 \
-    typedef struct flow_row_##name##_##suffix {                                               \
-        type best;                                                                            \
-        int64_t seen, at;                                                                     \
-    } flow_row_##name##_##suffix;                                                             \
-    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {         \
-        return (flow_row_##name##_##suffix){0, 0, 0};                                         \
-    }                                                                                         \
-    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,      \
-                                                      const type *part, int64_t count) {      \
-        for (int64_t i = 0; i < count; i++) {                                                 \
-            int better = (state->seen + i == 0) | better(state->best, part[i]);               \
-            state->at = better ? state->seen + i : state->at;                                 \
-            state->best = better ? part[i] : state->best;                                     \
-        }                                                                                     \
-        state->seen += count;                                                                 \
-    }                                                                                         \
-    static inline int32_t flow_row_##name##_end_##suffix(flow_row_##name##_##suffix *state) { \
-        return (int32_t)state->at;                                                            \
+/* The index of the first element that is better than all before it: the first of the row where that
+ * is NaN. Each lane has the best of its own and of the row's first; of lanes that are as good the
+ * one counts whose is the first. */
+#define FLOW_BETTER(better, a, b) (better(a, b) ? (b) : (a))
+#define FLOW_BEST(name, suffix, type, better)                                                    \
+    typedef struct flow_row_##name##_##suffix {                                                  \
+        type best[FLOW_LANES];                                                                   \
+        int32_t at[FLOW_LANES];                                                                  \
+        int64_t seen;                                                                            \
+    } flow_row_##name##_##suffix;                                                                \
+    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {            \
+        return (flow_row_##name##_##suffix){.seen = 0};                                          \
+    }                                                                                            \
+    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,         \
+                                                      const type *part, int64_t count) {         \
+        if (!state->seen)                                                                        \
+            for (int lane = 0; lane < FLOW_LANES; lane++)                                        \
+                state->best[lane] = part[0], state->at[lane] = 0;                                \
+        int64_t i = 0;                                                                           \
+        for (; i + FLOW_LANES <= count; i += FLOW_LANES) {                                       \
+            const int32_t seen = (int32_t)(state->seen + i);                                     \
+            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {        \
+                const type a = part[i + lane], best = state->best[lane];                         \
+                state->at[lane] = better(best, a) ? seen + lane : state->at[lane];               \
+                state->best[lane] = better(best, a) ? a : best;                                  \
+            }                                                                                    \
+        }                                                                                        \
+        const int32_t seen = (int32_t)(state->seen + i);                                         \
+        state->seen += count;                                                                    \
+        if (i == count) return;                                                                  \
+        _Alignas(64) type few[FLOW_LANES];                                                       \
+        FLOW_REST(type, few, part + i, count - i);                                               \
+        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {            \
+            const type best = state->best[lane], a = i + lane < count ? few[lane] : best;        \
+            state->at[lane] = better(best, a) ? seen + lane : state->at[lane];                   \
+            state->best[lane] = better(best, a) ? a : best;                                      \
+        }                                                                                        \
+    }                                                                                            \
+    static inline int32_t flow_row_##name##_end_##suffix(                                        \
+        const flow_row_##name##_##suffix *state) {                                               \
+        const type *const a = state->best;                                                       \
+        const type b0 = FLOW_BETTER(better, a[0], a[8]), b1 = FLOW_BETTER(better, a[1], a[9]);   \
+        const type b2 = FLOW_BETTER(better, a[2], a[10]), b3 = FLOW_BETTER(better, a[3], a[11]); \
+        const type b4 = FLOW_BETTER(better, a[4], a[12]), b5 = FLOW_BETTER(better, a[5], a[13]); \
+        const type b6 = FLOW_BETTER(better, a[6], a[14]), b7 = FLOW_BETTER(better, a[7], a[15]); \
+        const type c0 = FLOW_BETTER(better, b0, b4), c1 = FLOW_BETTER(better, b1, b5);           \
+        const type c2 = FLOW_BETTER(better, b2, b6), c3 = FLOW_BETTER(better, b3, b7);           \
+        const type d0 = FLOW_BETTER(better, c0, c2), d1 = FLOW_BETTER(better, c1, c3);           \
+        const type best = FLOW_BETTER(better, d0, d1);                                           \
+        int32_t first = INT32_MAX;                                                               \
+        for (int lane = 0; lane < FLOW_LANES; lane++) {                                          \
+            const int32_t at = better(a[lane], best) ? INT32_MAX : state->at[lane];              \
+            first = at < first ? at : first;                                                     \
+        }                                                                                        \
+        return first;                                                                            \
     }
 
 #define FLOW_REDUCTIONS(suffix, type, lowest, highest)   \
