@@ -37,6 +37,15 @@ static bool is_column(const Writer *writer, Index index) {
     return false;
 }
 
+/* Is it the same for all columns of a row? */
+static bool is_of_all_columns(const Writer *writer, const char *expression) {
+    Text text = text_new(writer->arena);
+    text_add(&text, expression);
+    vector_each(Variable, variable, writer->variables)
+        if (variable->level == LEVEL_column && has_name(&text, variable->name)) return false;
+    return !has_name(&text, "c") && !has_name(&text, "i");
+}
+
 static const char *buffer_name(const Writer *writer) {
     return arena_format(writer->arena, "n%d", (int)writer->fills.count);
 }
@@ -64,6 +73,7 @@ const char *narrow_value(Writer *writer, NodeId id, Index index, const char *exp
                  .line = arena_format(writer->arena, "%s[m * %s + c] = %s;\n", name,
                                       writer->columns, expression),
                  .type = element_info[node_of(writer, id)->type.element].computed,
+                 .of_row = is_of_all_columns(writer, expression) ? expression : NULL,
                  .repeats = is_column(writer, index) && !is_of_row(writer, expression)};
     return add_buffer(writer, fill);
 }

@@ -64,13 +64,15 @@ static bool is_of_floats(const Writer *writer) {
     return true;
 }
 
-/* Are rows copied, and nothing else filled? A vector would wait for elements by themselves. */
+/* Are rows copied, or what all columns of a row have, and nothing else filled? A vector would wait
+ * for elements by themselves. */
 static bool copies_rows(const Writer *writer) {
     bool copies = false;
     vector_each(Fill, fill, writer->fills) {
         if (!fill->type) continue;
-        if (strcmp(fill->type, "float") != 0 || !(fill->whole || fill->repeats)) return false;
-        copies |= fill->whole;
+        const bool copy = fill->whole || fill->of_row;
+        if (strcmp(fill->type, "float") != 0 || !(copy || fill->repeats)) return false;
+        copies |= copy;
     }
     return copies;
 }
@@ -90,13 +92,22 @@ static void write_get(const Writer *writer, const char *array, const char *row, 
                 row, writer->columns);
 }
 
+static void write_row_value(const Writer *writer, const Fill *fill, Text *text) {
+    declare_array(writer, fill->name, text);
+    text_format(text,
+                "            FLOW_INDEPENDENT FLOW_VECTORS\n"
+                "            for (int64_t j = 0; j < %d; j++) %s[j] = %s;\n",
+                narrow_lanes(writer), fill->name, fill->of_row);
+}
+
 static const char *row_of(const Writer *writer, const char *pointer) {
     return arena_format(writer->arena, "%s + r * %s", pointer, writer->columns);
 }
 
 static void write_gets(const Writer *writer, Text *text) {
     vector_each(Fill, fill, writer->fills)
-        if (fill->type && fill->whole) write_get(writer, fill->name, fill->line, text);
+        if (fill->whole) write_get(writer, fill->name, fill->line, text);
+        else if (fill->of_row && !fill->repeats) write_row_value(writer, fill, text);
     vector_each(Pointer, pointer, writer->pointers) {
         const char *array = array_name(writer, pointer->name), *name = pointer->name;
         if (has_name(&writer->lines[LEVEL_column], name))

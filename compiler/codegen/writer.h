@@ -100,6 +100,7 @@ typedef struct Result {
 typedef struct Fill {
     const char *name, *line; /* name: of the buffer or the index that it is of */
     const char *type;        /* of the buffer's elements; NULL: an index */
+    const char *of_row;      /* what all columns of a row have, or NULL */
     bool whole;              /* the line copies a row, and is no element's */
     bool repeats;            /* the buffer's rows are all the same, and filled element by element */
 } Fill;
