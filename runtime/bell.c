@@ -17,8 +17,8 @@ enum {
     AWAKE_NS = 1000000 /* before sleep */
 };
 
-bool bell_is_heard(Bell *bell) {
-    return !atomic_load(&bell->asleep);
+bool bell_has_sleepers(Bell *bell) {
+    return atomic_load(&bell->asleep);
 }
 
 void bell_rouse(Bell *bell) {
@@ -27,7 +27,7 @@ void bell_rouse(Bell *bell) {
 
 void bell_ring(Bell *bell) {
     atomic_fetch_add(&bell->rings, 1);
-    if (!bell_is_heard(bell)) bell_rouse(bell);
+    if (bell_has_sleepers(bell)) bell_rouse(bell);
 }
 
 static bool is_rung(Bell *bell, unsigned heard) {

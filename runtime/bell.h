@@ -13,8 +13,8 @@ typedef struct Bell {
 
 void bell_ring(Bell *bell);
 
-/* Is nobody asleep who waits for it? */
-bool bell_is_heard(Bell *bell);
+/* Is somebody asleep who waits for it? */
+bool bell_has_sleepers(Bell *bell);
 
 /* Wakes who is asleep without ringing: they wait awake again for a while. */
 void bell_rouse(Bell *bell);

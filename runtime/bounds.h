@@ -18,6 +18,7 @@ enum {
     SMALL_HELD = 1 << 18,      /* bytes; else as of others */
     DEEPER = 8,                /* times as many, where they come unevenly, while they have: */
     DEEPER_HELD = 64 << 20,    /* bytes, of each worker */
+    TEAM_LIMIT = 1024,         /* threads: of a run's steps, of a deployed instance */
     THREADS_BY_ITSELF = 16,    /* the most that make a run's steps without being asked; */
     WORKERS_BY_ITSELF = 16,    /* that prepare its batches */
     FEED_ROOM = 4 << 20,       /* bytes of a stream that are read ahead; one record may be longer */

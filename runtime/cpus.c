@@ -32,7 +32,7 @@ static double quota_1(const char *folder) {
                : -1;
 }
 
-static int count_available(void) {
+int cpus_now(void) {
     double limit = cgroup_limit("cpu", quota_2, quota_1);
     int allowed = allowed_by_affinity();
     if (limit >= allowed) return allowed;
@@ -44,7 +44,7 @@ int cpus_available(void) {
     static atomic_int available;
     int known = atomic_load(&available);
     if (known) return known;
-    known = count_available();
+    known = cpus_now();
     atomic_store(&available, known);
     return known;
 }

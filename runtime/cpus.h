@@ -5,4 +5,7 @@
 /* What affinity and control groups left when it was first asked, at least 1. */
 int cpus_available(void);
 
+/* The same as it is now, of the calling thread. */
+int cpus_now(void);
+
 #endif

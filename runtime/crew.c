@@ -4,12 +4,12 @@
 
 #include <pthread.h>
 
-enum { THREAD_LIMIT = 64 };
+enum { CREW_LIMIT = 64 };
 
 void crew_run(void *(*work)(void *), void *argument, int64_t most) {
-    pthread_t threads[THREAD_LIMIT];
+    pthread_t threads[CREW_LIMIT];
     int wanted = cpus_available() - 1, started = 0;
-    if (wanted > THREAD_LIMIT) wanted = THREAD_LIMIT;
+    if (wanted > CREW_LIMIT) wanted = CREW_LIMIT;
     if (wanted >= most) wanted = (int)most - 1;
     while (started < wanted && !pthread_create(&threads[started], NULL, work, argument)) started++;
     work(argument);

@@ -792,7 +792,8 @@ FlowStatus flow_library_create(const FlowProgram *program, const FlowGuest *gues
 void flow_library_destroy(FlowLibrary *library);
 
 /* How many threads compute its calls on the CPU from now on, the caller's among them, at first it
- * alone; 0: one a processor. Fewer where the system does not give them. Returns how many. */
+ * alone; 0: one for each processor that the calling thread may use, which is the most. Fewer where
+ * the system does not give them. Returns how many. */
 int flow_library_threads(FlowLibrary *library, int threads);
 
 /* Runs export `index`: arguments as in its inputs, results copied out as in its results. sizes: one

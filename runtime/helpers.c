@@ -16,14 +16,15 @@
 
 enum {
     LINE = 64,
-    STACK = 4 << 20,
-    WAKING_NS = 100000, /* less work is not worth it */
+    STACK = 4 << 20,    /* beyond what others have, who take what their host has for each thread */
+    WORTH_NS = 1000000, /* of a call by the caller: waking them takes 50 to 300 microseconds */
     SOON_NS = 1000000   /* calls no farther apart will find them awake once they are woken */
 };
 
 typedef struct Order {
     const FlowFunction *function; /* NULL: the end */
     int threads;
+    unsigned mode; /* the caller's, of arithmetic */
     FlowFrame frame;
 } Order;
 
@@ -47,11 +48,11 @@ static void *help(void *argument) {
     const Order *order = &helpers->order;
     const int thread = atomic_fetch_add(&helpers->numbered, 1) + 1;
     unsigned heard = 0;
-    denormals_to_zero();
     for (;;) {
         bell_wait(&helpers->bell, &heard);
         ask_for(order);
         if (!order->function) return NULL;
+        denormals_restore(order->mode);
         order->function->run(&order->frame, thread, order->threads);
         barrier_arrive(&helpers->barrier);
     }
@@ -62,8 +63,10 @@ static int start(Helpers *helpers, int threads) {
     pthread_attr_t attributes;
     sigset_t all, before;
     int started = 1;
+    size_t stack;
     if (pthread_attr_init(&attributes)) return started;
-    pthread_attr_setstacksize(&attributes, STACK);
+    pthread_attr_getstacksize(&attributes, &stack);
+    pthread_attr_setstacksize(&attributes, stack + STACK);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (started < threads &&
@@ -100,7 +103,7 @@ int helpers_threads(const Helpers *helpers) {
 
 static void run_together(Helpers *helpers, const FlowFunction *function, const FlowFrame *frame) {
     Order *order = &helpers->order;
-    *order = (Order){function, helpers->threads, *frame};
+    *order = (Order){function, helpers->threads, denormals_to_zero(), *frame};
     order->frame.barrier = &helpers->barrier;
     bell_ring(&helpers->bell);
     function->run(&order->frame, 0, order->threads);
@@ -110,19 +113,21 @@ static void run_together(Helpers *helpers, const FlowFunction *function, const F
 static void run_while_asleep(Helpers *helpers, const FlowFunction *function, const FlowFrame *frame,
                              int64_t *duration_ns) {
     const int64_t begin = clock_nanoseconds();
-    if (*duration_ns > WAKING_NS) {
+    const bool together = *duration_ns > WORTH_NS;
+    if (together) {
         run_together(helpers, function, frame);
     } else {
         if (begin - helpers->last_ns < SOON_NS) bell_rouse(&helpers->bell);
         function->run(frame, 0, 1);
     }
     helpers->last_ns = clock_nanoseconds();
-    *duration_ns = helpers->last_ns - begin;
+    *duration_ns = (helpers->last_ns - begin) * (together ? 2 : 1);
 }
 
 void helpers_run(Helpers *helpers, const FlowFunction *function, const FlowFrame *frame,
                  int64_t *duration_ns) {
     if (!helpers->threads) function->run(frame, 0, 1);
-    else if (bell_is_heard(&helpers->bell)) run_together(helpers, function, frame);
-    else run_while_asleep(helpers, function, frame, duration_ns);
+    else if (bell_has_sleepers(&helpers->bell))
+        run_while_asleep(helpers, function, frame, duration_ns);
+    else run_together(helpers, function, frame);
 }

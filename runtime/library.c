@@ -1,19 +1,19 @@
 /* Library: a program's exports with their weights, in one allocation made at the start. It shares
  * the compiled functions and the arithmetic mode of training, so results agree. What it does with
  * GPUs it is given, so that a library without has none of that. */
+#include "runtime/bounds.h"
 #include "runtime/call.h"
 #include "runtime/cpus.h"
 #include "runtime/denormal.h"
 #include "runtime/device/guest.h"
 #include "runtime/format/safetensors.h"
 #include "runtime/helpers.h"
+#include "runtime/least.h"
 #include "runtime/memory.h"
 #include "runtime/vocabularies.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { THREAD_LIMIT = 1024 };
 
 struct FlowLibrary {
     const FlowProgram *program;
@@ -113,10 +113,13 @@ void flow_library_destroy(FlowLibrary *library) {
     free(library);
 }
 
+/* More than there are processors would wait for each other by turns. */
 int flow_library_threads(FlowLibrary *library, int threads) {
-    if (threads <= 0) threads = cpus_available();
-    if (threads > THREAD_LIMIT) threads = THREAD_LIMIT;
+    const int most = least(cpus_now(), TEAM_LIMIT);
+    if (threads <= 0 || threads > most) threads = most;
     helpers_free(library->helpers);
+    memset(library->durations, 0,
+           (size_t)library->program->export_count * sizeof *library->durations);
     library->helpers = threads > 1 ? helpers_new(threads) : NULL;
     return library->helpers ? helpers_threads(library->helpers) : 1;
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREAD_LIMIT = 1024, WORKERS_LIMIT = 256 };
+enum { WORKERS_LIMIT = 256 };
 
 static const double largest_whole = 0x1p53; /* that a double counts to */
 
@@ -53,7 +53,7 @@ static FlowStatus set_count(const char *name, const char *value, int least, int 
 
 static FlowStatus set_threads(Settings *settings, const char *value) {
     settings->has_threads = true;
-    return set_count("threads", value, 1, THREAD_LIMIT, &settings->threads);
+    return set_count("threads", value, 1, TEAM_LIMIT, &settings->threads);
 }
 
 static FlowStatus set_workers(Settings *settings, const char *value) {

@@ -275,11 +275,13 @@ static void describe_threads(Text *text, const Program *program) {
     text_add(
         text,
         "/* How many threads compute the calls on the instance from now on: the caller, as at\n"
-        " * first, and others of the instance's own; 0: one a processor. Results are the same,\n"
-        " * to the bit. The others wait for the next call awake, each on a processor, for a\n"
-        " * millisecond, then asleep; a call of less work than waking them takes does without\n"
-        " * them. A child of fork has none of them. Returns how many there are: fewer than\n"
-        " * asked for when the system gives no more. */\n");
+        " * first, and others of the instance's own; no more than processors that the caller\n"
+        " * may use, and 0: as many. Results are the same, to the bit. The others wait for the\n"
+        " * next call awake, each on a processor, for a millisecond, then asleep; a call that\n"
+        " * finds them so, and takes no longer than that, does without them. A child of fork\n"
+        " * has none of them. The instance is destroyed before the library is closed, and no\n"
+        " * call is left by a jump. Returns how many there are: fewer when the system gives no\n"
+        " * more. */\n");
     write_threads_head(text, program);
     text_add(text, ";\n\n");
 }

@@ -21,11 +21,9 @@ static bool has_narrow_rows(const Writer *writer) {
 
 /* Does the expression name what differs from row to row? */
 static bool is_of_row(const Writer *writer, const char *expression) {
-    Text text = text_new(writer->arena);
-    text_add(&text, expression);
     vector_each(Variable, variable, writer->variables)
-        if (variable->level == LEVEL_row && has_name(&text, variable->name)) return true;
-    return has_name(&text, "r");
+        if (variable->level == LEVEL_row && line_has_name(expression, variable->name)) return true;
+    return line_has_name(expression, "r");
 }
 
 /* Is it the column, or its rest? */
@@ -39,11 +37,10 @@ static bool is_column(const Writer *writer, Index index) {
 
 /* Is it the same for all columns of a row? */
 static bool is_of_all_columns(const Writer *writer, const char *expression) {
-    Text text = text_new(writer->arena);
-    text_add(&text, expression);
     vector_each(Variable, variable, writer->variables)
-        if (variable->level == LEVEL_column && has_name(&text, variable->name)) return false;
-    return !has_name(&text, "c") && !has_name(&text, "i");
+        if (variable->level == LEVEL_column && line_has_name(expression, variable->name))
+            return false;
+    return !line_has_name(expression, "c") && !line_has_name(expression, "i");
 }
 
 static const char *buffer_name(const Writer *writer) {
@@ -78,15 +75,9 @@ const char *narrow_value(Writer *writer, NodeId id, Index index, const char *exp
     return add_buffer(writer, fill);
 }
 
-static bool line_has(const Writer *writer, const char *line, const char *name) {
-    Text text = text_new(writer->arena);
-    text_add(&text, line);
-    return has_name(&text, name);
-}
-
 bool in_fills(const Writer *writer, const char *name) {
     vector_each(Fill, fill, writer->fills)
-        if (line_has(writer, fill->line, name)) return true;
+        if (line_has_name(fill->line, name)) return true;
     return false;
 }
 
@@ -140,9 +131,9 @@ static void write_fill(Writer *writer, const Fill *fill, int depth, Text *text) 
         return;
     }
     for (const Fill *index = fill; index-- > writer->fills.items;)
-        if (!index->type && line_has(writer, lines, index->name))
+        if (!index->type && line_has_name(lines, index->name))
             lines = arena_format(writer->arena, "%s%s", index->line, lines);
-    if (line_has(writer, lines, "i"))
+    if (line_has_name(lines, "i"))
         lines = arena_format(writer->arena, "const int64_t i = r * %s + c;\n%s", writer->columns,
                              lines);
     text_format(text, "%*sfor (int64_t c = 0; c < %s; c++) {\n", 4 * depth, "", writer->columns);
@@ -150,27 +141,25 @@ static void write_fill(Writer *writer, const Fill *fill, int depth, Text *text) 
     text_format(text, "%*s}\n", 4 * depth, "");
 }
 
-/* So many rows of what they have alike; vectors need as many as have all their lanes. */
-static void declare_alike(const Writer *writer, const char *first, const char *last,
-                          bool by_vectors, Text *text) {
-    text_add(text, "    const int64_t alike = ");
-    if (by_vectors) text_format(text, "FLOW_NARROW_LANES >= %d ? 4 : ", narrow_lanes(writer));
-    text_format(text, "flow_smaller(%s - %s, FLOW_NARROW);\n", last, first);
-}
-
-/* The first of them is filled, others are copies: for all groups. */
-static void write_repeated(Writer *writer, const Fill *fill, Text *text) {
+/* What all rows have alike, for all groups: the first row is filled, others are copies, so many as
+ * a group has at most. A vector wants its first element in the lanes past it. */
+static void write_repeated(Writer *writer, const Fill *fill, const char *first, const char *last,
+                           bool by_vectors, Text *text) {
     declare_buffer(writer, fill, 1, text);
     text_add(text, "    {\n        const int64_t m = 0;\n");
     write_fill(writer, fill, 2, text);
-    text_add(text, "    }\n    for (int64_t m = 1; m < alike; m++)\n");
+    text_add(text, "    }\n");
+    if (by_vectors)
+        text_format(text,
+                    "#if FLOW_NARROW_LANES >= %d\n"
+                    "    for (int j = %s; j < %d; j++) %s[j] = %s[0];\n"
+                    "#else\n",
+                    narrow_lanes(writer), writer->columns, narrow_lanes(writer), fill->name,
+                    fill->name);
+    text_format(text, "    for (int64_t m = 1; m < flow_smaller(%s - %s, FLOW_NARROW); m++)\n",
+                last, first);
     add_lines(text, copy_text(writer, fill->name, fill->name), 2);
-}
-
-static bool has_repeated(const Writer *writer) {
-    vector_each(Fill, fill, writer->fills)
-        if (fill->type && fill->repeats) return true;
-    return false;
+    if (by_vectors) text_add(text, "#endif\n");
 }
 
 static const char of_rows[] = "        for (int64_t m = 0; m < count; m++) {\n"
@@ -206,9 +195,9 @@ void write_narrow_rows(Writer *writer, Text *text, const char *first, const char
     Text fills = text_new(writer->arena);
     vector_each(Fill, fill, writer->fills)
         if (fill->type && !fill->repeats) write_fill(writer, fill, 3, &fills);
-    if (has_repeated(writer)) declare_alike(writer, first, last, by_vectors, text);
     vector_each(Fill, fill, writer->fills)
-        if (fill->type && fill->repeats) write_repeated(writer, fill, text);
+        if (fill->type && fill->repeats)
+            write_repeated(writer, fill, first, last, by_vectors, text);
     text_format(text,
                 "    for (int64_t group = %s; group < %s; group += FLOW_NARROW) {\n"
                 "        const int64_t count = flow_smaller(%s - group, FLOW_NARROW);\n",

@@ -1,7 +1,7 @@
 /* Narrow vectors text: a narrow row of floats as one vector, where the processor can read and write
  * its first lanes alone (templates/narrow.h): nothing is copied to buffers. What the loop over
  * elements finds at its own element becomes an array of lanes, which the row is read into and
- * written from; those past the row have zeros or what follows from them, and are not kept. */
+ * written from; those past the row do once more what the first one does, and are not kept. */
 #include "compiler/codegen/writer.h"
 
 #include <string.h>
@@ -38,24 +38,18 @@ static const char *of_arrays(const Writer *writer, const Text *lines) {
     return changed;
 }
 
-static bool names(const Writer *writer, const char *lines, const char *name) {
-    Text text = text_new(writer->arena);
-    text_add(&text, lines);
-    return has_name(&text, name);
-}
-
 /* Do the lines speak of elements of their own alone, and these of floats? */
 static bool is_by_lane(const Writer *writer, const Text *lines) {
     const char *changed = of_arrays(writer, lines);
-    if (names(writer, changed, "i")) return false;
+    if (line_has_name(changed, "i")) return false;
     vector_each(Pointer, pointer, writer->pointers) {
-        if (names(writer, changed, pointer->name)) return false;
+        if (line_has_name(changed, pointer->name)) return false;
         if (has_name(lines, pointer->name) && pointer->element != TYPE_f32) return false;
     }
     return true;
 }
 
-/* Numbers that are whole may not be divided by the zeros of other lanes. */
+/* Of numbers of other sizes there is no vector of as many lanes. */
 static bool is_of_floats(const Writer *writer) {
     vector_each(Variable, variable, writer->variables)
         if (variable->level == LEVEL_column && variable->node != NODE_NONE && variable->type &&

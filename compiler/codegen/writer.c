@@ -383,12 +383,15 @@ void move_lines(Writer *writer, Text *from, Text *to, int depth) {
     *from = text_new(writer->arena);
 }
 
-bool has_name(const Text *text, const char *name) {
+bool line_has_name(const char *start, const char *name) {
     size_t size = strlen(name);
-    const char *start = text_string(text);
     for (const char *at = start; (at = strstr(at, name)); at += size)
         if ((at == start || !is_word(at[-1])) && !is_word(at[size])) return true;
     return false;
+}
+
+bool has_name(const Text *text, const char *name) {
+    return line_has_name(text_string(text), name);
 }
 
 void next_scope(Writer *writer, Level level) {

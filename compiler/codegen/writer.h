@@ -96,12 +96,12 @@ typedef struct Result {
     const char *value;
 } Result;
 
-/* Of narrow rows: a line of what fills buffers, for an element of a row, or for a whole one. */
+/* Of narrow rows: what fills buffers: a line for an element of a row, or where a whole one lies. */
 typedef struct Fill {
     const char *name, *line; /* name: of the buffer or the index that it is of */
     const char *type;        /* of the buffer's elements; NULL: an index */
     const char *of_row;      /* what all columns of a row have, or NULL */
-    bool whole;              /* the line copies a row, and is no element's */
+    bool whole;              /* the line is where a row lies, which is copied */
     bool repeats;            /* the buffer's rows are all the same, and filled element by element */
 } Fill;
 
@@ -276,6 +276,7 @@ void place_rows(Writer *writer, const Text *users, const char *head, const char 
 
 /* Does the text speak of the variable? */
 bool has_name(const Text *text, const char *name);
+bool line_has_name(const char *line, const char *name);
 
 /* Variables of this level and those inside it are forgotten. */
 void next_scope(Writer *writer, Level level);

@@ -1,7 +1,6 @@
 """C5: one digit a call through the trained 784-128-10 model."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -10,7 +9,7 @@ import numpy
 import kernels
 import tasks
 from measurement import Contender, Measurement
-from peer import environment
+from peer import CORES, environment
 from row import Row
 
 DIGITS = 16
@@ -44,7 +43,7 @@ class Exported(Contender):
         name = self.library.stem.removeprefix("lib")
         arguments = [name.replace("-", "_"), "scores", self.weights, "784", "10"]
         by_threads = {}
-        for threads in sorted({1, os.cpu_count()}):
+        for threads in sorted({1, CORES}):
             command = [self.program, self.library.resolve(), *arguments, str(threads)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             by_threads[threads] = json.loads(done.stdout)

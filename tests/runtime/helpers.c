@@ -91,6 +91,14 @@ static void leaves_sleepers(void) {
     usleep(50000);
     call(helpers, &work, &duration);
     CHECK(work.threads == 2, "2 ms of work don't wake it");
+    work.pause = 0;
+    alone = 0;
+    for (int i = 0; i < 6; i++) {
+        usleep(50000);
+        call(helpers, &work, &duration);
+        alone += work.threads == 1;
+    }
+    CHECK(alone >= 3, "behind a long call little work woke it %d times of 6", 6 - alone);
     usleep(50000);
     helpers_free(helpers);
 }

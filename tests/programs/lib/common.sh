@@ -41,9 +41,10 @@ stopped() {
     [ $code = 4 ] || fail "stopped, it ends with $code: $(cat stderr)"
 }
 
-# alone LIBRARY: what is deployed asks for neither OpenMP nor zlib.
+# alone LIBRARY: what is deployed asks for neither OpenMP nor zlib, and of threads for what helpers need.
 alone() {
-    if nm -u "$1" | grep -E ' (omp_|__kmp|inflate)'; then fail "$1 needs more than it should"; fi
+    local needed='pthread_(create|join|sigmask|attr_(init|destroy|getstacksize|setstacksize))(@.*)?$'
+    if nm -u "$1" | grep -E ' (pthread_|omp_|__kmp|inflate)' | grep -vE " $needed"; then fail "$1 needs more than it should"; fi
 }
 
 # make_emitted FOLDER WORDS…: by the Makefile there, but for the runtime, which is built: emit_c.sh shows that it
