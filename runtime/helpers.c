@@ -18,6 +18,7 @@ enum {
     LINE = 64,
     STACK = 4 << 20,    /* beyond what others have, who take what their host has for each thread */
     WORTH_NS = 1000000, /* of a call by the caller: waking them takes 50 to 300 microseconds */
+    WOKEN_MOST = 8,     /* the last of so many is the caller's again, to see what that takes */
     SOON_NS = 1000000   /* calls no farther apart will find them awake once they are woken */
 };
 
@@ -35,6 +36,7 @@ struct Helpers {
     int threads;         /* the caller among them; 0: they are in another process */
     atomic_int numbered; /* of them, so far */
     int64_t last_ns;     /* when the last call ended that found them asleep */
+    unsigned woken;      /* calls that were worth it */
     size_t size;
     pthread_t handles[]; /* from 1 on */
 };
@@ -113,7 +115,7 @@ static void run_together(Helpers *helpers, const FlowFunction *function, const F
 static void run_while_asleep(Helpers *helpers, const FlowFunction *function, const FlowFrame *frame,
                              int64_t *duration_ns) {
     const int64_t begin = clock_nanoseconds();
-    const bool together = *duration_ns > WORTH_NS;
+    const bool together = *duration_ns > WORTH_NS && ++helpers->woken % WOKEN_MOST;
     if (together) {
         run_together(helpers, function, frame);
     } else {

@@ -20,9 +20,8 @@ int helpers_threads(const Helpers *helpers);
 /* Runs the function on each thread, the caller's is number 0, and returns when all are done; frame:
  * its barrier is theirs. The caller has denormals taken as zero; they have its mode of arithmetic.
  * While helpers are asleep the caller does by itself what is too little to wake them.
- * duration_ns: the function's own, 0 at first: how long the caller took for it the last time that
- * they were asleep, at most; with them, which is not more than half of that unless waking was most
- * of it, twice the time. */
+ * duration_ns: the function's own, 0 at first: what the caller took for it, or twice what all took,
+ * the last time that they were asleep. */
 void helpers_run(Helpers *helpers, const FlowFunction *function, const FlowFrame *frame,
                  int64_t *duration_ns);
 
