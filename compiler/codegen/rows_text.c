@@ -302,6 +302,12 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
         *form = streams(&flat) ? "one loop, stored past the caches" : "one loop";
         return flat.operands;
     }
+    Writer wide;
+    if (one_loop && make_wide_rows(&flat, &wide)) {
+        *form = "rows side by side as one";
+        write_wide_rows(&wide, text);
+        return wide.operands;
+    }
     Writer narrow = new_writer(text->arena, plan, kernel);
     if (one_loop && make_narrow_rows(&narrow)) {
         *form = has_narrow_vectors(&narrow) ? "narrow rows, each a vector or 64 as one loop"

@@ -1,5 +1,6 @@
 /* Unused text: the lines of a kernel that compute an index `pN` which nothing speaks of. Where an
- * element of a view lies is written before it is known whether it is read there. */
+ * element of a view lies is written before it is known whether it is read there. A name may be
+ * defined in several loops of the same text. */
 #include "compiler/codegen/kernel_text.h"
 
 #include "compiler/codegen/names.h"
@@ -67,13 +68,20 @@ static LineList lines_of(Arena *arena, const char *text) {
 const char *without_unused(Arena *arena, const char *text) {
     const int largest = largest_number(text);
     int *counts = arena_new_array(arena, int, largest + 2);
+    int *defined = arena_new_array(arena, int, largest + 2);
     count_numbers(text, text, text + strlen(text), counts, 1);
     LineList lines = lines_of(arena, text);
+    vector_each(TextLine, line, lines) {
+        const int number = defined_in(text, line->start, line->end);
+        if (number >= 0) defined[number]++;
+    }
     for (size_t i = lines.count; i-- > 0;) { /* what a line speaks of was defined before it */
         TextLine *line = &lines.items[i];
         const int number = defined_in(text, line->start, line->end);
-        line->unused = number >= 0 && counts[number] == 1;
-        if (line->unused) count_numbers(text, line->start, line->end, counts, -1);
+        line->unused = number >= 0 && counts[number] == defined[number];
+        if (!line->unused) continue;
+        defined[number]--;
+        count_numbers(text, line->start, line->end, counts, -1);
     }
     Text used = text_new(arena);
     vector_each(TextLine, line, lines)

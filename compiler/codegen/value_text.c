@@ -6,6 +6,7 @@
 #include "compiler/codegen/templates/loops.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SHORT_COLUMNS = 16 };
 
@@ -178,9 +179,10 @@ static const char *viewed(Writer *writer, NodeId id, Index index) {
     const char *across = inside.text ? NULL : element_across(writer, node, index);
     if (across) return define_value(writer, id, index, across);
     if (!inside.text) return value_of(writer, node->inputs[0], place);
-    const char *value = value_inside(writer, node->inputs[0], place, inside);
-    value = arena_format(writer->arena, "%s ? %s : %s", inside.text, value,
-                         number_literal(writer->arena, element, node->view->fill));
+    const char *value = number_literal(writer->arena, element, node->view->fill);
+    if (strcmp(inside.text, NOWHERE) != 0)
+        value = arena_format(writer->arena, "%s ? %s : %s", inside.text,
+                             value_inside(writer, node->inputs[0], place, inside), value);
     index.level = place.level > inside.level ? place.level : inside.level;
     if (writer->narrow) {
         value = narrow_value(writer, id, index, value);
@@ -282,8 +284,10 @@ static const char *computed(Writer *writer, NodeId id, Index index) {
                           : operand_index_text(writer, node, i, index);
         const bool late =
             writer->gpu && node->op == OP_keep && i == 2 && is_old_alone(writer, node);
-        operands[i] = late ? old_value(writer, node->inputs[i], inner)
-                           : value_of(writer, node->inputs[i], inner);
+        const char *repeated = repeated_value(writer, node->inputs[i], inner);
+        operands[i] = late       ? old_value(writer, node->inputs[i], inner)
+                      : repeated ? repeated
+                                 : value_of(writer, node->inputs[i], inner);
     }
     if (op_info[node->op].class == LOOP_move) return operands[0];
     bool vector = writer->vectors && index.level == LEVEL_column;

@@ -47,10 +47,7 @@ static Index test_coordinate(Writer *writer, const Node *node, const Coordinate 
                              Dim size, int guards, Index index, Index *inside) {
     Arena *arena = writer->arena;
     Index at = tested_coordinate(writer, node, coordinate, index);
-    bool never;
     const int split = column_axis(writer, &node->type, index);
-    guards = guards_in_range(writer, &node->type, coordinate, size, guards, index, split, &never);
-    if (never) add_guard(writer, inside, LEVEL_call, "0");
     long long divisor = (long long)coordinate->divisor;
     Dim end = dim_multiply(writer->table, size, dim_constant(writer->table, divisor));
     if (guards & GUARD_low)
@@ -93,18 +90,38 @@ static void add_plain_coordinates(Writer *writer, const Node *node, const Type *
     add_axes(writer, sum, &node->type, strides, 0, node->type.rank, index);
 }
 
+/* The guards that each coordinate needs in the range of columns. False: nothing in it is inside. */
+static bool find_guards(Writer *writer, const Node *node, Index index, int *guards) {
+    const Type *operand = &node_of(writer, node->inputs[0])->type;
+    const int split = column_axis(writer, &node->type, index);
+    bool any = true, never;
+    for (int i = 0; i < operand->rank; i++) {
+        const Coordinate *from = &node->view->coordinates[i];
+        guards[i] =
+            guards_in_range(writer, &node->type, from, operand->dims[i],
+                            coordinate_guards(writer->table, from, operand->dims[i], &node->type),
+                            index, split, &never);
+        any &= !never;
+    }
+    return any;
+}
+
 /* The place in the operand, and the condition that there is one. */
 static Sum view_sum(Writer *writer, const Node *node, Index index, Index *inside) {
     const Type *operand = &node_of(writer, node->inputs[0])->type;
     bool tested[RANK_LIMIT] = {false};
+    int guards[RANK_LIMIT];
     Sum sum = new_sum(writer);
     *inside = (Index){.kind = INDEX_other, .level = LEVEL_call};
+    if (!find_guards(writer, node, index, guards)) {
+        *inside = (Index){.kind = INDEX_other, .level = LEVEL_column, .text = NOWHERE};
+        return sum;
+    }
     for (int i = 0; i < operand->rank; i++) {
         const Coordinate *from = &node->view->coordinates[i];
-        int guards = coordinate_guards(writer->table, from, operand->dims[i], &node->type);
-        tested[i] = guards || from->divisor != 1;
+        tested[i] = guards[i] || from->divisor != 1;
         if (!tested[i]) continue;
-        Index at = test_coordinate(writer, node, from, operand->dims[i], guards, index, inside);
+        Index at = test_coordinate(writer, node, from, operand->dims[i], guards[i], index, inside);
         add_part(writer, &sum, at.level, at.text,
                  type_count(writer->table, operand, i + 1, operand->rank));
     }

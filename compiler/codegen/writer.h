@@ -98,6 +98,7 @@ typedef struct Result {
 
 /* Of narrow rows: what fills buffers: a line for an element of a row, or where a whole one lies. */
 typedef struct Fill {
+    NodeId node;             /* of long rows: it has this node's value */
     const char *name, *line; /* name: of the buffer or the index that it is of */
     const char *type;        /* of the buffer's elements; NULL: an index */
     const char *of_row;      /* what all columns of a row have, or NULL */
@@ -150,6 +151,7 @@ typedef struct Writer {
     int64_t run_lanes; /* of so many; 1: there are none */
     bool narrow;       /* which is one of several rows, and finds what is not its own in buffers */
     Vector(Fill) fills;
+    bool wide;      /* rows are long ones, of several that lie side by side */
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */
@@ -292,7 +294,9 @@ Index plain_index(Writer *writer, IndexKind kind);
 /* The element of operand `i` that the node's element at `index` needs. */
 Index operand_index_text(Writer *writer, const Node *node, int i, Index index);
 
-/* The same for a view: the element of its operand; inside->text: NULL, or when there is one. */
+/* The same for a view: the element of its operand; inside->text: NULL, or when there is one, which
+ * may be NOWHERE in the range of columns that is written. */
+#define NOWHERE "0"
 Index view_index(Writer *writer, const Node *node, Index index, Index *inside);
 
 /* That place, or where there is none another one of the operand. */
@@ -394,6 +398,18 @@ const char *narrow_copy(Writer *writer, const char *type, const char *row);
 
 /* Do the buffers' fills speak of the variable? */
 bool in_fills(const Writer *writer, const char *name);
+
+/* wide_rows_text.c. */
+
+/* Makes *writer the writer of loops over long rows, its body written, for the kernel that one is
+ * for whose rows are not one loop. False: its rows make no longer ones; *writer is of no use
+ * then. */
+bool make_wide_rows(const Writer *flat, Writer *writer);
+void write_wide_rows(Writer *writer, Text *text);
+
+/* The node's element from a buffer that has it for each column of a long row, where the index
+ * repeats along that; NULL: it does not. */
+const char *repeated_value(Writer *writer, NodeId id, Index index);
 
 /* narrow_vectors_text.c: a narrow row as one vector. Of how many lanes; may it be one? */
 int narrow_lanes(const Writer *writer);
