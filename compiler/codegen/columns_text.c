@@ -4,13 +4,18 @@
  *
  * Where columns are whole groups of FLOW_LANES, or of a part of them, the innermost loop goes over
  * one and becomes a vector. FLOW_APART rows in turn have results of their own, so that none waits
- * for the last one; they are put together at the end. */
+ * for the last one; they are put together at the end.
+ *
+ * Fewer columns than a vector has are taken with those of rows below, which lie beside them, as if
+ * each of these had results of its own, where nothing but the element is wanted. */
 #include "compiler/codegen/kernel_text.h"
 
 enum {
     RUN_MOST = 256, /* outputs */
     /* Columns: a loop over fewer may be left out where their number is known. */
     PASSED_LEAST = 65,
+    BESIDE_MOST = 2 * COLUMN_RUN,  /* columns that are taken with those of rows below, */
+    BESIDE_LEAST = 4 * COLUMN_RUN, /* and elements of a turn, that few wait for those before */
     /* What is added up to fewer than RUN_MOST: less would be little beside what begins RUN_MOST. */
     PASSED_WORK = 1 << 14,
 };
@@ -55,14 +60,17 @@ static int64_t find_run_lanes(const Writer *writer) {
     return trial.lines[LEVEL_run].size ? group : 1;
 }
 
-/* Of which several, each of a part of the rows, can be put together. */
-static bool has_partial_results(const Writer *writer) {
-    if (writer->run_lanes == 1) return false;
+/* Are all results such that several, each of a part of the rows, can be put together? */
+static bool has_sums(const Writer *writer) {
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (reduces(writer, at) &&
             op_info[node_of(writer, writer->kernel->nodes[at])->op].gives == GIVES_index)
             return false;
     return true;
+}
+
+static bool has_partial_results(const Writer *writer) {
+    return writer->run_lanes > 1 && has_sums(writer);
 }
 
 static void declare_column_results(Writer *writer, Text *text, const char *size) {
@@ -90,6 +98,63 @@ static void write_row_by_row(Writer *writer) {
     move_lines(writer, &writer->lines[LEVEL_column], body, 4);
     move_lines(writer, &writer->stores, body, 4);
     text_add(body, "            }\n        }\n");
+}
+
+/* Rows whose elements a turn takes; 0: each row is taken by itself. */
+static int64_t find_rows_beside(const Writer *writer) {
+    int64_t columns, rows = 1;
+    const int64_t depth = dim_bound(writer->loops->depth);
+    if (!dim_is_constant(writer->loops->columns, &columns) || columns >= BESIDE_MOST ||
+        columns % COLUMN_RUN == 0 || writer->run_lanes > 1 || !has_sums(writer))
+        return 0;
+    while (rows * columns % COLUMN_RUN || rows * columns < BESIDE_LEAST) rows *= 2;
+    if (depth != SIZE_UNKNOWN && depth < 2 * rows) return 0;
+    Writer trial = new_writer(writer->arena, writer->plan, writer->number);
+    write_steps(&trial, "j");
+    return trial.uses_rows ? 0 : rows;
+}
+
+/* Of element j of a turn, where `rows` are left. */
+static void write_turn(Writer *writer, const char *rows) {
+    Text *body = &writer->body;
+    text_format(body,
+                "            FLOW_INDEPENDENT FLOW_VECTORS\n"
+                "            for (int64_t j = 0; j < %s * %s; j++) {\n"
+                "                const int64_t i = begin + d * %s + j;\n",
+                rows, writer->columns, writer->columns);
+    add_lines(body, text_string(&writer->lines[LEVEL_column]), 4);
+    add_lines(body, text_string(&writer->stores), 4);
+    text_add(body, "            }\n");
+}
+
+static void write_rows_beside(Writer *writer, int64_t rows) {
+    Text *body = &writer->body;
+    const char *depth = writer->depth, *columns = writer->columns;
+    const char *all = arena_format(writer->arena, "%lld", (long long)rows);
+    write_steps(writer, "j");
+    declare_column_results(writer, body, arena_format(writer->arena, "%s * %s", all, columns));
+    text_format(body,
+                "        const int64_t begin = output / %s * %s * %s;\n"
+                "        int64_t d = 0;\n"
+                "        for (; d + %s <= %s; d += %s) {\n",
+                columns, depth, columns, all, depth, all);
+    write_turn(writer, all);
+    text_format(body,
+                "        }\n"
+                "        for (; d < %s; d++) {\n",
+                depth);
+    write_turn(writer, "1");
+    text_format(body,
+                "        }\n"
+                "        for (int64_t half = %s / 2; half > 0; half /= 2)\n"
+                "            for (int64_t k = 0; k < half; k++)\n"
+                "                for (int64_t j = 0; j < %s; j++) {\n",
+                all, columns);
+    writer->lines[LEVEL_column] = writer->stores = text_new(writer->arena);
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (reduces(writer, at)) write_partial_results(writer, writer->kernel->nodes[at], columns);
+    move_lines(writer, &writer->stores, body, 5);
+    text_add(body, "                }\n");
 }
 
 static void put_together(Writer *writer) {
@@ -176,7 +241,8 @@ static void write_rows_apart(Writer *writer) {
     put_together(writer);
 }
 
-static void write_outputs(Writer *writer) {
+/* first: of the results that the share has, where all of a row are known; else NULL. */
+static void write_outputs(Writer *writer, const char *first) {
     next_scope(writer, LEVEL_row);
     store_values(writer, INDEX_output);
     Text *body = &writer->body;
@@ -189,6 +255,12 @@ static void write_outputs(Writer *writer) {
                     "            for (int64_t lane = 0; lane < %s; lane++) {\n"
                     "                const int64_t j = run + lane, o = output + j;\n",
                     lanes(writer), lanes(writer));
+    else if (first)
+        text_format(body,
+                    "        FLOW_INDEPENDENT\n"
+                    "        for (int64_t j = %s; j < %s + count; j++) {\n"
+                    "            const int64_t o = output - %s + j;\n",
+                    first, first, first);
     else
         text_add(body, "        FLOW_INDEPENDENT\n"
                        "        for (int64_t j = 0; j < count; j++) {\n"
@@ -235,9 +307,12 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
     Writer writer = new_writer(text->arena, plan, kernel);
     writer.run_lanes = find_run_lanes(&writer);
     pass_sizes(&writer);
+    const int64_t beside = find_rows_beside(&writer);
     if (has_partial_results(&writer)) write_rows_apart(&writer);
+    else if (beside) write_rows_beside(&writer, beside);
     else write_row_by_row(&writer);
-    write_outputs(&writer);
+    write_outputs(&writer,
+                  beside ? arena_format(writer.arena, "output %% %s", writer.columns) : NULL);
     write_head(&writer, text);
     begin_runs(&writer, text);
     text_add(text, text_string(&writer.body));
@@ -249,7 +324,8 @@ KernelOperands write_columns_kernel(Text *text, const FunctionPlan *plan, int ke
 const char *columns_form(Arena *arena, const FunctionPlan *plan, int kernel) {
     Writer writer = new_writer(arena, plan, kernel);
     writer.run_lanes = find_run_lanes(&writer);
-    const char *form =
-        has_partial_results(&writer) ? "vectors of columns, several rows apart" : "row by row";
+    const char *form = has_partial_results(&writer) ? "vectors of columns, several rows apart"
+                       : find_rows_beside(&writer)  ? "with those of rows below beside them"
+                                                    : "row by row";
     return arena_format(arena, "down the rows, %s columns at a time, %s", run_size(&writer), form);
 }
