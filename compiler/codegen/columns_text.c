@@ -100,12 +100,20 @@ static void write_row_by_row(Writer *writer) {
     text_add(body, "            }\n        }\n");
 }
 
+/* Many of its parts would begin at 1, near which rounding leans to one side. */
+static bool has_product(const Writer *writer) {
+    for (size_t at = 0; at < writer->kernel->node_count; at++)
+        if (node_of(writer, writer->kernel->nodes[at])->op == OP_prod) return true;
+    return false;
+}
+
 /* Rows whose elements a turn takes; 0: each row is taken by itself. */
 static int64_t find_rows_beside(const Writer *writer) {
     int64_t columns, rows = 1;
     const int64_t depth = dim_bound(writer->loops->depth);
     if (!dim_is_constant(writer->loops->columns, &columns) || columns >= BESIDE_MOST ||
-        columns % COLUMN_RUN == 0 || writer->run_lanes > 1 || !has_sums(writer))
+        columns % COLUMN_RUN == 0 || writer->run_lanes > 1 || !has_sums(writer) ||
+        has_product(writer))
         return 0;
     while (rows * columns % COLUMN_RUN || rows * columns < BESIDE_LEAST) rows *= 2;
     if (depth != SIZE_UNKNOWN && depth < 2 * rows) return 0;

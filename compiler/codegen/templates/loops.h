@@ -1,7 +1,8 @@
 /* loops.h: what generated loops share: how threads split rows, and reductions in a fixed order.
  *
- * A sum is 16 partial sums, of the elements whose number is 0, 1, … 15 modulo 16, added in pairs
- * at the end: the same on every machine and for every number of threads. */
+ * A sum is 16 partial sums, of the elements whose number is 0, 1, … 15 modulo 16, or of a long part
+ * of a row 64 such sums, added in pairs at the end: the same on every machine and for every number
+ * of threads. */
 #ifndef FLOW_LOOPS_H
 #define FLOW_LOOPS_H
 
@@ -11,6 +12,7 @@ enum {
     FLOW_SHARE_BLOCK = 8,
     FLOW_COLUMN_BLOCK = 32,
     FLOW_LANES = 16,
+    FLOW_LONG = 128, /* elements of a part of a row that is added up by fours of vectors */
     FLOW_APART = 4,
     FLOW_NARROW = 64
 };
@@ -130,108 +132,128 @@ _Static_assert(FLOW_LANES == 16, "the end of a reduction folds 16 lanes");
         }                                                                                      \
     } while (0)
 
+/* Defines `result`: the lanes put together. Nothing is stored: of halves that are folded in memory
+ * a compiler loads vectors at other places than it stores them, and such a load waits for all
+ * stores before it. */
+#define FLOW_FOLD(type, combine, a, result)                                      \
+    const type b0 = (type)combine(a[0], a[8]), b1 = (type)combine(a[1], a[9]);   \
+    const type b2 = (type)combine(a[2], a[10]), b3 = (type)combine(a[3], a[11]); \
+    const type b4 = (type)combine(a[4], a[12]), b5 = (type)combine(a[5], a[13]); \
+    const type b6 = (type)combine(a[6], a[14]), b7 = (type)combine(a[7], a[15]); \
+    const type c0 = (type)combine(b0, b4), c1 = (type)combine(b1, b5);           \
+    const type c2 = (type)combine(b2, b6), c3 = (type)combine(b3, b7);           \
+    const type d0 = (type)combine(c0, c2), d1 = (type)combine(c1, c3);           \
+    const type result = (type)combine(d0, d1)
+
 /* start, add and end of a reduction over the parts of a row, each part but the last a multiple of
- * 16 long. The end stores nothing: of halves that are folded in memory a compiler loads vectors at
- * other places than it stores them, and such a load waits for all stores before it. */
-#define FLOW_REDUCTION(name, suffix, type, combine, initial)                                     \
-    typedef struct flow_row_##name##_##suffix {                                                  \
-        type lanes[FLOW_LANES];                                                                  \
-    } flow_row_##name##_##suffix;                                                                \
-    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {            \
-        flow_row_##name##_##suffix state;                                                        \
-        for (int lane = 0; lane < FLOW_LANES; lane++) state.lanes[lane] = initial;               \
-        return state;                                                                            \
-    }                                                                                            \
-    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,         \
-                                                      const type *part, int64_t count) {         \
-        int64_t i = 0;                                                                           \
-        for (; i + FLOW_LANES <= count; i += FLOW_LANES)                                         \
-            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++)          \
-                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);          \
-        if (i == count) return;                                                                  \
-        _Alignas(64) type few[FLOW_LANES];                                                       \
-        FLOW_REST(type, few, part + i, count - i);                                               \
-        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {            \
-            const type more = (type)combine(state->lanes[lane], few[lane]);                      \
-            state->lanes[lane] = i + lane < count ? more : state->lanes[lane];                   \
-        }                                                                                        \
-    }                                                                                            \
-    static inline type flow_row_##name##_end_##suffix(const flow_row_##name##_##suffix *state) { \
-        const type *const a = state->lanes;                                                      \
-        const type b0 = (type)combine(a[0], a[8]), b1 = (type)combine(a[1], a[9]);               \
-        const type b2 = (type)combine(a[2], a[10]), b3 = (type)combine(a[3], a[11]);             \
-        const type b4 = (type)combine(a[4], a[12]), b5 = (type)combine(a[5], a[13]);             \
-        const type b6 = (type)combine(a[6], a[14]), b7 = (type)combine(a[7], a[15]);             \
-        const type c0 = (type)combine(b0, b4), c1 = (type)combine(b1, b5);                       \
-        const type c2 = (type)combine(b2, b6), c3 = (type)combine(b3, b7);                       \
-        const type d0 = (type)combine(c0, c2), d1 = (type)combine(c1, c3);                       \
-        return (type)combine(d0, d1);                                                            \
+ * 16 long. In a long part no vector waits for the one before it: every fourth is added to the same
+ * lanes. fours: not of products, which would begin at 1 each, near which rounding leans to one
+ * side. */
+#define FLOW_REDUCTION(name, suffix, type, combine, initial, fours)                               \
+    typedef struct flow_row_##name##_##suffix {                                                   \
+        type lanes[FLOW_LANES];                                                                   \
+    } flow_row_##name##_##suffix;                                                                 \
+    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {             \
+        flow_row_##name##_##suffix state;                                                         \
+        for (int lane = 0; lane < FLOW_LANES; lane++) state.lanes[lane] = initial;                \
+        return state;                                                                             \
+    }                                                                                             \
+    static inline int64_t flow_row_##name##_add_fours_##suffix(flow_row_##name##_##suffix *state, \
+                                                               const type *part, int64_t count) { \
+        flow_row_##name##_##suffix b = flow_row_##name##_start_##suffix(), c = b, d = b;          \
+        int64_t i = 0;                                                                            \
+        for (; i + 4 * FLOW_LANES <= count; i += 4 * FLOW_LANES)                                  \
+            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {         \
+                const type *const a = part + i + lane;                                            \
+                state->lanes[lane] = (type)combine(state->lanes[lane], a[0]);                     \
+                b.lanes[lane] = (type)combine(b.lanes[lane], a[FLOW_LANES]);                      \
+                c.lanes[lane] = (type)combine(c.lanes[lane], a[2 * FLOW_LANES]);                  \
+                d.lanes[lane] = (type)combine(d.lanes[lane], a[3 * FLOW_LANES]);                  \
+            }                                                                                     \
+        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {             \
+            const type first = (type)combine(state->lanes[lane], b.lanes[lane]);                  \
+            const type second = (type)combine(c.lanes[lane], d.lanes[lane]);                      \
+            state->lanes[lane] = (type)combine(first, second);                                    \
+        }                                                                                         \
+        return i;                                                                                 \
+    }                                                                                             \
+    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,          \
+                                                      const type *part, int64_t count) {          \
+        int64_t i = 0;                                                                            \
+        if (fours && count >= FLOW_LONG)                                                          \
+            i = flow_row_##name##_add_fours_##suffix(state, part, count);                         \
+        for (; i + FLOW_LANES <= count; i += FLOW_LANES)                                          \
+            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++)           \
+                state->lanes[lane] = (type)combine(state->lanes[lane], part[i + lane]);           \
+        if (i == count) return;                                                                   \
+        _Alignas(64) type few[FLOW_LANES];                                                        \
+        FLOW_REST(type, few, part + i, count - i);                                                \
+        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {             \
+            const type more = (type)combine(state->lanes[lane], few[lane]);                       \
+            state->lanes[lane] = i + lane < count ? more : state->lanes[lane];                    \
+        }                                                                                         \
+    }                                                                                             \
+    static inline type flow_row_##name##_end_##suffix(const flow_row_##name##_##suffix *state) {  \
+        FLOW_FOLD(type, combine, state->lanes, whole);                                            \
+        return whole;                                                                             \
     }
 
 /* The index of the first element that is better than all before it: the first of the row where that
  * is NaN. Each lane has the best of its own and of the row's first; of lanes that are as good the
  * one counts whose is the first. */
-#define FLOW_BETTER(better, a, b) (better(a, b) ? (b) : (a))
-#define FLOW_BEST(name, suffix, type, better)                                                    \
-    typedef struct flow_row_##name##_##suffix {                                                  \
-        type best[FLOW_LANES];                                                                   \
-        int32_t at[FLOW_LANES];                                                                  \
-        int64_t seen;                                                                            \
-    } flow_row_##name##_##suffix;                                                                \
-    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {            \
-        return (flow_row_##name##_##suffix){.seen = 0};                                          \
-    }                                                                                            \
-    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,         \
-                                                      const type *part, int64_t count) {         \
-        if (!state->seen)                                                                        \
-            for (int lane = 0; lane < FLOW_LANES; lane++)                                        \
-                state->best[lane] = part[0], state->at[lane] = 0;                                \
-        int64_t i = 0;                                                                           \
-        for (; i + FLOW_LANES <= count; i += FLOW_LANES) {                                       \
-            const int32_t seen = (int32_t)(state->seen + i);                                     \
-            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {        \
-                const type a = part[i + lane], best = state->best[lane];                         \
-                state->at[lane] = better(best, a) ? seen + lane : state->at[lane];               \
-                state->best[lane] = better(best, a) ? a : best;                                  \
-            }                                                                                    \
-        }                                                                                        \
-        const int32_t seen = (int32_t)(state->seen + i);                                         \
-        state->seen += count;                                                                    \
-        if (i == count) return;                                                                  \
-        _Alignas(64) type few[FLOW_LANES];                                                       \
-        FLOW_REST(type, few, part + i, count - i);                                               \
-        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {            \
-            const type best = state->best[lane], a = i + lane < count ? few[lane] : best;        \
-            state->at[lane] = better(best, a) ? seen + lane : state->at[lane];                   \
-            state->best[lane] = better(best, a) ? a : best;                                      \
-        }                                                                                        \
-    }                                                                                            \
-    static inline int32_t flow_row_##name##_end_##suffix(                                        \
-        const flow_row_##name##_##suffix *state) {                                               \
-        const type *const a = state->best;                                                       \
-        const type b0 = FLOW_BETTER(better, a[0], a[8]), b1 = FLOW_BETTER(better, a[1], a[9]);   \
-        const type b2 = FLOW_BETTER(better, a[2], a[10]), b3 = FLOW_BETTER(better, a[3], a[11]); \
-        const type b4 = FLOW_BETTER(better, a[4], a[12]), b5 = FLOW_BETTER(better, a[5], a[13]); \
-        const type b6 = FLOW_BETTER(better, a[6], a[14]), b7 = FLOW_BETTER(better, a[7], a[15]); \
-        const type c0 = FLOW_BETTER(better, b0, b4), c1 = FLOW_BETTER(better, b1, b5);           \
-        const type c2 = FLOW_BETTER(better, b2, b6), c3 = FLOW_BETTER(better, b3, b7);           \
-        const type d0 = FLOW_BETTER(better, c0, c2), d1 = FLOW_BETTER(better, c1, c3);           \
-        const type best = FLOW_BETTER(better, d0, d1);                                           \
-        int32_t first = INT32_MAX;                                                               \
-        for (int lane = 0; lane < FLOW_LANES; lane++) {                                          \
-            const int32_t at = better(a[lane], best) ? INT32_MAX : state->at[lane];              \
-            first = at < first ? at : first;                                                     \
-        }                                                                                        \
-        return first;                                                                            \
+#define FLOW_BEST(name, suffix, type, better, choose)                                     \
+    typedef struct flow_row_##name##_##suffix {                                           \
+        type best[FLOW_LANES];                                                            \
+        int32_t at[FLOW_LANES];                                                           \
+        int64_t seen;                                                                     \
+    } flow_row_##name##_##suffix;                                                         \
+    static inline flow_row_##name##_##suffix flow_row_##name##_start_##suffix(void) {     \
+        return (flow_row_##name##_##suffix){.seen = 0};                                   \
+    }                                                                                     \
+    static inline void flow_row_##name##_add_##suffix(flow_row_##name##_##suffix *state,  \
+                                                      const type *part, int64_t count) {  \
+        if (!state->seen)                                                                 \
+            for (int lane = 0; lane < FLOW_LANES; lane++)                                 \
+                state->best[lane] = part[0], state->at[lane] = 0;                         \
+        int64_t i = 0;                                                                    \
+        for (; i + FLOW_LANES <= count; i += FLOW_LANES) {                                \
+            const int32_t seen = (int32_t)(state->seen + i);                              \
+            FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) { \
+                const type a = part[i + lane], best = state->best[lane];                  \
+                state->at[lane] = better(best, a) ? seen + lane : state->at[lane];        \
+                state->best[lane] = better(best, a) ? a : best;                           \
+            }                                                                             \
+        }                                                                                 \
+        const int32_t seen = (int32_t)(state->seen + i);                                  \
+        state->seen += count;                                                             \
+        if (i == count) return;                                                           \
+        _Alignas(64) type few[FLOW_LANES];                                                \
+        FLOW_REST(type, few, part + i, count - i);                                        \
+        FLOW_INDEPENDENT FLOW_VECTORS for (int lane = 0; lane < FLOW_LANES; lane++) {     \
+            const type best = state->best[lane], a = i + lane < count ? few[lane] : best; \
+            state->at[lane] = better(best, a) ? seen + lane : state->at[lane];            \
+            state->best[lane] = better(best, a) ? a : best;                               \
+        }                                                                                 \
+    }                                                                                     \
+    static inline int32_t flow_row_##name##_end_##suffix(                                 \
+        const flow_row_##name##_##suffix *state) {                                        \
+        const type *const a = state->best;                                                \
+        FLOW_FOLD(type, choose, a, best);                                                 \
+        int32_t first = INT32_MAX;                                                        \
+        for (int lane = 0; lane < FLOW_LANES; lane++) {                                   \
+            const int32_t at = better(a[lane], best) ? INT32_MAX : state->at[lane];       \
+            first = at < first ? at : first;                                              \
+        }                                                                                 \
+        return first;                                                                     \
     }
 
-#define FLOW_REDUCTIONS(suffix, type, lowest, highest)   \
-    FLOW_REDUCTION(sum, suffix, type, FLOW_ADD, 0)       \
-    FLOW_REDUCTION(max, suffix, type, FLOW_MAX, lowest)  \
-    FLOW_REDUCTION(min, suffix, type, FLOW_MIN, highest) \
-    FLOW_REDUCTION(prod, suffix, type, FLOW_MULTIPLY, 1) \
-    FLOW_BEST(argmax, suffix, type, FLOW_GREATER)        \
-    FLOW_BEST(argmin, suffix, type, FLOW_LESS)
+#define FLOW_REDUCTIONS(suffix, type, lowest, highest)      \
+    FLOW_REDUCTION(sum, suffix, type, FLOW_ADD, 0, 1)       \
+    FLOW_REDUCTION(max, suffix, type, FLOW_MAX, lowest, 1)  \
+    FLOW_REDUCTION(min, suffix, type, FLOW_MIN, highest, 1) \
+    FLOW_REDUCTION(prod, suffix, type, FLOW_MULTIPLY, 1, 0) \
+    FLOW_BEST(argmax, suffix, type, FLOW_GREATER, FLOW_MAX) \
+    FLOW_BEST(argmin, suffix, type, FLOW_LESS, FLOW_MIN)
 
 /* A file says which it calls: to read all takes as long as to compile a small kernel. */
 #ifdef FLOW_REDUCES_f32
@@ -251,8 +273,8 @@ FLOW_REDUCTIONS(i8, int8_t, INT8_MIN, INT8_MAX)
 #endif
 #ifdef FLOW_REDUCES_u8
 FLOW_REDUCTIONS(u8, uint8_t, 0, UINT8_MAX)
-FLOW_REDUCTION(any, u8, uint8_t, FLOW_ANY, 0)
-FLOW_REDUCTION(all, u8, uint8_t, FLOW_ALL, 1)
+FLOW_REDUCTION(any, u8, uint8_t, FLOW_ANY, 0, 1)
+FLOW_REDUCTION(all, u8, uint8_t, FLOW_ALL, 1, 1)
 #endif
 
 #endif
