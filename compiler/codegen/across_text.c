@@ -10,6 +10,7 @@ enum {
     MOST_COLUMNS = 4096,
     FEW_COLUMNS = 1024, /* of which more rows fit the second cache */
     MOST_BUFFERS = 2,
+    LEAST_RUN = 8, /* rows, of long ones: where fewer lie side by side, short ones are as good */
     APART = 16 /* elements more than a row between two, so that not all fall on the same lines */
 };
 
@@ -35,12 +36,13 @@ static const char *add_buffer(Writer *writer, const Node *operand, const char *f
     vector_push(writer->arena, &writer->turned, turned);
     text_format(&writer->lines[LEVEL_row],
                 "if (r == %s_end) {\n"
-                "    %s_end = r + flow_smaller(flow_smaller(last - r, %lld - r %% %lld), %lld);\n"
+                "    %s_end = r + flow_smaller(flow_smaller(%s - r, %lld - r %% %lld), %lld);\n"
                 "    flow_across_%d(%s, %lld, %s, %lld, %lld, %s_end - r);\n"
                 "    %s_first = r;\n"
                 "}\n",
-                name, name, (long long)across->run, (long long)across->run, most, element->size,
-                name, apart, from, (long long)across->stride, (long long)columns, name, name);
+                name, name, writer->wide ? "last_row" : "last", (long long)across->run,
+                (long long)across->run, most, element->size, name, apart, from,
+                (long long)across->stride, (long long)columns, name, name);
     return arena_format(writer->arena, "%s + (r - %s_first) * %lld", name, name, apart);
 }
 
@@ -51,7 +53,8 @@ const char *element_across(Writer *writer, const Node *view, Index index) {
     const Node *operand = node_of(writer, id);
     if (!writer->turns || !dim_is_constant(writer->loops->columns, &columns) ||
         columns < LEAST_COLUMNS || columns > MOST_COLUMNS || !can_turn(operand) ||
-        writer->plan->places[id].kind == PLACE_none || !view_across(writer, view, index, &across))
+        writer->plan->places[id].kind == PLACE_none || !view_across(writer, view, index, &across) ||
+        (writer->wide && across.run < LEAST_RUN))
         return NULL;
     const char *at =
         arena_format(writer->arena, "across at %s, %lld", across.base, (long long)across.stride);
@@ -70,7 +73,8 @@ const char *element_across(Writer *writer, const Node *view, Index index) {
 }
 
 void declare_turned(const Writer *writer, Text *text) {
+    const char *first = writer->wide ? "first_row" : "first";
     vector_each(Turned, turned, writer->turned)
-        text_format(text, "    %s;\n    int64_t %s_first = first, %s_end = first;\n",
-                    turned->declaration, turned->name, turned->name);
+        text_format(text, "    %s;\n    int64_t %s_first = %s, %s_end = %s;\n", turned->declaration,
+                    turned->name, first, turned->name, first);
 }

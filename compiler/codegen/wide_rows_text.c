@@ -2,7 +2,7 @@
  * in a part of an image, are one long row. Threads share the short ones, so that a share may begin
  * and end inside a long one: `begin` to `end` - 1 are its columns. What repeats along a long row,
  * as a number for each colour does, is written out once for all of them, in buffers `nN`. */
-#include "compiler/codegen/writer.h"
+#include "compiler/codegen/kernel_text.h"
 
 #include <string.h>
 
@@ -61,12 +61,16 @@ const char *repeated_value(Writer *writer, NodeId id, Index index) {
     return arena_format(writer->arena, "%s[c]", name);
 }
 
-/* Do loops over columns read elements side by side, without a test? The rest of a column is in
+/* Does the range's loop read elements side by side, without a test? The rest of a column is in
  * buffers already. */
 static bool has_plain_columns(const Writer *writer) {
+    Text lines = text_new(writer->arena);
+    text_add(&lines, text_string(&writer->lines[LEVEL_column]));
+    text_add(&lines, text_string(&writer->stores));
+    const char *used = without_unused(writer->arena, text_string(&lines));
     vector_each(Variable, variable, writer->variables)
         if (variable->node == NODE_NONE && variable->level == LEVEL_column &&
-            strpbrk(variable->index, "*/%<>?") && !rest_of_column(writer, variable->name))
+            strpbrk(variable->index, "*/%<>?") && line_has_name(used, variable->name))
             return false;
     return true;
 }
@@ -96,23 +100,26 @@ static void write_range(Writer *writer, bool is_last, Text *whole, Text *part) {
     writer->stores = text_new(writer->arena);
 }
 
-static void write_ranges(Writer *writer) {
+/* False: they are no good, and not all written. */
+static bool write_ranges(Writer *writer) {
     Text whole = text_new(writer->arena), part = text_new(writer->arena);
     for (size_t i = 0; i < writer->ranges.count; i++) {
         writer->range_end = writer->ranges.items[i];
         next_scope(writer, LEVEL_column);
         store_values(writer, INDEX_full);
+        if (!has_plain_columns(writer)) return false;
         write_range(writer, i + 1 == writer->ranges.count, &whole, &part);
         writer->range_first = writer->range_end;
     }
     text_format(&writer->body,
                 "        if (end - begin == %s) {\n%s        } else {\n%s        }\n",
                 writer->columns, text_string(&whole), text_string(&part));
+    return writer->refused && !writer->kept.count;
 }
 
 static Writer wide_writer(const Writer *flat, const Loops *loops) {
     Writer writer = new_writer(flat->arena, flat->plan, flat->number);
-    writer.wide = true;
+    writer.wide = writer.turns = true;
     writer.loops = loops;
     writer.columns = dim_expression(writer.arena, loops->columns);
     return writer;
@@ -134,9 +141,7 @@ static bool try_axis(const Writer *flat, const Type *type, int axis, Writer *wri
     *writer = wide_writer(flat, loops);
     take_cuts(writer, &scratch);
     if (!writer->ranges.count) vector_push(writer->arena, &writer->ranges, columns);
-    write_ranges(writer);
-    return writer->refused && has_plain_columns(writer) && !writer->kept.count &&
-           (!writer->fills.count || dim_bound(loops->rows) >= FILLED_LEAST);
+    return write_ranges(writer) && (!writer->fills.count || dim_bound(loops->rows) >= FILLED_LEAST);
 }
 
 bool make_wide_rows(const Writer *flat, Writer *writer) {
@@ -166,12 +171,16 @@ void write_wide_rows(Writer *writer, Text *text) {
                        dim_is_constant(writer->kernel->loops.columns, &few);
     const long long together = known ? (long long)(columns / few) : 1;
     write_head(writer, text);
-    fill_buffers(writer, text);
     text_format(text,
-                "    for (int64_t r = first / %lld; r * %lld < last; r++) {\n"
+                "    const int64_t first_row = first / %lld, last_row = (last + %lld) / %lld;\n",
+                together, together - 1, together);
+    fill_buffers(writer, text);
+    declare_turned(writer, text);
+    text_format(text,
+                "    for (int64_t r = first_row; r < last_row; r++) {\n"
                 "        const int64_t begin = flow_larger(first - r * %lld, 0) * %lld;\n"
                 "        const int64_t end = flow_smaller(last - r * %lld, %lld) * %lld;\n",
-                together, together, together, (long long)few, together, together, (long long)few);
+                together, (long long)few, together, together, (long long)few);
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);
     declare_streamed(writer, text, writer->columns);
     text_add(text, text_string(&writer->body));
