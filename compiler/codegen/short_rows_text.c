@@ -6,7 +6,8 @@
 
 enum {
     MOST_COLUMNS = 32,
-    FULL = 8,       /* columns fill vectors, as most of a row: then it is read as it lies */
+    FULL = 8,       /* columns fill vectors, as most of a row: then it is read as it lies, */
+    FULL_WAITS = 2, /* unless so many reductions wait for each other: each is folded in a row */
     LEAST_ROWS = 8, /* that fewer would leave most lanes without work */
 };
 
@@ -23,13 +24,19 @@ static const char lane_loop[] =
     "FLOW_VECTORS for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n";
 static const char row_line[] = "const int64_t r = flow_smaller(group + lane, last - 1);\n";
 
+/* Is it faster to read full vectors of a row than several rows side by side? */
+static bool is_full(const Writer *writer, int64_t columns) {
+    if (columns <= FULL || columns % FULL) return false;
+    Writer scratch = new_writer(writer->arena, writer->plan, writer->number);
+    return columns == MOST_COLUMNS || find_stages(&scratch) < FULL_WAITS;
+}
+
 bool has_short_rows(const Writer *writer) {
     int64_t columns;
     if (!dim_is_constant(writer->loops->columns, &columns) || columns == 1 ||
         columns > MOST_COLUMNS)
         return false;
-    if (columns > FULL && columns % FULL == 0) return false;
-    if (dim_bound(writer->loops->rows) < LEAST_ROWS) return false;
+    if (is_full(writer, columns) || dim_bound(writer->loops->rows) < LEAST_ROWS) return false;
     for (size_t at = 0; at < writer->kernel->node_count; at++)
         if (is_reduction(writer, writer->kernel->nodes[at])) return true;
     return false;
