@@ -60,6 +60,16 @@ Index run_index(Writer *writer, Dim inner, Dim count) {
     return define_index(writer, LEVEL_column, arena_format(writer->arena, "%s + lane", first.text));
 }
 
+Index part_index(Writer *writer, Dim inner, Dim count) {
+    const Dim apart = dim_constant(writer->table, writer->apart);
+    const Dim places = dim_divide(writer->table, writer->loops->columns, apart);
+    if (dim_is_one(inner) && count == apart)
+        return (Index){.kind = INDEX_other, .level = LEVEL_column, .text = "s"};
+    if (inner == apart && count == places)
+        return (Index){.kind = INDEX_other, .level = LEVEL_run, .text = "q"};
+    return (Index){.text = NULL};
+}
+
 /* The axis of a view's operand that is the type's axis; -1: it is 1 long. */
 static int seen_axis(Writer *writer, const Seen *seen, const Type *type, int axis) {
     const Type *operand = &node_of(writer, seen->view->inputs[0])->type;
@@ -105,6 +115,10 @@ static Index axes_index(Writer *writer, const Type *node, int axis, int end, Ind
     if (writer->in_runs && index.kind == INDEX_column) {
         const Index run = run_index(writer, inner, count);
         if (run.text) return run;
+    }
+    if (writer->apart && index.kind == INDEX_column) {
+        const Index part = part_index(writer, inner, count);
+        if (part.text) return part;
     }
     const char *text =
         dim_is_one(inner) ? divided_text(writer, index) : quotient_text(writer, index, inner);

@@ -16,6 +16,10 @@ Index axis_index(Writer *writer, const Type *node, int axis, Index index);
  * division for each lane. The text is NULL where that takes one. */
 Index run_index(Writer *writer, Dim inner, Dim count);
 
+/* Of column c = q * apart + s: q or s, where c / inner % count is one of these; else its text is
+ * NULL. */
+Index part_index(Writer *writer, Dim inner, Dim count);
+
 /* A sum, its parts at the levels where they are known. */
 typedef struct Sum {
     Text parts[LEVEL_count];

@@ -70,9 +70,10 @@ static Index broadcast_index(Writer *writer, const Type *node, const Type *opera
     if (repeats_in_columns(writer, node, operand, index, &count)) {
         writer->uses_rows = true;
         const Dim one = dim_constant(writer->table, 1);
-        const Index run = writer->in_runs
-                              ? run_index(writer, one, dim_constant(writer->table, count))
-                              : (Index){.text = NULL};
+        const Dim all = dim_constant(writer->table, count);
+        const Index run = writer->in_runs ? run_index(writer, one, all)
+                          : writer->apart ? part_index(writer, one, all)
+                                          : (Index){.text = NULL};
         if (run.text) return run;
         return define_index(writer, LEVEL_column,
                             arena_format(writer->arena, "c %% %lld", (long long)count));

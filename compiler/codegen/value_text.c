@@ -127,7 +127,8 @@ static bool has_row_outside(const Writer *writer, const Node *view, NodeId opera
     int64_t columns;
     return (!is_half(view->type.element) || fills_with_zeros(view)) && !writer->gpu &&
            writer->loops && !writer->lanes && writer->plan->places[operand].kind != PLACE_none &&
-           dim_is_constant(writer->loops->columns, &columns) && columns <= FLOW_OUTSIDE &&
+           dim_is_constant(writer->loops->columns, &columns) &&
+           columns * element_info[view->type.element].size <= FLOW_OUTSIDE &&
            (fills_with_zeros(view) || writer->loops->kind == KERNEL_rows ||
             writer->loops->kind == KERNEL_columns);
 }

@@ -1,7 +1,11 @@
 /* Wide rows text: rows that lie side by side wherever the kernel reads them, as those of a line do
  * in a part of an image, are one long row. Threads share the short ones, so that a share may begin
  * and end inside a long one: `begin` to `end` - 1 are its columns. What repeats along a long row,
- * as a number for each colour does, is written out once for all of them, in buffers `nN`. */
+ * as a number for each colour does, is written out once for all of them, in buffers `nN`.
+ *
+ * Where short rows are whole vectors, it stays in registers instead: the loop over the places of a
+ * line, q, is inside the one over the vectors of a place, as for the weights of a convolution of
+ * each channel by itself. */
 #include "compiler/codegen/kernel_text.h"
 
 #include <string.h>
@@ -11,14 +15,22 @@ enum {
     COLUMNS_LEAST = 16,  /* of a long row, or it fills no vector */
     COLUMNS_MOST = 4096, /* the same: buffers of more would not stay near */
     FILLED_LEAST = 8,    /* rows for which a buffer is filled */
+    APART_MOST = 512,    /* columns of a place: those of more lie on too few sets of a cache, */
+    PLACES = 8,          /* and so do places, which are taken so many at a time */
 };
 
-/* The rest of a column, if that is the index, as C; or NULL. */
-static const char *rest_of_column(const Writer *writer, const char *index) {
+/* What an index that repeats along a long row is, as C; NULL: it is none. */
+static const char *repeated_index(const Writer *writer, const char *index) {
+    if (writer->apart) return strcmp(index, "s") != 0 ? NULL : "run + lane";
     vector_each(Variable, variable, writer->variables)
         if (variable->node == NODE_NONE && !strcmp(variable->name, index))
             return strncmp(variable->index, "c % ", 4) != 0 ? NULL : variable->index;
     return NULL;
+}
+
+/* Where a buffer's element is: they are of a long row, or of a vector of a place. */
+static const char *buffer_index(const Writer *writer) {
+    return writer->apart ? "lane" : "c";
 }
 
 static const char *known_fill(const Writer *writer, NodeId id) {
@@ -28,15 +40,15 @@ static const char *known_fill(const Writer *writer, NodeId id) {
 }
 
 /* What fills the buffer is no line of the loop, and has names of its own. */
-static const char *fill_lines(Writer *writer, NodeId id, const char *rest, const char *name) {
+static const char *fill_lines(Writer *writer, NodeId id, const char *at, const char *name) {
     const Text lines = writer->lines[LEVEL_column];
     const int scope = writer->scopes[LEVEL_column];
     Text *filling = &writer->lines[LEVEL_column];
     *filling = text_new(writer->arena);
     writer->scopes[LEVEL_column] = -1 - (int)writer->fills.count;
-    const Index index = define_index(writer, LEVEL_column, rest);
+    const Index index = define_index(writer, LEVEL_column, at);
     const char *value = value_of(writer, id, index);
-    text_format(filling, "%s[c] = %s;\n", name, value);
+    text_format(filling, "%s[%s] = %s;\n", name, buffer_index(writer), value);
     const char *written = text_string(filling);
     *filling = lines;
     writer->scopes[LEVEL_column] = scope;
@@ -45,38 +57,44 @@ static const char *fill_lines(Writer *writer, NodeId id, const char *rest, const
 
 const char *repeated_value(Writer *writer, NodeId id, Index index) {
     const bool fills = writer->scopes[LEVEL_column] < 0;
-    const char *rest = writer->wide && !fills ? rest_of_column(writer, index.text) : NULL;
-    if (!rest) return NULL;
+    const char *at = writer->wide && !fills ? repeated_index(writer, index.text) : NULL;
+    if (!at) return NULL;
     id = strip_reshapes(writer->graph, id);
     const char *name = known_fill(writer, id);
     if (!name) {
         name = arena_format(writer->arena, "n%d", (int)writer->fills.count);
         const Fill fill = {.node = id,
                            .name = name,
-                           .line = fill_lines(writer, id, rest, name),
+                           .line = fill_lines(writer, id, at, name),
                            .type = element_info[node_of(writer, id)->type.element].computed,
                            .repeats = true};
         vector_push(writer->arena, &writer->fills, fill);
     }
-    return arena_format(writer->arena, "%s[c]", name);
+    return arena_format(writer->arena, "%s[%s]", name, buffer_index(writer));
+}
+
+static bool speaks_of_any(const Writer *writer, const char *lines, Level level, const char *signs) {
+    vector_each(Variable, variable, writer->variables)
+        if (variable->node == NODE_NONE && variable->level == level &&
+            strpbrk(variable->index, signs) && line_has_name(lines, variable->name))
+            return true;
+    return false;
 }
 
 /* Does the range's loop read elements side by side, without a test? The rest of a column is in
  * buffers already. */
 static bool has_plain_columns(const Writer *writer) {
     Text lines = text_new(writer->arena);
+    text_add(&lines, text_string(&writer->lines[LEVEL_run]));
     text_add(&lines, text_string(&writer->lines[LEVEL_column]));
     text_add(&lines, text_string(&writer->stores));
     const char *used = without_unused(writer->arena, text_string(&lines));
-    vector_each(Variable, variable, writer->variables)
-        if (variable->node == NODE_NONE && variable->level == LEVEL_column &&
-            strpbrk(variable->index, "*/%<>?") && line_has_name(used, variable->name))
-            return false;
-    return true;
+    return !speaks_of_any(writer, used, LEVEL_column, "*/%<>?") &&
+           !speaks_of_any(writer, used, LEVEL_run, "/%<>?");
 }
 
 /* A loop over columns `first` to `end` - 1, both as C; the lines stay the writer's. */
-static void write_loop(const Writer *writer, const char *first, const char *end, Text *text) {
+static void write_columns(const Writer *writer, const char *first, const char *end, Text *text) {
     text_format(text,
                 "            FLOW_INDEPENDENT\n"
                 "            for (int64_t c = %s; c < %s; c++) {\n"
@@ -88,70 +106,141 @@ static void write_loop(const Writer *writer, const char *first, const char *end,
     text_add(text, "            }\n");
 }
 
-/* The range from writer->range_first on: where the share has all columns, and where it has some. */
-static void write_range(Writer *writer, bool is_last, Text *whole, Text *part) {
-    const long long first = (long long)writer->range_first, end = (long long)writer->range_end;
-    write_loop(writer, arena_format(writer->arena, "%lld", first),
-               arena_format(writer->arena, "%lld", end), whole);
-    write_loop(writer,
-               first ? arena_format(writer->arena, "flow_larger(begin, %lld)", first) : "begin",
-               is_last ? "end" : arena_format(writer->arena, "flow_smaller(end, %lld)", end), part);
-    writer->lines[LEVEL_column] = text_new(writer->arena);
-    writer->stores = text_new(writer->arena);
+/* What the range's loop wants of a vector of places. */
+static void fill_vectors(const Writer *writer, Text *text) {
+    Text lines = text_new(writer->arena);
+    vector_each(Fill, fill, writer->fills) {
+        if (!has_name(&writer->lines[LEVEL_column], fill->name)) continue;
+        text_format(text, "                _Alignas(64) %s %s[FLOW_LANES];\n", fill->type,
+                    fill->name);
+        text_add(&lines, fill->line);
+    }
+    if (!lines.size) return;
+    text_add(text, "                FLOW_INDEPENDENT FLOW_VECTORS\n"
+                   "                for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n");
+    add_lines(text, text_string(&lines), 5);
+    text_add(text, "                }\n");
 }
 
-/* False: they are no good, and not all written. */
+/* The same over places, those of the share. */
+static void write_places(const Writer *writer, Text *text) {
+    const long long each = (long long)writer->apart;
+    const long long first = (long long)writer->range_first / each;
+    const long long end = (long long)writer->range_end / each;
+    text_format(text,
+                "        const int64_t first_place = flow_larger(begin / %lld, %lld);\n"
+                "        const int64_t end_place = flow_smaller(end / %lld, %lld);\n"
+                "        for (int64_t block = first_place; block < end_place; block += %d)\n"
+                "            for (int64_t run = 0; run < %lld; run += FLOW_LANES) {\n",
+                each, first, each, end, PLACES, each);
+    fill_vectors(writer, text);
+    text_format(text,
+                "                const int64_t behind = flow_smaller(block + %d, end_place);\n"
+                "                for (int64_t q = block; q < behind; q++) {\n",
+                PLACES);
+    add_lines(text, text_string(&writer->lines[LEVEL_run]), 5);
+    text_format(text,
+                "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
+                "                    for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n"
+                "                        const int64_t s = run + lane, c = q * %lld + s;\n"
+                "                        const int64_t j = c - begin, i = r * %s + c;\n"
+                "                        (void)j, (void)i;\n",
+                each, writer->columns);
+    add_lines(text, text_string(&writer->lines[LEVEL_column]), 6);
+    add_lines(text, text_string(&writer->stores), 6);
+    text_add(text, "                    }\n                }\n            }\n");
+}
+
+/* The range of columns: where the share has all of a row, and where it has some. */
+static void write_range(const Writer *writer, Text *whole, Text *part) {
+    const long long first = (long long)writer->range_first, end = (long long)writer->range_end;
+    write_columns(writer, arena_format(writer->arena, "%lld", first),
+                  arena_format(writer->arena, "%lld", end), whole);
+    write_columns(writer, arena_format(writer->arena, "flow_larger(begin, %lld)", first),
+                  arena_format(writer->arena, "flow_smaller(end, %lld)", end), part);
+}
+
+/* Writes the loops over the ranges to the body. False: they are no good, and not all written. */
 static bool write_ranges(Writer *writer) {
-    Text whole = text_new(writer->arena), part = text_new(writer->arena);
-    for (size_t i = 0; i < writer->ranges.count; i++) {
-        writer->range_end = writer->ranges.items[i];
-        next_scope(writer, LEVEL_column);
+    Text whole = text_new(writer->arena), part = text_new(writer->arena), *body = &writer->body;
+    vector_each(int64_t, end, writer->ranges) {
+        if (writer->apart && *end % writer->apart) return false;
+        writer->range_end = *end;
+        next_scope(writer, LEVEL_run);
         store_values(writer, INDEX_full);
         if (!has_plain_columns(writer)) return false;
-        write_range(writer, i + 1 == writer->ranges.count, &whole, &part);
-        writer->range_first = writer->range_end;
+        if (writer->apart) {
+            text_add(body, "        {\n");
+            write_places(writer, body);
+            text_add(body, "        }\n");
+        } else write_range(writer, &whole, &part);
+        writer->lines[LEVEL_run] = writer->lines[LEVEL_column] = text_new(writer->arena);
+        writer->stores = text_new(writer->arena);
+        writer->range_first = *end;
     }
-    text_format(&writer->body,
-                "        if (end - begin == %s) {\n%s        } else {\n%s        }\n",
-                writer->columns, text_string(&whole), text_string(&part));
+    if (!writer->apart)
+        text_format(body, "        if (end - begin == %s) {\n%s        } else {\n%s        }\n",
+                    writer->columns, text_string(&whole), text_string(&part));
     return writer->refused && !writer->kept.count;
 }
 
-static Writer wide_writer(const Writer *flat, const Loops *loops) {
+static Writer wide_writer(const Writer *flat, const Loops *loops, int64_t apart) {
     Writer writer = new_writer(flat->arena, flat->plan, flat->number);
-    writer.wide = writer.turns = true;
+    writer.wide = true;
+    writer.turns = !apart;
+    writer.apart = apart;
     writer.loops = loops;
     writer.columns = dim_expression(writer.arena, loops->columns);
     return writer;
 }
 
-/* Rows as long as the type's axes from `axis` on. False: that is no good. */
-static bool try_axis(const Writer *flat, const Type *type, int axis, Writer *writer) {
+/* Of more columns buffers would be as much work to read as the short rows' own. */
+static bool has_good_fills(const Writer *writer) {
+    return !writer->fills.count || writer->apart ||
+           (dim_bound(writer->kernel->loops.columns) < COLUMN_RUN &&
+            dim_bound(writer->loops->rows) >= FILLED_LEAST);
+}
+
+/* Rows as long as the type's axes from `axis` on, in places of so many columns where `apart` is not
+ * 0. False: that is no good. */
+static bool try_axis(const Writer *flat, int axis, int64_t apart, Writer *writer) {
+    const Type *type = &node_of(flat, flat->kernel->nodes[0])->type;
     Loops *loops = arena_new_item(flat->arena, Loops);
     int64_t columns;
     *loops = flat->kernel->loops;
     loops->rows = type_count(flat->table, type, 0, axis);
     loops->columns = type_count(flat->table, type, axis, type->rank);
     if (dim_is_one(type->dims[axis]) || !dim_is_constant(loops->columns, &columns) ||
-        columns < COLUMNS_LEAST || columns > COLUMNS_MOST ||
+        columns < COLUMNS_LEAST || (!apart && columns > COLUMNS_MOST) ||
         loops->columns == flat->kernel->loops.columns)
         return false;
-    Writer scratch = wide_writer(flat, loops);
+    Writer scratch = wide_writer(flat, loops, apart);
     store_values(&scratch, INDEX_full);
-    *writer = wide_writer(flat, loops);
+    *writer = wide_writer(flat, loops, apart);
     take_cuts(writer, &scratch);
     if (!writer->ranges.count) vector_push(writer->arena, &writer->ranges, columns);
-    return write_ranges(writer) && (!writer->fills.count || dim_bound(loops->rows) >= FILLED_LEAST);
+    return write_ranges(writer) && has_good_fills(writer);
+}
+
+/* The axis before those of a short row; -1: there is none. */
+static int axis_before(const Writer *flat) {
+    const Type *type = &node_of(flat, flat->kernel->nodes[0])->type;
+    int axis = type->rank - 1;
+    while (axis >= 0 &&
+           type_count(flat->table, type, axis, type->rank) != flat->kernel->loops.columns)
+        axis--;
+    while (axis > 0 && dim_is_one(type->dims[axis - 1])) axis--;
+    return axis - 1;
 }
 
 bool make_wide_rows(const Writer *flat, Writer *writer) {
-    const Type *type = &node_of(flat, flat->kernel->nodes[0])->type;
+    const int last = axis_before(flat);
     int64_t columns;
-    if (!dim_is_constant(flat->kernel->loops.columns, &columns) || columns > SHORT_MOST)
-        return false;
-    for (int axis = 1; axis < type->rank - 1; axis++)
-        if (try_axis(flat, type, axis, writer)) return true;
-    return false;
+    if (!dim_is_constant(flat->kernel->loops.columns, &columns)) return false;
+    for (int axis = 1; axis <= last && columns <= SHORT_MOST; axis++)
+        if (try_axis(flat, axis, 0, writer)) return true;
+    return columns % COLUMN_RUN == 0 && columns <= APART_MOST && last > 0 &&
+           try_axis(flat, last, columns, writer);
 }
 
 static void fill_buffers(const Writer *writer, Text *text) {
@@ -174,7 +263,7 @@ void write_wide_rows(Writer *writer, Text *text) {
     text_format(text,
                 "    const int64_t first_row = first / %lld, last_row = (last + %lld) / %lld;\n",
                 together, together - 1, together);
-    fill_buffers(writer, text);
+    if (!writer->apart) fill_buffers(writer, text);
     declare_turned(writer, text);
     text_format(text,
                 "    for (int64_t r = first_row; r < last_row; r++) {\n"

@@ -151,7 +151,8 @@ typedef struct Writer {
     int64_t run_lanes; /* of so many; 1: there are none */
     bool narrow;       /* which is one of several rows, and finds what is not its own in buffers */
     Vector(Fill) fills;
-    bool wide;      /* rows are long ones, of several that lie side by side */
+    bool wide;      /* rows are long ones, of several that lie side by side: */
+    int64_t apart;  /* column c is q * apart + s, and the innermost loop over s; 0: over c */
     bool uses_rows; /* the row or the column by itself is wanted, not only the element */
     int *depths;    /* of kernel->nodes: loops over the row that come before the value is known */
     bool *buffered; /* of kernel->nodes: kept for a later loop over the row */

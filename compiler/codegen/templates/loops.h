@@ -18,8 +18,8 @@ enum {
 };
 
 /* What is read of a row that is outside of a view's operand: zeros of every type. */
-enum { FLOW_OUTSIDE = 1024 /* columns */ };
-static int64_t flow_outside[FLOW_OUTSIDE] __attribute__((unused, aligned(64)));
+enum { FLOW_OUTSIDE = 32768 /* bytes */ };
+static char flow_outside[FLOW_OUTSIDE] __attribute__((unused, aligned(64)));
 
 /* Before a loop: no turn reads what another one writes, which gcc does not see behind pointers of a
  * struct. */
