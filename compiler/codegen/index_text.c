@@ -14,19 +14,18 @@ Index plain_index(Writer *writer, IndexKind kind) {
     }
 }
 
-/* Is the operand the node's last axes, which a whole number of times makes the columns? */
-static bool repeats_in_columns(Writer *writer, const Type *node, const Type *operand, Index index,
-                               int64_t *count) {
-    int64_t columns;
-    if (index.kind != INDEX_full || !dim_is_constant(writer->loops->columns, &columns) ||
+/* Is the operand the node's last axes, of so many elements, in loops of so many columns? */
+static bool is_last_axes(Writer *writer, const Type *node, const Type *operand, Index index,
+                         int64_t *count, int64_t *columns) {
+    if (index.kind != INDEX_full || !dim_is_constant(writer->loops->columns, columns) ||
         !dim_is_constant(type_elements(writer->table, operand), count))
         return false;
-    int same = 0; /* of the last axes */
+    int same = 0;
     while (same < operand->rank && same < node->rank &&
            operand->dims[operand->rank - 1 - same] == node->dims[node->rank - 1 - same])
         same++;
     Dim last = type_count(writer->table, operand, operand->rank - same, operand->rank);
-    return last == type_elements(writer->table, operand) && columns % *count == 0;
+    return last == type_elements(writer->table, operand);
 }
 
 /* Column c of a row. */
@@ -66,8 +65,9 @@ static int has_last_axes(const Type *node, const Type *operand, int axis) {
 }
 
 static Index broadcast_index(Writer *writer, const Type *node, const Type *operand, Index index) {
-    int64_t count;
-    if (repeats_in_columns(writer, node, operand, index, &count)) {
+    int64_t count, columns;
+    const bool is_last = is_last_axes(writer, node, operand, index, &count, &columns);
+    if (is_last && columns % count == 0) {
         writer->uses_rows = true;
         const Dim one = dim_constant(writer->table, 1);
         const Dim all = dim_constant(writer->table, count);
@@ -81,6 +81,12 @@ static Index broadcast_index(Writer *writer, const Type *node, const Type *opera
     Dim strides[RANK_LIMIT] = {0};
     Sum sum = new_sum(writer);
     const int split = column_axis(writer, node, index);
+    if (is_last && !split && index.row && columns > 1 && count % columns == 0) {
+        writer->uses_rows = true;
+        const char *row =
+            arena_format(writer->arena, "%s %% %lld", index.row, (long long)(count / columns));
+        return in_row(writer, define_index(writer, LEVEL_row, row).text);
+    }
     const int has_columns = split ? has_last_axes(node, operand, split) : -1;
     const int end = has_columns < 0 ? node->rank : split;
     find_strides(writer, node, operand, end, strides);

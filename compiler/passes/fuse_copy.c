@@ -16,6 +16,23 @@ static uint32_t last_run(const Type *type, uint32_t axes) {
     return axes & ~((1u << first) - 1);
 }
 
+static Dim count_of_run(Graph *to, const Type *type, uint32_t run) {
+    return type_count(to->dimensions, type, __builtin_ctz(run), 32 - __builtin_clz(run));
+}
+
+/* Which of the runs is reduced first: the last one, or where its rows are short the one before it,
+ * if that is longer and goes down whole vectors, so that few short rows are left. */
+static uint32_t best_run(Graph *to, const Type *type, uint32_t axes) {
+    enum { SHORT = 32 };
+    const uint32_t last = last_run(type, axes);
+    if (last == axes) return last;
+    const uint32_t before = last_run(type, axes & ~last);
+    const int64_t count = dim_bound(count_of_run(to, type, last));
+    const Dim behind = type_count(to->dimensions, type, 32 - __builtin_clz(before), type->rank);
+    const bool longer = dim_bound(count_of_run(to, type, before)) > count;
+    return count <= SHORT && longer && are_whole_runs(behind) ? before : last;
+}
+
 /* One reduction after the other; what lies between two is not rounded to a half type. */
 static NodeId copy_runs(Graph *to, const Node *node, NodeId operand, uint32_t axes) {
     const Type type = graph_node(to, operand)->type;
@@ -25,7 +42,7 @@ static NodeId copy_runs(Graph *to, const Node *node, NodeId operand, uint32_t ax
     wide.element = TYPE_f32;
     if (widens) operand = graph_declared(to, OP_cast, operand, wide, node->range);
     while (axes) {
-        uint32_t run = last_run(&type, axes);
+        uint32_t run = best_run(to, &type, axes);
         NodeId parts = reduce_parts(to, node, operand, run);
         operand =
             parts != NODE_NONE ? parts : graph_reduce(to, node->op, operand, run, node->range);
