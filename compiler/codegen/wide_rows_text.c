@@ -194,11 +194,12 @@ static Writer wide_writer(const Writer *flat, const Loops *loops, int64_t apart)
     return writer;
 }
 
-/* Of more columns buffers would be as much work to read as the short rows' own. */
+/* Places are worth it for what stays in registers over them. Buffers of more columns would be as
+ * much work to read as the short rows' own. */
 static bool has_good_fills(const Writer *writer) {
-    return !writer->fills.count || writer->apart ||
-           (dim_bound(writer->kernel->loops.columns) < COLUMN_RUN &&
-            dim_bound(writer->loops->rows) >= FILLED_LEAST);
+    if (writer->apart) return writer->fills.count;
+    return !writer->fills.count || (dim_bound(writer->kernel->loops.columns) < COLUMN_RUN &&
+                                    dim_bound(writer->loops->rows) >= FILLED_LEAST);
 }
 
 /* Rows as long as the type's axes from `axis` on, in places of so many columns where `apart` is not
@@ -270,6 +271,7 @@ void write_wide_rows(Writer *writer, Text *text) {
                 "        const int64_t begin = flow_larger(first - r * %lld, 0) * %lld;\n"
                 "        const int64_t end = flow_smaller(last - r * %lld, %lld) * %lld;\n",
                 together, (long long)few, together, together, (long long)few);
+    write_asks(writer, text);
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);
     declare_streamed(writer, text, writer->columns);
     text_add(text, text_string(&writer->body));
