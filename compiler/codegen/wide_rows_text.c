@@ -110,7 +110,9 @@ static void write_columns(const Writer *writer, const char *first, const char *e
 static void fill_vectors(const Writer *writer, Text *text) {
     Text lines = text_new(writer->arena);
     vector_each(Fill, fill, writer->fills) {
-        if (!has_name(&writer->lines[LEVEL_column], fill->name)) continue;
+        if (!has_name(&writer->lines[LEVEL_column], fill->name) &&
+            !has_name(&writer->stores, fill->name))
+            continue;
         text_format(text, "                _Alignas(64) %s %s[FLOW_LANES];\n", fill->type,
                     fill->name);
         text_add(&lines, fill->line);
@@ -195,11 +197,12 @@ static Writer wide_writer(const Writer *flat, const Loops *loops, int64_t apart)
 }
 
 /* Places are worth it for what stays in registers over them. Buffers of more columns would be as
- * much work to read as the short rows' own. */
+ * much work to read as the short rows' own, and a band would fill them for a few rows each time. */
 static bool has_good_fills(const Writer *writer) {
     if (writer->apart) return writer->fills.count;
-    return !writer->fills.count || (dim_bound(writer->kernel->loops.columns) < COLUMN_RUN &&
-                                    dim_bound(writer->loops->rows) >= FILLED_LEAST);
+    return !writer->fills.count ||
+           (dim_bound(writer->kernel->loops.columns) < COLUMN_RUN &&
+            dim_bound(writer->loops->rows) >= FILLED_LEAST && !writer->kernel->in_band);
 }
 
 /* Rows as long as the type's axes from `axis` on, in places of so many columns where `apart` is not

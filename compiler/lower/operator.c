@@ -194,13 +194,29 @@ static bool is_operand(const Value *value) {
     return is_numeric(value) || value->kind == VALUE_field;
 }
 
+static bool is_list_of_numbers(const Value *value) {
+    if (!is_list(value)) return false;
+    for (size_t i = 0; i < value->items.count; i++)
+        if (!is_plain_number(&value->items.values[i])) return false;
+    return true;
+}
+
+/* stack takes tensors. */
+static void help_with_lists(Diagnostic *d, const Value *a, const Value *b) {
+    const Value *list = is_list(b) ? b : is_list(a) ? a : NULL;
+    if (list && is_list_of_numbers(list))
+        diagnostic_help(d, "`let x: f32[%zu] = […]` makes a tensor x of numbers",
+                        list->items.count);
+    else if (list) diagnostic_help(d, "`stack([…])` makes a tensor of a list");
+}
+
 static bool report_no_operands(const Context *context, Operator sign, const Value *a,
                                const Value *b, Range range) {
     Arena *arena = context->lowering->arena;
     if (is_operand(a) && is_operand(b)) return false;
     Diagnostic *d = report(context, E0203, range, "`%s` takes numbers or tensors, not %s and %s",
                            operator_text(sign), value_text(arena, a), value_text(arena, b));
-    if (is_list(a) || is_list(b)) diagnostic_help(d, "`stack([…])` makes a tensor of a list");
+    help_with_lists(d, a, b);
     return true;
 }
 
