@@ -1,6 +1,7 @@
 /* Across text: rows that a kernel reads from what lies in memory as columns, as of a transposed
  * matrix. Several at a time are put in order in a buffer `qN`, whenever the loop over rows comes to
- * one that is not there. */
+ * one that is not there. Of long rows (wide_rows_text.c) all columns are, also of one that the share
+ * has in part. */
 #include "compiler/codegen/writer.h"
 
 #include <string.h>
@@ -51,8 +52,9 @@ const char *element_across(Writer *writer, const Node *view, Index index) {
     Across across;
     const NodeId id = strip_reshapes(writer->graph, view->inputs[0]);
     const Node *operand = node_of(writer, id);
-    if (!writer->turns || !dim_is_constant(writer->loops->columns, &columns) ||
-        columns < LEAST_COLUMNS || columns > MOST_COLUMNS || !can_turn(operand) ||
+    if (!writer->turns || (writer->wide && writer->kernel->in_band) ||
+        !dim_is_constant(writer->loops->columns, &columns) || columns < LEAST_COLUMNS ||
+        columns > MOST_COLUMNS || !can_turn(operand) ||
         writer->plan->places[id].kind == PLACE_none || !view_across(writer, view, index, &across) ||
         (writer->wide && across.run < LEAST_RUN))
         return NULL;

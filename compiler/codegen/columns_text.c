@@ -6,8 +6,9 @@
  * one and becomes a vector. FLOW_APART rows in turn have results of their own, so that none waits
  * for the last one; they are put together at the end.
  *
- * Fewer columns than a vector has are taken with those of rows below, which lie beside them, as if
- * each of these had results of its own, where nothing but the element is wanted. */
+ * Columns that are no whole vectors, and fewer than two, are taken with those of rows below, which
+ * lie beside them, as if each of these had results of its own, where nothing but the element is
+ * wanted. */
 #include "compiler/codegen/kernel_text.h"
 
 enum {

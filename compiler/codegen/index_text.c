@@ -3,6 +3,8 @@
  * can be. */
 #include "compiler/codegen/axes_text.h"
 
+#include <string.h>
+
 Index plain_index(Writer *writer, IndexKind kind) {
     if (kind == INDEX_row || kind == INDEX_column) writer->uses_rows = true;
     switch (kind) {
@@ -12,6 +14,13 @@ Index plain_index(Writer *writer, IndexKind kind) {
     case INDEX_output: return (Index){.kind = kind, .level = LEVEL_column, .text = "o"};
     default: return (Index){.kind = INDEX_full, .level = LEVEL_column, .text = "i", .row = "r"};
     }
+}
+
+const char *rest_of_column(const Writer *writer, const char *index) {
+    vector_each(Variable, variable, writer->variables)
+        if (variable->node == NODE_NONE && !strcmp(variable->name, index))
+            return strncmp(variable->index, "c % ", 4) != 0 ? NULL : variable->index;
+    return NULL;
 }
 
 /* Is the operand the node's last axes, of so many elements, in loops of so many columns? */

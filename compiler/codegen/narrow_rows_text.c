@@ -5,8 +5,6 @@
  * (narrow_vectors_text.c). */
 #include "compiler/codegen/writer.h"
 
-#include <string.h>
-
 enum {
     MOST_COLUMNS = 15,
     LEAST_ROWS = 8, /* fewer are no long loop */
@@ -28,11 +26,7 @@ static bool is_of_row(const Writer *writer, const char *expression) {
 
 /* Is it the column, or its rest? */
 static bool is_column(const Writer *writer, Index index) {
-    if (index.kind == INDEX_column) return true;
-    vector_each(Variable, variable, writer->variables)
-        if (variable->node == NODE_NONE && !strcmp(variable->name, index.text))
-            return !strncmp(variable->index, "c % ", 4);
-    return false;
+    return index.kind == INDEX_column || rest_of_column(writer, index.text);
 }
 
 /* Is it the same for all columns of a row? */

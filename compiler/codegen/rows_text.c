@@ -304,7 +304,8 @@ static KernelOperands write_form(Text *text, const FunctionPlan *plan, int kerne
     }
     Writer wide;
     if (one_loop && make_wide_rows(&flat, &wide)) {
-        *form = "rows side by side as one";
+        *form = wide.apart ? "places of a line, a vector of each at a time"
+                           : "rows side by side as one";
         write_wide_rows(&wide, text);
         return wide.operands;
     }

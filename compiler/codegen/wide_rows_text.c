@@ -1,7 +1,9 @@
 /* Wide rows text: rows that lie side by side wherever the kernel reads them, as those of a line do
- * in a part of an image, are one long row. Threads share the short ones, so that a share may begin
- * and end inside a long one: `begin` to `end` - 1 are its columns. What repeats along a long row,
- * as a number for each colour does, is written out once for all of them, in buffers `nN`.
+ * in a part of an image, or that lie across there (across_text.c), are one long row. Threads share
+ * the short ones, so that a share may begin and end inside a long one: `begin` to `end` - 1 are its
+ * columns, and a loop over all of them stands by itself, as its length is a number. What repeats
+ * along a long row, as a number for each colour does, is written out once for all of them, in
+ * buffers `nN`.
  *
  * Where short rows are whole vectors, it stays in registers instead: the loop over the places of a
  * line, q, is inside the one over the vectors of a place, as for the weights of a convolution of
@@ -14,22 +16,21 @@ enum {
     SHORT_MOST = 128,    /* columns: loops over more are long enough */
     COLUMNS_LEAST = 16,  /* of a long row, or it fills no vector */
     COLUMNS_MOST = 4096, /* the same: buffers of more would not stay near */
-    FILLED_LEAST = 8,    /* rows for which a buffer is filled */
+    FILLED_LEAST = 8,    /* rows for which a buffer is filled, */
+    FILLED_MOST = 8192,  /* and elements of all buffers */
+    ASKED_MOST = 4096,   /* columns of a row that is asked for, before it is come to, at once */
     APART_MOST = 512,    /* columns of a place: those of more lie on too few sets of a cache, */
     PLACES = 8,          /* and so do places, which are taken so many at a time */
 };
 
 /* What an index that repeats along a long row is, as C; NULL: it is none. */
 static const char *repeated_index(const Writer *writer, const char *index) {
-    if (writer->apart) return strcmp(index, "s") != 0 ? NULL : "run + lane";
-    vector_each(Variable, variable, writer->variables)
-        if (variable->node == NODE_NONE && !strcmp(variable->name, index))
-            return strncmp(variable->index, "c % ", 4) != 0 ? NULL : variable->index;
-    return NULL;
+    if (!writer->apart) return rest_of_column(writer, index);
+    return strcmp(index, "s") != 0 ? NULL : "run + lane";
 }
 
-/* Where a buffer's element is: they are of a long row, or of a vector of a place. */
-static const char *buffer_index(const Writer *writer) {
+/* Where a value is in its buffer. */
+static const char *place_in_fill(const Writer *writer) {
     return writer->apart ? "lane" : "c";
 }
 
@@ -48,7 +49,7 @@ static const char *fill_lines(Writer *writer, NodeId id, const char *at, const c
     writer->scopes[LEVEL_column] = -1 - (int)writer->fills.count;
     const Index index = define_index(writer, LEVEL_column, at);
     const char *value = value_of(writer, id, index);
-    text_format(filling, "%s[%s] = %s;\n", name, buffer_index(writer), value);
+    text_format(filling, "%s[%s] = %s;\n", name, place_in_fill(writer), value);
     const char *written = text_string(filling);
     *filling = lines;
     writer->scopes[LEVEL_column] = scope;
@@ -70,7 +71,7 @@ const char *repeated_value(Writer *writer, NodeId id, Index index) {
                            .repeats = true};
         vector_push(writer->arena, &writer->fills, fill);
     }
-    return arena_format(writer->arena, "%s[%s]", name, buffer_index(writer));
+    return arena_format(writer->arena, "%s[%s]", name, place_in_fill(writer));
 }
 
 static bool speaks_of_any(const Writer *writer, const char *lines, Level level, const char *signs) {
@@ -113,57 +114,71 @@ static void fill_vectors(const Writer *writer, Text *text) {
         if (!has_name(&writer->lines[LEVEL_column], fill->name) &&
             !has_name(&writer->stores, fill->name))
             continue;
-        text_format(text, "                _Alignas(64) %s %s[FLOW_LANES];\n", fill->type,
+        text_format(text, "                    _Alignas(64) %s %s[FLOW_LANES];\n", fill->type,
                     fill->name);
         text_add(&lines, fill->line);
     }
     if (!lines.size) return;
-    text_add(text, "                FLOW_INDEPENDENT FLOW_VECTORS\n"
-                   "                for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n");
-    add_lines(text, text_string(&lines), 5);
-    text_add(text, "                }\n");
+    text_add(text, "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
+                   "                    for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n");
+    add_lines(text, text_string(&lines), 6);
+    text_add(text, "                    }\n");
 }
 
-/* The same over places, those of the share. */
+/* Where the share begins in a range, or ends, in columns or in places. */
+static const char *range_begin(const Writer *writer) {
+    const long long each = writer->apart ? (long long)writer->apart : 1;
+    const char *begin = writer->apart ? arena_format(writer->arena, "begin / %lld", each) : "begin";
+    if (!writer->range_first) return begin;
+    return arena_format(writer->arena, "flow_larger(%s, %lld)", begin,
+                        (long long)writer->range_first / each);
+}
+
+static const char *range_end(const Writer *writer) {
+    const long long each = writer->apart ? (long long)writer->apart : 1;
+    const char *end = writer->apart ? arena_format(writer->arena, "end / %lld", each) : "end";
+    if (writer->range_end == dim_bound(writer->loops->columns)) return end;
+    return arena_format(writer->arena, "flow_smaller(%s, %lld)", end,
+                        (long long)writer->range_end / each);
+}
+
+/* The same over the places of the range that the share has. */
 static void write_places(const Writer *writer, Text *text) {
     const long long each = (long long)writer->apart;
-    const long long first = (long long)writer->range_first / each;
-    const long long end = (long long)writer->range_end / each;
     text_format(text,
-                "        const int64_t first_place = flow_larger(begin / %lld, %lld);\n"
-                "        const int64_t end_place = flow_smaller(end / %lld, %lld);\n"
-                "        for (int64_t block = first_place; block < end_place; block += %d)\n"
-                "            for (int64_t run = 0; run < %lld; run += FLOW_LANES) {\n",
-                each, first, each, end, PLACES, each);
+                "        {\n"
+                "            const int64_t first_place = %s, end_place = %s;\n"
+                "            for (int64_t block = first_place; block < end_place; block += %d)\n"
+                "                for (int64_t run = 0; run < %lld; run += FLOW_LANES) {\n",
+                range_begin(writer), range_end(writer), PLACES, each);
     fill_vectors(writer, text);
     text_format(text,
-                "                const int64_t behind = flow_smaller(block + %d, end_place);\n"
-                "                for (int64_t q = block; q < behind; q++) {\n",
+                "                    const int64_t behind = flow_smaller(block + %d, end_place);\n"
+                "                    for (int64_t q = block; q < behind; q++) {\n",
                 PLACES);
-    add_lines(text, text_string(&writer->lines[LEVEL_run]), 5);
+    add_lines(text, text_string(&writer->lines[LEVEL_run]), 6);
     text_format(text,
-                "                    FLOW_INDEPENDENT FLOW_VECTORS\n"
-                "                    for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n"
-                "                        const int64_t s = run + lane, c = q * %lld + s;\n"
-                "                        const int64_t j = c - begin, i = r * %s + c;\n"
-                "                        (void)j, (void)i;\n",
+                "                        FLOW_INDEPENDENT FLOW_VECTORS\n"
+                "                        for (int64_t lane = 0; lane < FLOW_LANES; lane++) {\n"
+                "                            const int64_t s = run + lane, c = q * %lld + s;\n"
+                "                            const int64_t j = c - begin, i = r * %s + c;\n"
+                "                            (void)j, (void)i;\n",
                 each, writer->columns);
-    add_lines(text, text_string(&writer->lines[LEVEL_column]), 6);
-    add_lines(text, text_string(&writer->stores), 6);
-    text_add(text, "                    }\n                }\n            }\n");
+    add_lines(text, text_string(&writer->lines[LEVEL_column]), 7);
+    add_lines(text, text_string(&writer->stores), 7);
+    text_add(text,
+             "                        }\n                    }\n                }\n        }\n");
 }
 
 /* The range of columns: where the share has all of a row, and where it has some. */
 static void write_range(const Writer *writer, Text *whole, Text *part) {
-    const long long first = (long long)writer->range_first, end = (long long)writer->range_end;
-    write_columns(writer, arena_format(writer->arena, "%lld", first),
-                  arena_format(writer->arena, "%lld", end), whole);
-    write_columns(writer, arena_format(writer->arena, "flow_larger(begin, %lld)", first),
-                  arena_format(writer->arena, "flow_smaller(end, %lld)", end), part);
+    write_columns(writer, arena_format(writer->arena, "%lld", (long long)writer->range_first),
+                  arena_format(writer->arena, "%lld", (long long)writer->range_end), whole);
+    write_columns(writer, range_begin(writer), range_end(writer), part);
 }
 
 /* Writes the loops over the ranges to the body. False: they are no good, and not all written. */
-static bool write_ranges(Writer *writer) {
+static bool write_all_ranges(Writer *writer) {
     Text whole = text_new(writer->arena), part = text_new(writer->arena), *body = &writer->body;
     vector_each(int64_t, end, writer->ranges) {
         if (writer->apart && *end % writer->apart) return false;
@@ -171,11 +186,8 @@ static bool write_ranges(Writer *writer) {
         next_scope(writer, LEVEL_run);
         store_values(writer, INDEX_full);
         if (!has_plain_columns(writer)) return false;
-        if (writer->apart) {
-            text_add(body, "        {\n");
-            write_places(writer, body);
-            text_add(body, "        }\n");
-        } else write_range(writer, &whole, &part);
+        if (writer->apart) write_places(writer, body);
+        else write_range(writer, &whole, &part);
         writer->lines[LEVEL_run] = writer->lines[LEVEL_column] = text_new(writer->arena);
         writer->stores = text_new(writer->arena);
         writer->range_first = *end;
@@ -199,10 +211,12 @@ static Writer wide_writer(const Writer *flat, const Loops *loops, int64_t apart)
 /* Places are worth it for what stays in registers over them. Buffers of more columns would be as
  * much work to read as the short rows' own, and a band would fill them for a few rows each time. */
 static bool has_good_fills(const Writer *writer) {
-    if (writer->apart) return writer->fills.count;
-    return !writer->fills.count ||
-           (dim_bound(writer->kernel->loops.columns) < COLUMN_RUN &&
-            dim_bound(writer->loops->rows) >= FILLED_LEAST && !writer->kernel->in_band);
+    const int64_t count = (int64_t)writer->fills.count;
+    if (writer->apart) return count;
+    if (!count) return true;
+    return dim_bound(writer->kernel->loops.columns) < COLUMN_RUN && !writer->kernel->in_band &&
+           dim_bound(writer->loops->rows) >= FILLED_LEAST &&
+           count * dim_bound(writer->loops->columns) <= FILLED_MOST;
 }
 
 /* Rows as long as the type's axes from `axis` on, in places of so many columns where `apart` is not
@@ -223,10 +237,10 @@ static bool try_axis(const Writer *flat, int axis, int64_t apart, Writer *writer
     *writer = wide_writer(flat, loops, apart);
     take_cuts(writer, &scratch);
     if (!writer->ranges.count) vector_push(writer->arena, &writer->ranges, columns);
-    return write_ranges(writer) && has_good_fills(writer);
+    return write_all_ranges(writer) && has_good_fills(writer);
 }
 
-/* The axis before those of a short row; -1: there is none. */
+/* The axis before those of a short row; less than 0: there is none. */
 static int axis_before(const Writer *flat) {
     const Type *type = &node_of(flat, flat->kernel->nodes[0])->type;
     int axis = type->rank - 1;
@@ -259,22 +273,22 @@ static void fill_buffers(const Writer *writer, Text *text) {
 }
 
 void write_wide_rows(Writer *writer, Text *text) {
-    int64_t columns, few;
-    const bool known = dim_is_constant(writer->loops->columns, &columns) &&
-                       dim_is_constant(writer->kernel->loops.columns, &few);
-    const long long together = known ? (long long)(columns / few) : 1;
+    const int64_t columns = dim_bound(writer->loops->columns); /* both are numbers */
+    const long long few = (long long)dim_bound(writer->kernel->loops.columns);
+    const long long together = (long long)columns / few;
     write_head(writer, text);
     text_format(text,
-                "    const int64_t first_row = first / %lld, last_row = (last + %lld) / %lld;\n",
-                together, together - 1, together);
+                "    const int64_t first_row = first / %lld;\n"
+                "    const int64_t last_row = first < last ? (last - 1) / %lld + 1 : first_row;\n",
+                together, together);
     if (!writer->apart) fill_buffers(writer, text);
     declare_turned(writer, text);
     text_format(text,
                 "    for (int64_t r = first_row; r < last_row; r++) {\n"
                 "        const int64_t begin = flow_larger(first - r * %lld, 0) * %lld;\n"
                 "        const int64_t end = flow_smaller(last - r * %lld, %lld) * %lld;\n",
-                together, (long long)few, together, together, (long long)few);
-    write_asks(writer, text);
+                together, few, together, together, few);
+    if (columns <= ASKED_MOST) write_asks(writer, text);
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);
     declare_streamed(writer, text, writer->columns);
     text_add(text, text_string(&writer->body));

@@ -295,6 +295,10 @@ Index plain_index(Writer *writer, IndexKind kind);
 /* The element of operand `i` that the node's element at `index` needs. */
 Index operand_index_text(Writer *writer, const Node *node, int i, Index index);
 
+/* Column c modulo a number, as C, if that is the index of this name: it repeats along a row; or
+ * NULL. */
+const char *rest_of_column(const Writer *writer, const char *index);
+
 /* The same for a view: the element of its operand; inside->text: NULL, or when there is one, which
  * may be NOWHERE in the range of columns that is written. */
 #define NOWHERE "0"
@@ -408,8 +412,8 @@ bool in_fills(const Writer *writer, const char *name);
 bool make_wide_rows(const Writer *flat, Writer *writer);
 void write_wide_rows(Writer *writer, Text *text);
 
-/* The node's element from a buffer that has it for each column of a long row, where the index
- * repeats along that; NULL: it does not. */
+/* The node's element from a buffer that has it for each column of a long row, or for each lane of a
+ * vector of its places, where the index repeats along the row; NULL: it does not. */
 const char *repeated_value(Writer *writer, NodeId id, Index index);
 
 /* narrow_vectors_text.c: a narrow row as one vector. Of how many lanes; may it be one? */
