@@ -1,7 +1,7 @@
 /* Across text: rows that a kernel reads from what lies in memory as columns, as of a transposed
  * matrix. Several at a time are put in order in a buffer `qN`, whenever the loop over rows comes to
- * one that is not there. Of long rows (wide_rows_text.c) all columns are, also of one that the share
- * has in part. */
+ * one that is not there: whole ones, also a long one (wide_rows_text.c) that the share has in part.
+ */
 #include "compiler/codegen/writer.h"
 
 #include <string.h>
