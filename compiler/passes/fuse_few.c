@@ -128,13 +128,29 @@ static bool is_outer(const Graph *graph, NodeId id) {
     return is_elementwise(node->op);
 }
 
+/* Is a product added to something, in what element_at would compute again for each element? A
+ * compiler may round that once or twice, and the way back asks which element the result equals. */
+static bool rounds_freely(const Graph *graph, NodeId id, int depth) {
+    const Node *node = graph_node(graph, id);
+    if (!depth || op_info[node->op].class != LOOP_elementwise) return false;
+    const bool adds = node->op == OP_add || node->op == OP_subtract;
+    for (int i = 0; i < node->input_count; i++)
+        if ((adds && graph_node(graph, node->inputs[i])->op == OP_multiply) ||
+            rounds_freely(graph, node->inputs[i], depth - 1))
+            return true;
+    return false;
+}
+
 /* Is the reduction one over few elements, with others behind them or larger than its operands? */
 static bool is_of_few(Graph *to, const Node *node, NodeId operand, uint32_t axes) {
     const Type *type = &graph_node(to, operand)->type;
     int64_t count = count_along(type, axes);
     int last = 31 - __builtin_clz(axes);
     bool rounds = is_half(type->element) && (node->op == OP_sum || node->op == OP_prod);
+    const bool extreme = node->op == OP_max || node->op == OP_min;
     if (count < 2 || rounds || step_of(node->op) == OP_constant) return false;
+    if (extreme && is_floating(type->element) && rounds_freely(to, operand, CHEAP_ABOVE))
+        return false;
     Dim behind = type_count(to->dimensions, type, last + 1, type->rank);
     if (count > FEW && !(are_whole_runs(behind) && repeats(to, operand, CHEAP_ABOVE))) return false;
     if (dim_is_one(behind)) return count <= FEW_AT_END && is_outer(to, operand);
