@@ -123,7 +123,7 @@ static int64_t find_rows_beside(const Writer *writer) {
     return trial.uses_rows ? 0 : rows;
 }
 
-/* Of element j of a turn, where `rows` are left. */
+/* Adds the elements of so many rows, from row d on, each to a result of its own. */
 static void write_turn(Writer *writer, const char *rows) {
     Text *body = &writer->body;
     text_format(body,

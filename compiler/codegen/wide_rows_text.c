@@ -142,7 +142,7 @@ static const char *range_end(const Writer *writer) {
                         (long long)writer->range_end / each);
 }
 
-/* The same over the places of the range that the share has. */
+/* Loops over the places of the range that the share has; the lines stay the writer's. */
 static void write_places(const Writer *writer, Text *text) {
     const long long each = (long long)writer->apart;
     text_format(text,
