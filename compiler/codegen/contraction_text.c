@@ -569,7 +569,8 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
                           lanes,
                       (int)contraction->columns};
     if (strcmp(contraction->template, "windows.c")) {
-        int vectors = FLOW_TILE_VECTORS(contraction->rows, across, sums, contraction->by_columns);
+        int vectors = FLOW_TILE_VECTORS(contraction->rows, contraction->depth, across, vector, sums,
+                                        contraction->by_columns);
         return (Tile){FLOW_TILE_ROWS(contraction->rows, contraction->depth,
                                      contraction->updates_one, sums, vectors),
                       vectors * lanes};

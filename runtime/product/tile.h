@@ -14,20 +14,25 @@
 #define FLOW_ACROSS(columns, lanes) (((columns)-1) / (lanes) + 1)
 
 /* matmul.c: wide where there are few rows, and where there are 32 registers: for each depth 6 x 4
- * take 10 loads, 12 x 2 take 14, which matters most where two threads share a core. Columns that
- * threads split come in blocks of two vectors; where a tile of eight would leave nothing for the
- * second of two threads, one of four makes them half as long, and one thread a hundredth longer. */
+ * take 10 loads, 12 x 2 take 14, which matters most where two threads share a core; unless a panel
+ * of b so wide, and so deep, is more than the nearest cache holds beside a, so that each tile had
+ * to fetch it. Columns that threads split come in blocks of two vectors; where a tile of eight
+ * would leave nothing for the second of two threads, one of four makes them half as long, and one
+ * thread a hundredth longer. */
+#define FLOW_NEAR_PANEL 32768
 #define FLOW_TILE_OF_ROW(across, by_columns) \
     FLOW_LEAST(across, (by_columns) && (across) / 4 == 2 ? 4 : 8)
-#define FLOW_TILE_WIDER(across, sums, by_columns) \
-    ((sums) == 24 && !(by_columns) && (across) % 4 == 0)
-#define FLOW_TILE_VECTORS(rows, across, sums, by_columns)                                     \
-    ((int)((rows) == 1                                 ? FLOW_TILE_OF_ROW(across, by_columns) \
-           : (rows) < 4                                ? FLOW_LEAST(across, 4)                \
-           : (rows) < 8                                ? FLOW_LEAST(across, 3)                \
-           : (across) == 3                             ? 3                                    \
-           : FLOW_TILE_WIDER(across, sums, by_columns) ? 4                                    \
-                                                       : FLOW_LEAST(across, 2)))
+#define FLOW_TILE_WIDER(depth, across, vector, sums, by_columns) \
+    ((sums) == 24 && !(by_columns) && (across) % 4 == 0 &&       \
+     FLOW_LEAST(depth, FLOW_NEAR_PANEL) * 4 * (vector) <= FLOW_NEAR_PANEL)
+/* vector: its bytes. */
+#define FLOW_TILE_VECTORS(rows, depth, across, vector, sums, by_columns)  \
+    ((int)((rows) == 1     ? FLOW_TILE_OF_ROW(across, by_columns)         \
+           : (rows) < 4    ? FLOW_LEAST(across, 4)                        \
+           : (rows) < 8    ? FLOW_LEAST(across, 3)                        \
+           : (across) == 3 ? 3                                            \
+           : FLOW_TILE_WIDER(depth, across, vector, sums, by_columns) ? 4 \
+                                                                      : FLOW_LEAST(across, 2)))
 /* Lower where more than a fifth of few rows would be left over for low tiles, and where there is
  * little to add up and none would be: what follows the sums then has registers, too. An update of
  * one value needs few, and is higher where that leaves no more over. */

@@ -159,7 +159,8 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 enum {
     /* The tile of sums. */
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
-    TILE_VECTORS = FLOW_TILE_VECTORS(MOST_ROWS, ACROSS, FLOW_SUMS, BY_COLUMNS),
+    TILE_VECTORS =
+        FLOW_TILE_VECTORS(MOST_ROWS, MOST_DEPTH, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS),
     TILE_ROWS = FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
     /* Of a low one, for the last rows: of many rows two are enough, which compile sooner, as long
      * as their sums are too many to wait for each other. */
@@ -221,9 +222,9 @@ enum {
 #define B_READY (SAME_TYPE && B_ADJACENT)
 /* Are rows of a copied? Depths are adjacent in the copy, or rows where they are in a. */
 #define A_ACROSS (A_DEPTH != 1 && A_ROW == 1)
-#define COPIES_A                  \
-    (A_TABLE || !SAME_TYPE ||     \
-     (MOST_COLUMNS > 2 * WIDTH && \
+#define COPIES_A                              \
+    (A_TABLE || !SAME_TYPE ||                 \
+     (MOST_COLUMNS > FLOW_SUMS / 3 * LANES && \
       (A_ACROSS ? MOST_DEPTH > 128 : TILE_ROWS > 8 && (A_ROW) * sizeof(ELEMENT) % 4096 == 0)))
 /* May b be ready but too scattered? */
 #define SCATTERED_B ((B_DEPTH) * sizeof(ELEMENT) > 2048)
