@@ -45,6 +45,7 @@ enum {
     BLOCK = FLOW_BLOCK / sizeof(float),
     DEEP = FLOW_OF_VECTORS(512, 1024, 1024, 1024), /* of what is deeper blocks may be larger */
     DEEP_BLOCK = FLOW_OF_VECTORS(3, 4, 2, 2) * BLOCK / 2,
+    LARGE_NEAREST = 48 * 1024, /* bytes of a nearest cache that holds a panel and a tile's rows */
     GROUP = 2 * TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(float),
 };
@@ -614,12 +615,29 @@ static void choose_asking(Work *work) {
 }
 
 #if FLOW_MASKS && defined _SC_LEVEL2_CACHE_SIZE
-/* Bytes of a core's second cache. Asked for once: that may take a virtual machine microseconds. */
-static int64_t second_cache(void) {
+/* Has a core's cache, of that name of sysconf, so many bytes? Asked for once: that may take a
+ * virtual machine microseconds. */
+static bool has_cache(int name, int64_t least, _Atomic int64_t *known) {
+    int64_t size = *known;
+    if (!size) *known = size = sysconf(name) | 1;
+    return size >= least;
+}
+
+static bool is_nearest_large(void) {
     static _Atomic int64_t known;
-    int64_t size = known;
-    if (!size) known = size = sysconf(_SC_LEVEL2_CACHE_SIZE) | 1;
-    return size;
+    return has_cache(_SC_LEVEL1_DCACHE_SIZE, LARGE_NEAREST, &known);
+}
+
+static bool is_second_large(void) {
+    static _Atomic int64_t known;
+    return has_cache(_SC_LEVEL2_CACHE_SIZE, 4 * FLOW_BLOCK, &known);
+}
+#else
+static bool is_nearest_large(void) {
+    return false;
+}
+static bool is_second_large(void) {
+    return false;
 }
 #endif
 
@@ -627,11 +645,7 @@ static int64_t second_cache(void) {
  * where that is half of the second cache. A deep one is DEEP_BLOCK: else it would be so narrow that
  * rows of a come too often. */
 static int64_t block_of(const Work *work, int64_t columns) {
-#if FLOW_MASKS && defined _SC_LEVEL2_CACHE_SIZE
-    if (!work->copies_b && columns > BLOCK / work->most && second_cache() >= 4 * FLOW_BLOCK)
-        return 2 * BLOCK;
-#endif
-    (void)columns;
+    if (!work->copies_b && columns > BLOCK / work->most && is_second_large()) return 2 * BLOCK;
     return work->product->most_depth > DEEP ? DEEP_BLOCK : BLOCK;
 }
 
@@ -649,10 +663,13 @@ static void choose_block(Work *work, int64_t columns) {
 
 /* The most of its depth at a time. A tile's rows of a should leave the nearest cache room; but of
  * each part more, sums that wait for the rest are stored and loaded. On AVX and AVX-512 deep blocks
- * are larger (DEEP_BLOCK). */
+ * are larger (DEEP_BLOCK). Where the nearest cache is large, processors multiply twice as fast as
+ * where it is not, so that a panel of b should stay in it, too. */
 static int64_t most_depth_of(const FlowProduct *product) {
     const int64_t depth = product->most_depth;
-    if (product->sums) return depth > DEEP ? FLOW_OF_VECTORS(384, 512, 256, 256) : 512;
+    if (product->sums && depth <= DEEP) return 512;
+    if (is_nearest_large()) return product->sums ? 256 : 384;
+    if (product->sums) return FLOW_OF_VECTORS(384, 512, 256, 256);
     return depth > 1536 ? MOST_PART / 2 : MOST_PART;
 }
 
