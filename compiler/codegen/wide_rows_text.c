@@ -18,7 +18,6 @@ enum {
     COLUMNS_MOST = 4096, /* the same: buffers of more would not stay near */
     FILLED_LEAST = 8,    /* rows for which a buffer is filled, */
     FILLED_MOST = 8192,  /* and elements of all buffers */
-    ASKED_MOST = 4096,   /* columns of a row that is asked for, before it is come to, at once */
     APART_MOST = 512,    /* columns of a place: those of more lie on too few sets of a cache, */
     PLACES = 8,          /* and so do places, which are taken so many at a time */
 };
@@ -288,7 +287,7 @@ void write_wide_rows(Writer *writer, Text *text) {
                 "        const int64_t begin = flow_larger(first - r * %lld, 0) * %lld;\n"
                 "        const int64_t end = flow_smaller(last - r * %lld, %lld) * %lld;\n",
                 together, few, together, together, few);
-    if (columns <= ASKED_MOST) write_asks(writer, text);
+    if (!writer->apart) write_asks(writer, text);
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);
     declare_streamed(writer, text, writer->columns);
     text_add(text, text_string(&writer->body));
