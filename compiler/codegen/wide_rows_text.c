@@ -287,7 +287,7 @@ void write_wide_rows(Writer *writer, Text *text) {
                 "        const int64_t begin = flow_larger(first - r * %lld, 0) * %lld;\n"
                 "        const int64_t end = flow_smaller(last - r * %lld, %lld) * %lld;\n",
                 together, few, together, together, few);
-    if (!writer->apart) write_asks(writer, text);
+    if (!writer->apart) write_asks(writer, text); /* a line of places is too much at once */
     move_lines(writer, &writer->lines[LEVEL_row], text, 2);
     declare_streamed(writer, text, writer->columns);
     text_add(text, text_string(&writer->body));

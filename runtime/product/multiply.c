@@ -1,13 +1,13 @@
 /* Product by vectors, or by thirds.
  *
- * Each sum is taken in the order of depth, in parts that only the most depth decides, whatever the
- * tiles and threads. A tile of sums is kept in registers. A block of columns of b, as deep as one
- * part, fits half of the second cache (a deep one may take more), and all rows use it before the
- * next one. A panel of it is as wide as a tile, and read where it lies unless that is too scattered
- * for so many rows: then the first tile that reads it copies it by the way, while there is
- * arithmetic to do, if it sees all of it. Rows of a are copied where they are in runs, would fall
- * on the same lines of the nearest cache, or are adjacent: then side by side for each depth, by the
- * way as well where they can be. */
+ * Each sum is taken in the order of depth, in parts that the most depth and the processor decide,
+ * whatever the tiles and threads. A tile of sums is kept in registers. A block of columns of b, as
+ * deep as one part, fits half of the second cache (a deep one may take more), and all rows use it
+ * before the next one. A panel of it is as wide as a tile, and read where it lies unless that is
+ * too scattered for so many rows: then the first tile that reads it copies it by the way, while
+ * there is arithmetic to do, if it sees all of it. Rows of a are copied where they are in runs,
+ * would fall on the same lines of the nearest cache, or are adjacent: then side by side for each
+ * depth, by the way as well where they can be. */
 #include "runtime/flow.h"
 #include "runtime/product/place.h"
 #include "runtime/product/thirds.h"
@@ -37,6 +37,7 @@ enum {
     NEAR = FLOW_OF_VECTORS(3, 2, 2, 2),   /* 3: what a tile asks for comes to the nearest cache */
     NARROW = FLOW_OF_VECTORS(0, 1, 0, 0), /* a panel's row is one line: no tile copies b */
     FAR_RIGHT = 1 << 18,                  /* that has so many elements and comes from memory */
+    LARGE_NEAREST = 48 << 10, /* bytes of a nearest cache that holds a panel of 256 depths, and a */
     APART = 3, /* rows of a tile that one pointer serves: it, once and twice their distance on */
     MIDDLE_APART = 2, /* the same of a middle tile */
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
@@ -45,7 +46,6 @@ enum {
     BLOCK = FLOW_BLOCK / sizeof(float),
     DEEP = FLOW_OF_VECTORS(512, 1024, 1024, 1024), /* of what is deeper blocks may be larger */
     DEEP_BLOCK = FLOW_OF_VECTORS(3, 4, 2, 2) * BLOCK / 2,
-    LARGE_NEAREST = 48 * 1024, /* bytes of a nearest cache that holds a panel and a tile's rows */
     GROUP = 2 * TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(float),
 };
@@ -614,7 +614,7 @@ static void choose_asking(Work *work) {
     work->asks_pages = work->asks_rows && !product->in_runs && product->a_row >= PAGE;
 }
 
-#if FLOW_MASKS && defined _SC_LEVEL2_CACHE_SIZE
+#if FLOW_MASKS && defined _SC_LEVEL1_DCACHE_SIZE && defined _SC_LEVEL2_CACHE_SIZE
 /* Has a core's cache, of that name of sysconf, so many bytes? Asked for once: that may take a
  * virtual machine microseconds. */
 static bool has_cache(int name, int64_t least, _Atomic int64_t *known) {
@@ -636,6 +636,7 @@ static bool is_second_large(void) {
 static bool is_nearest_large(void) {
     return false;
 }
+
 static bool is_second_large(void) {
     return false;
 }
@@ -663,14 +664,15 @@ static void choose_block(Work *work, int64_t columns) {
 
 /* The most of its depth at a time. A tile's rows of a should leave the nearest cache room; but of
  * each part more, sums that wait for the rest are stored and loaded. On AVX and AVX-512 deep blocks
- * are larger (DEEP_BLOCK). Where the nearest cache is large, processors multiply twice as fast as
- * where it is not, so that a panel of b should stay in it, too. */
+ * are larger (DEEP_BLOCK). On AVX-512 parts of the deep ones are less where the nearest cache is
+ * large, so that a panel of b may stay in it, too: on Zen 5 that is faster, on Zen 4, which has a
+ * smaller one, it is not. */
 static int64_t most_depth_of(const FlowProduct *product) {
     const int64_t depth = product->most_depth;
     if (product->sums && depth <= DEEP) return 512;
-    if (is_nearest_large()) return product->sums ? 256 : 384;
-    if (product->sums) return FLOW_OF_VECTORS(384, 512, 256, 256);
-    return depth > 1536 ? MOST_PART / 2 : MOST_PART;
+    if (product->sums) return is_nearest_large() ? 256 : FLOW_OF_VECTORS(384, 512, 256, 256);
+    if (depth <= 1536) return MOST_PART;
+    return is_nearest_large() ? 384 : MOST_PART / 2;
 }
 
 /* By itself, or a call would have its arrays on the stack beside those of thirds. */

@@ -43,10 +43,10 @@ typedef struct FlowProduct {
     int64_t outer, rows, depth, columns; /* outer: slices */
     int64_t by_columns;                  /* threads split columns, not rows */
     int64_t thirds; /* matrix tiles may be used (thirds.h): none has `sees`, nor is asked */
-    int64_t most_rows,
-        most_depth;         /* of any call of this kernel: from the latter follows in which parts
-                                        vectors take the depth, so bits depend on nothing else */
-    int64_t a_row, a_depth; /* what the next one adds, in a run */
+    int64_t most_rows, most_depth; /* of any call of this kernel: from the latter and the processor
+                                      follows in which parts vectors take the depth, so that bits
+                                      depend on nothing else */
+    int64_t a_row, a_depth;        /* what the next one adds, in a run */
     int64_t b_depth, b_column;
     int64_t a_row_run, a_depth_run; /* how many there are in one */
     int64_t in_runs;                /* rows or depths of a are not one run each */

@@ -15,17 +15,17 @@
 
 /* matmul.c: wide where there are few rows, and where there are 32 registers: for each depth 6 x 4
  * take 10 loads, 12 x 2 take 14, which matters most where two threads share a core; unless a panel
- * of b so wide, and so deep, is more than the nearest cache holds beside a, so that each tile had
- * to fetch it. Columns that threads split come in blocks of two vectors; where a tile of eight
- * would leave nothing for the second of two threads, one of four makes them half as long, and one
- * thread a hundredth longer. */
-#define FLOW_NEAR_PANEL 32768
+ * of b so wide, as deep as the product or a part of it, is more than a nearest cache holds, so that
+ * each tile had to fetch it again. Columns that threads split come in blocks of two vectors; where
+ * a tile of eight would leave nothing for the second of two threads, one of four makes them half as
+ * long, and one thread a hundredth longer. */
+#define FLOW_NEAR_PANEL 32768 /* bytes */
 #define FLOW_TILE_OF_ROW(across, by_columns) \
     FLOW_LEAST(across, (by_columns) && (across) / 4 == 2 ? 4 : 8)
+/* vector: the bytes of one. */
 #define FLOW_TILE_WIDER(depth, across, vector, sums, by_columns) \
     ((sums) == 24 && !(by_columns) && (across) % 4 == 0 &&       \
-     FLOW_LEAST(depth, FLOW_NEAR_PANEL) * 4 * (vector) <= FLOW_NEAR_PANEL)
-/* vector: its bytes. */
+     FLOW_LEAST(depth, 512) * 4 * (vector) <= FLOW_NEAR_PANEL)
 #define FLOW_TILE_VECTORS(rows, depth, across, vector, sums, by_columns)  \
     ((int)((rows) == 1     ? FLOW_TILE_OF_ROW(across, by_columns)         \
            : (rows) < 4    ? FLOW_LEAST(across, 4)                        \

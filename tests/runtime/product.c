@@ -120,6 +120,7 @@ static void multiplies_all(void) {
     multiplies(1030, 301, 100, true, ALONG);  /* many rows pay for a copy of b; an odd depth */
     multiplies(1030, 513, 100, true, ACROSS);
     multiplies(107, 340, 200, true, IN_RUNS);
+    multiplies(107, 1700, 200, true, IN_RUNS);
     multiplies(107, 1100, 200, false, IN_RUNS);
     multiplies(600, 1700, 100, true, ALONG); /* so deep that more sums wait than have room */
     multiplies(101, 301, 101, true, TURNED);

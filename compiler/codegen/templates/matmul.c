@@ -151,6 +151,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define BY_TWOS FLOW_JOIN(KERNEL, _BY_TWOS)
 #define TILE FLOW_JOIN(KERNEL, _TILE)
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
+#define COPY_PAYS FLOW_JOIN(KERNEL, _COPY_PAYS)
 #define MASKS_ARE_SLOW FLOW_JOIN(KERNEL, _MASKS_ARE_SLOW)
 #define ROWS_PAY FLOW_JOIN(KERNEL, _ROWS_PAY)
 #define ROWS_AHEAD FLOW_JOIN(KERNEL, _ROWS_AHEAD)
@@ -208,6 +209,12 @@ enum {
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
     /* Is there so little arithmetic at a depth that masks of columns would take longer? */
     MASKS_ARE_SLOW = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3,
+    /* More columns are worth a copy of a: those of two tiles, or of two that would be wide if the
+     * product were not deep. */
+    COPY_PAYS = 2 * LANES *
+                (MOST_ROWS >= 8 && FLOW_TILE_WIDER(1, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS)
+                     ? 4
+                     : TILE_VECTORS),
     /* So many rows are worth a copy of b that is ready: see COPIES_READY. */
     ROWS_PAY = 128,
     ROWS_AHEAD = 4,             /* of b, while it is copied */
@@ -222,9 +229,9 @@ enum {
 #define B_READY (SAME_TYPE && B_ADJACENT)
 /* Are rows of a copied? Depths are adjacent in the copy, or rows where they are in a. */
 #define A_ACROSS (A_DEPTH != 1 && A_ROW == 1)
-#define COPIES_A                              \
-    (A_TABLE || !SAME_TYPE ||                 \
-     (MOST_COLUMNS > FLOW_SUMS / 3 * LANES && \
+#define COPIES_A                  \
+    (A_TABLE || !SAME_TYPE ||     \
+     (MOST_COLUMNS > COPY_PAYS && \
       (A_ACROSS ? MOST_DEPTH > 128 : TILE_ROWS > 8 && (A_ROW) * sizeof(ELEMENT) % 4096 == 0)))
 /* May b be ready but too scattered? */
 #define SCATTERED_B ((B_DEPTH) * sizeof(ELEMENT) > 2048)
@@ -625,6 +632,7 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef ROWS_AHEAD
 #undef B_ADJACENT
 #undef LINE
+#undef COPY_PAYS
 #undef MASKS_ARE_SLOW
 #undef FAR_RESULTS
 #undef IN_VECTORS
