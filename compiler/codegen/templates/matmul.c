@@ -209,12 +209,9 @@ enum {
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
     /* Is there so little arithmetic at a depth that masks of columns would take longer? */
     MASKS_ARE_SLOW = FLOW_MASKS && PARTIAL && TILE_ROWS <= 3,
-    /* More columns are worth a copy of a: those of two tiles, or of two that would be wide if the
-     * product were not deep. */
-    COPY_PAYS = 2 * LANES *
-                (MOST_ROWS >= 8 && FLOW_TILE_WIDER(1, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS)
-                     ? 4
-                     : TILE_VECTORS),
+    /* More columns are worth a copy of a: those of two tiles of a product that is not deep. */
+    COPY_PAYS =
+        2 * LANES * FLOW_TILE_VECTORS(MOST_ROWS, 1, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS),
     /* So many rows are worth a copy of b that is ready: see COPIES_READY. */
     ROWS_PAY = 128,
     ROWS_AHEAD = 4,             /* of b, while it is copied */
