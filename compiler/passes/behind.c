@@ -13,16 +13,11 @@
 #include "compiler/passes/passes.h"
 
 #include "compiler/passes/loops.h"
+#include "compiler/passes/readers.h"
 
 #include <string.h>
 
 /* Record function. */
-
-static const Output *result_of(const Graph *graph, int index) {
-    vector_each(Output, output, graph->outputs)
-        if (output->kind == OUTPUT_result && !index--) return output;
-    return NULL;
-}
 
 static bool is_of_bytes(const Graph *graph, NodeId id) {
     const Node *node = graph_node(graph, strip_reshapes(graph, id));
@@ -51,7 +46,7 @@ static NodeId without_factor(Graph *to, const Graph *from, NodeId id, const Node
 static Graph *result_without(Arena *arena, const Graph *graph, int index) {
     Graph *to = graph_like(arena, graph);
     NodeId *map = arena_new_array(arena, NodeId, graph->nodes.count + 1);
-    const Output *changed = result_of(graph, index);
+    const Output *changed = record_result(graph, index);
     for (NodeId id = 0; id < graph->nodes.count; id++)
         map[id] = graph_copy_node(to, graph, id, map);
     vector_each(Output, output, graph->outputs) {
@@ -65,12 +60,10 @@ static Graph *result_without(Arena *arena, const Graph *graph, int index) {
 /* Functions of batches. */
 
 static NodeId input_of(const Function *function, int index) {
-    const char *name = NULL;
-    vector_each(Input, input, function->inputs)
-        if (input->kind == INPUT_field && input->index == index) name = input->name;
-    for (NodeId id = 0; name && id < function->graph->nodes.count; id++) {
+    const Input *input = input_of_field(function, index);
+    for (NodeId id = 0; input && id < function->graph->nodes.count; id++) {
         const Node *node = graph_node(function->graph, id);
-        if (node->op == OP_input && !strcmp(node->name, name)) return id;
+        if (node->op == OP_input && !strcmp(node->name, input->name)) return id;
     }
     return NODE_NONE;
 }
@@ -146,29 +139,6 @@ static Graph *products_with(Arena *arena, const Graph *graph, NodeId input, doub
 
 /* Pipelines. */
 
-/* All functions that take its batches; false: others do, too. */
-static bool find_readers(Arena *arena, const Program *program, const Pipeline *pipeline,
-                         FunctionList *readers) {
-    vector_each(Pipeline *, other, program->pipelines)
-        vector_each(Pipeline *, input, (*other)->join.inputs)
-            if (*input == pipeline) return false;
-    vector_each(Run, run, program->runs)
-        if (run->pipeline == pipeline) return false;
-    vector_each(Stage, stage, pipeline->stages)
-        if (stage->kind == STAGE_sink) return false;
-    vector_each(Train, train, program->trains) {
-        if (train->data == pipeline) {
-            vector_push(arena, readers, &train->step);
-            if (train->accumulate.graph) vector_push(arena, readers, &train->accumulate);
-            vector_each(Function *, fit, train->fits) vector_push(arena, readers, *fit);
-        }
-        vector_each(Action, action, train->actions)
-            if (action->pipeline == pipeline && action->function)
-                vector_push(arena, readers, action->function);
-    }
-    return readers->count;
-}
-
 static bool may_go_behind(Arena *arena, const FunctionList *readers, int field) {
     vector_each(Function *, reader, *readers) {
         const Graph *graph = (*reader)->graph;
@@ -182,7 +152,7 @@ static bool may_go_behind(Arena *arena, const FunctionList *readers, int field) 
 
 static void put_behind(Arena *arena, Function *record, const FunctionList *readers, int field) {
     const Graph *graph = record->graph;
-    const Output *result = result_of(graph, field);
+    const Output *result = record_result(graph, field);
     if (!result) return;
     const Node *node = graph_node(graph, strip_reshapes(graph, result->value));
     const int factor = factor_of(graph, node);
@@ -201,7 +171,8 @@ void put_factors_behind(Program *program) {
         FunctionList readers = {0};
         Section *section = (*pipeline)->section;
         if (program->exact || !section || section->plain || !section->record.graph) continue;
-        if (!find_readers(program->arena, program, *pipeline, &readers)) continue;
+        const bool all = find_readers(program->arena, program, *pipeline, &readers);
+        if (!all || !readers.count) continue;
         for (int field = 0; field < (int)section->outputs.count; field++)
             put_behind(program->arena, &section->record, &readers, field);
     }

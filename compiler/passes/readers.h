@@ -1,0 +1,18 @@
+/* Readers: which functions take the batches of a pipeline, and how a field of them is made. */
+#ifndef FLOW_READERS_H
+#define FLOW_READERS_H
+
+#include "compiler/graph/program.h"
+
+/* Those of train blocks and their actions are added to the list, which lies in arena. Does nothing
+ * else read the batches: no other pipeline, run block or sink? */
+bool find_readers(Arena *arena, const Program *program, const Pipeline *pipeline,
+                  FunctionList *readers);
+
+/* A result of the function that makes records, by its number; NULL: there are fewer. */
+const Output *record_result(const Graph *graph, int index);
+
+/* What a function knows of the field with that number, or NULL. */
+Input *input_of_field(const Function *function, int index);
+
+#endif
