@@ -278,6 +278,29 @@ static void write_sizes(Writer *writer, Text *text, const ContractionOperand *a)
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
 
+/* Are they adjacent, those that an index stands for? */
+static bool is_run(const Digits *digits) {
+    int64_t stride;
+    return digits->count == 1 && dim_is_constant(digits->items[0].stride, &stride) && stride == 1;
+}
+
+bool holds_zeros(const FunctionPlan *plan, const Node *node) {
+    vector_each(Input, input, plan->function->inputs)
+        if (node->op == OP_input && !strcmp(input->name, node->name)) return input->zeros;
+    return false;
+}
+
+/* May tiles leave out depths at which all their rows of a are zero (matmul_zeros.h)? Finding out
+ * pays where there are columns enough. */
+static bool leaves_zeros(const Writer *writer, const ContractionOperand *a) {
+    enum { COLUMNS = 64 };
+    const Node *given = node_of(writer, a->node);
+    return given->type.element == TYPE_f32 && holds_zeros(writer->plan, given) &&
+           !writer->graph->wishes.exact && !has_triangle(writer->kernel) &&
+           dim_bound(writer->loops->columns) >= COLUMNS && a->first.count <= 1 &&
+           a->second.count <= 1 && (is_run(&a->first) || is_run(&a->second));
+}
+
 static void write_left(Writer *writer, Text *text, const ContractionOperand *a) {
     const Loops *loops = writer->loops;
     const Macro macros[] = {
@@ -290,6 +313,7 @@ static void write_left(Writer *writer, Text *text, const ContractionOperand *a) 
         {"A_ROW_RUNS", runs_expression(writer, &a->first)},
         {"A_DEPTH_RUN", run_expression(writer, &a->second, loops->depth)},
         {"A_TABLE", a->first.count > 1 || a->second.count > 1 ? "1" : "0"},
+        {"LEAVES_ZEROS", leaves_zeros(writer, a) ? "1" : "0"},
     };
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
@@ -360,12 +384,6 @@ void write_contraction_parameters(Writer *writer, Text *text) {
     write_winograd(writer, text);
 }
 
-/* Are they adjacent, those that an index stands for? */
-static bool is_run(const Digits *digits) {
-    int64_t stride;
-    return digits->count == 1 && dim_is_constant(digits->items[0].stride, &stride) && stride == 1;
-}
-
 /* Of floats, with adjacent rows of a, and all else in one run: see few_columns.c. */
 static bool has_few_columns(const Writer *writer, const ContractionOperand *a,
                             const ContractionOperand *b) {
@@ -394,12 +412,15 @@ static bool is_few(const char *template) {
     return !strcmp(template, "few_columns.c");
 }
 
+static bool is_of_vectors(const char *template) {
+    return !strcmp(template, "matmul.c") || is_few(template);
+}
+
 static bool takes_tiles(const Writer *writer) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
     ContractionOperand b = contraction_operand(writer->graph, matmul, 1);
-    const char *template = template_of(writer, &a, &b);
-    return !is_plain(writer) && (!strcmp(template, "matmul.c") || is_few(template));
+    return !is_plain(writer) && is_of_vectors(template_of(writer, &a, &b));
 }
 
 /* With what of the results is computed on tiles in registers, in `tile`, if it can be. */
@@ -541,6 +562,7 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
         .triangle = leaves_out(&writer, &a, &b),
         .thirds = takes_thirds(plan, kernel),
         .by_columns = writer.kernel->by_columns,
+        .leaves_zeros = is_of_vectors(template_of(&writer, &a, &b)) && leaves_zeros(&writer, &a),
         .updates_one = updates_one(&writer),
     };
 }

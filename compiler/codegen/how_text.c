@@ -53,6 +53,8 @@ static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
     if (contraction.padded) text_add(text, ", without lines of padding");
     if (contraction.winograd && contraction.winograd->pads) text_add(text, ", pads on the way");
     text_add(text, unseen_text(&contraction));
+    if (contraction.leaves_zeros)
+        text_add(text, ", without depths at which a tile's rows are zero");
     const int parts = plan->kernels[kernel].parts;
     if (parts > 1) text_format(text, ", of %d parts of the depth", parts);
     if (plan->graph->wishes.tf32 && multiplied(plan, kernel) == TYPE_f32)

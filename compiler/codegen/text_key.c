@@ -121,6 +121,7 @@ static void add_operation(TextKeys *keys, const Node *node) {
     add_word(keys, (uint64_t)node->high);
     add_word(keys, (uint64_t)node->stream);
     if (node->op == OP_check) add_pointer(keys, node->name);
+    if (node->op == OP_input) add_word(keys, holds_zeros(keys->plan, node));
 }
 
 /* Does it pass more than places of nodes, is its text a GPU's, or does that ask who reads what the

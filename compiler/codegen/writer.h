@@ -537,6 +537,7 @@ typedef struct Contraction {
     bool triangle;                /* what no row sees is, too */
     bool thirds;                  /* matrix tiles multiply it by thirds, where there are some */
     bool by_columns;              /* threads split the columns */
+    bool leaves_zeros;            /* tiles leave out depths at which a is zero */
     bool updates_one;             /* one value is updated, and nothing else is stored */
 } Contraction;
 
@@ -545,6 +546,9 @@ typedef struct Tile {
 } Tile;
 
 Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel);
+
+/* Is the node an input that may be zero in many places? */
+bool holds_zeros(const FunctionPlan *plan, const Node *node);
 
 /* padding_text.c: of a product of windows of an image that was padded with zeros, which of its
  * lines are no padding. */

@@ -395,6 +395,7 @@ int compile(Compilation *compilation, Stop stop) {
     dump_graphs(compilation, "lower");
     keep_lowered(compilation);
     put_factors_behind(compilation->program);
+    note_zeros(compilation->program);
     const bool plans = stop == STOP_plan || has_limit(compilation->program);
     const bool gpus = compilation->arguments->uses_gpus || compilation->arguments->simulate;
     if (gpus) status = find_replicas(compilation);

@@ -28,6 +28,7 @@ typedef struct Input {
                          option: of Program.options */
     Type type;         /* of one record; for other kinds, of the value */
     int64_t low, high; /* of an export's argument: low <= each value < high; both 0: any value */
+    bool zeros;        /* field: it may be zero in many places */
 } Input;
 
 enum { DECIDED_cpu = -1 };

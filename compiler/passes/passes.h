@@ -18,7 +18,8 @@ extern const int pass_count;
  * the pass itself is at fault: a defect of the compiler. */
 bool pass_run(const Pass *pass, Program *program, Diagnostics *diagnostics, const char **broken);
 
-/* behind.c: before all passes, what changes several functions at once. */
+/* behind.c, zeros.c: before all passes, what looks at several functions at once. */
 void put_factors_behind(Program *program);
+void note_zeros(Program *program);
 
 #endif

@@ -88,6 +88,17 @@ FLOW_TILE VECTOR FLOW_JOIN(KERNEL, _select)(CHOICE chosen, VECTOR a, VECTOR b) {
     return FLOW_CHOSEN(chosen, b, a);
 }
 
+/* The lanes that are not 0, as bits. */
+FLOW_TILE uint32_t FLOW_JOIN(KERNEL, _not_zero)(VECTOR a) {
+#ifdef FLOW_NOT_ZERO_float
+    return (uint32_t)FLOW_JOIN(FLOW_NOT_ZERO_, ELEMENT)((FLOW_JOIN(FlowVector_, ELEMENT))a);
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < LANES; i++) bits |= (uint32_t)(a[i] != 0) << i;
+    return bits;
+#endif
+}
+
 FLOW_TILE int FLOW_JOIN(KERNEL, _is_finite)(VECTOR a) {
 #ifdef FLOW_NOT_FINITE_float
     return !FLOW_JOIN(FLOW_NOT_FINITE_, ELEMENT)((FLOW_JOIN(FlowVector_, ELEMENT))a);

@@ -41,8 +41,8 @@
 typedef float FlowVector_float __attribute__((vector_size(FLOW_VECTOR)));
 typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
 
-/* Square roots, and the lanes that are no finite numbers, as bits, where the processor has them for
- * vectors. */
+/* Square roots, and the lanes that are no finite numbers, or are not 0, as bits, where the
+ * processor has them for vectors. */
 #if defined __AVX512F__
 #ifdef __clang__
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps512(a, 4)
@@ -59,16 +59,24 @@ typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
 #define FLOW_NOT_FINITE_float(a) __builtin_ia32_cmpps512_mask((a) - (a), (a) - (a), 3, -1, 4)
 #define FLOW_NOT_FINITE_double(a) __builtin_ia32_cmppd512_mask((a) - (a), (a) - (a), 3, -1, 4)
 #endif
+#define FLOW_NOT_ZERO_float(a) \
+    (uint16_t) __builtin_ia32_cmpps512_mask(a, (FlowVector_float){0}, 4, -1, 4)
+#define FLOW_NOT_ZERO_double(a) \
+    (uint8_t) __builtin_ia32_cmppd512_mask(a, (FlowVector_double){0}, 4, -1, 4)
 #elif defined __AVX__
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps256(a)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd256(a)
 #define FLOW_NOT_FINITE_float(a) __builtin_ia32_movmskps256((FlowVector_float)((a) - (a) != 0))
 #define FLOW_NOT_FINITE_double(a) __builtin_ia32_movmskpd256((FlowVector_double)((a) - (a) != 0))
+#define FLOW_NOT_ZERO_float(a) __builtin_ia32_movmskps256((FlowVector_float)((a) != 0))
+#define FLOW_NOT_ZERO_double(a) __builtin_ia32_movmskpd256((FlowVector_double)((a) != 0))
 #elif defined __SSE2__
 #define FLOW_SQRT_float(a) __builtin_ia32_sqrtps(a)
 #define FLOW_SQRT_double(a) __builtin_ia32_sqrtpd(a)
 #define FLOW_NOT_FINITE_float(a) __builtin_ia32_movmskps((FlowVector_float)((a) - (a) != 0))
 #define FLOW_NOT_FINITE_double(a) __builtin_ia32_movmskpd((FlowVector_double)((a) - (a) != 0))
+#define FLOW_NOT_ZERO_float(a) __builtin_ia32_movmskps((FlowVector_float)((a) != 0))
+#define FLOW_NOT_ZERO_double(a) __builtin_ia32_movmskpd((FlowVector_double)((a) != 0))
 #endif
 
 /* y + a * b as one operation, where the processor has one. gcc by itself makes one only of what is
@@ -102,6 +110,23 @@ typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
     } while (0)
 #else
 #define FLOW_STAYS_IF(pays, factor) FLOW_STAYS(factor)
+#endif
+
+/* FLOW_LIST: stores at `to`, of FLOW_LIST_LANES numbers from k on, those whose bit is set, and
+ * anything behind them up to so many. */
+#if defined __AVX512F__
+#define FLOW_LIST_LANES 16
+typedef int32_t FlowNumbers __attribute__((vector_size(64)));
+#define FLOW_FIRST_NUMBERS                                   \
+    (FlowNumbers) {                                          \
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 \
+    }
+#define FLOW_LIST(to, k, bits)                                             \
+    do {                                                                   \
+        const FlowNumbers numbers = __builtin_ia32_compresssi512_mask(     \
+            FLOW_FIRST_NUMBERS + (k), (FlowNumbers){0}, (uint16_t)(bits)); \
+        __builtin_memcpy(to, &numbers, sizeof numbers);                    \
+    } while (0)
 #endif
 
 /* The first lanes of a vector, where they cost no more than a whole one. */

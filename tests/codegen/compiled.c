@@ -40,7 +40,8 @@ static void add_leaf(Program *program, Function *function, const Node *node) {
                     (Input){.name = node->name,
                             .kind = INPUT_field,
                             .index = (int)function->inputs.count,
-                            .type = node->type});
+                            .type = node->type,
+                            .zeros = !strncmp(node->name, "zeros", 5)});
     if (node->op == OP_weight && !has_storage(program, node->name))
         vector_push(program->arena, &program->storage,
                     (Storage){.name = node->name, .type = node->type});

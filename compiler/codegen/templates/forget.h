@@ -49,6 +49,7 @@
 #undef B_DEPTH_RUN
 #undef B_COLUMN_RUN
 #undef B_TABLE
+#undef LEAVES_ZEROS
 #undef BY_COLUMNS
 #undef SHARE_BLOCK
 #undef PARTS

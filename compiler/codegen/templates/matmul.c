@@ -34,6 +34,7 @@
  *   A_TABLE                   0: rows are one run, and so are depths
  *   B_DEPTH_AT(k), B_COLUMN_AT(n), B_DEPTH, B_COLUMN, B_DEPTH_RUN, B_COLUMN_RUN     same for b
  *   B_TABLE                   0: depths are one run
+ *   LEAVES_ZEROS              1: 0 times what is not finite may be 0, and a may hold many zeros
  *   BY_COLUMNS                1: threads split the columns; 0: the rows,
  *   SHARE_BLOCK               in whole blocks of so many
  *   SEES_COLUMNS              1: row r is wanted for columns before SEEN_COLUMNS(r, COLUMNS) alone
@@ -112,6 +113,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define B_DEPTH_RUN 128
 #define B_COLUMN_RUN 10
 #define B_TABLE 0
+#define LEAVES_ZEROS 0
 #define BY_COLUMNS 0
 #define SHARE_BLOCK FLOW_SHARE_BLOCK
 #define PARTS 1
@@ -156,6 +158,8 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define ROWS_PAY FLOW_JOIN(KERNEL, _ROWS_PAY)
 #define ROWS_AHEAD FLOW_JOIN(KERNEL, _ROWS_AHEAD)
 #define LINE FLOW_JOIN(KERNEL, _LINE)
+#define SEEN_DEPTHS FLOW_JOIN(KERNEL, _SEEN_DEPTHS)
+#define SEEN_ROWS FLOW_JOIN(KERNEL, _SEEN_ROWS)
 /* Numbers, not macros of macros, whose text would take long to read. */
 enum {
     /* The tile of sums. */
@@ -214,8 +218,11 @@ enum {
         2 * LANES * FLOW_TILE_VECTORS(MOST_ROWS, 1, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS),
     /* So many rows are worth a copy of b that is ready: see COPIES_READY. */
     ROWS_PAY = 128,
-    ROWS_AHEAD = 4,             /* of b, while it is copied */
-    LINE = 64 / sizeof(ELEMENT) /* elements of a line of the caches */
+    ROWS_AHEAD = 4,              /* of b, while it is copied */
+    LINE = 64 / sizeof(ELEMENT), /* elements of a line of the caches */
+    /* Of matmul_zeros.h: bits of a number, and the rows of a group in whole vectors. */
+    SEEN_DEPTHS = 32,
+    SEEN_ROWS = ((GROUP - 1) / LANES + 1) * LANES
 };
 
 /* Do columns of a panel of b lie side by side? As a tile reads them? */
@@ -263,6 +270,12 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     int copies_b;
     ELEMENT *right, *left, *waiting;
     int64_t *depth_at;
+#if LEAVES_ZEROS
+    int has_zeros; /* a, so many that it pays to look for them */
+    int64_t listed_count;
+    int32_t listed[PART + SEEN_DEPTHS]; /* depths of a tile, and anything behind them */
+    int32_t seen[((PART - 1) / SEEN_DEPTHS + 1) * SEEN_ROWS]; /* depths of each row */
+#endif
     FLOW_JOIN(KERNEL, _late) * late;
     int closed; /* results are all held */
 } FLOW_JOIN(KERNEL, _work);
@@ -282,19 +295,21 @@ typedef struct FLOW_JOIN(KERNEL, _place) {
 } FLOW_JOIN(KERNEL, _place);
 
 #include "matmul_results.h"
+#include "matmul_zeros.h"
 
-/* Adds the products of depth k to the tile y; whole: all its columns are wanted. */
+/* Adds the products of its depth number i to the tile y; whole: all its columns are wanted. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * tile,
                                        const int64_t *row_at, const int rows, const int whole,
-                                       int64_t k, VECTOR y[TILE_ROWS][TILE_VECTORS]) {
+                                       int64_t i, VECTOR y[TILE_ROWS][TILE_VECTORS]) {
     WITH_SIZES;
+    const int64_t k = FLOW_JOIN(KERNEL, _depth)(work, i);
     const int64_t a_row = COPIES_A ? COPY_ROW : (A_ROW),
                   a_depth = COPIES_A ? COPY_DEPTH : (A_DEPTH);
     const int64_t b_depth = B_READY && !COPIES_READY ? tile->b_depth : WIDTH;
     const ELEMENT *restrict a = tile->a, *restrict b = tile->b;
     VECTOR right[TILE_VECTORS];
     if (ASKS) __builtin_prefetch(tile->ahead + k * tile->ahead_step, 0, 2);
-    if (MOST_DEPTH > 256 && !COPIES_READY) /* what other threads have written */
+    if (MOST_DEPTH > 256 && !COPIES_READY && !LEAVES_ZEROS) /* what other threads have written */
 #pragma GCC unroll 8
         for (int n = 0; n < WIDTH; n += LINE) __builtin_prefetch(b + (k + 16) * b_depth + n);
 #pragma GCC unroll 8
@@ -323,7 +338,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add_rest)(WORK, const FLOW_JOIN(KERNEL, _place
 #if SEES_DEPTH
     const int64_t depth = tile->depth;
 #else
-    const int64_t depth = work->depth;
+    const int64_t depth = FLOW_JOIN(KERNEL, _depths)(work);
 #endif
     for (; BY_TWOS && rows == TILE_ROWS && k + 1 < depth; k += 2) {
         FLOW_JOIN(KERNEL, _add)(work, tile, row_at, rows, whole, k, y);
@@ -340,7 +355,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     const FLOW_JOIN(KERNEL, _place) tile = *place;
     const int64_t depth = work->depth, stride = tile.stride, columns = tile.columns;
     ELEMENT *restrict sums = tile.sums;
-    int64_t row_at[TILE_ROWS], k = 0, depths_seen = depth;
+    int64_t row_at[TILE_ROWS], k = 0, depths_seen = FLOW_JOIN(KERNEL, _depths)(work);
 #if SEES_DEPTH
     k = tile.from, depths_seen = tile.depth - k;
 #endif
@@ -449,7 +464,8 @@ FLOW_TILE const char *FLOW_JOIN(KERNEL, _ahead)(WORK, int64_t row, int64_t call,
 }
 
 /* The tiles of `height` rows from row m on; in_group: those of the group before them. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int height) {
+FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(FLOW_JOIN(KERNEL, _work) *restrict work, int64_t m,
+                                         int64_t in_group, int height) {
     WITH_SIZES;
     const CONTEXT context = *work->context;
     const int64_t row = work->row + m, all = ONE_BLOCK ? (COLUMNS) : work->columns;
@@ -468,6 +484,9 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
         PLAIN ? (ELEMENT *)RESULT + (work->slice * (ROWS) + row) * (COLUMNS) + work->column
               : work->waiting + (m - work->start) * stride;
     const int64_t panels = (columns - 1) / WIDTH + 1;
+#if LEAVES_ZEROS
+    FLOW_JOIN(KERNEL, _list_depths)(work, a, in_group, height);
+#endif
     const int last = ONE_PART || work->k + work->depth == (DEPTH),
               asks = FAR_RESULTS && (PLAIN || last);
     for (int64_t n = 0; n < columns; n += WIDTH) {
@@ -509,12 +528,17 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(WORK, int64_t m, int64_t in_group, int 
 }
 
 /* Rows [work->start, end) of one part of the depth. */
-static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(WORK, int64_t end) {
+static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *restrict work,
+                                                      int64_t end) {
     WITH_SIZES;
     for (int64_t m = work->start, height; m < end; m += height) {
         const int64_t in_group = (m - work->start) % GROUP;
         if (COPIES_A && !in_group)
             FLOW_JOIN(KERNEL, _copy_a)(work, work->row + m, flow_smaller(end - m, GROUP));
+#if LEAVES_ZEROS
+        if (A_ACROSS && work->has_zeros && !in_group)
+            FLOW_JOIN(KERNEL, _see)(work, work->row + m, flow_smaller(end - m, GROUP));
+#endif
         height = FLOW_JOIN(KERNEL, _height)(work, flow_smaller(end - m, GROUP - in_group));
         FLOW_JOIN(KERNEL, _tiles)(work, m, in_group, (int)height);
     }
@@ -584,6 +608,10 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
         .closed = FLOW_JOIN(KERNEL, _is_closed)(context),
 #endif
     };
+#if LEAVES_ZEROS
+    work.has_zeros = FLOW_JOIN(KERNEL, _has_zeros)(&work, rows);
+    for (int k = 0; !work.has_zeros && k < PART; k++) work.listed[k] = k;
+#endif
     for (work.column = first; work.column < last; work.column += work.wide) {
         work.columns = flow_smaller(last - work.column, work.wide);
         FLOW_JOIN(KERNEL, _columns)(&work, rows);
@@ -623,6 +651,8 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef COPY_ROW
 #undef COPY_DEPTH
 #undef COPY_TILE
+#undef SEEN_DEPTHS
+#undef SEEN_ROWS
 #undef ASKS
 #undef COPIES_READY
 #undef ROWS_PAY
