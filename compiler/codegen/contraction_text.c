@@ -279,26 +279,9 @@ static void write_sizes(Writer *writer, Text *text, const ContractionOperand *a)
 }
 
 /* Are they adjacent, those that an index stands for? */
-static bool is_run(const Digits *digits) {
+bool is_run(const Digits *digits) {
     int64_t stride;
     return digits->count == 1 && dim_is_constant(digits->items[0].stride, &stride) && stride == 1;
-}
-
-bool holds_zeros(const FunctionPlan *plan, const Node *node) {
-    vector_each(Input, input, plan->function->inputs)
-        if (node->op == OP_input && !strcmp(input->name, node->name)) return input->zeros;
-    return false;
-}
-
-/* May tiles leave out depths at which all their rows of a are zero (matmul_zeros.h)? Finding out
- * pays where there are columns enough. */
-static bool leaves_zeros(const Writer *writer, const ContractionOperand *a) {
-    enum { COLUMNS = 64 };
-    const Node *given = node_of(writer, a->node);
-    return given->type.element == TYPE_f32 && holds_zeros(writer->plan, given) &&
-           !writer->graph->wishes.exact && !has_triangle(writer->kernel) &&
-           dim_bound(writer->loops->columns) >= COLUMNS && a->first.count <= 1 &&
-           a->second.count <= 1 && (is_run(&a->first) || is_run(&a->second));
 }
 
 static void write_left(Writer *writer, Text *text, const ContractionOperand *a) {
@@ -314,6 +297,7 @@ static void write_left(Writer *writer, Text *text, const ContractionOperand *a) 
         {"A_DEPTH_RUN", run_expression(writer, &a->second, loops->depth)},
         {"A_TABLE", a->first.count > 1 || a->second.count > 1 ? "1" : "0"},
         {"LEAVES_ZEROS", leaves_zeros(writer, a) ? "1" : "0"},
+        {"ZEROS_CHANGE_NOTHING", zeros_change_nothing(writer) ? "1" : "0"},
     };
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
@@ -591,8 +575,9 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
                           lanes,
                       (int)contraction->columns};
     if (strcmp(contraction->template, "windows.c")) {
-        int vectors = FLOW_TILE_VECTORS(contraction->rows, contraction->depth, across, vector, sums,
-                                        contraction->by_columns);
+        int vectors = FLOW_TILE_VECTORS(
+            contraction->rows, FLOW_READ_DEPTH(contraction->depth, contraction->leaves_zeros),
+            across, vector, sums, contraction->by_columns);
         return (Tile){FLOW_TILE_ROWS(contraction->rows, contraction->depth,
                                      contraction->updates_one, sums, vectors),
                       vectors * lanes};

@@ -547,9 +547,6 @@ typedef struct Tile {
 
 Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel);
 
-/* Is the node an input that may be zero in many places? */
-bool holds_zeros(const FunctionPlan *plan, const Node *node);
-
 /* padding_text.c: of a product of windows of an image that was padded with zeros, which of its
  * lines are no padding. */
 typedef struct Padding {
@@ -584,6 +581,16 @@ void write_macros(Text *text, const Macro *macros, size_t count);
 /* The macros that the templates take, and the C of the address of operand 0 or 1. */
 void write_contraction_parameters(Writer *writer, Text *text);
 const char *contraction_address(Writer *writer, int which);
+
+/* Are they adjacent, those that an index stands for? */
+bool is_run(const Digits *digits);
+
+/* zeros_rule.c: is the node an input that may be zero in many places? May tiles of the product
+ * leave out depths at which all their rows of that operand are zero? Does an update leave all that
+ * it stores as it was where the product is zero? */
+bool holds_zeros(const FunctionPlan *plan, const Node *node);
+bool leaves_zeros(const Writer *writer, const ContractionOperand *a);
+bool zeros_change_nothing(const Writer *writer);
 
 /* thirds_rule.c: do matrix tiles multiply the kernel by thirds, where there are some? */
 bool takes_thirds(const FunctionPlan *plan, int kernel);

@@ -20,6 +20,8 @@
  * a tile of eight would leave nothing for the second of two threads, one of four makes them half as
  * long, and one thread a hundredth longer. */
 #define FLOW_NEAR_PANEL 32768 /* bytes */
+/* Of a product that leaves out zeros the panel is as much smaller, as of digits half of it. */
+#define FLOW_READ_DEPTH(depth, leaves_zeros) ((leaves_zeros) ? ((depth) + 1) / 2 : (depth))
 #define FLOW_TILE_OF_ROW(across, by_columns) \
     FLOW_LEAST(across, (by_columns) && (across) / 4 == 2 ? 4 : 8)
 /* vector: the bytes of one. */

@@ -35,6 +35,7 @@
  *   B_DEPTH_AT(k), B_COLUMN_AT(n), B_DEPTH, B_COLUMN, B_DEPTH_RUN, B_COLUMN_RUN     same for b
  *   B_TABLE                   0: depths are one run
  *   LEAVES_ZEROS              1: 0 times what is not finite may be 0, and a may hold many zeros
+ *   ZEROS_CHANGE_NOTHING      1: where sums are zero all that is stored is what was there
  *   BY_COLUMNS                1: threads split the columns; 0: the rows,
  *   SHARE_BLOCK               in whole blocks of so many
  *   SEES_COLUMNS              1: row r is wanted for columns before SEEN_COLUMNS(r, COLUMNS) alone
@@ -114,6 +115,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define B_COLUMN_RUN 10
 #define B_TABLE 0
 #define LEAVES_ZEROS 0
+#define ZEROS_CHANGE_NOTHING 0
 #define BY_COLUMNS 0
 #define SHARE_BLOCK FLOW_SHARE_BLOCK
 #define PARTS 1
@@ -164,8 +166,8 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 enum {
     /* The tile of sums. */
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
-    TILE_VECTORS =
-        FLOW_TILE_VECTORS(MOST_ROWS, MOST_DEPTH, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS),
+    TILE_VECTORS = FLOW_TILE_VECTORS(MOST_ROWS, FLOW_READ_DEPTH(MOST_DEPTH, LEAVES_ZEROS), ACROSS,
+                                     FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS),
     TILE_ROWS = FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
     /* Of a low one, for the last rows: of many rows two are enough, which compile sooner, as long
      * as their sums are too many to wait for each other. */
@@ -220,9 +222,10 @@ enum {
     ROWS_PAY = 128,
     ROWS_AHEAD = 4,              /* of b, while it is copied */
     LINE = 64 / sizeof(ELEMENT), /* elements of a line of the caches */
-    /* Of matmul_zeros.h: bits of a number, and the rows of a group in whole vectors. */
+    /* Of matmul_zeros.h: bits of a number, and rows that are looked at together, which fill
+     * vectors. */
     SEEN_DEPTHS = 32,
-    SEEN_ROWS = ((GROUP - 1) / LANES + 1) * LANES
+    SEEN_ROWS = GROUP * LANES / 2
 };
 
 /* Do columns of a panel of b lie side by side? As a tile reads them? */
@@ -271,10 +274,12 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     ELEMENT *right, *left, *waiting;
     int64_t *depth_at;
 #if LEAVES_ZEROS
+    int64_t end;   /* of all rows that are worked on */
     int has_zeros; /* a, so many that it pays to look for them */
     int64_t listed_count;
     int32_t listed[PART + SEEN_DEPTHS]; /* depths of a tile, and anything behind them */
-    int32_t seen[((PART - 1) / SEEN_DEPTHS + 1) * SEEN_ROWS]; /* depths of each row */
+    int64_t seen_row, seen_end;         /* of the rows that were looked at */
+    int32_t seen[((PART - 1) / SEEN_DEPTHS + 1) * SEEN_ROWS]; /* depths of each, as bits */
 #endif
     FLOW_JOIN(KERNEL, _late) * late;
     int closed; /* results are all held */
@@ -485,7 +490,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(FLOW_JOIN(KERNEL, _work) *restrict work
               : work->waiting + (m - work->start) * stride;
     const int64_t panels = (columns - 1) / WIDTH + 1;
 #if LEAVES_ZEROS
-    FLOW_JOIN(KERNEL, _list_depths)(work, a, in_group, height);
+    FLOW_JOIN(KERNEL, _list_depths)(work, a, row, height);
+    if (ZEROS_CHANGE_NOTHING && ONE_PART && !work->listed_count) return;
 #endif
     const int last = ONE_PART || work->k + work->depth == (DEPTH),
               asks = FAR_RESULTS && (PLAIN || last);
@@ -535,10 +541,6 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
         const int64_t in_group = (m - work->start) % GROUP;
         if (COPIES_A && !in_group)
             FLOW_JOIN(KERNEL, _copy_a)(work, work->row + m, flow_smaller(end - m, GROUP));
-#if LEAVES_ZEROS
-        if (A_ACROSS && work->has_zeros && !in_group)
-            FLOW_JOIN(KERNEL, _see)(work, work->row + m, flow_smaller(end - m, GROUP));
-#endif
         height = FLOW_JOIN(KERNEL, _height)(work, flow_smaller(end - m, GROUP - in_group));
         FLOW_JOIN(KERNEL, _tiles)(work, m, in_group, (int)height);
     }
@@ -553,6 +555,9 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _columns)(FLOW_JOIN(KERNEL, _work
     for (work->start = 0; work->start < rows; work->start += high)
         for (work->k = 0; work->k < (DEPTH); work->k += work->part) {
             work->depth = flow_smaller((DEPTH)-work->k, work->part);
+#if LEAVES_ZEROS
+            if (!work->start || !one_part) work->seen_row = work->seen_end = work->row;
+#endif
             const int first = !work->start || !one_part;
             if (first) FLOW_JOIN(KERNEL, _copy_b)(work);
             for (int64_t k = 0; COPIES_A && first && k < work->depth; k++)
@@ -609,7 +614,8 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #endif
     };
 #if LEAVES_ZEROS
-    work.has_zeros = FLOW_JOIN(KERNEL, _has_zeros)(&work, rows);
+    work.end = row + rows;
+    work.has_zeros = FLOW_JOIN(KERNEL, _has_zeros)(&work);
     for (int k = 0; !work.has_zeros && k < PART; k++) work.listed[k] = k;
 #endif
     for (work.column = first; work.column < last; work.column += work.wide) {

@@ -1,5 +1,5 @@
-/* matmul_zeros.h: of matmul.c, behind its types: which depths a tile adds up. With LEAVES_ZEROS
- * it leaves out those at which all its rows of a are zero: what they add are zeros, so that sums have
+/* matmul_zeros.h: of matmul.c, behind its types: which depths a tile adds up. With LEAVES_ZEROS it
+ * leaves out those at which all its rows of a are zero: what they add are zeros, so that sums have
  * the same bits, if b is finite. The others are listed once for all panels of a tile; all are where
  * a sample of a has too few zeros for looking for them. */
 #if LEAVES_ZEROS /* which is of floats alone */
@@ -7,11 +7,12 @@ typedef int32_t FLOW_JOIN(KERNEL, _lanes) __attribute__((vector_size(FLOW_VECTOR
 
 /* Is a quarter of a zero? Some vectors tell, of the rows that are worked on and of depths, both far
  * apart. */
-FLOW_TILE int FLOW_JOIN(KERNEL, _has_zeros)(WORK, int64_t rows) {
+FLOW_TILE int FLOW_JOIN(KERNEL, _has_zeros)(WORK) {
     WITH_SIZES;
     enum { SAMPLES = 8 };
     const ELEMENT *a = (const ELEMENT *)work->a + (A_ROW_AT(work->row));
-    const int64_t run = A_ACROSS ? rows : (DEPTH), runs = A_ACROSS ? (DEPTH) : rows;
+    const int64_t rows = work->end - work->row, run = A_ACROSS ? rows : (DEPTH),
+                  runs = A_ACROSS ? (DEPTH) : rows;
     const int64_t last = flow_larger(run - LANES, 0), next = A_ACROSS ? (A_DEPTH) : (A_ROW);
     int most = 0, others = 0;
     for (int64_t i = 0; i < SAMPLES; i++) {
@@ -50,10 +51,10 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _list_along)(FLOW_JOIN(KERNEL, _work) * work, c
     FLOW_JOIN(KERNEL, _list)(work, k, LANES, FLOW_JOIN(KERNEL, _not_zero)((VECTOR)any));
 }
 
-/* Where rows are: at which of SEEN_DEPTHS each row of a group is not zero, as bits. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _see)(FLOW_JOIN(KERNEL, _work) * work, int64_t row, int64_t rows) {
+/* Where rows are: at which of SEEN_DEPTHS each of the rows from this one on is not zero. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _see)(FLOW_JOIN(KERNEL, _work) * work, int64_t row) {
     WITH_SIZES;
-    (void)row;
+    const int64_t rows = flow_smaller(work->end - row, SEEN_ROWS);
     const ELEMENT *a = (const ELEMENT *)work->a + (A_ROW_AT(row)) + (A_DEPTH_AT(work->k));
     int32_t *to = work->seen;
     for (int64_t k = 0; k < work->depth; k += SEEN_DEPTHS, to += SEEN_ROWS) {
@@ -66,11 +67,22 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _see)(FLOW_JOIN(KERNEL, _work) * work, int64_t 
             __builtin_memcpy(to + n, &seen, sizeof seen);
         }
     }
+    work->seen_row = row, work->seen_end = row + rows;
 }
 
-/* Of a tile of so many rows, which begin at `a`, and so many behind the first of their group. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _list_across)(FLOW_JOIN(KERNEL, _work) * work, int64_t row,
+                                               const int height) {
+    const int32_t *seen = work->seen + (row - work->seen_row);
+    for (int64_t k = 0; k < work->depth; k += SEEN_DEPTHS, seen += SEEN_ROWS) {
+        int32_t bits = 0;
+        for (int m = 0; m < height; m++) bits |= seen[m];
+        FLOW_JOIN(KERNEL, _list)(work, k, SEEN_DEPTHS, (uint32_t)bits);
+    }
+}
+
+/* Of a tile of so many rows, which begin at `a`. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _list_depths)(FLOW_JOIN(KERNEL, _work) * work, const ELEMENT *a,
-                                               int64_t in_group, int height) {
+                                               int64_t row, int height) {
     WITH_SIZES;
     const int64_t depth = work->depth;
     int64_t k = 0;
@@ -78,12 +90,9 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _list_depths)(FLOW_JOIN(KERNEL, _work) * work, 
     if (!work->has_zeros) return; /* all are listed */
     work->listed_count = 0;
     if (A_ACROSS) {
-        const int32_t *seen = work->seen + in_group;
-        for (; k < depth; k += SEEN_DEPTHS, seen += SEEN_ROWS) {
-            int32_t bits = 0;
-            for (int m = 0; m < height; m++) bits |= seen[m];
-            FLOW_JOIN(KERNEL, _list)(work, k, SEEN_DEPTHS, (uint32_t)bits);
-        }
+        if (row + height > work->seen_end) FLOW_JOIN(KERNEL, _see)(work, row);
+        if (height == TILE_ROWS) FLOW_JOIN(KERNEL, _list_across)(work, row, TILE_ROWS);
+        else FLOW_JOIN(KERNEL, _list_across)(work, row, height);
         return;
     }
     for (; k + LANES <= depth; k += LANES) FLOW_JOIN(KERNEL, _list_along)(work, a, height, k, 1);
