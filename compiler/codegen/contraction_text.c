@@ -296,8 +296,6 @@ static void write_left(Writer *writer, Text *text, const ContractionOperand *a) 
         {"A_ROW_RUNS", runs_expression(writer, &a->first)},
         {"A_DEPTH_RUN", run_expression(writer, &a->second, loops->depth)},
         {"A_TABLE", a->first.count > 1 || a->second.count > 1 ? "1" : "0"},
-        {"LEAVES_ZEROS", leaves_zeros(writer, a) ? "1" : "0"},
-        {"ZEROS_CHANGE_NOTHING", zeros_change_nothing(writer) ? "1" : "0"},
     };
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
@@ -477,6 +475,21 @@ static bool finishes_rows(const Writer *writer, const ContractionOperand *a,
     return is_of_windows(writer, a, b) && !writer->kernel->by_columns && !panels;
 }
 
+/* zeros: the parameters that say whether it leaves some out. */
+static void write_kernel(Writer *writer, Text *text, const Text *tile, const char *template,
+                         const char *name, const char *zeros) {
+    const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
+    text_format(text,
+                "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n"
+                "#define THIRDS %d\n%s",
+                name, element_info[matmul->type.element].computed, updates_one(writer),
+                takes_thirds(writer->plan, writer->number), zeros);
+    text_add(text, tile->size ? text_string(tile)
+                              : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
+    write_contraction_parameters(writer, text);
+    text_format(text, "#include \"%s\"\n\n", template);
+}
+
 static void write_template(Writer *writer, Text *text, const Text *tile) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
@@ -494,15 +507,16 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     }
     write_context(writer, text, fields, values);
     if (!is_plain(writer)) write_finish(writer, text, finishes_rows(writer, &a, &b));
-    text_format(text,
-                "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n"
-                "#define THIRDS %d\n",
-                MARK_KERNEL, element_info[matmul->type.element].computed, updates_one(writer),
-                takes_thirds(writer->plan, writer->number));
-    text_add(text, tile->size ? text_string(tile)
-                              : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
-    write_contraction_parameters(writer, text);
-    text_format(text, "#include \"%s\"\n\n", template_of(writer, &a, &b));
+    const char *template = template_of(writer, &a, &b);
+    const bool zeros = is_of_vectors(template) && leaves_zeros(writer, &a);
+    const char *dense = zeros ? MARK_KERNEL "_dense" : MARK_KERNEL;
+    write_kernel(writer, text, tile, template, dense, "#define LEAVES_ZEROS 0\n");
+    if (zeros)
+        write_kernel(writer, text, tile, template, MARK_KERNEL,
+                     arena_format(writer->arena,
+                                  "#define LEAVES_ZEROS 1\n#define DENSE_KERNEL %s\n"
+                                  "#define ZEROS_CHANGE_NOTHING %d\n",
+                                  dense, zeros_change_nothing(writer)));
 }
 
 KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel) {
@@ -560,6 +574,13 @@ static Tile winograd_tile(const Contraction *contraction, int lanes, int sums) {
     return (Tile){rows, vectors * lanes};
 }
 
+Tile zeros_tile(const Contraction *contraction, int vector, int registers) {
+    const int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
+    const int64_t across = FLOW_ACROSS(contraction->columns, lanes);
+    const int vectors = FLOW_ZEROS_VECTORS(contraction->depth, across, vector, sums);
+    return (Tile){FLOW_ZEROS_ROWS(contraction->rows, sums, vectors), vectors * lanes};
+}
+
 Tile contraction_tile(const Contraction *contraction, int vector, int registers) {
     /* Two tiles by two that half.h computes at a time, where vectors are so wide. */
     enum { SIDE = 32, HALVES_VECTOR = 64 };
@@ -575,9 +596,8 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
                           lanes,
                       (int)contraction->columns};
     if (strcmp(contraction->template, "windows.c")) {
-        int vectors = FLOW_TILE_VECTORS(
-            contraction->rows, FLOW_READ_DEPTH(contraction->depth, contraction->leaves_zeros),
-            across, vector, sums, contraction->by_columns);
+        int vectors = FLOW_TILE_VECTORS(contraction->rows, contraction->depth, across, vector, sums,
+                                        contraction->by_columns);
         return (Tile){FLOW_TILE_ROWS(contraction->rows, contraction->depth,
                                      contraction->updates_one, sums, vectors),
                       vectors * lanes};

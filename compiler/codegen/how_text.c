@@ -24,6 +24,15 @@ static const char *tile_text(Arena *arena, const Contraction *contraction, const
     return arena_format(arena, "%d x %d", tile.rows, tile.columns);
 }
 
+static void print_zeros(const Contraction *contraction, Text *text) {
+    text_add(text, "; where a is zero in many places of ");
+    for (int i = 0; i < KINDS; i++) {
+        const Tile tile = zeros_tile(contraction, kinds[i].bytes, kinds[i].registers);
+        text_format(text, "%s%d x %d (%s)", i ? ", " : "", tile.rows, tile.columns, kinds[i].name);
+    }
+    text_add(text, ", without depths at which a tile's rows are zero");
+}
+
 static const char *unseen_text(const Contraction *contraction) {
     if (!contraction->triangle) return "";
     return contraction->halves ? ", on AVX-512 without what no row sees"
@@ -53,8 +62,7 @@ static void print_product(const FunctionPlan *plan, int kernel, Text *text) {
     if (contraction.padded) text_add(text, ", without lines of padding");
     if (contraction.winograd && contraction.winograd->pads) text_add(text, ", pads on the way");
     text_add(text, unseen_text(&contraction));
-    if (contraction.leaves_zeros)
-        text_add(text, ", without depths at which a tile's rows are zero");
+    if (contraction.leaves_zeros) print_zeros(&contraction, text);
     const int parts = plan->kernels[kernel].parts;
     if (parts > 1) text_format(text, ", of %d parts of the depth", parts);
     if (plan->graph->wishes.tf32 && multiplied(plan, kernel) == TYPE_f32)

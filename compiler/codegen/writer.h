@@ -610,6 +610,7 @@ const char *load_macro(Arena *arena, Element element);
 
 /* Where vectors have so many bytes, and there are so many registers. */
 Tile contraction_tile(const Contraction *contraction, int vector, int registers);
+Tile zeros_tile(const Contraction *contraction, int vector, int registers); /* that leaves them */
 
 /* rows_text.c: "one loop", "16 rows at a time". */
 const char *rows_form(Arena *arena, const FunctionPlan *plan, int kernel);

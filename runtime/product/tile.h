@@ -20,8 +20,6 @@
  * a tile of eight would leave nothing for the second of two threads, one of four makes them half as
  * long, and one thread a hundredth longer. */
 #define FLOW_NEAR_PANEL 32768 /* bytes */
-/* Of a product that leaves out zeros the panel is as much smaller, as of digits half of it. */
-#define FLOW_READ_DEPTH(depth, leaves_zeros) ((leaves_zeros) ? ((depth) + 1) / 2 : (depth))
 #define FLOW_TILE_OF_ROW(across, by_columns) \
     FLOW_LEAST(across, (by_columns) && (across) / 4 == 2 ? 4 : 8)
 /* vector: the bytes of one. */
@@ -50,6 +48,21 @@
                                                   : (most))
 #define FLOW_TILE_ROWS(rows, depth, updates_one, sums, vectors) \
     ((int)FLOW_LEAST(rows, FLOW_TILE_MOST(rows, depth, updates_one, (sums) / (vectors))))
+
+/* matmul.c where it leaves out zeros: low, since the fewer rows a tile has, the more of its depths
+ * are zero; as wide as the product, if what is left of a panel of b may stay in the nearest cache:
+ * of digits that is a quarter. */
+#define FLOW_ZEROS_PANEL 131072 /* bytes */
+#define FLOW_ZEROS_SUMS(sums) ((sums) == 24 ? 16 : 8)
+#define FLOW_ZEROS_VECTORS(depth, across, vector, sums)                        \
+    ((int)((sums) == 24 && (across) % 8 == 0 &&                                \
+                   FLOW_LEAST(depth, 65536) * 8 * (vector) <= FLOW_ZEROS_PANEL \
+               ? 8                                                             \
+           : (across) % 4 == 0 ? 4                                             \
+           : (across) % 3 == 0 ? 3                                             \
+                               : FLOW_LEAST(across, 2)))
+#define FLOW_ZEROS_ROWS(rows, sums, vectors) \
+    ((int)FLOW_LEAST(rows, FLOW_ZEROS_SUMS(sums) / (vectors)))
 
 /* few_columns.c: do lanes that are rows take fewer operations than lanes that are columns? To turn
  * the sums of as many rows as there are lanes takes some six for each row and vector of columns.

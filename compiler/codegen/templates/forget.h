@@ -50,6 +50,7 @@
 #undef B_COLUMN_RUN
 #undef B_TABLE
 #undef LEAVES_ZEROS
+#undef DENSE_KERNEL
 #undef ZEROS_CHANGE_NOTHING
 #undef BY_COLUMNS
 #undef SHARE_BLOCK

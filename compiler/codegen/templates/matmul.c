@@ -34,7 +34,8 @@
  *   A_TABLE                   0: rows are one run, and so are depths
  *   B_DEPTH_AT(k), B_COLUMN_AT(n), B_DEPTH, B_COLUMN, B_DEPTH_RUN, B_COLUMN_RUN     same for b
  *   B_TABLE                   0: depths are one run
- *   LEAVES_ZEROS              1: 0 times what is not finite may be 0, and a may hold many zeros
+ *   LEAVES_ZEROS              1: 0 times what is not finite may be 0, and a may hold many zeros;
+ *   DENSE_KERNEL              where it doesn't, this kernel is called
  *   ZEROS_CHANGE_NOTHING      1: where sums are zero all that is stored is what was there
  *   BY_COLUMNS                1: threads split the columns; 0: the rows,
  *   SHARE_BLOCK               in whole blocks of so many
@@ -166,9 +167,12 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 enum {
     /* The tile of sums. */
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
-    TILE_VECTORS = FLOW_TILE_VECTORS(MOST_ROWS, FLOW_READ_DEPTH(MOST_DEPTH, LEAVES_ZEROS), ACROSS,
-                                     FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS),
-    TILE_ROWS = FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
+    TILE_VECTORS = LEAVES_ZEROS ? FLOW_ZEROS_VECTORS(MOST_DEPTH, ACROSS, FLOW_VECTOR, FLOW_SUMS)
+                                : FLOW_TILE_VECTORS(MOST_ROWS, MOST_DEPTH, ACROSS, FLOW_VECTOR,
+                                                    FLOW_SUMS, BY_COLUMNS),
+    TILE_ROWS = LEAVES_ZEROS
+                    ? FLOW_ZEROS_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS)
+                    : FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
     /* Of a low one, for the last rows: of many rows two are enough, which compile sooner, as long
      * as their sums are too many to wait for each other. */
     MANY_ROWS = 32 * TILE_ROWS,
@@ -206,8 +210,10 @@ enum {
     AT_ONCE = IN_VECTORS && UPDATES_ONE,
     TILE = TILE_ROWS * WIDTH,
     /* Or are they made while the next tile is added up, one at each depth, if it is deep enough for
-     * all, and where there are registers for that? Else they are right behind their own. */
-    LATE = IN_VECTORS && !AT_ONCE && FLOW_OF_VECTORS(1, 0, 0, 1) && MOST_DEPTH >= TILE / LANES,
+     * all, which one without zeros may not be, and where there are registers for that? Else they
+     * are right behind their own. */
+    LATE = !LEAVES_ZEROS && IN_VECTORS && !AT_ONCE && FLOW_OF_VECTORS(1, 0, 0, 1) &&
+           MOST_DEPTH >= TILE / LANES,
     /* Are two depths added in a turn of a full tile? That saves what counts them, which is much
      * where a tile is small; else it takes longer to compile than it saves, as of few depths. */
     BY_TWOS = FLOW_OF_VECTORS(1, 0, 0, 0) && MOST_DEPTH > 16 && TILE / LANES <= 15,
@@ -274,8 +280,7 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     ELEMENT *right, *left, *waiting;
     int64_t *depth_at;
 #if LEAVES_ZEROS
-    int64_t end;   /* of all rows that are worked on */
-    int has_zeros; /* a, so many that it pays to look for them */
+    int64_t end; /* of all rows that are worked on */
     int64_t listed_count;
     int32_t listed[PART + SEEN_DEPTHS]; /* depths of a tile, and anything behind them */
     int64_t seen_row, seen_end;         /* of the rows that were looked at */
@@ -569,7 +574,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _columns)(FLOW_JOIN(KERNEL, _work
 #if THIRDS
 #include "product/thirds.h"
 #endif
-#if THIRDS && defined FLOW_HAS_THIRDS
+#if THIRDS && defined FLOW_HAS_THIRDS && !LEAVES_ZEROS
 #define BY_THIRDS 1
 #else
 #define BY_THIRDS 0
@@ -615,8 +620,6 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
     };
 #if LEAVES_ZEROS
     work.end = row + rows;
-    work.has_zeros = FLOW_JOIN(KERNEL, _has_zeros)(&work);
-    for (int k = 0; !work.has_zeros && k < PART; k++) work.listed[k] = k;
 #endif
     for (work.column = first; work.column < last; work.column += work.wide) {
         work.columns = flow_smaller(last - work.column, work.wide);

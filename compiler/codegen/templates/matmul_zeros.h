@@ -1,28 +1,11 @@
 /* matmul_zeros.h: of matmul.c, behind its types: which depths a tile adds up. With LEAVES_ZEROS it
  * leaves out those at which all its rows of a are zero: what they add are zeros, so that sums have
- * the same bits, if b is finite. The others are listed once for all panels of a tile; all are where
- * a sample of a has too few zeros for looking for them. */
+ * the same bits, if b is finite. The others are listed once for all panels of a tile. */
 #if LEAVES_ZEROS /* which is of floats alone */
+#if THIRDS
+#include "product/thirds.h"
+#endif
 typedef int32_t FLOW_JOIN(KERNEL, _lanes) __attribute__((vector_size(FLOW_VECTOR)));
-
-/* Is a quarter of a zero? Some vectors tell, of the rows that are worked on and of depths, both far
- * apart. */
-FLOW_TILE int FLOW_JOIN(KERNEL, _has_zeros)(WORK) {
-    WITH_SIZES;
-    enum { SAMPLES = 8 };
-    const ELEMENT *a = (const ELEMENT *)work->a + (A_ROW_AT(work->row));
-    const int64_t rows = work->end - work->row, run = A_ACROSS ? rows : (DEPTH),
-                  runs = A_ACROSS ? (DEPTH) : rows;
-    const int64_t last = flow_larger(run - LANES, 0), next = A_ACROSS ? (A_DEPTH) : (A_ROW);
-    int most = 0, others = 0;
-    for (int64_t i = 0; i < SAMPLES; i++) {
-        const ELEMENT *from = a + (runs - 1) * i / (SAMPLES - 1) * next + last * i / (SAMPLES - 1);
-        const VECTOR sample = FLOW_JOIN(KERNEL, _load)(from, run);
-        most += (int)flow_smaller(run, LANES);
-        others += __builtin_popcount(FLOW_JOIN(KERNEL, _not_zero)(sample));
-    }
-    return 4 * (most - others) >= most;
-}
 
 /* Lists those of `lanes` depths from k on whose bit is set. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _list)(FLOW_JOIN(KERNEL, _work) * work, int64_t k, const int lanes,
@@ -86,8 +69,6 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _list_depths)(FLOW_JOIN(KERNEL, _work) * work, 
     WITH_SIZES;
     const int64_t depth = work->depth;
     int64_t k = 0;
-    work->listed_count = depth;
-    if (!work->has_zeros) return; /* all are listed */
     work->listed_count = 0;
     if (A_ACROSS) {
         if (row + height > work->seen_end) FLOW_JOIN(KERNEL, _see)(work, row);
@@ -97,6 +78,31 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _list_depths)(FLOW_JOIN(KERNEL, _work) * work, 
     }
     for (; k + LANES <= depth; k += LANES) FLOW_JOIN(KERNEL, _list_along)(work, a, height, k, 1);
     if (k < depth) FLOW_JOIN(KERNEL, _list_along)(work, a, height, k, 0);
+}
+
+/* Is a quarter of a zero, as far as some vectors tell, which lie far apart? Matrix tiles are not
+ * left for vectors. */
+FLOW_TILE int FLOW_JOIN(KERNEL, _has_zeros)(const CONTEXT *context) {
+    enum { SAMPLES = 8, LAST = SAMPLES - 1 };
+    const int64_t batch = context->batch, *const sizes = context->sizes;
+    (void)batch, (void)sizes;
+    if ((ROWS) < 1 || (DEPTH) < 1) return 0;
+#if THIRDS && defined FLOW_HAS_THIRDS
+    if (flow_fills_tiles(ROWS)) return 0;
+#endif
+    const int64_t run = A_ACROSS ? (ROWS) : (DEPTH), last = flow_larger(run - LANES, 0);
+    const int64_t runs = A_ACROSS ? (DEPTH) : (ROWS), next = A_ACROSS ? (A_DEPTH) : (A_ROW);
+    int all = 0, others = 0;
+    for (int64_t i = 0; i < SAMPLES; i++) {
+        const int64_t slice = ((OUTER)-1) * i / LAST;
+        const ELEMENT *a = (const ELEMENT *)context->a + (A_OUTER(slice));
+        const VECTOR sample =
+            FLOW_JOIN(KERNEL, _load)(a + (runs - 1) * i / LAST * next + last * i / LAST, run);
+        (void)slice;
+        all += (int)flow_smaller(run, LANES);
+        others += __builtin_popcount(FLOW_JOIN(KERNEL, _not_zero)(sample));
+    }
+    return 4 * (all - others) >= all;
 }
 #endif
 

@@ -5,6 +5,12 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
     const CONTEXT context = PREPARE(frame, operands);
     const int64_t batch = context.batch, *const sizes = context.sizes;
     (void)batch, (void)sizes;
+#if LEAVES_ZEROS
+    if (!FLOW_JOIN(KERNEL, _has_zeros)(&context)) {
+        DENSE_KERNEL(frame, operands, thread, threads);
+        return;
+    }
+#endif
     int64_t first, last, first_column = 0, last_column = COLUMNS;
     if (BY_COLUMNS) {
         first = 0, last = (OUTER) * (ROWS);
