@@ -510,7 +510,9 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     const char *template = template_of(writer, &a, &b);
     const bool zeros = is_of_vectors(template) && leaves_zeros(writer, &a);
     const char *dense = zeros ? MARK_KERNEL "_dense" : MARK_KERNEL;
-    write_kernel(writer, text, tile, template, dense, "#define LEAVES_ZEROS 0\n");
+    write_kernel(writer, text, tile, template, dense,
+                 zeros ? "#define LEAVES_ZEROS 0\n#define CALLED static\n"
+                       : "#define LEAVES_ZEROS 0\n");
     if (zeros)
         write_kernel(writer, text, tile, template, MARK_KERNEL,
                      arena_format(writer->arena,

@@ -35,7 +35,7 @@
  *   B_DEPTH_AT(k), B_COLUMN_AT(n), B_DEPTH, B_COLUMN, B_DEPTH_RUN, B_COLUMN_RUN     same for b
  *   B_TABLE                   0: depths are one run
  *   LEAVES_ZEROS              1: 0 times what is not finite may be 0, and a may hold many zeros;
- *   DENSE_KERNEL              where it doesn't, this kernel is called
+ *   DENSE_KERNEL              where it doesn't, this kernel is called, whose CALLED is static
  *   ZEROS_CHANGE_NOTHING      1: where sums are zero all that is stored is what was there
  *   BY_COLUMNS                1: threads split the columns; 0: the rows,
  *   SHARE_BLOCK               in whole blocks of so many

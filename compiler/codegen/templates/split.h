@@ -1,7 +1,10 @@
 /* split.h: the end of a contraction, which has defined KERNEL_slice(context, slice, row, rows,
  * first, last): those rows of a slice, and columns [first, last). Calls it for what is this
- * thread's, and takes the parameters back. */
-FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
+ * thread's, and takes the parameters back. CALLED: how the kernel is declared. */
+#ifndef CALLED
+#define CALLED FLOW_KERNEL
+#endif
+CALLED void KERNEL(const FlowFrame *frame, const int64_t *operands, int thread, int threads) {
     const CONTEXT context = PREPARE(frame, operands);
     const int64_t batch = context.batch, *const sizes = context.sizes;
     (void)batch, (void)sizes;
@@ -29,4 +32,5 @@ FLOW_KERNEL void KERNEL(const FlowFrame *frame, const int64_t *operands, int thr
 #undef LANES
 #undef VECTOR
 #undef CHOICE
+#undef CALLED
 #include "forget.h"
