@@ -278,12 +278,6 @@ static void write_sizes(Writer *writer, Text *text, const ContractionOperand *a)
     write_macros(text, macros, sizeof macros / sizeof *macros);
 }
 
-/* Are they adjacent, those that an index stands for? */
-bool is_run(const Digits *digits) {
-    int64_t stride;
-    return digits->count == 1 && dim_is_constant(digits->items[0].stride, &stride) && stride == 1;
-}
-
 static void write_left(Writer *writer, Text *text, const ContractionOperand *a) {
     const Loops *loops = writer->loops;
     const Macro macros[] = {
@@ -398,6 +392,11 @@ static bool is_of_vectors(const char *template) {
     return !strcmp(template, "matmul.c") || is_few(template);
 }
 
+static bool leaves_zeros_there(const Writer *writer, const char *template,
+                               const ContractionOperand *a) {
+    return !strcmp(template, "matmul.c") && leaves_zeros(writer, a);
+}
+
 static bool takes_tiles(const Writer *writer) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     ContractionOperand a = contraction_operand(writer->graph, matmul, 0);
@@ -475,9 +474,9 @@ static bool finishes_rows(const Writer *writer, const ContractionOperand *a,
     return is_of_windows(writer, a, b) && !writer->kernel->by_columns && !panels;
 }
 
-/* zeros: the parameters that say whether it leaves some out. */
-static void write_kernel(Writer *writer, Text *text, const Text *tile, const char *template,
-                         const char *name, const char *zeros) {
+/* The template with its parameters; zeros: those that say whether it leaves some out. */
+static void write_inclusion(Writer *writer, Text *text, const Text *tile, const char *template,
+                            const char *name, const char *zeros) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     text_format(text,
                 "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n"
@@ -508,17 +507,17 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     write_context(writer, text, fields, values);
     if (!is_plain(writer)) write_finish(writer, text, finishes_rows(writer, &a, &b));
     const char *template = template_of(writer, &a, &b);
-    const bool zeros = is_of_vectors(template) && leaves_zeros(writer, &a);
+    const bool zeros = leaves_zeros_there(writer, template, &a);
     const char *dense = zeros ? MARK_KERNEL "_dense" : MARK_KERNEL;
-    write_kernel(writer, text, tile, template, dense,
-                 zeros ? "#define LEAVES_ZEROS 0\n#define CALLED static\n"
-                       : "#define LEAVES_ZEROS 0\n");
+    write_inclusion(writer, text, tile, template, dense,
+                    zeros ? "#define LEAVES_ZEROS 0\n#define CALLED static\n"
+                          : "#define LEAVES_ZEROS 0\n");
     if (zeros)
-        write_kernel(writer, text, tile, template, MARK_KERNEL,
-                     arena_format(writer->arena,
-                                  "#define LEAVES_ZEROS 1\n#define DENSE_KERNEL %s\n"
-                                  "#define ZEROS_CHANGE_NOTHING %d\n",
-                                  dense, zeros_change_nothing(writer)));
+        write_inclusion(writer, text, tile, template, MARK_KERNEL,
+                        arena_format(writer->arena,
+                                     "#define LEAVES_ZEROS 1\n#define DENSE_KERNEL %s\n"
+                                     "#define ZEROS_CHANGE_NOTHING %d\n",
+                                     dense, zeros_change_nothing(writer)));
 }
 
 KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel) {
@@ -562,7 +561,7 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
         .triangle = leaves_out(&writer, &a, &b),
         .thirds = takes_thirds(plan, kernel),
         .by_columns = writer.kernel->by_columns,
-        .leaves_zeros = is_of_vectors(template_of(&writer, &a, &b)) && leaves_zeros(&writer, &a),
+        .leaves_zeros = leaves_zeros_there(&writer, template_of(&writer, &a, &b), &a),
         .updates_one = updates_one(&writer),
     };
 }
@@ -579,7 +578,8 @@ static Tile winograd_tile(const Contraction *contraction, int lanes, int sums) {
 Tile zeros_tile(const Contraction *contraction, int vector, int registers) {
     const int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
     const int64_t across = FLOW_ACROSS(contraction->columns, lanes);
-    const int vectors = FLOW_ZEROS_VECTORS(contraction->depth, across, vector, sums);
+    const int vectors =
+        FLOW_ZEROS_VECTORS(contraction->depth, across, vector, sums, contraction->by_columns);
     return (Tile){FLOW_ZEROS_ROWS(contraction->rows, sums, vectors), vectors * lanes};
 }
 

@@ -25,12 +25,13 @@ static const char *tile_text(Arena *arena, const Contraction *contraction, const
 }
 
 static void print_zeros(const Contraction *contraction, Text *text) {
-    text_add(text, "; where a is zero in many places of ");
+    text_add(text, "; of a with many zeros, by tiles of ");
     for (int i = 0; i < KINDS; i++) {
         const Tile tile = zeros_tile(contraction, kinds[i].bytes, kinds[i].registers);
         text_format(text, "%s%d x %d (%s)", i ? ", " : "", tile.rows, tile.columns, kinds[i].name);
     }
-    text_add(text, ", without depths at which a tile's rows are zero");
+    text_add(text, ", without depths at which their rows are zero");
+    if (contraction->thirds) text_add(text, ", but not where there is AMX");
 }
 
 static const char *unseen_text(const Contraction *contraction) {

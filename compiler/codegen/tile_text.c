@@ -261,8 +261,7 @@ static void write_keep(Writer *writer, Text *text) {
     text_format(text, "%s}\n\n", text_string(&lines));
 }
 
-/* What is held is settled where it goes: there lies what it would replace. */
-static bool lies_on_old(const Writer *writer, NodeId keep) {
+bool lies_on_old(const Writer *writer, NodeId keep) {
     NodeId old = strip_reshapes(writer->graph, node_of(writer, keep)->inputs[2]);
     const Place *place = &writer->plan->places[keep], *known = &writer->plan->places[old];
     return place->kind == known->kind && place->offset == known->offset;
@@ -273,6 +272,7 @@ static bool can_keep(const Writer *writer) {
     for (size_t at = 0; at < writer->kernel->node_count; at++) {
         NodeId id = writer->kernel->nodes[at];
         if (node_of(writer, id)->op != OP_keep || !is_stored(writer, id)) continue;
+        /* What is held is settled where it goes: there lies what it would replace. */
         if (!lies_on_old(writer, id)) return false;
         keeps = true;
     }

@@ -582,8 +582,8 @@ void write_macros(Text *text, const Macro *macros, size_t count);
 void write_contraction_parameters(Writer *writer, Text *text);
 const char *contraction_address(Writer *writer, int which);
 
-/* Are they adjacent, those that an index stands for? */
-bool is_run(const Digits *digits);
+/* tile_text.c: is an update stored where the old value lies? One that is late is not. */
+bool lies_on_old(const Writer *writer, NodeId keep);
 
 /* zeros_rule.c: is the node an input that may be zero in many places? May tiles of the product
  * leave out depths at which all their rows of that operand are zero? Does an update leave all that
@@ -610,7 +610,7 @@ const char *load_macro(Arena *arena, Element element);
 
 /* Where vectors have so many bytes, and there are so many registers. */
 Tile contraction_tile(const Contraction *contraction, int vector, int registers);
-Tile zeros_tile(const Contraction *contraction, int vector, int registers); /* that leaves them */
+Tile zeros_tile(const Contraction *contraction, int vector, int registers); /* of leaves_zeros */
 
 /* rows_text.c: "one loop", "16 rows at a time". */
 const char *rows_form(Arena *arena, const FunctionPlan *plan, int kernel);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-    COLUMNS = 64, /* at least: fewer don't pay for looking */
-    DEEPEST = 8,  /* of the operations between a product and what is stored */
+    COLUMNS_LEAST = 64, /* fewer don't pay for looking */
+    STEPS_MOST = 8,     /* from what is stored to the product */
 };
 
 bool holds_zeros(const FunctionPlan *plan, const Node *node) {
@@ -19,33 +19,36 @@ bool leaves_zeros(const Writer *writer, const ContractionOperand *a) {
     const Node *given = node_of(writer, a->node);
     return given->type.element == TYPE_f32 && holds_zeros(writer->plan, given) &&
            !writer->graph->wishes.exact && !has_triangle(writer->kernel) &&
-           dim_bound(writer->loops->columns) >= COLUMNS && a->first.count <= 1 &&
+           dim_bound(writer->loops->columns) >= COLUMNS_LEAST && a->first.count <= 1 &&
            a->second.count <= 1 && (is_run(&a->first) || is_run(&a->second));
 }
 
-/* Is the value zero where the product is, and all else is finite? */
-static bool is_zero(const Writer *writer, NodeId id, NodeId product, int depth) {
-    id = strip_reshapes(writer->graph, id);
-    if (id == product || !depth) return id == product;
-    const Node *node = node_of(writer, id);
-    switch (node->op) {
-    case OP_multiply:
-        return is_zero(writer, node->inputs[0], product, depth - 1) ||
-               is_zero(writer, node->inputs[1], product, depth - 1);
-    case OP_divide:
-    case OP_negate: return is_zero(writer, node->inputs[0], product, depth - 1);
-    default: return false;
-    }
+static bool is_one_number(const Writer *writer, NodeId id) {
+    const Type *type = &node_of(writer, id)->type;
+    return dim_is_one(type_elements(writer->table, type));
 }
 
-/* Of an update: is the new value the old one then? */
+/* Is the value zero where the product is? Factors are numbers for all elements: one that is not
+ * finite shows in those that are computed. */
+static bool is_zero(const Writer *writer, NodeId id, NodeId product, int steps) {
+    id = strip_reshapes(writer->graph, id);
+    if (id == product || !steps) return id == product;
+    const Node *node = node_of(writer, id);
+    if (node->op == OP_negate) return is_zero(writer, node->inputs[0], product, steps - 1);
+    for (int i = 0; node->op == OP_multiply && i < 2; i++)
+        if (is_one_number(writer, node->inputs[i]))
+            return is_zero(writer, node->inputs[1 - i], product, steps - 1);
+    return false;
+}
+
+/* Of an update, which goes where the old value is: are they the same then? */
 static bool is_old(const Writer *writer, const Node *keep, NodeId product) {
     const NodeId old = strip_reshapes(writer->graph, keep->inputs[2]);
     const Node *new = node_of(writer, strip_reshapes(writer->graph, keep->inputs[1]));
     const int places = new->op == OP_add ? 2 : new->op == OP_subtract;
     for (int i = 0; i < places; i++)
         if (strip_reshapes(writer->graph, new->inputs[i]) == old)
-            return is_zero(writer, new->inputs[1 - i], product, DEEPEST);
+            return is_zero(writer, new->inputs[1 - i], product, STEPS_MOST);
     return false;
 }
 
@@ -56,7 +59,8 @@ bool zeros_change_nothing(const Writer *writer) {
     for (size_t at = 0; at < kernel->node_count; at++) {
         if (!is_stored(writer, kernel->nodes[at])) continue;
         const Node *node = node_of(writer, kernel->nodes[at]);
-        if (node->op != OP_keep || !is_old(writer, node, product)) return false;
+        if (node->op != OP_keep || !lies_on_old(writer, kernel->nodes[at])) return false;
+        if (!is_old(writer, node, product)) return false;
         stores = true;
     }
     return stores;

@@ -168,11 +168,10 @@ static void put_behind(Arena *arena, Function *record, const FunctionList *reade
 
 void put_factors_behind(Program *program) {
     vector_each(Pipeline *, pipeline, program->pipelines) {
-        FunctionList readers = {0};
         Section *section = (*pipeline)->section;
         if (program->exact || !section || section->plain || !section->record.graph) continue;
-        const bool all = find_readers(program->arena, program, *pipeline, &readers);
-        if (!all || !readers.count) continue;
+        const FunctionList readers = find_readers(program->arena, program, *pipeline);
+        if (!readers.count || is_read_otherwise(program, *pipeline)) continue;
         for (int field = 0; field < (int)section->outputs.count; field++)
             put_behind(program->arena, &section->record, &readers, field);
     }

@@ -332,6 +332,11 @@ ContractionOperand contraction_operand(const Graph *graph, const Node *matmul, i
     return operand;
 }
 
+bool is_run(const Digits *digits) {
+    int64_t stride;
+    return digits->count == 1 && dim_is_constant(digits->items[0].stride, &stride) && stride == 1;
+}
+
 bool is_in_order(const Graph *graph, const ContractionOperand *operand) {
     Dimensions *table = graph->dimensions;
     const Type *type = &graph_node(graph, operand->node)->type;

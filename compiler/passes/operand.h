@@ -39,6 +39,9 @@ ContractionOperand contraction_operand(const Graph *graph, const Node *matmul, i
 /* Does the operand lie as the loops go over it, one element after the other, all of the node? */
 bool is_in_order(const Graph *graph, const ContractionOperand *operand);
 
+/* Are the elements adjacent that a loop goes over? */
+bool is_run(const Digits *digits);
+
 /* Is b a matrix that lies row after row? */
 bool is_in_rows(const ContractionOperand *b);
 

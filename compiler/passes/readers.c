@@ -13,7 +13,7 @@ Input *input_of_field(const Function *function, int index) {
     return NULL;
 }
 
-static bool is_read_otherwise(const Program *program, const Pipeline *pipeline) {
+bool is_read_otherwise(const Program *program, const Pipeline *pipeline) {
     vector_each(Pipeline *, other, program->pipelines)
         vector_each(Pipeline *, input, (*other)->join.inputs)
             if (*input == pipeline) return true;
@@ -24,17 +24,17 @@ static bool is_read_otherwise(const Program *program, const Pipeline *pipeline) 
     return false;
 }
 
-bool find_readers(Arena *arena, const Program *program, const Pipeline *pipeline,
-                  FunctionList *readers) {
+FunctionList find_readers(Arena *arena, const Program *program, const Pipeline *pipeline) {
+    FunctionList readers = {0};
     vector_each(Train, train, program->trains) {
         if (train->data == pipeline) {
-            vector_push(arena, readers, &train->step);
-            if (train->accumulate.graph) vector_push(arena, readers, &train->accumulate);
-            vector_each(Function *, fit, train->fits) vector_push(arena, readers, *fit);
+            vector_push(arena, &readers, &train->step);
+            if (train->accumulate.graph) vector_push(arena, &readers, &train->accumulate);
+            vector_each(Function *, fit, train->fits) vector_push(arena, &readers, *fit);
         }
         vector_each(Action, action, train->actions)
             if (action->pipeline == pipeline && action->function)
-                vector_push(arena, readers, action->function);
+                vector_push(arena, &readers, action->function);
     }
-    return !is_read_otherwise(program, pipeline);
+    return readers;
 }

@@ -4,10 +4,11 @@
 
 #include "compiler/graph/program.h"
 
-/* Those of train blocks and their actions are added to the list, which lies in arena. Does nothing
- * else read the batches: no other pipeline, run block or sink? */
-bool find_readers(Arena *arena, const Program *program, const Pipeline *pipeline,
-                  FunctionList *readers);
+/* Those of train blocks and their actions; the list lies in arena. */
+FunctionList find_readers(Arena *arena, const Program *program, const Pipeline *pipeline);
+
+/* Does another pipeline, a run block or a sink read them? */
+bool is_read_otherwise(const Program *program, const Pipeline *pipeline);
 
 /* A result of the function that makes records, by its number; NULL: there are fewer. */
 const Output *record_result(const Graph *graph, int index);

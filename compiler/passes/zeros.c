@@ -24,10 +24,9 @@ static bool has_zeros(const Graph *graph, NodeId id) {
 
 void note_zeros(Program *program) {
     vector_each(Pipeline *, pipeline, program->pipelines) {
-        FunctionList readers = {0};
         const Section *section = (*pipeline)->section;
         if (!section || section->plain || !section->record.graph) continue;
-        find_readers(program->arena, program, *pipeline, &readers);
+        const FunctionList readers = find_readers(program->arena, program, *pipeline);
         for (int field = 0; field < (int)section->outputs.count; field++) {
             const Output *result = record_result(section->record.graph, field);
             const bool zeros = result && has_zeros(section->record.graph, result->value);

@@ -52,10 +52,11 @@
 /* matmul.c where it leaves out zeros: low, since the fewer rows a tile has, the more of its depths
  * are zero; as wide as the product, if what is left of a panel of b may stay in the nearest cache:
  * of digits that is a quarter. */
-#define FLOW_ZEROS_PANEL 131072 /* bytes */
+#define FLOW_ZEROS_PANEL (4 * FLOW_NEAR_PANEL)
 #define FLOW_ZEROS_SUMS(sums) ((sums) == 24 ? 16 : 8)
-#define FLOW_ZEROS_VECTORS(depth, across, vector, sums)                        \
-    ((int)((sums) == 24 && (across) % 8 == 0 &&                                \
+#define FLOW_ZEROS_VECTORS(depth, across, vector, sums, by_columns)            \
+    ((int)((by_columns) ? FLOW_LEAST(across, 2)                                \
+           : (sums) == 24 && (across) % 8 == 0 &&                              \
                    FLOW_LEAST(depth, 65536) * 8 * (vector) <= FLOW_ZEROS_PANEL \
                ? 8                                                             \
            : (across) % 4 == 0 ? 4                                             \

@@ -112,21 +112,17 @@ typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
 #define FLOW_STAYS_IF(pays, factor) FLOW_STAYS(factor)
 #endif
 
-/* FLOW_LIST: stores at `to`, of FLOW_LIST_LANES numbers from k on, those whose bit is set, and
- * anything behind them up to so many. */
+/* Stores at `to`, of FLOW_LIST_LANES numbers from k on, those whose bit is set, and anything behind
+ * them up to so many. */
 #if defined __AVX512F__
 #define FLOW_LIST_LANES 16
 typedef int32_t FlowNumbers __attribute__((vector_size(64)));
-#define FLOW_FIRST_NUMBERS                                   \
-    (FlowNumbers) {                                          \
-        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 \
-    }
-#define FLOW_LIST(to, k, bits)                                             \
-    do {                                                                   \
-        const FlowNumbers numbers = __builtin_ia32_compresssi512_mask(     \
-            FLOW_FIRST_NUMBERS + (k), (FlowNumbers){0}, (uint16_t)(bits)); \
-        __builtin_memcpy(to, &numbers, sizeof numbers);                    \
-    } while (0)
+FLOW_TILE void flow_list(int32_t *to, int32_t k, uint32_t bits) {
+    const FlowNumbers first = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const FlowNumbers numbers =
+        __builtin_ia32_compresssi512_mask(first + k, (FlowNumbers){0}, (uint16_t)bits);
+    __builtin_memcpy(to, &numbers, sizeof numbers);
+}
 #endif
 
 /* The first lanes of a vector, where they cost no more than a whole one. */

@@ -21,13 +21,17 @@ static double random_value(Element element, uint64_t *state) {
     switch (element_info[element].class) {
     case CLASS_boolean: return bits >> 8 & 1;
     case CLASS_integer: return bits >> 8 & 7;
-    default: return (double)bits / 2147483648.0 * 2 - 1 + 1.0 / 1024;
+    default: break;
     }
+    const double number = (double)bits / 2147483648.0 * 2 - 1 + 1.0 / 1024;
+    return element == TYPE_f64 ? number : (float)number;
 }
 
-/* Of inputs named so a third of each row, and runs of 16, are zeros of both signs. */
+/* Of inputs named so a third of each row, and runs of 16, are zeros of both signs; or all, or none
+ * of them. */
 static bool is_zero_there(const Node *node, int64_t i) {
-    if (strncmp(node->name, "zeros", 5)) return false;
+    if (!may_be_zeros(node->name) || !strcmp(node->name, "zeros, none")) return false;
+    if (!strncmp(node->name, "zeros, all", strlen("zeros, all"))) return true;
     const int64_t last = dim_bound(node->type.dims[node->type.rank - 1]), row = i / last,
                   column = i % last;
     return column % 3 == 0 || (row * 5 + column / 16 * 3) % 4;

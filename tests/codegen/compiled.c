@@ -28,6 +28,10 @@ struct Compiled {
 
 /* A program around the graphs. */
 
+bool may_be_zeros(const char *name) {
+    return !strncmp(name, "zeros", strlen("zeros"));
+}
+
 static bool has_storage(const Program *program, const char *name) {
     vector_each(Storage, storage, program->storage)
         if (!strcmp(storage->name, name)) return true;
@@ -41,7 +45,7 @@ static void add_leaf(Program *program, Function *function, const Node *node) {
                             .kind = INPUT_field,
                             .index = (int)function->inputs.count,
                             .type = node->type,
-                            .zeros = !strncmp(node->name, "zeros", 5)});
+                            .zeros = may_be_zeros(node->name)});
     if (node->op == OP_weight && !has_storage(program, node->name))
         vector_push(program->arena, &program->storage,
                     (Storage){.name = node->name, .type = node->type});

@@ -4,6 +4,9 @@
 
 #include "compiler/graph/graph.h"
 
+/* Inputs with such a name stand for fields that may be zero in many places. */
+bool may_be_zeros(const char *name);
+
 /* Graphs as the exports of one program, loaded into this process. */
 typedef struct Compiled Compiled;
 

@@ -36,7 +36,8 @@
  *   B_TABLE                   0: depths are one run
  *   LEAVES_ZEROS              1: 0 times what is not finite may be 0, and a may hold many zeros;
  *   DENSE_KERNEL              where it doesn't, this kernel is called, whose CALLED is static
- *   ZEROS_CHANGE_NOTHING      1: where sums are zero all that is stored is what was there
+ *   ZEROS_CHANGE_NOTHING      1: where sums are zero all that is stored is what was there, but for
+ *                             the sign of a zero
  *   BY_COLUMNS                1: threads split the columns; 0: the rows,
  *   SHARE_BLOCK               in whole blocks of so many
  *   SEES_COLUMNS              1: row r is wanted for columns before SEEN_COLUMNS(r, COLUMNS) alone
@@ -161,15 +162,16 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define ROWS_PAY FLOW_JOIN(KERNEL, _ROWS_PAY)
 #define ROWS_AHEAD FLOW_JOIN(KERNEL, _ROWS_AHEAD)
 #define LINE FLOW_JOIN(KERNEL, _LINE)
-#define SEEN_DEPTHS FLOW_JOIN(KERNEL, _SEEN_DEPTHS)
-#define SEEN_ROWS FLOW_JOIN(KERNEL, _SEEN_ROWS)
+#define LOOK_DEPTHS FLOW_JOIN(KERNEL, _LOOK_DEPTHS)
+#define LOOK_ROWS FLOW_JOIN(KERNEL, _LOOK_ROWS)
 /* Numbers, not macros of macros, whose text would take long to read. */
 enum {
     /* The tile of sums. */
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
-    TILE_VECTORS = LEAVES_ZEROS ? FLOW_ZEROS_VECTORS(MOST_DEPTH, ACROSS, FLOW_VECTOR, FLOW_SUMS)
-                                : FLOW_TILE_VECTORS(MOST_ROWS, MOST_DEPTH, ACROSS, FLOW_VECTOR,
-                                                    FLOW_SUMS, BY_COLUMNS),
+    TILE_VECTORS =
+        LEAVES_ZEROS
+            ? FLOW_ZEROS_VECTORS(MOST_DEPTH, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS)
+            : FLOW_TILE_VECTORS(MOST_ROWS, MOST_DEPTH, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS),
     TILE_ROWS = LEAVES_ZEROS
                     ? FLOW_ZEROS_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS)
                     : FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
@@ -230,8 +232,8 @@ enum {
     LINE = 64 / sizeof(ELEMENT), /* elements of a line of the caches */
     /* Of matmul_zeros.h: bits of a number, and rows that are looked at together, which fill
      * vectors. */
-    SEEN_DEPTHS = 32,
-    SEEN_ROWS = GROUP * LANES / 2
+    LOOK_DEPTHS = 32,
+    LOOK_ROWS = GROUP * LANES / 2
 };
 
 /* Do columns of a panel of b lie side by side? As a tile reads them? */
@@ -280,11 +282,11 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     ELEMENT *right, *left, *waiting;
     int64_t *depth_at;
 #if LEAVES_ZEROS
-    int64_t end; /* of all rows that are worked on */
-    int64_t listed_count;
-    int32_t listed[PART + SEEN_DEPTHS]; /* depths of a tile, and anything behind them */
-    int64_t seen_row, seen_end;         /* of the rows that were looked at */
-    int32_t seen[((PART - 1) / SEEN_DEPTHS + 1) * SEEN_ROWS]; /* depths of each, as bits */
+    int64_t end;              /* of all rows that are worked on */
+    int64_t listed_count;     /* depths of a tile, */
+    int32_t *listed;          /* and anything behind them */
+    int64_t looked, look_end; /* the first of the rows that were looked at, and their end; */
+    int32_t *seen;            /* where each is not zero, as bits */
 #endif
     FLOW_JOIN(KERNEL, _late) * late;
     int closed; /* results are all held */
@@ -304,6 +306,9 @@ typedef struct FLOW_JOIN(KERNEL, _place) {
     int64_t ahead_step;
 } FLOW_JOIN(KERNEL, _place);
 
+#if THIRDS
+#include "product/thirds.h"
+#endif
 #include "matmul_results.h"
 #include "matmul_zeros.h"
 
@@ -560,10 +565,10 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _columns)(FLOW_JOIN(KERNEL, _work
     for (work->start = 0; work->start < rows; work->start += high)
         for (work->k = 0; work->k < (DEPTH); work->k += work->part) {
             work->depth = flow_smaller((DEPTH)-work->k, work->part);
-#if LEAVES_ZEROS
-            if (!work->start || !one_part) work->seen_row = work->seen_end = work->row;
-#endif
             const int first = !work->start || !one_part;
+#if LEAVES_ZEROS
+            if (first) work->looked = work->look_end = work->row;
+#endif
             if (first) FLOW_JOIN(KERNEL, _copy_b)(work);
             for (int64_t k = 0; COPIES_A && first && k < work->depth; k++)
                 work->depth_at[k] = A_DEPTH_AT(work->k + k);
@@ -571,9 +576,6 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _columns)(FLOW_JOIN(KERNEL, _work
         }
 }
 
-#if THIRDS
-#include "product/thirds.h"
-#endif
 #if THIRDS && defined FLOW_HAS_THIRDS && !LEAVES_ZEROS
 #define BY_THIRDS 1
 #else
@@ -619,7 +621,9 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #endif
     };
 #if LEAVES_ZEROS
-    work.end = row + rows;
+    int32_t listed[PART + LOOK_DEPTHS];
+    int32_t seen[A_ACROSS ? ((PART - 1) / LOOK_DEPTHS + 1) * LOOK_ROWS : 1];
+    work.end = row + rows, work.listed = listed, work.seen = seen;
 #endif
     for (work.column = first; work.column < last; work.column += work.wide) {
         work.columns = flow_smaller(last - work.column, work.wide);
@@ -660,8 +664,8 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef COPY_ROW
 #undef COPY_DEPTH
 #undef COPY_TILE
-#undef SEEN_DEPTHS
-#undef SEEN_ROWS
+#undef LOOK_DEPTHS
+#undef LOOK_ROWS
 #undef ASKS
 #undef COPIES_READY
 #undef ROWS_PAY

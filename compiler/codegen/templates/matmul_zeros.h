@@ -1,19 +1,17 @@
 /* matmul_zeros.h: of matmul.c, behind its types: which depths a tile adds up. With LEAVES_ZEROS it
  * leaves out those at which all its rows of a are zero: what they add are zeros, so that sums have
- * the same bits, if b is finite. The others are listed once for all panels of a tile. */
+ * the same bits but for the sign of a zero, if b is finite. The others are listed once for all
+ * panels of a tile. */
 #if LEAVES_ZEROS /* which is of floats alone */
-#if THIRDS
-#include "product/thirds.h"
-#endif
 typedef int32_t FLOW_JOIN(KERNEL, _lanes) __attribute__((vector_size(FLOW_VECTOR)));
 
 /* Lists those of `lanes` depths from k on whose bit is set. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _list)(FLOW_JOIN(KERNEL, _work) * work, int64_t k, const int lanes,
                                         uint32_t bits) {
     (void)lanes;
-#ifdef FLOW_LIST
+#ifdef FLOW_LIST_LANES
     for (int done = 0; done < lanes; done += FLOW_LIST_LANES, bits >>= FLOW_LIST_LANES) {
-        FLOW_LIST(work->listed + work->listed_count, (int32_t)k + done, bits);
+        flow_list(work->listed + work->listed_count, (int32_t)k + done, bits);
         work->listed_count += __builtin_popcount(bits & ((1u << FLOW_LIST_LANES) - 1));
     }
 #else
@@ -26,22 +24,21 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _list)(FLOW_JOIN(KERNEL, _work) * work, int64_t
 FLOW_TILE void FLOW_JOIN(KERNEL, _list_along)(FLOW_JOIN(KERNEL, _work) * work, const ELEMENT *a,
                                               int height, int64_t k, const int whole) {
     WITH_SIZES;
-    const int64_t next = COPIES_A ? COPY_ROW : (A_ROW);
     FLOW_JOIN(KERNEL, _lanes) any = {0};
     for (int m = 0; m < height; m++)
-        any |= (FLOW_JOIN(KERNEL, _lanes))FLOW_JOIN(KERNEL, _get)(a + m * next + k, whole,
+        any |= (FLOW_JOIN(KERNEL, _lanes))FLOW_JOIN(KERNEL, _get)(a + m * (A_ROW) + k, whole,
                                                                   work->depth - k);
     FLOW_JOIN(KERNEL, _list)(work, k, LANES, FLOW_JOIN(KERNEL, _not_zero)((VECTOR)any));
 }
 
-/* Where rows are: at which of SEEN_DEPTHS each of the rows from this one on is not zero. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _see)(FLOW_JOIN(KERNEL, _work) * work, int64_t row) {
+/* Where rows are: at which of LOOK_DEPTHS each of the rows from this one on is not zero. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _look)(FLOW_JOIN(KERNEL, _work) * work, int64_t row) {
     WITH_SIZES;
-    const int64_t rows = flow_smaller(work->end - row, SEEN_ROWS);
+    const int64_t rows = flow_smaller(work->end - row, LOOK_ROWS);
     const ELEMENT *a = (const ELEMENT *)work->a + (A_ROW_AT(row)) + (A_DEPTH_AT(work->k));
     int32_t *to = work->seen;
-    for (int64_t k = 0; k < work->depth; k += SEEN_DEPTHS, to += SEEN_ROWS) {
-        const int64_t end = flow_smaller(work->depth, k + SEEN_DEPTHS);
+    for (int64_t k = 0; k < work->depth; k += LOOK_DEPTHS, to += LOOK_ROWS) {
+        const int64_t end = flow_smaller(work->depth, k + LOOK_DEPTHS);
         for (int64_t n = 0; n < rows; n += LANES) {
             FLOW_JOIN(KERNEL, _lanes) seen = {0}, bit = seen + 1;
             for (int64_t i = k; i < end; i++, bit <<= 1)
@@ -50,16 +47,16 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _see)(FLOW_JOIN(KERNEL, _work) * work, int64_t 
             __builtin_memcpy(to + n, &seen, sizeof seen);
         }
     }
-    work->seen_row = row, work->seen_end = row + rows;
+    work->looked = row, work->look_end = row + rows;
 }
 
 FLOW_TILE void FLOW_JOIN(KERNEL, _list_across)(FLOW_JOIN(KERNEL, _work) * work, int64_t row,
                                                const int height) {
-    const int32_t *seen = work->seen + (row - work->seen_row);
-    for (int64_t k = 0; k < work->depth; k += SEEN_DEPTHS, seen += SEEN_ROWS) {
+    const int32_t *seen = work->seen + (row - work->looked);
+    for (int64_t k = 0; k < work->depth; k += LOOK_DEPTHS, seen += LOOK_ROWS) {
         int32_t bits = 0;
         for (int m = 0; m < height; m++) bits |= seen[m];
-        FLOW_JOIN(KERNEL, _list)(work, k, SEEN_DEPTHS, (uint32_t)bits);
+        FLOW_JOIN(KERNEL, _list)(work, k, LOOK_DEPTHS, (uint32_t)bits);
     }
 }
 
@@ -71,7 +68,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _list_depths)(FLOW_JOIN(KERNEL, _work) * work, 
     int64_t k = 0;
     work->listed_count = 0;
     if (A_ACROSS) {
-        if (row + height > work->seen_end) FLOW_JOIN(KERNEL, _see)(work, row);
+        if (row + height > work->look_end) FLOW_JOIN(KERNEL, _look)(work, row);
         if (height == TILE_ROWS) FLOW_JOIN(KERNEL, _list_across)(work, row, TILE_ROWS);
         else FLOW_JOIN(KERNEL, _list_across)(work, row, height);
         return;
@@ -86,7 +83,7 @@ FLOW_TILE int FLOW_JOIN(KERNEL, _has_zeros)(const CONTEXT *context) {
     enum { SAMPLES = 8, LAST = SAMPLES - 1 };
     const int64_t batch = context->batch, *const sizes = context->sizes;
     (void)batch, (void)sizes;
-    if ((ROWS) < 1 || (DEPTH) < 1) return 0;
+    if ((OUTER) < 1 || (ROWS) < 1 || (DEPTH) < 1) return 0;
 #if THIRDS && defined FLOW_HAS_THIRDS
     if (flow_fills_tiles(ROWS)) return 0;
 #endif
