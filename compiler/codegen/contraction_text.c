@@ -510,14 +510,14 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     const bool zeros = leaves_zeros_there(writer, template, &a);
     const char *dense = zeros ? MARK_KERNEL "_dense" : MARK_KERNEL;
     write_inclusion(writer, text, tile, template, dense,
-                    zeros ? "#define LEAVES_ZEROS 0\n#define CALLED static\n"
-                          : "#define LEAVES_ZEROS 0\n");
+                    zeros ? "#define LEAVES_ZEROS 0\n#define ZEROS_ALONG 0\n#define CALLED static\n"
+                          : "#define LEAVES_ZEROS 0\n#define ZEROS_ALONG 0\n");
     if (zeros)
         write_inclusion(writer, text, tile, template, MARK_KERNEL,
                         arena_format(writer->arena,
                                      "#define LEAVES_ZEROS 1\n#define DENSE_KERNEL %s\n"
-                                     "#define ZEROS_CHANGE_NOTHING %d\n",
-                                     dense, zeros_change_nothing(writer)));
+                                     "#define ZEROS_ALONG %d\n#define ZEROS_CHANGE_NOTHING %d\n",
+                                     dense, is_run(&a.second), zeros_change_nothing(writer)));
 }
 
 KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel) {
@@ -562,6 +562,7 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
         .thirds = takes_thirds(plan, kernel),
         .by_columns = writer.kernel->by_columns,
         .leaves_zeros = leaves_zeros_there(&writer, template_of(&writer, &a, &b), &a),
+        .zeros_along = is_run(&a.second),
         .updates_one = updates_one(&writer),
     };
 }
@@ -578,8 +579,8 @@ static Tile winograd_tile(const Contraction *contraction, int lanes, int sums) {
 Tile zeros_tile(const Contraction *contraction, int vector, int registers) {
     const int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
     const int64_t across = FLOW_ACROSS(contraction->columns, lanes);
-    const int vectors =
-        FLOW_ZEROS_VECTORS(contraction->depth, across, vector, sums, contraction->by_columns);
+    const int vectors = FLOW_ZEROS_VECTORS(contraction->zeros_along, contraction->depth, across,
+                                           vector, sums, contraction->by_columns);
     return (Tile){FLOW_ZEROS_ROWS(contraction->rows, sums, vectors), vectors * lanes};
 }
 

@@ -538,6 +538,7 @@ typedef struct Contraction {
     bool thirds;                  /* matrix tiles multiply it by thirds, where there are some */
     bool by_columns;              /* threads split the columns */
     bool leaves_zeros;            /* tiles leave out depths at which a is zero */
+    bool zeros_along;             /* whose depths are adjacent */
     bool updates_one;             /* one value is updated, and nothing else is stored */
 } Contraction;
 

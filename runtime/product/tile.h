@@ -50,17 +50,17 @@
     ((int)FLOW_LEAST(rows, FLOW_TILE_MOST(rows, depth, updates_one, (sums) / (vectors))))
 
 /* matmul.c where it leaves out zeros: low, since the fewer rows a tile has, the more of its depths
- * are zero; as wide as the product, if what is left of a panel of b may stay in the nearest cache:
- * of digits that is a quarter. */
-#define FLOW_ZEROS_PANEL (4 * FLOW_NEAR_PANEL)
+ * are zero; as wide as eight vectors, if the nearest cache holds what is read of such a panel of b:
+ * of digits that is half, and by a tile a quarter. Where a part may be what it holds that is so. */
+#define FLOW_ZEROS_PART(width) (2 * FLOW_NEAR_PANEL / (width)) /* width: bytes */
+#define FLOW_ZEROS_FITS(depth, vector) \
+    (FLOW_LEAST(depth, 65536) * 8 * (vector) <= 4 * FLOW_NEAR_PANEL)
 #define FLOW_ZEROS_SUMS(sums) ((sums) == 24 ? 16 : 8)
-#define FLOW_ZEROS_VECTORS(depth, across, vector, sums, by_columns)            \
-    ((int)((by_columns) ? FLOW_LEAST(across, 2)                                \
-           : (sums) == 24 && (across) % 8 == 0 &&                              \
-                   FLOW_LEAST(depth, 65536) * 8 * (vector) <= FLOW_ZEROS_PANEL \
-               ? 8                                                             \
-           : (across) % 4 == 0 ? 4                                             \
-           : (across) % 3 == 0 ? 3                                             \
+#define FLOW_ZEROS_VECTORS(along, depth, across, vector, sums, by_columns)                        \
+    ((int)((by_columns) ? FLOW_LEAST(across, 2)                                                   \
+           : (sums) == 24 && (across) % 8 == 0 && ((along) || FLOW_ZEROS_FITS(depth, vector)) ? 8 \
+           : (across) % 4 == 0                                                                ? 4 \
+           : (across) % 3 == 0                                                                ? 3 \
                                : FLOW_LEAST(across, 2)))
 #define FLOW_ZEROS_ROWS(rows, sums, vectors) \
     ((int)FLOW_LEAST(rows, FLOW_ZEROS_SUMS(sums) / (vectors)))

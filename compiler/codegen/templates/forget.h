@@ -51,6 +51,7 @@
 #undef B_TABLE
 #undef LEAVES_ZEROS
 #undef DENSE_KERNEL
+#undef ZEROS_ALONG
 #undef ZEROS_CHANGE_NOTHING
 #undef BY_COLUMNS
 #undef SHARE_BLOCK

@@ -36,6 +36,7 @@
  *   B_TABLE                   0: depths are one run
  *   LEAVES_ZEROS              1: 0 times what is not finite may be 0, and a may hold many zeros;
  *   DENSE_KERNEL              where it doesn't, this kernel is called, whose CALLED is static
+ *   ZEROS_ALONG               1: its depths are adjacent; 0: its rows
  *   ZEROS_CHANGE_NOTHING      1: where sums are zero all that is stored is what was there, but for
  *                             the sign of a zero
  *   BY_COLUMNS                1: threads split the columns; 0: the rows,
@@ -118,6 +119,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define B_TABLE 0
 #define LEAVES_ZEROS 0
 #define ZEROS_CHANGE_NOTHING 0
+#define ZEROS_ALONG 0
 #define BY_COLUMNS 0
 #define SHARE_BLOCK FLOW_SHARE_BLOCK
 #define PARTS 1
@@ -143,6 +145,8 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define PARTIAL FLOW_JOIN(KERNEL, _PARTIAL)
 #define PART FLOW_JOIN(KERNEL, _PART)
 #define ONE_PART FLOW_JOIN(KERNEL, _ONE_PART)
+#define DENSE_PART FLOW_JOIN(KERNEL, _DENSE_PART)
+#define GOES_ON FLOW_JOIN(KERNEL, _GOES_ON)
 #define NO_GAPS FLOW_JOIN(KERNEL, _NO_GAPS)
 #define BLOCK FLOW_JOIN(KERNEL, _BLOCK)
 #define GROUP FLOW_JOIN(KERNEL, _GROUP)
@@ -168,10 +172,10 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 enum {
     /* The tile of sums. */
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
-    TILE_VECTORS =
-        LEAVES_ZEROS
-            ? FLOW_ZEROS_VECTORS(MOST_DEPTH, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS)
-            : FLOW_TILE_VECTORS(MOST_ROWS, MOST_DEPTH, ACROSS, FLOW_VECTOR, FLOW_SUMS, BY_COLUMNS),
+    TILE_VECTORS = LEAVES_ZEROS ? FLOW_ZEROS_VECTORS(ZEROS_ALONG, MOST_DEPTH, ACROSS, FLOW_VECTOR,
+                                                     FLOW_SUMS, BY_COLUMNS)
+                                : FLOW_TILE_VECTORS(MOST_ROWS, MOST_DEPTH, ACROSS, FLOW_VECTOR,
+                                                    FLOW_SUMS, BY_COLUMNS),
     TILE_ROWS = LEAVES_ZEROS
                     ? FLOW_ZEROS_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS)
                     : FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
@@ -188,10 +192,15 @@ enum {
     SAME_TYPE = sizeof(STORED) == sizeof(ELEMENT),
     /* What is worked on at a time: so much of the depth, a block of b in half of the second cache,
      * a group of rows of a, and sums that wait for the rest of their depth. */
-    PART = !SAME_TYPE          ? 384 /* so that blocks are wide: a is copied for each */
-           : !PLAIN            ? 1024
-           : MOST_DEPTH > 1024 ? 256
-                               : 512,
+    DENSE_PART = !SAME_TYPE          ? 384 /* so that blocks are wide: a is copied for each */
+                 : !PLAIN            ? 1024
+                 : MOST_DEPTH > 1024 ? 256
+                                     : 512,
+    /* Without zeros a part is what the nearest cache holds of a panel of b, for all rows; its sums
+     * go on where those of the part before end, so that they are as if there were one. */
+    GOES_ON = LEAVES_ZEROS && ZEROS_ALONG && MOST_DEPTH <= DENSE_PART,
+    PART =
+        GOES_ON ? FLOW_LEAST(DENSE_PART, FLOW_ZEROS_PART(TILE_VECTORS *FLOW_VECTOR)) : DENSE_PART,
     ONE_PART = MOST_DEPTH <= PART,
     /* Do rows of sums lie side by side? What a tile stores behind one is then overwritten. */
     NO_GAPS = !PLAIN && !COLUMNS_VARY && ACROSS == TILE_VECTORS && ONE_PART,
@@ -362,6 +371,21 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add_rest)(WORK, const FLOW_JOIN(KERNEL, _place
     for (; k < depth; k++) FLOW_JOIN(KERNEL, _add)(work, tile, row_at, rows, whole, k, y);
 }
 
+/* To those of a tile, those of the parts before. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _add_sums)(const ELEMENT *sums, const int64_t *row_at,
+                                            const int rows, int64_t stride, int64_t columns,
+                                            VECTOR y[TILE_ROWS][TILE_VECTORS]) {
+    (void)columns;
+#pragma GCC unroll 32
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 8
+        for (int v = 0; v < TILE_VECTORS; v++) {
+            const ELEMENT *from = sums + row_at[m] * stride + v * LANES;
+            if (!PLAIN || !PARTIAL) y[m][v] += *(const VECTOR *)from;
+            else y[m][v] += FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
+        }
+}
+
 /* `rows` rows of sums, a constant where it is called, which are added to those of the parts
  * before. Rows past the last, if that is less than all, are the last once more. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * place,
@@ -382,6 +406,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     for (int m = 0; m < rows; m++)
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) y[m][v] = (VECTOR){0};
+    if (GOES_ON && !ONE_PART && work->k)
+        FLOW_JOIN(KERNEL, _add_sums)(sums, row_at, rows, stride, columns, y);
 #if APPLIES
     uint64_t held = 0;
     if (LATE && rows == TILE_ROWS) {
@@ -403,15 +429,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tile)(WORK, const FLOW_JOIN(KERNEL, _place) * 
     if (MASKS_ARE_SLOW && columns >= WIDTH)
         FLOW_JOIN(KERNEL, _add_rest)(work, &tile, row_at, rows, 1, k, y);
     else FLOW_JOIN(KERNEL, _add_rest)(work, &tile, row_at, rows, !PARTIAL, k, y);
-    if (!ONE_PART && work->k)
-#pragma GCC unroll 32
-        for (int m = 0; m < rows; m++)
-#pragma GCC unroll 8
-            for (int v = 0; v < TILE_VECTORS; v++) {
-                const ELEMENT *from = sums + row_at[m] * stride + v * LANES;
-                if (!PLAIN || !PARTIAL) y[m][v] += *(const VECTOR *)from;
-                else y[m][v] += FLOW_JOIN(KERNEL, _load)(from, columns - v * LANES);
-            }
+    if (!GOES_ON && !ONE_PART && work->k)
+        FLOW_JOIN(KERNEL, _add_sums)(sums, row_at, rows, stride, columns, y);
     const int complete = IN_VECTORS && (MOST_DEPTH <= PART || work->k + depth == (DEPTH));
 #if APPLIES
     if (!LATE && complete) {
@@ -622,7 +641,7 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
     };
 #if LEAVES_ZEROS
     int32_t listed[PART + LOOK_DEPTHS];
-    int32_t seen[A_ACROSS ? ((PART - 1) / LOOK_DEPTHS + 1) * LOOK_ROWS : 1];
+    int32_t seen[!ZEROS_ALONG ? ((PART - 1) / LOOK_DEPTHS + 1) * LOOK_ROWS : 1];
     work.end = row + rows, work.listed = listed, work.seen = seen;
 #endif
     for (work.column = first; work.column < last; work.column += work.wide) {
@@ -650,6 +669,8 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef TILE_CALL
 #undef NO_GAPS
 #undef ONE_PART
+#undef DENSE_PART
+#undef GOES_ON
 #undef SCATTERED_B
 #undef BLOCK
 #undef GROUP

@@ -67,7 +67,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _list_depths)(FLOW_JOIN(KERNEL, _work) * work, 
     const int64_t depth = work->depth;
     int64_t k = 0;
     work->listed_count = 0;
-    if (A_ACROSS) {
+    if (!ZEROS_ALONG) {
         if (row + height > work->look_end) FLOW_JOIN(KERNEL, _look)(work, row);
         if (height == TILE_ROWS) FLOW_JOIN(KERNEL, _list_across)(work, row, TILE_ROWS);
         else FLOW_JOIN(KERNEL, _list_across)(work, row, height);
@@ -87,8 +87,8 @@ FLOW_TILE int FLOW_JOIN(KERNEL, _has_zeros)(const CONTEXT *context) {
 #if THIRDS && defined FLOW_HAS_THIRDS
     if (flow_fills_tiles(ROWS)) return 0;
 #endif
-    const int64_t run = A_ACROSS ? (ROWS) : (DEPTH), last = flow_larger(run - LANES, 0);
-    const int64_t runs = A_ACROSS ? (DEPTH) : (ROWS), next = A_ACROSS ? (A_DEPTH) : (A_ROW);
+    const int64_t run = !ZEROS_ALONG ? (ROWS) : (DEPTH), last = flow_larger(run - LANES, 0);
+    const int64_t runs = !ZEROS_ALONG ? (DEPTH) : (ROWS), next = !ZEROS_ALONG ? (A_DEPTH) : (A_ROW);
     int all = 0, others = 0;
     for (int64_t i = 0; i < SAMPLES; i++) {
         const int64_t slice = ((OUTER)-1) * i / LAST;
