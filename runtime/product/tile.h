@@ -55,6 +55,8 @@
 #define FLOW_ZEROS_PART(width) (2 * FLOW_NEAR_PANEL / (width)) /* width: bytes */
 #define FLOW_ZEROS_FITS(depth, vector) \
     (FLOW_LEAST(depth, 65536) * 8 * (vector) <= 4 * FLOW_NEAR_PANEL)
+/* So many tiles have their depths listed together, in lists that leave room in that cache. */
+#define FLOW_ZEROS_TILES(depth) ((depth) > 2048 ? 2 : (depth) < 128 ? 32 : 4096 / (depth))
 #define FLOW_ZEROS_SUMS(sums) ((sums) == 24 ? 16 : 8)
 #define FLOW_ZEROS_VECTORS(along, depth, across, vector, sums, by_columns)                        \
     ((int)((by_columns) ? FLOW_LEAST(across, 2)                                                   \

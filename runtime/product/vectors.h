@@ -117,11 +117,13 @@ typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
 #if defined __AVX512F__
 #define FLOW_LIST_LANES 16
 typedef int32_t FlowNumbers __attribute__((vector_size(64)));
-FLOW_TILE void flow_list(int32_t *to, int32_t k, uint32_t bits) {
+typedef short FlowShorts __attribute__((vector_size(32)));
+FLOW_TILE void flow_list(uint16_t *to, int32_t k, uint32_t bits) {
     const FlowNumbers first = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const FlowNumbers numbers =
         __builtin_ia32_compresssi512_mask(first + k, (FlowNumbers){0}, (uint16_t)bits);
-    __builtin_memcpy(to, &numbers, sizeof numbers);
+    const FlowShorts narrow = __builtin_ia32_pmovdw512_mask(numbers, (FlowShorts){0}, (uint16_t)-1);
+    __builtin_memcpy(to, &narrow, sizeof narrow);
 }
 #endif
 

@@ -168,6 +168,9 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define LINE FLOW_JOIN(KERNEL, _LINE)
 #define LOOK_DEPTHS FLOW_JOIN(KERNEL, _LOOK_DEPTHS)
 #define LOOK_ROWS FLOW_JOIN(KERNEL, _LOOK_ROWS)
+#define LOOK_VECTORS FLOW_JOIN(KERNEL, _LOOK_VECTORS)
+#define LISTED FLOW_JOIN(KERNEL, _LISTED)
+#define DEEP FLOW_JOIN(KERNEL, _DEEP)
 /* Numbers, not macros of macros, whose text would take long to read. */
 enum {
     /* The tile of sums. */
@@ -205,7 +208,11 @@ enum {
     /* Do rows of sums lie side by side? What a tile stores behind one is then overwritten. */
     NO_GAPS = !PLAIN && !COLUMNS_VARY && ACROSS == TILE_VECTORS && ONE_PART,
     BLOCK = FLOW_BLOCK / sizeof(ELEMENT),
-    GROUP = (SAME_TYPE ? 2 : 4) * TILE_ROWS, /* as halves fill more of a line of the caches */
+    DEEP = FLOW_LEAST(PART, MOST_DEPTH),
+    GROUP = (LEAVES_ZEROS ? FLOW_ZEROS_TILES(DEEP)
+             : SAME_TYPE  ? 2
+                          : 4 /* as halves fill more of a line of the caches */) *
+            TILE_ROWS,
     WAITING = FLOW_WAITING / sizeof(ELEMENT),
     COPIED_B = FLOW_LEAST(BLOCK, PART *FLOW_LEAST(ALL_WIDE, BLOCK / PART + 1)),
     /* Is one block as wide as the product? */
@@ -239,10 +246,12 @@ enum {
     ROWS_PAY = 128,
     ROWS_AHEAD = 4,              /* of b, while it is copied */
     LINE = 64 / sizeof(ELEMENT), /* elements of a line of the caches */
-    /* Of matmul_zeros.h: bits of a number, and rows that are looked at together, which fill
-     * vectors. */
+    /* Of matmul_zeros.h: bits of a number, vectors of rows that are looked at together, whole ones
+     * of a group, and the most that a list has, with what is written behind it. */
     LOOK_DEPTHS = 32,
-    LOOK_ROWS = GROUP * LANES / 2
+    LOOK_VECTORS = 4,
+    LOOK_ROWS = ((GROUP - 1) / (LOOK_VECTORS * LANES) + 1) * LOOK_VECTORS * LANES,
+    LISTED = DEEP + LOOK_DEPTHS
 };
 
 /* Do columns of a panel of b lie side by side? As a tile reads them? */
@@ -291,11 +300,11 @@ typedef struct FLOW_JOIN(KERNEL, _work) {
     ELEMENT *right, *left, *waiting;
     int64_t *depth_at;
 #if LEAVES_ZEROS
-    int64_t end;              /* of all rows that are worked on */
-    int64_t listed_count;     /* depths of a tile, */
-    int32_t *listed;          /* and anything behind them */
-    int64_t looked, look_end; /* the first of the rows that were looked at, and their end; */
-    int32_t *seen;            /* where each is not zero, as bits */
+    uint16_t *lists; /* of depths, LISTED apart, of each tile of a group, */
+    int32_t *counts; /* how many each has, */
+    int64_t tiles;   /* and how many tiles have taken theirs */
+    const uint16_t *listed;
+    int64_t listed_count; /* of the tile */
 #endif
     FLOW_JOIN(KERNEL, _late) * late;
     int closed; /* results are all held */
@@ -519,7 +528,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(FLOW_JOIN(KERNEL, _work) *restrict work
               : work->waiting + (m - work->start) * stride;
     const int64_t panels = (columns - 1) / WIDTH + 1;
 #if LEAVES_ZEROS
-    FLOW_JOIN(KERNEL, _list_depths)(work, a, row, height);
+    FLOW_JOIN(KERNEL, _next_list)(work);
     if (ZEROS_CHANGE_NOTHING && ONE_PART && !work->listed_count) return;
 #endif
     const int last = ONE_PART || work->k + work->depth == (DEPTH),
@@ -568,8 +577,11 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
     WITH_SIZES;
     for (int64_t m = work->start, height; m < end; m += height) {
         const int64_t in_group = (m - work->start) % GROUP;
-        if (COPIES_A && !in_group)
-            FLOW_JOIN(KERNEL, _copy_a)(work, work->row + m, flow_smaller(end - m, GROUP));
+        const int64_t group = flow_smaller(end - m, GROUP);
+        if (COPIES_A && !in_group) FLOW_JOIN(KERNEL, _copy_a)(work, work->row + m, group);
+#if LEAVES_ZEROS
+        if (!in_group) FLOW_JOIN(KERNEL, _list_group)(work, work->row + m, group);
+#endif
         height = FLOW_JOIN(KERNEL, _height)(work, flow_smaller(end - m, GROUP - in_group));
         FLOW_JOIN(KERNEL, _tiles)(work, m, in_group, (int)height);
     }
@@ -585,9 +597,6 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _columns)(FLOW_JOIN(KERNEL, _work
         for (work->k = 0; work->k < (DEPTH); work->k += work->part) {
             work->depth = flow_smaller((DEPTH)-work->k, work->part);
             const int first = !work->start || !one_part;
-#if LEAVES_ZEROS
-            if (first) work->looked = work->look_end = work->row;
-#endif
             if (first) FLOW_JOIN(KERNEL, _copy_b)(work);
             for (int64_t k = 0; COPIES_A && first && k < work->depth; k++)
                 work->depth_at[k] = A_DEPTH_AT(work->k + k);
@@ -640,9 +649,10 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #endif
     };
 #if LEAVES_ZEROS
-    int32_t listed[PART + LOOK_DEPTHS];
-    int32_t seen[!ZEROS_ALONG ? ((PART - 1) / LOOK_DEPTHS + 1) * LOOK_ROWS : 1];
-    work.end = row + rows, work.listed = listed, work.seen = seen;
+    enum { TILES = GROUP / TILE_ROWS + (TILE_ROWS - 1) / LOW_ROWS + 1 };
+    uint16_t lists[TILES * LISTED];
+    int32_t counts[TILES];
+    work.lists = lists, work.counts = counts;
 #endif
     for (work.column = first; work.column < last; work.column += work.wide) {
         work.columns = flow_smaller(last - work.column, work.wide);
@@ -687,6 +697,9 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef COPY_TILE
 #undef LOOK_DEPTHS
 #undef LOOK_ROWS
+#undef LOOK_VECTORS
+#undef LISTED
+#undef DEEP
 #undef ASKS
 #undef COPIES_READY
 #undef ROWS_PAY

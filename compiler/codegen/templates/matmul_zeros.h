@@ -1,80 +1,118 @@
 /* matmul_zeros.h: of matmul.c, behind its types: which depths a tile adds up. With LEAVES_ZEROS it
  * leaves out those at which all its rows of a are zero: what they add are zeros, so that sums have
  * the same bits but for the sign of a zero, if b is finite. The others are listed once for all
- * panels of a tile. */
+ * panels of a tile, and for the tiles of a group at a time: a tile that waited for its list would
+ * leave the units that multiply idle meanwhile. */
 #if LEAVES_ZEROS /* which is of floats alone */
 typedef int32_t FLOW_JOIN(KERNEL, _lanes) __attribute__((vector_size(FLOW_VECTOR)));
 
-/* Lists those of `lanes` depths from k on whose bit is set. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _list)(FLOW_JOIN(KERNEL, _work) * work, int64_t k, const int lanes,
-                                        uint32_t bits) {
+/* Lists at `to` those of `lanes` depths from k on whose bit is set; where the next ones go. */
+FLOW_TILE uint16_t *FLOW_JOIN(KERNEL, _list)(uint16_t *to, int64_t k, const int lanes,
+                                             uint32_t bits) {
     (void)lanes;
 #ifdef FLOW_LIST_LANES
     for (int done = 0; done < lanes; done += FLOW_LIST_LANES, bits >>= FLOW_LIST_LANES) {
-        flow_list(work->listed + work->listed_count, (int32_t)k + done, bits);
-        work->listed_count += __builtin_popcount(bits & ((1u << FLOW_LIST_LANES) - 1));
+        flow_list(to, (int32_t)k + done, bits);
+        to += __builtin_popcount(bits & ((1u << FLOW_LIST_LANES) - 1));
     }
 #else
-    for (; bits; bits &= bits - 1)
-        work->listed[work->listed_count++] = (int32_t)k + __builtin_ctz(bits);
+    for (; bits; bits &= bits - 1) *to++ = (uint16_t)(k + __builtin_ctz(bits));
 #endif
+    return to;
 }
 
-/* Where depths are adjacent: of a vector of them. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _list_along)(FLOW_JOIN(KERNEL, _work) * work, const ELEMENT *a,
-                                              int height, int64_t k, const int whole) {
-    WITH_SIZES;
+/* Where depths are adjacent: at which of a vector of them one of the rows is not zero. */
+FLOW_TILE uint32_t FLOW_JOIN(KERNEL, _look_along)(const ELEMENT *a, int64_t apart, const int height,
+                                                  const int whole, int64_t lanes) {
     FLOW_JOIN(KERNEL, _lanes) any = {0};
+#pragma GCC unroll 16
     for (int m = 0; m < height; m++)
-        any |= (FLOW_JOIN(KERNEL, _lanes))FLOW_JOIN(KERNEL, _get)(a + m * (A_ROW) + k, whole,
-                                                                  work->depth - k);
-    FLOW_JOIN(KERNEL, _list)(work, k, LANES, FLOW_JOIN(KERNEL, _not_zero)((VECTOR)any));
+        any |= (FLOW_JOIN(KERNEL, _lanes))FLOW_JOIN(KERNEL, _get)(a + m * apart, whole, lanes);
+    return FLOW_JOIN(KERNEL, _not_zero)((VECTOR)any);
 }
 
-/* Where rows are: at which of LOOK_DEPTHS each of the rows from this one on is not zero. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _look)(FLOW_JOIN(KERNEL, _work) * work, int64_t row) {
+FLOW_TILE uint16_t *FLOW_JOIN(KERNEL, _list_along)(WORK, int64_t row, const int height,
+                                                   uint16_t *to) {
     WITH_SIZES;
-    const int64_t rows = flow_smaller(work->end - row, LOOK_ROWS);
     const ELEMENT *a = (const ELEMENT *)work->a + (A_ROW_AT(row)) + (A_DEPTH_AT(work->k));
-    int32_t *to = work->seen;
-    for (int64_t k = 0; k < work->depth; k += LOOK_DEPTHS, to += LOOK_ROWS) {
-        const int64_t end = flow_smaller(work->depth, k + LOOK_DEPTHS);
-        for (int64_t n = 0; n < rows; n += LANES) {
-            FLOW_JOIN(KERNEL, _lanes) seen = {0}, bit = seen + 1;
-            for (int64_t i = k; i < end; i++, bit <<= 1)
-                seen |= bit & (FLOW_JOIN(KERNEL, _lanes))(
-                                  FLOW_JOIN(KERNEL, _load)(a + i * (A_DEPTH) + n, rows - n) != 0);
-            __builtin_memcpy(to + n, &seen, sizeof seen);
-        }
-    }
-    work->looked = row, work->look_end = row + rows;
-}
-
-FLOW_TILE void FLOW_JOIN(KERNEL, _list_across)(FLOW_JOIN(KERNEL, _work) * work, int64_t row,
-                                               const int height) {
-    const int32_t *seen = work->seen + (row - work->looked);
-    for (int64_t k = 0; k < work->depth; k += LOOK_DEPTHS, seen += LOOK_ROWS) {
-        int32_t bits = 0;
-        for (int m = 0; m < height; m++) bits |= seen[m];
-        FLOW_JOIN(KERNEL, _list)(work, k, LOOK_DEPTHS, (uint32_t)bits);
-    }
-}
-
-/* Of a tile of so many rows, which begin at `a`. */
-FLOW_TILE void FLOW_JOIN(KERNEL, _list_depths)(FLOW_JOIN(KERNEL, _work) * work, const ELEMENT *a,
-                                               int64_t row, int height) {
-    WITH_SIZES;
     const int64_t depth = work->depth;
     int64_t k = 0;
-    work->listed_count = 0;
-    if (!ZEROS_ALONG) {
-        if (row + height > work->look_end) FLOW_JOIN(KERNEL, _look)(work, row);
-        if (height == TILE_ROWS) FLOW_JOIN(KERNEL, _list_across)(work, row, TILE_ROWS);
-        else FLOW_JOIN(KERNEL, _list_across)(work, row, height);
-        return;
+    for (; k + LANES <= depth; k += LANES)
+        to = FLOW_JOIN(KERNEL, _list)(
+            to, k, LANES, FLOW_JOIN(KERNEL, _look_along)(a + k, A_ROW, height, 1, LANES));
+    return k == depth ? to
+                      : FLOW_JOIN(KERNEL, _list)(
+                            to, k, LANES,
+                            FLOW_JOIN(KERNEL, _look_along)(a + k, A_ROW, height, 0, depth - k));
+}
+
+/* Where rows are: at which of up to LOOK_DEPTHS each of LOOK_VECTORS of them is not zero. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _look_across)(const ELEMENT *a, int64_t apart, int64_t depths,
+                                               const int whole, int64_t rows, int32_t *to) {
+    FLOW_JOIN(KERNEL, _lanes) seen[LOOK_VECTORS] = {{0}}, bit = seen[0] + 1;
+    for (int64_t k = 0; k < depths; k++, bit <<= 1)
+#pragma GCC unroll 8
+        for (int v = 0; v < LOOK_VECTORS; v++)
+            seen[v] |= bit & (FLOW_JOIN(KERNEL, _lanes))(
+                                 FLOW_JOIN(KERNEL, _get)(a + k * apart + v * LANES, whole,
+                                                         rows - v * LANES) != 0);
+    __builtin_memcpy(to, seen, sizeof seen);
+}
+
+/* The same of all rows of a group, and all depths. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _look)(WORK, int64_t row, int64_t rows, int32_t *to) {
+    WITH_SIZES;
+    const ELEMENT *a = (const ELEMENT *)work->a + (A_ROW_AT(row)) + (A_DEPTH_AT(work->k));
+    const int together = LOOK_VECTORS * LANES;
+    for (int64_t k = 0; k < work->depth; k += LOOK_DEPTHS, to += LOOK_ROWS)
+        for (int64_t m = 0; m < rows; m += together) {
+            const int64_t depths = flow_smaller(work->depth - k, LOOK_DEPTHS);
+            const ELEMENT *from = a + k * (A_DEPTH) + m;
+            if (rows - m >= together)
+                FLOW_JOIN(KERNEL, _look_across)(from, A_DEPTH, depths, 1, together, to + m);
+            else FLOW_JOIN(KERNEL, _look_across)(from, A_DEPTH, depths, 0, rows - m, to + m);
+        }
+}
+
+FLOW_TILE uint16_t *FLOW_JOIN(KERNEL, _list_across)(WORK, const int32_t *seen, const int height,
+                                                    uint16_t *to) {
+    for (int64_t k = 0; k < work->depth; k += LOOK_DEPTHS, seen += LOOK_ROWS) {
+        int32_t bits = 0;
+#pragma GCC unroll 16
+        for (int m = 0; m < height; m++) bits |= seen[m];
+        to = FLOW_JOIN(KERNEL, _list)(to, k, LOOK_DEPTHS, (uint32_t)bits);
     }
-    for (; k + LANES <= depth; k += LANES) FLOW_JOIN(KERNEL, _list_along)(work, a, height, k, 1);
-    if (k < depth) FLOW_JOIN(KERNEL, _list_along)(work, a, height, k, 0);
+    return to;
+}
+
+FLOW_TILE int FLOW_JOIN(KERNEL, _height)(WORK, int64_t rows);
+
+/* Lists the depths of each tile of a group, of the rows from this one on. */
+static FLOW_WIDE __attribute__((noinline)) void
+FLOW_JOIN(KERNEL, _list_group)(FLOW_JOIN(KERNEL, _work) * work, int64_t row, int64_t rows) {
+    int32_t seen[!ZEROS_ALONG ? ((DEEP - 1) / LOOK_DEPTHS + 1) * LOOK_ROWS : 1];
+    if (!ZEROS_ALONG) FLOW_JOIN(KERNEL, _look)(work, row, rows, seen);
+    uint16_t *list = work->lists;
+    int32_t *count = work->counts;
+    for (int64_t m = 0, height; m < rows; m += height, list += LISTED) {
+        height = FLOW_JOIN(KERNEL, _height)(work, rows - m);
+        const int low = (int)height;
+        uint16_t *end;
+        if (ZEROS_ALONG && height == TILE_ROWS)
+            end = FLOW_JOIN(KERNEL, _list_along)(work, row + m, TILE_ROWS, list);
+        else if (ZEROS_ALONG) end = FLOW_JOIN(KERNEL, _list_along)(work, row + m, low, list);
+        else if (height == TILE_ROWS)
+            end = FLOW_JOIN(KERNEL, _list_across)(work, seen + m, TILE_ROWS, list);
+        else end = FLOW_JOIN(KERNEL, _list_across)(work, seen + m, low, list);
+        *count++ = (int32_t)(end - list);
+    }
+    work->tiles = 0;
+}
+
+/* Takes the list of the next tile of the group. */
+FLOW_TILE void FLOW_JOIN(KERNEL, _next_list)(FLOW_JOIN(KERNEL, _work) * work) {
+    work->listed = work->lists + work->tiles * LISTED;
+    work->listed_count = work->counts[work->tiles++];
 }
 
 /* Is a quarter of a zero, as far as some vectors tell, which lie far apart? Matrix tiles are not
@@ -87,8 +125,8 @@ FLOW_TILE int FLOW_JOIN(KERNEL, _has_zeros)(const CONTEXT *context) {
 #if THIRDS && defined FLOW_HAS_THIRDS
     if (flow_fills_tiles(ROWS)) return 0;
 #endif
-    const int64_t run = !ZEROS_ALONG ? (ROWS) : (DEPTH), last = flow_larger(run - LANES, 0);
-    const int64_t runs = !ZEROS_ALONG ? (DEPTH) : (ROWS), next = !ZEROS_ALONG ? (A_DEPTH) : (A_ROW);
+    const int64_t run = ZEROS_ALONG ? (DEPTH) : (ROWS), last = flow_larger(run - LANES, 0);
+    const int64_t runs = ZEROS_ALONG ? (ROWS) : (DEPTH), next = ZEROS_ALONG ? (A_ROW) : (A_DEPTH);
     int all = 0, others = 0;
     for (int64_t i = 0; i < SAMPLES; i++) {
         const int64_t slice = ((OUTER)-1) * i / LAST;
