@@ -453,8 +453,8 @@ static void write_product(Writer *writer, Text *text) {
     write_call_of_product(writer, text);
 }
 
-/* Is all that the kernel stores one value that it updates? */
-static bool updates_one(const Writer *writer) {
+/* How many values the kernel updates, if it stores nothing else; else 0. */
+static int updates(const Writer *writer) {
     const KernelPlan *kernel = writer->kernel;
     int stored = 0, kept = 0;
     for (size_t at = 0; at < kernel->node_count; at++) {
@@ -462,7 +462,7 @@ static bool updates_one(const Writer *writer) {
         stored++;
         kept += node_of(writer, kernel->nodes[at])->op == OP_keep;
     }
-    return stored == 1 && kept == 1;
+    return kept == stored ? kept : 0;
 }
 
 /* Are rows finished with all of their columns, not those of a panel or of a thread? */
@@ -479,9 +479,9 @@ static void write_inclusion(Writer *writer, Text *text, const Text *tile, const 
                             const char *name, const char *zeros) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     text_format(text,
-                "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES_ONE %d\n"
+                "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES %d\n"
                 "#define THIRDS %d\n%s",
-                name, element_info[matmul->type.element].computed, updates_one(writer),
+                name, element_info[matmul->type.element].computed, updates(writer),
                 takes_thirds(writer->plan, writer->number), zeros);
     text_add(text, tile->size ? text_string(tile)
                               : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
@@ -563,7 +563,7 @@ Contraction contraction_of(Arena *arena, const FunctionPlan *plan, int kernel) {
         .by_columns = writer.kernel->by_columns,
         .leaves_zeros = leaves_zeros_there(&writer, template_of(&writer, &a, &b), &a),
         .zeros_along = is_run(&a.second),
-        .updates_one = updates_one(&writer),
+        .updates = updates(&writer),
     };
 }
 
@@ -579,9 +579,11 @@ static Tile winograd_tile(const Contraction *contraction, int lanes, int sums) {
 Tile zeros_tile(const Contraction *contraction, int vector, int registers) {
     const int lanes = vector / contraction->size, sums = FLOW_SUMS_OF(registers);
     const int64_t across = FLOW_ACROSS(contraction->columns, lanes);
-    const int vectors = FLOW_ZEROS_VECTORS(contraction->zeros_along, contraction->depth, across,
-                                           vector, sums, contraction->by_columns);
-    return (Tile){FLOW_ZEROS_ROWS(contraction->rows, sums, vectors), vectors * lanes};
+    const int vectors =
+        FLOW_ZEROS_VECTORS(contraction->zeros_along, contraction->depth, across, vector, sums,
+                           contraction->by_columns, contraction->updates);
+    return (Tile){FLOW_ZEROS_ROWS(contraction->rows, sums, vectors, contraction->updates),
+                  vectors * lanes};
 }
 
 Tile contraction_tile(const Contraction *contraction, int vector, int registers) {
@@ -602,7 +604,7 @@ Tile contraction_tile(const Contraction *contraction, int vector, int registers)
         int vectors = FLOW_TILE_VECTORS(contraction->rows, contraction->depth, across, vector, sums,
                                         contraction->by_columns);
         return (Tile){FLOW_TILE_ROWS(contraction->rows, contraction->depth,
-                                     contraction->updates_one, sums, vectors),
+                                     contraction->updates == 1, sums, vectors),
                       vectors * lanes};
     }
     int vectors = FLOW_WINDOW_VECTORS(across), most = FLOW_WINDOW_MOST(sums, vectors);

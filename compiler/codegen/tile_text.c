@@ -4,6 +4,8 @@
  *   NAME_apply        makes results of a vector of sums; gives a sum of those that are only kept
  *                     if they are finite
  *   NAME_put_results  stores them
+ *   NAME_go_to        moves pointers to the first element of a tile, from which all others lie at
+ *                     numbers then; gives what is left of its place: 0, or all if none can move
  *   NAME_keep         stores of them what is kept
  *   NAME_is_closed    are new values not to be kept at all in this call?
  *
@@ -34,12 +36,19 @@ static bool is_adjacent(const Writer *writer, const char *index) {
     return false;
 }
 
+static void note_apart(Writer *writer, const char *name) {
+    vector_each(Pointer, pointer, writer->pointers) pointer->apart |= !strcmp(pointer->name, name);
+}
+
 const char *vector_load(Writer *writer, NodeId id, Index index) {
     if (!is_same_element(writer, node_of(writer, id)) || !is_adjacent(writer, index.text))
         writer->refused = true;
     load_text(writer, id, index.text); /* which notes that the pointer is read */
-    return arena_format(writer->arena, "FLOW_GET(%s + %s)", pointer_to(writer, id, false),
-                        strcmp(index.text, "i") ? index.text : in_tile);
+    const char *pointer = pointer_to(writer, id, false);
+    const bool in_place = !strcmp(index.text, "i");
+    if (!in_place) note_apart(writer, pointer);
+    return arena_format(writer->arena, "FLOW_GET(%s + %s)", pointer,
+                        in_place ? in_tile : index.text);
 }
 
 const char *vector_store(Writer *writer, NodeId id, const char *value) {
@@ -188,6 +197,29 @@ static void move_loads_first(Writer *writer, Text *lines) {
     move_lines(writer, &others, lines, 1);
 }
 
+/* Is it read and written at elements of the tile? */
+static bool is_in_tile(const Pointer *pointer) {
+    return pointer->whole || pointer->written;
+}
+
+static bool can_move(const Writer *writer, const Text *lines) {
+    vector_each(Pointer, pointer, writer->pointers)
+        if (is_in_tile(pointer) && pointer->apart) return false;
+    return !has_name(lines, "i");
+}
+
+static void write_go_to(Writer *writer, Text *text, bool moves) {
+    text_format(text,
+                "FLOW_TILE int64_t FLOW_JOIN(KERNEL, _go_to)(struct %s *context, int64_t first) {\n"
+                "    (void)context;\n",
+                MARK_KERNEL);
+    vector_each(Pointer, pointer, writer->pointers)
+        if (moves && is_in_tile(pointer))
+            text_format(text, "    context->%s += first;\n    FLOW_OPAQUE(context->%s);\n",
+                        pointer->name, pointer->name);
+    text_format(text, "    return %s;\n}\n\n", moves ? "0" : "first");
+}
+
 static void write_apply(Writer *writer, Text *text) {
     Text lines = text_new(writer->arena);
     move_lines(writer, &writer->lines[LEVEL_row], &lines, 1);
@@ -204,6 +236,7 @@ static void write_apply(Writer *writer, Text *text) {
     text_format(text, "    const int64_t i = %s;\n    (void)i;\n", in_tile);
     text_add(text, text_string(&lines));
     text_format(text, "    return %s;\n}\n\n", kept_sum(writer));
+    if (writer->kept.count) write_go_to(writer, text, can_move(writer, &lines));
 }
 
 static void write_is_closed(Writer *writer, Text *text) {

@@ -81,6 +81,7 @@ typedef struct Pointer {
     size_t step;         /* where records are made together on a GPU: from one's to the next's */
     bool written, whole; /* whole: read at each element of the loops */
     bool widened;        /* read from a group */
+    bool apart;          /* read by a tile at other elements than its own */
 } Pointer;
 
 /* A value that the kernel stores unless it is not finite. */
@@ -539,7 +540,7 @@ typedef struct Contraction {
     bool by_columns;              /* threads split the columns */
     bool leaves_zeros;            /* tiles leave out depths at which a is zero */
     bool zeros_along;             /* whose depths are adjacent */
-    bool updates_one;             /* one value is updated, and nothing else is stored */
+    int updates;                  /* so many values are, and nothing else is stored; else 0 */
 } Contraction;
 
 typedef struct Tile {

@@ -57,15 +57,18 @@
     (FLOW_LEAST(depth, 65536) * 8 * (vector) <= 4 * FLOW_NEAR_PANEL)
 /* So many tiles have their depths listed together, in lists that leave room in that cache. */
 #define FLOW_ZEROS_TILES(depth) ((depth) > 2048 ? 2 : (depth) < 128 ? 32 : 4096 / (depth))
-#define FLOW_ZEROS_SUMS(sums) ((sums) == 24 ? 16 : 8)
-#define FLOW_ZEROS_VECTORS(along, depth, across, vector, sums, by_columns)                        \
-    ((int)((by_columns) ? FLOW_LEAST(across, 2)                                                   \
-           : (sums) == 24 && (across) % 8 == 0 && ((along) || FLOW_ZEROS_FITS(depth, vector)) ? 8 \
-           : (across) % 4 == 0                                                                ? 4 \
-           : (across) % 3 == 0                                                                ? 3 \
+/* With several updates half as wide, so that registers hold the sums of two tiles. */
+#define FLOW_ZEROS_SUMS(sums, updates) ((sums) == 24 && (updates) <= 1 ? 16 : 8)
+#define FLOW_ZEROS_VECTORS(along, depth, across, vector, sums, by_columns, updates) \
+    ((int)((by_columns) ? FLOW_LEAST(across, 2)                                     \
+           : (sums) == 24 && (updates) <= 1 && (across) % 8 == 0 &&                 \
+                   ((along) || FLOW_ZEROS_FITS(depth, vector))                      \
+               ? 8                                                                  \
+           : (across) % 4 == 0 ? 4                                                  \
+           : (across) % 3 == 0 ? 3                                                  \
                                : FLOW_LEAST(across, 2)))
-#define FLOW_ZEROS_ROWS(rows, sums, vectors) \
-    ((int)FLOW_LEAST(rows, FLOW_ZEROS_SUMS(sums) / (vectors)))
+#define FLOW_ZEROS_ROWS(rows, sums, vectors, updates) \
+    ((int)FLOW_LEAST(rows, FLOW_ZEROS_SUMS(sums, updates) / (vectors)))
 
 /* few_columns.c: do lanes that are rows take fewer operations than lanes that are columns? To turn
  * the sums of as many rows as there are lanes takes some six for each row and vector of columns.

@@ -112,9 +112,22 @@ typedef double FlowVector_double __attribute__((vector_size(FLOW_VECTOR)));
 #define FLOW_STAYS_IF(pays, factor) FLOW_STAYS(factor)
 #endif
 
+/* The compiler keeps the pointer, of which it knows nothing, and adds to it what is a number. */
+#define FLOW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+
 /* Stores at `to`, of FLOW_LIST_LANES numbers from k on, those whose bit is set, and anything behind
  * them up to so many. */
-#if defined __AVX512F__
+#if defined __AVX512VBMI2__
+#define FLOW_LIST_LANES 32
+typedef short FlowNumbers __attribute__((vector_size(64)));
+FLOW_TILE void flow_list(uint16_t *to, int32_t k, uint32_t bits) {
+    const FlowNumbers first = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                               16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+    const FlowNumbers numbers =
+        __builtin_ia32_compresshi512_mask(first + (short)k, (FlowNumbers){0}, bits);
+    __builtin_memcpy(to, &numbers, sizeof numbers);
+}
+#elif defined __AVX512F__
 #define FLOW_LIST_LANES 16
 typedef int32_t FlowNumbers __attribute__((vector_size(64)));
 typedef short FlowShorts __attribute__((vector_size(32)));

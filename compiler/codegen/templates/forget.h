@@ -10,7 +10,7 @@
 #undef APPLIES
 #undef KEPT
 #undef RESULTS
-#undef UPDATES_ONE
+#undef UPDATES
 #undef THIRDS
 #undef STORED
 #undef LOAD

@@ -13,7 +13,8 @@
  *   APPLIES, RESULTS, KEPT    1: the functions of codegen/tile_text.c make RESULTS vectors of one
  *                             of sums, where vectors are whole or may be parts; 1: some of these
  *                             results are not stored where they are not finite
- *   UPDATES_ONE               1: all that is stored is one value that is updated
+ *   UPDATES                   so many values that are updated are all that is stored; 0: there is
+ *                             something else
  *   THIRDS                    1: matrix tiles multiply it, if there are some (by_thirds.h)
  *   STORED, LOAD(a)           type of the operands in memory, and what makes an ELEMENT of it
  *   OUTER, ROWS, DEPTH, COLUMNS; they may use `batch` and `sizes`
@@ -78,7 +79,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define APPLIES 0
 #define KEPT 0
 #define RESULTS 0
-#define UPDATES_ONE 0
+#define UPDATES 0
 #define THIRDS 0
 #define STORED float
 #define LOAD(a) (a)
@@ -158,6 +159,7 @@ static inline ExampleContext example_prepare(const FlowFrame *frame, const int64
 #define IN_VECTORS FLOW_JOIN(KERNEL, _IN_VECTORS)
 #define AT_ONCE FLOW_JOIN(KERNEL, _AT_ONCE)
 #define LATE FLOW_JOIN(KERNEL, _LATE)
+#define BESIDE FLOW_JOIN(KERNEL, _BESIDE)
 #define BY_TWOS FLOW_JOIN(KERNEL, _BY_TWOS)
 #define TILE FLOW_JOIN(KERNEL, _TILE)
 #define ASKS FLOW_JOIN(KERNEL, _ASKS)
@@ -176,12 +178,12 @@ enum {
     /* The tile of sums. */
     ACROSS = FLOW_ACROSS(MOST_COLUMNS, LANES),
     TILE_VECTORS = LEAVES_ZEROS ? FLOW_ZEROS_VECTORS(ZEROS_ALONG, MOST_DEPTH, ACROSS, FLOW_VECTOR,
-                                                     FLOW_SUMS, BY_COLUMNS)
+                                                     FLOW_SUMS, BY_COLUMNS, UPDATES)
                                 : FLOW_TILE_VECTORS(MOST_ROWS, MOST_DEPTH, ACROSS, FLOW_VECTOR,
                                                     FLOW_SUMS, BY_COLUMNS),
     TILE_ROWS = LEAVES_ZEROS
-                    ? FLOW_ZEROS_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS)
-                    : FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES_ONE, FLOW_SUMS, TILE_VECTORS),
+                    ? FLOW_ZEROS_ROWS(MOST_ROWS, FLOW_SUMS, TILE_VECTORS, UPDATES)
+                    : FLOW_TILE_ROWS(MOST_ROWS, MOST_DEPTH, UPDATES == 1, FLOW_SUMS, TILE_VECTORS),
     /* Of a low one, for the last rows: of many rows two are enough, which compile sooner, as long
      * as their sums are too many to wait for each other. */
     MANY_ROWS = 32 * TILE_ROWS,
@@ -225,16 +227,20 @@ enum {
     IN_VECTORS = APPLIES && (!PARTIAL || (FLOW_MASKS && MOST_COLUMNS > WIDTH)),
     /* Do they take the place of the sums in registers, as a single one for each does? Then none is
      * stored before all are known to be finite, which takes one test for the tile. */
-    AT_ONCE = IN_VECTORS && UPDATES_ONE,
+    AT_ONCE = IN_VECTORS && UPDATES == 1,
     TILE = TILE_ROWS * WIDTH,
     /* Or are they made while the next tile is added up, one at each depth, if it is deep enough for
      * all, which one without zeros may not be, and where there are registers for that? Else they
      * are right behind their own. */
     LATE = !LEAVES_ZEROS && IN_VECTORS && !AT_ONCE && FLOW_OF_VECTORS(1, 0, 0, 1) &&
            MOST_DEPTH >= TILE / LANES,
+    /* Are they made beside the next tile, of sums that stay in registers (matmul_beside.h)? Updates
+     * are, which take divisions. */
+    BESIDE = LEAVES_ZEROS && IN_VECTORS && KEPT && UPDATES > 1 && FLOW_OF_VECTORS(1, 0, 0, 0) &&
+             !PARTIAL && ONE_PART && TILE_VECTORS % 2 == 0,
     /* Are two depths added in a turn of a full tile? That saves what counts them, which is much
      * where a tile is small; else it takes longer to compile than it saves, as of few depths. */
-    BY_TWOS = FLOW_OF_VECTORS(1, 0, 0, 0) && MOST_DEPTH > 16 && TILE / LANES <= 15,
+    BY_TWOS = !LEAVES_ZEROS && FLOW_OF_VECTORS(1, 0, 0, 0) && MOST_DEPTH > 16 && TILE / LANES <= 15,
     /* Is a so large that its rows are asked for ahead? */
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
     /* Is there so little arithmetic at a depth that masks of columns would take longer? */
@@ -361,7 +367,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
     }
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++)
-        if ((rows + 1) * TILE_VECTORS < 16) FLOW_STAYS(right[v]); /* registers hold all */
+        if (!BESIDE && (rows + 1) * TILE_VECTORS < 16)
+            FLOW_STAYS(right[v]); /* registers hold all */
 }
 
 /* Those of the depths from k on. */
@@ -506,6 +513,18 @@ FLOW_TILE const char *FLOW_JOIN(KERNEL, _ahead)(WORK, int64_t row, int64_t call,
                                    : a + (A_ROW_AT(row + call * GROUP / calls)));
 }
 
+/* Where a tile reads the panel at `n` of the block of b, and what its next depth adds. */
+FLOW_TILE const ELEMENT *FLOW_JOIN(KERNEL, _panel)(WORK, int64_t n, int64_t *b_depth) {
+    WITH_SIZES;
+    const int copied = FLOW_JOIN(KERNEL, _is_copied)(work, n);
+    *b_depth = copied ? WIDTH : (B_DEPTH);
+    return copied
+               ? work->right + n * work->part
+               : (const ELEMENT *)work->b + (B_DEPTH_AT(work->k)) + (B_COLUMN_AT(work->column + n));
+}
+
+#include "matmul_beside.h"
+
 /* The tiles of `height` rows from row m on; in_group: those of the group before them. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(FLOW_JOIN(KERNEL, _work) *restrict work, int64_t m,
                                          int64_t in_group, int height) {
@@ -534,11 +553,8 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(FLOW_JOIN(KERNEL, _work) *restrict work
     const int last = ONE_PART || work->k + work->depth == (DEPTH),
               asks = FAR_RESULTS && (PLAIN || last);
     for (int64_t n = 0; n < columns; n += WIDTH) {
-        const int copied = FLOW_JOIN(KERNEL, _is_copied)(work, n);
-        const ELEMENT *b = copied ? work->right + n * work->part
-                                  : (const ELEMENT *)work->b + (B_DEPTH_AT(work->k)) +
-                                        (B_COLUMN_AT(work->column + n));
-        int64_t step = 0;
+        int64_t step = 0, b_depth;
+        const ELEMENT *b = FLOW_JOIN(KERNEL, _panel)(work, n, &b_depth);
         const char *ahead =
             ASKS ? FLOW_JOIN(KERNEL, _ahead)(work, row - in_group + GROUP,
                                              in_group / TILE_ROWS * panels + n / WIDTH,
@@ -547,7 +563,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _tiles)(FLOW_JOIN(KERNEL, _work) *restrict work
         const FLOW_JOIN(KERNEL, _place) tile = {
             .a = a,
             .b = b,
-            .b_depth = copied ? WIDTH : (B_DEPTH),
+            .b_depth = b_depth,
             .sums = sums + n,
             .stride = stride,
             .columns = flow_smaller(columns - n, WIDTH),
@@ -581,6 +597,13 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
         if (COPIES_A && !in_group) FLOW_JOIN(KERNEL, _copy_a)(work, work->row + m, group);
 #if LEAVES_ZEROS
         if (!in_group) FLOW_JOIN(KERNEL, _list_group)(work, work->row + m, group);
+#if KEPT
+        height = group / TILE_ROWS * TILE_ROWS;
+        if (BESIDE && !in_group && height && !work->closed) {
+            FLOW_JOIN(KERNEL, _tiles_beside)(work, m, height);
+            continue;
+        }
+#endif
 #endif
         height = FLOW_JOIN(KERNEL, _height)(work, flow_smaller(end - m, GROUP - in_group));
         FLOW_JOIN(KERNEL, _tiles)(work, m, in_group, (int)height);
@@ -713,5 +736,6 @@ SLICE_CALL void SLICE(const CONTEXT *restrict context, int64_t slice, int64_t ro
 #undef AT_ONCE
 #undef LATE
 #undef BY_TWOS
+#undef BESIDE
 #undef TILE
 #include "split.h"

@@ -11,9 +11,10 @@ FLOW_TILE uint16_t *FLOW_JOIN(KERNEL, _list)(uint16_t *to, int64_t k, const int 
                                              uint32_t bits) {
     (void)lanes;
 #ifdef FLOW_LIST_LANES
-    for (int done = 0; done < lanes; done += FLOW_LIST_LANES, bits >>= FLOW_LIST_LANES) {
-        flow_list(to, (int32_t)k + done, bits);
-        to += __builtin_popcount(bits & ((1u << FLOW_LIST_LANES) - 1));
+    for (int done = 0; done < lanes; done += FLOW_LIST_LANES) {
+        const uint32_t some = FLOW_LIST_LANES < lanes ? bits >> done & 0xffff : bits;
+        flow_list(to, (int32_t)k + done, some);
+        to += __builtin_popcount(some);
     }
 #else
     for (; bits; bits &= bits - 1) *to++ = (uint16_t)(k + __builtin_ctz(bits));
@@ -34,6 +35,7 @@ FLOW_TILE uint32_t FLOW_JOIN(KERNEL, _look_along)(const ELEMENT *a, int64_t apar
 FLOW_TILE uint16_t *FLOW_JOIN(KERNEL, _list_along)(WORK, int64_t row, const int height,
                                                    uint16_t *to) {
     WITH_SIZES;
+    (void)row;
     const ELEMENT *a = (const ELEMENT *)work->a + (A_ROW_AT(row)) + (A_DEPTH_AT(work->k));
     const int64_t depth = work->depth;
     int64_t k = 0;
@@ -62,6 +64,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _look_across)(const ELEMENT *a, int64_t apart, 
 /* The same of all rows of a group, and all depths. */
 FLOW_TILE void FLOW_JOIN(KERNEL, _look)(WORK, int64_t row, int64_t rows, int32_t *to) {
     WITH_SIZES;
+    (void)row;
     const ELEMENT *a = (const ELEMENT *)work->a + (A_ROW_AT(row)) + (A_DEPTH_AT(work->k));
     const int together = LOOK_VECTORS * LANES;
     for (int64_t k = 0; k < work->depth; k += LOOK_DEPTHS, to += LOOK_ROWS)
