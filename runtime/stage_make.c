@@ -127,9 +127,10 @@ void make_batch(const Stage *stage, Batch *batch, Hand *hand) {
 
 void share_batch(Stage *stage, const Batch *batch, int threads) {
     for (int i = 0; i < threads; i++) {
+        const int share = threads - 1 - i; /* as kernels share its rows */
         begin_ahead(stage, batch, &stage->hands[i]->ahead);
-        stage->shares[i].next = batch->rows * i / threads;
-        stage->shares[i].end = batch->rows * (i + 1) / threads;
+        stage->shares[i].next = batch->rows * share / threads;
+        stage->shares[i].end = batch->rows * (share + 1) / threads;
     }
     stage->share_count = threads;
 }

@@ -3,7 +3,7 @@
 #include "runtime/step.h"
 
 typedef struct Step {
-    const FlowFunction *function;
+    _Alignas(64) const FlowFunction *function; /* on few lines, which all threads wait for */
     FlowFrame frame;
     Stage *stage;
 } Step;

@@ -180,18 +180,25 @@ static __attribute__((noinline)) void run_region(Team *team, TeamBody *body, voi
 /* A region that stays open. */
 
 struct Stay {
-    Bell bell;
+    _Alignas(64) Bell bell;
     int wanted, threads; /* of the team, and those that there are */
     TeamBody *body;      /* what the bell calls to; NULL: the end */
     void *argument;
 };
 
+/* Followers look at the line all the time: what they know is not written once more, which would
+ * take it from them. */
+static void call_to(Stay *stay, TeamBody *body, void *argument) {
+    if (stay->body != body) stay->body = body;
+    if (stay->argument != argument) stay->argument = argument;
+    bell_ring(&stay->bell);
+}
+
 static void lead(Team *team, TeamTask *task, void *argument, int threads) {
     Stay *stay = team->stay;
     stay->threads = threads;
     task(argument);
-    stay->body = NULL;
-    bell_ring(&stay->bell);
+    call_to(stay, NULL, NULL);
 }
 
 static void follow(Team *team, Stay *stay, int thread, int threads) {
@@ -232,8 +239,7 @@ void team_stay(Team *team, TeamTask *task, void *argument) {
 
 static void run_in_stay(Team *team, TeamBody *body, void *argument) {
     Stay *stay = team->stay;
-    stay->body = body, stay->argument = argument;
-    bell_ring(&stay->bell);
+    call_to(stay, body, argument);
     denormals_to_zero();
     settle(0);
     body(argument, 0, stay->threads);

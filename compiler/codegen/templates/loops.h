@@ -43,12 +43,18 @@ static char flow_outside[FLOW_OUTSIDE] __attribute__((unused, aligned(64)));
  * it from making vectors of the other turns. */
 #define FLOW_UNKNOWN(array) __asm__("" : "+m"(array))
 
+/* Which of as many shares is the thread's. Thread 0 calls the others and begins before they hear of
+ * it: the last one, which is the largest where shares differ. */
+static inline int64_t flow_share_of(int thread, int threads) {
+    return threads - 1 - thread;
+}
+
 /* The rows [*first, *last) of this thread, in whole blocks. */
 static inline void flow_share(int64_t rows, int64_t block, int thread, int threads, int64_t *first,
                               int64_t *last) {
-    int64_t blocks = (rows + block - 1) / block;
-    *first = blocks * thread / threads * block;
-    *last = blocks * (thread + 1) / threads * block;
+    const int64_t blocks = (rows + block - 1) / block, share = flow_share_of(thread, threads);
+    *first = blocks * share / threads * block;
+    *last = blocks * (share + 1) / threads * block;
     if (*first > rows) *first = rows;
     if (*last > rows) *last = rows;
 }
@@ -64,9 +70,10 @@ static inline int flow_bands(int64_t rows, int64_t block, int64_t most, int thre
 /* The columns of this thread, in blocks that are tiles of a product. */
 static inline void flow_share_columns(int64_t columns, int thread, int threads, int64_t *first,
                                       int64_t *last) {
-    int64_t blocks = (columns + FLOW_COLUMN_BLOCK - 1) / FLOW_COLUMN_BLOCK;
-    *first = blocks * thread / threads * FLOW_COLUMN_BLOCK;
-    *last = blocks * (thread + 1) / threads * FLOW_COLUMN_BLOCK;
+    const int64_t blocks = (columns + FLOW_COLUMN_BLOCK - 1) / FLOW_COLUMN_BLOCK;
+    const int64_t share = flow_share_of(thread, threads);
+    *first = blocks * share / threads * FLOW_COLUMN_BLOCK;
+    *last = blocks * (share + 1) / threads * FLOW_COLUMN_BLOCK;
     if (*first > columns) *first = columns;
     if (*last > columns) *last = columns;
 }
