@@ -1,7 +1,7 @@
 /* matmul_beside.h: of matmul.c, behind its tiles: full tiles of a group, one after another. With
  * BESIDE the results of one are made, of sums that stay in registers, while the next one is added
- * up: two vectors of them, then two of its depths, as long as there are any. So dividers work beside
- * the units that multiply. */
+ * up: two vectors of them, then two of its depths, as long as there are any. Dividers and the units
+ * that multiply work at the same time then. */
 #if LEAVES_ZEROS && KEPT
 /* Makes results of two vectors of sums, from vector v of row m of a tile on. */
 FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_two)(const CONTEXT *context, const VECTOR *sums,
