@@ -474,9 +474,10 @@ static bool finishes_rows(const Writer *writer, const ContractionOperand *a,
     return is_of_windows(writer, a, b) && !writer->kernel->by_columns && !panels;
 }
 
-/* The template with its parameters; zeros: those that say whether it leaves some out. */
+/* The template with its parameters; zeros: those that say whether it leaves some out; go_to: of
+ * tile_text.c, or "". */
 static void write_inclusion(Writer *writer, Text *text, const Text *tile, const char *template,
-                            const char *name, const char *zeros) {
+                            const char *name, const char *zeros, const char *go_to) {
     const Node *matmul = node_of(writer, writer->kernel->nodes[0]);
     text_format(text,
                 "#define KERNEL %s\n#define ELEMENT %s\n#define UPDATES %d\n"
@@ -485,6 +486,7 @@ static void write_inclusion(Writer *writer, Text *text, const Text *tile, const 
                 takes_thirds(writer->plan, writer->number), zeros);
     text_add(text, tile->size ? text_string(tile)
                               : "#define APPLIES 0\n#define KEPT 0\n#define RESULTS 0\n");
+    text_add(text, go_to);
     write_contraction_parameters(writer, text);
     text_format(text, "#include \"%s\"\n\n", template);
 }
@@ -511,13 +513,15 @@ static void write_template(Writer *writer, Text *text, const Text *tile) {
     const char *dense = zeros ? MARK_KERNEL "_dense" : MARK_KERNEL;
     write_inclusion(writer, text, tile, template, dense,
                     zeros ? "#define LEAVES_ZEROS 0\n#define ZEROS_ALONG 0\n#define CALLED static\n"
-                          : "#define LEAVES_ZEROS 0\n#define ZEROS_ALONG 0\n");
+                          : "#define LEAVES_ZEROS 0\n#define ZEROS_ALONG 0\n",
+                    "");
     if (zeros)
         write_inclusion(writer, text, tile, template, MARK_KERNEL,
                         arena_format(writer->arena,
                                      "#define LEAVES_ZEROS 1\n#define DENSE_KERNEL %s\n"
                                      "#define ZEROS_ALONG %d\n#define ZEROS_CHANGE_NOTHING %d\n",
-                                     dense, is_run(&a.second), zeros_change_nothing(writer)));
+                                     dense, is_run(&a.second), zeros_change_nothing(writer)),
+                        tile->size && updates(writer) > 1 ? writer->go_to : "");
 }
 
 KernelOperands write_contraction_kernel(Text *text, const FunctionPlan *plan, int kernel) {

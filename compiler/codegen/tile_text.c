@@ -5,7 +5,8 @@
  *                     if they are finite
  *   NAME_put_results  stores them
  *   NAME_go_to        moves pointers to the first element of a tile, from which all others lie at
- *                     numbers then; gives what is left of its place: 0, or all if none can move
+ *                     numbers then; gives what is left of its place: 0, or all if none can move.
+ *                     It is no part of the text, but the writer's go_to, for matmul_beside.h
  *   NAME_keep         stores of them what is kept
  *   NAME_is_closed    are new values not to be kept at all in this call?
  *
@@ -208,16 +209,18 @@ static bool can_move(const Writer *writer, const Text *lines) {
     return !has_name(lines, "i");
 }
 
-static void write_go_to(Writer *writer, Text *text, bool moves) {
-    text_format(text,
+static const char *go_to_text(const Writer *writer, bool moves) {
+    Text text = text_new(writer->arena);
+    text_format(&text,
                 "FLOW_TILE int64_t FLOW_JOIN(KERNEL, _go_to)(struct %s *context, int64_t first) {\n"
                 "    (void)context;\n",
                 MARK_KERNEL);
     vector_each(Pointer, pointer, writer->pointers)
         if (moves && is_in_tile(pointer))
-            text_format(text, "    context->%s += first;\n    FLOW_OPAQUE(context->%s);\n",
+            text_format(&text, "    context->%s += first;\n    FLOW_OPAQUE(context->%s);\n",
                         pointer->name, pointer->name);
-    text_format(text, "    return %s;\n}\n\n", moves ? "0" : "first");
+    text_format(&text, "    return %s;\n}\n\n", moves ? "0" : "first");
+    return text_string(&text);
 }
 
 static void write_apply(Writer *writer, Text *text) {
@@ -236,7 +239,7 @@ static void write_apply(Writer *writer, Text *text) {
     text_format(text, "    const int64_t i = %s;\n    (void)i;\n", in_tile);
     text_add(text, text_string(&lines));
     text_format(text, "    return %s;\n}\n\n", kept_sum(writer));
-    if (writer->kept.count) write_go_to(writer, text, can_move(writer, &lines));
+    writer->go_to = go_to_text(writer, can_move(writer, &lines));
 }
 
 static void write_is_closed(Writer *writer, Text *text) {

@@ -170,6 +170,7 @@ typedef struct Writer {
     bool vectors; /* what a column computes are vectors of a tile, in registers */
     bool refused; /* which something can't be */
     Vector(Result) results;
+    const char *go_to; /* a function of tiles, see tile_text.c */
     GpuRing ring;
     const char *abreast;      /* blocks that are to share a multiprocessor, as C; or NULL */
     const char *parts_blocks; /* of the GPU's kernel that runs before this one, as C; or NULL */

@@ -597,7 +597,7 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
         if (COPIES_A && !in_group) FLOW_JOIN(KERNEL, _copy_a)(work, work->row + m, group);
 #if LEAVES_ZEROS
         if (!in_group) FLOW_JOIN(KERNEL, _list_group)(work, work->row + m, group);
-#if KEPT
+#if KEPT && UPDATES > 1
         height = group / TILE_ROWS * TILE_ROWS;
         if (BESIDE && !in_group && height && !work->closed) {
             FLOW_JOIN(KERNEL, _tiles_beside)(work, m, height);

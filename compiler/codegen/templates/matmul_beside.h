@@ -2,7 +2,7 @@
  * BESIDE the results of one are made, of sums that stay in registers, while the next one is added
  * up: two vectors of them, then two of its depths, as long as there are any. Dividers and the units
  * that multiply work at the same time then. */
-#if LEAVES_ZEROS && KEPT
+#if LEAVES_ZEROS && KEPT && UPDATES > 1
 /* Makes results of two vectors of sums, from vector v of row m of a tile on. */
 FLOW_TILE uint64_t FLOW_JOIN(KERNEL, _apply_two)(const CONTEXT *context, const VECTOR *sums,
                                                  FLOW_JOIN(KERNEL, _late) * late, int64_t first,
