@@ -30,7 +30,7 @@ typedef struct Order {
 } Order;
 
 struct Helpers {
-    _Alignas(64) Bell bell; /* calls to the order */
+    _Alignas(LINE) Bell bell; /* calls to the order */
     _Alignas(LINE) Order order;
     FlowBarrier barrier;
     int threads;         /* the caller among them; 0: they are in another process */

@@ -37,15 +37,16 @@ static void write_loop(Text *text, const Band *band, const char *rows, const cha
     if (band->slices)
         text_format(text,
                     "    const int parts = (int)(%s / %lld);\n"
-                    "    const int end = (int)((int64_t)parts * (thread + 1) / threads);\n"
-                    "    for (int part = (int)((int64_t)parts * thread / threads); part < end; "
-                    "part++) {\n",
+                    "    const int64_t share = flow_share_of(thread, threads);\n"
+                    "    const int end = (int)(parts * (share + 1) / threads);\n"
+                    "    for (int band = (int)(parts * share / threads); band < end; band++) {\n",
                     rows, (long long)band->rows);
     else
         text_format(
             text,
             "    const int bands = flow_bands(%s, %s, %lld, threads), parts = threads * bands;\n"
-            "    for (int part = thread * bands; part < (thread + 1) * bands; part++) {\n",
+            "    const int first_band = (int)flow_share_of(thread, threads) * bands;\n"
+            "    for (int band = first_band; band < first_band + bands; band++) {\n",
             rows, block, (long long)band->rows);
 }
 
@@ -62,6 +63,7 @@ KernelOperands write_band_kernel(Text *text, const Kernels *kernels, const Funct
     write_places(text, plan, band);
     write_loop(text, band, rows, block);
     text_format(text,
+                "        const int part = (int)flow_share_of(band, parts);\n"
                 "        int64_t first, last;\n"
                 "        flow_share(%s, %s, part, parts, &first, &last);\n",
                 rows, block);

@@ -37,17 +37,12 @@ static bool is_adjacent(const Writer *writer, const char *index) {
     return false;
 }
 
-static void note_apart(Writer *writer, const char *name) {
-    vector_each(Pointer, pointer, writer->pointers) pointer->apart |= !strcmp(pointer->name, name);
-}
-
 const char *vector_load(Writer *writer, NodeId id, Index index) {
     if (!is_same_element(writer, node_of(writer, id)) || !is_adjacent(writer, index.text))
         writer->refused = true;
     load_text(writer, id, index.text); /* which notes that the pointer is read */
     const char *pointer = pointer_to(writer, id, false);
     const bool in_place = !strcmp(index.text, "i");
-    if (!in_place) note_apart(writer, pointer);
     return arena_format(writer->arena, "FLOW_GET(%s + %s)", pointer,
                         in_place ? in_tile : index.text);
 }

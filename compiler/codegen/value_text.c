@@ -52,6 +52,11 @@ static const char *buffer_index(const Writer *writer) {
     return writer->lanes ? "at" : "j";
 }
 
+/* A tile's pointer, which is read at another element, stays where it is. */
+static void note_apart(Writer *writer, const char *name) {
+    vector_each(Pointer, pointer, writer->pointers) pointer->apart |= !strcmp(pointer->name, name);
+}
+
 static const char *as_computed(Writer *writer, Element element, const char *stored) {
     if (!is_half(element)) return stored;
     return arena_format(writer->arena, "flow_load_%s(%s)", element_info[element].name, stored);
@@ -60,6 +65,7 @@ static const char *as_computed(Writer *writer, Element element, const char *stor
 const char *load_text(Writer *writer, NodeId id, const char *index) {
     Element element = node_of(writer, id)->type.element;
     const char *pointer = pointer_to(writer, id, false);
+    if (strcmp(index, "i")) note_apart(writer, pointer);
     if (!strcmp(index, "i")) {
         note_whole(writer, pointer);
         if (is_widened(writer, id, index)) return widened_load(writer, pointer);

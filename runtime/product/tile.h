@@ -56,8 +56,9 @@
 #define FLOW_ZEROS_FITS(depth, vector) \
     (FLOW_LEAST(depth, 65536) * 8 * (vector) <= 4 * FLOW_NEAR_PANEL)
 /* So many tiles have their depths listed together, in lists that leave room in that cache. */
-#define FLOW_ZEROS_TILES(depth) ((depth) > 2048 ? 2 : (depth) < 128 ? 32 : 4096 / (depth))
-/* With several updates half as wide, so that registers hold the sums of two tiles. */
+#define FLOW_ZEROS_TILES(depth) ((depth) > 2048 ? 2 : (depth) < 256 ? 16 : 4096 / (depth))
+/* With several updates half as many, so that registers hold the sums of two tiles: half as wide, or
+ * half as high. */
 #define FLOW_ZEROS_SUMS(sums, updates) ((sums) == 24 && (updates) <= 1 ? 16 : 8)
 #define FLOW_ZEROS_VECTORS(along, depth, across, vector, sums, by_columns, updates) \
     ((int)((by_columns) ? FLOW_LEAST(across, 2)                                     \

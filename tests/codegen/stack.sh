@@ -6,4 +6,4 @@ check() { # bytes, graphs
     FLOWC_TEST_FLAGS="-O1 -Werror=frame-larger-than=$1" "$BUILD/tests/check/codegen" "${@:2}"
 }
 check 1400000 tests/codegen/winograd_{doubles,rows}.graph
-check 1500000 tests/codegen/{half_deep,many_colours}.graph
+check 1500000 tests/codegen/{half_deep,many_colours,zeros_{copied,waiting,deep}}.graph

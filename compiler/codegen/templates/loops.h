@@ -44,7 +44,7 @@ static char flow_outside[FLOW_OUTSIDE] __attribute__((unused, aligned(64)));
 #define FLOW_UNKNOWN(array) __asm__("" : "+m"(array))
 
 /* Which of as many shares is the thread's. Thread 0 calls the others and begins before they hear of
- * it: the last one, which is the largest where shares differ. */
+ * it: the last one, which is the one of most blocks where these differ. */
 static inline int64_t flow_share_of(int thread, int threads) {
     return threads - 1 - thread;
 }
@@ -59,8 +59,8 @@ static inline void flow_share(int64_t rows, int64_t block, int thread, int threa
     if (*last > rows) *last = rows;
 }
 
-/* Into how many bands, of `most` rows or less, each thread divides its own; it is thread
- * thread * bands + i of threads * bands for band i. */
+/* Into how many bands, of `most` rows or less, each thread divides its own: those of share s are
+ * shares s * bands + i of threads * bands. */
 static inline int flow_bands(int64_t rows, int64_t block, int64_t most, int threads) {
     const int64_t blocks = (rows + block - 1) / block;
     const int64_t most_blocks = most / block, own = (blocks + threads - 1) / threads;

@@ -237,9 +237,10 @@ enum {
     /* Are they made beside the next tile, of sums that stay in registers (matmul_beside.h)? Updates
      * are, which take divisions. */
     BESIDE = LEAVES_ZEROS && IN_VECTORS && KEPT && UPDATES > 1 && FLOW_OF_VECTORS(1, 0, 0, 0) &&
-             !PARTIAL && ONE_PART && TILE_VECTORS % 2 == 0,
+             !PARTIAL && ONE_PART && TILE_VECTORS % 2 == 0 && LOW_ROWS == TILE_ROWS,
     /* Are two depths added in a turn of a full tile? That saves what counts them, which is much
-     * where a tile is small; else it takes longer to compile than it saves, as of few depths. */
+     * where a tile is small; else it takes longer to compile than it saves, as of few depths, which
+     * a list without zeros has. */
     BY_TWOS = !LEAVES_ZEROS && FLOW_OF_VECTORS(1, 0, 0, 0) && MOST_DEPTH > 16 && TILE / LANES <= 15,
     /* Is a so large that its rows are asked for ahead? */
     ASKS = MOST_ROWS > 131072 / (int)sizeof(ELEMENT) / FLOW_LEAST(MOST_DEPTH, 65536),
@@ -266,11 +267,12 @@ enum {
      ((B_COLUMN_RUN) == (COLUMNS) || \
       ((B_COLUMN_RUN) % WIDTH == 0 && !(BY_COLUMNS && FLOW_COLUMN_BLOCK % WIDTH))))
 #define B_READY (SAME_TYPE && B_ADJACENT)
-/* Are rows of a copied? Depths are adjacent in the copy, or rows where they are in a. */
+/* Are rows of a copied? Depths are adjacent in the copy, or rows where they are in a. Not without
+ * zeros: tiles read a part of them alone. */
 #define A_ACROSS (A_DEPTH != 1 && A_ROW == 1)
-#define COPIES_A                  \
-    (A_TABLE || !SAME_TYPE ||     \
-     (MOST_COLUMNS > COPY_PAYS && \
+#define COPIES_A                                   \
+    (A_TABLE || !SAME_TYPE ||                      \
+     (!LEAVES_ZEROS && MOST_COLUMNS > COPY_PAYS && \
       (A_ACROSS ? MOST_DEPTH > 128 : TILE_ROWS > 8 && (A_ROW) * sizeof(ELEMENT) % 4096 == 0)))
 /* May b be ready but too scattered? */
 #define SCATTERED_B ((B_DEPTH) * sizeof(ELEMENT) > 2048)
@@ -330,6 +332,10 @@ typedef struct FLOW_JOIN(KERNEL, _place) {
     int64_t ahead_step;
 } FLOW_JOIN(KERNEL, _place);
 
+_Static_assert(PLAIN || !LEAVES_ZEROS ||
+                   GROUP * (ONE_BLOCK ? ALL_WIDE : FLOW_LEAST(ALL_WIDE, 512)) <= WAITING,
+               "sums of a group wait");
+
 #if THIRDS
 #include "product/thirds.h"
 #endif
@@ -347,7 +353,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
     const int64_t b_depth = B_READY && !COPIES_READY ? tile->b_depth : WIDTH;
     const ELEMENT *restrict a = tile->a, *restrict b = tile->b;
     VECTOR right[TILE_VECTORS];
-    if (ASKS) __builtin_prefetch(tile->ahead + k * tile->ahead_step, 0, 2);
+    if (ASKS && !BESIDE) __builtin_prefetch(tile->ahead + k * tile->ahead_step, 0, 2);
     if (MOST_DEPTH > 256 && !COPIES_READY && !LEAVES_ZEROS) /* what other threads have written */
 #pragma GCC unroll 8
         for (int n = 0; n < WIDTH; n += LINE) __builtin_prefetch(b + (k + 16) * b_depth + n);
@@ -367,8 +373,7 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _add)(WORK, const FLOW_JOIN(KERNEL, _place) * t
     }
 #pragma GCC unroll 8
     for (int v = 0; v < TILE_VECTORS; v++)
-        if (!BESIDE && (rows + 1) * TILE_VECTORS < 16)
-            FLOW_STAYS(right[v]); /* registers hold all */
+        if ((rows + 1) * TILE_VECTORS < 16) FLOW_STAYS(right[v]); /* registers hold all */
 }
 
 /* Those of the depths from k on. */
@@ -598,9 +603,10 @@ static inline FLOW_WIDE void FLOW_JOIN(KERNEL, _part)(FLOW_JOIN(KERNEL, _work) *
 #if LEAVES_ZEROS
         if (!in_group) FLOW_JOIN(KERNEL, _list_group)(work, work->row + m, group);
 #if KEPT && UPDATES > 1
-        height = group / TILE_ROWS * TILE_ROWS;
-        if (BESIDE && !in_group && height && !work->closed) {
-            FLOW_JOIN(KERNEL, _tiles_beside)(work, m, height);
+        const int64_t full = group / TILE_ROWS * TILE_ROWS;
+        if (BESIDE && !ZEROS_CHANGE_NOTHING && !in_group && full && !work->closed) {
+            FLOW_JOIN(KERNEL, _tiles_beside)(work, m, full);
+            height = full;
             continue;
         }
 #endif

@@ -88,6 +88,12 @@ FLOW_TILE uint16_t *FLOW_JOIN(KERNEL, _list_across)(WORK, const int32_t *seen, c
     return to;
 }
 
+FLOW_TILE const uint16_t *FLOW_JOIN(KERNEL, _list_tile)(WORK, int64_t row, const int32_t *seen,
+                                                        const int height, uint16_t *to) {
+    return ZEROS_ALONG ? FLOW_JOIN(KERNEL, _list_along)(work, row, height, to)
+                       : FLOW_JOIN(KERNEL, _list_across)(work, seen, height, to);
+}
+
 FLOW_TILE int FLOW_JOIN(KERNEL, _height)(WORK, int64_t rows);
 
 /* Lists the depths of each tile of a group, of the rows from this one on. */
@@ -99,14 +105,11 @@ FLOW_JOIN(KERNEL, _list_group)(FLOW_JOIN(KERNEL, _work) * work, int64_t row, int
     int32_t *count = work->counts;
     for (int64_t m = 0, height; m < rows; m += height, list += LISTED) {
         height = FLOW_JOIN(KERNEL, _height)(work, rows - m);
-        const int low = (int)height;
-        uint16_t *end;
-        if (ZEROS_ALONG && height == TILE_ROWS)
-            end = FLOW_JOIN(KERNEL, _list_along)(work, row + m, TILE_ROWS, list);
-        else if (ZEROS_ALONG) end = FLOW_JOIN(KERNEL, _list_along)(work, row + m, low, list);
-        else if (height == TILE_ROWS)
-            end = FLOW_JOIN(KERNEL, _list_across)(work, seen + m, TILE_ROWS, list);
-        else end = FLOW_JOIN(KERNEL, _list_across)(work, seen + m, low, list);
+        const int32_t *marks = seen + (ZEROS_ALONG ? 0 : m);
+        const uint16_t *end =
+            height == TILE_ROWS
+                ? FLOW_JOIN(KERNEL, _list_tile)(work, row + m, marks, TILE_ROWS, list)
+                : FLOW_JOIN(KERNEL, _list_tile)(work, row + m, marks, (int)height, list);
         *count++ = (int32_t)(end - list);
     }
     work->tiles = 0;
