@@ -177,6 +177,7 @@ FlowStatus stage_start(Stage *stage, const Progression *done, int64_t end, int w
 
 void stage_stop(Stage *stage) {
     workers_stop(stage);
+    for (int i = 0; i < stage->hand_count; i++) stage->hands[i]->ahead.batch = -1;
     queue_free(stage->vacant);
     queue_free(stage->ready);
     stage->vacant = stage->ready = NULL;

@@ -12,6 +12,7 @@ enum {
     TURN = 5000, /* nanoseconds in which no other thread of the team can help */
     TURNS = 16,  /* of a share, as long as nobody knows how long a record takes; then at least: */
     LEAST_TURNS = 4,
+    LOOK = 8, /* batches from one look at who was done last to the next */
 };
 
 /* Makes the first ones of the list from that row on; returns how many. */
@@ -30,8 +31,15 @@ static bool is_behind_failure(const Batch *batch, int64_t row) {
 }
 
 static void begin_ahead(const Stage *stage, const Batch *batch, Ahead *ahead) {
+    ahead->batch = batch->number;
     ahead->shuffle = records_shuffle(stage->source, batch->epoch, batch->bucket);
     ahead->first = ahead->found = ahead->asked = 0;
+}
+
+/* Of the batch that the team makes: each thread begins its own. */
+static Ahead *ahead_of(const Stage *stage, const Batch *batch, Hand *hand) {
+    if (hand->ahead.batch != batch->number) begin_ahead(stage, batch, &hand->ahead);
+    return &hand->ahead;
 }
 
 /* From the row on, which is the next one to be made, up to `last`. */
@@ -125,14 +133,50 @@ void make_batch(const Stage *stage, Batch *batch, Hand *hand) {
     note_made(stage, batch, begun, "a batch of");
 }
 
+/* Is a whole share known to take no longer than a turn? */
+static bool is_one_turn(const Stage *stage, const Hand *hand, int64_t share) {
+    int64_t time = cost_of_record(&hand->costs);
+    return !stage->section->together && time && time <= TURN / (share + 1);
+}
+
+/* The rows [*first, *end) that the thread begins with, as kernels share them: thread 0 the last
+ * ones. */
+static void share_of(const Stage *stage, const Batch *batch, int thread, int64_t *first,
+                     int64_t *end) {
+    const int64_t own = batch->rows - batch->rows * (stage->share_count - 1) / stage->share_count;
+    const int64_t lead = stage->whole_shares ? least(stage->lead, own / 2) : 0;
+    const int64_t rows = batch->rows - own + lead, others = stage->share_count - 1;
+    *first = thread ? rows * (others - thread) / others : rows;
+    *end = thread ? rows * (others - thread + 1) / others : batch->rows;
+}
+
+/* Thread 0 has more to do for a step than the others: it makes one row less, or more again, once it
+ * was often behind them, or ahead, by more than a row takes. */
+static void balance_shares(Stage *stage) {
+    enum { ENOUGH = 8, LEAD_MOST = 64 };
+    const int64_t row = cost_of_record(&stage->hands[0]->costs);
+    int64_t latest = 0;
+    for (int i = 1; i < stage->share_count; i++)
+        if (stage->hands[i]->ended > latest) latest = stage->hands[i]->ended;
+    const int64_t behind = stage->hands[0]->ended - latest;
+    stage->behind += behind > row ? 1 : behind < -row ? -1 : 0;
+    if (stage->behind > -ENOUGH && stage->behind < ENOUGH) return;
+    const int64_t lead = stage->lead + (stage->behind > 0 ? 1 : -1);
+    if (lead >= 0 && lead <= LEAD_MOST) stage->lead = (int)lead;
+    stage->behind = 0;
+}
+
+/* What threads look at all the time is not written once more, which would take it from them. */
 void share_batch(Stage *stage, const Batch *batch, int threads) {
-    for (int i = 0; i < threads; i++) {
-        const int share = threads - 1 - i; /* as kernels share its rows */
-        begin_ahead(stage, batch, &stage->hands[i]->ahead);
-        stage->shares[i].next = batch->rows * share / threads;
-        stage->shares[i].end = batch->rows * (share + 1) / threads;
+    const bool whole = is_one_turn(stage, stage->hands[0], batch->rows / threads);
+    if (stage->share_count != threads) stage->share_count = threads;
+    if (stage->whole_shares != whole) stage->whole_shares = whole;
+    if (whole && threads > 1 && stage->delivered % LOOK == 0) balance_shares(stage);
+    for (int i = 0; i < threads && !whole; i++) {
+        int64_t first;
+        share_of(stage, batch, i, &first, &stage->shares[i].end);
+        stage->shares[i].next = first;
     }
-    stage->share_count = threads;
 }
 
 /* Rows. */
@@ -143,38 +187,44 @@ static int64_t turn_of(const Stage *stage, const Hand *hand, int64_t share) {
 }
 
 void ask_for_share(Stage *stage, const Batch *batch, int thread) {
-    const Share *share = &stage->shares[thread];
-    int64_t first = share->next;
-    RecordList list = list_of(stage, batch, &stage->hands[thread]->ahead, first, first, share->end);
+    Ahead *ahead = ahead_of(stage, batch, stage->hands[thread]);
+    int64_t first, end;
+    share_of(stage, batch, thread, &first, &end);
+    RecordList list = list_of(stage, batch, ahead, first, first, end);
     for (int i = list.asked; i < least(list.known, FLOW_ROWS_AHEAD); i++)
         records_prefetch(stage->source, list.records[i], batch->epoch);
 }
 
-/* Is a whole share known to take no longer than a turn? */
-static bool is_one_turn(const Stage *stage, const Hand *hand, int64_t share) {
-    int64_t time = cost_of_record(&hand->costs);
-    return !stage->section->together && time && time <= TURN / (share + 1);
+/* Those of which one turn makes a share. */
+static void make_whole_shares(const Stage *stage, Batch *batch, Hand *hand, int thread,
+                              int threads) {
+    for (int64_t first, end; thread < stage->share_count; thread += threads) {
+        share_of(stage, batch, thread, &first, &end);
+        make_rows(stage, batch, hand, ahead_of(stage, batch, hand), first, end, end);
+    }
 }
 
-/* Its own share first, since it lies in its cache; and no other where one turn makes a share and
- * each has its thread. */
-void make_share(Stage *stage, Batch *batch, int thread, int threads) {
-    Hand *hand = stage->hands[thread];
-    int64_t rows = batch->rows / threads;
-    bool at_once = is_one_turn(stage, hand, rows);
-    int64_t turn = at_once ? rows + 1 : turn_of(stage, hand, rows);
-    int shares = at_once && threads == stage->share_count ? 1 : stage->share_count;
-    int64_t before = clock_nanoseconds();
-    const int64_t begun = timeline_begin();
-    Ahead *ahead = &hand->ahead;
-    beat_begin(&hand->beat, making);
-    for (int i = 0; i < shares; i++) {
+/* Its own share first, since it lies in its cache. */
+static void make_turns(const Stage *stage, Batch *batch, Hand *hand, int thread, int threads) {
+    const int64_t turn = turn_of(stage, hand, batch->rows / threads);
+    Ahead *ahead = ahead_of(stage, batch, hand);
+    for (int i = 0; i < stage->share_count; i++) {
         Share *share = &stage->shares[(thread + i) % stage->share_count];
         for (int64_t row; (row = atomic_fetch_add(&share->next, turn)) < share->end;)
             make_rows(stage, batch, hand, ahead, row, least(row + turn, share->end), share->end);
     }
+}
+
+void make_share(Stage *stage, Batch *batch, int thread, int threads) {
+    Hand *hand = stage->hands[thread];
+    int64_t before = clock_nanoseconds();
+    const int64_t begun = timeline_begin();
+    beat_begin(&hand->beat, making);
+    if (stage->whole_shares) make_whole_shares(stage, batch, hand, thread, threads);
+    else make_turns(stage, batch, hand, thread, threads);
     beat_end(&hand->beat);
-    hand->busy += clock_nanoseconds() - before;
+    hand->ended = clock_nanoseconds();
+    hand->busy += hand->ended - before;
     note_made(stage, batch, begun, "its share of a batch of");
 }
 

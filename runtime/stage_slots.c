@@ -110,6 +110,7 @@ bool hand_open(Hand *hand, Stage *stage, int worker) {
     snprintf(hand->name, sizeof hand->name, "pipeline `%.64s`%s", stage->pipeline->name, number);
     hand->beat.name = hand->name;
     hand->beat.place = stage_place(stage);
+    hand->ahead.batch = -1;
     if (!holding_take(&stage->holding, HOLDING_scratch, scratch_size(stage, 1))) return false;
     hand->scratch = memory_new(records_scratch(stage->source));
     if (hand->scratch) beat_add(&hand->beat);

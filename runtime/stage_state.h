@@ -30,6 +30,7 @@ enum { RECORDS_KNOWN = 64 }; /* rows of which is known at a time which records t
 
 /* Rows that are made one after the other: which records the next ones are. */
 typedef struct Ahead {
+    int64_t batch; /* its number; -1: none yet */
     Permutation shuffle;
     int64_t records[RECORDS_KNOWN];
     int64_t first, found, asked; /* rows: of records[0]; one past the last that is known; one past
@@ -42,8 +43,8 @@ typedef struct Hand {
     char name[NAME_SIZE]; /* of its beat */
     Beat beat;
     Costs costs;
-    Ahead ahead;  /* of the batch that it makes */
-    int64_t busy; /* nanoseconds in which it made batches, of the team */
+    Ahead ahead;         /* of the batch that it makes */
+    int64_t busy, ended; /* nanoseconds in which it made batches, of the team; when that ended */
 } Hand;
 
 typedef struct Worker {
@@ -111,6 +112,9 @@ struct Stage {
     Batch *filling;
     Share *shares; /* room for as many as there are hands */
     int share_count;
+    bool whole_shares; /* each is known to be made before another thread could look */
+    int lead;          /* so many rows less has thread 0 then, */
+    int behind;        /* since it was so often done last, less often first */
 };
 
 static inline bool stage_is_fed(const Stage *stage) {

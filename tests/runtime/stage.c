@@ -262,6 +262,57 @@ static void check_next_values(int workers) {
     stage_close(stage);
 }
 
+enum { TEAM = 3, ROWS = 24, TEAM_BATCHES = 601, LATE_NS = 20000, SLOW_NS = 4000 };
+
+static int maker, rows_of[TEAM]; /* the thread; rows that each has made of a batch */
+
+static int64_t make_fast(char *memory, const int64_t *sizes, const FlowRows *rows,
+                         FlowUnmet *unmet) {
+    (void)memory, (void)sizes, (void)unmet;
+    for (int64_t i = 0; i < rows->count; i++)
+        ((int32_t *)rows->outputs[0])[i] = *(const int32_t *)rows->fields[i * rows->stride];
+    rows_of[maker] += (int)rows->count;
+    return rows->count;
+}
+
+/* Thread 0 is done last, and later. Returns what a share took. */
+static int64_t make_by_team(Stage *stage) {
+    memset(rows_of, 0, sizeof rows_of);
+    const int64_t begun = clock_nanoseconds();
+    for (maker = TEAM - 1; maker > 0; maker--) stage_fill_next(stage, maker, TEAM);
+    const int64_t time = (clock_nanoseconds() - begun) / (TEAM - 1);
+    while (clock_nanoseconds() - begun < LATE_NS) continue;
+    stage_fill_next(stage, 0, TEAM);
+    return time;
+}
+
+/* The team's shares of a batch are all of its rows; in the end less are thread 0's, as long as
+ * nobody helps, since shares are made in no time. */
+static void check_team(void) {
+    FlowSection fast = section;
+    FlowPipeline pipeline = pipeline_of(0, 0);
+    Team team = {.threads = TEAM};
+    int64_t least_time = INT64_MAX;
+    fast.record = make_fast;
+    pipeline.sections = &fast;
+    pipeline.batch = ROWS;
+    Stage *stage = opened(&pipeline);
+    CHECK(!stage_start(stage, NULL, TEAM_BATCHES + 1, 0, &team).exit, "not started");
+    for (int64_t i = 0; i < TEAM_BATCHES; i++) {
+        const Batch *batch;
+        CHECK(!stage_take(stage, &batch).exit, "no batch");
+        const int64_t first = i % ((RECORDS - 1) / ROWS + 1) * ROWS;
+        for (int64_t row = 0; row < batch->rows; row++)
+            CHECK(((int32_t *)batch->arrays[0])[row] == first + row, "row %lld of batch %lld",
+                  (long long)row, (long long)i);
+        const int64_t time = make_by_team(stage);
+        if (time < least_time) least_time = time;
+        stage_release(stage);
+    }
+    CHECK(rows_of[0] < ROWS / TEAM || least_time > SLOW_NS, "thread 0 makes %d rows", rows_of[0]);
+    stage_close(stage);
+}
+
 /* While there is no memory for what the team makes batches with, workers go on making them. */
 static void check_poor_team(void) {
     FlowPipeline pipeline = pipeline_of(0, 0);
@@ -344,6 +395,7 @@ int main(void) {
         check_scarcity(FLOW_ON_ERROR_skip, workers);
     }
     check_poor_team();
+    check_team();
     check_asking();
     check_next_values(0);
     check_next_values(1);
