@@ -58,7 +58,9 @@ FLOW_TILE void FLOW_JOIN(KERNEL, _look_across)(const ELEMENT *a, int64_t apart, 
             seen[v] |= bit & (FLOW_JOIN(KERNEL, _lanes))(
                                  FLOW_JOIN(KERNEL, _get)(a + k * apart + v * LANES, whole,
                                                          rows - v * LANES) != 0);
-    __builtin_memcpy(to, seen, sizeof seen);
+#pragma GCC unroll 8
+    for (int v = 0; v < LOOK_VECTORS; v++) /* all at once they would not be in registers */
+        __builtin_memcpy(to + v * LANES, &seen[v], sizeof seen[v]);
 }
 
 /* The same of all rows of a group, and all depths. */
